@@ -1,0 +1,1 @@
+//! The seam between models and devices: the Backend trait, Batch, KvLayout, and a naive reference.

@@ -1,0 +1,1 @@
+//! Generation: sampler, sequences, KV block pool, sessions, metrics.

@@ -1,0 +1,1 @@
+//! The GGUF file format: typed metadata, tensor index, memory-mapped payloads, writer.

@@ -1,0 +1,1 @@
+//! Decoder-only transformers over any Backend: configuration, weights, shared blocks, architectures.

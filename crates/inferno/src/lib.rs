@@ -1,0 +1,1 @@
+//! inferno: an LLM inference engine written from scratch.

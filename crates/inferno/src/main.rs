@@ -1,0 +1,3 @@
+//! The `inferno` command.
+
+fn main() {}

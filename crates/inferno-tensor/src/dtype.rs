@@ -1,0 +1,140 @@
+//! How the values of a row are stored.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::TensorError;
+use crate::quant::FORMATS;
+
+/// The storage format of a tensor's rows.
+///
+/// **Source**: the type ids and block layouts of the GGUF specification, except [`DType::Int8`], which is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DType {
+    /// IEEE 754 single precision.
+    F32,
+    /// IEEE 754 half precision.
+    F16,
+    /// The upper half of a single: 8 bits of exponent, 7 of fraction.
+    BF16,
+    /// 8-bit weights, a scale per 32.
+    Q8_0,
+    /// 4-bit weights, a scale per 32.
+    Q4_0,
+    /// 4-bit weights, a scale and a minimum per 32.
+    Q4_1,
+    /// 5-bit weights, a scale per 32.
+    Q5_0,
+    /// 5-bit weights, a scale and a minimum per 32.
+    Q5_1,
+    /// 2-bit weights, a 4-bit scale and minimum per 16, in super-blocks of 256.
+    Q2K,
+    /// 3-bit weights, a 6-bit scale per 16, in super-blocks of 256.
+    Q3K,
+    /// 4-bit weights, a 6-bit scale and minimum per 32, in super-blocks of 256.
+    Q4K,
+    /// 5-bit weights, a 6-bit scale and minimum per 32, in super-blocks of 256.
+    Q5K,
+    /// 6-bit weights, an 8-bit scale per 16, in super-blocks of 256.
+    Q6K,
+    /// 4-bit codes of 16 unevenly spaced levels, a scale per 32.
+    Iq4Nl,
+    /// The codes of [`DType::Iq4Nl`], a 6-bit scale per 32, in super-blocks of 256.
+    Iq4Xs,
+    /// 8-bit weights with one single-precision scale a row; made when loading, never found in a file.
+    Int8,
+}
+
+impl DType {
+    /// Every format, in the order of the variants.
+    pub const ALL: [DType; FORMATS.len()] = {
+        let mut all = [DType::F32; FORMATS.len()];
+        let mut i = 0;
+        while i < all.len() {
+            assert!(
+                FORMATS[i].dtype as usize == i,
+                "FORMATS must follow the order of DType"
+            );
+            all[i] = FORMATS[i].dtype;
+            i += 1;
+        }
+        all
+    };
+
+    /// The name that GGUF tools print, such as `Q4_K`.
+    pub const fn name(self) -> &'static str {
+        FORMATS[self as usize].name
+    }
+
+    /// The format that a GGUF file means by a type id; `None` for one that cannot be computed with.
+    pub fn from_ggml_id(id: u32) -> Option<DType> {
+        DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.ggml_id() == Some(id))
+    }
+
+    /// The type id in a GGUF file; `None` for [`DType::Int8`], which has none.
+    pub const fn ggml_id(self) -> Option<u32> {
+        FORMATS[self as usize].ggml_id
+    }
+
+    /// The values that one block holds; 1 for the floats and for [`DType::Int8`].
+    pub const fn block_len(self) -> usize {
+        FORMATS[self as usize].block_len
+    }
+
+    /// The bytes that one block takes. For [`DType::Int8`] this excludes the 4 bytes of the row's scale.
+    pub const fn block_bytes(self) -> usize {
+        FORMATS[self as usize].block_bytes
+    }
+
+    /// The bytes that a row of `cols` values takes.
+    ///
+    /// **Errors**: [`TensorError::PartialBlock`] if `cols` is no multiple of [`DType::block_len`],
+    /// [`TensorError::RowTooLarge`] if the size overflows.
+    pub fn row_bytes(self, cols: usize) -> Result<usize, TensorError> {
+        let format = &FORMATS[self as usize];
+        if cols % format.block_len != 0 {
+            return Err(TensorError::PartialBlock {
+                dtype: self,
+                cols,
+                block_len: format.block_len,
+            });
+        }
+        (cols / format.block_len)
+            .checked_mul(format.block_bytes)
+            .and_then(|bytes| bytes.checked_add(format.row_header_bytes))
+            .ok_or(TensorError::RowTooLarge { dtype: self, cols })
+    }
+
+    /// Whether the values are plain floating-point numbers rather than quantized.
+    pub const fn is_float(self) -> bool {
+        matches!(self, DType::F32 | DType::F16 | DType::BF16)
+    }
+
+    /// All names, separated by commas.
+    pub(crate) fn names() -> String {
+        DType::ALL.map(DType::name).join(", ")
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for DType {
+    type Err = TensorError;
+
+    /// Reads a [`DType::name`] in upper or lower case.
+    fn from_str(name: &str) -> Result<DType, TensorError> {
+        DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| TensorError::UnknownDType {
+                name: name.to_owned(),
+            })
+    }
+}

@@ -1,0 +1,64 @@
+//! Round-to-nearest quantization, with the sign and rounding conventions of the formats' reference.
+//!
+//! The order of operations is part of the formats: a change here changes the bits of encoded files.
+
+use super::QK;
+
+/// Quantizes to -127..=127 and returns the scale: the largest magnitude over 127.
+pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
+    let largest = values
+        .iter()
+        .fold(0.0f32, |largest, value| largest.max(value.abs()));
+    let scale = largest / 127.0;
+    let inverse = inverse(scale);
+    for (quant, value) in quants.iter_mut().zip(values) {
+        *quant = round(value * inverse) as i8;
+    }
+    scale
+}
+
+/// Quantizes around zero to the codes `0..2 * half`, of which `half` stands for zero, and returns the scale.
+///
+/// The value of largest magnitude takes code 0; the scale is negative if that value is positive.
+pub(super) fn symmetric(values: &[f32], half: u8) -> (f32, [u8; QK]) {
+    let extreme = extreme(values);
+    let scale = extreme / -f32::from(half);
+    let inverse = inverse(scale);
+    let mut codes = [0; QK];
+    for (code, value) in codes.iter_mut().zip(values) {
+        *code = ((value * inverse + (f32::from(half) + 0.5)) as u8).min(2 * half - 1);
+    }
+    (scale, codes)
+}
+
+/// Quantizes between the smallest and the largest value to the codes `0..=top`; returns the scale and the smallest.
+pub(super) fn affine(values: &[f32], top: u8) -> (f32, f32, [u8; QK]) {
+    let largest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let smallest = values.iter().copied().fold(f32::INFINITY, f32::min);
+    let scale = (largest - smallest) / f32::from(top);
+    let inverse = inverse(scale);
+    let mut codes = [0; QK];
+    for (code, value) in codes.iter_mut().zip(values) {
+        *code = (((value - smallest) * inverse + 0.5) as u8).min(top);
+    }
+    (scale, smallest, codes)
+}
+
+/// The value of largest magnitude; the first of equals.
+pub(super) fn extreme(values: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b.abs() > a.abs() { b } else { a };
+    values.iter().copied().reduce(larger).unwrap_or(0.0)
+}
+
+/// Rounds to the nearest integer, ties away from zero.
+///
+/// Written out because `f32::round` is a call on processors without a rounding instruction.
+pub(super) fn round(value: f32) -> i32 {
+    let whole = value as i32;
+    let rest = value - whole as f32;
+    whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)
+}
+
+fn inverse(scale: f32) -> f32 {
+    if scale == 0.0 { 0.0 } else { 1.0 / scale }
+}

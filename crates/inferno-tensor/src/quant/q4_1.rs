@@ -1,0 +1,56 @@
+//! Q4_1: 32 4-bit weights, a scale and a minimum.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::block::{BlockFormat, Half};
+use super::{QK, bits, nearest};
+use crate::DType;
+
+/// 32 weights in 20 bytes, 5 bits a weight: `weight[i] = d * code[i] + m`, codes from 0 to 15.
+///
+/// | bytes | field | holds |
+/// |---|---|---|
+/// | 0..2 | `d` | the scale, half precision |
+/// | 2..4 | `m` | the smallest weight, half precision |
+/// | 4..20 | `qs` | the codes: low half of byte `i` is weight `i`, high half weight `i + 16` |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Q4_1Block {
+    d: Half,
+    m: Half,
+    qs: [u8; QK / 2],
+}
+
+const _: () = assert!(size_of::<Q4_1Block>() == 20);
+
+impl BlockFormat for Q4_1Block {
+    const DTYPE: DType = DType::Q4_1;
+    const LEN: usize = QK;
+    const GROUP_LEN: usize = QK;
+
+    fn scale(&self, _group: usize) -> f32 {
+        self.d.get()
+    }
+
+    fn min(&self, _group: usize) -> f32 {
+        -self.m.get()
+    }
+
+    fn quants(&self, out: &mut [i8]) {
+        let mut codes = [0; QK];
+        bits::unpack::<4, 16>(&self.qs, 0, &mut codes);
+        bits::centre(&codes, 0, out);
+    }
+
+    fn encode(values: &[f32]) -> Q4_1Block {
+        assert_eq!(values.len(), QK, "a block encodes exactly LEN values");
+        let (d, m, codes) = nearest::affine(values, 15);
+        let mut qs = [0; QK / 2];
+        bits::pack::<4, 16>(&codes, 0, &mut qs);
+        Q4_1Block {
+            d: Half::new(d),
+            m: Half::new(m),
+            qs,
+        }
+    }
+}

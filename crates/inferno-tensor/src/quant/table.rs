@@ -1,0 +1,96 @@
+//! The table of formats: one line each, in the order of [`DType`].
+
+use super::block::{decode_blocks, encode_blocks};
+use super::{BlockFormat, floats, int8};
+use crate::quant::{
+    Iq4NlBlock, Iq4XsBlock, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock, Q5_0Block,
+    Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
+};
+use crate::{DType, TensorError};
+
+/// What the crate knows of one format. `decode` and `encode` expect lengths that agree.
+pub(crate) struct Format {
+    pub(crate) dtype: DType,
+    pub(crate) name: &'static str,
+    pub(crate) ggml_id: Option<u32>,
+    pub(crate) block_len: usize,
+    pub(crate) block_bytes: usize,
+    pub(crate) row_header_bytes: usize,
+    pub(crate) decode: fn(&[u8], &mut [f32]),
+    pub(crate) encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
+}
+
+pub(crate) const FORMATS: [Format; 16] = [
+    Format::float(
+        DType::F32,
+        "F32",
+        0,
+        4,
+        floats::decode_f32,
+        floats::encode_f32,
+    ),
+    Format::float(
+        DType::F16,
+        "F16",
+        1,
+        2,
+        floats::decode_f16,
+        floats::encode_f16,
+    ),
+    Format::float(
+        DType::BF16,
+        "BF16",
+        30,
+        2,
+        floats::decode_bf16,
+        floats::encode_bf16,
+    ),
+    Format::blocks::<Q8_0Block>("Q8_0", 8),
+    Format::blocks::<Q4_0Block>("Q4_0", 2),
+    Format::blocks::<Q4_1Block>("Q4_1", 3),
+    Format::blocks::<Q5_0Block>("Q5_0", 6),
+    Format::blocks::<Q5_1Block>("Q5_1", 7),
+    Format::blocks::<Q2KBlock>("Q2_K", 10),
+    Format::blocks::<Q3KBlock>("Q3_K", 11),
+    Format::blocks::<Q4KBlock>("Q4_K", 12),
+    Format::blocks::<Q5KBlock>("Q5_K", 13),
+    Format::blocks::<Q6KBlock>("Q6_K", 14),
+    Format::blocks::<Iq4NlBlock>("IQ4_NL", 20),
+    Format::blocks::<Iq4XsBlock>("IQ4_XS", 23),
+    int8::FORMAT,
+];
+
+impl Format {
+    const fn float(
+        dtype: DType,
+        name: &'static str,
+        ggml_id: u32,
+        bytes: usize,
+        decode: fn(&[u8], &mut [f32]),
+        encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
+    ) -> Format {
+        Format {
+            dtype,
+            name,
+            ggml_id: Some(ggml_id),
+            block_len: 1,
+            block_bytes: bytes,
+            row_header_bytes: 0,
+            decode,
+            encode,
+        }
+    }
+
+    const fn blocks<B: BlockFormat>(name: &'static str, ggml_id: u32) -> Format {
+        Format {
+            dtype: B::DTYPE,
+            name,
+            ggml_id: Some(ggml_id),
+            block_len: B::LEN,
+            block_bytes: size_of::<B>(),
+            row_header_bytes: 0,
+            decode: decode_blocks::<B>,
+            encode: encode_blocks::<B>,
+        }
+    }
+}

@@ -1,1 +1,48 @@
-//! The seam between models and devices: the Backend trait, Batch, KvLayout, and a naive reference.
+//! The seam between models and devices.
+//!
+//! A model is written once against [`Backend`]: some twenty fused operations in the field's
+//! terms, over buffers only the backend can look into. What to compute arrives as a [`Batch`]:
+//! a ragged set of sequence chunks over a paged KV cache. Prefill, chunked prefill, decode and
+//! speculative verification are all just batches.
+//!
+//! [`ReferenceBackend`] is the naive implementation that every other backend is tested against:
+//! plain loops, weights expanded to `f32`, no threads. It is slow and easy to read.
+//!
+//! ```
+//! use inferno_backend::{Backend, ReferenceBackend, WeightPart};
+//! use inferno_tensor::DType;
+//!
+//! # fn main() -> Result<(), inferno_backend::BackendError> {
+//! let backend = ReferenceBackend::new();
+//! // One 2 x 3 matrix of f32, as a file would hold it.
+//! let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+//! let weight = backend.load_weight(&[WeightPart::matrix("w", DType::F32, 2, 3, bytes.into())?])?;
+//!
+//! let mut x = backend.alloc(1, 3)?;
+//! let mut y = backend.alloc(1, 2)?;
+//! backend.upload(&[1.0, 1.0, 1.0], &mut x);
+//! backend.linear(1, &x, &weight, None, &mut y);
+//!
+//! let mut out = [0.0; 2];
+//! backend.download(&y, &mut out)?;
+//! assert_eq!(out, [6.0, 15.0]);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod backend;
+mod batch;
+mod error;
+mod kv;
+mod params;
+mod reference;
+mod weight;
+
+pub use backend::Backend;
+pub use batch::{Batch, BatchBuilder, LogitRows, SequenceChunk};
+pub use error::BackendError;
+pub use kv::{BlockId, KvDType, KvLayout};
+pub use params::{AttentionParams, ExpertInput, ExpertParams, HeadSpan, QkvLayout, RopePairing};
+pub use reference::ReferenceBackend;
+pub use weight::WeightPart;

@@ -1,0 +1,248 @@
+//! The operations a device must offer, and nothing else.
+
+use crate::{
+    AttentionParams, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan, KvLayout,
+    QkvLayout, RopePairing, WeightPart,
+};
+
+/// A device that can run decoder-only transformers.
+///
+/// Every activation is a matrix of `f32` in a [`Buffer`](Self::Buffer): up to as many rows as it
+/// was allocated with (one a token), each as wide as it was allocated with. Operations take the
+/// number of rows in use; rows beyond it keep whatever they held. Outputs and workspace come from
+/// the caller, so that a step allocates nothing. The host sees an activation only through
+/// [`download`](Self::download).
+///
+/// A row of any result depends only on its own inputs, never on the rows computed beside it.
+///
+/// Shapes are settled when weights are loaded; operations **panic** where a caller breaks them,
+/// since that is a mistake in the program and not in its input.
+pub trait Backend: Send + Sync + 'static {
+    /// A matrix of activations, or a vector of parameters as a matrix of one row.
+    type Buffer: Send + Sync;
+    /// A matrix product's weights, in the layout that the kernels stream.
+    type Weight: Send + Sync;
+    /// A table whose rows are looked up: token embeddings.
+    type Table: Send + Sync;
+    /// The paged keys and values of all layers.
+    type KvCache: Send;
+    /// A batch's index arrays, where the device can read them.
+    type DeviceBatch: Send;
+    /// Which experts each token goes to, and with what weight.
+    type Routing: Send;
+
+    /// What this is and how it is set up, for people: `cpu (avx2, 2 threads)`.
+    fn describe(&self) -> String;
+
+    // Memory.
+
+    /// A zeroed buffer of `rows` x `cols`.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    fn alloc(&self, rows: usize, cols: usize) -> Result<Self::Buffer, BackendError>;
+
+    /// Copies whole rows from the host to the start of `buffer`.
+    fn upload(&self, values: &[f32], buffer: &mut Self::Buffer);
+
+    /// Copies from the start of `buffer` to the host.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    fn download(&self, buffer: &Self::Buffer, values: &mut [f32]) -> Result<(), BackendError>;
+
+    /// Packs `parts`, stacked by rows, for matrix products.
+    ///
+    /// **Errors**: parts that do not stack, formats without a kernel, no memory.
+    fn load_weight(&self, parts: &[WeightPart]) -> Result<Self::Weight, BackendError>;
+
+    /// Bytes that [`load_weight`](Self::load_weight) would take for `part`.
+    fn weight_bytes(&self, part: &WeightPart) -> usize;
+
+    /// Prepares `part` for row lookups. The backend may keep the part's own bytes and read them.
+    ///
+    /// **Errors**: no memory.
+    fn load_table(&self, part: &WeightPart) -> Result<Self::Table, BackendError>;
+
+    /// An empty batch for the device.
+    fn alloc_batch(&self) -> Self::DeviceBatch;
+
+    /// Makes `device_batch` a copy of `batch`, reusing its memory.
+    fn upload_batch(&self, batch: &Batch, device_batch: &mut Self::DeviceBatch);
+
+    /// A KV cache. Memory is committed as blocks are first written, where the system allows it.
+    ///
+    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::OutOfMemory`].
+    fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<Self::KvCache, BackendError>;
+
+    /// Room for the routing of `rows` tokens.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    fn alloc_routing(
+        &self,
+        rows: usize,
+        params: &ExpertParams,
+    ) -> Result<Self::Routing, BackendError>;
+
+    /// Appends one block to `bytes`: for each layer keys then values, for each head, for each
+    /// position, one row in the cache's format ([`KvLayout::block_bytes`] in all).
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    fn read_kv_block(
+        &self,
+        cache: &Self::KvCache,
+        block: BlockId,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError>;
+
+    /// Fills one block with what [`read_kv_block`](Self::read_kv_block) gave.
+    ///
+    /// **Errors**: [`BackendError::KvBlockSize`].
+    fn write_kv_block(
+        &self,
+        cache: &mut Self::KvCache,
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), BackendError>;
+
+    // Rows in and out.
+
+    /// `out[t] = table[token_ids[t]]`.
+    fn embed(&self, batch: &Self::DeviceBatch, table: &Self::Table, out: &mut Self::Buffer);
+
+    /// `out[i] = x[logit_rows[i]]`.
+    fn gather_logit_rows(
+        &self,
+        batch: &Self::DeviceBatch,
+        x: &Self::Buffer,
+        out: &mut Self::Buffer,
+    );
+
+    // Normalization and elementwise.
+
+    /// `out = x / sqrt(mean(x^2) + eps) * weight`, row by row.
+    ///
+    /// **Source**: Zhang and Sennrich, Root Mean Square Layer Normalization, equation 4.
+    fn rms_norm(
+        &self,
+        rows: usize,
+        x: &Self::Buffer,
+        weight: &Self::Buffer,
+        eps: f32,
+        out: &mut Self::Buffer,
+    );
+
+    /// [`rms_norm`](Self::rms_norm) of each head of `span` by itself, in place (QK-norm).
+    fn head_rms_norm(
+        &self,
+        rows: usize,
+        span: &HeadSpan,
+        weight: &Self::Buffer,
+        eps: f32,
+        x: &mut Self::Buffer,
+    );
+
+    /// `out[r][i] = silu(gate_up[r][i]) * gate_up[r][n + i]` for rows of `2 n` values.
+    ///
+    /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
+    fn silu_mul(&self, rows: usize, gate_up: &Self::Buffer, out: &mut Self::Buffer);
+
+    // Products.
+
+    /// `out = x * weight^T (+ bias)`.
+    fn linear(
+        &self,
+        rows: usize,
+        x: &Self::Buffer,
+        weight: &Self::Weight,
+        bias: Option<&Self::Buffer>,
+        out: &mut Self::Buffer,
+    );
+
+    /// `out += x * weight^T (+ bias)`: a projection back into the residual stream.
+    fn linear_add(
+        &self,
+        rows: usize,
+        x: &Self::Buffer,
+        weight: &Self::Weight,
+        bias: Option<&Self::Buffer>,
+        out: &mut Self::Buffer,
+    );
+
+    // Attention.
+
+    /// Turns the heads of `span` by each row's angles, in place.
+    ///
+    /// **Shapes**: `angles` holds a row a token: `n` cosines, then `n` sines, where `2 n` is the
+    /// rotary width; components beyond it stay as they are.
+    ///
+    /// **Source**: Su et al., RoFormer, equation 34.
+    fn rope(
+        &self,
+        rows: usize,
+        span: &HeadSpan,
+        pairing: RopePairing,
+        angles: &Self::Buffer,
+        x: &mut Self::Buffer,
+    );
+
+    /// Writes each row's keys and values into its slot of `layer`.
+    fn store_kv(
+        &self,
+        batch: &Self::DeviceBatch,
+        layer: usize,
+        layout: &QkvLayout,
+        qkv: &Self::Buffer,
+        cache: &mut Self::KvCache,
+    );
+
+    /// Causal attention of each row's query heads over its sequence's cached positions; query head
+    /// `h` reads key/value head `h / (num_heads / num_kv_heads)`.
+    ///
+    /// **Shapes**: `out` rows hold `num_heads * head_dim` values.
+    ///
+    /// **Source**: Vaswani et al., equation 1; Ainslie et al., GQA; Kwon et al., PagedAttention.
+    fn paged_attention(
+        &self,
+        batch: &Self::DeviceBatch,
+        params: &AttentionParams,
+        layout: &QkvLayout,
+        qkv: &Self::Buffer,
+        cache: &Self::KvCache,
+        out: &mut Self::Buffer,
+    );
+
+    // Mixture of experts.
+
+    /// Softmax over each row's router logits, then its `num_experts_used` most probable experts.
+    /// Among equals the lower number wins.
+    ///
+    /// **Source**: Shazeer et al., Outrageously Large Neural Networks, section 2.1, in the order
+    /// softmax, then choice, that Qwen3-MoE uses.
+    fn route_experts(
+        &self,
+        rows: usize,
+        router_logits: &Self::Buffer,
+        params: &ExpertParams,
+        routing: &mut Self::Routing,
+    );
+
+    /// Row `t * num_experts_used + j` of `out` is the product of token `t`'s input with the weight
+    /// of its `j`-th expert.
+    fn expert_linear(
+        &self,
+        rows: usize,
+        routing: &Self::Routing,
+        input: ExpertInput,
+        x: &Self::Buffer,
+        weight: &Self::Weight,
+        out: &mut Self::Buffer,
+    );
+
+    /// `out[t] += sum over j of routing weight (t, j) * y[t * num_experts_used + j]`, j rising.
+    fn combine_experts(
+        &self,
+        rows: usize,
+        routing: &Self::Routing,
+        y: &Self::Buffer,
+        out: &mut Self::Buffer,
+    );
+}

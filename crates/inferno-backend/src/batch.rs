@@ -1,0 +1,193 @@
+//! What one forward pass computes: a ragged set of sequence chunks over the paged KV cache.
+//!
+//! Invariants of a built [`Batch`]: every array agrees with `cu_seqlens_q`; every position has
+//! a slot in its sequence's block table; sequences hold at least one token each. Backends rely
+//! on them and check nothing again.
+
+use std::ops::Range;
+
+use crate::{BackendError, BlockId};
+
+/// For which tokens of a chunk the output head runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogitRows {
+    /// For none: a prompt's chunk that is not its last.
+    None,
+    /// For the last token.
+    Last,
+    /// For every token: perplexity, speculative verification, logit dumps.
+    All,
+}
+
+/// One sequence's share of a batch: `tokens` stand at positions `start..start + tokens.len()`.
+#[derive(Debug, Clone, Copy)]
+pub struct SequenceChunk<'a> {
+    /// Tokens to run; the earlier ones are in the cache already.
+    pub tokens: &'a [u32],
+    /// Position of the first of them.
+    pub start: usize,
+    /// The sequence's blocks, from position 0 on.
+    pub block_table: &'a [BlockId],
+    /// Which tokens give logits.
+    pub logits: LogitRows,
+}
+
+/// A complete description of one forward pass, immutable once built.
+///
+/// Prefill, chunked prefill, decode and verification differ only in the numbers it holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    token_ids: Vec<u32>,
+    positions: Vec<u32>,
+    cu_seqlens_q: Vec<usize>,
+    context_lens: Vec<usize>,
+    block_tables: Vec<BlockId>,
+    cu_blocks: Vec<usize>,
+    slot_mapping: Vec<usize>,
+    logit_rows: Vec<usize>,
+}
+
+impl Batch {
+    /// Tokens in the batch, over all sequences.
+    pub fn num_tokens(&self) -> usize {
+        self.token_ids.len()
+    }
+
+    /// Sequences in the batch.
+    pub fn num_sequences(&self) -> usize {
+        self.context_lens.len()
+    }
+
+    /// Token ids, sequence after sequence.
+    pub fn token_ids(&self) -> &[u32] {
+        &self.token_ids
+    }
+
+    /// Each token's position in its own sequence.
+    pub fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// The rows of sequence `sequence`.
+    ///
+    /// **Panics** when there is no such sequence.
+    pub fn rows(&self, sequence: usize) -> Range<usize> {
+        self.cu_seqlens_q[sequence]..self.cu_seqlens_q[sequence + 1]
+    }
+
+    /// Positions that each sequence holds after this pass.
+    pub fn context_lens(&self) -> &[usize] {
+        &self.context_lens
+    }
+
+    /// The blocks of sequence `sequence`, from position 0 on.
+    ///
+    /// **Panics** when there is no such sequence.
+    pub fn block_table(&self, sequence: usize) -> &[BlockId] {
+        &self.block_tables[self.cu_blocks[sequence]..self.cu_blocks[sequence + 1]]
+    }
+
+    /// The cache slot that each token's keys and values go to.
+    pub fn slot_mapping(&self) -> &[usize] {
+        &self.slot_mapping
+    }
+
+    /// The rows that the output head runs for, in rising order.
+    pub fn logit_rows(&self) -> &[usize] {
+        &self.logit_rows
+    }
+
+    /// Empties the batch and gives back a builder that reuses its memory.
+    pub fn into_builder(mut self, block_tokens: usize) -> BatchBuilder {
+        self.token_ids.clear();
+        self.positions.clear();
+        self.cu_seqlens_q.clear();
+        self.context_lens.clear();
+        self.block_tables.clear();
+        self.cu_blocks.clear();
+        self.slot_mapping.clear();
+        self.logit_rows.clear();
+        self.cu_seqlens_q.push(0);
+        self.cu_blocks.push(0);
+        BatchBuilder {
+            block_tokens,
+            batch: self,
+        }
+    }
+}
+
+/// Gathers sequence chunks into a [`Batch`].
+///
+/// ```
+/// use inferno_backend::{BatchBuilder, BlockId, LogitRows, SequenceChunk};
+///
+/// # fn main() -> Result<(), inferno_backend::BackendError> {
+/// let mut builder = BatchBuilder::new(16);
+/// // A three-token prompt, and beside it a sequence that decodes its 18th token.
+/// builder.push(&SequenceChunk { tokens: &[5, 6, 7], start: 0, block_table: &[BlockId(9)], logits: LogitRows::Last })?;
+/// builder.push(&SequenceChunk { tokens: &[8], start: 17, block_table: &[BlockId(2), BlockId(4)], logits: LogitRows::Last })?;
+/// let batch = builder.build();
+///
+/// assert_eq!(batch.positions(), [0, 1, 2, 17]);
+/// assert_eq!(batch.slot_mapping(), [144, 145, 146, 65]);
+/// assert_eq!(batch.logit_rows(), [2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct BatchBuilder {
+    block_tokens: usize,
+    batch: Batch,
+}
+
+impl BatchBuilder {
+    /// A builder for a cache whose blocks hold `block_tokens` positions.
+    pub fn new(block_tokens: usize) -> Self {
+        Batch::default().into_builder(block_tokens)
+    }
+
+    /// Adds one sequence's chunk.
+    ///
+    /// **Errors**: [`BackendError::EmptyChunk`], and [`BackendError::BlockTableTooShort`] when a
+    /// position has no block. The builder is unchanged then.
+    pub fn push(&mut self, chunk: &SequenceChunk<'_>) -> Result<(), BackendError> {
+        if chunk.tokens.is_empty() {
+            return Err(BackendError::EmptyChunk);
+        }
+        let end = chunk.start + chunk.tokens.len();
+        let needed = end.div_ceil(self.block_tokens);
+        let Some(table) = chunk.block_table.get(..needed) else {
+            return Err(BackendError::BlockTableTooShort {
+                end,
+                needed,
+                found: chunk.block_table.len(),
+            });
+        };
+        let batch = &mut self.batch;
+        let first_row = batch.token_ids.len();
+        batch.token_ids.extend_from_slice(chunk.tokens);
+        for position in chunk.start..end {
+            let block = table[position / self.block_tokens].0 as usize;
+            batch.positions.push(position as u32);
+            batch
+                .slot_mapping
+                .push(block * self.block_tokens + position % self.block_tokens);
+        }
+        let rows = batch.token_ids.len();
+        batch.logit_rows.extend(match chunk.logits {
+            LogitRows::None => rows..rows,
+            LogitRows::Last => rows - 1..rows,
+            LogitRows::All => first_row..rows,
+        });
+        batch.cu_seqlens_q.push(rows);
+        batch.context_lens.push(end);
+        batch.block_tables.extend_from_slice(table);
+        batch.cu_blocks.push(batch.block_tables.len());
+        Ok(())
+    }
+
+    /// The finished batch.
+    pub fn build(self) -> Batch {
+        self.batch
+    }
+}

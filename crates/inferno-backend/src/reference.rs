@@ -1,0 +1,386 @@
+//! The naive backend: plain loops over `f32`, one row at a time, sums kept in `f64`.
+//!
+//! It exists to be right and easily read. Weights are expanded to `f32` when loaded, nothing is
+//! quantized on the way, and no operation is cleverer than its definition. Every other backend is
+//! tested against it within a stated bound.
+
+mod attention;
+mod experts;
+
+use bytes::Bytes;
+use inferno_tensor::{DType, quant};
+
+use crate::{
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan,
+    KvLayout, QkvLayout, RopePairing, WeightPart,
+};
+use attention::ReferenceKvCache;
+use experts::ReferenceRouting;
+
+/// The naive reference implementation of [`Backend`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReferenceBackend;
+
+impl ReferenceBackend {
+    /// The reference backend; it has no settings.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+/// A row-major matrix of `f32`.
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    cols: usize,
+    values: Vec<f32>,
+}
+
+impl Matrix {
+    fn zeros(rows: usize, cols: usize) -> Self {
+        Self {
+            cols,
+            values: vec![0.0; rows * cols],
+        }
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    fn row_mut(&mut self, row: usize) -> &mut [f32] {
+        &mut self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    /// The `head_dim` values of one head of one row.
+    fn head(&self, row: usize, head: usize, head_dim: usize) -> &[f32] {
+        &self.row(row)[head * head_dim..(head + 1) * head_dim]
+    }
+
+    fn head_mut(&mut self, row: usize, head: usize, head_dim: usize) -> &mut [f32] {
+        &mut self.row_mut(row)[head * head_dim..(head + 1) * head_dim]
+    }
+}
+
+/// One dense matrix an expert.
+#[derive(Debug)]
+pub struct ReferenceWeight {
+    experts: Vec<Matrix>,
+}
+
+/// Rows in the file's own format, decoded when looked up.
+#[derive(Debug)]
+pub struct ReferenceTable {
+    dtype: DType,
+    row_bytes: usize,
+    bytes: Bytes,
+}
+
+impl Backend for ReferenceBackend {
+    type Buffer = Matrix;
+    type Weight = ReferenceWeight;
+    type Table = ReferenceTable;
+    type KvCache = ReferenceKvCache;
+    type DeviceBatch = Batch;
+    type Routing = ReferenceRouting;
+
+    fn describe(&self) -> String {
+        "reference (naive loops, 1 thread)".to_owned()
+    }
+
+    fn alloc(&self, rows: usize, cols: usize) -> Result<Matrix, BackendError> {
+        Ok(Matrix::zeros(rows, cols))
+    }
+
+    fn upload(&self, values: &[f32], buffer: &mut Matrix) {
+        buffer.values[..values.len()].copy_from_slice(values);
+    }
+
+    fn download(&self, buffer: &Matrix, values: &mut [f32]) -> Result<(), BackendError> {
+        values.copy_from_slice(&buffer.values[..values.len()]);
+        Ok(())
+    }
+
+    fn load_weight(&self, parts: &[WeightPart]) -> Result<ReferenceWeight, BackendError> {
+        let (num_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
+        let mut experts = Vec::with_capacity(num_experts);
+        for expert in 0..num_experts {
+            let mut matrix = Matrix::zeros(rows, cols);
+            let sources = parts
+                .iter()
+                .flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
+            for (out_row, (part, row)) in sources.enumerate() {
+                quant::decode_row(part.dtype(), part.row(expert, row), matrix.row_mut(out_row))
+                    .map_err(|source| BackendError::WeightShape {
+                        name: part.name().to_owned(),
+                        source,
+                    })?;
+            }
+            experts.push(matrix);
+        }
+        Ok(ReferenceWeight { experts })
+    }
+
+    fn weight_bytes(&self, part: &WeightPart) -> usize {
+        part.num_experts() * part.rows() * part.cols() * size_of::<f32>()
+    }
+
+    fn load_table(&self, part: &WeightPart) -> Result<ReferenceTable, BackendError> {
+        Ok(ReferenceTable {
+            dtype: part.dtype(),
+            row_bytes: part.row_bytes(),
+            bytes: part.bytes().clone(),
+        })
+    }
+
+    fn alloc_batch(&self) -> Batch {
+        Batch::default()
+    }
+
+    fn upload_batch(&self, batch: &Batch, device_batch: &mut Batch) {
+        device_batch.clone_from(batch);
+    }
+
+    fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<ReferenceKvCache, BackendError> {
+        ReferenceKvCache::new(layout)
+    }
+
+    fn alloc_routing(
+        &self,
+        rows: usize,
+        params: &ExpertParams,
+    ) -> Result<ReferenceRouting, BackendError> {
+        Ok(ReferenceRouting::new(rows, params))
+    }
+
+    fn read_kv_block(
+        &self,
+        cache: &ReferenceKvCache,
+        block: BlockId,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        bytes.extend_from_slice(cache.block(block));
+        Ok(())
+    }
+
+    fn write_kv_block(
+        &self,
+        cache: &mut ReferenceKvCache,
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        let target = cache.block_mut(block);
+        if bytes.len() != target.len() {
+            return Err(BackendError::KvBlockSize {
+                expected: target.len(),
+                found: bytes.len(),
+            });
+        }
+        target.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn embed(&self, batch: &Batch, table: &ReferenceTable, out: &mut Matrix) {
+        for (row, &token) in batch.token_ids().iter().enumerate() {
+            let at = token as usize * table.row_bytes;
+            quant::decode_row(
+                table.dtype,
+                &table.bytes[at..at + table.row_bytes],
+                out.row_mut(row),
+            )
+            .expect("the table's rows were checked when it was loaded");
+        }
+    }
+
+    fn gather_logit_rows(&self, batch: &Batch, x: &Matrix, out: &mut Matrix) {
+        for (to, &from) in batch.logit_rows().iter().enumerate() {
+            out.row_mut(to).copy_from_slice(x.row(from));
+        }
+    }
+
+    fn rms_norm(&self, rows: usize, x: &Matrix, weight: &Matrix, eps: f32, out: &mut Matrix) {
+        for row in 0..rows {
+            let target = out.row_mut(row);
+            target.copy_from_slice(x.row(row));
+            normalize(target, weight.row(0), eps);
+        }
+    }
+
+    fn head_rms_norm(
+        &self,
+        rows: usize,
+        span: &HeadSpan,
+        weight: &Matrix,
+        eps: f32,
+        x: &mut Matrix,
+    ) {
+        for row in 0..rows {
+            for head in span.heads.clone() {
+                normalize(x.head_mut(row, head, span.head_dim), weight.row(0), eps);
+            }
+        }
+    }
+
+    fn silu_mul(&self, rows: usize, gate_up: &Matrix, out: &mut Matrix) {
+        for row in 0..rows {
+            let (gate, up) = gate_up.row(row).split_at(gate_up.cols / 2);
+            for ((out, &gate), &up) in out.row_mut(row).iter_mut().zip(gate).zip(up) {
+                *out = gate / (1.0 + (-gate).exp()) * up;
+            }
+        }
+    }
+
+    fn linear(
+        &self,
+        rows: usize,
+        x: &Matrix,
+        weight: &ReferenceWeight,
+        bias: Option<&Matrix>,
+        out: &mut Matrix,
+    ) {
+        out.values[..rows * out.cols].fill(0.0);
+        self.linear_add(rows, x, weight, bias, out);
+    }
+
+    fn linear_add(
+        &self,
+        rows: usize,
+        x: &Matrix,
+        weight: &ReferenceWeight,
+        bias: Option<&Matrix>,
+        out: &mut Matrix,
+    ) {
+        let mut term = vec![0.0; out.cols];
+        for row in 0..rows {
+            product(x.row(row), &weight.experts[0], &mut term);
+            let target = out.row_mut(row);
+            add(&term, target);
+            if let Some(bias) = bias {
+                add(bias.row(0), target);
+            }
+        }
+    }
+
+    fn rope(
+        &self,
+        rows: usize,
+        span: &HeadSpan,
+        pairing: RopePairing,
+        angles: &Matrix,
+        x: &mut Matrix,
+    ) {
+        let pairs = angles.cols / 2;
+        for row in 0..rows {
+            let (cos, sin) = angles.row(row).split_at(pairs);
+            for head in span.heads.clone() {
+                let head = x.head_mut(row, head, span.head_dim);
+                for pair in 0..pairs {
+                    let (i, j) = match pairing {
+                        RopePairing::Interleaved => (2 * pair, 2 * pair + 1),
+                        RopePairing::Halves => (pair, pair + pairs),
+                    };
+                    let (a, b) = (head[i], head[j]);
+                    head[i] = a * cos[pair] - b * sin[pair];
+                    head[j] = a * sin[pair] + b * cos[pair];
+                }
+            }
+        }
+    }
+
+    fn store_kv(
+        &self,
+        batch: &Batch,
+        layer: usize,
+        layout: &QkvLayout,
+        qkv: &Matrix,
+        cache: &mut ReferenceKvCache,
+    ) {
+        cache.store(batch, layer, layout, qkv);
+    }
+
+    fn paged_attention(
+        &self,
+        batch: &Batch,
+        params: &AttentionParams,
+        layout: &QkvLayout,
+        qkv: &Matrix,
+        cache: &ReferenceKvCache,
+        out: &mut Matrix,
+    ) {
+        attention::attend(batch, params, layout, qkv, cache, out);
+    }
+
+    fn route_experts(
+        &self,
+        rows: usize,
+        router_logits: &Matrix,
+        params: &ExpertParams,
+        routing: &mut ReferenceRouting,
+    ) {
+        routing.route(rows, router_logits, params);
+    }
+
+    fn expert_linear(
+        &self,
+        rows: usize,
+        routing: &ReferenceRouting,
+        input: ExpertInput,
+        x: &Matrix,
+        weight: &ReferenceWeight,
+        out: &mut Matrix,
+    ) {
+        for (slot, choice) in routing.slots(rows) {
+            let source = match input {
+                ExpertInput::PerToken => slot / routing.num_experts_used(),
+                ExpertInput::PerSlot => slot,
+            };
+            product(
+                x.row(source),
+                &weight.experts[choice.expert],
+                out.row_mut(slot),
+            );
+        }
+    }
+
+    fn combine_experts(
+        &self,
+        rows: usize,
+        routing: &ReferenceRouting,
+        y: &Matrix,
+        out: &mut Matrix,
+    ) {
+        for (slot, choice) in routing.slots(rows) {
+            let target = out.row_mut(slot / routing.num_experts_used());
+            for (out, &y) in target.iter_mut().zip(y.row(slot)) {
+                *out += choice.weight * y;
+            }
+        }
+    }
+}
+
+/// `out = weight * x` for one row of activations.
+fn product(x: &[f32], weight: &Matrix, out: &mut [f32]) {
+    for (row, out) in out.iter_mut().enumerate() {
+        *out = dot(x, weight.row(row)) as f32;
+    }
+}
+
+fn add(term: &[f32], out: &mut [f32]) {
+    out.iter_mut()
+        .zip(term)
+        .for_each(|(out, term)| *out += term);
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(&a, &b)| f64::from(a) * f64::from(b))
+        .sum()
+}
+
+fn normalize(x: &mut [f32], weight: &[f32], eps: f32) {
+    let mean_square = dot(x, x) / x.len() as f64;
+    let factor = (1.0 / (mean_square + f64::from(eps)).sqrt()) as f32;
+    x.iter_mut()
+        .zip(weight)
+        .for_each(|(x, weight)| *x = *x * factor * weight);
+}

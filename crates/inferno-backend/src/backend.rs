@@ -1,5 +1,7 @@
 //! The operations a device must offer, and nothing else.
 
+use inferno_tensor::DType;
+
 use crate::{
     AttentionParams, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan, KvLayout,
     QkvLayout, RopePairing, WeightPart,
@@ -54,8 +56,9 @@ pub trait Backend: Send + Sync + 'static {
     /// **Errors**: parts that do not stack, formats without a kernel, no memory.
     fn load_weight(&self, parts: &[WeightPart]) -> Result<Self::Weight, BackendError>;
 
-    /// Bytes that [`load_weight`](Self::load_weight) would take for `part`.
-    fn weight_bytes(&self, part: &WeightPart) -> usize;
+    /// Bytes that [`load_weight`](Self::load_weight) would take for `experts` matrices of
+    /// `rows` x `cols` stored as `dtype`.
+    fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize;
 
     /// Prepares `part` for row lookups. The backend may keep the part's own bytes and read them.
     ///

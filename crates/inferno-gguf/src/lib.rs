@@ -1,1 +1,65 @@
 //! The GGUF file format: typed metadata, tensor index, memory-mapped payloads, writer.
+//!
+//! [`Gguf::open`] maps a checkpoint (one file, or all the shards of a split one), checks everything that its header
+//! claims against the bytes that are there, and hands out metadata, the tensor index and zero-copy payloads.
+//! [`GgufWriter`] writes files. Computing with the payloads is the business of the floors above.
+//!
+//! ```
+//! use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
+//!
+//! // Write a file with one key and one tensor, here into memory.
+//! let mut metadata = Metadata::new();
+//! metadata.insert("general.architecture", "llama");
+//! metadata.insert("llama.block_count", 22_u32);
+//! let mut writer = GgufWriter::new(&metadata)?;
+//! writer.add_tensor("output_norm.weight", &[2], GgmlType::F32)?;
+//! let mut payloads = writer.in_memory();
+//! payloads.write_tensor("output_norm.weight", &[0; 8])?;
+//! let bytes = payloads.finish()?;
+//!
+//! // Read it back.
+//! let gguf = Gguf::from_bytes(bytes)?;
+//! let layers: usize = gguf.metadata().required("llama.block_count")?;
+//! let epsilon: Option<f32> = gguf.metadata().optional("llama.attention.layer_norm_rms_epsilon")?;
+//! assert_eq!((layers, epsilon), (22, None));
+//!
+//! let info = gguf.tensor("output_norm.weight").expect("it was just written");
+//! assert_eq!((info.dims(), info.ggml_type()), (&[2][..], GgmlType::F32));
+//! assert_eq!(&gguf.data(info)[..], &[0; 8]);
+//! # Ok::<(), inferno_gguf::Error>(())
+//! ```
+//!
+//! **Invariants.** A [`Gguf`] that exists is sound: every key and tensor name is unique and valid UTF-8, every tensor
+//! lies aligned inside its file and overlaps no other, and every size fits `usize`. No input makes the reader panic,
+//! recurse without bound, or allocate more than a small multiple of the input's own size.
+//!
+//! **Source**: the GGUF specification, <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
+
+#![deny(unsafe_code)]
+
+mod cursor;
+mod error;
+mod file;
+mod file_kind;
+mod ggml_type;
+mod gguf;
+mod header;
+mod metadata;
+mod mmap;
+mod shards;
+mod tensor_index;
+mod tensor_info;
+mod writer;
+
+pub use error::Error;
+pub use file_kind::FileKind;
+pub use ggml_type::{GgmlType, UnknownGgmlType};
+pub use gguf::Gguf;
+pub use metadata::{
+    FromMetadata, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray,
+};
+pub use tensor_info::TensorInfo;
+pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile};
+
+/// A result whose error is this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;

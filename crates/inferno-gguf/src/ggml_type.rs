@@ -1,0 +1,188 @@
+//! The types of tensor elements that the format defines, with the sizes of their blocks.
+//!
+//! One line a type in the table at the end; the rest follows from it.
+
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! ggml_types {
+    ($($name:ident = $id:literal, $block_len:literal values in $block_bytes:literal bytes, $doc:literal;)*) => {
+        /// How the values of a tensor are stored: one of the element types that ggml numbers.
+        ///
+        /// Values are stored in blocks of [`block_len`](Self::block_len) values and
+        /// [`block_bytes`](Self::block_bytes) bytes along a row; plain numbers are blocks of one value.
+        ///
+        /// **Source**: `ggml.h` (numbers) and `ggml-common.h` (blocks) of ggml.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(non_camel_case_types)]
+        #[non_exhaustive]
+        #[repr(u32)]
+        pub enum GgmlType {
+            $(#[doc = $doc] $name = $id,)*
+        }
+
+        impl GgmlType {
+            /// Every type, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The type that has this number in files, if there is one.
+            pub const fn from_id(id: u32) -> Option<Self> {
+                match id {
+                    $($id => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// The name in ggml's spelling, such as `Q4_K`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// **Units**: the values in a block.
+            pub const fn block_len(self) -> usize {
+                match self {
+                    $(Self::$name => $block_len,)*
+                }
+            }
+
+            /// **Units**: the bytes in a block.
+            pub const fn block_bytes(self) -> usize {
+                match self {
+                    $(Self::$name => $block_bytes,)*
+                }
+            }
+        }
+    };
+}
+
+impl GgmlType {
+    /// The largest number that is known.
+    pub const MAX_ID: u32 = Self::ALL[Self::ALL.len() - 1].id();
+
+    /// The number that stands for the type in files.
+    pub const fn id(self) -> u32 {
+        self as u32
+    }
+
+    /// The bytes that `num_values` values take, or `None` where they are not whole blocks or the size overflows.
+    pub const fn bytes_for(self, num_values: usize) -> Option<usize> {
+        if num_values.is_multiple_of(self.block_len()) {
+            (num_values / self.block_len()).checked_mul(self.block_bytes())
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for GgmlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The text names no ggml type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected the name of a ggml type such as F16 or Q4_K, found {found:?}")]
+pub struct UnknownGgmlType {
+    /// The text.
+    pub found: String,
+}
+
+impl FromStr for GgmlType {
+    type Err = UnknownGgmlType;
+
+    /// Reads a name; upper and lower case are one.
+    fn from_str(text: &str) -> Result<Self, UnknownGgmlType> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|ggml_type| ggml_type.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| UnknownGgmlType {
+                found: text.to_owned(),
+            })
+    }
+}
+
+// Numbers 4 and 5 (Q4_2, Q4_3) were withdrawn before GGUF existed and are in no file. The interleaved types 31 to 33
+// and 36 to 38 were withdrawn later: files with them exist, so they are listed with the size of the type that they
+// rearrange.
+ggml_types! {
+    F32 = 0, 1 values in 4 bytes, "IEEE 754 single precision.";
+    F16 = 1, 1 values in 2 bytes, "IEEE 754 half precision.";
+    Q4_0 = 2, 32 values in 18 bytes, "4 bits and a scale.";
+    Q4_1 = 3, 32 values in 20 bytes, "4 bits, a scale and a minimum.";
+    Q5_0 = 6, 32 values in 22 bytes, "5 bits and a scale.";
+    Q5_1 = 7, 32 values in 24 bytes, "5 bits, a scale and a minimum.";
+    Q8_0 = 8, 32 values in 34 bytes, "8 bits and a scale.";
+    Q8_1 = 9, 32 values in 36 bytes, "8 bits, a scale and a sum; an intermediate type that ggml keeps out of files.";
+    Q2_K = 10, 256 values in 84 bytes, "2 bits, with scales and minima of 16 values.";
+    Q3_K = 11, 256 values in 110 bytes, "3 bits, with scales of 16 values.";
+    Q4_K = 12, 256 values in 144 bytes, "4 bits, with scales and minima of 32 values.";
+    Q5_K = 13, 256 values in 176 bytes, "5 bits, with scales and minima of 32 values.";
+    Q6_K = 14, 256 values in 210 bytes, "6 bits, with scales of 16 values.";
+    Q8_K = 15, 256 values in 292 bytes, "8 bits, a scale and sums; an intermediate type.";
+    IQ2_XXS = 16, 256 values in 66 bytes, "About 2.06 bits, vectors of 8 from a codebook.";
+    IQ2_XS = 17, 256 values in 74 bytes, "About 2.31 bits, vectors of 8 from a codebook.";
+    IQ3_XXS = 18, 256 values in 98 bytes, "About 3.06 bits, vectors of 4 from a codebook.";
+    IQ1_S = 19, 256 values in 50 bytes, "About 1.56 bits, vectors of 8 from a codebook.";
+    IQ4_NL = 20, 32 values in 18 bytes, "4 bits through a table of 16 values.";
+    IQ3_S = 21, 256 values in 110 bytes, "About 3.44 bits, vectors of 4 from a codebook.";
+    IQ2_S = 22, 256 values in 82 bytes, "About 2.56 bits, vectors of 8 from a codebook.";
+    IQ4_XS = 23, 256 values in 136 bytes, "4 bits through a table of 16 values, with scales of 32 values.";
+    I8 = 24, 1 values in 1 bytes, "Signed 8-bit integer.";
+    I16 = 25, 1 values in 2 bytes, "Signed 16-bit integer.";
+    I32 = 26, 1 values in 4 bytes, "Signed 32-bit integer.";
+    I64 = 27, 1 values in 8 bytes, "Signed 64-bit integer.";
+    F64 = 28, 1 values in 8 bytes, "IEEE 754 double precision.";
+    IQ1_M = 29, 256 values in 56 bytes, "About 1.75 bits, vectors of 8 from a codebook.";
+    BF16 = 30, 1 values in 2 bytes, "The upper half of a single.";
+    Q4_0_4_4 = 31, 32 values in 18 bytes, "Q4_0 with 4 rows interleaved by 4; withdrawn.";
+    Q4_0_4_8 = 32, 32 values in 18 bytes, "Q4_0 with 4 rows interleaved by 8; withdrawn.";
+    Q4_0_8_8 = 33, 32 values in 18 bytes, "Q4_0 with 8 rows interleaved by 8; withdrawn.";
+    TQ1_0 = 34, 256 values in 54 bytes, "Ternary, five values in 8 bits.";
+    TQ2_0 = 35, 256 values in 66 bytes, "Ternary, four values in 8 bits.";
+    IQ4_NL_4_4 = 36, 32 values in 18 bytes, "IQ4_NL with 4 rows interleaved by 4; withdrawn.";
+    IQ4_NL_4_8 = 37, 32 values in 18 bytes, "IQ4_NL with 4 rows interleaved by 8; withdrawn.";
+    IQ4_NL_8_8 = 38, 32 values in 18 bytes, "IQ4_NL with 8 rows interleaved by 8; withdrawn.";
+    MXFP4 = 39, 32 values in 17 bytes, "4-bit floats with a power of two as the scale.";
+    NVFP4 = 40, 64 values in 36 bytes, "4-bit floats with 8-bit float scales of 16 values.";
+    Q1_0 = 41, 128 values in 18 bytes, "1 bit and a scale.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_find_their_type_again() {
+        for &ggml_type in GgmlType::ALL {
+            assert_eq!(GgmlType::from_id(ggml_type.id()), Some(ggml_type));
+            assert_eq!(ggml_type.name().to_lowercase().parse(), Ok(ggml_type));
+        }
+    }
+
+    #[test]
+    fn numbers_without_a_type_are_none() {
+        for id in [4, 5, 42, u32::MAX] {
+            assert_eq!(GgmlType::from_id(id), None);
+        }
+    }
+
+    #[test]
+    fn partial_blocks_have_no_size() {
+        assert_eq!(GgmlType::Q4_K.bytes_for(512), Some(288));
+        assert_eq!(GgmlType::Q4_K.bytes_for(255), None);
+        assert_eq!(GgmlType::F64.bytes_for(usize::MAX), None);
+    }
+
+    #[test]
+    fn an_unknown_name_is_quoted_in_the_error() {
+        let error = "Q9_9".parse::<GgmlType>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected the name of a ggml type such as F16 or Q4_K, found \"Q9_9\""
+        );
+    }
+}

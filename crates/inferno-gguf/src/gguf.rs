@@ -1,0 +1,170 @@
+//! A checkpoint that is open for reading.
+
+use std::ops::Range;
+use std::path::Path;
+
+use bytes::Bytes;
+
+use crate::file::{Contents, Storage};
+use crate::mmap::Mapping;
+use crate::shards;
+use crate::tensor_index::TensorIndex;
+use crate::{Metadata, Result, TensorInfo};
+
+/// A checkpoint: metadata, tensor index and payloads, of one file or of all the shards of a split one.
+///
+/// Cloning copies metadata and index and shares the payloads.
+#[derive(Debug, Clone)]
+pub struct Gguf {
+    version: u32,
+    alignment: u64,
+    metadata: Metadata,
+    index: TensorIndex,
+    files: Vec<Storage>,
+}
+
+impl Gguf {
+    /// Opens a file, memory-mapped. Any one of the shards of a split checkpoint opens all of them.
+    ///
+    /// The metadata of a split checkpoint is that of its first shard. The other shards are looked for beside the
+    /// given one only (links in that folder are followed, as download caches use them).
+    ///
+    /// The files must not be changed in place while they are open. Payloads are read from the disk when they are
+    /// touched; a file that was cut shorter meanwhile ends the process with `SIGBUS` on Unix. Replace model files by
+    /// renaming, or use [`Gguf::from_bytes`] on a copy in memory.
+    ///
+    /// **Errors**: every variant that says what is wrong with a file, inside [`Error::InFile`](crate::Error::InFile),
+    /// which names the path.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::assemble(shards::open_all(path.as_ref())?)
+    }
+
+    /// Takes a checkpoint of one file that is in memory, such as an embedded one (`Bytes::from_static`).
+    ///
+    /// **Errors**: every variant that says what is wrong with a file.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        let storage = Storage::in_memory(bytes.into());
+        let contents = Contents::read(&storage.bytes)?;
+        Self::assemble(vec![(storage, contents)])
+    }
+
+    /// Joins the files of a checkpoint, of which there is at least one.
+    fn assemble(parts: Vec<(Storage, Contents)>) -> Result<Self> {
+        let mut parts = parts.into_iter();
+        let Some((
+            storage,
+            Contents {
+                version,
+                alignment,
+                metadata,
+                index,
+            },
+        )) = parts.next()
+        else {
+            unreachable!("a checkpoint has at least the file that was opened");
+        };
+        let mut gguf = Self {
+            version,
+            alignment,
+            metadata,
+            index,
+            files: vec![storage],
+        };
+        for (storage, contents) in parts {
+            let shard = gguf.files.len();
+            for mut info in contents.index.into_tensors() {
+                info.shard = shard;
+                gguf.index.push(info).map_err(|error| match &storage.path {
+                    Some(path) => error.in_file(path),
+                    None => error,
+                })?;
+            }
+            gguf.files.push(storage);
+        }
+        Ok(gguf)
+    }
+
+    /// The version of the format, 2 or 3 (of the first shard).
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The alignment of payloads (of the first shard).
+    ///
+    /// **Units**: bytes.
+    pub fn alignment(&self) -> u64 {
+        self.alignment
+    }
+
+    /// The keys and values (of the first shard).
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// All tensors in the order of the files.
+    pub fn tensors(&self) -> &[TensorInfo] {
+        self.index.tensors()
+    }
+
+    /// The tensor of this name, if there is one, in constant time.
+    pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
+        self.index.get(name)
+    }
+
+    /// The payload of a tensor, without copying: a slice of the mapping, which it keeps alive.
+    ///
+    /// **Panics**: where `info` comes from another checkpoint and lies outside of this one.
+    pub fn data(&self, info: &TensorInfo) -> Bytes {
+        self.files[info.shard].bytes.slice(file_range(info))
+    }
+
+    /// Asks the operating system to read a payload soon, in the background. Does nothing where it is in memory.
+    ///
+    /// **Panics**: as [`Gguf::data`].
+    pub fn preload(&self, info: &TensorInfo) {
+        if let Some(mapping) = &self.files[info.shard].mapping {
+            mapping.preload(file_range(info));
+        }
+    }
+
+    /// Gives the memory of a payload back; touching it again reads the file again. Does nothing where it is in
+    /// memory, or the system is not Unix.
+    ///
+    /// Loaders that repack weights call it as they go, so that memory peaks near the size of the file.
+    ///
+    /// **Panics**: as [`Gguf::data`].
+    pub fn release(&self, info: &TensorInfo) {
+        if let Some(mapping) = &self.files[info.shard].mapping {
+            mapping.release(file_range(info));
+        }
+    }
+
+    /// Tells the operating system that the payloads will be read from front to back.
+    pub fn advise_sequential(&self) {
+        self.files
+            .iter()
+            .filter_map(|file| file.mapping.as_ref())
+            .for_each(Mapping::advise_sequential);
+    }
+
+    /// The number of files, 1 unless the checkpoint is split.
+    pub fn num_shards(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The size of all files together.
+    pub fn file_bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes.len() as u64).sum()
+    }
+
+    /// The paths of the files in order; none where the checkpoint is in memory.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().filter_map(|file| file.path.as_deref())
+    }
+}
+
+/// Where a payload lies in its file. That it fits `usize` was checked when the index was read.
+fn file_range(info: &TensorInfo) -> Range<usize> {
+    let start = info.file_offset() as usize;
+    start..start + info.num_bytes()
+}

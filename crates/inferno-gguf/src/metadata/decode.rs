@@ -1,0 +1,147 @@
+//! Reading metadata from the bytes of a file.
+//!
+//! Invariant: nothing is allocated for a count before the cursor found that so many elements can follow.
+
+use super::{MAX_NAME_BYTES, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray};
+use crate::cursor::Cursor;
+use crate::{Error, Result};
+
+/// How deep arrays may nest; the array of a key is level 1.
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// The bytes of an array before its elements: a type and a count.
+const ARRAY_HEADER_BYTES: u64 = 4 + 8;
+
+/// The bytes of a string's length.
+const STRING_LENGTH_BYTES: u64 = 8;
+
+/// Reads `num_entries` keys with their values.
+pub(crate) fn read_metadata(cursor: &mut Cursor<'_>, num_entries: usize) -> Result<Metadata> {
+    let mut metadata = Metadata::new();
+    for _ in 0..num_entries {
+        let offset = cursor.offset();
+        let key = cursor.name("metadata key", MAX_NAME_BYTES)?;
+        if metadata.contains(&key) {
+            return Err(Error::DuplicateKey { key, offset });
+        }
+        let value = read_value(cursor, &key)?;
+        metadata.insert(key, value);
+    }
+    Ok(metadata)
+}
+
+fn read_value(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataValue> {
+    const WHAT: &str = "metadata value";
+    Ok(match read_type(cursor, key)? {
+        MetadataType::U8 => MetadataValue::U8(u8::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::I8 => MetadataValue::I8(i8::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::U16 => MetadataValue::U16(u16::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::I16 => MetadataValue::I16(i16::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::U32 => MetadataValue::U32(u32::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::I32 => MetadataValue::I32(i32::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::F32 => MetadataValue::F32(f32::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::Bool => {
+            let offset = cursor.offset();
+            let [byte] = cursor.array(WHAT)?;
+            MetadataValue::Bool(to_bool(byte, offset)?)
+        }
+        MetadataType::String => MetadataValue::String(cursor.string("metadata string")?),
+        MetadataType::Array => MetadataValue::Array(read_array(cursor, key, 1)?),
+        MetadataType::U64 => MetadataValue::U64(u64::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::I64 => MetadataValue::I64(i64::from_le_bytes(cursor.array(WHAT)?)),
+        MetadataType::F64 => MetadataValue::F64(f64::from_le_bytes(cursor.array(WHAT)?)),
+    })
+}
+
+fn read_type(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataType> {
+    let offset = cursor.offset();
+    let type_id = cursor.u32("metadata value type")?;
+    MetadataType::from_id(type_id).ok_or_else(|| Error::UnknownValueType {
+        key: key.to_owned(),
+        type_id,
+        offset,
+    })
+}
+
+fn read_array(cursor: &mut Cursor<'_>, key: &str, depth: usize) -> Result<MetadataArray> {
+    if depth > MAX_DEPTH {
+        return Err(Error::NestedTooDeep {
+            key: key.to_owned(),
+            offset: cursor.offset(),
+            max: MAX_DEPTH,
+        });
+    }
+    Ok(match read_type(cursor, key)? {
+        MetadataType::U8 => MetadataArray::U8(read_numbers(cursor, u8::from_le_bytes)?),
+        MetadataType::I8 => MetadataArray::I8(read_numbers(cursor, i8::from_le_bytes)?),
+        MetadataType::U16 => MetadataArray::U16(read_numbers(cursor, u16::from_le_bytes)?),
+        MetadataType::I16 => MetadataArray::I16(read_numbers(cursor, i16::from_le_bytes)?),
+        MetadataType::U32 => MetadataArray::U32(read_numbers(cursor, u32::from_le_bytes)?),
+        MetadataType::I32 => MetadataArray::I32(read_numbers(cursor, i32::from_le_bytes)?),
+        MetadataType::F32 => MetadataArray::F32(read_numbers(cursor, f32::from_le_bytes)?),
+        MetadataType::Bool => MetadataArray::Bool(read_bools(cursor)?),
+        MetadataType::String => MetadataArray::String(read_strings(cursor)?),
+        MetadataType::Array => {
+            let count = cursor.count("nested arrays", ARRAY_HEADER_BYTES)?;
+            let arrays = (0..count).map(|_| read_array(cursor, key, depth + 1));
+            MetadataArray::Array(arrays.collect::<Result<_>>()?)
+        }
+        MetadataType::U64 => MetadataArray::U64(read_numbers(cursor, u64::from_le_bytes)?),
+        MetadataType::I64 => MetadataArray::I64(read_numbers(cursor, i64::from_le_bytes)?),
+        MetadataType::F64 => MetadataArray::F64(read_numbers(cursor, f64::from_le_bytes)?),
+    })
+}
+
+fn read_numbers<const N: usize, T>(
+    cursor: &mut Cursor<'_>,
+    from_bytes: fn([u8; N]) -> T,
+) -> Result<Vec<T>> {
+    let count = cursor.count("array elements", N as u64)?;
+    let (elements, _) = cursor.take((count * N) as u64, "array")?.as_chunks::<N>();
+    Ok(elements.iter().map(|&bytes| from_bytes(bytes)).collect())
+}
+
+fn read_bools(cursor: &mut Cursor<'_>) -> Result<Vec<bool>> {
+    let count = cursor.count("array elements", 1)?;
+    let start = cursor.offset();
+    let bytes = cursor.take(count as u64, "array")?;
+    bytes
+        .iter()
+        .zip(start..)
+        .map(|(&byte, offset)| to_bool(byte, offset))
+        .collect()
+}
+
+fn to_bool(byte: u8, offset: u64) -> Result<bool> {
+    match byte {
+        0 => Ok(false),
+        1 => Ok(true),
+        found => Err(Error::InvalidBool { found, offset }),
+    }
+}
+
+fn read_strings(cursor: &mut Cursor<'_>) -> Result<StringArray> {
+    const WHAT: &str = "string of an array";
+    let count = cursor.count("array strings", STRING_LENGTH_BYTES)?;
+    let start = cursor.clone();
+    let mut text = Vec::new();
+    let mut ends = Vec::with_capacity(count);
+    for _ in 0..count {
+        text.extend_from_slice(cursor.string_bytes(WHAT)?);
+        ends.push(text.len());
+    }
+    StringArray::from_parts(text, ends).map_err(|index| Error::InvalidUtf8 {
+        what: WHAT,
+        offset: offset_of_string(start, index),
+    })
+}
+
+/// Where the string at `index` begins, found by walking there again.
+fn offset_of_string(mut cursor: Cursor<'_>, index: usize) -> u64 {
+    for _ in 0..index {
+        if cursor.string_bytes("string of an array").is_err() {
+            break;
+        }
+    }
+    cursor.offset()
+}

@@ -1,0 +1,92 @@
+//! Writing metadata in the form that files have.
+
+use super::decode::MAX_DEPTH;
+use super::{MAX_NAME_BYTES, Metadata, MetadataArray, MetadataValue};
+use crate::{Error, Result};
+
+/// Encodes the keys and values in order; they will stand at `offset` in the file.
+///
+/// **Errors**: what the reader would refuse, [`Error::NameTooLong`] and [`Error::NestedTooDeep`].
+pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for (key, value) in metadata.iter() {
+        let offset = offset + out.len() as u64;
+        let length = key.len() as u64;
+        if length > MAX_NAME_BYTES {
+            let max = MAX_NAME_BYTES;
+            return Err(Error::NameTooLong {
+                what: "metadata key",
+                offset,
+                length,
+                max,
+            });
+        }
+        encode_string(key, &mut out);
+        out.extend_from_slice(&value.value_type().id().to_le_bytes());
+        if !encode_value(value, &mut out) {
+            return Err(Error::NestedTooDeep {
+                key: key.to_owned(),
+                offset,
+                max: MAX_DEPTH,
+            });
+        }
+    }
+    Ok(out)
+}
+
+/// Encodes a string with its length before it.
+pub(crate) fn encode_string(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Encodes a value; false where its arrays nest too deep.
+fn encode_value(value: &MetadataValue, out: &mut Vec<u8>) -> bool {
+    match value {
+        MetadataValue::U8(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::I8(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::U16(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::I16(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::U32(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::I32(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::F32(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::Bool(value) => out.push(u8::from(*value)),
+        MetadataValue::String(text) => encode_string(text, out),
+        MetadataValue::Array(array) => return encode_array(array, 1, out),
+        MetadataValue::U64(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::I64(value) => out.extend_from_slice(&value.to_le_bytes()),
+        MetadataValue::F64(value) => out.extend_from_slice(&value.to_le_bytes()),
+    }
+    true
+}
+
+/// Encodes an array; false where it nests too deep.
+fn encode_array(array: &MetadataArray, depth: usize, out: &mut Vec<u8>) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    out.extend_from_slice(&array.element_type().id().to_le_bytes());
+    out.extend_from_slice(&(array.len() as u64).to_le_bytes());
+    match array {
+        MetadataArray::U8(values) => out.extend_from_slice(values),
+        MetadataArray::I8(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::U16(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::I16(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::U32(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::I32(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::F32(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::Bool(values) => out.extend(values.iter().map(|&value| u8::from(value))),
+        MetadataArray::String(strings) => {
+            strings.iter().for_each(|string| encode_string(string, out));
+        }
+        MetadataArray::Array(arrays) => {
+            return arrays
+                .iter()
+                .all(|array| encode_array(array, depth + 1, out));
+        }
+        MetadataArray::U64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::I64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+        MetadataArray::F64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+    }
+    true
+}

@@ -1,0 +1,214 @@
+//! The thirteen types of values.
+
+use std::fmt;
+
+use super::{MetadataArray, StringArray};
+
+/// The type of a metadata value, with the number that stands for it in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum MetadataType {
+    /// An unsigned 8-bit integer.
+    U8 = 0,
+    /// A signed 8-bit integer.
+    I8 = 1,
+    /// An unsigned 16-bit integer.
+    U16 = 2,
+    /// A signed 16-bit integer.
+    I16 = 3,
+    /// An unsigned 32-bit integer.
+    U32 = 4,
+    /// A signed 32-bit integer.
+    I32 = 5,
+    /// A single-precision number.
+    F32 = 6,
+    /// True or false, one byte.
+    Bool = 7,
+    /// UTF-8 text.
+    String = 8,
+    /// A sequence of values of one type.
+    Array = 9,
+    /// An unsigned 64-bit integer.
+    U64 = 10,
+    /// A signed 64-bit integer.
+    I64 = 11,
+    /// A double-precision number.
+    F64 = 12,
+}
+
+impl MetadataType {
+    /// The type that has this number in files, if there is one.
+    pub const fn from_id(id: u32) -> Option<Self> {
+        Some(match id {
+            0 => Self::U8,
+            1 => Self::I8,
+            2 => Self::U16,
+            3 => Self::I16,
+            4 => Self::U32,
+            5 => Self::I32,
+            6 => Self::F32,
+            7 => Self::Bool,
+            8 => Self::String,
+            9 => Self::Array,
+            10 => Self::U64,
+            11 => Self::I64,
+            12 => Self::F64,
+            _ => return None,
+        })
+    }
+
+    /// The number that stands for the type in files.
+    pub const fn id(self) -> u32 {
+        self as u32
+    }
+
+    /// The name in Rust's spelling, such as `u32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::I8 => "i8",
+            Self::U16 => "u16",
+            Self::I16 => "i16",
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::F32 => "f32",
+            Self::Bool => "bool",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+impl fmt::Display for MetadataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The value of a metadata key.
+///
+/// `Display` prints it short, for people: long arrays and texts are cut.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // The variants are the types of `MetadataType`, one to one.
+pub enum MetadataValue {
+    U8(u8),
+    I8(i8),
+    U16(u16),
+    I16(i16),
+    U32(u32),
+    I32(i32),
+    F32(f32),
+    Bool(bool),
+    String(String),
+    Array(MetadataArray),
+    U64(u64),
+    I64(i64),
+    F64(f64),
+}
+
+/// The longest text that `Display` prints whole.
+///
+/// **Units**: characters.
+const SHOWN_CHARS: usize = 60;
+
+impl MetadataValue {
+    /// The type of the value.
+    pub fn value_type(&self) -> MetadataType {
+        match self {
+            Self::U8(_) => MetadataType::U8,
+            Self::I8(_) => MetadataType::I8,
+            Self::U16(_) => MetadataType::U16,
+            Self::I16(_) => MetadataType::I16,
+            Self::U32(_) => MetadataType::U32,
+            Self::I32(_) => MetadataType::I32,
+            Self::F32(_) => MetadataType::F32,
+            Self::Bool(_) => MetadataType::Bool,
+            Self::String(_) => MetadataType::String,
+            Self::Array(_) => MetadataType::Array,
+            Self::U64(_) => MetadataType::U64,
+            Self::I64(_) => MetadataType::I64,
+            Self::F64(_) => MetadataType::F64,
+        }
+    }
+
+    /// The type and the value, short enough for an error.
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Self::Array(array) => {
+                format!("array of {} {}", array.len(), array.element_type())
+            }
+            value => format!("{} {value}", value.value_type()),
+        }
+    }
+}
+
+impl fmt::Display for MetadataValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::U8(value) => value.fmt(f),
+            Self::I8(value) => value.fmt(f),
+            Self::U16(value) => value.fmt(f),
+            Self::I16(value) => value.fmt(f),
+            Self::U32(value) => value.fmt(f),
+            Self::I32(value) => value.fmt(f),
+            Self::F32(value) => fmt::Debug::fmt(value, f),
+            Self::Bool(value) => value.fmt(f),
+            Self::String(text) => show_text(text, f),
+            Self::Array(array) => array.fmt(f),
+            Self::U64(value) => value.fmt(f),
+            Self::I64(value) => value.fmt(f),
+            Self::F64(value) => fmt::Debug::fmt(value, f),
+        }
+    }
+}
+
+/// Prints a text in quotes, cut where it is long.
+pub(super) fn show_text(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => write!(f, "{:?}… ({} bytes)", &text[..end], text.len()),
+        None => write!(f, "{text:?}"),
+    }
+}
+
+macro_rules! value_from {
+    ($($variant:ident from $source:ty;)*) => {
+        $(impl From<$source> for MetadataValue {
+            fn from(value: $source) -> Self {
+                Self::$variant(value.into())
+            }
+        })*
+    };
+}
+
+value_from! {
+    U8 from u8;
+    I8 from i8;
+    U16 from u16;
+    I16 from i16;
+    U32 from u32;
+    I32 from i32;
+    F32 from f32;
+    Bool from bool;
+    String from String;
+    String from &str;
+    Array from MetadataArray;
+    Array from StringArray;
+    Array from Vec<u8>;
+    Array from Vec<i8>;
+    Array from Vec<u16>;
+    Array from Vec<i16>;
+    Array from Vec<u32>;
+    Array from Vec<i32>;
+    Array from Vec<f32>;
+    Array from Vec<bool>;
+    Array from Vec<MetadataArray>;
+    Array from Vec<u64>;
+    Array from Vec<i64>;
+    Array from Vec<f64>;
+    U64 from u64;
+    I64 from i64;
+    F64 from f64;
+}

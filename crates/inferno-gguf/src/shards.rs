@@ -1,0 +1,197 @@
+//! Checkpoints that are split over several files, `NAME-00001-of-00003.gguf` and so on.
+//!
+//! Invariant: the other shards are looked for beside the given one, under its own name with another number; nothing
+//! that a file contains becomes part of a path.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::file::{Contents, Storage};
+use crate::{Error, Metadata, Result};
+
+const NUMBER_KEY: &str = "split.no";
+const COUNT_KEY: &str = "split.count";
+const TENSOR_COUNT_KEY: &str = "split.tensors.count";
+
+/// The name of one shard, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+struct ShardName<'a> {
+    prefix: &'a str,
+    /// Counted from 1, as in the name.
+    number: u64,
+    count: u64,
+}
+
+impl<'a> ShardName<'a> {
+    /// Takes a name like `NAME-00001-of-00003.gguf` apart.
+    fn parse(path: &'a Path) -> Option<Self> {
+        let stem = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
+        let (rest, count) = stem.rsplit_once("-of-")?;
+        let (prefix, number) = rest.rsplit_once('-')?;
+        let parse = |digits: &str| {
+            let five_digits = digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit());
+            five_digits.then(|| digits.parse().ok())?
+        };
+        let (number, count) = (parse(number)?, parse(count)?);
+        (1..=count).contains(&number).then_some(Self {
+            prefix,
+            number,
+            count,
+        })
+    }
+
+    /// The path of another shard, in the same folder.
+    fn sibling(&self, path: &Path, number: u64) -> PathBuf {
+        path.with_file_name(format!(
+            "{}-{number:05}-of-{:05}.gguf",
+            self.prefix, self.count
+        ))
+    }
+}
+
+/// Opens the file at `path` and, where it is part of a split checkpoint, all the others, in order.
+pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
+    let given = open(path)?;
+    let stated_count = given
+        .1
+        .metadata
+        .optional::<u64>(COUNT_KEY)
+        .map_err(|e| e.in_file(path))?;
+    let name = ShardName::parse(path);
+    let (name, count) = match (name, stated_count) {
+        // Not split; splitters write a count of 0 or 1 where one file was enough.
+        (None, None | Some(0 | 1)) => return Ok(vec![given]),
+        (Some(name), None | Some(0 | 1)) if name.count == 1 => return Ok(vec![given]),
+        (None, Some(count)) => {
+            return Err(Error::ShardName {
+                path: path.to_owned(),
+                count,
+            });
+        }
+        (Some(_), None) => {
+            let error = Error::MissingKey {
+                key: COUNT_KEY.to_owned(),
+                expected: "the number of shards, as the file's name says that it is one of several",
+            };
+            return Err(error.in_file(path));
+        }
+        (Some(name), Some(found)) if name.count != found => {
+            let expected = name.count;
+            return Err(Error::ShardMismatch {
+                path: path.to_owned(),
+                key: COUNT_KEY,
+                expected,
+                found,
+            });
+        }
+        (Some(name), Some(count)) => (name, count),
+    };
+
+    let mut given = Some(given);
+    let mut shards = Vec::new();
+    for number in 1..=count {
+        let shard_path = name.sibling(path, number);
+        let shard = match given.take_if(|_| number == name.number) {
+            Some(given) => given,
+            None => open(&shard_path).map_err(|error| missing(error, count))?,
+        };
+        check(&shard.1.metadata, &shard_path, number, count)?;
+        shards.push(shard);
+    }
+    check_tensor_counts(path, &shards)?;
+    Ok(shards)
+}
+
+fn open(path: &Path) -> Result<(Storage, Contents)> {
+    let storage = Storage::map(path)?;
+    let contents = Contents::read(&storage.bytes).map_err(|error| error.in_file(path))?;
+    Ok((storage, contents))
+}
+
+/// Says of a file that was not found that it is a missing shard.
+fn missing(error: Error, count: u64) -> Error {
+    match error {
+        Error::Io { path, error } if error.kind() == io::ErrorKind::NotFound => {
+            Error::ShardMissing { path, count }
+        }
+        error => error,
+    }
+}
+
+/// Checks that a shard is the one that its name says.
+fn check(metadata: &Metadata, path: &Path, number: u64, count: u64) -> Result<()> {
+    for (key, expected) in [(COUNT_KEY, count), (NUMBER_KEY, number - 1)] {
+        let found = metadata
+            .required::<u64>(key)
+            .map_err(|error| error.in_file(path))?;
+        if found != expected {
+            return Err(Error::ShardMismatch {
+                path: path.to_owned(),
+                key,
+                expected,
+                found,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the shards hold together as many tensors as each of them says.
+fn check_tensor_counts(path: &Path, shards: &[(Storage, Contents)]) -> Result<()> {
+    let found_tensors: u64 = shards
+        .iter()
+        .map(|(_, c)| c.index.tensors().len() as u64)
+        .sum();
+    for (storage, contents) in shards {
+        let path = storage.path.as_deref().unwrap_or(path);
+        let stated = contents.metadata.required::<u64>(TENSOR_COUNT_KEY);
+        let found = stated.map_err(|error| error.in_file(path))?;
+        if found != found_tensors {
+            return Err(Error::ShardMismatch {
+                path: path.to_owned(),
+                key: TENSOR_COUNT_KEY,
+                expected: found_tensors,
+                found,
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_name_is_taken_apart_and_finds_its_siblings() {
+        let path = Path::new("models/a-of-b-00002-of-00011.gguf");
+        let name = ShardName::parse(path).unwrap();
+        assert_eq!(
+            name,
+            ShardName {
+                prefix: "a-of-b",
+                number: 2,
+                count: 11
+            }
+        );
+        assert_eq!(
+            name.sibling(path, 10),
+            Path::new("models/a-of-b-00010-of-00011.gguf")
+        );
+    }
+
+    #[test]
+    fn other_names_are_no_shard_names() {
+        for name in [
+            "model.gguf",
+            "model-00001-of-00003.bin",
+            "model-1-of-3.gguf",
+            "model-00000-of-00003.gguf",
+            "model-00004-of-00003.gguf",
+            "model-+0001-of-00003.gguf",
+            "-of-.gguf",
+        ] {
+            assert_eq!(ShardName::parse(Path::new(name)), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a file says about a tensor: name, dimensions, type and place.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::cursor::Cursor;
+use crate::metadata::MAX_NAME_BYTES;
+use crate::{Error, GgmlType, Result};
+
+/// The most dimensions that a tensor may have.
+pub(crate) const MAX_DIMS: usize = 4;
+
+/// A tensor's entry in the index of a checkpoint.
+///
+/// Invariants: at most four dimensions, each at least 1 (none at all is a single value); rows are whole blocks; the
+/// payload lies inside its file.
+///
+/// `Display` prints one line, such as `output_norm.weight: F32 [2048]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorInfo {
+    name: Arc<str>,
+    dims: [usize; MAX_DIMS],
+    num_dims: usize,
+    ggml_type: GgmlType,
+    num_bytes: usize,
+    /// Where the payload begins in the data section.
+    pub(crate) data_offset: u64,
+    /// Where the payload begins in the file.
+    pub(crate) file_offset: u64,
+    /// Which file of the checkpoint holds it.
+    pub(crate) shard: usize,
+    /// Where the entry stands in the index, for errors.
+    pub(crate) entry_offset: u64,
+}
+
+impl TensorInfo {
+    /// The name, unique in the checkpoint.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The dimensions in the order of the file: the first is the one whose values lie side by side.
+    ///
+    /// **Shapes**: a matrix of `rows` by `columns` in row-major order has the dimensions `[columns, rows]`.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims[..self.num_dims]
+    }
+
+    /// How the values are stored.
+    pub fn ggml_type(&self) -> GgmlType {
+        self.ggml_type
+    }
+
+    /// Where the payload begins, as the index states it.
+    ///
+    /// **Units**: bytes from the start of the data section of the tensor's file.
+    pub fn offset(&self) -> u64 {
+        self.data_offset
+    }
+
+    /// Where the payload begins.
+    ///
+    /// **Units**: bytes from the start of the tensor's file.
+    pub fn file_offset(&self) -> u64 {
+        self.file_offset
+    }
+
+    /// The size of the payload.
+    pub fn num_bytes(&self) -> usize {
+        self.num_bytes
+    }
+
+    /// The number of values, the product of the dimensions.
+    pub fn num_elements(&self) -> usize {
+        self.dims().iter().product()
+    }
+
+    /// The file that holds the payload, counted from 0: always 0 unless the checkpoint is split.
+    pub fn shard(&self) -> usize {
+        self.shard
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        self.name.clone()
+    }
+
+    /// An entry whose shape and type fit together; its place is not known yet.
+    ///
+    /// **Errors**: [`Error::ZeroDim`], [`Error::SizeOverflow`], [`Error::PartialBlock`], each at `entry_offset`;
+    /// [`Error::TooManyDims`].
+    pub(crate) fn new(
+        name: String,
+        dims: &[u64],
+        ggml_type: GgmlType,
+        entry_offset: u64,
+    ) -> Result<Self> {
+        let offset = entry_offset;
+        if dims.len() > MAX_DIMS {
+            let num_dims = u32::try_from(dims.len()).unwrap_or(u32::MAX);
+            return Err(Error::TooManyDims {
+                tensor: name,
+                num_dims,
+                max: MAX_DIMS,
+                offset,
+            });
+        }
+        if dims.contains(&0) {
+            return Err(Error::ZeroDim {
+                tensor: name,
+                dims: dims.to_vec(),
+                offset,
+            });
+        }
+        let sized = || {
+            let mut sizes = [1; MAX_DIMS];
+            let mut num_elements = 1_usize;
+            for (size, &dim) in sizes.iter_mut().zip(dims) {
+                *size = usize::try_from(dim).ok()?;
+                num_elements = num_elements.checked_mul(*size)?;
+            }
+            Some((sizes, num_elements))
+        };
+        let overflow = |tensor| Error::SizeOverflow {
+            tensor,
+            dims: dims.to_vec(),
+            offset,
+        };
+        let Some((sizes, num_elements)) = sized() else {
+            return Err(overflow(name));
+        };
+        let row_len = sizes[0];
+        if !row_len.is_multiple_of(ggml_type.block_len()) {
+            return Err(Error::PartialBlock {
+                tensor: name,
+                row_len,
+                ggml_type,
+                offset,
+            });
+        }
+        let Some(num_bytes) = ggml_type.bytes_for(num_elements) else {
+            return Err(overflow(name));
+        };
+        Ok(Self {
+            name: name.into(),
+            dims: sizes,
+            num_dims: dims.len(),
+            ggml_type,
+            num_bytes,
+            data_offset: 0,
+            file_offset: 0,
+            shard: 0,
+            entry_offset,
+        })
+    }
+
+    /// Reads an entry of the index; its place in the file is not known yet.
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let entry_offset = cursor.offset();
+        let name = cursor.name("tensor name", MAX_NAME_BYTES)?;
+
+        let offset = cursor.offset();
+        let num_dims = cursor.u32("number of dimensions")?;
+        let mut dims = [0; MAX_DIMS];
+        let dims = match usize::try_from(num_dims) {
+            Ok(num_dims) if num_dims <= MAX_DIMS => &mut dims[..num_dims],
+            _ => {
+                return Err(Error::TooManyDims {
+                    tensor: name,
+                    num_dims,
+                    max: MAX_DIMS,
+                    offset,
+                });
+            }
+        };
+        for dim in dims.iter_mut() {
+            *dim = cursor.u64("dimension")?;
+        }
+
+        let offset = cursor.offset();
+        let type_id = cursor.u32("tensor type")?;
+        let Some(ggml_type) = GgmlType::from_id(type_id) else {
+            return Err(Error::UnknownTensorType {
+                tensor: name,
+                type_id,
+                offset,
+            });
+        };
+        let data_offset = cursor.u64("tensor offset")?;
+        Ok(Self {
+            data_offset,
+            ..Self::new(name, dims, ggml_type, entry_offset)?
+        })
+    }
+}
+
+impl fmt::Display for TensorInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {:?}", self.name, self.ggml_type, self.dims())
+    }
+}

@@ -1,0 +1,360 @@
+//! Writing files: first what the file holds, then the payloads in order.
+//!
+//! Invariant: nothing appears under the final path before every payload is complete.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::header::{MAGIC, VERSION};
+use crate::metadata::{encode_metadata, encode_string};
+use crate::tensor_index::TensorIndex;
+use crate::{Error, GgmlType, Metadata, Result, TensorInfo};
+
+/// Magic, version, and two counts.
+const HEADER_BYTES: u64 = 4 + 4 + 8 + 8;
+
+/// The longest tensor name that other readers take: ggml keeps 64 bytes, one of them for the end.
+const MAX_WRITTEN_NAME_BYTES: u64 = 63;
+
+/// The plan of a file: its metadata and its tensors, in order.
+///
+/// The payloads follow through a [`PayloadWriter`], each in as many chunks as its maker likes, so that a file can be
+/// much larger than memory. Files are written in version 3, aligned as `general.alignment` in the metadata says (32
+/// where it says nothing).
+///
+/// ```no_run
+/// # fn quantize(row: &[u8]) -> Vec<u8> { row.to_vec() }
+/// use inferno_gguf::{GgmlType, Gguf, GgufWriter};
+///
+/// let source = Gguf::open("f16.gguf")?;
+/// let mut metadata = source.metadata().clone();
+/// metadata.insert("general.file_type", 7_u32);
+///
+/// let mut writer = GgufWriter::new(&metadata)?;
+/// for info in source.tensors() {
+///     writer.add_tensor(info.name(), info.dims(), GgmlType::Q8_0)?;
+/// }
+/// let mut payloads = writer.create("q8_0.gguf")?;
+/// for info in source.tensors() {
+///     for row in source.data(info).chunks(2 * info.dims()[0]) {
+///         payloads.append(info.name(), &quantize(row))?;
+///     }
+/// }
+/// payloads.finish()?;
+/// # Ok::<(), inferno_gguf::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct GgufWriter {
+    num_entries: usize,
+    alignment: u64,
+    metadata: Vec<u8>,
+    index: TensorIndex,
+    encoded_index: Vec<u8>,
+    /// Where the next payload begins in the data section.
+    next_data_offset: u64,
+}
+
+impl GgufWriter {
+    /// A file with this metadata and no tensors yet.
+    ///
+    /// **Errors**: [`Error::NameTooLong`] and [`Error::NestedTooDeep`] where a reader would refuse the metadata;
+    /// [`Error::WrongType`] and [`Error::BadAlignment`] for `general.alignment`.
+    pub fn new(metadata: &Metadata) -> Result<Self> {
+        Ok(Self {
+            num_entries: metadata.len(),
+            alignment: metadata.alignment()?,
+            metadata: encode_metadata(metadata, HEADER_BYTES)?,
+            index: TensorIndex::default(),
+            encoded_index: Vec::new(),
+            next_data_offset: 0,
+        })
+    }
+
+    /// Adds a tensor; `dims` are in the order of the file, the fastest first.
+    ///
+    /// **Errors**: [`Error::NameTooLong`] (63 bytes are allowed), [`Error::DuplicateTensor`],
+    /// [`Error::TooManyDims`], [`Error::ZeroDim`], [`Error::PartialBlock`], [`Error::SizeOverflow`].
+    pub fn add_tensor(&mut self, name: &str, dims: &[usize], ggml_type: GgmlType) -> Result<()> {
+        let entry_offset = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;
+        let length = name.len() as u64;
+        if length > MAX_WRITTEN_NAME_BYTES {
+            return Err(Error::NameTooLong {
+                what: "tensor name",
+                offset: entry_offset,
+                length,
+                max: MAX_WRITTEN_NAME_BYTES,
+            });
+        }
+        let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
+        let mut info = TensorInfo::new(name.to_owned(), &dims, ggml_type, entry_offset)?;
+        info.data_offset = self.next_data_offset;
+        let next_data_offset = info
+            .data_offset
+            .checked_add(info.num_bytes() as u64)
+            .and_then(|end| end.checked_next_multiple_of(self.alignment));
+        let Some(next_data_offset) = next_data_offset else {
+            return Err(Error::SizeOverflow {
+                tensor: name.to_owned(),
+                dims,
+                offset: entry_offset,
+            });
+        };
+        self.index.push(info)?;
+        self.next_data_offset = next_data_offset;
+
+        let out = &mut self.encoded_index;
+        let data_offset = self.index.tensors()[self.index.tensors().len() - 1].data_offset;
+        encode_string(name, out);
+        out.extend_from_slice(&(dims.len() as u32).to_le_bytes());
+        out.extend(dims.iter().flat_map(|dim| dim.to_le_bytes()));
+        out.extend_from_slice(&ggml_type.id().to_le_bytes());
+        out.extend_from_slice(&data_offset.to_le_bytes());
+        Ok(())
+    }
+
+    /// The size that the finished file will have.
+    pub fn file_bytes(&self) -> u64 {
+        self.data_start() + self.next_data_offset
+    }
+
+    /// Begins the file at `path`, under a temporary name beside it until it is finished.
+    ///
+    /// **Errors**: [`Error::Io`].
+    pub fn create(self, path: impl AsRef<Path>) -> Result<PayloadWriter<TemporaryFile>> {
+        self.begin(TemporaryFile::beside(path.as_ref())?)
+    }
+
+    /// Begins the file in memory.
+    pub fn in_memory(self) -> PayloadWriter<Vec<u8>> {
+        match self.begin(Vec::new()) {
+            Ok(payloads) => payloads,
+            Err(_) => unreachable!("writing to memory does not fail"),
+        }
+    }
+
+    /// Where the data section begins in the file.
+    fn data_start(&self) -> u64 {
+        let index_end = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;
+        index_end.next_multiple_of(self.alignment)
+    }
+
+    fn begin<D: Destination>(self, destination: D) -> Result<PayloadWriter<D>> {
+        let mut header = Vec::with_capacity(HEADER_BYTES as usize);
+        header.extend_from_slice(&MAGIC);
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&(self.index.tensors().len() as u64).to_le_bytes());
+        header.extend_from_slice(&(self.num_entries as u64).to_le_bytes());
+
+        let alignment = self.alignment;
+        let tensors = self.index.into_tensors();
+        let mut payloads = PayloadWriter {
+            destination,
+            alignment,
+            tensors,
+            current: 0,
+            written: 0,
+            position: 0,
+        };
+        for part in [&header, &self.metadata, &self.encoded_index] {
+            payloads.write(part)?;
+        }
+        payloads.pad()?;
+        Ok(payloads)
+    }
+}
+
+/// Takes the payloads of a file in the order in which its tensors were added.
+///
+/// Dropping it before [`finish`](Self::finish) leaves nothing behind.
+#[derive(Debug)]
+pub struct PayloadWriter<D: Destination> {
+    destination: D,
+    alignment: u64,
+    tensors: Vec<TensorInfo>,
+    /// The tensor whose payload is being written.
+    current: usize,
+    /// How many bytes of that payload are written.
+    written: u64,
+    /// How many bytes of the file are written.
+    position: u64,
+}
+
+impl<D: Destination> PayloadWriter<D> {
+    /// Writes a whole payload.
+    ///
+    /// **Errors**: [`Error::PayloadSize`], [`Error::PayloadOrder`], [`Error::Io`].
+    pub fn write_tensor(&mut self, name: &str, payload: &[u8]) -> Result<()> {
+        let info = self.expect(name)?;
+        if self.written + payload.len() as u64 != info.num_bytes() as u64 {
+            return Err(payload_size(info, self.written + payload.len() as u64));
+        }
+        self.append(name, payload)
+    }
+
+    /// Writes the next part of a payload; with the last part the turn goes to the next tensor.
+    ///
+    /// **Errors**: [`Error::PayloadSize`] where the payload grows too long, or the last one was left too short;
+    /// [`Error::PayloadOrder`]; [`Error::Io`].
+    pub fn append(&mut self, name: &str, part: &[u8]) -> Result<()> {
+        let info = self.expect(name)?;
+        let (expected, found) = (info.num_bytes() as u64, self.written + part.len() as u64);
+        if found > expected {
+            return Err(payload_size(info, found));
+        }
+        self.write(part)?;
+        self.written = found;
+        if found == expected {
+            self.current += 1;
+            self.written = 0;
+            self.pad()?;
+        }
+        Ok(())
+    }
+
+    /// Completes the file: puts it under its path, or returns the bytes.
+    ///
+    /// **Errors**: [`Error::MissingPayloads`], [`Error::PayloadSize`], [`Error::Io`].
+    pub fn finish(self) -> Result<D::Finished> {
+        match self.tensors.get(self.current) {
+            None => self.destination.finish(),
+            Some(info) if self.written > 0 => Err(payload_size(info, self.written)),
+            Some(info) => Err(Error::MissingPayloads {
+                count: self.tensors.len() - self.current,
+                first: info.name().to_owned(),
+            }),
+        }
+    }
+
+    /// The tensor whose turn it is, where it has this name.
+    fn expect(&self, name: &str) -> Result<&TensorInfo> {
+        match self.tensors.get(self.current) {
+            Some(info) if info.name() == name => Ok(info),
+            Some(info) if self.written > 0 => Err(payload_size(info, self.written)),
+            other => Err(Error::PayloadOrder {
+                expected: other.map(|info| info.name().to_owned()),
+                found: name.to_owned(),
+            }),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.destination.write(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes zeros up to the alignment.
+    fn pad(&mut self) -> Result<()> {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        let mut missing = self.position.next_multiple_of(self.alignment) - self.position;
+        while missing > 0 {
+            let now = missing.min(ZEROS.len() as u64);
+            self.write(&ZEROS[..now as usize])?;
+            missing -= now;
+        }
+        Ok(())
+    }
+}
+
+fn payload_size(info: &TensorInfo, found: u64) -> Error {
+    Error::PayloadSize {
+        tensor: info.name().to_owned(),
+        expected: info.num_bytes() as u64,
+        found,
+    }
+}
+
+/// Where a [`PayloadWriter`] puts the file: a [`TemporaryFile`] or memory.
+pub trait Destination: sealed::Sealed {
+    /// What is left when the file is complete.
+    type Finished;
+
+    /// Appends bytes.
+    #[doc(hidden)]
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Completes the file.
+    #[doc(hidden)]
+    fn finish(self) -> Result<Self::Finished>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for Vec<u8> {}
+    impl Sealed for super::TemporaryFile {}
+}
+
+impl Destination for Vec<u8> {
+    type Finished = Vec<u8>;
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<u8>> {
+        Ok(self)
+    }
+}
+
+/// A file under a temporary name, which gets its own name when it is complete and vanishes otherwise.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    file: BufWriter<NamedTempFile>,
+    path: PathBuf,
+}
+
+/// How much is collected before it is written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+impl TemporaryFile {
+    /// A new file in the folder of `path`, so that renaming stays on one file system.
+    fn beside(path: &Path) -> Result<Self> {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".writing-").suffix(".gguf.partial");
+        // Temporary files are private; this one becomes an ordinary file, as the user's mask allows.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(|error| Error::Io {
+                path: path.to_owned(),
+                error,
+            })?;
+        Ok(Self {
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Destination for TemporaryFile {
+    type Finished = ();
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all(bytes);
+        written.map_err(|error| Error::Io {
+            path: self.path.clone(),
+            error,
+        })
+    }
+
+    fn finish(self) -> Result<()> {
+        let Self { file, path } = self;
+        let complete = || -> io::Result<()> {
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        complete().map_err(|error| Error::Io {
+            path: path.clone(),
+            error,
+        })
+    }
+}

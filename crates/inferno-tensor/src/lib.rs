@@ -1,8 +1,9 @@
 //! Shapes, strided tensors and views, and the block formats that weights are stored in.
 //!
 //! Everything is row-major: the last dimension varies fastest, and a matrix of `rows x cols` weights is
-//! `rows` stored rows of `cols` values each. [`DType`] names how the values of a row are stored;
-//! [`quant`] decodes and encodes such rows.
+//! `rows` stored rows of `cols` values each. [`Tensor`] owns elements and [`TensorView`] borrows them, sliced,
+//! reshaped, transposed or broadcast without a copy. [`DType`] names how the values of a row are stored; [`quant`]
+//! decodes and encodes such rows.
 //!
 //! ```
 //! use inferno_tensor::{DType, quant};
@@ -21,7 +22,14 @@
 
 mod dtype;
 mod error;
+mod layout;
 pub mod quant;
+mod shape;
+mod tensor;
+mod view;
 
 pub use dtype::DType;
 pub use error::TensorError;
+pub use shape::{MAX_RANK, Shape};
+pub use tensor::Tensor;
+pub use view::{Elements, TensorView};

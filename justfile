@@ -1,0 +1,45 @@
+# Everyday commands; `just` lists them.
+
+# The model that examples use; override with `just model=FILE story`.
+model := "../shared/oracle/models/stories260K.gguf"
+
+_default:
+    @just --list
+
+# What the gate runs.
+ci:
+    .ci/run
+
+# Run all tests.
+test:
+    cargo test --workspace
+
+# Format everything, then lint.
+lint:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Open the documentation of every crate.
+doc:
+    cargo doc --workspace --no-deps --open
+
+# Tell a story.
+story prompt="Once upon a time":
+    cargo run --release -- generate -m {{ model }} "{{ prompt }}"
+
+# Benchmark the kernels and the tokenizer; needs an idle machine.
+bench:
+    cargo bench -p inferno-cpu
+    cargo bench -p inferno-tokenizer
+
+# Fuzz one parser for a while: gguf, quant or tokenizer.
+fuzz target="gguf" seconds="60":
+    cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
+
+# Tests of the crates that hold unsafe code, under AddressSanitizer.
+sanitize:
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --target x86_64-unknown-linux-gnu -p inferno-cpu -p inferno-gguf --lib --tests
+
+# Licences, sources and known vulnerabilities of all dependencies.
+audit:
+    cargo deny check

@@ -1,0 +1,92 @@
+//! The shared decoder: normalization, attention, feed-forward, each with its weights' names.
+
+mod attention;
+mod experts;
+mod mlp;
+
+use inferno_backend::Backend;
+
+use crate::config::FeedForwardConfig;
+use crate::forward::Step;
+use crate::loader::Loader;
+use crate::workspace::Workspace;
+use crate::{Config, ModelError};
+use attention::Attention;
+use experts::MixtureOfExperts;
+use mlp::Mlp;
+
+/// One decoder layer: `x += attention(norm(x))`, then `x += feed_forward(norm(x))`.
+pub(crate) struct DecoderLayer<B: Backend> {
+    attention_norm: B::Buffer,
+    attention: Attention<B>,
+    feed_forward_norm: B::Buffer,
+    feed_forward: FeedForward<B>,
+}
+
+enum FeedForward<B: Backend> {
+    Dense(Mlp<B>),
+    Experts(MixtureOfExperts<B>),
+}
+
+impl<B: Backend> DecoderLayer<B> {
+    pub(crate) fn load(
+        loader: &mut Loader<'_, B>,
+        config: &Config,
+        layer: usize,
+    ) -> Result<Self, ModelError> {
+        let hidden_size = config.hidden_size;
+        Ok(Self {
+            attention_norm: loader.vector(&format!("blk.{layer}.attn_norm.weight"), hidden_size)?,
+            attention: Attention::load(loader, config, layer)?,
+            feed_forward_norm: loader
+                .vector(&format!("blk.{layer}.ffn_norm.weight"), hidden_size)?,
+            feed_forward: match config.feed_forward {
+                FeedForwardConfig::Dense { intermediate_size } => {
+                    FeedForward::Dense(Mlp::load(loader, hidden_size, intermediate_size, layer)?)
+                }
+                FeedForwardConfig::Experts {
+                    intermediate_size,
+                    params,
+                } => {
+                    let sizes = (hidden_size, intermediate_size);
+                    FeedForward::Experts(MixtureOfExperts::load(loader, sizes, params, layer)?)
+                }
+            },
+        })
+    }
+
+    /// Adds the layer's share to the residual stream `workspace.x`.
+    pub(crate) fn forward(
+        &self,
+        step: &Step<'_, B>,
+        cache: &mut B::KvCache,
+        workspace: &mut Workspace<B>,
+    ) {
+        let Step {
+            backend,
+            config,
+            rows,
+            ..
+        } = *step;
+        let eps = config.rms_norm_eps;
+        backend.rms_norm(
+            rows,
+            &workspace.x,
+            &self.attention_norm,
+            eps,
+            &mut workspace.normed,
+        );
+        self.attention.forward(step, cache, workspace);
+        backend.rms_norm(
+            rows,
+            &workspace.x,
+            &self.feed_forward_norm,
+            eps,
+            &mut workspace.normed,
+        );
+        match &self.feed_forward {
+            FeedForward::Dense(mlp) => mlp.forward(step, workspace),
+            FeedForward::Experts(experts) => experts.forward(step, workspace),
+        }
+    }
+}

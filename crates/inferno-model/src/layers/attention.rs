@@ -1,0 +1,99 @@
+//! Grouped-query attention over the paged cache.
+
+use inferno_backend::{AttentionParams, Backend};
+
+use crate::forward::Step;
+use crate::loader::{Loader, Part};
+use crate::workspace::Workspace;
+use crate::{Config, ModelError};
+
+/// Query, key and value as one stacked projection; the output projection adds into the residual.
+pub(super) struct Attention<B: Backend> {
+    params: AttentionParams,
+    qkv_proj: B::Weight,
+    qkv_bias: Option<B::Buffer>,
+    qk_norm: Option<QkNorm<B>>,
+    o_proj: B::Weight,
+    o_bias: Option<B::Buffer>,
+}
+
+struct QkNorm<B: Backend> {
+    q: B::Buffer,
+    k: B::Buffer,
+}
+
+impl<B: Backend> Attention<B> {
+    pub(super) fn load(
+        loader: &mut Loader<'_, B>,
+        config: &Config,
+        layer: usize,
+    ) -> Result<Self, ModelError> {
+        let qkv = config.qkv;
+        let q_rows = qkv.num_heads * qkv.head_dim;
+        let kv_rows = qkv.num_kv_heads * qkv.head_dim;
+        let parts = |suffix: &str| {
+            [("q", q_rows), ("k", kv_rows), ("v", kv_rows)].map(|(which, rows)| Part {
+                name: format!("blk.{layer}.attn_{which}.{suffix}"),
+                rows,
+            })
+        };
+        let output = |suffix: &str| {
+            [Part {
+                name: format!("blk.{layer}.attn_output.{suffix}"),
+                rows: config.hidden_size,
+            }]
+        };
+        let qk_norm = match config.architecture.has_qk_norm {
+            true => Some(QkNorm {
+                q: loader.vector(&format!("blk.{layer}.attn_q_norm.weight"), qkv.head_dim)?,
+                k: loader.vector(&format!("blk.{layer}.attn_k_norm.weight"), qkv.head_dim)?,
+            }),
+            false => None,
+        };
+        Ok(Self {
+            params: AttentionParams {
+                layer,
+                scale: 1.0 / (qkv.head_dim as f32).sqrt(),
+                window: config.sliding_window,
+            },
+            qkv_proj: loader.matrix(&parts("weight"), config.hidden_size)?,
+            qkv_bias: loader.stacked_bias(&parts("bias"), config.architecture.requires_qkv_bias)?,
+            qk_norm,
+            o_proj: loader.matrix(&output("weight"), q_rows)?,
+            o_bias: loader.stacked_bias(&output("bias"), false)?,
+        })
+    }
+
+    pub(super) fn forward(
+        &self,
+        step: &Step<'_, B>,
+        cache: &mut B::KvCache,
+        workspace: &mut Workspace<B>,
+    ) {
+        let Step {
+            backend,
+            config,
+            rope,
+            rows,
+        } = *step;
+        let layout = &config.qkv;
+        let Workspace {
+            batch,
+            angles,
+            x,
+            normed,
+            qkv,
+            attended,
+            ..
+        } = workspace;
+        backend.linear(rows, normed, &self.qkv_proj, self.qkv_bias.as_ref(), qkv);
+        if let Some(norm) = &self.qk_norm {
+            backend.head_rms_norm(rows, &layout.q(), &norm.q, config.rms_norm_eps, qkv);
+            backend.head_rms_norm(rows, &layout.k(), &norm.k, config.rms_norm_eps, qkv);
+        }
+        backend.rope(rows, &layout.qk(), rope.pairing, angles, qkv);
+        backend.store_kv(batch, self.params.layer, layout, qkv, cache);
+        backend.paged_attention(batch, &self.params, layout, qkv, cache, attended);
+        backend.linear_add(rows, attended, &self.o_proj, self.o_bias.as_ref(), x);
+    }
+}

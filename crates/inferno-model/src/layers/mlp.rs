@@ -1,0 +1,64 @@
+//! The gated feed-forward block: `down(silu(gate(x)) * up(x))`.
+
+use inferno_backend::Backend;
+
+use crate::ModelError;
+use crate::forward::Step;
+use crate::loader::{Loader, Part};
+use crate::workspace::Workspace;
+
+/// Gate and up as one stacked projection; the down projection adds into the residual.
+pub(super) struct Mlp<B: Backend> {
+    gate_up_proj: B::Weight,
+    gate_up_bias: Option<B::Buffer>,
+    down_proj: B::Weight,
+    down_bias: Option<B::Buffer>,
+}
+
+impl<B: Backend> Mlp<B> {
+    pub(super) fn load(
+        loader: &mut Loader<'_, B>,
+        hidden_size: usize,
+        intermediate_size: usize,
+        layer: usize,
+    ) -> Result<Self, ModelError> {
+        let gate_up = |suffix: &str| {
+            ["gate", "up"].map(|which| Part {
+                name: format!("blk.{layer}.ffn_{which}.{suffix}"),
+                rows: intermediate_size,
+            })
+        };
+        let down = |suffix: &str| {
+            [Part {
+                name: format!("blk.{layer}.ffn_down.{suffix}"),
+                rows: hidden_size,
+            }]
+        };
+        Ok(Self {
+            gate_up_proj: loader.matrix(&gate_up("weight"), hidden_size)?,
+            gate_up_bias: loader.stacked_bias(&gate_up("bias"), false)?,
+            down_proj: loader.matrix(&down("weight"), intermediate_size)?,
+            down_bias: loader.stacked_bias(&down("bias"), false)?,
+        })
+    }
+
+    pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
+        let Step { backend, rows, .. } = *step;
+        let Workspace {
+            x,
+            normed,
+            gate_up,
+            hidden,
+            ..
+        } = workspace;
+        backend.linear(
+            rows,
+            normed,
+            &self.gate_up_proj,
+            self.gate_up_bias.as_ref(),
+            gate_up,
+        );
+        backend.silu_mul(rows, gate_up, hidden);
+        backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x);
+    }
+}

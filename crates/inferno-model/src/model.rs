@@ -1,0 +1,139 @@
+//! A loaded model.
+
+use std::sync::Arc;
+
+use inferno_backend::{Backend, KvDType, KvLayout};
+use inferno_gguf::Gguf;
+
+use crate::layers::DecoderLayer;
+use crate::loader::{LoadProgress, Loader, Part};
+use crate::rope::Rope;
+use crate::workspace::{BatchLimits, Workspace};
+use crate::{Config, ModelError, Requantize};
+
+pub(crate) const EMBEDDINGS: &str = "token_embd.weight";
+pub(crate) const OUTPUT_HEAD: &str = "output.weight";
+
+/// A decoder-only transformer on a backend: weights, and how to run them.
+///
+/// It holds no state of any conversation; keys and values live in a cache that the caller owns.
+pub struct Model<B: Backend> {
+    pub(crate) backend: Arc<B>,
+    pub(crate) config: Config,
+    pub(crate) rope: Rope,
+    pub(crate) embeddings: B::Table,
+    pub(crate) layers: Vec<DecoderLayer<B>>,
+    pub(crate) output_norm: B::Buffer,
+    pub(crate) lm_head: B::Weight,
+}
+
+impl<B: Backend> Model<B> {
+    /// Loads every weight of `checkpoint`.
+    ///
+    /// `on_progress` is called after each tensor.
+    ///
+    /// **Errors**: an unknown architecture; metadata that makes no sense; a tensor that is missing,
+    /// misshapen or in a format that cannot be computed; no memory.
+    pub fn load(
+        checkpoint: &Gguf,
+        backend: Arc<B>,
+        requantize: Option<Requantize>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Self, ModelError> {
+        let config = read_config(checkpoint)?;
+        let mut loader = Loader::new(checkpoint, &*backend, requantize, on_progress);
+
+        // The head comes first: it is the largest tensor, and the peak of memory is what has been
+        // packed so far plus the tensor in hand.
+        let Config {
+            hidden_size,
+            vocab_size,
+            ..
+        } = config;
+        let head = if loader.contains(OUTPUT_HEAD) {
+            OUTPUT_HEAD
+        } else {
+            EMBEDDINGS
+        };
+        let head = [Part {
+            name: head.to_owned(),
+            rows: vocab_size,
+        }];
+        let lm_head = loader.matrix(&head, hidden_size)?;
+        let embeddings = loader.table(EMBEDDINGS, vocab_size, hidden_size)?;
+        let output_norm = loader.vector("output_norm.weight", hidden_size)?;
+
+        let layers = (0..config.num_layers)
+            .map(|layer| DecoderLayer::load(&mut loader, &config, layer))
+            .collect::<Result<_, _>>()?;
+        let factors = match loader.contains("rope_freqs.weight") {
+            true => Some(loader.values("rope_freqs.weight", config.rope.rotary_dim / 2)?),
+            false => None,
+        };
+        let pairing = config.architecture.rope_pairing;
+        let rope = Rope::new(pairing, &config.rope, factors.as_deref());
+        Ok(Self {
+            backend,
+            config,
+            rope,
+            embeddings,
+            layers,
+            output_norm,
+            lm_head,
+        })
+    }
+
+    /// The model's hyperparameters.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The backend that holds the weights.
+    pub fn backend(&self) -> &Arc<B> {
+        &self.backend
+    }
+
+    /// A cache layout for `num_tokens` positions.
+    pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
+        self.config.kv_layout(num_tokens, dtype)
+    }
+
+    /// Buffers for batches up to `limits`.
+    ///
+    /// **Errors**: no memory.
+    pub fn workspace(&self, limits: BatchLimits) -> Result<Workspace<B>, ModelError> {
+        Ok(Workspace::new(&*self.backend, &self.config, limits)?)
+    }
+}
+
+impl Config {
+    /// A cache layout for `num_tokens` positions of this model.
+    pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
+        KvLayout {
+            num_layers: self.num_layers,
+            num_kv_heads: self.qkv.num_kv_heads,
+            head_dim: self.qkv.head_dim,
+            block_tokens: KvLayout::DEFAULT_BLOCK_TOKENS,
+            num_blocks: num_tokens.div_ceil(KvLayout::DEFAULT_BLOCK_TOKENS),
+            dtype,
+        }
+    }
+}
+
+/// The configuration that a checkpoint's metadata and embedding table give.
+///
+/// **Errors**: as [`Config::from_metadata`], and a missing embedding table.
+pub fn read_config(checkpoint: &Gguf) -> Result<Config, ModelError> {
+    let config = Config::from_metadata(checkpoint.metadata(), 0)?;
+    let embeddings = checkpoint
+        .tensor(EMBEDDINGS)
+        .ok_or_else(|| ModelError::MissingTensor {
+            name: EMBEDDINGS.to_owned(),
+            expected: vec![config.vocab_size, config.hidden_size],
+        })?;
+    let vocab_size = embeddings.dims().get(1).copied().unwrap_or(1);
+    Ok(Config {
+        vocab_size,
+        ..config
+    })
+}

@@ -1,0 +1,112 @@
+//! Tensors decoded to `f32` on demand, within a budget of bytes.
+//!
+//! For looking into checkpoints that are larger than memory: statistics, comparisons, conversions.
+//! Inference does not come through here; backends pack tensors in the format of the file.
+
+use std::sync::Arc;
+
+use inferno_gguf::Gguf;
+use inferno_tensor::{Tensor, quant};
+use lru::LruCache;
+
+use crate::ModelError;
+use crate::loader::dtype_of;
+
+/// Reads tensors lazily and keeps the most recently used ones decoded.
+///
+/// ```no_run
+/// use inferno_gguf::Gguf;
+/// use inferno_model::TensorCache;
+///
+/// let checkpoint = Gguf::open("model.gguf")?;
+/// let mut cache = TensorCache::new(&checkpoint, 256 << 20);
+/// cache.preload(["blk.0.attn_q.weight", "blk.0.attn_k.weight"])?;
+/// let query = cache.get("blk.0.attn_q.weight")?;
+/// println!("{:?}", query.shape());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct TensorCache<'a> {
+    checkpoint: &'a Gguf,
+    budget_bytes: usize,
+    used_bytes: usize,
+    tensors: LruCache<String, Arc<Tensor<f32>>>,
+}
+
+impl<'a> TensorCache<'a> {
+    /// An empty cache over `checkpoint` that keeps at most `budget_bytes` of decoded values.
+    pub fn new(checkpoint: &'a Gguf, budget_bytes: usize) -> Self {
+        Self {
+            checkpoint,
+            budget_bytes,
+            used_bytes: 0,
+            tensors: LruCache::unbounded(),
+        }
+    }
+
+    /// The tensor `name`, decoded.
+    ///
+    /// A tensor that alone exceeds the budget is decoded and not kept.
+    ///
+    /// **Errors**: [`ModelError::NoSuchTensor`] and [`ModelError::UncomputableFormat`].
+    pub fn get(&mut self, name: &str) -> Result<Arc<Tensor<f32>>, ModelError> {
+        if let Some(tensor) = self.tensors.get(name) {
+            return Ok(Arc::clone(tensor));
+        }
+        let tensor = Arc::new(self.decode(name)?);
+        let bytes = num_bytes(&tensor);
+        if bytes <= self.budget_bytes {
+            while self.used_bytes + bytes > self.budget_bytes {
+                let (_, evicted) = self
+                    .tensors
+                    .pop_lru()
+                    .expect("used bytes come from entries");
+                self.used_bytes -= num_bytes(&evicted);
+            }
+            self.used_bytes += bytes;
+            self.tensors.put(name.to_owned(), Arc::clone(&tensor));
+        }
+        Ok(tensor)
+    }
+
+    /// Asks the system to read `names` ahead, in the background.
+    ///
+    /// **Errors**: [`ModelError::NoSuchTensor`].
+    pub fn preload<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), ModelError> {
+        for name in names {
+            self.checkpoint.preload(self.info(name)?);
+        }
+        Ok(())
+    }
+
+    /// Bytes of decoded values that are kept now.
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes
+    }
+
+    /// Whether `name` is decoded and kept.
+    pub fn contains(&self, name: &str) -> bool {
+        self.tensors.contains(name)
+    }
+
+    fn info(&self, name: &str) -> Result<&'a inferno_gguf::TensorInfo, ModelError> {
+        self.checkpoint
+            .tensor(name)
+            .ok_or_else(|| ModelError::NoSuchTensor {
+                name: name.to_owned(),
+            })
+    }
+
+    fn decode(&self, name: &str) -> Result<Tensor<f32>, ModelError> {
+        let info = self.info(name)?;
+        let dtype = dtype_of(info)?;
+        let dims: Vec<usize> = info.dims().iter().rev().copied().collect();
+        let mut values = vec![0.0; dims.iter().product()];
+        quant::decode_row(dtype, &self.checkpoint.data(info), &mut values)?;
+        self.checkpoint.release(info);
+        Ok(Tensor::from_vec(&dims, values)?)
+    }
+}
+
+fn num_bytes(tensor: &Tensor<f32>) -> usize {
+    size_of_val(tensor.as_slice())
+}

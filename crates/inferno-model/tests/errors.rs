@@ -1,0 +1,292 @@
+//! Files that are well-formed GGUF but no model that can be run.
+
+mod support;
+
+use std::sync::Arc;
+
+use inferno_backend::ReferenceBackend;
+use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
+use inferno_model::{Model, ModelError, TensorCache};
+
+/// The llama fixture, changed: `edit` sees the metadata, `keep` renames or drops tensors.
+fn rewritten(
+    edit: impl FnOnce(&mut Metadata),
+    keep: impl Fn(&str) -> Option<(String, Option<Vec<usize>>)>,
+) -> Gguf {
+    let source = Gguf::open(support::fixtures().join("llama.gguf")).expect("the fixture");
+    let mut metadata = source.metadata().clone();
+    edit(&mut metadata);
+    let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
+    let mut kept = Vec::new();
+    for info in source.tensors() {
+        let Some((name, dims)) = keep(info.name()) else {
+            continue;
+        };
+        let dims = dims.unwrap_or_else(|| info.dims().to_vec());
+        writer
+            .add_tensor(&name, &dims, info.ggml_type())
+            .expect("a valid tensor");
+        kept.push((name, source.data(info)));
+    }
+    let mut payloads = writer.in_memory();
+    for (name, data) in kept {
+        payloads
+            .write_tensor(&name, &data)
+            .expect("the same payload");
+    }
+    Gguf::from_bytes(payloads.finish().expect("all payloads")).expect("a valid file")
+}
+
+fn unchanged(name: &str) -> Option<(String, Option<Vec<usize>>)> {
+    Some((name.to_owned(), None))
+}
+
+fn load_error(checkpoint: &Gguf) -> ModelError {
+    match Model::load(
+        checkpoint,
+        Arc::new(ReferenceBackend::new()),
+        None,
+        &mut |_| (),
+    ) {
+        Ok(_) => panic!("the model loaded"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn an_unknown_architecture_is_named_beside_the_known_ones() {
+    let checkpoint = rewritten(
+        |metadata| {
+            metadata.insert("general.architecture", "perceptron");
+        },
+        unchanged,
+    );
+    let message = load_error(&checkpoint).to_string();
+    assert!(message.contains("`perceptron`"), "{message}");
+    for known in ["llama", "qwen2", "qwen3", "qwen3moe"] {
+        assert!(message.contains(known), "{message}");
+    }
+}
+
+#[test]
+fn a_missing_tensor_is_named_with_the_shape_it_should_have() {
+    let missing = "blk.1.ffn_up.weight";
+    let checkpoint = rewritten(|_| (), |name| unchanged(name).filter(|_| name != missing));
+    match load_error(&checkpoint) {
+        ModelError::MissingTensor { name, expected } => {
+            assert_eq!(
+                (name.as_str(), expected.as_slice()),
+                (missing, &[48, 32][..])
+            );
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_misshapen_tensor_is_named_with_both_shapes() {
+    let bent = "blk.0.attn_output.weight";
+    let checkpoint = rewritten(
+        |_| (),
+        |name| Some((name.to_owned(), (name == bent).then(|| vec![16, 64]))),
+    );
+    match load_error(&checkpoint) {
+        ModelError::TensorShape {
+            name,
+            expected,
+            found,
+        } => {
+            assert_eq!(name, bent);
+            assert_eq!((expected, found), (vec![32, 32], vec![64, 16]));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_qwen2_file_without_its_biases_is_refused() {
+    let checkpoint = rewritten(
+        |metadata| {
+            for (key, value) in metadata.clone().iter() {
+                if let Some(key) = key.strip_prefix("llama.") {
+                    metadata.insert(format!("qwen2.{key}"), value.clone());
+                }
+            }
+            metadata.insert("general.architecture", "qwen2");
+        },
+        unchanged,
+    );
+    let error = load_error(&checkpoint);
+    assert!(
+        matches!(&error, ModelError::MissingTensor { name, .. } if name == "blk.0.attn_q.bias"),
+        "{error}"
+    );
+}
+
+#[test]
+fn metadata_that_contradicts_itself_is_refused_with_its_key() {
+    for (key, value) in [
+        ("llama.attention.head_count_kv", 3_u32),
+        ("llama.attention.head_count", 0),
+        ("llama.block_count", 0),
+        ("llama.block_count", u32::MAX),
+        ("llama.embedding_length", u32::MAX),
+        ("llama.attention.value_length", 4),
+        ("llama.rope.dimension_count", 7),
+        ("llama.rope.dimension_count", 64),
+        ("llama.context_length", 0),
+    ] {
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert(key, value);
+            },
+            unchanged,
+        );
+        match load_error(&checkpoint) {
+            ModelError::InvalidConfig {
+                key: named, found, ..
+            } => {
+                assert_eq!((named.as_str(), found), (key, value.to_string()));
+            }
+            other => panic!("{key} = {value}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn more_layers_than_the_file_holds_name_the_first_missing_tensor() {
+    let checkpoint = rewritten(
+        |metadata| {
+            metadata.insert("llama.block_count", 1_000_000_u32);
+        },
+        unchanged,
+    );
+    let error = load_error(&checkpoint);
+    assert!(
+        matches!(&error, ModelError::MissingTensor { name, .. } if name == "blk.2.attn_norm.weight"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_format_without_a_kernel_is_named_beside_those_with_one() {
+    let mut metadata = Metadata::new();
+    for (key, value) in [
+        ("llama.context_length", 64_u32),
+        ("llama.embedding_length", 256),
+        ("llama.block_count", 1),
+        ("llama.feed_forward_length", 256),
+        ("llama.attention.head_count", 4),
+    ] {
+        metadata.insert(key, value);
+    }
+    metadata.insert("general.architecture", "llama");
+    let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
+    writer
+        .add_tensor("token_embd.weight", &[256, 8], GgmlType::TQ1_0)
+        .expect("a valid tensor");
+    let mut payloads = writer.in_memory();
+    payloads
+        .write_tensor("token_embd.weight", &vec![0; 8 * 54])
+        .expect("54 bytes a block");
+    let checkpoint = Gguf::from_bytes(payloads.finish().expect("done")).expect("a valid file");
+    let message = load_error(&checkpoint).to_string();
+    assert!(
+        message.contains("TQ1_0") && message.contains("Q4_K"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_batch_beyond_the_workspace_or_the_vocabulary_is_refused() {
+    use inferno_backend::{Backend, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+    use inferno_model::BatchLimits;
+
+    let path = support::fixtures().join("llama.gguf");
+    let model = support::load(&path, Arc::new(ReferenceBackend::new()));
+    let layout = model.kv_layout(64, KvDType::F16);
+    let mut cache = model
+        .backend()
+        .alloc_kv_cache(&layout)
+        .expect("a small cache");
+    let limits = BatchLimits {
+        max_num_tokens: 4,
+        max_num_logit_rows: 1,
+    };
+    let mut workspace = model.workspace(limits).expect("a small workspace");
+    let mut forward = |tokens: &[u32], logits| {
+        let mut builder = BatchBuilder::new(layout.block_tokens);
+        let block_table = &[BlockId(0)];
+        builder
+            .push(&SequenceChunk {
+                tokens,
+                start: 0,
+                block_table,
+                logits,
+            })
+            .expect("a valid chunk");
+        model
+            .forward(&builder.build(), &mut cache, &mut workspace)
+            .map(<[f32]>::len)
+    };
+    assert!(matches!(
+        forward(&[1; 5], LogitRows::Last),
+        Err(ModelError::BatchTooLarge {
+            what: "tokens",
+            max: 4,
+            found: 5
+        })
+    ));
+    assert!(matches!(
+        forward(&[1; 3], LogitRows::All),
+        Err(ModelError::BatchTooLarge {
+            what: "logit rows",
+            max: 1,
+            found: 3
+        })
+    ));
+    assert!(matches!(
+        forward(&[1, 64], LogitRows::Last),
+        Err(ModelError::TokenOutOfRange {
+            token: 64,
+            vocab_size: 64
+        })
+    ));
+    assert_eq!(
+        forward(&[1, 63], LogitRows::Last).expect("within every limit"),
+        64
+    );
+}
+
+#[test]
+fn the_tensor_cache_keeps_what_was_used_last_within_its_budget() {
+    let checkpoint = Gguf::open(support::fixtures().join("llama.gguf")).expect("the fixture");
+    let square = 32 * 32 * size_of::<f32>();
+    let mut cache = TensorCache::new(&checkpoint, 2 * square);
+    let names = [
+        "blk.0.attn_q.weight",
+        "blk.1.attn_q.weight",
+        "blk.0.attn_output.weight",
+    ];
+    cache.preload(names).expect("all are there");
+    for name in [names[0], names[1], names[0], names[2]] {
+        let tensor = cache.get(name).expect("a computable tensor");
+        assert_eq!(tensor.shape().dims(), [32, 32]);
+    }
+    assert_eq!(names.map(|name| cache.contains(name)), [true, false, true]);
+    assert_eq!(cache.used_bytes(), 2 * square);
+    // Larger than the whole budget: decoded, not kept, and nothing is evicted for it.
+    assert_eq!(
+        cache
+            .get("token_embd.weight")
+            .expect("there")
+            .shape()
+            .dims(),
+        [64, 32]
+    );
+    assert_eq!(cache.used_bytes(), 2 * square);
+    assert!(matches!(
+        cache.get("nonsense"),
+        Err(ModelError::NoSuchTensor { .. })
+    ));
+}

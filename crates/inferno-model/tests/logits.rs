@@ -1,0 +1,79 @@
+//! Logits against those of Hugging Face transformers, in float32.
+
+mod support;
+
+use inferno_backend::ReferenceBackend;
+use std::sync::Arc;
+use support::{Answer, Feed, logits, models_under, oracle};
+
+/// Norm of the difference over the norm, as the project states its bound.
+const MAX_RELATIVE_ERROR: f64 = 1e-4;
+
+fn assert_close(name: &str, feed: Feed, answer: &Answer, found: &[Vec<f32>]) {
+    let (mut difference, mut norm) = (0.0, 0.0);
+    assert_eq!(found.len(), answer.logits.len(), "{name}: positions");
+    for (position, (expected, found)) in answer.logits.iter().zip(found).enumerate() {
+        assert_eq!(
+            argmax(expected),
+            argmax(found),
+            "{name} {feed:?}: argmax at {position}"
+        );
+        for (&expected, &found) in expected.iter().zip(found) {
+            difference += f64::from(expected - found).powi(2);
+            norm += f64::from(expected).powi(2);
+        }
+    }
+    let error = (difference / norm).sqrt();
+    assert!(
+        error <= MAX_RELATIVE_ERROR,
+        "{name} {feed:?}: relative error {error:.2e}"
+    );
+}
+
+fn argmax(row: &[f32]) -> usize {
+    (0..row.len())
+        .max_by(|&a, &b| row[a].total_cmp(&row[b]))
+        .expect("rows are not empty")
+}
+
+fn check_all(models: &[std::path::PathBuf]) {
+    for path in models {
+        let answer = Answer::read(&path.with_extension("json"));
+        let model = support::load(path, Arc::new(ReferenceBackend::new()));
+        for feed in [
+            Feed::Whole,
+            Feed::Chunks(5),
+            Feed::Chunks(16),
+            Feed::Chunks(1),
+        ] {
+            let found = logits(&model, &answer.tokens, feed);
+            assert_close(&path.display().to_string(), feed, &answer, &found);
+        }
+    }
+}
+
+#[test]
+fn every_fixture_agrees_with_transformers_however_the_prompt_is_fed() {
+    let models = models_under(&support::fixtures());
+    assert!(models.len() >= 12, "fixtures are missing: {models:?}");
+    check_all(&models);
+}
+
+#[test]
+fn every_oracle_model_agrees_with_transformers_however_the_prompt_is_fed() {
+    let Some(oracle) = oracle() else { return };
+    let models = models_under(&oracle.join("logits"));
+    assert!(!models.is_empty(), "no models under {}", oracle.display());
+    check_all(&models);
+}
+
+#[test]
+fn a_sequence_gives_the_same_logits_alone_and_beside_others() {
+    let path = support::fixtures().join("qwen3moe.gguf");
+    let answer = Answer::read(&path.with_extension("json"));
+    let model = support::load(&path, Arc::new(ReferenceBackend::new()));
+    let alone = logits(&model, &answer.tokens, Feed::Whole);
+    let other: Vec<u32> = answer.tokens.iter().rev().copied().collect();
+    let together = support::logits_of_two(&model, &other, &answer.tokens);
+    assert_eq!(alone, together, "bit for bit");
+}

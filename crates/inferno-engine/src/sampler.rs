@@ -1,0 +1,261 @@
+//! From logits to a token.
+//!
+//! The stages, in this order, which is that of llama.cpp's default chain:
+//!
+//! 1. logit bias,
+//! 2. repetition, frequency and presence penalty,
+//! 3. top-k,
+//! 4. typical,
+//! 5. top-p,
+//! 6. min-p,
+//! 7. temperature, and the draw.
+//!
+//! Each truncating stage looks at the probabilities among the tokens that the stages before it
+//! left. Temperature comes last, so that it changes how boldly one chooses among the tokens left
+//! and not which tokens those are. At temperature 0 the best token after stage 2 is taken.
+
+mod candidates;
+mod logit_bias;
+mod logprobs;
+mod min_p;
+mod params;
+mod penalties;
+mod random;
+mod temperature;
+mod top_k;
+mod top_p;
+mod typical;
+
+#[cfg(test)]
+mod tests;
+
+pub use logprobs::TokenLogprobs;
+pub use params::SamplingParams;
+
+use crate::EngineError;
+use candidates::Candidates;
+use penalties::SeenTokens;
+use random::Random;
+
+/// A token that was chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledToken {
+    /// Its id.
+    pub id: u32,
+    /// Its log-probability and those of its rivals, if [`SamplingParams::logprobs`] asks for them.
+    pub logprobs: Option<TokenLogprobs>,
+}
+
+/// Chooses the tokens of one sequence, one after another.
+///
+/// Buffers are kept between steps, so that a step allocates nothing; the vocabulary is never sorted
+/// whole.
+///
+/// ```
+/// use inferno_engine::{Sampler, SamplingParams};
+///
+/// # fn main() -> Result<(), inferno_engine::EngineError> {
+/// let mut sampler = Sampler::new(SamplingParams { top_k: 2, seed: Some(1), ..Default::default() }, 4)?;
+/// let token = sampler.sample(&[0.1, 3.0, -1.0, 2.9], &[])?;
+/// assert!(token.id == 1 || token.id == 3);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Sampler {
+    params: SamplingParams,
+    vocab_size: usize,
+    seed: u64,
+    random: Random,
+    seen: SeenTokens,
+    adjusted: Vec<f32>,
+    candidates: Candidates,
+    weights: Vec<f32>,
+}
+
+impl Sampler {
+    /// A sampler for a vocabulary of `vocab_size` tokens.
+    ///
+    /// **Errors**: what [`SamplingParams::validate`] finds, and [`EngineError::TokenOutOfRange`] for
+    /// a bias on a token that does not exist.
+    pub fn new(params: SamplingParams, vocab_size: usize) -> Result<Self, EngineError> {
+        params.validate()?;
+        check_tokens(
+            "logit_bias",
+            params.logit_bias.iter().map(|&(token, _)| token),
+            vocab_size,
+        )?;
+        let seed = params.seed.unwrap_or_else(random::fresh_seed);
+        Ok(Self {
+            params,
+            vocab_size,
+            seed,
+            random: Random::from_seed(seed),
+            seen: SeenTokens::default(),
+            adjusted: Vec::new(),
+            candidates: Candidates::default(),
+            weights: Vec::new(),
+        })
+    }
+
+    /// The seed in use: the one that was asked for, or the fresh one that was taken.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Tells the repetition penalty about tokens that come before the output.
+    pub fn add_prompt(&mut self, tokens: &[u32]) {
+        if self.params.has_penalties() {
+            self.seen.add_prompt(tokens);
+        }
+    }
+
+    /// Chooses the next token from `logits`, never one of `banned`, and remembers it for the
+    /// penalties.
+    ///
+    /// **Shapes**: `logits` holds one value a token of the vocabulary.
+    ///
+    /// **Errors**: [`EngineError::LogitsLength`] and [`EngineError::NonFiniteLogit`] when the model
+    /// gave something else, [`EngineError::NoCandidates`] when every token is banned.
+    pub fn sample(&mut self, logits: &[f32], banned: &[u32]) -> Result<SampledToken, EngineError> {
+        check_logits(logits, self.vocab_size)?;
+        let id = if self.params.is_greedy() {
+            let Self {
+                params,
+                seen,
+                adjusted,
+                ..
+            } = self;
+            argmax(adjust(params, seen, logits, banned, adjusted))
+                .ok_or(EngineError::NoCandidates)?
+        } else {
+            self.truncate(logits, banned)?;
+            self.draw()
+        };
+        if self.params.has_penalties() {
+            self.seen.add_generated(id);
+        }
+        let logprobs = self
+            .params
+            .logprobs
+            .map(|count| TokenLogprobs::of(id, count, logits, &mut self.candidates));
+        Ok(SampledToken { id, logprobs })
+    }
+
+    /// Stages 1 to 6: leaves in `candidates` the tokens to draw from.
+    fn truncate(&mut self, logits: &[f32], banned: &[u32]) -> Result<(), EngineError> {
+        let Self {
+            params,
+            seen,
+            adjusted,
+            candidates,
+            ..
+        } = self;
+        candidates.fill(adjust(params, seen, logits, banned, adjusted));
+        if candidates.is_empty() {
+            return Err(EngineError::NoCandidates);
+        }
+        top_k::apply(params.top_k, candidates);
+        typical::apply(params.typical_p, candidates);
+        top_p::apply(params.top_p, candidates);
+        min_p::apply(params.min_p, candidates);
+        Ok(())
+    }
+
+    /// Stage 7: draws one of `candidates`, which are not empty.
+    fn draw(&mut self) -> u32 {
+        let sum = temperature::weigh(self.params.temperature, &self.candidates, &mut self.weights);
+        let mut left = self.random.unit() * sum;
+        let mut drawn = 0;
+        for (candidate, &weight) in self.candidates.as_slice().iter().zip(&self.weights) {
+            if weight > 0.0 {
+                drawn = candidate.id;
+                left -= f64::from(weight);
+                if left < 0.0 {
+                    break;
+                }
+            }
+        }
+        drawn
+    }
+}
+
+/// Stages 1 and 2; banned tokens get negative infinity. Copies the logits into `adjusted` only if
+/// there is something to change.
+fn adjust<'a>(
+    params: &SamplingParams,
+    seen: &SeenTokens,
+    logits: &'a [f32],
+    banned: &[u32],
+    adjusted: &'a mut Vec<f32>,
+) -> &'a [f32] {
+    if params.logit_bias.is_empty() && !params.has_penalties() && banned.is_empty() {
+        return logits;
+    }
+    adjusted.clear();
+    adjusted.extend_from_slice(logits);
+    logit_bias::apply(&params.logit_bias, adjusted);
+    if params.has_penalties() {
+        seen.penalize(params, adjusted);
+    }
+    for &token in banned {
+        if let Some(logit) = adjusted.get_mut(token as usize) {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+    adjusted
+}
+
+/// The highest logit's token; among equals the lowest id, and none if all are negative infinity.
+fn argmax(logits: &[f32]) -> Option<u32> {
+    let mut best = None;
+    let mut highest = f32::NEG_INFINITY;
+    for (token, &logit) in (0..).zip(logits) {
+        if logit > highest {
+            (best, highest) = (Some(token), logit);
+        }
+    }
+    best
+}
+
+fn check_logits(logits: &[f32], vocab_size: usize) -> Result<(), EngineError> {
+    if logits.len() != vocab_size {
+        return Err(EngineError::LogitsLength {
+            expected: vocab_size,
+            found: logits.len(),
+        });
+    }
+    // Without an early exit the loop over a large vocabulary is vectorized.
+    if logits
+        .iter()
+        .fold(true, |finite, logit| finite & logit.is_finite())
+    {
+        return Ok(());
+    }
+    match logits.iter().position(|logit| !logit.is_finite()) {
+        Some(token) => Err(EngineError::NonFiniteLogit {
+            token,
+            value: logits[token],
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses ids in the request's `field` that the vocabulary does not have.
+pub(crate) fn check_tokens(
+    field: &'static str,
+    tokens: impl IntoIterator<Item = u32>,
+    vocab_size: usize,
+) -> Result<(), EngineError> {
+    match tokens
+        .into_iter()
+        .find(|&token| token as usize >= vocab_size)
+    {
+        Some(token) => Err(EngineError::TokenOutOfRange {
+            field,
+            token,
+            vocab_size,
+        }),
+        None => Ok(()),
+    }
+}

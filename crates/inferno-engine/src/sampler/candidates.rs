@@ -1,0 +1,147 @@
+//! The tokens still in the running, and what the truncating stages share.
+//!
+//! Invariants: never empty once filled; all logits finite; the order is by rising id, or by the key
+//! of the stage that truncated last with ties by rising id. Sums run in that order, so that they
+//! do not depend on how the standard library happens to select or sort.
+
+use std::cmp::Ordering;
+
+/// A token that may be drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) id: u32,
+    pub(super) logit: f32,
+}
+
+/// The tokens that the stages so far have kept.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    entries: Vec<Candidate>,
+}
+
+/// How many candidates are sorted first when it is not known how many will be kept.
+const FIRST_RUN: usize = 128;
+
+impl Candidates {
+    /// Starts over with all tokens whose logit is not negative infinity.
+    pub(super) fn fill(&mut self, logits: &[f32]) {
+        self.entries.clear();
+        self.entries.extend(
+            (0..)
+                .zip(logits)
+                .filter(|&(_, &logit)| logit != f32::NEG_INFINITY)
+                .map(|(id, &logit)| Candidate { id, logit }),
+        );
+    }
+
+    pub(super) fn as_slice(&self) -> &[Candidate] {
+        &self.entries
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn max_logit(&self) -> f32 {
+        self.entries
+            .iter()
+            .fold(f32::NEG_INFINITY, |max, entry| max.max(entry.logit))
+    }
+
+    pub(super) fn retain(&mut self, keep: impl Fn(Candidate) -> bool) {
+        self.entries.retain(|&entry| keep(entry));
+    }
+
+    /// Keeps the first `count` by rising `key`, ties by rising id, in that order.
+    pub(super) fn keep_first(&mut self, count: usize, key: impl Fn(Candidate) -> f32) {
+        let order = by_key(key);
+        if count < self.entries.len() {
+            self.entries.select_nth_unstable_by(count, &order);
+            self.entries.truncate(count);
+        }
+        self.entries.sort_unstable_by(&order);
+    }
+
+    /// Keeps candidates by rising `key`, ties by rising id, until their probabilities reach
+    /// `mass`; at least one.
+    ///
+    /// Sorts in growing runs from the front, since a few tokens hold nearly all of the mass.
+    pub(super) fn keep_mass(
+        &mut self,
+        mass: f32,
+        softmax: Softmax,
+        key: impl Fn(Candidate) -> f32,
+    ) {
+        let order = by_key(key);
+        let (mut sorted, mut run, mut reached) = (0, FIRST_RUN, 0.0);
+        while sorted < self.entries.len() {
+            let rest = &mut self.entries[sorted..];
+            let count = run.min(rest.len());
+            if count < rest.len() {
+                rest.select_nth_unstable_by(count, &order);
+            }
+            rest[..count].sort_unstable_by(&order);
+            for (index, entry) in rest[..count].iter().enumerate() {
+                reached += softmax.probability(entry.logit);
+                if reached >= f64::from(mass) {
+                    self.entries.truncate(sorted + index + 1);
+                    return;
+                }
+            }
+            sorted += count;
+            run *= 4;
+        }
+    }
+
+    /// The softmax over the candidates that are left.
+    pub(super) fn softmax(&self) -> Softmax {
+        let max = self.max_logit();
+        let sum = self
+            .entries
+            .iter()
+            .map(|entry| f64::from(libm::expf(entry.logit - max)))
+            .sum();
+        Softmax { max, sum }
+    }
+}
+
+/// A softmax over logits that stay where they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Softmax {
+    max: f32,
+    sum: f64,
+}
+
+impl Softmax {
+    pub(super) fn of(logits: &[f32]) -> Self {
+        let max = logits
+            .iter()
+            .fold(f32::NEG_INFINITY, |max, &logit| max.max(logit));
+        let sum = logits
+            .iter()
+            .map(|&logit| f64::from(libm::expf(logit - max)))
+            .sum();
+        Self { max, sum }
+    }
+
+    pub(super) fn probability(&self, logit: f32) -> f64 {
+        f64::from(libm::expf(logit - self.max)) / self.sum
+    }
+
+    pub(super) fn log_probability(&self, logit: f32) -> f64 {
+        f64::from(logit) - f64::from(self.max) - libm::log(self.sum)
+    }
+}
+
+/// Rising key, then rising id; adding zero makes the two zeros one.
+fn by_key(key: impl Fn(Candidate) -> f32) -> impl Fn(&Candidate, &Candidate) -> Ordering {
+    move |a, b| {
+        (key(*a) + 0.0)
+            .total_cmp(&(key(*b) + 0.0))
+            .then(a.id.cmp(&b.id))
+    }
+}

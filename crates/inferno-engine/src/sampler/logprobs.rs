@@ -1,0 +1,39 @@
+//! Log-probabilities, as the model gave them.
+
+use super::candidates::{Candidates, Softmax};
+
+/// Log-probabilities at one step, in the model's own distribution: before any bias, penalty,
+/// temperature or truncation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenLogprobs {
+    /// Natural logarithm of the chosen token's probability.
+    pub logprob: f32,
+    /// How many tokens are more probable than the chosen one, plus one.
+    pub rank: usize,
+    /// The most probable tokens, the most probable first; as many as were asked for.
+    pub top: Vec<(u32, f32)>,
+}
+
+impl TokenLogprobs {
+    /// The log-probability of `chosen` and of the `count` most probable tokens.
+    pub(super) fn of(chosen: u32, count: usize, logits: &[f32], scratch: &mut Candidates) -> Self {
+        let softmax = Softmax::of(logits);
+        let chosen = logits[chosen as usize];
+        let mut top = Vec::new();
+        if count > 0 {
+            scratch.fill(logits);
+            scratch.keep_first(count, |entry| -entry.logit);
+            top.extend(
+                scratch
+                    .as_slice()
+                    .iter()
+                    .map(|entry| (entry.id, softmax.log_probability(entry.logit) as f32)),
+            );
+        }
+        Self {
+            logprob: softmax.log_probability(chosen) as f32,
+            rank: 1 + logits.iter().filter(|&&logit| logit > chosen).count(),
+            top,
+        }
+    }
+}

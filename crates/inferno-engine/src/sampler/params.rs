@@ -1,0 +1,142 @@
+//! What a request may say about how tokens are chosen.
+
+use crate::EngineError;
+
+/// How the next token is chosen from the logits.
+///
+/// Plain data; every stage is off by default, so that `SamplingParams::default()` draws from the
+/// model's own distribution. [`Sampler`](crate::Sampler) states the order of the stages.
+///
+/// ```
+/// use inferno_engine::SamplingParams;
+///
+/// let params = SamplingParams { temperature: 0.7, top_p: 0.9, seed: Some(7), ..Default::default() };
+/// assert!(params.validate().is_ok());
+///
+/// let wrong = SamplingParams { top_p: 1.5, ..Default::default() };
+/// assert_eq!(wrong.validate().unwrap_err().to_string(), "top_p must be above 0 and at most 1, but is 1.5");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SamplingParams {
+    /// Divides the logits; above 1 is flatter, below 1 is sharper, 0 takes the most probable token.
+    pub temperature: f32,
+    /// Keeps this many of the most probable tokens; 0 keeps all.
+    pub top_k: usize,
+    /// Keeps the most probable tokens that together reach this probability; 1 keeps all.
+    pub top_p: f32,
+    /// Drops tokens less probable than this share of the most probable one; 0 keeps all.
+    pub min_p: f32,
+    /// Keeps the tokens whose surprise is nearest to the expected one, up to this probability;
+    /// 1 keeps all.
+    pub typical_p: f32,
+    /// Divides positive and multiplies negative logits of tokens in the prompt or the output; 1 is
+    /// neutral.
+    pub repetition_penalty: f32,
+    /// Taken from a token's logit for each time that it was generated.
+    pub frequency_penalty: f32,
+    /// Taken from a token's logit if it was generated at all.
+    pub presence_penalty: f32,
+    /// Added to the logits of single tokens.
+    pub logit_bias: Vec<(u32, f32)>,
+    /// Seed of the random draws; the same seed gives the same text. `None` takes a fresh one.
+    pub seed: Option<u64>,
+    /// Reports the log-probability of each chosen token, and of this many most probable ones.
+    pub logprobs: Option<usize>,
+}
+
+impl Default for SamplingParams {
+    fn default() -> Self {
+        Self {
+            temperature: 1.0,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            typical_p: 1.0,
+            repetition_penalty: 1.0,
+            frequency_penalty: 0.0,
+            presence_penalty: 0.0,
+            logit_bias: Vec::new(),
+            seed: None,
+            logprobs: None,
+        }
+    }
+}
+
+impl SamplingParams {
+    /// Always the most probable token; among equals the lowest id.
+    pub fn greedy() -> Self {
+        Self {
+            temperature: 0.0,
+            ..Self::default()
+        }
+    }
+
+    /// Checks every field against its range.
+    ///
+    /// **Errors**: [`EngineError::ParamOutOfRange`] for the first field that is out of range. Token
+    /// ids are checked where the vocabulary is known, by [`Sampler::new`](crate::Sampler::new).
+    pub fn validate(&self) -> Result<(), EngineError> {
+        let finite = f32::MAX;
+        check("temperature", self.temperature, "0 or more", 0.0..=finite)?;
+        check("top_p", self.top_p, ABOVE_0_TO_1, f32::MIN_POSITIVE..=1.0)?;
+        check("min_p", self.min_p, "from 0 to 1", 0.0..=1.0)?;
+        check(
+            "typical_p",
+            self.typical_p,
+            ABOVE_0_TO_1,
+            f32::MIN_POSITIVE..=1.0,
+        )?;
+        check(
+            "repetition_penalty",
+            self.repetition_penalty,
+            "above 0",
+            f32::MIN_POSITIVE..=finite,
+        )?;
+        check(
+            "frequency_penalty",
+            self.frequency_penalty,
+            "from -2 to 2",
+            -2.0..=2.0,
+        )?;
+        check(
+            "presence_penalty",
+            self.presence_penalty,
+            "from -2 to 2",
+            -2.0..=2.0,
+        )?;
+        for &(_, bias) in &self.logit_bias {
+            check("logit_bias", bias, "from -100 to 100", -100.0..=100.0)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the most probable token is taken, with nothing left to chance.
+    pub fn is_greedy(&self) -> bool {
+        self.temperature == 0.0
+    }
+
+    pub(super) fn has_penalties(&self) -> bool {
+        self.repetition_penalty != 1.0
+            || self.frequency_penalty != 0.0
+            || self.presence_penalty != 0.0
+    }
+}
+
+const ABOVE_0_TO_1: &str = "above 0 and at most 1";
+
+fn check(
+    field: &'static str,
+    value: f32,
+    range: &'static str,
+    allowed: std::ops::RangeInclusive<f32>,
+) -> Result<(), EngineError> {
+    if allowed.contains(&value) {
+        Ok(())
+    } else {
+        Err(EngineError::ParamOutOfRange {
+            field,
+            range,
+            value,
+        })
+    }
+}

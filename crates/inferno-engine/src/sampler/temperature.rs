@@ -1,0 +1,20 @@
+//! Flattens or sharpens what is left, and turns it into weights to draw by.
+//!
+//! **Source**: Ackley, Hinton and Sejnowski, A Learning Algorithm for Boltzmann Machines, section 2.
+
+use super::candidates::Candidates;
+
+/// Fills `weights` with `exp((logit - max) / temperature)`, one a candidate, and gives their sum.
+///
+/// The best candidate weighs 1 at any temperature, so that the sum is never zero.
+pub(super) fn weigh(temperature: f32, candidates: &Candidates, weights: &mut Vec<f32>) -> f64 {
+    let max = candidates.max_logit();
+    weights.clear();
+    weights.extend(
+        candidates
+            .as_slice()
+            .iter()
+            .map(|entry| libm::expf((entry.logit - max) / temperature)),
+    );
+    weights.iter().map(|&weight| f64::from(weight)).sum()
+}

@@ -1,0 +1,424 @@
+//! The chain against transformers, and draws against the distribution they come from.
+
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+
+/// What `tests/fixtures/make_sampler.py` wrote.
+#[derive(Deserialize)]
+struct Fixture {
+    prompt: Vec<u32>,
+    output: Vec<u32>,
+    rows: Vec<Vec<f32>>,
+    logprobs: Vec<Vec<f32>>,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    row: usize,
+    params: CaseParams,
+    kept: Vec<(u32, f64)>,
+}
+
+#[derive(Deserialize)]
+struct CaseParams {
+    temperature: f32,
+    top_k: usize,
+    top_p: f32,
+    min_p: f32,
+    typical_p: f32,
+    repetition_penalty: f32,
+    frequency_penalty: f32,
+    presence_penalty: f32,
+    logit_bias: Vec<(u32, f32)>,
+}
+
+impl CaseParams {
+    fn sampling_params(&self) -> SamplingParams {
+        SamplingParams {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            typical_p: self.typical_p,
+            repetition_penalty: self.repetition_penalty,
+            frequency_penalty: self.frequency_penalty,
+            presence_penalty: self.presence_penalty,
+            logit_bias: self.logit_bias.clone(),
+            ..SamplingParams::default()
+        }
+    }
+}
+
+fn fixture() -> Fixture {
+    serde_json::from_str(include_str!("../../tests/fixtures/sampler.json")).expect("a fixture")
+}
+
+/// The probability of every token that may be drawn, by rising id.
+fn distribution(sampler: &mut Sampler, logits: &[f32]) -> Vec<(u32, f64)> {
+    sampler.truncate(logits, &[]).expect("finite logits");
+    let temperature = sampler.params.temperature;
+    let sum = temperature::weigh(temperature, &sampler.candidates, &mut sampler.weights);
+    let ids = sampler
+        .candidates
+        .as_slice()
+        .iter()
+        .map(|candidate| candidate.id);
+    let shares = sampler
+        .weights
+        .iter()
+        .map(|&weight| f64::from(weight) / sum);
+    let mut distribution: Vec<_> = ids.zip(shares).collect();
+    distribution.sort_by_key(|&(id, _)| id);
+    distribution
+}
+
+#[test]
+fn every_stage_keeps_what_transformers_keeps() {
+    let fixture = fixture();
+    assert_eq!(fixture.cases.len(), 66);
+    for case in &fixture.cases {
+        let params = case.params.sampling_params();
+        let mut sampler = Sampler::new(params.clone(), 150).expect("valid parameters");
+        sampler.seen.add_prompt(&fixture.prompt);
+        for &token in &fixture.output {
+            sampler.seen.add_generated(token);
+        }
+        let found = distribution(&mut sampler, &fixture.rows[case.row]);
+        let ids = |kept: &[(u32, f64)]| kept.iter().map(|&(id, _)| id).collect::<Vec<_>>();
+        assert_eq!(
+            ids(&found),
+            ids(&case.kept),
+            "row {} with {params:?}",
+            case.row
+        );
+        for (&(id, found), &(_, expected)) in found.iter().zip(&case.kept) {
+            let allowed = 1e-5 * expected + 1e-12;
+            assert!(
+                (found - expected).abs() <= allowed,
+                "token {id}: {found} {expected} {params:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn logprobs_are_those_of_the_unmodified_distribution() {
+    let fixture = fixture();
+    for (logits, expected) in fixture.rows.iter().zip(&fixture.logprobs) {
+        let params = SamplingParams {
+            temperature: 0.0,
+            logit_bias: vec![(9, 100.0)],
+            logprobs: Some(5),
+            ..SamplingParams::default()
+        };
+        let mut sampler = Sampler::new(params, logits.len()).expect("valid parameters");
+        let token = sampler.sample(logits, &[]).expect("finite logits");
+        assert_eq!(token.id, 9);
+        let found = token.logprobs.expect("they were asked for");
+
+        let mut best: Vec<_> = (0..).zip(expected.iter().copied()).collect();
+        best.sort_by(|a: &(u32, f32), b| b.1.total_cmp(&a.1));
+        assert!((found.logprob - expected[9]).abs() < 1e-5);
+        assert_eq!(
+            found.rank,
+            1 + best
+                .iter()
+                .position(|&(id, _)| id == 9)
+                .expect("it is there")
+        );
+        assert_eq!(found.top.len(), 5);
+        for (found, expected) in found.top.iter().zip(&best) {
+            assert_eq!(found.0, expected.0);
+            assert!((found.1 - expected.1).abs() < 1e-5);
+        }
+    }
+}
+
+#[test]
+fn draws_follow_the_distribution() {
+    let logits = [1.0, -0.5, 2.0, 0.3, 1.9, -3.0, 0.0, 1.2];
+    let params = SamplingParams {
+        temperature: 0.9,
+        top_p: 0.98,
+        seed: Some(11),
+        ..SamplingParams::default()
+    };
+    let mut sampler = Sampler::new(params, logits.len()).expect("valid parameters");
+    let expected = distribution(&mut sampler, &logits);
+    assert_eq!(expected.len(), 7, "top-p drops token 5 alone");
+
+    let draws = 200_000;
+    let mut counts = [0u32; 8];
+    for _ in 0..draws {
+        counts[sampler.sample(&logits, &[]).expect("finite logits").id as usize] += 1;
+    }
+    assert_eq!(counts[5], 0);
+    let chi_squared: f64 = expected
+        .iter()
+        .map(|&(id, probability)| {
+            let expected = probability * f64::from(draws);
+            (f64::from(counts[id as usize]) - expected).powi(2) / expected
+        })
+        .sum();
+    // The 99.9th percentile of the chi-squared distribution with 6 degrees of freedom.
+    assert!(chi_squared < 22.458, "{chi_squared}");
+}
+
+#[test]
+fn greedy_takes_the_lowest_id_among_equals() {
+    let mut sampler = Sampler::new(SamplingParams::greedy(), 5).expect("valid parameters");
+    assert_eq!(
+        sampler
+            .sample(&[0.0, 2.0, 1.0, 2.0, -0.0], &[])
+            .expect("finite")
+            .id,
+        1
+    );
+    assert_eq!(
+        sampler
+            .sample(&[0.0, 2.0, 1.0, 2.0, -0.0], &[1])
+            .expect("finite")
+            .id,
+        3
+    );
+    assert_eq!(
+        sampler
+            .sample(&[-0.0, 0.0, -1.0, 0.0, -2.0], &[])
+            .expect("finite")
+            .id,
+        0
+    );
+}
+
+#[test]
+fn one_candidate_by_top_k_is_greedy() {
+    let params = SamplingParams {
+        top_k: 1,
+        ..SamplingParams::default()
+    };
+    let mut sampler = Sampler::new(params, 4).expect("valid parameters");
+    for _ in 0..20 {
+        assert_eq!(
+            sampler
+                .sample(&[0.5, 1.0, 1.0, 0.9], &[])
+                .expect("finite")
+                .id,
+            1
+        );
+    }
+}
+
+#[test]
+fn one_seed_gives_one_sequence_and_another_seed_another() {
+    let draw = |seed| {
+        let params = SamplingParams {
+            seed,
+            ..SamplingParams::default()
+        };
+        let mut sampler = Sampler::new(params, 50).expect("valid parameters");
+        let ids = (0..40).map(|_| sampler.sample(&[0.0; 50], &[]).expect("finite").id);
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(draw(Some(5)), draw(Some(5)));
+    assert_ne!(draw(Some(5)), draw(Some(6)));
+    assert_ne!(draw(None), draw(None));
+}
+
+#[test]
+fn the_penalties_remember_what_was_drawn() {
+    let params = SamplingParams {
+        presence_penalty: 2.0,
+        ..SamplingParams::greedy()
+    };
+    let mut sampler = Sampler::new(params, 3).expect("valid parameters");
+    let ids = [(); 3].map(|()| sampler.sample(&[1.5, 2.0, 1.0], &[]).expect("finite").id);
+    assert_eq!(ids, [1, 0, 2]);
+}
+
+#[test]
+fn damaged_logits_are_refused_with_their_token() {
+    let mut sampler = Sampler::new(SamplingParams::default(), 3).expect("valid parameters");
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let error = sampler
+            .sample(&[0.0, 1.0, value], &[])
+            .expect_err("it is not finite");
+        assert!(
+            matches!(error, EngineError::NonFiniteLogit { token: 2, .. }),
+            "{error}"
+        );
+    }
+    let error = sampler
+        .sample(&[0.0], &[])
+        .expect_err("two logits are missing");
+    assert!(
+        matches!(
+            error,
+            EngineError::LogitsLength {
+                expected: 3,
+                found: 1
+            }
+        ),
+        "{error}"
+    );
+    let error = sampler
+        .sample(&[0.0; 3], &[0, 1, 2])
+        .expect_err("nothing is left");
+    assert!(matches!(error, EngineError::NoCandidates), "{error}");
+}
+
+#[test]
+fn a_parameter_out_of_range_is_refused_by_name() {
+    let neutral = SamplingParams::default;
+    let cases = [
+        (
+            SamplingParams {
+                temperature: -0.5,
+                ..neutral()
+            },
+            "temperature must be 0 or more, but is -0.5",
+        ),
+        (
+            SamplingParams {
+                temperature: f32::NAN,
+                ..neutral()
+            },
+            "temperature must be 0 or more, but is NaN",
+        ),
+        (
+            SamplingParams {
+                top_p: 0.0,
+                ..neutral()
+            },
+            "top_p must be above 0 and at most 1, but is 0",
+        ),
+        (
+            SamplingParams {
+                min_p: 1.5,
+                ..neutral()
+            },
+            "min_p must be from 0 to 1, but is 1.5",
+        ),
+        (
+            SamplingParams {
+                typical_p: 2.0,
+                ..neutral()
+            },
+            "typical_p must be above 0 and at most 1, but is 2",
+        ),
+        (
+            SamplingParams {
+                repetition_penalty: 0.0,
+                ..neutral()
+            },
+            "repetition_penalty must be above 0, but is 0",
+        ),
+        (
+            SamplingParams {
+                frequency_penalty: 2.5,
+                ..neutral()
+            },
+            "frequency_penalty must be from -2 to 2, but is 2.5",
+        ),
+        (
+            SamplingParams {
+                presence_penalty: -3.0,
+                ..neutral()
+            },
+            "presence_penalty must be from -2 to 2, but is -3",
+        ),
+        (
+            SamplingParams {
+                logit_bias: vec![(1, 101.0)],
+                ..neutral()
+            },
+            "logit_bias must be from -100 to 100, but is 101",
+        ),
+    ];
+    for (params, message) in cases {
+        let error = params.validate().expect_err("it is out of range");
+        assert_eq!(error.to_string(), message);
+    }
+    let params = SamplingParams {
+        logit_bias: vec![(8, 1.0)],
+        ..SamplingParams::default()
+    };
+    let error = Sampler::new(params, 8).expect_err("there is no token 8");
+    assert!(matches!(
+        error,
+        EngineError::TokenOutOfRange {
+            token: 8,
+            vocab_size: 8,
+            ..
+        }
+    ));
+}
+
+proptest! {
+    #[test]
+    fn any_finite_logits_and_valid_parameters_give_a_token_that_is_allowed(
+        logits in prop::collection::vec(
+            prop_oneof![-20f32..20.0, prop::num::f32::NORMAL | prop::num::f32::ZERO | prop::num::f32::SUBNORMAL],
+            2..400,
+        ),
+        temperature in prop_oneof![Just(0.0), Just(f32::MIN_POSITIVE), 0.01f32..5.0, Just(f32::MAX)],
+        top_k in 0usize..500,
+        top_p in prop_oneof![Just(f32::MIN_POSITIVE), 0.01f32..=1.0],
+        min_p in 0f32..=1.0,
+        typical_p in prop_oneof![Just(f32::MIN_POSITIVE), 0.01f32..=1.0],
+        repetition_penalty in prop_oneof![Just(f32::MIN_POSITIVE), 0.1f32..3.0, Just(f32::MAX)],
+        frequency_penalty in -2f32..=2.0,
+        logprobs in prop::option::of(0usize..500),
+        seed in any::<u64>(),
+    ) {
+        let params = SamplingParams {
+            temperature, top_k, top_p, min_p, typical_p, repetition_penalty, frequency_penalty,
+            presence_penalty: 0.5,
+            logit_bias: vec![(0, 3.0), (1, -100.0)],
+            seed: Some(seed),
+            logprobs,
+        };
+        let mut sampler = Sampler::new(params, logits.len()).expect("valid parameters");
+        sampler.add_prompt(&[0, 0, 1]);
+        for _ in 0..3 {
+            let token = sampler.sample(&logits, &[1]).expect("finite logits");
+            prop_assert_ne!(token.id, 1);
+            prop_assert!((token.id as usize) < logits.len());
+        }
+    }
+
+    #[test]
+    fn partial_selection_keeps_what_a_full_sort_keeps(
+        logits in prop::collection::vec((-40i32..40).prop_map(|x| x as f32 / 8.0), 1..1500),
+        top_p in 0.01f32..1.0,
+        top_k in 1usize..1600,
+    ) {
+        let mut sorted: Vec<_> = (0u32..).zip(logits.iter().copied()).collect();
+        sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let ids = |candidates: &Candidates| -> Vec<u32> {
+            candidates.as_slice().iter().map(|entry| entry.id).collect()
+        };
+
+        let mut candidates = Candidates::default();
+        candidates.fill(&logits);
+        top_k::apply(top_k, &mut candidates);
+        let mut found = ids(&candidates);
+        found.sort_unstable();
+        let mut expected: Vec<_> = sorted.iter().take(top_k).map(|&(id, _)| id).collect();
+        expected.sort_unstable();
+        prop_assert_eq!(found, expected);
+
+        candidates.fill(&logits);
+        let total: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
+        top_p::apply(top_p, &mut candidates);
+        let found = ids(&candidates);
+        let mass = |count: usize| {
+            sorted[..count].iter().map(|&(_, logit)| f64::from(logit).exp()).sum::<f64>() / total
+        };
+        prop_assert_eq!(&found, &sorted[..found.len()].iter().map(|&(id, _)| id).collect::<Vec<_>>());
+        prop_assert!(mass(found.len()) >= f64::from(top_p) - 1e-6);
+        prop_assert!(mass(found.len() - 1) < f64::from(top_p) + 1e-6);
+    }
+}

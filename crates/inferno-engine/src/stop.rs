@@ -1,0 +1,197 @@
+//! When a generation ends, and which of its text may be shown before that is known.
+//!
+//! Stop strings do not respect token borders. Text that could still become one is held back, and
+//! released as soon as it cannot. What is released depends on the text alone, never on how it was
+//! split into pieces, and is always whole characters.
+
+mod strings;
+
+use crate::EngineError;
+use crate::sampler::check_tokens;
+use strings::StopStrings;
+
+/// When to end a generation, besides the model's own end-of-generation token and a full context.
+///
+/// ```
+/// use inferno_engine::StopParams;
+///
+/// let params = StopParams { max_tokens: Some(64), stop: vec!["\n\n".into()], ..Default::default() };
+/// assert!(params.validate().is_ok());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StopParams {
+    /// Ends after this many tokens; `None` goes on until the context is full.
+    pub max_tokens: Option<usize>,
+    /// So many tokens come before any stop string, stop token or end-of-generation token counts.
+    pub min_tokens: usize,
+    /// Strings that end the text.
+    pub stop: Vec<String>,
+    /// Tokens that end the text, besides the model's own.
+    pub stop_token_ids: Vec<u32>,
+    /// Goes on after the model's own end-of-generation tokens.
+    pub ignore_eos: bool,
+    /// Keeps the stop string, or the text of the stop token, at the end of the text.
+    pub include_stop_str_in_output: bool,
+}
+
+impl StopParams {
+    /// Checks that the fields make sense together.
+    ///
+    /// **Errors**: [`EngineError::MaxTokensZero`], [`EngineError::MinTokensAboveMax`] and
+    /// [`EngineError::EmptyStopString`].
+    pub fn validate(&self) -> Result<(), EngineError> {
+        if let Some(max_tokens) = self.max_tokens {
+            if max_tokens == 0 {
+                return Err(EngineError::MaxTokensZero);
+            }
+            if self.min_tokens > max_tokens {
+                let min_tokens = self.min_tokens;
+                return Err(EngineError::MinTokensAboveMax {
+                    min_tokens,
+                    max_tokens,
+                });
+            }
+        }
+        match self.stop.iter().position(String::is_empty) {
+            Some(index) => Err(EngineError::EmptyStopString { index }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a generation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model gave one of its end-of-generation tokens.
+    EndOfGeneration,
+    /// The text came to a stop string: its place in [`StopParams::stop`].
+    StopString(usize),
+    /// The model gave this one of [`StopParams::stop_token_ids`].
+    StopToken(u32),
+    /// [`StopParams::max_tokens`] were generated.
+    Length,
+    /// The context holds no further token.
+    ContextFull,
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+/// What one token adds to the text that may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Released {
+    /// Text that no longer can become part of a stop string; often empty.
+    pub text: String,
+    /// Why this token is the last one, if it is.
+    pub finish_reason: Option<FinishReason>,
+}
+
+/// Watches the tokens and the text of one generation for its end.
+///
+/// ```
+/// use inferno_engine::{FinishReason, StopChecker, StopParams};
+///
+/// # fn main() -> Result<(), inferno_engine::EngineError> {
+/// let params = StopParams { stop: vec!["END".into()], ..Default::default() };
+/// let mut checker = StopChecker::new(params, 100, &[2])?;
+/// assert_eq!(checker.push(10, "the E").text, "the ");
+/// assert_eq!(checker.push(11, "N").text, "");
+/// let last = checker.push(12, "D of it");
+/// assert_eq!(last.text, "");
+/// assert_eq!(last.finish_reason, Some(FinishReason::StopString(0)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct StopChecker {
+    params: StopParams,
+    end_of_generation: Vec<u32>,
+    stop_tokens: Vec<u32>,
+    strings: StopStrings,
+    num_tokens: usize,
+}
+
+impl StopChecker {
+    /// A checker for a model of `vocab_size` tokens that ends with one of `end_of_generation`.
+    ///
+    /// **Errors**: what [`StopParams::validate`] finds, and [`EngineError::TokenOutOfRange`] for a
+    /// stop token that does not exist.
+    pub fn new(
+        params: StopParams,
+        vocab_size: usize,
+        end_of_generation: &[u32],
+    ) -> Result<Self, EngineError> {
+        params.validate()?;
+        check_tokens(
+            "stop_token_ids",
+            params.stop_token_ids.iter().copied(),
+            vocab_size,
+        )?;
+        let end_of_generation = if params.ignore_eos {
+            &[]
+        } else {
+            end_of_generation
+        }
+        .to_vec();
+        Ok(Self {
+            stop_tokens: [&end_of_generation[..], &params.stop_token_ids].concat(),
+            end_of_generation,
+            strings: StopStrings::new(&params.stop, params.include_stop_str_in_output),
+            num_tokens: 0,
+            params,
+        })
+    }
+
+    /// The tokens that must not be sampled next, since too few came before them.
+    pub fn banned(&self) -> &[u32] {
+        if self.num_tokens < self.params.min_tokens {
+            &self.stop_tokens
+        } else {
+            &[]
+        }
+    }
+
+    /// Takes a token and the text that it adds, and says what to show and whether to go on.
+    ///
+    /// Nothing may be pushed after a finish reason was given.
+    pub fn push(&mut self, token: u32, text: &str) -> Released {
+        self.num_tokens += 1;
+        let may_stop = self.num_tokens > self.params.min_tokens;
+        if may_stop && self.params.stop_token_ids.contains(&token) {
+            let mut shown = self.strings.take_held();
+            if self.params.include_stop_str_in_output {
+                shown.push_str(text);
+            }
+            return Released {
+                text: shown,
+                finish_reason: Some(FinishReason::StopToken(token)),
+            };
+        }
+        if may_stop && self.end_of_generation.contains(&token) {
+            return self.finish(FinishReason::EndOfGeneration);
+        }
+        let mut released = self.push_text(text, may_stop);
+        if released.finish_reason.is_none() && Some(self.num_tokens) == self.params.max_tokens {
+            released.text.push_str(&self.strings.take_held());
+            released.finish_reason = Some(FinishReason::Length);
+        }
+        released
+    }
+
+    /// Ends for a reason that lies outside, and releases what was held back.
+    pub fn finish(&mut self, reason: FinishReason) -> Released {
+        Released {
+            text: self.strings.take_held(),
+            finish_reason: Some(reason),
+        }
+    }
+
+    fn push_text(&mut self, text: &str, may_stop: bool) -> Released {
+        let mut released = Released::default();
+        let found = self.strings.push(text, may_stop, &mut released.text);
+        released.finish_reason = found.map(FinishReason::StopString);
+        released
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! A built batch keeps its invariants, whatever chunks go into it.
+
+use inferno_backend::{
+    BackendError, Batch, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, SequenceChunk,
+};
+use proptest::prelude::*;
+
+const BLOCK_TOKENS: usize = 4;
+
+/// One sequence: where its chunk starts, how long it is, and which logits it wants.
+fn chunk() -> impl Strategy<Value = (usize, usize, LogitRows)> {
+    let logits = prop_oneof![
+        Just(LogitRows::None),
+        Just(LogitRows::Last),
+        Just(LogitRows::All)
+    ];
+    (0..20usize, 1..9usize, logits)
+}
+
+fn build(chunks: &[(usize, usize, LogitRows)], into: BatchBuilder) -> Batch {
+    let mut builder = into;
+    let mut next_block = 0;
+    for &(start, len, logits) in chunks {
+        let tokens: Vec<u32> = (0..len as u32).collect();
+        let num_blocks = (start + len).div_ceil(BLOCK_TOKENS) as u32;
+        let block_table: Vec<BlockId> =
+            (next_block..next_block + num_blocks).map(BlockId).collect();
+        next_block += num_blocks;
+        builder
+            .push(&SequenceChunk {
+                tokens: &tokens,
+                start,
+                block_table: &block_table,
+                logits,
+            })
+            .expect("the table is long enough");
+    }
+    builder.build()
+}
+
+proptest! {
+    #[test]
+    fn every_token_has_its_own_slot_in_its_own_sequences_blocks(
+        chunks in prop::collection::vec(chunk(), 1..6)
+    ) {
+        let batch = build(&chunks, BatchBuilder::new(BLOCK_TOKENS));
+        prop_assert_eq!(batch.num_sequences(), chunks.len());
+        let mut wanted_rows = Vec::new();
+        for (sequence, &(start, len, logits)) in chunks.iter().enumerate() {
+            let rows = batch.rows(sequence);
+            prop_assert_eq!(rows.len(), len);
+            prop_assert_eq!(batch.context_lens()[sequence], start + len);
+            for (row, position) in rows.clone().zip(start..) {
+                prop_assert_eq!(batch.positions()[row] as usize, position);
+                let block = batch.block_table(sequence)[position / BLOCK_TOKENS].0 as usize;
+                let slot = block * BLOCK_TOKENS + position % BLOCK_TOKENS;
+                prop_assert_eq!(batch.slot_mapping()[row], slot);
+            }
+            match logits {
+                LogitRows::None => {}
+                LogitRows::Last => wanted_rows.push(rows.end - 1),
+                LogitRows::All => wanted_rows.extend(rows),
+            }
+        }
+        prop_assert_eq!(batch.logit_rows(), wanted_rows);
+        let mut slots = batch.slot_mapping().to_vec();
+        slots.sort_unstable();
+        slots.dedup();
+        prop_assert_eq!(slots.len(), batch.num_tokens());
+    }
+
+    #[test]
+    fn a_reused_builder_remembers_nothing(
+        first in prop::collection::vec(chunk(), 1..6),
+        second in prop::collection::vec(chunk(), 1..6),
+    ) {
+        let fresh = build(&second, BatchBuilder::new(BLOCK_TOKENS));
+        let used = build(&first, BatchBuilder::new(BLOCK_TOKENS));
+        prop_assert_eq!(build(&second, used.into_builder(BLOCK_TOKENS)), fresh);
+    }
+}
+
+#[test]
+fn a_chunk_without_tokens_or_without_blocks_is_refused_and_changes_nothing() {
+    let mut builder = BatchBuilder::new(BLOCK_TOKENS);
+    let table = [BlockId(0)];
+    let mut push = |tokens: &[u32], start| {
+        let chunk = SequenceChunk {
+            tokens,
+            start,
+            block_table: &table,
+            logits: LogitRows::Last,
+        };
+        builder.push(&chunk)
+    };
+    assert!(matches!(push(&[], 0), Err(BackendError::EmptyChunk)));
+    assert!(matches!(
+        push(&[1, 2], 3),
+        Err(BackendError::BlockTableTooShort {
+            end: 5,
+            needed: 2,
+            found: 1
+        })
+    ));
+    assert_eq!(builder.build().num_tokens(), 0);
+}
+
+#[test]
+fn a_layout_counts_its_bytes_by_format() {
+    let layout = |dtype, head_dim| KvLayout {
+        num_layers: 28,
+        num_kv_heads: 8,
+        head_dim,
+        block_tokens: 16,
+        num_blocks: 256,
+        dtype,
+    };
+    // 2 x 28 layers x 8 heads x 16 positions, times 128 values of 4 or 2 bytes, or 4 x 34 bytes.
+    let rows = 2 * 28 * 8 * 16;
+    for (dtype, row_bytes) in [
+        (KvDType::F32, 512),
+        (KvDType::F16, 256),
+        (KvDType::Q8_0, 136),
+    ] {
+        assert_eq!(
+            layout(dtype, 128).block_bytes().expect("divides"),
+            rows * row_bytes
+        );
+        assert_eq!(
+            layout(dtype, 128).total_bytes().expect("divides"),
+            256 * rows * row_bytes
+        );
+    }
+    let error = layout(KvDType::Q8_0, 80)
+        .block_bytes()
+        .expect_err("80 is no multiple of 32");
+    assert!(
+        matches!(
+            error,
+            BackendError::KvHeadDim {
+                head_dim: 80,
+                multiple: 32,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}

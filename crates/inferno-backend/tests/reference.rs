@@ -1,0 +1,242 @@
+//! The reference operations on cases small enough to do by hand.
+
+use inferno_backend::{
+    AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertInput,
+    ExpertParams, HeadSpan, KvDType, KvLayout, LogitRows, QkvLayout, ReferenceBackend, RopePairing,
+    SequenceChunk, WeightPart,
+};
+use inferno_tensor::DType;
+
+type Matrix = <ReferenceBackend as Backend>::Buffer;
+
+const BACKEND: ReferenceBackend = ReferenceBackend;
+
+fn matrix(rows: usize, values: &[f32]) -> Matrix {
+    let mut buffer = BACKEND.alloc(rows, values.len() / rows).expect("memory");
+    BACKEND.upload(values, &mut buffer);
+    buffer
+}
+
+fn values(buffer: &Matrix, len: usize) -> Vec<f32> {
+    let mut values = vec![0.0; len];
+    BACKEND
+        .download(buffer, &mut values)
+        .expect("a host buffer");
+    values
+}
+
+fn part(name: &str, experts: usize, rows: usize, values: &[f32]) -> WeightPart {
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let cols = values.len() / experts / rows;
+    WeightPart::experts(name, DType::F32, experts, rows, cols, bytes.into()).expect("its size")
+}
+
+fn assert_close(found: &[f32], expected: &[f32]) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+    }
+}
+
+fn one_sequence(num_tokens: usize, table: &[BlockId]) -> Batch {
+    let mut builder = BatchBuilder::new(2);
+    let tokens = vec![0; num_tokens];
+    let chunk = SequenceChunk {
+        tokens: &tokens,
+        start: 0,
+        block_table: table,
+        logits: LogitRows::Last,
+    };
+    builder.push(&chunk).expect("the table covers the tokens");
+    builder.build()
+}
+
+#[test]
+fn stacked_parts_become_one_product_with_their_rows_in_order() {
+    let parts = [
+        part("a", 1, 1, &[1.0, 2.0]),
+        part("b", 1, 2, &[3.0, 4.0, 5.0, 6.0]),
+    ];
+    let weight = BACKEND.load_weight(&parts).expect("they stack");
+    let mut out = matrix(1, &[9.0, 9.0, 9.0]);
+    let bias = matrix(1, &[0.5, 0.0, -0.5]);
+    BACKEND.linear(1, &matrix(1, &[1.0, -1.0]), &weight, Some(&bias), &mut out);
+    assert_close(&values(&out, 3), &[-0.5, -1.0, -1.5]);
+    BACKEND.linear_add(1, &matrix(1, &[0.0, 1.0]), &weight, None, &mut out);
+    assert_close(&values(&out, 3), &[1.5, 3.0, 4.5]);
+}
+
+#[test]
+fn parts_that_do_not_stack_are_refused_by_name() {
+    let parts = [
+        part("wide", 1, 1, &[1.0, 2.0]),
+        part("narrow", 1, 1, &[3.0]),
+    ];
+    let error = BACKEND.load_weight(&parts).expect_err("different widths");
+    assert!(matches!(error, BackendError::MismatchedParts { .. }));
+    assert!(error.to_string().contains("`wide` and `narrow`"), "{error}");
+    assert!(matches!(
+        BACKEND.load_weight(&[]),
+        Err(BackendError::NoParts)
+    ));
+}
+
+#[test]
+fn a_payload_of_the_wrong_size_is_refused_with_both_sizes() {
+    let error = WeightPart::matrix("w", DType::Q8_0, 2, 32, vec![0; 67].into())
+        .expect_err("two rows of one block take 68 bytes");
+    assert!(
+        matches!(
+            error,
+            BackendError::WeightSize {
+                expected: 68,
+                found: 67,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = WeightPart::matrix("w", DType::Q8_0, 2, 33, vec![0; 68].into())
+        .expect_err("33 is no multiple of 32");
+    assert!(matches!(error, BackendError::WeightShape { .. }), "{error}");
+}
+
+#[test]
+fn rope_turns_a_quarter_in_either_pairing_and_leaves_the_rest() {
+    // Two pairs: the first turned by 90 degrees, the second not at all; the fifth value is beyond
+    // the rotary width.
+    let angles = matrix(1, &[0.0, 1.0, 1.0, 0.0]);
+    let span = HeadSpan {
+        head_dim: 5,
+        heads: 1..2,
+    };
+    let row = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+    for (pairing, turned) in [
+        (RopePairing::Interleaved, [-2.0, 1.0, 3.0, 4.0, 5.0]),
+        (RopePairing::Halves, [-3.0, 2.0, 1.0, 4.0, 5.0]),
+    ] {
+        let mut x = matrix(1, &row);
+        BACKEND.rope(1, &span, pairing, &angles, &mut x);
+        assert_close(&values(&x, 10), &[&row[..5], &turned[..]].concat());
+    }
+}
+
+/// Three tokens, one head of one component, blocks out of order. Scores are all zero, so that
+/// attention is the mean of the values it may see.
+#[test]
+fn attention_sees_its_own_past_within_the_window() {
+    let layout = QkvLayout {
+        num_heads: 1,
+        num_kv_heads: 1,
+        head_dim: 1,
+    };
+    let kv = KvLayout {
+        num_layers: 1,
+        num_kv_heads: 1,
+        head_dim: 1,
+        block_tokens: 2,
+        num_blocks: 4,
+        dtype: KvDType::F32,
+    };
+    let batch = one_sequence(3, &[BlockId(3), BlockId(1)]);
+    let qkv = matrix(3, &[0.0, 1.0, 6.0, 0.0, 1.0, 12.0, 0.0, 1.0, 30.0]);
+    let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
+    BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+    for (window, expected) in [
+        (None, [6.0, 9.0, 16.0]),
+        (Some(2), [6.0, 9.0, 21.0]),
+        (Some(1), [6.0, 12.0, 30.0]),
+    ] {
+        let mut out = matrix(3, &[0.0; 3]);
+        let params = AttentionParams {
+            layer: 0,
+            scale: 1.0,
+            window,
+        };
+        BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out);
+        assert_close(&values(&out, 3), &expected);
+    }
+}
+
+#[test]
+fn a_saved_block_restores_into_another_place_and_only_whole() {
+    let kv = KvLayout {
+        num_layers: 2,
+        num_kv_heads: 1,
+        head_dim: 2,
+        block_tokens: 2,
+        num_blocks: 2,
+        dtype: KvDType::F16,
+    };
+    let layout = QkvLayout {
+        num_heads: 1,
+        num_kv_heads: 1,
+        head_dim: 2,
+    };
+    let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
+    let batch = one_sequence(2, &[BlockId(0)]);
+    let qkv = matrix(
+        2,
+        &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 5.0, 6.0, 7.0, 8.0],
+    );
+    BACKEND.store_kv(&batch, 1, &layout, &qkv, &mut cache);
+    let mut saved = Vec::new();
+    BACKEND
+        .read_kv_block(&cache, BlockId(0), &mut saved)
+        .expect("a host cache");
+    assert_eq!(saved.len(), kv.block_bytes().expect("divides"));
+    BACKEND
+        .write_kv_block(&mut cache, BlockId(1), &saved)
+        .expect("the same size");
+    let mut again = Vec::new();
+    BACKEND
+        .read_kv_block(&cache, BlockId(1), &mut again)
+        .expect("a host cache");
+    assert_eq!(saved, again);
+    // Layer 1's keys are the third of four equal shares: 1, 2, 5, 6 as half floats.
+    assert_eq!(
+        saved[16..24],
+        [0x00, 0x3c, 0x00, 0x40, 0x00, 0x45, 0x00, 0x46]
+    );
+    assert!(matches!(
+        BACKEND.write_kv_block(&mut cache, BlockId(1), &saved[1..]),
+        Err(BackendError::KvBlockSize {
+            expected: 32,
+            found: 31
+        })
+    ));
+}
+
+#[test]
+fn tokens_use_their_most_probable_experts_and_the_lower_number_among_equals() {
+    let params = ExpertParams {
+        num_experts: 3,
+        num_experts_used: 2,
+        normalize: true,
+    };
+    let mut routing = BACKEND.alloc_routing(1, &params).expect("memory");
+    // Experts 0 and 2 tie behind expert 1: probabilities 1/4, 1/2, 1/4.
+    let logits = matrix(1, &[0.0, 2f32.ln(), 0.0]);
+    BACKEND.route_experts(1, &logits, &params, &mut routing);
+    // Expert e multiplies by e + 1.
+    let weight = BACKEND
+        .load_weight(&[part("e", 3, 1, &[1.0, 2.0, 3.0])])
+        .expect("one part");
+    let mut slots = matrix(2, &[0.0; 2]);
+    let x = matrix(1, &[6.0]);
+    BACKEND.expert_linear(1, &routing, ExpertInput::PerToken, &x, &weight, &mut slots);
+    assert_close(&values(&slots, 2), &[12.0, 6.0]);
+    let again = matrix(2, &[1.0, 10.0]);
+    BACKEND.expert_linear(
+        1,
+        &routing,
+        ExpertInput::PerSlot,
+        &again,
+        &weight,
+        &mut slots,
+    );
+    assert_close(&values(&slots, 2), &[2.0, 10.0]);
+    let mut out = matrix(1, &[100.0]);
+    BACKEND.combine_experts(1, &routing, &slots, &mut out);
+    assert_close(&values(&out, 1), &[100.0 + 2.0 * 2.0 / 3.0 + 10.0 / 3.0]);
+}

@@ -1,0 +1,63 @@
+//! Float weights turned into coarser formats while they are loaded.
+
+mod support;
+
+use std::sync::Arc;
+
+use inferno_backend::ReferenceBackend;
+use inferno_gguf::Gguf;
+use inferno_model::{Model, Requantize};
+use inferno_tensor::DType;
+use support::{Answer, Feed, fixtures, logits};
+
+/// Norm of the difference over the norm of transformers' logits.
+fn relative_error(requantize: Requantize) -> f64 {
+    let path = fixtures().join("llama.gguf");
+    let answer = Answer::read(&path.with_extension("json"));
+    let checkpoint = Gguf::open(&path).expect("the fixture");
+    let backend = Arc::new(ReferenceBackend::new());
+    let model = Model::load(&checkpoint, backend, Some(requantize), &mut |_| ()).expect("loads");
+    let found = logits(&model, &answer.tokens, Feed::Whole).concat();
+    let (mut difference, mut norm) = (0.0, 0.0);
+    for (expected, found) in answer.logits.concat().iter().zip(found) {
+        difference += f64::from(expected - found).powi(2);
+        norm += f64::from(*expected).powi(2);
+    }
+    (difference / norm).sqrt()
+}
+
+#[test]
+fn each_choice_costs_about_what_its_bits_say_and_not_nothing() {
+    for (choice, bounds) in [
+        (Requantize::Int8, 1e-4..0.05),
+        (Requantize::Q8_0, 1e-4..0.05),
+        (Requantize::Q4_0, 1e-2..0.5),
+    ] {
+        let error = relative_error(choice);
+        assert!(
+            bounds.contains(&error),
+            "{choice}: relative error {error:.2e}"
+        );
+    }
+}
+
+#[test]
+fn rows_that_do_not_divide_into_blocks_fall_back_to_one_scale_a_row() {
+    assert_eq!(Requantize::Q4K.target(DType::F16, 512), DType::Q4K);
+    assert_eq!(Requantize::Q4K.target(DType::F16, 32), DType::Int8);
+    assert_eq!(Requantize::Q4_0.target(DType::F32, 172), DType::Int8);
+}
+
+#[test]
+fn what_is_quantized_already_stays_as_it_is() {
+    for choice in Requantize::ALL {
+        assert_eq!(choice.target(DType::Q6K, 512), DType::Q6K);
+        assert_eq!(choice.to_string().parse(), Ok(choice));
+    }
+    assert!(
+        "q5_k"
+            .parse::<Requantize>()
+            .expect_err("not offered")
+            .contains("q4_k")
+    );
+}

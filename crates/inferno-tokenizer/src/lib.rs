@@ -1,1 +1,38 @@
 //! Tokenizers rebuilt from GGUF metadata: byte-level BPE, SentencePiece, Unigram, WordPiece.
+//!
+//! [`Tokenizer`] is the front door: it is built from a file's metadata alone, encodes text to ids and decodes them.
+//! [`Detokenizer`] decodes ids as a model produces them. Ids agree with llama.cpp's.
+//!
+//! ```no_run
+//! use inferno_gguf::Gguf;
+//! use inferno_tokenizer::{EncodeOptions, Tokenizer};
+//!
+//! let gguf = Gguf::open("model.gguf")?;
+//! let tokenizer = Tokenizer::from_metadata(gguf.metadata())?;
+//! let options = EncodeOptions { add_special: true, parse_special: false };
+//! let ids = tokenizer.encode("Once upon a time", options);
+//! println!("{ids:?} are {:?}", tokenizer.decode(&ids, true)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariants: any `&str` can be encoded, in time that grows no faster than n log n; nothing that a file says makes
+//! loading, encoding or decoding panic.
+
+#![forbid(unsafe_code)]
+
+mod byte_alphabet;
+mod detokenizer;
+mod error;
+mod metadata;
+mod model;
+mod partition;
+mod pre_tokenizer;
+mod special_tokens;
+mod tokenizer;
+mod unicode;
+mod vocabulary;
+
+pub use detokenizer::Detokenizer;
+pub use error::TokenizerError;
+pub use special_tokens::SpecialTokens;
+pub use tokenizer::{EncodeOptions, Tokenizer};

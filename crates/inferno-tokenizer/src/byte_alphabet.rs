@@ -1,0 +1,47 @@
+//! The printable alphabet that byte-level vocabularies are written in.
+//!
+//! Each of the 256 byte values is shown as one printable character: those of Latin-1 that are visible stand for
+//! themselves, the others get U+0100 and upward in order, so that a space becomes `Ġ` and a newline `Ċ`.
+//!
+//! **Source**: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.
+
+use std::sync::LazyLock;
+
+/// Byte value to character.
+static CHARS: LazyLock<[char; 256]> = LazyLock::new(|| {
+    let mut moved = (0x100u32..).filter_map(char::from_u32);
+    std::array::from_fn(|byte| match byte {
+        0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF => byte as u8 as char,
+        _ => moved.next().expect("there are more characters than bytes"),
+    })
+});
+
+/// Character to byte value, for the characters below U+0144.
+static BYTES: LazyLock<[Option<u8>; 0x144]> = LazyLock::new(|| {
+    let mut bytes = [None; 0x144];
+    for byte in 0..=255u8 {
+        bytes[CHARS[byte as usize] as usize] = Some(byte);
+    }
+    bytes
+});
+
+/// The bytes that `text` stands for, or `None` if a character of it is outside the alphabet.
+pub(crate) fn to_bytes(text: &str) -> Option<Vec<u8>> {
+    text.chars()
+        .map(|c| BYTES.get(c as usize).copied().flatten())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_alphabet_is_the_published_one() {
+        assert_eq!(to_bytes("ĠHelloĊ").unwrap(), b" Hello\n");
+        assert_eq!(to_bytes("Ã¤").unwrap(), "ä".as_bytes());
+        assert_eq!(to_bytes("ĀĠġłŃ").unwrap(), [0x00, 0x20, 0x7F, 0xA0, 0xAD]);
+        assert_eq!(to_bytes("a b"), None);
+        assert_eq!(to_bytes("日"), None);
+    }
+}

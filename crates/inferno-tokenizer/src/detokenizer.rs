@@ -1,0 +1,114 @@
+//! From ids back to text, one id at a time.
+
+use std::sync::Arc;
+
+use crate::TokenizerError;
+use crate::vocabulary::{TokenKind, Vocabulary};
+
+/// Turns a stream of ids into text as they come, never half a character.
+///
+/// Bytes of a character that is not complete yet are held back; bytes that can no longer become a character come out
+/// as U+FFFD. What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what
+/// [`Tokenizer::decode`](crate::Tokenizer::decode) returns for all the ids at once.
+///
+/// ```no_run
+/// # use inferno_tokenizer::{Tokenizer, TokenizerError};
+/// # fn stream(tokenizer: &Tokenizer, ids: &[u32]) -> Result<(), TokenizerError> {
+/// let mut detokenizer = tokenizer.detokenizer(true);
+/// for &id in ids {
+///     print!("{}", detokenizer.push(id)?);
+/// }
+/// print!("{}", detokenizer.finish());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Detokenizer {
+    vocabulary: Arc<Vocabulary>,
+    skip_special: bool,
+    /// Whether the first piece of text still has to lose the space that encoding put before it.
+    strip_space: bool,
+    /// Bytes of an incomplete character.
+    pending: Vec<u8>,
+    /// What the last `push` made.
+    text: String,
+}
+
+impl Detokenizer {
+    pub(crate) fn new(vocabulary: Arc<Vocabulary>, skip_special: bool, strip_space: bool) -> Self {
+        Self {
+            vocabulary,
+            skip_special,
+            strip_space,
+            pending: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// Takes the next id and returns the text that it completes, which may be empty.
+    ///
+    /// **Errors**: [`TokenizerError::UnknownToken`] if the id is out of range; nothing has changed then.
+    pub fn push(&mut self, id: u32) -> Result<&str, TokenizerError> {
+        self.text.clear();
+        append_piece(
+            &self.vocabulary,
+            id,
+            self.skip_special,
+            &mut self.strip_space,
+            &mut self.pending,
+        )?;
+        let mut consumed = 0;
+        for chunk in self.pending.utf8_chunks() {
+            self.text.push_str(chunk.valid());
+            consumed += chunk.valid().len();
+            let at_end = consumed + chunk.invalid().len() == self.pending.len();
+            if at_end && may_still_complete(chunk.invalid()) {
+                break;
+            }
+            if !chunk.invalid().is_empty() {
+                self.text.push(char::REPLACEMENT_CHARACTER);
+            }
+            consumed += chunk.invalid().len();
+        }
+        self.pending.drain(..consumed);
+        Ok(&self.text)
+    }
+
+    /// Ends the stream: a character that never became complete comes out as U+FFFD.
+    pub fn finish(self) -> String {
+        String::from_utf8_lossy(&self.pending).into_owned()
+    }
+}
+
+/// Whether `bytes`, which are not a character, are the start of one.
+fn may_still_complete(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+/// Appends the bytes of `id` to `bytes`, without the one space that encoding put before the text.
+pub(crate) fn append_piece(
+    vocabulary: &Vocabulary,
+    id: u32,
+    skip_special: bool,
+    strip_space: &mut bool,
+    bytes: &mut Vec<u8>,
+) -> Result<(), TokenizerError> {
+    let piece = vocabulary.piece(id).ok_or(TokenizerError::UnknownToken {
+        id,
+        vocab_size: vocabulary.len(),
+    })?;
+    if vocabulary.is_special(id) {
+        if !skip_special {
+            bytes.extend_from_slice(&piece);
+        }
+        return Ok(());
+    }
+    let strip = std::mem::take(strip_space) && vocabulary.kind(id) == TokenKind::Normal;
+    let piece = if strip {
+        piece.strip_prefix(b" ").unwrap_or(&piece)
+    } else {
+        &piece[..]
+    };
+    bytes.extend_from_slice(piece);
+    Ok(())
+}

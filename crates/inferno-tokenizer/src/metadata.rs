@@ -1,0 +1,256 @@
+//! Reading a tokenizer from the `tokenizer.*` keys of a file.
+//!
+//! **Source**: the GGUF specification, section "Tokenizer"; the defaults of absent keys are llama.cpp's.
+
+use inferno_gguf::{Metadata, MetadataArray, StringArray};
+
+use crate::model::{
+    Bpe, Charsmap, Model, SentencePiece, Unigram, UnigramOptions, WordPiece, WordPieceOptions,
+};
+use crate::partition::{Partitioner, Stripping};
+use crate::pre_tokenizer::{Alphabet, PreTokenizer};
+use crate::tokenizer::Affixes;
+use crate::vocabulary::{RawVocabulary, Spelling, Vocabulary};
+use crate::{SpecialTokens, Tokenizer, TokenizerError};
+
+/// The values of `tokenizer.ggml.model` that are known.
+const MODELS: &[&str] = &["bert", "gemma4", "gpt2", "llama", "t5"];
+
+const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
+const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
+const ADD_SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
+
+/// Ids that a kind of tokenizer has where the file names none.
+struct DefaultIds {
+    bos: Option<u32>,
+    eos: Option<u32>,
+    unknown: Option<u32>,
+    separator: Option<u32>,
+    padding: Option<u32>,
+    mask: Option<u32>,
+}
+
+const NO_IDS: DefaultIds = DefaultIds {
+    bos: None,
+    eos: None,
+    unknown: None,
+    separator: None,
+    padding: None,
+    mask: None,
+};
+const LLAMA_IDS: DefaultIds = DefaultIds {
+    bos: Some(1),
+    eos: Some(2),
+    unknown: Some(0),
+    ..NO_IDS
+};
+const T5_IDS: DefaultIds = DefaultIds {
+    eos: Some(1),
+    unknown: Some(2),
+    padding: Some(0),
+    ..NO_IDS
+};
+const BERT_IDS: DefaultIds = DefaultIds {
+    bos: Some(101),
+    unknown: Some(100),
+    separator: Some(102),
+    padding: Some(0),
+    mask: Some(103),
+    ..NO_IDS
+};
+
+/// Builds the tokenizer that `metadata` describes.
+pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
+    let (model, vocabulary, affixes) = match metadata.required::<&str>("tokenizer.ggml.model")? {
+        "gpt2" => {
+            let name = metadata
+                .optional::<&str>("tokenizer.ggml.pre")?
+                .unwrap_or("default");
+            load_bpe(metadata, PreTokenizer::named(name)?)?
+        }
+        "gemma4" => load_bpe(metadata, PreTokenizer::named("gemma4")?)?,
+        "llama" => {
+            let vocabulary = load_vocabulary(metadata, &LLAMA_IDS, Spelling::EscapedSpaces)?;
+            let add_space_prefix = metadata.optional(ADD_SPACE_PREFIX)?.unwrap_or(true);
+            let model = SentencePiece::new(&vocabulary, add_space_prefix)?;
+            let affixes = load_affixes(metadata, &vocabulary.special, true, false)?;
+            (Model::SentencePiece(model), vocabulary, affixes)
+        }
+        "t5" => {
+            let vocabulary = load_vocabulary(metadata, &T5_IDS, Spelling::EscapedSpaces)?;
+            let options = UnigramOptions {
+                charsmap: load_charsmap(metadata)?,
+                add_space_prefix: metadata.optional(ADD_SPACE_PREFIX)?.unwrap_or(false),
+                remove_extra_spaces: metadata
+                    .optional("tokenizer.ggml.remove_extra_whitespaces")?
+                    .unwrap_or(false),
+            };
+            let model = Unigram::new(&vocabulary, options)?;
+            let affixes = load_affixes(metadata, &vocabulary.special, false, true)?;
+            (Model::Unigram(model), vocabulary, affixes)
+        }
+        "bert" => {
+            let vocabulary = load_vocabulary(metadata, &BERT_IDS, Spelling::EscapedSpaces)?;
+            let lowercase = metadata
+                .optional("tokenizer.ggml.normalizer.lowercase")?
+                .unwrap_or(true);
+            let strip_accents = metadata
+                .optional("tokenizer.ggml.normalizer.strip_accents")?
+                .unwrap_or(lowercase);
+            let options = WordPieceOptions {
+                lowercase,
+                strip_accents,
+            };
+            let model = WordPiece::new(&vocabulary, options)?;
+            let special = &vocabulary.special;
+            let affixes = Affixes {
+                before: special.bos,
+                after: special.separator,
+            };
+            (Model::WordPiece(model), vocabulary, affixes)
+        }
+        name => {
+            return Err(TokenizerError::UnknownModel {
+                name: name.to_owned(),
+                known: MODELS,
+            });
+        }
+    };
+    let name_of = |key| Ok::<_, TokenizerError>(metadata.optional::<&str>(key)?.unwrap_or(""));
+    let stripping = Stripping::of(
+        name_of("tokenizer.ggml.pre")?,
+        name_of("general.architecture")?,
+        name_of("general.name")?,
+    );
+    let partitioner = Partitioner::new(&vocabulary, &stripping);
+    let chat_template = metadata.optional("tokenizer.chat_template")?;
+    Ok(Tokenizer::new(
+        vocabulary,
+        model,
+        partitioner,
+        affixes,
+        chat_template,
+    ))
+}
+
+fn load_bpe(
+    metadata: &Metadata,
+    pre_tokenizer: PreTokenizer,
+) -> Result<(Model, Vocabulary, Affixes), TokenizerError> {
+    let spelling = match pre_tokenizer.alphabet {
+        Alphabet::Bytes => Spelling::ByteAlphabet,
+        Alphabet::Text {
+            spaces_escaped: true,
+            ..
+        } => Spelling::EscapedSpaces,
+        Alphabet::Text {
+            spaces_escaped: false,
+            ..
+        } => Spelling::Plain,
+    };
+    let vocabulary = load_vocabulary(metadata, &NO_IDS, spelling)?;
+    let merges: &StringArray = metadata.required("tokenizer.ggml.merges")?;
+    let model = Bpe::new(&vocabulary, merges, pre_tokenizer)?;
+    let affixes = load_affixes(metadata, &vocabulary.special, pre_tokenizer.add_bos, false)?;
+    Ok((Model::Bpe(model), vocabulary, affixes))
+}
+
+fn load_vocabulary(
+    metadata: &Metadata,
+    defaults: &DefaultIds,
+    spelling: Spelling,
+) -> Result<Vocabulary, TokenizerError> {
+    let texts: &StringArray = metadata.required("tokenizer.ggml.tokens")?;
+    let raw = RawVocabulary {
+        texts: texts.clone(),
+        kinds: metadata.optional("tokenizer.ggml.token_type")?,
+        scores: metadata.optional("tokenizer.ggml.scores")?,
+        special: load_special_tokens(metadata, texts.len(), defaults)?,
+    };
+    Vocabulary::new(raw, spelling)
+}
+
+fn load_special_tokens(
+    metadata: &Metadata,
+    vocab_size: usize,
+    defaults: &DefaultIds,
+) -> Result<SpecialTokens, TokenizerError> {
+    // Some files carry an older name for a key.
+    let named = |names: &[&str], default: Option<u32>| {
+        for name in names {
+            if let Some(id) = load_id(
+                metadata,
+                &format!("tokenizer.ggml.{name}_token_id"),
+                vocab_size,
+            )? {
+                return Ok(Some(id));
+            }
+        }
+        Ok::<_, TokenizerError>(default.filter(|&id| (id as usize) < vocab_size))
+    };
+    Ok(SpecialTokens {
+        bos: named(&["bos", "cls"], defaults.bos)?,
+        eos: named(&["eos"], defaults.eos)?,
+        end_of_turn: named(&["eot"], None)?,
+        end_of_message: named(&["eom"], None)?,
+        unknown: named(&["unknown"], defaults.unknown)?,
+        separator: named(&["seperator", "separator"], defaults.separator)?,
+        padding: named(&["padding"], defaults.padding)?,
+        mask: named(&["mask"], defaults.mask)?,
+        fim_prefix: named(&["fim_pre", "prefix"], None)?,
+        fim_suffix: named(&["fim_suf", "suffix"], None)?,
+        fim_middle: named(&["fim_mid", "middle"], None)?,
+        fim_padding: named(&["fim_pad"], None)?,
+        fim_repository: named(&["fim_rep"], None)?,
+        fim_separator: named(&["fim_sep"], None)?,
+        ..SpecialTokens::default()
+    })
+}
+
+/// Reads the id of a special token. Minus one, also as an unsigned number, is how some writers say "none".
+fn load_id(
+    metadata: &Metadata,
+    key: &str,
+    vocab_size: usize,
+) -> Result<Option<u32>, TokenizerError> {
+    match metadata.optional::<i64>(key)? {
+        None | Some(-1) => Ok(None),
+        Some(id) if id == i64::from(u32::MAX) => Ok(None),
+        Some(id) => match u32::try_from(id) {
+            Ok(id) if (id as usize) < vocab_size => Ok(Some(id)),
+            _ => Err(TokenizerError::IdOutOfRange {
+                key: key.to_owned(),
+                id,
+                vocab_size,
+            }),
+        },
+    }
+}
+
+/// Which tokens go before and after a text: as the file says, else as its kind of tokenizer has it.
+fn load_affixes(
+    metadata: &Metadata,
+    special: &SpecialTokens,
+    bos_by_default: bool,
+    eos_by_default: bool,
+) -> Result<Affixes, TokenizerError> {
+    let affix = |flag, token, id: Option<u32>, by_default| match (metadata.optional(flag)?, id) {
+        (Some(true), None) => Err(TokenizerError::MissingSpecialToken { flag, token }),
+        (wanted, id) => Ok(id.filter(|_| wanted.unwrap_or(by_default))),
+    };
+    Ok(Affixes {
+        before: affix(ADD_BOS, "BOS", special.bos, bos_by_default)?,
+        after: affix(ADD_EOS, "EOS", special.eos, eos_by_default)?,
+    })
+}
+
+fn load_charsmap(metadata: &Metadata) -> Result<Charsmap, TokenizerError> {
+    let key = "tokenizer.ggml.precompiled_charsmap";
+    match metadata.optional::<&MetadataArray>(key)? {
+        None => Ok(Charsmap::default()),
+        Some(MetadataArray::I8(bytes)) => {
+            Charsmap::parse(&bytes.iter().map(|&byte| byte as u8).collect::<Vec<_>>())
+        }
+        Some(_) => Charsmap::parse(&metadata.required::<Vec<u8>>(key)?),
+    }
+}

@@ -1,0 +1,412 @@
+//! The splitter of modern byte-level vocabularies: words, numbers, punctuation and white space.
+//!
+//! One function walks all of them; what differs between families is data, [`WordRules`]. At each position the first
+//! alternative that fits wins: contraction, word, digits, punctuation, newlines, spaces. No alternative looks
+//! back, and a rejected one never costs more than the text that the accepted one consumes, so splitting is linear.
+
+use crate::unicode::{CharClass, Peeked, peek, run_end};
+
+use super::is_han;
+
+/// How one family of vocabularies splits text.
+#[derive(Clone, Copy)]
+pub(super) struct WordRules {
+    /// Whether `'s`, `'re`, … in any case are pieces of their own.
+    pub contractions: bool,
+    /// Whether one ASCII punctuation mark joins the ASCII letters after it, before anything else is tried.
+    pub punctuated_words: bool,
+    /// What a word is.
+    pub word: Word,
+    /// One character other than `\r`, `\n` and these may stand before a word.
+    pub no_prefix: CharClass,
+    /// Whether a contraction ends the word before it.
+    pub contraction_suffix: bool,
+    /// The most digits in one piece; `None` leaves digits to other stages.
+    pub max_digits: Option<usize>,
+    /// What punctuation is.
+    pub punctuation: Punctuation,
+    /// What may follow punctuation in its piece.
+    pub after_punctuation: AfterPunctuation,
+    /// How line breaks are split.
+    pub newlines: Newlines,
+    /// How other white space is split.
+    pub spaces: Spaces,
+}
+
+/// What a word is.
+#[derive(Clone, Copy)]
+pub(super) enum Word {
+    /// A run of characters of these classes.
+    Run(CharClass),
+    /// A run of these classes in which ASCII capitals may only lead: `HelloWorld` is two words.
+    Cased(CharClass),
+    /// Letters, each with its marks, and the single spaces between them.
+    Phrase,
+    /// A run of Chinese characters, or one of other letters.
+    HanApart,
+}
+
+/// What punctuation is.
+#[derive(Clone, Copy)]
+pub(super) enum Punctuation {
+    /// Characters with none of these classes.
+    AllBut(CharClass),
+    /// Characters with one of these classes.
+    Only(CharClass),
+}
+
+/// What may follow punctuation in its piece.
+#[derive(Clone, Copy)]
+pub(super) enum AfterPunctuation {
+    Nothing,
+    LineBreaks,
+    LineBreaksAndSlashes,
+    OneLineBreakOrSlash,
+}
+
+/// How line breaks are split.
+#[derive(Clone, Copy)]
+pub(super) enum Newlines {
+    /// White space up to the last line break of its run is one piece.
+    WithSpaces,
+    /// A line break that starts a run is a piece of its own.
+    Single,
+}
+
+/// How white space without line breaks is split.
+#[derive(Clone, Copy)]
+pub(super) enum Spaces {
+    /// A run leaves its last character to the word after it.
+    LeaveOne,
+    /// As `LeaveOne`, in powers of two up to 512.
+    PowersOfTwo,
+}
+
+const SLN: CharClass = CharClass::SPACE
+    .union(CharClass::LETTER)
+    .union(CharClass::NUMBER);
+const LN: CharClass = CharClass::LETTER.union(CharClass::NUMBER);
+pub(super) const LM: CharClass = CharClass::LETTER.union(CharClass::MARK);
+const PS: CharClass = CharClass::PUNCTUATION.union(CharClass::SYMBOL);
+
+impl WordRules {
+    /// Llama 3, with up to three digits in a piece.
+    pub const LLAMA3: Self = Self {
+        contractions: true,
+        punctuated_words: false,
+        word: Word::Run(CharClass::LETTER),
+        no_prefix: LN,
+        contraction_suffix: false,
+        max_digits: Some(3),
+        punctuation: Punctuation::AllBut(SLN),
+        after_punctuation: AfterPunctuation::LineBreaks,
+        newlines: Newlines::WithSpaces,
+        spaces: Spaces::LeaveOne,
+    };
+    /// Qwen 2: every digit apart.
+    pub const QWEN2: Self = Self {
+        max_digits: Some(1),
+        ..Self::LLAMA3
+    };
+    /// Qwen 3.5: marks belong to words.
+    pub const QWEN35: Self = Self {
+        word: Word::Run(LM),
+        punctuation: Punctuation::AllBut(SLN.union(CharClass::MARK)),
+        ..Self::QWEN2
+    };
+    /// DeepSeek V3: digits and Chinese are split off by earlier stages.
+    pub const DEEPSEEK3: Self = Self {
+        contractions: false,
+        punctuated_words: true,
+        word: Word::Run(LM),
+        no_prefix: CharClass::LETTER.union(PS),
+        max_digits: None,
+        punctuation: Punctuation::Only(PS),
+        ..Self::LLAMA3
+    };
+    /// GPT-4o: capitals only lead, contractions end words.
+    pub const GPT4O: Self = Self {
+        contractions: false,
+        word: Word::Cased(CharClass::LETTER),
+        contraction_suffix: true,
+        after_punctuation: AfterPunctuation::LineBreaksAndSlashes,
+        ..Self::LLAMA3
+    };
+    /// Kimi K2: Chinese apart, contractions end words.
+    pub const KIMI_K2: Self = Self {
+        contractions: false,
+        word: Word::HanApart,
+        contraction_suffix: true,
+        ..Self::LLAMA3
+    };
+
+    /// Hands the pieces of `text` to `emit`; what no alternative fits is gathered between them.
+    pub fn split<'t>(&self, text: &'t str, emit: &mut dyn FnMut(&'t str)) {
+        let mut unmatched = 0;
+        let mut at = 0;
+        let mut blank = Blank::default();
+        while let Some(first) = peek(text, at) {
+            match self.piece_end(text, at, first, &mut blank) {
+                Some(end) => {
+                    if unmatched < at {
+                        emit(&text[unmatched..at]);
+                    }
+                    emit(&text[at..end]);
+                    at = end;
+                    unmatched = end;
+                }
+                None => at += first.len,
+            }
+        }
+        if unmatched < at {
+            emit(&text[unmatched..]);
+        }
+    }
+
+    /// The end of the piece that starts at `at` with `first`.
+    #[inline]
+    fn piece_end(&self, text: &str, at: usize, first: Peeked, blank: &mut Blank) -> Option<usize> {
+        if self.contractions
+            && let Some(end) = contraction_end(text, at)
+        {
+            return Some(end);
+        }
+        if self.punctuated_words && first.char.is_ascii_punctuation() {
+            let end = run_end(text, at + 1, |c| c.char.is_ascii_alphabetic());
+            if end > at + 1 {
+                return Some(end);
+            }
+        }
+        if let Some(end) = self.word_end(text, at, first) {
+            let suffix = if self.contraction_suffix {
+                contraction_end(text, end)
+            } else {
+                None
+            };
+            return Some(suffix.unwrap_or(end));
+        }
+        if first.class.any(CharClass::NUMBER)
+            && let Some(max) = self.max_digits
+        {
+            return Some(digits_end(text, at, max));
+        }
+        if let Some(end) = self.punctuation_end(text, at, first) {
+            return Some(end);
+        }
+        if first.class.any(CharClass::SPACE) {
+            return Some(self.blank_end(text, at, first, blank));
+        }
+        None
+    }
+
+    #[inline]
+    fn word_end(&self, text: &str, at: usize, first: Peeked) -> Option<usize> {
+        if let Word::HanApart = self.word
+            && is_han(first.char)
+        {
+            return Some(run_end(text, at, |c| is_han(c.char)));
+        }
+        let may_lead = !matches!(first.char, '\r' | '\n') && !first.class.any(self.no_prefix);
+        if let Word::Cased(class) = self.word {
+            let prefixed = may_lead.then_some(at + first.len);
+            return capitals_lead(text, prefixed, at, class)
+                .or_else(|| only_capitals(text, prefixed, at, class));
+        }
+        let after_prefix = may_lead
+            .then(|| self.plain_word_end(text, at + first.len))
+            .flatten();
+        after_prefix.or_else(|| self.plain_word_end(text, at))
+    }
+
+    #[inline]
+    fn plain_word_end(&self, text: &str, at: usize) -> Option<usize> {
+        let end = match self.word {
+            Word::Run(class) | Word::Cased(class) => run_end(text, at, |c| c.class.any(class)),
+            Word::HanApart => run_end(text, at, |c| {
+                c.class.any(CharClass::LETTER) && !is_han(c.char)
+            }),
+            Word::Phrase => phrase_end(text, at),
+        };
+        (end > at).then_some(end)
+    }
+
+    #[inline]
+    fn punctuation_end(&self, text: &str, at: usize, first: Peeked) -> Option<usize> {
+        let start = if first.char == ' ' { at + 1 } else { at };
+        let end = match self.punctuation {
+            Punctuation::AllBut(class) => run_end(text, start, |c| !c.class.any(class)),
+            Punctuation::Only(class) => run_end(text, start, |c| c.class.any(class)),
+        };
+        if end == start {
+            return None;
+        }
+        Some(match self.after_punctuation {
+            AfterPunctuation::Nothing => end,
+            AfterPunctuation::LineBreaks => run_end(text, end, |c| matches!(c.char, '\r' | '\n')),
+            AfterPunctuation::LineBreaksAndSlashes => {
+                run_end(text, end, |c| matches!(c.char, '\r' | '\n' | '/'))
+            }
+            AfterPunctuation::OneLineBreakOrSlash => match peek(text, end) {
+                Some(Peeked {
+                    char: '\r' | '\n' | '/',
+                    ..
+                }) => end + 1,
+                _ => end,
+            },
+        })
+    }
+
+    fn blank_end(&self, text: &str, at: usize, first: Peeked, blank: &mut Blank) -> usize {
+        if matches!(self.newlines, Newlines::Single) && matches!(first.char, '\r' | '\n') {
+            return at + 1;
+        }
+        if blank.end <= at {
+            *blank = Blank::measure(text, at);
+        }
+        if matches!(self.newlines, Newlines::WithSpaces) && blank.last_break_end > at {
+            return blank.last_break_end;
+        }
+        match self.spaces {
+            Spaces::LeaveOne => leave_one(text, at, first.len, blank),
+            Spaces::PowersOfTwo => power_of_two(text, at, blank),
+        }
+    }
+}
+
+/// A run of white space. It is measured once, however many pieces it is cut into.
+#[derive(Default)]
+pub(super) struct Blank {
+    /// Where the run ends.
+    pub end: usize,
+    /// Where its last line break ends; 0 if it has none.
+    last_break_end: usize,
+}
+
+impl Blank {
+    pub fn measure(text: &str, start: usize) -> Self {
+        let mut run = Self {
+            end: start,
+            last_break_end: 0,
+        };
+        while let Some(c) = peek(text, run.end).filter(|c| c.class.any(CharClass::SPACE)) {
+            run.end += c.len;
+            if matches!(c.char, '\r' | '\n') {
+                run.last_break_end = run.end;
+            }
+        }
+        run
+    }
+}
+
+/// All of the run at the end of the text; before other text, all but its last character.
+pub(super) fn leave_one(text: &str, at: usize, first_len: usize, blank: &Blank) -> usize {
+    if blank.end == text.len() {
+        return blank.end;
+    }
+    let last = text[at..blank.end]
+        .chars()
+        .next_back()
+        .map_or(0, char::len_utf8);
+    (blank.end - last).max(at + first_len)
+}
+
+/// The largest of 512, 256, … 4, 2, 1 characters that the run holds, one more being there if text follows.
+fn power_of_two(text: &str, at: usize, blank: &Blank) -> usize {
+    let spare = if blank.end == text.len() { 0 } else { 1 };
+    let run = &text[at..blank.end];
+    let available = run.chars().take(512 + spare).count() - spare;
+    let count = if available < 4 {
+        available.clamp(1, 2)
+    } else {
+        1 << available.ilog2()
+    };
+    at + run.chars().take(count).map(char::len_utf8).sum::<usize>()
+}
+
+/// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` in any case.
+#[inline]
+fn contraction_end(text: &str, at: usize) -> Option<usize> {
+    let rest = &text.as_bytes()[at..];
+    if rest.first() != Some(&b'\'') {
+        return None;
+    }
+    let letter = |i: usize| rest.get(i).map(u8::to_ascii_lowercase);
+    match (letter(1)?, letter(2)) {
+        (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
+        (b'r', Some(b'e')) | (b'v', Some(b'e')) | (b'l', Some(b'l')) => Some(at + 3),
+        _ => None,
+    }
+}
+
+/// The end of up to `max` digits.
+pub(super) fn digits_end(text: &str, at: usize, max: usize) -> usize {
+    let mut end = at;
+    for _ in 0..max {
+        match peek(text, end).filter(|c| c.class.any(CharClass::NUMBER)) {
+            Some(digit) => end += digit.len,
+            None => break,
+        }
+    }
+    end
+}
+
+/// `X*Y+`, where X are the characters of `class` but ASCII small letters and Y those but ASCII capitals.
+fn capitals_lead(
+    text: &str,
+    prefixed: Option<usize>,
+    at: usize,
+    class: CharClass,
+) -> Option<usize> {
+    let not_capital = |c: Peeked| c.class.any(class) && !c.char.is_ascii_uppercase();
+    let from = |start: usize| {
+        let leading = run_end(text, start, |c| {
+            c.class.any(class) && !c.char.is_ascii_lowercase()
+        });
+        let end = run_end(text, leading, not_capital);
+        if end > leading {
+            return Some(end);
+        }
+        // Nothing but ASCII capitals may follow the last caseless or non-ASCII letter of the lead.
+        let lead = &text[start..leading];
+        let last = lead.char_indices().rfind(|(_, c)| !c.is_ascii_uppercase());
+        last.map(|(i, c)| start + i + c.len_utf8())
+    };
+    prefixed.and_then(from).or_else(|| from(at))
+}
+
+/// `X+Y*`, tried after [`capitals_lead`] has failed: the lead is then all there is.
+fn only_capitals(
+    text: &str,
+    prefixed: Option<usize>,
+    at: usize,
+    class: CharClass,
+) -> Option<usize> {
+    let from = |start: usize| {
+        let end = run_end(text, start, |c| {
+            c.class.any(class) && !c.char.is_ascii_lowercase()
+        });
+        (end > start).then_some(end)
+    };
+    prefixed.and_then(from).or_else(|| from(at))
+}
+
+/// Letters with their marks, and single spaces that have a letter after them.
+fn phrase_end(text: &str, at: usize) -> usize {
+    let letter_at = |at| peek(text, at).filter(|c| c.class.any(CharClass::LETTER));
+    let Some(first) = letter_at(at) else {
+        return at;
+    };
+    let mut end = at + first.len;
+    while let Some(next) = peek(text, end) {
+        if next.class.any(LM) {
+            end += next.len;
+        } else if next.char == ' '
+            && let Some(letter) = letter_at(end + 1)
+        {
+            end += 1 + letter.len;
+        } else {
+            break;
+        }
+    }
+    end
+}

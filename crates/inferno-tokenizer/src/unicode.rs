@@ -1,0 +1,169 @@
+//! The few things a tokenizer asks about a character, as a set of flags.
+//!
+//! Invariant: every character has at least one flag, so "none of these flags" also holds for characters that
+//! Unicode has not assigned.
+
+use std::ops::BitOr;
+
+use unicode_general_category::{GeneralCategory, get_general_category};
+
+/// A set of character properties: the general category's first letter, and White_Space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CharClass(u8);
+
+impl CharClass {
+    /// `\p{L}`
+    pub const LETTER: Self = Self(1);
+    /// `\p{M}`
+    pub const MARK: Self = Self(1 << 1);
+    /// `\p{N}`
+    pub const NUMBER: Self = Self(1 << 2);
+    /// `\p{P}`
+    pub const PUNCTUATION: Self = Self(1 << 3);
+    /// `\p{S}`
+    pub const SYMBOL: Self = Self(1 << 4);
+    /// `\s`
+    pub const SPACE: Self = Self(1 << 5);
+    /// `\p{C}` without the unassigned characters
+    pub const CONTROL: Self = Self(1 << 6);
+    /// Unassigned, or a separator that is not white space.
+    pub const OTHER: Self = Self(1 << 7);
+
+    /// Whether the two sets share a flag.
+    pub const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub fn of(c: char) -> Self {
+        if c.is_ascii() {
+            ASCII[c as usize]
+        } else {
+            of_non_ascii(c)
+        }
+    }
+}
+
+impl BitOr for CharClass {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}
+
+static ASCII: [CharClass; 128] = {
+    let mut table = [CharClass::CONTROL; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = match byte as u8 {
+            b'\t'..=b'\r' => CharClass::CONTROL.union(CharClass::SPACE),
+            b' ' => CharClass::SPACE.union(CharClass::OTHER),
+            b'0'..=b'9' => CharClass::NUMBER,
+            b'A'..=b'Z' | b'a'..=b'z' => CharClass::LETTER,
+            b'$' | b'+' | b'<'..=b'>' | b'^' | b'`' | b'|' | b'~' => CharClass::SYMBOL,
+            b'!'..=b'/' | b':' | b';' | b'?' | b'@' | b'['..=b'_' | b'{' | b'}' => {
+                CharClass::PUNCTUATION
+            }
+            _ => CharClass::CONTROL,
+        };
+        byte += 1;
+    }
+    table
+};
+
+fn of_non_ascii(c: char) -> CharClass {
+    use GeneralCategory::*;
+    let category = match get_general_category(c) {
+        UppercaseLetter | LowercaseLetter | TitlecaseLetter | ModifierLetter | OtherLetter => {
+            CharClass::LETTER
+        }
+        NonspacingMark | SpacingMark | EnclosingMark => CharClass::MARK,
+        DecimalNumber | LetterNumber | OtherNumber => CharClass::NUMBER,
+        ConnectorPunctuation | DashPunctuation | OpenPunctuation | ClosePunctuation
+        | InitialPunctuation | FinalPunctuation | OtherPunctuation => CharClass::PUNCTUATION,
+        MathSymbol | CurrencySymbol | ModifierSymbol | OtherSymbol => CharClass::SYMBOL,
+        Control | Format | PrivateUse | Surrogate => CharClass::CONTROL,
+        _ => CharClass::OTHER,
+    };
+    if c.is_whitespace() {
+        category | CharClass::SPACE
+    } else {
+        category
+    }
+}
+
+/// The character that starts at byte `at`, with its class and its length in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Peeked {
+    pub char: char,
+    pub class: CharClass,
+    pub len: usize,
+}
+
+/// Reads the character at byte `at` of `text`; `None` at its end.
+#[inline]
+pub(crate) fn peek(text: &str, at: usize) -> Option<Peeked> {
+    let &byte = text.as_bytes().get(at)?;
+    if byte.is_ascii() {
+        return Some(Peeked {
+            char: byte as char,
+            class: ASCII[byte as usize],
+            len: 1,
+        });
+    }
+    let char = text[at..].chars().next()?;
+    Some(Peeked {
+        char,
+        class: CharClass::of(char),
+        len: char.len_utf8(),
+    })
+}
+
+/// The end of the longest run of characters from byte `at` for which `belongs` holds.
+#[inline]
+pub(crate) fn run_end(text: &str, mut at: usize, belongs: impl Fn(Peeked) -> bool) -> usize {
+    while let Some(peeked) = peek(text, at) {
+        if !belongs(peeked) {
+            break;
+        }
+        at += peeked.len;
+    }
+    at
+}
+
+/// The simple (one to one) lower case of a character.
+pub(crate) fn simple_lowercase(c: char) -> char {
+    // U+0130 is the one character whose full mapping is longer than its simple one.
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_classes_agree_with_the_category_tables() {
+        for byte in 0..128u8 {
+            let c = byte as char;
+            assert_eq!(CharClass::of(c), of_non_ascii(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn no_character_is_without_a_class() {
+        assert!(
+            (0..=0x10FFFF)
+                .filter_map(char::from_u32)
+                .all(|c| CharClass::of(c).0 != 0)
+        );
+    }
+
+    #[test]
+    fn lowercase_of_a_dotted_capital_i_is_a_plain_i() {
+        assert_eq!(simple_lowercase('İ'), 'i');
+        assert_eq!(simple_lowercase('Ä'), 'ä');
+    }
+}

@@ -18,6 +18,9 @@ const HEADER_BYTES: u64 = 4 + 4 + 8 + 8;
 /// The longest tensor name that other readers take: ggml keeps 64 bytes, one of them for the end.
 const MAX_WRITTEN_NAME_BYTES: u64 = 63;
 
+/// The largest data section: what file systems can address, and far from overflowing `u64`.
+const MAX_DATA_BYTES: u64 = i64::MAX as u64 / 2;
+
 /// The plan of a file: its metadata and its tensors, in order.
 ///
 /// The payloads follow through a [`PayloadWriter`], each in as many chunks as its maker likes, so that a file can be
@@ -90,11 +93,12 @@ impl GgufWriter {
         let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
         let mut info = TensorInfo::new(name.to_owned(), &dims, ggml_type, entry_offset)?;
         info.data_offset = self.next_data_offset;
-        let next_data_offset = info
+        let end = info
             .data_offset
             .checked_add(info.num_bytes() as u64)
-            .and_then(|end| end.checked_next_multiple_of(self.alignment));
-        let Some(next_data_offset) = next_data_offset else {
+            .and_then(|end| end.checked_next_multiple_of(self.alignment))
+            .filter(|&end| end <= MAX_DATA_BYTES);
+        let Some(end) = end else {
             return Err(Error::SizeOverflow {
                 tensor: name.to_owned(),
                 dims,
@@ -102,15 +106,14 @@ impl GgufWriter {
             });
         };
         self.index.push(info)?;
-        self.next_data_offset = next_data_offset;
 
         let out = &mut self.encoded_index;
-        let data_offset = self.index.tensors()[self.index.tensors().len() - 1].data_offset;
         encode_string(name, out);
         out.extend_from_slice(&(dims.len() as u32).to_le_bytes());
         out.extend(dims.iter().flat_map(|dim| dim.to_le_bytes()));
         out.extend_from_slice(&ggml_type.id().to_le_bytes());
-        out.extend_from_slice(&data_offset.to_le_bytes());
+        out.extend_from_slice(&self.next_data_offset.to_le_bytes());
+        self.next_data_offset = end;
         Ok(())
     }
 

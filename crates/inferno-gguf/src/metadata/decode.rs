@@ -125,7 +125,7 @@ fn read_strings(cursor: &mut Cursor<'_>) -> Result<StringArray> {
     let count = cursor.count("array strings", STRING_LENGTH_BYTES)?;
     let start = cursor.clone();
     let mut text = Vec::new();
-    let mut ends = Vec::with_capacity(count);
+    let mut ends = Vec::new();
     for _ in 0..count {
         text.extend_from_slice(cursor.string_bytes(WHAT)?);
         ends.push(text.len());

@@ -1,0 +1,207 @@
+//! Files whose tensor index is wrong: each is a typed error that says where.
+
+mod raw;
+
+use inferno_gguf::{Error, GgmlType, Gguf};
+use raw::Raw;
+
+const F32: u32 = 0;
+const Q4_K: u32 = 12;
+
+fn refuse(raw: Raw) -> Error {
+    Gguf::from_bytes(raw.0).expect_err("the file is wrong")
+}
+
+/// A file with these entries of the index and enough data behind it.
+fn with_tensors(tensors: &[(&str, &[u64], u32, u64)]) -> Raw {
+    let raw = Raw::header(tensors.len() as u64, 0);
+    let with_index = tensors
+        .iter()
+        .fold(raw, |raw, &(name, dims, type_id, data_offset)| {
+            raw.tensor(name, dims, type_id, data_offset)
+        });
+    with_index.align(32).zeros(1024)
+}
+
+macro_rules! assert_refused {
+    ($raw:expr, $pattern:pat $(if $guard:expr)?) => {
+        let error = refuse($raw);
+        assert!(matches!(&error, $pattern $(if $guard)?), "{error:?}");
+    };
+}
+
+#[test]
+fn an_unknown_type_names_the_tensor_and_the_number() {
+    for type_id in [4, 5, 42, u32::MAX] {
+        assert_refused!(
+            with_tensors(&[("t", &[32], type_id, 0)]),
+            Error::UnknownTensorType { tensor, type_id: found, offset: 45 }
+                if tensor == "t" && *found == type_id
+        );
+    }
+}
+
+#[test]
+fn more_than_four_dimensions_are_refused() {
+    assert!(Gguf::from_bytes(with_tensors(&[("t", &[1, 2, 3, 4], F32, 0)]).0).is_ok());
+    assert_refused!(
+        with_tensors(&[("t", &[1, 1, 1, 1, 1], F32, 0)]),
+        Error::TooManyDims {
+            num_dims: 5,
+            max: 4,
+            offset: 33,
+            ..
+        }
+    );
+    let raw = Raw::header(1, 0).string("t").u32(u32::MAX).zeros(64);
+    assert_refused!(
+        raw,
+        Error::TooManyDims {
+            num_dims: u32::MAX,
+            ..
+        }
+    );
+}
+
+#[test]
+fn a_dimension_of_zero_is_refused() {
+    assert_refused!(
+        with_tensors(&[("a", &[1], F32, 0), ("t", &[8, 0], F32, 32)]),
+        Error::ZeroDim { tensor, dims, offset: 57 } if tensor == "t" && dims == &[8, 0]
+    );
+}
+
+#[test]
+fn a_tensor_without_dimensions_is_one_value() {
+    let gguf = Gguf::from_bytes(with_tensors(&[("t", &[], F32, 0)]).0).unwrap();
+    let info = gguf.tensor("t").unwrap();
+    assert_eq!(
+        (info.dims(), info.num_elements(), info.num_bytes()),
+        (&[][..], 1, 4)
+    );
+}
+
+#[test]
+fn dimensions_whose_product_overflows_are_refused() {
+    for dims in [
+        &[1 << 32, 1 << 32][..],
+        &[u64::MAX, 2],
+        &[1 << 62, 1, 1, 1],
+        &[1 << 16, 1 << 16, 1 << 16, 1 << 16],
+    ] {
+        assert_refused!(
+            with_tensors(&[("t", dims, F32, 0)]),
+            Error::SizeOverflow { dims: found, offset: 24, .. } if found == dims
+        );
+    }
+}
+
+#[test]
+fn rows_are_whole_blocks() {
+    assert_refused!(
+        with_tensors(&[("t", &[128, 2], Q4_K, 0)]),
+        Error::PartialBlock {
+            row_len: 128,
+            ggml_type: GgmlType::Q4_K,
+            offset: 24,
+            ..
+        }
+    );
+}
+
+#[test]
+fn a_repeated_tensor_name_is_refused_where_it_repeats() {
+    assert_refused!(
+        with_tensors(&[("t", &[4], F32, 0), ("t", &[4], F32, 32)]),
+        Error::DuplicateTensor { tensor, offset: 57 } if tensor == "t"
+    );
+}
+
+#[test]
+fn payloads_begin_on_the_alignment() {
+    assert_refused!(
+        with_tensors(&[("t", &[4], F32, 16)]),
+        Error::MisalignedTensor {
+            data_offset: 16,
+            alignment: 32,
+            offset: 24,
+            ..
+        }
+    );
+}
+
+#[test]
+fn payloads_end_inside_the_file() {
+    // The index takes 24 + 33 bytes, the data begin at 64, the file ends at 1088.
+    assert!(Gguf::from_bytes(with_tensors(&[("t", &[256], F32, 0)]).0).is_ok());
+    assert_refused!(
+        with_tensors(&[("t", &[257], F32, 0)]),
+        Error::TensorOutOfRange {
+            offset: 64,
+            num_bytes: 1028,
+            file_size: 1088,
+            ..
+        }
+    );
+    assert_refused!(
+        with_tensors(&[("t", &[1], F32, u64::MAX - 31)]),
+        Error::TensorOutOfRange {
+            offset: u64::MAX,
+            ..
+        }
+    );
+}
+
+#[test]
+fn overlapping_payloads_are_refused_by_both_names() {
+    assert_refused!(
+        with_tensors(&[
+            ("last", &[8], F32, 64),
+            ("middle", &[9], F32, 32),
+            ("first", &[8], F32, 0),
+        ]),
+        Error::OverlappingTensors { first, first_end: 228, second, offset: 224 }
+            if first == "middle" && second == "last"
+    );
+    assert_refused!(
+        with_tensors(&[("one", &[1], F32, 0), ("two", &[1], F32, 0)]),
+        Error::OverlappingTensors { .. }
+    );
+}
+
+#[test]
+fn payloads_may_stand_in_any_order_and_with_gaps() {
+    let gguf =
+        Gguf::from_bytes(with_tensors(&[("b", &[2], F32, 512), ("a", &[2], F32, 0)]).0).unwrap();
+    assert_eq!(gguf.tensor("b").unwrap().offset(), 512);
+    assert_eq!(gguf.tensors()[1].name(), "a");
+}
+
+#[test]
+fn a_tensor_name_that_is_not_utf_8_is_refused() {
+    let raw = Raw::header(1, 0).string(b"\xff").zeros(24);
+    assert_refused!(
+        raw,
+        Error::InvalidUtf8 {
+            what: "tensor name",
+            offset: 24
+        }
+    );
+}
+
+#[test]
+fn many_tensors_are_read_in_linear_time() {
+    // Quadratic work on so many would take minutes.
+    const COUNT: u64 = 100_000;
+    let names: Vec<String> = (0..COUNT).map(|i| format!("{i:06}")).collect();
+    let raw = names
+        .iter()
+        .zip(0..)
+        .fold(Raw::header(COUNT, 0), |raw, (name, i)| {
+            raw.tensor(name, &[1], F32, 32 * (COUNT - 1 - i))
+        });
+    let started = std::time::Instant::now();
+    let gguf = Gguf::from_bytes(raw.align(32).zeros(32 * COUNT as usize).0).unwrap();
+    assert_eq!(gguf.tensor("000007").unwrap().offset(), 32 * (COUNT - 8));
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}

@@ -107,7 +107,7 @@ impl FromStr for GgmlType {
 
 // Numbers 4 and 5 (Q4_2, Q4_3) were withdrawn before GGUF existed and are in no file. The interleaved types 31 to 33
 // and 36 to 38 were withdrawn later: files with them exist, so they are listed with the size of the type that they
-// rearrange.
+// rearrange. Q8_1 has been 36 bytes since its two floats became halves; gguf-py still counts 40.
 ggml_types! {
     F32 = 0, 1 values in 4 bytes, "IEEE 754 single precision.";
     F16 = 1, 1 values in 2 bytes, "IEEE 754 half precision.";

@@ -130,12 +130,24 @@ impl Gguf {
     /// Gives the memory of a payload back; touching it again reads the file again. Does nothing where it is in
     /// memory, or the system is not Unix.
     ///
-    /// Loaders that repack weights call it as they go, so that memory peaks near the size of the file.
-    ///
     /// **Panics**: as [`Gguf::data`].
     pub fn release(&self, info: &TensorInfo) {
+        self.release_part(info, 0..info.num_bytes());
+    }
+
+    /// Gives the memory of a part of a payload back, as [`Gguf::release`] does of the whole.
+    ///
+    /// Loaders that repack weights call it as they go, so that memory peaks near the size of the file.
+    ///
+    /// **Units**: `part` counts bytes from the start of the payload; what lies beyond its end is ignored.
+    ///
+    /// **Panics**: as [`Gguf::data`].
+    pub fn release_part(&self, info: &TensorInfo, part: Range<usize>) {
+        let whole = file_range(info);
+        let start = whole.start.saturating_add(part.start).min(whole.end);
+        let end = whole.start.saturating_add(part.end).clamp(start, whole.end);
         if let Some(mapping) = &self.files[info.shard].mapping {
-            mapping.release(file_range(info));
+            mapping.release(start..end);
         }
     }
 

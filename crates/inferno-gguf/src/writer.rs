@@ -170,7 +170,8 @@ impl GgufWriter {
 
 /// Takes the payloads of a file in the order in which its tensors were added.
 ///
-/// Dropping it before [`finish`](Self::finish) leaves nothing behind.
+/// Dropping it before [`finish`](Self::finish) leaves nothing behind. After [`Error::Io`] the file cannot be completed
+/// any more, as it is not known how much was written.
 #[derive(Debug)]
 pub struct PayloadWriter<D: Destination> {
     destination: D,
@@ -207,11 +208,12 @@ impl<D: Destination> PayloadWriter<D> {
             return Err(payload_size(info, found));
         }
         self.write(part)?;
-        self.written = found;
-        if found == expected {
-            self.current += 1;
-            self.written = 0;
+        if found < expected {
+            self.written = found;
+        } else {
             self.pad()?;
+            self.written = 0;
+            self.current += 1;
         }
         Ok(())
     }

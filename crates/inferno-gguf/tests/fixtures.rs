@@ -208,6 +208,17 @@ fn pages_that_were_given_back_read_the_same_again() {
 }
 
 #[test]
+fn parts_to_give_back_may_reach_beyond_the_payload() {
+    let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
+    let info = gguf.tensor("tensor.Q6_K").unwrap();
+    let before = gguf.data(info).to_vec();
+    for part in [0..1, 5..usize::MAX, usize::MAX..usize::MAX, 9..9] {
+        gguf.release_part(info, part);
+        assert_eq!(gguf.data(info), before);
+    }
+}
+
+#[test]
 fn a_payload_outlives_the_checkpoint_that_it_came_from() {
     let gguf = Gguf::open(fixture("metadata.gguf")).unwrap();
     let data = gguf.data(gguf.tensor("scalar").unwrap());

@@ -9,6 +9,7 @@ const U32: u32 = 4;
 const BOOL: u32 = 7;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
+const U64: u32 = 10;
 
 fn refuse(raw: Raw) -> Error {
     Gguf::from_bytes(raw.0).expect_err("the file is wrong")
@@ -297,4 +298,7 @@ fn the_alignment_is_a_power_of_two() {
         .key("general.alignment", STRING)
         .string("32");
     assert_refused!(raw, Error::WrongType { key, .. } if key == "general.alignment");
+    // The format asks for u32, and other readers refuse anything else.
+    let raw = Raw::header(0, 1).key("general.alignment", U64).u64(32);
+    assert_refused!(raw, Error::WrongType { expected: "u32", found, .. } if found == "u64 32");
 }

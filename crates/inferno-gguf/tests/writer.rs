@@ -91,7 +91,7 @@ fn values_that_gguf_py_does_not_write_come_back_too() {
     metadata.insert("infinity", f32::NEG_INFINITY);
     metadata.insert("", "an empty key");
     metadata.insert("longest", "x".repeat(100_000));
-    metadata.insert("general.alignment", 4096_u64);
+    metadata.insert("general.alignment", 4096_u32);
     let bytes = GgufWriter::new(&metadata)
         .unwrap()
         .in_memory()

@@ -131,11 +131,21 @@ impl Metadata {
 
     /// The alignment of payloads: `general.alignment`, or 32 where it is absent.
     ///
+    /// Its type is not a matter of taste: other readers refuse a file whose alignment is no `u32`.
+    ///
     /// **Errors**: [`Error::WrongType`]; [`Error::BadAlignment`].
     pub(crate) fn alignment(&self) -> Result<u64> {
-        let alignment = self
-            .optional::<u64>(ALIGNMENT_KEY)?
-            .unwrap_or(DEFAULT_ALIGNMENT);
+        let alignment = match self.get(ALIGNMENT_KEY) {
+            None => DEFAULT_ALIGNMENT,
+            Some(&MetadataValue::U32(alignment)) => alignment.into(),
+            Some(value) => {
+                return Err(Error::WrongType {
+                    key: ALIGNMENT_KEY.to_owned(),
+                    expected: "u32",
+                    found: value.summary(),
+                });
+            }
+        };
         if alignment.is_power_of_two() && alignment <= MAX_ALIGNMENT {
             Ok(alignment)
         } else {

@@ -92,6 +92,9 @@ pub(super) fn decode_blocks<B: BlockFormat>(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
+/// Beyond this magnitude the scale of every format overflows; up to it no sum of the search does.
+const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
+
 pub(super) fn encode_blocks<B: BlockFormat>(
     row: &[f32],
     out: &mut [u8],
@@ -99,10 +102,9 @@ pub(super) fn encode_blocks<B: BlockFormat>(
     let blocks: &mut [B] = bytemuck::cast_slice_mut(out);
     for (i, (values, block)) in row.chunks_exact(B::LEN).zip(blocks).enumerate() {
         *block = B::encode(values);
-        let groups = 0..B::LEN / B::GROUP_LEN;
-        if !groups
-            .into_iter()
-            .all(|group| (block.scale(group) + block.min(group)).is_finite())
+        let mut groups = 0..B::LEN / B::GROUP_LEN;
+        if values.iter().any(|value| value.abs() > MAX_MAGNITUDE)
+            || groups.any(|group| !(block.scale(group) + block.min(group)).is_finite())
         {
             return Err(TensorError::ScaleOverflow {
                 dtype: B::DTYPE,
@@ -111,6 +113,15 @@ pub(super) fn encode_blocks<B: BlockFormat>(
         }
     }
     Ok(())
+}
+
+/// The values that one block encodes.
+///
+/// **Panics** if there are not as many.
+pub(super) fn block_of<const N: usize>(values: &[f32]) -> &[f32; N] {
+    values
+        .try_into()
+        .expect("a block encodes exactly LEN values")
 }
 
 /// A half-precision number as two little-endian bytes, so that blocks need no alignment.

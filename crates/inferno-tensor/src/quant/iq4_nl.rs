@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::search::levels::Iq4;
 use super::{QK, bits, search};
 use crate::DType;
@@ -43,7 +43,7 @@ impl BlockFormat for Iq4NlBlock {
     }
 
     fn encode(values: &[f32]) -> Iq4NlBlock {
-        let (d, codes) = search::symmetric::block::<QK>(values, &Iq4);
+        let (d, codes) = search::symmetric::block::<QK>(block_of(values), &Iq4);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
         Iq4NlBlock { d, qs }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::iq4_nl::levels;
 use super::search::levels::Iq4;
 use super::{QK_K, bits, search};
@@ -62,7 +62,7 @@ impl BlockFormat for Iq4XsBlock {
     }
 
     fn encode(values: &[f32]) -> Iq4XsBlock {
-        let found = search::symmetric::super_block::<8>(values, &Iq4, 32);
+        let found = search::symmetric::super_block::<8, 32>(block_of(values), &Iq4, 32.0);
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
         let mut block = Iq4XsBlock {
             d: found.d,

@@ -12,7 +12,7 @@ pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
     let scale = largest / 127.0;
     let inverse = inverse(scale);
     for (quant, value) in quants.iter_mut().zip(values) {
-        *quant = round(value * inverse) as i8;
+        *quant = round((value * inverse).clamp(-127.0, 127.0)) as i8;
     }
     scale
 }
@@ -20,7 +20,7 @@ pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
 /// Quantizes around zero to the codes `0..2 * half`, of which `half` stands for zero, and returns the scale.
 ///
 /// The value of largest magnitude takes code 0; the scale is negative if that value is positive.
-pub(super) fn symmetric(values: &[f32], half: u8) -> (f32, [u8; QK]) {
+pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
     let extreme = extreme(values);
     let scale = extreme / -f32::from(half);
     let inverse = inverse(scale);
@@ -32,7 +32,7 @@ pub(super) fn symmetric(values: &[f32], half: u8) -> (f32, [u8; QK]) {
 }
 
 /// Quantizes between the smallest and the largest value to the codes `0..=top`; returns the scale and the smallest.
-pub(super) fn affine(values: &[f32], top: u8) -> (f32, f32, [u8; QK]) {
+pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
     let largest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let smallest = values.iter().copied().fold(f32::INFINITY, f32::min);
     let scale = (largest - smallest) / f32::from(top);
@@ -50,15 +50,17 @@ pub(super) fn extreme(values: &[f32]) -> f32 {
     values.iter().copied().reduce(larger).unwrap_or(0.0)
 }
 
-/// Rounds to the nearest integer, ties away from zero.
+/// Rounds a number well within the range of `i32` to the nearest integer, ties away from zero.
 ///
 /// Written out because `f32::round` is a call on processors without a rounding instruction.
-pub(super) fn round(value: f32) -> i32 {
+fn round(value: f32) -> i32 {
     let whole = value as i32;
     let rest = value - whole as f32;
     whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)
 }
 
-fn inverse(scale: f32) -> f32 {
-    if scale == 0.0 { 0.0 } else { 1.0 / scale }
+/// One over a scale; zero if that is infinite, so that values of such a scale become zeros.
+pub(super) fn inverse(scale: f32) -> f32 {
+    let inverse = 1.0 / scale;
+    if inverse.is_finite() { inverse } else { 0.0 }
 }

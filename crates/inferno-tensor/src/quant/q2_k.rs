@@ -2,8 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
-use super::{QK_K, bits, search};
+use super::block::{BlockFormat, Half, block_of};
+use super::search::affine::{self, Ranges};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 84 bytes, 2.625 bits a weight:
@@ -25,6 +26,12 @@ pub struct Q2KBlock {
 }
 
 const _: () = assert!(size_of::<Q2KBlock>() == 84);
+
+const RANGES: Ranges = Ranges {
+    top: 3.0,
+    sub_top: 15.0,
+    step: 0.1,
+};
 
 impl Q2KBlock {
     /// The scale of the sub-scales.
@@ -68,7 +75,7 @@ impl BlockFormat for Q2KBlock {
     }
 
     fn encode(values: &[f32]) -> Q2KBlock {
-        let found = search::affine::super_block::<16>(values, 3, 15);
+        let found = affine::super_block::<16, 16>(block_of(values), &RANGES);
         let mut qs = [0; QK_K / 4];
         bits::pack::<2, 32>(&found.codes, 0, &mut qs);
         Q2KBlock {

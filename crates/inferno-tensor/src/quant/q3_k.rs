@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::search::levels::Even;
 use super::{QK_K, bits, search};
 use crate::DType;
@@ -64,7 +64,8 @@ impl BlockFormat for Q3KBlock {
     }
 
     fn encode(values: &[f32]) -> Q3KBlock {
-        let found = search::symmetric::super_block::<16>(values, &Even { half: 4 }, 32);
+        let found =
+            search::symmetric::super_block::<16, 16>(block_of(values), &Even { half: 4.0 }, 32.0);
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
         let mut block = Q3KBlock {
             d: found.d,

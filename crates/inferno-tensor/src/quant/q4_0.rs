@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -37,8 +37,7 @@ impl BlockFormat for Q4_0Block {
     }
 
     fn encode(values: &[f32]) -> Q4_0Block {
-        assert_eq!(values.len(), QK, "a block encodes exactly LEN values");
-        let (d, codes) = nearest::symmetric(values, 8);
+        let (d, codes) = nearest::symmetric(block_of(values), 8);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
         Q4_0Block {

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -43,8 +43,7 @@ impl BlockFormat for Q4_1Block {
     }
 
     fn encode(values: &[f32]) -> Q4_1Block {
-        assert_eq!(values.len(), QK, "a block encodes exactly LEN values");
-        let (d, m, codes) = nearest::affine(values, 15);
+        let (d, m, codes) = nearest::affine(block_of(values), 15);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
         Q4_1Block {

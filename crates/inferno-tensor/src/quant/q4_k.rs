@@ -2,9 +2,10 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::k_scales::KScales;
-use super::{QK_K, bits, search};
+use super::search::affine::{self, Ranges};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 144 bytes, 4.5 bits a weight:
@@ -26,6 +27,12 @@ pub struct Q4KBlock {
 }
 
 const _: () = assert!(size_of::<Q4KBlock>() == 144);
+
+const RANGES: Ranges = Ranges {
+    top: 15.0,
+    sub_top: 63.0,
+    step: 0.2,
+};
 
 impl Q4KBlock {
     /// The scale of the sub-scales.
@@ -69,7 +76,7 @@ impl BlockFormat for Q4KBlock {
     }
 
     fn encode(values: &[f32]) -> Q4KBlock {
-        let found = search::affine::super_block::<8>(values, 15, 63);
+        let found = affine::super_block::<8, 32>(block_of(values), &RANGES);
         let mut qs = [0; QK_K / 2];
         bits::pack::<4, 32>(&found.codes, 0, &mut qs);
         Q4KBlock {

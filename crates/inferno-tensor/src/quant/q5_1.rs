@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -46,8 +46,7 @@ impl BlockFormat for Q5_1Block {
     }
 
     fn encode(values: &[f32]) -> Q5_1Block {
-        assert_eq!(values.len(), QK, "a block encodes exactly LEN values");
-        let (d, m, codes) = nearest::affine(values, 31);
+        let (d, m, codes) = nearest::affine(block_of(values), 31);
         let mut qh = [0; QK / 8];
         let mut qs = [0; QK / 2];
         bits::pack::<1, 1>(&codes, 4, &mut qh);

@@ -2,9 +2,10 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::k_scales::KScales;
-use super::{QK_K, bits, search};
+use super::search::affine::{self, Ranges};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 176 bytes, 5.5 bits a weight:
@@ -28,6 +29,12 @@ pub struct Q5KBlock {
 }
 
 const _: () = assert!(size_of::<Q5KBlock>() == 176);
+
+const RANGES: Ranges = Ranges {
+    top: 31.0,
+    sub_top: 63.0,
+    step: 0.3,
+};
 
 impl Q5KBlock {
     /// The scale of the sub-scales.
@@ -72,7 +79,7 @@ impl BlockFormat for Q5KBlock {
     }
 
     fn encode(values: &[f32]) -> Q5KBlock {
-        let found = search::affine::super_block::<8>(values, 31, 63);
+        let found = affine::super_block::<8, 32>(block_of(values), &RANGES);
         let mut qh = [0; QK_K / 8];
         let mut qs = [0; QK_K / 2];
         bits::pack::<1, 32>(&found.codes, 4, &mut qh);

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::search::levels::Even;
 use super::{QK_K, bits, search};
 use crate::DType;
@@ -56,7 +56,8 @@ impl BlockFormat for Q6KBlock {
     }
 
     fn encode(values: &[f32]) -> Q6KBlock {
-        let found = search::symmetric::super_block::<16>(values, &Even { half: 32 }, 128);
+        let found =
+            search::symmetric::super_block::<16, 16>(block_of(values), &Even { half: 32.0 }, 128.0);
         let mut block = Q6KBlock {
             scales: found.sub_scales,
             d: found.d,

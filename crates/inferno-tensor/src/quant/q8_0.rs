@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half};
+use super::block::{BlockFormat, Half, block_of};
 use super::{QK, nearest};
 use crate::DType;
 
@@ -35,9 +35,8 @@ impl BlockFormat for Q8_0Block {
     }
 
     fn encode(values: &[f32]) -> Q8_0Block {
-        assert_eq!(values.len(), QK, "a block encodes exactly LEN values");
         let mut qs = [0; QK];
-        let d = nearest::magnitude(values, &mut qs);
+        let d = nearest::magnitude(block_of::<QK>(values), &mut qs);
         Q8_0Block {
             d: Half::new(d),
             qs,

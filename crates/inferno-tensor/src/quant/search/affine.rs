@@ -1,11 +1,11 @@
 //! Weights that are a scale times a code, less a minimum. Scales and minimums are never negative.
 
-use super::super::QK_K;
-use super::super::block::Half;
-use super::super::nearest::round;
-use super::{MAX_NUM_REFITS, importance, inverse};
+use super::{MAX_NUM_REFITS, common_step, importance, round_within, sums};
+use crate::quant::QK_K;
+use crate::quant::block::{Half, block_of};
+use crate::quant::nearest::inverse;
 
-/// Starting scales stretch the codes over the values' range by up to this many tenths of a code more or less.
+/// Starting scales are tried this many steps to either side of the one that spreads the codes over the values' range.
 const NUM_STEPS: i32 = 10;
 
 /// A super-block whose weights are `(d * sub_scale) * code - dmin * sub_min`.
@@ -17,6 +17,126 @@ pub(in crate::quant) struct SuperBlock<const GROUPS: usize> {
     pub(in crate::quant) codes: [u8; QK_K],
 }
 
+/// The ranges of a format's integers.
+pub(in crate::quant) struct Ranges {
+    /// Codes run from 0 to this.
+    pub(in crate::quant) top: f32,
+    /// Sub-scales and sub-minimums run from 0 to this.
+    pub(in crate::quant) sub_top: f32,
+    /// How far apart, in codes, the search tries starting scales.
+    pub(in crate::quant) step: f32,
+}
+
+/// Finds the scales of a super-block of `GROUPS` groups of `N` weights.
+pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
+    values: &[f32; QK_K],
+    ranges: &Ranges,
+) -> SuperBlock<GROUPS> {
+    let importance = importance(values);
+    let groups: [Group<N>; GROUPS] = std::array::from_fn(|i| {
+        let group = i * N..(i + 1) * N;
+        Group::new(
+            block_of(&values[group.clone()]),
+            block_of(&importance[group]),
+            ranges.top,
+        )
+    });
+    let fits = groups.each_ref().map(|group| group.fit(ranges.step));
+
+    let quantize = |d: Half, dmin: Half| {
+        let mut trial = Trial {
+            d,
+            dmin,
+            sub_scales: [0.0; GROUPS],
+            sub_mins: [0.0; GROUPS],
+            error: 0.0,
+        };
+        let (to_sub_scale, to_sub_min) = (inverse(d.get()), inverse(dmin.get()));
+        let round = |value| round_within(value, 0.0, ranges.sub_top);
+        for (i, (group, fit)) in groups.iter().zip(&fits).enumerate() {
+            let mut least = f32::INFINITY;
+            for around_scale in [0.0, -1.0, 1.0] {
+                for around_min in [0.0, -1.0, 1.0] {
+                    let sub_scale = round(fit.scale * to_sub_scale + around_scale);
+                    let sub_min = round(fit.min * to_sub_min + around_min);
+                    let error = group.error(trial.fit(sub_scale, sub_min));
+                    if error < least {
+                        least = error;
+                        (trial.sub_scales[i], trial.sub_mins[i]) = (sub_scale, sub_min);
+                    }
+                }
+            }
+            trial.error += least;
+        }
+        trial
+    };
+
+    let mut best = quantize(
+        common_step(&fits.each_ref().map(|fit| fit.scale), 0.0, ranges.sub_top),
+        common_step(&fits.each_ref().map(|fit| fit.min), 0.0, ranges.sub_top),
+    );
+    for _ in 0..MAX_NUM_REFITS {
+        let (d, dmin) = refit(&groups, &best);
+        let found = quantize(d, dmin);
+        if found.error >= best.error {
+            break;
+        }
+        best = found;
+    }
+
+    let mut codes = [0; QK_K];
+    for (i, (codes, group)) in codes.chunks_exact_mut(N).zip(&groups).enumerate() {
+        codes.copy_from_slice(&group.codes(best.fit(best.sub_scales[i], best.sub_mins[i])));
+    }
+    SuperBlock {
+        d: best.d,
+        dmin: best.dmin,
+        sub_scales: best.sub_scales.map(|sub_scale| sub_scale as u8),
+        sub_mins: best.sub_mins.map(|sub_min| sub_min as u8),
+        codes,
+    }
+}
+
+/// Scales and minimums for a super-block, and the error they make.
+struct Trial<const GROUPS: usize> {
+    d: Half,
+    dmin: Half,
+    sub_scales: [f32; GROUPS],
+    sub_mins: [f32; GROUPS],
+    error: f32,
+}
+
+impl<const GROUPS: usize> Trial<GROUPS> {
+    fn fit(&self, sub_scale: f32, sub_min: f32) -> Fit {
+        Fit {
+            scale: self.d.get() * sub_scale,
+            min: self.dmin.get() * sub_min,
+        }
+    }
+}
+
+/// The scales of the super-block that fit the sub-scales, sub-minimums and codes of a trial best.
+fn refit<const GROUPS: usize, const N: usize>(
+    groups: &[Group<'_, N>; GROUPS],
+    trial: &Trial<GROUPS>,
+) -> (Half, Half) {
+    let mut total = Sums::default();
+    for (i, group) in groups.iter().enumerate() {
+        let (sub_scale, sub_min) = (trial.sub_scales[i], trial.sub_mins[i]);
+        let fit = trial.fit(sub_scale, sub_min);
+        let sums = group.sums(fit.min, inverse(fit.scale));
+        total.aa += sums.aa * sub_scale * sub_scale;
+        total.ab += sums.ab * sub_scale * sub_min;
+        total.bb += sums.bb * sub_min * sub_min;
+        total.va += sums.va * sub_scale;
+        total.vb += sums.vb * sub_min;
+    }
+    match total.solve() {
+        Some(fit) => (Half::new(fit.scale), Half::new(fit.min)),
+        None => (trial.d, trial.dmin),
+    }
+}
+
 /// What turns codes into weights: `scale * code - min`.
 #[derive(Clone, Copy)]
 struct Fit {
@@ -24,101 +144,7 @@ struct Fit {
     min: f32,
 }
 
-/// Finds the scales of a super-block. Codes run from 0 to `top`, sub-scales and sub-minimums from 0 to `sub_top`.
-pub(in crate::quant) fn super_block<const GROUPS: usize>(
-    values: &[f32],
-    top: u8,
-    sub_top: u8,
-) -> SuperBlock<GROUPS> {
-    assert_eq!(values.len(), QK_K, "a block encodes exactly LEN values");
-    let weights = importance::<QK_K>(values);
-    let len = QK_K / GROUPS;
-    let group = |i: usize| Group {
-        values: &values[i * len..][..len],
-        weights: &weights[i * len..][..len],
-        top: f32::from(top),
-    };
-
-    let fits: [Fit; GROUPS] = std::array::from_fn(|i| group(i).fit());
-
-    let quantize = |d: Half, dmin: Half| {
-        let mut found = SuperBlock {
-            d,
-            dmin,
-            sub_scales: [0; GROUPS],
-            sub_mins: [0; GROUPS],
-            codes: [0; QK_K],
-        };
-        let mut total = 0.0;
-        let (to_sub_scale, to_sub_min) = (inverse(d.get()), inverse(dmin.get()));
-        for (i, fit) in fits.iter().enumerate() {
-            let group = group(i);
-            let mut least = f32::INFINITY;
-            let mut chosen = Fit {
-                scale: 0.0,
-                min: 0.0,
-            };
-            for sub_scale in neighbours(fit.scale * to_sub_scale, sub_top) {
-                for sub_min in neighbours(fit.min * to_sub_min, sub_top) {
-                    let fit = Fit {
-                        scale: d.get() * f32::from(sub_scale),
-                        min: dmin.get() * f32::from(sub_min),
-                    };
-                    let error = group.error(fit);
-                    if error < least {
-                        (least, chosen) = (error, fit);
-                        (found.sub_scales[i], found.sub_mins[i]) = (sub_scale, sub_min);
-                    }
-                }
-            }
-            total += least;
-            group.encode(chosen, &mut found.codes[i * len..][..len]);
-        }
-        (found, total)
-    };
-
-    let largest =
-        |part: fn(&Fit) -> f32| fits.iter().map(part).fold(0.0, f32::max) / f32::from(sub_top);
-    let (mut best, mut least) = quantize(
-        Half::new(largest(|fit| fit.scale)),
-        Half::new(largest(|fit| fit.min)),
-    );
-    for _ in 0..MAX_NUM_REFITS {
-        let (d, dmin) = refit(values, &weights, &best);
-        let (found, total) = quantize(d, dmin);
-        if total >= least {
-            break;
-        }
-        (best, least) = (found, total);
-    }
-    best
-}
-
-/// The integers around a sub-scale, within its range.
-fn neighbours(sub_scale: f32, sub_top: u8) -> std::ops::RangeInclusive<u8> {
-    let centre = round(sub_scale).clamp(0, i32::from(sub_top)) as u8;
-    centre.saturating_sub(1)..=(centre + 1).min(sub_top)
-}
-
-/// The scales of the super-block that fit its sub-scales, sub-minimums and codes best.
-fn refit<const GROUPS: usize>(
-    values: &[f32],
-    weights: &[f32],
-    found: &SuperBlock<GROUPS>,
-) -> (Half, Half) {
-    let mut sums = Sums::default();
-    for (i, (&value, &weight)) in values.iter().zip(weights).enumerate() {
-        let group = i * GROUPS / QK_K;
-        let factor = f32::from(found.sub_scales[group]) * f32::from(found.codes[i]);
-        sums.add(value, weight, factor, f32::from(found.sub_mins[group]));
-    }
-    match sums.solve() {
-        Some(fit) => (Half::new(fit.scale), Half::new(fit.min)),
-        None => (found.d, found.dmin),
-    }
-}
-
-/// The sums of the normal equations of `value = scale * a - min * b`.
+/// The weighted sums of the normal equations of `value = scale * a - min * b`.
 #[derive(Default)]
 struct Sums {
     aa: f32,
@@ -129,14 +155,6 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, value: f32, weight: f32, a: f32, b: f32) {
-        self.aa += weight * a * a;
-        self.ab += weight * a * b;
-        self.bb += weight * b * b;
-        self.va += weight * value * a;
-        self.vb += weight * value * b;
-    }
-
     /// The scale and minimum of least squared error, both not negative; `None` if there is no such scale.
     fn solve(&self) -> Option<Fit> {
         let determinant = self.aa * self.bb - self.ab * self.ab;
@@ -155,18 +173,37 @@ impl Sums {
         }
         (fit.scale > 0.0).then_some(fit)
     }
+
+    /// What the solution takes off the sum of the squared values.
+    fn gain(&self, fit: Fit) -> f32 {
+        fit.scale * self.va - fit.min * self.vb
+    }
 }
 
 /// The values of one group, and how much the error of each counts.
-struct Group<'a> {
-    values: &'a [f32],
-    weights: &'a [f32],
+struct Group<'a, const N: usize> {
+    values: &'a [f32; N],
+    importance: &'a [f32; N],
+    sum_of_importance: f32,
+    sum_of_values: f32,
     top: f32,
 }
 
-impl Group<'_> {
+impl<'a, const N: usize> Group<'a, N> {
+    fn new(values: &'a [f32; N], importance: &'a [f32; N], top: f32) -> Self {
+        let [sum_of_importance, sum_of_values] =
+            sums::<N, 2>(|i| [importance[i], importance[i] * values[i]]);
+        Group {
+            values,
+            importance,
+            sum_of_importance,
+            sum_of_values,
+            top,
+        }
+    }
+
     /// The scale and minimum with the least weighted squared error among those tried.
-    fn fit(&self) -> Fit {
+    fn fit(&self, step_size: f32) -> Fit {
         let lowest = self.values.iter().copied().fold(0.0, f32::min);
         let highest = self
             .values
@@ -177,48 +214,53 @@ impl Group<'_> {
             scale: 0.0,
             min: -lowest,
         };
-        let mut least = self.error(best);
+        let mut most = f32::NEG_INFINITY;
         for step in -NUM_STEPS..=NUM_STEPS {
-            let scale = (highest - lowest) / (self.top + 0.1 * step as f32);
-            let mut sums = Sums::default();
-            for (&value, &weight) in self.values.iter().zip(self.weights) {
-                sums.add(
-                    value,
-                    weight,
-                    self.code(value - lowest, inverse(scale)),
-                    1.0,
-                );
-            }
+            let inverse = (self.top + step as f32 * step_size) / (highest - lowest);
+            let sums = self.sums(-lowest, inverse);
             if let Some(fit) = sums.solve() {
-                let error = self.error(fit);
-                if error < least {
-                    (best, least) = (fit, error);
+                let gain = sums.gain(fit);
+                if gain > most {
+                    (best, most) = (fit, gain);
                 }
             }
         }
         best
     }
 
+    /// The sums with codes for `a` and ones for `b`.
+    fn sums(&self, min: f32, inverse: f32) -> Sums {
+        let [aa, ab, va] = sums::<N, 3>(|i| {
+            let code = self.code(self.values[i] + min, inverse);
+            let weighted = self.importance[i] * code;
+            [weighted * code, weighted, weighted * self.values[i]]
+        });
+        Sums {
+            aa,
+            ab,
+            bb: self.sum_of_importance,
+            va,
+            vb: self.sum_of_values,
+        }
+    }
+
     fn code(&self, value: f32, inverse: f32) -> f32 {
-        (round(value * inverse) as f32).clamp(0.0, self.top)
+        round_within(value * inverse, 0.0, self.top)
     }
 
     fn error(&self, fit: Fit) -> f32 {
         let inverse = inverse(fit.scale);
-        self.values
-            .iter()
-            .zip(self.weights)
-            .fold(0.0, |sum, (&value, &weight)| {
-                let difference =
-                    value - (fit.scale * self.code(value + fit.min, inverse) - fit.min);
-                sum + weight * difference * difference
-            })
+        let [error] = sums::<N, 1>(|i| {
+            let code = self.code(self.values[i] + fit.min, inverse);
+            let difference = self.values[i] - (fit.scale * code - fit.min);
+            [self.importance[i] * difference * difference]
+        });
+        error
     }
 
-    fn encode(&self, fit: Fit, codes: &mut [u8]) {
+    fn codes(&self, fit: Fit) -> [u8; N] {
         let inverse = inverse(fit.scale);
-        for (code, &value) in codes.iter_mut().zip(self.values) {
-            *code = self.code(value + fit.min, inverse) as u8;
-        }
+        self.values
+            .map(|value| self.code(value + fit.min, inverse) as u8)
     }
 }

@@ -1,7 +1,7 @@
 //! The sets of levels that symmetric formats round to.
 
-use super::super::iq4_nl::IQ4_LEVELS;
-use super::super::nearest::round;
+use super::round_within;
+use crate::quant::IQ4_LEVELS;
 
 /// The levels that the codes of a format stand for, ascending.
 pub(in crate::quant) trait Levels {
@@ -11,49 +11,49 @@ pub(in crate::quant) trait Levels {
     /// How far apart, in levels, the search tries starting scales.
     fn step(&self) -> f32;
 
-    /// The code of the level nearest to a value.
-    fn code(&self, value: f32) -> u8;
+    /// The level nearest to a value.
+    fn nearest(&self, value: f32) -> f32;
 
-    /// The level of a code.
-    fn level(&self, code: u8) -> f32;
+    /// The code of a level.
+    fn code(&self, level: f32) -> u8;
 }
 
 /// The integers from `-half` to `half - 1`.
 pub(in crate::quant) struct Even {
-    pub(in crate::quant) half: u8,
+    pub(in crate::quant) half: f32,
 }
 
 impl Levels for Even {
     fn lowest(&self) -> f32 {
-        -f32::from(self.half)
+        -self.half
     }
 
     fn step(&self) -> f32 {
-        0.25
+        0.35
     }
 
-    fn code(&self, value: f32) -> u8 {
-        let half = i32::from(self.half);
-        round(value).clamp(-half, half - 1).wrapping_add(half) as u8
+    fn nearest(&self, value: f32) -> f32 {
+        round_within(value, -self.half, self.half - 1.0)
     }
 
-    fn level(&self, code: u8) -> f32 {
-        f32::from(code) - f32::from(self.half)
+    fn code(&self, level: f32) -> u8 {
+        (level + self.half) as u8
     }
 }
 
 /// The uneven levels of the IQ4 formats.
 pub(in crate::quant) struct Iq4;
 
-/// A value at or above `IQ4_BORDERS[i]` is nearer to level `i + 1` than to level `i`.
-const IQ4_BORDERS: [f32; 15] = {
-    let mut borders = [0.0; 15];
+/// How far the next level is from level `i`, and the value halfway between them.
+const IQ4_GAPS: [(f32, f32); 15] = {
+    let mut gaps = [(0.0, 0.0); 15];
     let mut i = 0;
     while i < 15 {
-        borders[i] = (IQ4_LEVELS[i] as f32 + IQ4_LEVELS[i + 1] as f32) / 2.0;
+        let (low, high) = (IQ4_LEVELS[i] as f32, IQ4_LEVELS[i + 1] as f32);
+        gaps[i] = (high - low, (low + high) / 2.0);
         i += 1;
     }
-    borders
+    gaps
 };
 
 impl Levels for Iq4 {
@@ -65,14 +65,15 @@ impl Levels for Iq4 {
         4.0
     }
 
-    fn code(&self, value: f32) -> u8 {
-        IQ4_BORDERS
-            .iter()
-            .map(|&border| u8::from(value >= border))
-            .sum()
+    fn nearest(&self, value: f32) -> f32 {
+        let climb = |level: f32, (gap, border)| level + if value >= border { gap } else { 0.0 };
+        IQ4_GAPS.into_iter().fold(self.lowest(), climb)
     }
 
-    fn level(&self, code: u8) -> f32 {
-        f32::from(IQ4_LEVELS[usize::from(code)])
+    fn code(&self, level: f32) -> u8 {
+        IQ4_LEVELS
+            .iter()
+            .filter(|&&lower| f32::from(lower) < level)
+            .count() as u8
     }
 }

@@ -1,16 +1,15 @@
 //! Weights that are a scale times a level.
 
-use super::super::QK_K;
-use super::super::block::Half;
-use super::super::nearest::{extreme, round};
 use super::levels::Levels;
-use super::{MAX_NUM_REFITS, importance, inverse};
+use super::{MAX_NUM_REFITS, common_step, importance, round_within, sums};
+use crate::quant::QK_K;
+use crate::quant::block::{Half, block_of};
+use crate::quant::nearest::{extreme, inverse};
 
 /// Starting scales are tried this many steps to either side of the one that takes the extreme value to the lowest level.
 const NUM_STEPS: i32 = 8;
 
 /// A super-block whose weights are `(d * sub_scale) * level(code)`.
-#[derive(Clone)]
 pub(in crate::quant) struct SuperBlock<const GROUPS: usize> {
     pub(in crate::quant) d: Half,
     pub(in crate::quant) sub_scales: [i8; GROUPS],
@@ -19,141 +18,144 @@ pub(in crate::quant) struct SuperBlock<const GROUPS: usize> {
 
 /// Finds the scale of a single block of `N` weights; returns it with the codes.
 pub(in crate::quant) fn block<const N: usize>(
-    values: &[f32],
+    values: &[f32; N],
     levels: &impl Levels,
 ) -> (Half, [u8; N]) {
-    assert_eq!(values.len(), N, "a block encodes exactly LEN values");
-    let scale = Half::new(fit(values, &importance::<N>(values), levels));
-    let mut codes = [0; N];
-    encode(values, scale.get(), levels, &mut codes);
-    (scale, codes)
+    let group = Group {
+        values,
+        importance: &importance(values),
+        levels,
+    };
+    let scale = Half::new(group.fit());
+    (scale, group.codes(scale.get()))
 }
 
-/// Finds the scales of a super-block. Sub-scales run from `-sub_half` to `sub_half - 1`.
-pub(in crate::quant) fn super_block<const GROUPS: usize>(
-    values: &[f32],
+/// Finds the scales of a super-block of `GROUPS` groups of `N` weights.
+///
+/// Sub-scales run from `-sub_half` to `sub_half - 1`.
+pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
+    values: &[f32; QK_K],
     levels: &impl Levels,
-    sub_half: i32,
+    sub_half: f32,
 ) -> SuperBlock<GROUPS> {
-    assert_eq!(values.len(), QK_K, "a block encodes exactly LEN values");
-    let weights = importance::<QK_K>(values);
-    let len = QK_K / GROUPS;
-    let group = |i: usize| (&values[i * len..][..len], &weights[i * len..][..len]);
-
-    let scales: [f32; GROUPS] = std::array::from_fn(|i| {
-        let (values, weights) = group(i);
-        fit(values, weights, levels)
+    let importance = importance(values);
+    let groups: [Group<N, _>; GROUPS] = std::array::from_fn(|i| Group {
+        values: block_of(&values[i * N..][..N]),
+        importance: block_of(&importance[i * N..][..N]),
+        levels,
     });
+    let scales = groups.each_ref().map(|group| group.fit());
 
     let quantize = |d: Half| {
-        let mut found = SuperBlock {
+        let (factor, to_sub_scale) = (d.get(), inverse(d.get()));
+        let chosen = std::array::from_fn(|i| {
+            let centre = scales[i] * to_sub_scale;
+            let candidates = [centre - 1.0, centre, centre + 1.0]
+                .map(|sub_scale| round_within(sub_scale, -sub_half, sub_half - 1.0))
+                .map(|sub_scale| (groups[i].error(factor * sub_scale), sub_scale));
+            candidates
+                .into_iter()
+                .fold((f32::INFINITY, 0.0), |a, b| if b.0 < a.0 { b } else { a })
+        });
+        Trial::<GROUPS> {
             d,
-            sub_scales: [0; GROUPS],
-            codes: [0; QK_K],
-        };
-        let mut total = 0.0;
-        let to_sub_scale = inverse(d.get());
-        for (i, scale) in scales.iter().enumerate() {
-            let (values, weights) = group(i);
-            let centre = round(scale * to_sub_scale);
-            let (sub_scale, least) = (centre - 1..=centre + 1)
-                .map(|sub_scale| sub_scale.clamp(-sub_half, sub_half - 1) as i8)
-                .map(|sub_scale| {
-                    (
-                        sub_scale,
-                        error(values, weights, d.get() * f32::from(sub_scale), levels),
-                    )
-                })
-                .min_by(|a, b| a.1.total_cmp(&b.1))
-                .expect("three candidates");
-            found.sub_scales[i] = sub_scale;
-            total += least;
-            encode(
-                values,
-                d.get() * f32::from(sub_scale),
-                levels,
-                &mut found.codes[i * len..][..len],
-            );
+            sub_scales: chosen.map(|(_, sub_scale)| sub_scale),
+            error: chosen.iter().map(|(error, _)| error).sum(),
         }
-        (found, total)
     };
 
-    let (mut best, mut least) = quantize(Half::new(extreme(&scales) / -(sub_half as f32)));
+    let mut best = quantize(common_step(&scales, -sub_half, sub_half - 1.0));
     for _ in 0..MAX_NUM_REFITS {
-        let (found, total) = quantize(refit(values, &weights, &best, levels));
-        if total >= least {
+        let found = quantize(refit(&groups, &best));
+        if found.error >= best.error {
             break;
         }
-        (best, least) = (found, total);
+        best = found;
     }
-    best
+
+    let mut codes = [0; QK_K];
+    for ((codes, group), sub_scale) in codes.chunks_exact_mut(N).zip(groups).zip(best.sub_scales) {
+        codes.copy_from_slice(&group.codes(best.d.get() * sub_scale));
+    }
+    SuperBlock {
+        d: best.d,
+        sub_scales: best.sub_scales.map(|sub_scale| sub_scale as i8),
+        codes,
+    }
 }
 
-/// The scale with the least weighted squared error among those tried.
-fn fit(values: &[f32], weights: &[f32], levels: &impl Levels) -> f32 {
-    let extreme = extreme(values);
-    let mut best = 0.0;
-    let mut least = f32::INFINITY;
-    for step in -NUM_STEPS..=NUM_STEPS {
-        let reach = levels.lowest() + step as f32 * levels.step();
-        for scale in [extreme / reach, -extreme / reach] {
-            let scale = solve(values, weights, scale, levels);
-            let error = error(values, weights, scale, levels);
-            if error < least {
-                (best, least) = (scale, error);
-            }
-        }
-    }
-    best
+/// Scales for a super-block, and the error they make.
+struct Trial<const GROUPS: usize> {
+    d: Half,
+    sub_scales: [f32; GROUPS],
+    error: f32,
 }
 
-/// The scale that fits best the levels to which `scale` rounds the values.
-fn solve(values: &[f32], weights: &[f32], scale: f32, levels: &impl Levels) -> f32 {
-    let inverse = inverse(scale);
-    let (mut product, mut square) = (0.0, 0.0);
-    for (&value, &weight) in values.iter().zip(weights) {
-        let level = levels.level(levels.code(value * inverse));
-        product += weight * level * value;
-        square += weight * level * level;
-    }
-    if square > 0.0 { product / square } else { 0.0 }
-}
-
-/// The scale of the super-block that fits its sub-scales and codes best.
-fn refit<const GROUPS: usize>(
-    values: &[f32],
-    weights: &[f32],
-    found: &SuperBlock<GROUPS>,
-    levels: &impl Levels,
+/// The scale of the super-block that fits the sub-scales of a trial and the levels they lead to best.
+fn refit<const GROUPS: usize, const N: usize>(
+    groups: &[Group<'_, N, impl Levels>; GROUPS],
+    trial: &Trial<GROUPS>,
 ) -> Half {
     let (mut product, mut square) = (0.0, 0.0);
-    for (i, (&value, &weight)) in values.iter().zip(weights).enumerate() {
-        let sub_scale = found.sub_scales[i * GROUPS / QK_K];
-        let factor = f32::from(sub_scale) * levels.level(found.codes[i]);
-        product += weight * factor * value;
-        square += weight * factor * factor;
+    for (group, sub_scale) in groups.iter().zip(trial.sub_scales) {
+        let [of_product, of_square] = group.products(inverse(trial.d.get() * sub_scale));
+        product += of_product * sub_scale;
+        square += of_square * sub_scale * sub_scale;
     }
     if square > 0.0 {
         Half::new(product / square)
     } else {
-        found.d
+        trial.d
     }
 }
 
-fn error(values: &[f32], weights: &[f32], scale: f32, levels: &impl Levels) -> f32 {
-    let inverse = inverse(scale);
-    values
-        .iter()
-        .zip(weights)
-        .fold(0.0, |sum, (&value, &weight)| {
-            let difference = value - scale * levels.level(levels.code(value * inverse));
-            sum + weight * difference * difference
-        })
+/// The values of one group, and how much the error of each counts.
+struct Group<'a, const N: usize, L> {
+    values: &'a [f32; N],
+    importance: &'a [f32; N],
+    levels: &'a L,
 }
 
-fn encode(values: &[f32], scale: f32, levels: &impl Levels, codes: &mut [u8]) {
-    let inverse = inverse(scale);
-    for (code, &value) in codes.iter_mut().zip(values) {
-        *code = levels.code(value * inverse);
+impl<const N: usize, L: Levels> Group<'_, N, L> {
+    /// The scale with the least weighted squared error among those tried.
+    fn fit(&self) -> f32 {
+        let extreme = extreme(self.values);
+        let (mut best, mut most) = (0.0, 0.0);
+        for step in -NUM_STEPS..=NUM_STEPS {
+            let inverse = (self.levels.lowest() + step as f32 * self.levels.step()) / extreme;
+            for inverse in [inverse, -inverse] {
+                let [product, square] = self.products(inverse);
+                // The best scale for these levels takes product^2 / square off the error.
+                if product * product > most * square {
+                    most = product * product / square;
+                    best = product / square;
+                }
+            }
+        }
+        best
+    }
+
+    /// The weighted sums of value times level, and of level squared.
+    fn products(&self, inverse: f32) -> [f32; 2] {
+        sums::<N, 2>(|i| {
+            let level = self.levels.nearest(self.values[i] * inverse);
+            let weighted = self.importance[i] * level;
+            [weighted * self.values[i], weighted * level]
+        })
+    }
+
+    fn error(&self, scale: f32) -> f32 {
+        let inverse = inverse(scale);
+        let [error] = sums::<N, 1>(|i| {
+            let difference = self.values[i] - scale * self.levels.nearest(self.values[i] * inverse);
+            [self.importance[i] * difference * difference]
+        });
+        error
+    }
+
+    fn codes(&self, scale: f32) -> [u8; N] {
+        let inverse = inverse(scale);
+        self.values
+            .map(|value| self.levels.code(self.levels.nearest(value * inverse)))
     }
 }

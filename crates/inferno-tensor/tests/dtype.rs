@@ -1,0 +1,54 @@
+//! The table of formats against the constants of the Python package `gguf` (`fixtures/make_fixtures.py`).
+
+use inferno_tensor::{DType, TensorError};
+
+#[test]
+fn names_ids_and_block_sizes_are_those_of_the_file_format() {
+    let lines = include_str!("fixtures/types.txt").lines();
+    let described: Vec<String> = DType::ALL
+        .into_iter()
+        .filter_map(|dtype| {
+            let id = dtype.ggml_id()?;
+            assert_eq!(DType::from_ggml_id(id), Some(dtype));
+            Some(format!(
+                "{dtype} {id} {} {}",
+                dtype.block_len(),
+                dtype.block_bytes()
+            ))
+        })
+        .collect();
+    assert_eq!(described, lines.collect::<Vec<_>>());
+}
+
+#[test]
+fn every_name_is_read_back_in_either_case() {
+    for dtype in DType::ALL {
+        assert_eq!(dtype.name().parse(), Ok(dtype));
+        assert_eq!(dtype.name().to_ascii_lowercase().parse(), Ok(dtype));
+    }
+    let error = "q9_9".parse::<DType>().unwrap_err();
+    assert_eq!(
+        error,
+        TensorError::UnknownDType {
+            name: "q9_9".to_owned()
+        }
+    );
+    assert!(
+        error.to_string().ends_with("Q6_K, IQ4_NL, IQ4_XS, INT8"),
+        "{error}"
+    );
+}
+
+#[test]
+fn ids_without_a_format_are_not_known() {
+    for id in [4, 5, 9, 15, 16, 24, 28, 39, u32::MAX] {
+        assert_eq!(DType::from_ggml_id(id), None, "{id}");
+    }
+}
+
+#[test]
+fn an_int8_row_takes_four_bytes_more_than_it_has_values() {
+    assert_eq!(DType::Int8.row_bytes(10), Ok(14));
+    assert_eq!(DType::Int8.ggml_id(), None);
+    assert_eq!(DType::Q4K.row_bytes(512), Ok(288));
+}

@@ -1,0 +1,293 @@
+//! How well rows are encoded, and what is refused.
+
+use inferno_tensor::quant::{self, BlockFormat};
+use inferno_tensor::{DType, TensorError};
+use proptest::prelude::*;
+
+const LEN: usize = 256 * 256;
+
+fn encode(dtype: DType, row: &[f32]) -> Result<Vec<u8>, TensorError> {
+    let mut stored = vec![0; dtype.row_bytes(row.len())?];
+    quant::encode_row(dtype, row, &mut stored)?;
+    Ok(stored)
+}
+
+fn decode(dtype: DType, stored: &[u8], cols: usize) -> Vec<f32> {
+    let mut values = vec![f32::NAN; cols];
+    quant::decode_row(dtype, stored, &mut values).unwrap();
+    values
+}
+
+fn round_trip(dtype: DType, row: &[f32]) -> Vec<f32> {
+    decode(dtype, &encode(dtype, row).unwrap(), row.len())
+}
+
+/// Normally distributed values with the standard deviation of a typical weight matrix.
+fn gaussian(len: usize) -> Vec<f32> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut uniform = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 11) as f64 + 1.0) / (1u64 << 53) as f64
+    };
+    std::iter::repeat_with(|| {
+        let radius = (-2.0 * uniform().ln()).sqrt();
+        (0.02 * radius * (std::f64::consts::TAU * uniform()).cos()) as f32
+    })
+    .take(len)
+    .collect()
+}
+
+/// The norm of the difference over the norm of the expected values.
+fn relative_error(expected: &[f32], found: &[f32]) -> f64 {
+    let square = |value: f32| f64::from(value) * f64::from(value);
+    let difference: f64 = expected.iter().zip(found).map(|(a, b)| square(a - b)).sum();
+    let norm: f64 = expected.iter().copied().map(square).sum();
+    (difference / norm).sqrt()
+}
+
+/// What the reference quantizers of ggml reach on 262144 normally distributed values without an importance matrix,
+/// with half a percent to spare for another sample; for the floats half a unit in the last place.
+fn reference_error(dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 => 0.0,
+        DType::F16 => 0.0005,
+        DType::BF16 => 0.004,
+        DType::Q8_0 => 0.00538,
+        DType::Q4_0 => 0.0865,
+        DType::Q4_1 => 0.0787,
+        DType::Q5_0 => 0.0430,
+        DType::Q5_1 => 0.0381,
+        DType::Q2K => 0.2988,
+        DType::Q3K => 0.1519,
+        DType::Q4K => 0.0717,
+        DType::Q5K => 0.0364,
+        DType::Q6K => 0.0179,
+        DType::Iq4Nl => 0.0765,
+        DType::Iq4Xs => 0.0771,
+        // Uniform within steps of a 127th of the largest value, which lies at 4.5 standard deviations at most:
+        // 4.5 / 127 / sqrt(12).
+        DType::Int8 => 0.01023,
+        _ => panic!("state the error of {dtype}"),
+    }
+}
+
+#[test]
+fn no_format_loses_more_than_its_reference_quantizer_on_gaussian_values() {
+    let values = gaussian(LEN);
+    for dtype in DType::ALL {
+        let error = relative_error(&values, &round_trip(dtype, &values));
+        assert!(error <= reference_error(dtype), "{dtype}: {error}");
+    }
+}
+
+#[test]
+fn encoding_what_was_decoded_changes_next_to_nothing() {
+    let values = gaussian(LEN);
+    for dtype in DType::ALL {
+        let once = round_trip(dtype, &values);
+        let twice = round_trip(dtype, &once);
+        if matches!(dtype.block_len(), 1 | 32) {
+            assert_eq!(once, twice, "{dtype}");
+        } else {
+            let moved = relative_error(&once, &twice);
+            assert!(moved <= 0.1 * reference_error(dtype), "{dtype}: {moved}");
+        }
+    }
+}
+
+#[test]
+fn int8_holds_a_scale_a_row_then_a_byte_a_value() {
+    let row = [1.0, -127.0, 63.5, -0.5, 0.25, 0.0];
+    let stored = encode(DType::Int8, &row).unwrap();
+    assert_eq!(stored[..4], 1.0f32.to_le_bytes());
+    assert_eq!(
+        stored[4..]
+            .iter()
+            .map(|&byte| byte as i8)
+            .collect::<Vec<_>>(),
+        [1, -127, 64, -1, 0, 0]
+    );
+    assert_eq!(
+        decode(DType::Int8, &stored, 6),
+        [1.0, -127.0, 64.0, -1.0, 0.0, 0.0]
+    );
+    assert_eq!(decode(DType::Int8, &[0; 4], 0), []);
+}
+
+#[test]
+fn constant_zero_and_lone_values_survive_in_every_format() {
+    let mut lone = vec![0.0; 256];
+    lone[77] = -3.0;
+    for dtype in DType::ALL {
+        assert!(
+            round_trip(dtype, &[0.0; 256])
+                .iter()
+                .all(|&value| value == 0.0),
+            "{dtype}"
+        );
+        for row in [vec![0.75; 256], vec![-0.75; 256], lone.clone()] {
+            let error = relative_error(&row, &round_trip(dtype, &row));
+            assert!(error <= 0.05, "{dtype} of {:?}: {error}", row[77]);
+        }
+    }
+}
+
+#[test]
+fn quantized_formats_refuse_nan_and_infinity_and_the_floats_keep_them() {
+    for dtype in DType::ALL {
+        for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut row = vec![1.0; 512];
+            row[300] = value;
+            if dtype.is_float() {
+                let found = round_trip(dtype, &row)[300];
+                assert!(
+                    found == value || found.is_nan() && value.is_nan(),
+                    "{dtype}: {found}"
+                );
+            } else {
+                let error = encode(dtype, &row).unwrap_err();
+                assert!(
+                    matches!(error, TensorError::NonFinite { index: 300, .. }),
+                    "{dtype}: {error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn values_beyond_the_reach_of_a_half_precision_scale_are_refused() {
+    for dtype in DType::ALL
+        .into_iter()
+        .filter(|dtype| !dtype.is_float() && *dtype != DType::Int8)
+    {
+        for magnitude in [1e10, 1e20, f32::MAX] {
+            let mut row = vec![1.0; 1024];
+            row[900] = magnitude;
+            let index = 900 / dtype.block_len() * dtype.block_len();
+            assert_eq!(
+                encode(dtype, &row),
+                Err(TensorError::ScaleOverflow { dtype, index })
+            );
+        }
+        let subnormal = vec![1e-40; 256];
+        assert!(
+            round_trip(dtype, &subnormal)
+                .iter()
+                .all(|&value| value == 0.0),
+            "{dtype}"
+        );
+    }
+}
+
+#[test]
+fn a_row_that_does_not_fit_its_format_or_its_bytes_is_refused() {
+    for dtype in DType::ALL {
+        let cols = dtype.block_len();
+        let expected = dtype.row_bytes(cols).unwrap();
+        let mismatch = |found| TensorError::BytesMismatch {
+            dtype,
+            cols,
+            expected,
+            found,
+        };
+        let mut row = vec![1.0; cols];
+        for found in [0, expected - 1, expected + 1] {
+            let mut bytes = vec![0; found];
+            assert_eq!(
+                quant::decode_row(dtype, &bytes, &mut row),
+                Err(mismatch(found))
+            );
+            assert_eq!(
+                quant::encode_row(dtype, &row, &mut bytes),
+                Err(mismatch(found))
+            );
+        }
+        if cols > 1 {
+            let partial = TensorError::PartialBlock {
+                dtype,
+                cols: cols + 1,
+                block_len: cols,
+            };
+            assert_eq!(dtype.row_bytes(cols + 1), Err(partial));
+        }
+        if dtype != DType::Iq4Xs {
+            continue;
+        }
+        let found = quant::blocks::<quant::Iq4XsBlock>(&[0; 137]);
+        assert_eq!(
+            found,
+            Err(TensorError::PartialBlockBytes {
+                dtype,
+                block_bytes: 136,
+                found: 137
+            })
+        );
+    }
+    let cols = usize::MAX;
+    assert_eq!(
+        DType::F32.row_bytes(cols),
+        Err(TensorError::RowTooLarge {
+            dtype: DType::F32,
+            cols
+        })
+    );
+    assert_eq!(
+        DType::Int8.row_bytes(cols),
+        Err(TensorError::RowTooLarge {
+            dtype: DType::Int8,
+            cols
+        })
+    );
+}
+
+/// Blocks encoded without the checks of `encode_row` must not panic, whatever the values.
+fn encode_blocks_unchecked(values: &[f32]) {
+    fn one<B: BlockFormat>(values: &[f32]) {
+        let block = B::encode(&values[..B::LEN]);
+        block.decode(&mut vec![0.0; B::LEN]);
+    }
+    one::<quant::Q8_0Block>(values);
+    one::<quant::Q4_0Block>(values);
+    one::<quant::Q4_1Block>(values);
+    one::<quant::Q5_0Block>(values);
+    one::<quant::Q5_1Block>(values);
+    one::<quant::Q2KBlock>(values);
+    one::<quant::Q3KBlock>(values);
+    one::<quant::Q4KBlock>(values);
+    one::<quant::Q5KBlock>(values);
+    one::<quant::Q6KBlock>(values);
+    one::<quant::Iq4NlBlock>(values);
+    one::<quant::Iq4XsBlock>(values);
+}
+
+proptest! {
+    #[test]
+    fn a_block_of_any_bits_encodes_without_panic(bits in prop::collection::vec(any::<u32>(), 256)) {
+        encode_blocks_unchecked(&bits.into_iter().map(f32::from_bits).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn any_bytes_decode_without_panic(bytes in prop::collection::vec(any::<u8>(), 1024 + 4)) {
+        for dtype in DType::ALL {
+            let num_blocks = 1024 / dtype.block_bytes();
+            let cols = num_blocks * dtype.block_len();
+            decode(dtype, &bytes[..dtype.row_bytes(cols).unwrap()], cols);
+        }
+    }
+
+    #[test]
+    fn encoding_is_never_worse_than_storing_zeros(
+        values in prop::collection::vec(-1.0f32..1.0, 256),
+        shift in -2.0f32..2.0,
+        exponent in -10..10,
+    ) {
+        let row: Vec<f32> = values.iter().map(|value| (value + shift) * 2.0f32.powi(exponent)).collect();
+        for dtype in DType::ALL {
+            let error = relative_error(&row, &round_trip(dtype, &row));
+            prop_assert!(error <= 0.5, "{dtype}: {error}");
+        }
+    }
+}

@@ -186,7 +186,7 @@ pub struct PayloadWriter<D: Destination> {
 }
 
 impl<D: Destination> PayloadWriter<D> {
-    /// Writes a whole payload.
+    /// Writes a whole payload, or all that is left of it.
     ///
     /// **Errors**: [`Error::PayloadSize`], [`Error::PayloadOrder`], [`Error::Io`].
     pub fn write_tensor(&mut self, name: &str, payload: &[u8]) -> Result<()> {

@@ -8,7 +8,8 @@ use crate::quant::FORMATS;
 
 /// The storage format of a tensor's rows.
 ///
-/// **Source**: the type ids and block layouts of the GGUF specification, except [`DType::Int8`], which is ours.
+/// **Source**: the type ids and block layouts of the GGUF specification, except [`DType::Int8`],
+/// which is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DType {
@@ -42,7 +43,8 @@ pub enum DType {
     Iq4Nl,
     /// The codes of [`DType::Iq4Nl`], a 6-bit scale per 32, in super-blocks of 256.
     Iq4Xs,
-    /// 8-bit weights with one single-precision scale a row; made when loading, never found in a file.
+    /// 8-bit weights with one single-precision scale a row; made when loading, never found in a
+    /// file.
     Int8,
 }
 
@@ -84,7 +86,8 @@ impl DType {
         FORMATS[self as usize].block_len
     }
 
-    /// The bytes that one block takes. For [`DType::Int8`] this excludes the 4 bytes of the row's scale.
+    /// The bytes that one block takes. For [`DType::Int8`] this excludes the 4 bytes of the row's
+    /// scale.
     pub const fn block_bytes(self) -> usize {
         FORMATS[self as usize].block_bytes
     }

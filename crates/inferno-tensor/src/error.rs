@@ -73,15 +73,15 @@ pub enum TensorError {
         value: f32,
     },
 
-    /// The values of a block need a scale that half precision cannot hold.
+    /// The values are so large that their scale overflows: half precision for blocks.
     #[error(
-        "the values from {index} on need a scale beyond half precision, which {dtype} cannot store; \
+        "the values from {index} on need a scale larger than {dtype} can hold; \
          keep this row in F32 or BF16"
     )]
     ScaleOverflow {
         /// The format asked for.
         dtype: DType,
-        /// The position of the block's first value in the row.
+        /// The position of the block's first value in the row; zero for [`DType::Int8`].
         index: usize,
     },
 
@@ -162,7 +162,8 @@ pub enum TensorError {
 
     /// Only an axis of size 1 can be dropped.
     #[error(
-        "axis {axis} has size {size}: only an axis of size 1 can be dropped; select an index instead"
+        "axis {axis} has size {size}: only an axis of size 1 can be dropped; \
+         select an index instead"
     )]
     NotSingle {
         /// The axis to drop.
@@ -182,7 +183,8 @@ pub enum TensorError {
 
     /// Broadcasting would have to change an axis that is not of size 1.
     #[error(
-        "shape {from:?} cannot be broadcast to {to:?}: aligned at the last axis, sizes must be equal or 1"
+        "shape {from:?} cannot be broadcast to {to:?}: aligned at the last axis, \
+         sizes must be equal or 1"
     )]
     BroadcastMismatch {
         /// The shape of the view.
@@ -206,7 +208,8 @@ pub enum TensorError {
 
     /// The elements do not lie so that strides alone give the new shape.
     #[error(
-        "shape {from:?} cannot become {to:?} without a copy, as the view is strided; call to_tensor first"
+        "shape {from:?} cannot become {to:?} without a copy, as the view is strided; \
+         call to_tensor first"
     )]
     ReshapeNeedsCopy {
         /// The shape of the view.

@@ -1,9 +1,9 @@
 //! Shapes, strided tensors and views, and the block formats that weights are stored in.
 //!
-//! Everything is row-major: the last dimension varies fastest, and a matrix of `rows x cols` weights is
-//! `rows` stored rows of `cols` values each. [`Tensor`] owns elements and [`TensorView`] borrows them, sliced,
-//! reshaped, transposed or broadcast without a copy. [`DType`] names how the values of a row are stored; [`quant`]
-//! decodes and encodes such rows.
+//! Everything is row-major: the last dimension varies fastest, and a matrix of `rows x cols`
+//! weights is `rows` stored rows of `cols` values each. [`Tensor`] owns elements and [`TensorView`]
+//! borrows them, sliced, reshaped, transposed or broadcast without a copy. [`DType`] names how the
+//! values of a row are stored; [`quant`] decodes and encodes such rows.
 //!
 //! ```
 //! use inferno_tensor::{DType, quant};

@@ -9,7 +9,8 @@ pub const MAX_RANK: usize = 8;
 
 /// The sizes of a tensor's axes, slowest first, held inline.
 ///
-/// Invariant: the product of the sizes, counting zeros as ones, fits a `usize`; so no stride can overflow.
+/// Invariant: the product of the sizes, counting zeros as ones, fits a `usize`; so no stride can
+/// overflow.
 ///
 /// ```
 /// use inferno_tensor::Shape;

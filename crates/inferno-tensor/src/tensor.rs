@@ -24,8 +24,8 @@ pub struct Tensor<T> {
 impl<T> Tensor<T> {
     /// Takes elements in row-major order.
     ///
-    /// **Errors**: [`TensorError::ElementsMismatch`] if their number is not that of the shape, and those of
-    /// [`Shape::new`].
+    /// **Errors**: [`TensorError::ElementsMismatch`] if their number is not that of the shape, and
+    /// those of [`Shape::new`].
     pub fn from_vec(dims: &[usize], elements: Vec<T>) -> Result<Tensor<T>, TensorError> {
         let shape = Shape::new(dims)?;
         check_num_elements(shape, elements.len())?;
@@ -34,7 +34,8 @@ impl<T> Tensor<T> {
 
     /// A tensor of equal elements.
     ///
-    /// **Errors**: [`TensorError::OutOfMemory`] if there is no room for them, and those of [`Shape::new`].
+    /// **Errors**: [`TensorError::OutOfMemory`] if there is no room for them, and those of
+    /// [`Shape::new`].
     pub fn full(dims: &[usize], element: T) -> Result<Tensor<T>, TensorError>
     where
         T: Clone,

@@ -6,10 +6,11 @@ use std::ops::Range;
 use crate::layout::Layout;
 use crate::{MAX_RANK, Shape, Tensor, TensorError};
 
-/// A borrowed tensor of any rank up to [`MAX_RANK`](crate::MAX_RANK), row-major unless it was transposed or broadcast.
+/// A borrowed tensor of any rank up to [`MAX_RANK`](crate::MAX_RANK), row-major unless it was
+/// transposed or broadcast.
 ///
-/// Every operation but [`TensorView::to_tensor`] makes another view of the same elements; none of them allocates
-/// or copies an element.
+/// Every operation but [`TensorView::to_tensor`] makes another view of the same elements; none of
+/// them allocates or copies an element.
 ///
 /// ```
 /// use inferno_tensor::TensorView;
@@ -39,8 +40,8 @@ impl<T> Copy for TensorView<'_, T> {}
 impl<'a, T> TensorView<'a, T> {
     /// Views elements in row-major order.
     ///
-    /// **Errors**: [`TensorError::ElementsMismatch`] if their number is not that of the shape, and those of
-    /// [`Shape::new`].
+    /// **Errors**: [`TensorError::ElementsMismatch`] if their number is not that of the shape, and
+    /// those of [`Shape::new`].
     pub fn new(dims: &[usize], elements: &'a [T]) -> Result<Self, TensorError> {
         let shape = Shape::new(dims)?;
         check_num_elements(shape, elements.len())?;
@@ -52,7 +53,8 @@ impl<'a, T> TensorView<'a, T> {
     /// **Units**: strides and offset count elements.
     ///
     /// **Errors**: [`TensorError::RankMismatch`] unless there is a stride for each axis,
-    /// [`TensorError::ViewOutOfBounds`] if the view would reach past the elements, and those of [`Shape::new`].
+    /// [`TensorError::ViewOutOfBounds`] if the view would reach past the elements, and those of
+    /// [`Shape::new`].
     pub fn strided(
         dims: &[usize],
         strides: &[usize],
@@ -114,7 +116,8 @@ impl<'a, T> TensorView<'a, T> {
     /// The same elements in the same row-major order under another shape.
     ///
     /// **Errors**: [`TensorError::ReshapeMismatch`] if the numbers of elements differ;
-    /// [`TensorError::ReshapeNeedsCopy`] if no strides give that order, as after most transpositions.
+    /// [`TensorError::ReshapeNeedsCopy`] if no strides give that order, as after most
+    /// transpositions.
     pub fn reshape(&self, dims: &[usize]) -> Result<Self, TensorError> {
         Ok(TensorView::of(
             self.elements,
@@ -183,8 +186,8 @@ impl<'a, T> TensorView<'a, T> {
 
     /// Copies the elements, in row-major order.
     ///
-    /// **Errors**: [`TensorError::OutOfMemory`] if there is no room for them; a broadcast view may stand for more
-    /// elements than any memory holds.
+    /// **Errors**: [`TensorError::OutOfMemory`] if there is no room for them; a broadcast view may
+    /// stand for more elements than any memory holds.
     pub fn to_tensor(&self) -> Result<Tensor<T>, TensorError>
     where
         T: Clone,
@@ -222,7 +225,8 @@ pub struct Elements<'a, T> {
 }
 
 impl<T> Elements<'_, T> {
-    /// Steps to the next index: the last axis that is not at its end moves, and those behind it start over.
+    /// Steps to the next index: the last axis that is not at its end moves, and those behind it
+    /// start over.
     fn advance(&mut self) {
         let layout = &self.view.layout;
         let axes = layout.dims().iter().zip(layout.strides.as_slice());

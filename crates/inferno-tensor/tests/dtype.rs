@@ -1,4 +1,5 @@
-//! The table of formats against the constants of the Python package `gguf` (`fixtures/make_fixtures.py`).
+//! The table of formats against the constants of the Python package `gguf`
+//! (`fixtures/make_fixtures.py`).
 
 use inferno_tensor::{DType, TensorError};
 

@@ -47,8 +47,9 @@ fn relative_error(expected: &[f32], found: &[f32]) -> f64 {
     (difference / norm).sqrt()
 }
 
-/// What the reference quantizers of ggml reach on 262144 normally distributed values without an importance matrix,
-/// with half a percent to spare for another sample; for the floats half a unit in the last place.
+/// What the reference quantizers of ggml reach on 262144 normally distributed values without an
+/// importance matrix, with half a percent to spare for another sample; for the floats half a unit
+/// in the last place.
 fn reference_error(dtype: DType) -> f64 {
     match dtype {
         DType::F32 => 0.0,
@@ -66,8 +67,8 @@ fn reference_error(dtype: DType) -> f64 {
         DType::Q6K => 0.0179,
         DType::Iq4Nl => 0.0765,
         DType::Iq4Xs => 0.0771,
-        // Uniform within steps of a 127th of the largest value, which lies at 4.5 standard deviations at most:
-        // 4.5 / 127 / sqrt(12).
+        // Uniform within steps of a 127th of the largest value, which lies at 4.5 standard
+        // deviations at most: 4.5 / 127 / sqrt(12).
         DType::Int8 => 0.01023,
         _ => panic!("state the error of {dtype}"),
     }
@@ -114,6 +115,12 @@ fn int8_holds_a_scale_a_row_then_a_byte_a_value() {
         [1.0, -127.0, 64.0, -1.0, 0.0, 0.0]
     );
     assert_eq!(decode(DType::Int8, &[0; 4], 0), []);
+
+    let overflow = TensorError::ScaleOverflow {
+        dtype: DType::Int8,
+        index: 0,
+    };
+    assert_eq!(encode(DType::Int8, &[0.0, f32::MAX]), Err(overflow));
 }
 
 #[test]
@@ -284,7 +291,8 @@ proptest! {
         shift in -2.0f32..2.0,
         exponent in -10..10,
     ) {
-        let row: Vec<f32> = values.iter().map(|value| (value + shift) * 2.0f32.powi(exponent)).collect();
+        let factor = 2.0f32.powi(exponent);
+        let row: Vec<f32> = values.iter().map(|value| (value + shift) * factor).collect();
         for dtype in DType::ALL {
             let error = relative_error(&row, &round_trip(dtype, &row));
             prop_assert!(error <= 0.5, "{dtype}: {error}");

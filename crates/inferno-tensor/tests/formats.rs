@@ -1,4 +1,5 @@
-//! Decode and encode against the independent answers of the Python package `gguf` (`fixtures/make_fixtures.py`).
+//! Decode and encode against the independent answers of the Python package `gguf`
+//! (`fixtures/make_fixtures.py`).
 
 use std::path::Path;
 

@@ -271,7 +271,11 @@ fn dims() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(0usize..5, 0..5)
 }
 
-/// A tensor and one of its indices.
+fn dims_and_shuffled() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
+    dims().prop_flat_map(|dims| (Just(dims.clone()), Just(dims).prop_shuffle()))
+}
+
+/// A shape and an index into it.
 fn dims_and_index() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
     prop::collection::vec(
         (1usize..5).prop_flat_map(|size| (Just(size), 0..size)),
@@ -295,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn reshaping_keeps_the_order((dims, shuffled) in dims().prop_flat_map(|dims| (Just(dims.clone()), Just(dims).prop_shuffle()))) {
+    fn reshaping_keeps_the_order((dims, shuffled) in dims_and_shuffled()) {
         let tensor = counting(&dims);
         let view = tensor.view().reshape(&shuffled).unwrap();
         prop_assert_eq!(view.shape(), Shape::new(&shuffled).unwrap());
@@ -305,7 +309,11 @@ proptest! {
     }
 
     #[test]
-    fn a_transposed_element_is_found_at_the_swapped_index((dims, index) in dims_and_index(), a in 0usize..4, b in 0usize..4) {
+    fn a_transposed_element_is_found_at_the_swapped_index(
+        (dims, index) in dims_and_index(),
+        a in 0usize..4,
+        b in 0usize..4,
+    ) {
         let (a, b) = (a % dims.len(), b % dims.len());
         let tensor = counting(&dims);
         let mut swapped = index.clone();
@@ -315,7 +323,10 @@ proptest! {
     }
 
     #[test]
-    fn a_broadcast_reads_the_same_element_along_the_new_sizes((dims, index) in dims_and_index(), times in 1usize..4) {
+    fn a_broadcast_reads_the_same_element_along_the_new_sizes(
+        (dims, index) in dims_and_index(),
+        times in 1usize..4,
+    ) {
         let tensor = counting(&dims);
         let with_axis = tensor.view().unsqueeze(1).unwrap();
         let mut target = dims.clone();
@@ -331,7 +342,10 @@ proptest! {
     }
 
     #[test]
-    fn selecting_each_index_in_turn_reads_the_whole_slice((dims, index) in dims_and_index(), axis in 0usize..4) {
+    fn selecting_each_index_in_turn_reads_the_whole_slice(
+        (dims, index) in dims_and_index(),
+        axis in 0usize..4,
+    ) {
         let axis = axis % dims.len();
         let tensor = counting(&dims);
         let sliced = tensor.view().slice(axis, 0..index[axis] + 1).unwrap();

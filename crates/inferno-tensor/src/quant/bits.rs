@@ -1,7 +1,7 @@
 //! Bit fields of weights, packed in planes.
 //!
-//! All formats lay out their bit fields the same way: in each run of `STRIDE` bytes, byte `i` holds the fields of
-//! weights `i`, `i + STRIDE`, `i + 2 * STRIDE`, ... from its lowest bits up.
+//! All formats lay out their bit fields the same way: in each run of `STRIDE` bytes, byte `i` holds
+//! the fields of weights `i`, `i + STRIDE`, `i + 2 * STRIDE`, ... from its lowest bits up.
 
 /// Reads fields of `WIDTH` bits and ors them into the codes at bit `shift`.
 pub(super) fn unpack<const WIDTH: usize, const STRIDE: usize>(
@@ -22,7 +22,8 @@ pub(super) fn unpack<const WIDTH: usize, const STRIDE: usize>(
     }
 }
 
-/// Writes bits `shift..shift + WIDTH` of the codes as fields: the inverse of [`unpack`]. The bytes start as zero.
+/// Writes bits `shift..shift + WIDTH` of the codes as fields: the inverse of [`unpack`]. The bytes
+/// start as zero.
 pub(super) fn pack<const WIDTH: usize, const STRIDE: usize>(
     codes: &[u8],
     shift: usize,

@@ -8,8 +8,8 @@ use crate::{DType, TensorError};
 
 /// A block of quantized weights, as it lies in a file.
 ///
-/// Weight `i` of a block is `scale(g) * quant(i) - min(g)` with `g = i / GROUP_LEN`, each step rounded to
-/// single precision.
+/// Weight `i` of a block is `scale(g) * quant(i) - min(g)` with `g = i / GROUP_LEN`, each step
+/// rounded to single precision.
 pub trait BlockFormat: Pod {
     /// The format that this block belongs to.
     const DTYPE: DType;
@@ -66,8 +66,8 @@ pub trait BlockFormat: Pod {
 
     /// Encodes a block.
     ///
-    /// **Shapes**: `values` holds `LEN` values. They should be finite: others give an unspecified block, which
-    /// is why [`encode_row`](super::encode_row) refuses them.
+    /// **Shapes**: `values` holds `LEN` values. They should be finite: others give an unspecified
+    /// block, which is why [`encode_row`](super::encode_row) refuses them.
     ///
     /// **Panics** if there are not `LEN` values.
     fn encode(values: &[f32]) -> Self;

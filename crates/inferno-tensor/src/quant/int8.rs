@@ -37,6 +37,10 @@ fn decode(bytes: &[u8], out: &mut [f32]) {
 fn encode(row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     let (header, quants) = out.split_at_mut(SCALE_BYTES);
     let scale = nearest::magnitude(row, bytemuck::cast_slice_mut(quants));
+    if !(scale * 127.0).is_finite() {
+        let dtype = DType::Int8;
+        return Err(TensorError::ScaleOverflow { dtype, index: 0 });
+    }
     header.copy_from_slice(&scale.to_le_bytes());
     Ok(())
 }

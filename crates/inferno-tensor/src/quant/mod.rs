@@ -1,13 +1,14 @@
 //! The formats that rows of weights are stored in: decode and encode.
 //!
-//! Every quantized format cuts a row into blocks, and a block into groups that share a scale. A stored weight is
-//! `scale(group) * quant - min(group)`, computed in single precision in that order; [`BlockFormat`] says so
-//! once for all of them. Block structs consist of bytes alone, so a block may lie at any address:
-//! [`blocks`] views the bytes of a mapped file without copying.
+//! Every quantized format cuts a row into blocks, and a block into groups that share a scale. A
+//! stored weight is `scale(group) * quant - min(group)`, computed in single precision in that
+//! order; [`BlockFormat`] says so once for all of them. Block structs consist of bytes alone, so a
+//! block may lie at any address: [`blocks`] views the bytes of a mapped file without copying.
 //!
-//! **To add a format**: write one file here (the block struct with its layout and size assertion, and its
-//! [`BlockFormat`]), name it in [`DType`], and add its line to the table in `table.rs`. The tests run over
-//! [`DType::ALL`]; the script in `tests/fixtures` takes the name of the new format for its independent answers.
+//! **To add a format**: write one file here (the block struct with its layout and size assertion,
+//! and its [`BlockFormat`]), name it in [`DType`], and add its line to the table in `table.rs`. The
+//! tests run over [`DType::ALL`]; the script in `tests/fixtures` takes the name of the new format
+//! for its independent answers.
 
 mod bits;
 mod block;
@@ -55,8 +56,9 @@ pub const QK_K: usize = 256;
 
 /// Decodes one stored row to single precision.
 ///
-/// **Shapes**: `bytes` is [`DType::row_bytes`]`(out.len())` long, at any alignment. For the block formats several
-/// whole rows may be decoded at once; an [`DType::Int8`] row starts with its scale and stands alone.
+/// **Shapes**: `bytes` is [`DType::row_bytes`]`(out.len())` long, at any alignment. For the block
+/// formats several whole rows may be decoded at once; an [`DType::Int8`] row starts with its scale
+/// and stands alone.
 ///
 /// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`].
 pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), TensorError> {
@@ -67,15 +69,15 @@ pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), Ten
 
 /// Encodes one row of single-precision values.
 ///
-/// The floats and Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 give the same bits as the format's reference; the K and IQ4
-/// formats search for the scales with the least weighted squared error.
+/// The floats and Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 give the same bits as the format's reference; the
+/// K and IQ4 formats search for the scales with the least weighted squared error.
 ///
 /// **Shapes**: `out` is [`DType::row_bytes`]`(row.len())` long.
 ///
-/// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`]; for the quantized formats
-/// [`TensorError::NonFinite`] on a NaN or an infinity and [`TensorError::ScaleOverflow`] on values too large.
-/// `out` is unspecified then. The float formats keep NaN and infinity, and F16 rounds what is too large to
-/// infinity.
+/// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`]; for the quantized
+/// formats [`TensorError::NonFinite`] on a NaN or an infinity and [`TensorError::ScaleOverflow`] on
+/// values too large. `out` is unspecified then. The float formats keep NaN and infinity, and F16
+/// rounds what is too large to infinity.
 pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     check_row_bytes(dtype, row.len(), out.len())?;
     if !dtype.is_float() {

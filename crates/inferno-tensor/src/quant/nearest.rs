@@ -17,7 +17,8 @@ pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
     scale
 }
 
-/// Quantizes around zero to the codes `0..2 * half`, of which `half` stands for zero, and returns the scale.
+/// Quantizes around zero to the codes `0..2 * half`, of which `half` stands for zero, and returns
+/// the scale.
 ///
 /// The value of largest magnitude takes code 0; the scale is negative if that value is positive.
 pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
@@ -31,10 +32,10 @@ pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
     (scale, codes)
 }
 
-/// Quantizes between the smallest and the largest value to the codes `0..=top`; returns the scale and the smallest.
+/// Quantizes between the smallest and the largest value to the codes `0..=top`; returns the scale
+/// and the smallest.
 pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
-    let largest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let smallest = values.iter().copied().fold(f32::INFINITY, f32::min);
+    let [largest, smallest] = bounds(values);
     let scale = (largest - smallest) / f32::from(top);
     let inverse = inverse(scale);
     let mut codes = [0; QK];
@@ -42,6 +43,18 @@ pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
         *code = (((value - smallest) * inverse + 0.5) as u8).min(top);
     }
     (scale, smallest, codes)
+}
+
+/// The largest and the smallest value; of zeros with different signs the first.
+fn bounds(values: &[f32; QK]) -> [f32; 2] {
+    values
+        .iter()
+        .fold([values[0]; 2], |[largest, smallest], &value| {
+            [
+                if value > largest { value } else { largest },
+                if value < smallest { value } else { smallest },
+            ]
+        })
 }
 
 /// The value of largest magnitude; the first of equals.

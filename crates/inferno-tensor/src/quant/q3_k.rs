@@ -7,8 +7,8 @@ use super::search::levels::Even;
 use super::{QK_K, bits, search};
 use crate::DType;
 
-/// 256 weights in 110 bytes, 3.4375 bits a weight:
-/// `weight[i] = (d * (sub_code[i / 16] - 32)) * (code[i] - 4)`, codes from 0 to 7, sub-codes from 0 to 63.
+/// 256 weights in 110 bytes, 3.4375 bits a weight: `weight[i] = (d * (sub_code[i / 16] - 32)) *
+/// (code[i] - 4)`, codes from 0 to 7, sub-codes from 0 to 63.
 ///
 /// | bytes | field | holds |
 /// |---|---|---|

@@ -5,7 +5,8 @@ use crate::quant::QK_K;
 use crate::quant::block::{Half, block_of};
 use crate::quant::nearest::inverse;
 
-/// Starting scales are tried this many steps to either side of the one that spreads the codes over the values' range.
+/// Starting scales are tried this many steps to either side of the one that spreads the codes over
+/// the values' range.
 const NUM_STEPS: i32 = 10;
 
 /// A super-block whose weights are `(d * sub_scale) * code - dmin * sub_min`.
@@ -155,7 +156,8 @@ struct Sums {
 }
 
 impl Sums {
-    /// The scale and minimum of least squared error, both not negative; `None` if there is no such scale.
+    /// The scale and minimum of least squared error, both not negative; `None` if there is no such
+    /// scale.
     fn solve(&self) -> Option<Fit> {
         let determinant = self.aa * self.bb - self.ab * self.ab;
         let mut fit = Fit {

@@ -1,12 +1,13 @@
 //! The search for the scales of the K and IQ4 formats: least weighted squared error.
 //!
-//! Both searches go the same way. Each group tries a range of starting scales; for each the values are rounded,
-//! the scale that fits those codes best is solved for in closed form, and the trial with the smallest error wins.
-//! The group scales are then quantized themselves, trying the neighbours of each rounded scale, and the scale of the
-//! super-block is solved for once more while that lowers the error.
+//! Both searches go the same way. Each group tries a range of starting scales; for each the values
+//! are rounded, the scale that fits those codes best is solved for in closed form, and the trial
+//! with the smallest error wins. The group scales are then quantized themselves, trying the
+//! neighbours of each rounded scale, and the scale of the super-block is solved for once more while
+//! that lowers the error.
 //!
-//! The error of a weight counts `rms + |weight|`, with the root mean square of its super-block: large weights move
-//! the output most, and none is ignored.
+//! The error of a weight counts `rms + |weight|`, with the root mean square of its super-block:
+//! large weights move the output most, and none is ignored.
 
 pub(super) mod affine;
 pub(super) mod levels;
@@ -15,7 +16,8 @@ pub(super) mod symmetric;
 use super::block::Half;
 use super::nearest::{extreme, inverse};
 
-/// How often the scale of a super-block is solved for anew at most; two rounds find nearly all there is.
+/// How often the scale of a super-block is solved for anew at most; two rounds find nearly all
+/// there is.
 const MAX_NUM_REFITS: usize = 3;
 
 /// How many integers are tried for the extreme scale of a super-block.
@@ -31,9 +33,11 @@ fn importance<const N: usize>(values: &[f32; N]) -> [f32; N] {
     values.map(|value| rms + value.abs())
 }
 
-/// The scale of a super-block whose integer multiples within bounds come nearest to the scales of its groups.
+/// The scale of a super-block whose integer multiples within bounds come nearest to the scales of
+/// its groups.
 ///
-/// Tries to take the extreme scale to the bound of largest magnitude and to the integers next to it.
+/// Tries to take the extreme scale to the bound of largest magnitude and to the integers next to
+/// it.
 fn common_step(scales: &[f32], lowest: f32, highest: f32) -> Half {
     let extreme = extreme(scales);
     let reach = if -lowest > highest { lowest } else { highest };
@@ -69,8 +73,9 @@ fn sums<const N: usize, const K: usize>(terms: impl Fn(usize) -> [f32; K]) -> [f
 
 /// Rounds to the nearest integer within bounds of at most 2^22; NaN becomes the lowest.
 ///
-/// At 1.5 * 2^23 neighbouring singles are one apart: adding rounds, and subtracting brings the integer back. Neither
-/// this nor the comparisons stop the compiler from using vectors, as `f32::clamp` and a call to round would.
+/// At 1.5 * 2^23 neighbouring singles are one apart: adding rounds, and subtracting brings the
+/// integer back. Neither this nor the comparisons stop the compiler from using vectors, as
+/// `f32::clamp` and a call to round would.
 fn round_within(value: f32, lowest: f32, highest: f32) -> f32 {
     const ONE_APART: f32 = 12_582_912.0;
     let value = if value > lowest { value } else { lowest };

@@ -6,7 +6,8 @@ use crate::quant::QK_K;
 use crate::quant::block::{Half, block_of};
 use crate::quant::nearest::{extreme, inverse};
 
-/// Starting scales are tried this many steps to either side of the one that takes the extreme value to the lowest level.
+/// Starting scales are tried this many steps to either side of the one that takes the extreme value
+/// to the lowest level.
 const NUM_STEPS: i32 = 8;
 
 /// A super-block whose weights are `(d * sub_scale) * level(code)`.
@@ -91,7 +92,8 @@ struct Trial<const GROUPS: usize> {
     error: f32,
 }
 
-/// The scale of the super-block that fits the sub-scales of a trial and the levels they lead to best.
+/// The scale of the super-block that fits the sub-scales of a trial and the levels they lead to
+/// best.
 fn refit<const GROUPS: usize, const N: usize>(
     groups: &[Group<'_, N, impl Levels>; GROUPS],
     trial: &Trial<GROUPS>,

@@ -1,5 +1,12 @@
 //! What can go wrong while generating.
 
+use std::io;
+use std::path::PathBuf;
+
+use inferno_backend::BackendError;
+use inferno_model::ModelError;
+use inferno_tokenizer::TokenizerError;
+
 /// Why a request was refused, or a step failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -66,4 +73,143 @@ pub enum EngineError {
         /// Its place in the list, from 0.
         index: usize,
     },
+    /// The prompt does not fit the context.
+    #[error(
+        "a prompt of {prompt_tokens} tokens after {session_tokens} of the session, and {room} to generate, do not fit a context of {context_length} tokens; shorten the prompt, reset the session or take a larger context"
+    )]
+    PromptTooLong {
+        /// Tokens of the prompt.
+        prompt_tokens: usize,
+        /// Tokens that the session holds already.
+        session_tokens: usize,
+        /// Tokens that must fit after the prompt: 1 where something is to be generated.
+        room: usize,
+        /// Tokens that the context holds.
+        context_length: usize,
+    },
+    /// There is nothing to go on from.
+    #[error("the prompt is empty, and so is the session; give at least one token")]
+    EmptyPrompt,
+    /// The model was not made for so long a context.
+    #[error("a context of {asked_for} tokens was asked for, but the model takes from 1 to {limit}")]
+    ContextTooLong {
+        /// Tokens asked for.
+        asked_for: usize,
+        /// Tokens that the model was made for.
+        limit: usize,
+    },
+    /// The KV cache does not hold the context that the runner promises.
+    #[error("the KV cache holds {cache_tokens} tokens, fewer than the context of {context_length}")]
+    CacheTooSmall {
+        /// Tokens that the cache holds.
+        cache_tokens: usize,
+        /// Tokens of the context.
+        context_length: usize,
+    },
+    /// The KV cache has fewer free blocks than are needed.
+    #[error("{needed} KV blocks are needed, but only {free} are free")]
+    OutOfBlocks {
+        /// Blocks needed.
+        needed: usize,
+        /// Blocks that are free.
+        free: usize,
+    },
+    /// Perplexity was asked for over windows that cannot be read.
+    #[error(
+        "windows of {window} tokens every {stride} cannot be scored: a window takes from 3 to {context_length} tokens (the context), a stride at least 1"
+    )]
+    Window {
+        /// Tokens in a window.
+        window: usize,
+        /// Tokens from one window's start to the next.
+        stride: usize,
+        /// Tokens that the context holds.
+        context_length: usize,
+    },
+    /// The text does not fill one window.
+    #[error(
+        "the text has {found} tokens, but one window takes {window}; give more text or a smaller window"
+    )]
+    TextTooShort {
+        /// Tokens in the text.
+        found: usize,
+        /// Tokens in a window.
+        window: usize,
+    },
+    /// A saved state could not be read or written.
+    #[error("cannot {action} the saved state `{}`: {source}", path.display())]
+    StateIo {
+        /// The file.
+        path: PathBuf,
+        /// `read` or `write`.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not a saved state.
+    #[error("`{}` is not a saved session", path.display())]
+    StateUnknown {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The saved state was written in a format that this version does not read.
+    #[error("the saved state `{}` has format version {found}, but this program reads version {known}", path.display())]
+    StateVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The version that can be read.
+        known: u32,
+    },
+    /// The saved state is shorter than it says.
+    #[error("the saved state `{}` has {found} bytes, but should have {expected}; it was cut off", path.display())]
+    StateTruncated {
+        /// The file.
+        path: PathBuf,
+        /// Bytes it should have.
+        expected: u64,
+        /// Bytes it has.
+        found: u64,
+    },
+    /// The saved state is not as it was written.
+    #[error("the saved state `{}` is damaged: {what}", path.display())]
+    StateDamaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not hold.
+        what: &'static str,
+    },
+    /// The saved state belongs to another model, or to a cache of another format.
+    #[error(
+        "the saved state `{}` is of another model or KV format (fingerprint {found:016x}, this one has {expected:016x}); load it with the model and --kv-dtype it was saved with",
+        path.display()
+    )]
+    StateOfAnotherModel {
+        /// The file.
+        path: PathBuf,
+        /// Fingerprint of this session's runner.
+        expected: u64,
+        /// Fingerprint in the file.
+        found: u64,
+    },
+    /// The saved state does not fit the context.
+    #[error("the saved state `{}` holds {num_tokens} tokens, but the context only {context_length}", path.display())]
+    StateTooLong {
+        /// The file.
+        path: PathBuf,
+        /// Tokens in the file.
+        num_tokens: u64,
+        /// Tokens that the context holds.
+        context_length: usize,
+    },
+    /// The tokenizer refused.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// The model refused or failed.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The backend refused or failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
 }

@@ -1,0 +1,134 @@
+//! What a generation took: times, rates, memory.
+
+mod memory;
+mod report;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub use memory::peak_resident_bytes;
+
+/// Measurements of one call of [`Session::generate`](crate::Session::generate) or
+/// [`Session::extend`](crate::Session::extend).
+///
+/// Only time spent in the engine counts, not what the caller does between two steps. Prints as a
+/// few lines for people; serializes with all durations in seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(into = "report::Report")]
+pub struct Metrics {
+    /// What loading the model took, if it was told.
+    pub load_time: Option<Duration>,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Tokens that were generated.
+    pub generated_tokens: usize,
+    /// From the call to the first token.
+    pub time_to_first_token: Option<Duration>,
+    /// Time of the steps after the first token.
+    pub decode_time: Duration,
+    /// Forward passes before the first token.
+    pub prefill_passes: Passes,
+    /// Forward passes after it.
+    pub decode_passes: Passes,
+}
+
+impl Metrics {
+    /// Tokens of the prompt computed a second of their forward passes; `None` before there were any.
+    pub fn prefill_tokens_per_second(&self) -> Option<f64> {
+        rate(self.prefill_passes.num_tokens, self.prefill_passes.total())
+    }
+
+    /// Tokens generated a second after the first; `None` before the second one.
+    pub fn decode_tokens_per_second(&self) -> Option<f64> {
+        rate(self.generated_tokens.saturating_sub(1), self.decode_time)
+    }
+}
+
+fn rate(count: usize, time: Duration) -> Option<f64> {
+    (count > 0 && !time.is_zero()).then(|| count as f64 / time.as_secs_f64())
+}
+
+/// The durations of a number of forward passes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Passes {
+    num_tokens: usize,
+    durations: Vec<Duration>,
+}
+
+impl Passes {
+    /// Adds one pass over `num_tokens` tokens.
+    pub fn record(&mut self, num_tokens: usize, duration: Duration) {
+        self.num_tokens += num_tokens;
+        self.durations.push(duration);
+    }
+
+    /// Tokens computed by all of them.
+    pub fn num_tokens(&self) -> usize {
+        self.num_tokens
+    }
+
+    /// Each duration, in the order of the passes.
+    pub fn durations(&self) -> &[Duration] {
+        &self.durations
+    }
+
+    /// All durations together.
+    pub fn total(&self) -> Duration {
+        self.durations.iter().sum()
+    }
+
+    /// The shortest duration that at least `percent` of the passes did not exceed (nearest rank);
+    /// `None` without passes.
+    pub fn percentile(&self, percent: f64) -> Option<Duration> {
+        let mut sorted = self.durations.clone();
+        sorted.sort_unstable();
+        let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+    }
+}
+
+impl fmt::Display for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
+        let per_second = |rate: Option<f64>| match rate {
+            Some(rate) => format!(", {rate:.1} tokens/s"),
+            None => String::new(),
+        };
+        if let Some(time) = self.load_time {
+            writeln!(f, "load         {}", seconds(time))?;
+        }
+        let prefill = &self.prefill_passes;
+        let computed = prefill.num_tokens();
+        write!(
+            f,
+            "prompt       {} tokens, {computed} computed",
+            self.prompt_tokens
+        )?;
+        write!(f, " in {}", seconds(prefill.total()))?;
+        writeln!(f, "{}", per_second(self.prefill_tokens_per_second()))?;
+        if let Some(time) = self.time_to_first_token {
+            writeln!(f, "first token  after {}", seconds(time))?;
+        }
+        write!(f, "generated    {} tokens", self.generated_tokens)?;
+        writeln!(f, "{}", per_second(self.decode_tokens_per_second()))?;
+        for (name, passes) in [("prefill", prefill), ("decode", &self.decode_passes)] {
+            write!(f, "{name:<8} passes {}", passes.durations().len())?;
+            for (name, percent) in report::PERCENTILES {
+                if let Some(time) = passes.percentile(percent) {
+                    write!(f, ", {name} {:.2} ms", time.as_secs_f64() * 1e3)?;
+                }
+            }
+            writeln!(f)?;
+        }
+        match peak_resident_bytes() {
+            Some(bytes) => write!(
+                f,
+                "peak memory  {:.1} MiB",
+                bytes as f64 / f64::from(1 << 20)
+            ),
+            None => write!(f, "peak memory  unknown on this system"),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The process's own memory, as the operating system counts it.
+
+/// The most memory that this process has had resident so far; `None` where the system does not say.
+///
+/// **Units**: bytes.
+#[cfg(target_os = "linux")]
+pub fn peak_resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// The most memory that this process has had resident so far; `None` where the system does not say.
+///
+/// **Units**: bytes.
+#[cfg(target_os = "macos")]
+pub fn peak_resident_bytes() -> Option<u64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()
+}
+
+/// The most memory that this process has had resident so far; `None` where the system does not say.
+///
+/// **Units**: bytes.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub fn peak_resident_bytes() -> Option<u64> {
+    None
+}
+
+#[cfg(all(test, any(target_os = "linux", target_os = "macos")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_rises_with_what_is_touched() {
+        let before = peak_resident_bytes().expect("this system says");
+        let touched = std::hint::black_box(vec![1u8; 64 << 20]);
+        let after = peak_resident_bytes().expect("this system says");
+        drop(touched);
+        assert!(after >= before);
+        assert!(after > 64 << 20, "{after}");
+    }
+}

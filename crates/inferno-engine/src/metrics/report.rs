@@ -1,0 +1,74 @@
+//! The shape that metrics are serialized in.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Metrics, Passes, peak_resident_bytes};
+
+/// The percentiles that are reported, by name.
+pub(super) const PERCENTILES: [(&str, f64); 4] =
+    [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("max", 100.0)];
+
+/// [`Metrics`] with everything worked out; durations in seconds.
+#[derive(Serialize)]
+pub(super) struct Report {
+    load_seconds: Option<f64>,
+    prompt_tokens: usize,
+    generated_tokens: usize,
+    time_to_first_token_seconds: Option<f64>,
+    prefill_tokens_per_second: Option<f64>,
+    decode_tokens_per_second: Option<f64>,
+    prefill_passes: PassesReport,
+    decode_passes: PassesReport,
+    peak_resident_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct PassesReport {
+    count: usize,
+    num_tokens: usize,
+    total_seconds: f64,
+    p50_seconds: Option<f64>,
+    p90_seconds: Option<f64>,
+    p99_seconds: Option<f64>,
+    max_seconds: Option<f64>,
+    seconds: Vec<f64>,
+}
+
+impl From<Metrics> for Report {
+    fn from(metrics: Metrics) -> Self {
+        Self {
+            load_seconds: metrics.load_time.map(|time| time.as_secs_f64()),
+            prompt_tokens: metrics.prompt_tokens,
+            generated_tokens: metrics.generated_tokens,
+            time_to_first_token_seconds: metrics.time_to_first_token.map(|time| time.as_secs_f64()),
+            prefill_tokens_per_second: metrics.prefill_tokens_per_second(),
+            decode_tokens_per_second: metrics.decode_tokens_per_second(),
+            prefill_passes: PassesReport::from(&metrics.prefill_passes),
+            decode_passes: PassesReport::from(&metrics.decode_passes),
+            peak_resident_bytes: peak_resident_bytes(),
+        }
+    }
+}
+
+impl From<&Passes> for PassesReport {
+    fn from(passes: &Passes) -> Self {
+        let [p50_seconds, p90_seconds, p99_seconds, max_seconds] = PERCENTILES
+            .map(|(_, percent)| passes.percentile(percent).map(|time| time.as_secs_f64()));
+        Self {
+            count: passes.durations().len(),
+            num_tokens: passes.num_tokens(),
+            total_seconds: passes.total().as_secs_f64(),
+            p50_seconds,
+            p90_seconds,
+            p99_seconds,
+            max_seconds,
+            seconds: passes
+                .durations()
+                .iter()
+                .map(Duration::as_secs_f64)
+                .collect(),
+        }
+    }
+}

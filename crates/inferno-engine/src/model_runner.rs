@@ -1,0 +1,121 @@
+//! A model on a concrete backend, with its KV cache and buffers.
+
+use inferno_backend::{Backend, Batch, BlockId, KvDType, KvLayout};
+use inferno_model::{BatchLimits, Model, Workspace};
+
+use crate::{EngineError, Fingerprint, Runner};
+
+/// How a [`ModelRunner`] is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct RunnerOptions {
+    /// Positions in the KV cache; `None` takes the model's own context length.
+    pub context_length: Option<usize>,
+    /// Format of the KV cache.
+    pub kv_dtype: KvDType,
+    /// The largest batch.
+    pub limits: BatchLimits,
+}
+
+impl Default for RunnerOptions {
+    fn default() -> Self {
+        Self {
+            context_length: None,
+            kv_dtype: KvDType::default(),
+            limits: BatchLimits {
+                max_num_tokens: 512,
+                max_num_logit_rows: 1,
+            },
+        }
+    }
+}
+
+/// A loaded model, a KV cache for one context and the buffers of a forward pass.
+pub struct ModelRunner<B: Backend> {
+    model: Model<B>,
+    cache: B::KvCache,
+    workspace: Workspace<B>,
+    layout: KvLayout,
+    context_length: usize,
+    limits: BatchLimits,
+    fingerprint: Fingerprint,
+}
+
+impl<B: Backend> ModelRunner<B> {
+    /// Allocates what `model` needs to run. `fingerprint` is that of the file it was loaded from.
+    ///
+    /// **Errors**: [`EngineError::ContextTooLong`] when `options` ask for more positions than the
+    /// model was made for; a cache format that does not fit the model; no memory.
+    pub fn new(
+        model: Model<B>,
+        fingerprint: Fingerprint,
+        options: RunnerOptions,
+    ) -> Result<Self, EngineError> {
+        let limit = model.config().context_length;
+        let context_length = options.context_length.unwrap_or(limit);
+        if context_length == 0 || context_length > limit {
+            return Err(EngineError::ContextTooLong {
+                asked_for: context_length,
+                limit,
+            });
+        }
+        let layout = model.kv_layout(context_length, options.kv_dtype);
+        let cache = model.backend().alloc_kv_cache(&layout)?;
+        let workspace = model.workspace(options.limits)?;
+        Ok(Self {
+            fingerprint: fingerprint.with_kv_layout(&layout),
+            limits: options.limits,
+            model,
+            cache,
+            workspace,
+            layout,
+            context_length,
+        })
+    }
+
+    /// The model that runs.
+    pub fn model(&self) -> &Model<B> {
+        &self.model
+    }
+}
+
+impl<B: Backend> Runner for ModelRunner<B> {
+    fn vocab_size(&self) -> usize {
+        self.model.config().vocab_size
+    }
+
+    fn context_length(&self) -> usize {
+        self.context_length
+    }
+
+    fn limits(&self) -> BatchLimits {
+        self.limits
+    }
+
+    fn kv_layout(&self) -> &KvLayout {
+        &self.layout
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        Ok(self
+            .model
+            .forward(batch, &mut self.cache, &mut self.workspace)?)
+    }
+
+    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        Ok(self
+            .model
+            .backend()
+            .read_kv_block(&self.cache, block, bytes)?)
+    }
+
+    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
+        Ok(self
+            .model
+            .backend()
+            .write_kv_block(&mut self.cache, block, bytes)?)
+    }
+}

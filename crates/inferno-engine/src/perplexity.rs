@@ -1,0 +1,193 @@
+//! How well a model predicts a text.
+//!
+//! The text is cut into windows, each read from an empty context, and the second half of each is
+//! scored, so that every scored token has at least half a window before it. With windows side by
+//! side these are the figures of llama.cpp's `perplexity` tool on tokens without a BOS.
+
+use std::ops::Range;
+
+use inferno_backend::{BatchBuilder, LogitRows, SequenceChunk};
+
+use crate::{BlockPool, EngineError, Runner, Sequence};
+
+/// How the text is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerplexityOptions {
+    /// Tokens in a window.
+    pub window: usize,
+    /// Tokens from the start of one window to the start of the next; `None` sets them side by side.
+    pub stride: Option<usize>,
+}
+
+impl Default for PerplexityOptions {
+    fn default() -> Self {
+        Self {
+            window: 512,
+            stride: None,
+        }
+    }
+}
+
+/// The shortest window with a token to score.
+const MIN_WINDOW: usize = 3;
+
+/// The figures so far, or at the end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Perplexity {
+    /// Windows that were read.
+    pub num_windows: usize,
+    /// Windows there are in all.
+    pub total_windows: usize,
+    /// Tokens that were scored.
+    pub num_scored: usize,
+    /// Sum of the scored tokens' negative log-probabilities, in nats.
+    sum: f64,
+    sum_of_squares: f64,
+}
+
+impl Perplexity {
+    /// The mean negative log-probability of a token, in nats.
+    pub fn mean_negative_log_likelihood(&self) -> f64 {
+        self.sum / self.num_scored as f64
+    }
+
+    /// The exponential of the mean: among how many equally likely tokens the model chose, as it were.
+    pub fn value(&self) -> f64 {
+        self.mean_negative_log_likelihood().exp()
+    }
+
+    /// The standard error of [`value`](Self::value), taking tokens as independent; `None` where only
+    /// one was scored.
+    pub fn standard_error(&self) -> Option<f64> {
+        if self.num_scored < 2 {
+            return None;
+        }
+        let count = self.num_scored as f64;
+        let mean = self.mean_negative_log_likelihood();
+        let variance = (self.sum_of_squares / count - mean * mean).max(0.0);
+        Some(self.value() * (variance / (count - 1.0)).sqrt())
+    }
+
+    fn add(&mut self, negative_log_likelihood: f64) {
+        self.num_scored += 1;
+        self.sum += negative_log_likelihood;
+        self.sum_of_squares += negative_log_likelihood * negative_log_likelihood;
+    }
+}
+
+/// Scores `tokens`, and calls `on_window` with the figures so far after each window.
+///
+/// A rest that fills no window is left out.
+///
+/// **Errors**: [`EngineError::Window`] for a window below 3 tokens, longer than the context or a
+/// stride of 0, [`EngineError::TextTooShort`] when not one window is full,
+/// [`EngineError::NonFiniteLogit`], and a runner that fails.
+///
+/// **Source**: Jelinek et al., Perplexity: a measure of the difficulty of speech recognition tasks.
+pub fn perplexity(
+    runner: &mut dyn Runner,
+    tokens: &[u32],
+    options: PerplexityOptions,
+    on_window: &mut dyn FnMut(&Perplexity),
+) -> Result<Perplexity, EngineError> {
+    let PerplexityOptions { window, stride } = options;
+    let stride = stride.unwrap_or(window);
+    let context_length = runner.context_length();
+    if window < MIN_WINDOW || window > context_length || stride == 0 {
+        return Err(EngineError::Window {
+            window,
+            stride,
+            context_length,
+        });
+    }
+    if tokens.len() < window {
+        return Err(EngineError::TextTooShort {
+            found: tokens.len(),
+            window,
+        });
+    }
+    let mut result = Perplexity {
+        total_windows: (tokens.len() - window) / stride + 1,
+        num_windows: 0,
+        num_scored: 0,
+        sum: 0.0,
+        sum_of_squares: 0.0,
+    };
+    let mut pool = BlockPool::new(runner.kv_layout().num_blocks);
+    let mut sequence = Sequence::new(runner.kv_layout().block_tokens);
+    sequence.reserve(window, &mut pool)?;
+    for window in tokens.windows(window).step_by(stride) {
+        score_window(runner, &sequence, window, &mut result)?;
+        result.num_windows += 1;
+        on_window(&result);
+    }
+    Ok(result)
+}
+
+/// Reads one window in chunks that suit the runner, and scores its second half.
+fn score_window(
+    runner: &mut dyn Runner,
+    blocks: &Sequence,
+    window: &[u32],
+    result: &mut Perplexity,
+) -> Result<(), EngineError> {
+    // The last token has no successor to be scored by, and need not be read.
+    let (half, end) = (window.len() / 2, window.len() - 1);
+    let limits = runner.limits();
+    let unscored = chunks(0..half, limits.max_num_tokens).map(|rows| (rows, LogitRows::None));
+    let scored = chunks(
+        half..end,
+        limits.max_num_tokens.min(limits.max_num_logit_rows),
+    )
+    .map(|rows| (rows, LogitRows::All));
+    for (rows, logits) in unscored.chain(scored) {
+        let mut builder = BatchBuilder::new(runner.kv_layout().block_tokens);
+        builder.push(&SequenceChunk {
+            tokens: &window[rows.clone()],
+            start: rows.start,
+            block_table: blocks.block_table(),
+            logits,
+        })?;
+        let vocab_size = runner.vocab_size();
+        let logits = runner.run(&builder.build())?;
+        for (row, &next) in logits
+            .chunks_exact(vocab_size)
+            .zip(&window[rows.start + 1..])
+        {
+            result.add(negative_log_likelihood(row, next)?);
+        }
+    }
+    Ok(())
+}
+
+/// Cuts `range` into pieces of at most `len`.
+fn chunks(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let Range { start, end } = range;
+    (start..end)
+        .step_by(len.max(1))
+        .map(move |start| start..end.min(start + len.max(1)))
+}
+
+/// `-ln softmax(logits)[token]`, in double precision.
+fn negative_log_likelihood(logits: &[f32], token: u32) -> Result<f64, EngineError> {
+    if let Some(token) = logits.iter().position(|logit| !logit.is_finite()) {
+        return Err(EngineError::NonFiniteLogit {
+            token,
+            value: logits[token],
+        });
+    }
+    let Some(&logit) = logits.get(token as usize) else {
+        let (field, vocab_size) = ("the text", logits.len());
+        return Err(EngineError::TokenOutOfRange {
+            field,
+            token,
+            vocab_size,
+        });
+    };
+    let max = f64::from(logits.iter().fold(f32::MIN, |max, &logit| max.max(logit)));
+    let sum: f64 = logits
+        .iter()
+        .map(|&logit| libm::exp(f64::from(logit) - max))
+        .sum();
+    Ok(max + libm::log(sum) - f64::from(logit))
+}

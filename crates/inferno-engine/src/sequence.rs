@@ -1,0 +1,225 @@
+//! One sequence: its tokens, the blocks that hold its keys and values, and how far they are computed.
+//!
+//! Invariants: at most as many positions are computed as there are tokens, and every computed
+//! position has a block. Blocks are the sequence's own until they go back to the pool.
+
+use inferno_backend::{BlockId, LogitRows, SequenceChunk};
+
+use crate::{BlockPool, EngineError};
+
+/// Tokens with their place in the KV cache.
+///
+/// ```
+/// use inferno_engine::{BlockPool, Sequence};
+///
+/// # fn main() -> Result<(), inferno_engine::EngineError> {
+/// let mut pool = BlockPool::new(4);
+/// let mut sequence = Sequence::new(16);
+/// sequence.extend(&[7; 20]);
+///
+/// // Prefill in chunks of at most 12 tokens; only the last asks for logits.
+/// while let Some(chunk) = sequence.next_chunk(12, &mut pool)? {
+///     let num_tokens = chunk.tokens.len();
+///     // … run it …
+///     sequence.advance(num_tokens);
+/// }
+/// assert_eq!(sequence.num_computed(), 20);
+/// assert_eq!(sequence.block_table().len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Sequence {
+    tokens: Vec<u32>,
+    num_computed: usize,
+    block_tokens: usize,
+    block_table: Vec<BlockId>,
+}
+
+impl Sequence {
+    /// An empty sequence for a cache whose blocks hold `block_tokens` positions.
+    pub fn new(block_tokens: usize) -> Self {
+        Self {
+            tokens: Vec::new(),
+            num_computed: 0,
+            block_tokens,
+            block_table: Vec::new(),
+        }
+    }
+
+    /// All tokens.
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    /// Tokens from the start whose keys and values are in the cache.
+    pub fn num_computed(&self) -> usize {
+        self.num_computed
+    }
+
+    /// The blocks of the sequence, from position 0 on.
+    pub fn block_table(&self) -> &[BlockId] {
+        &self.block_table
+    }
+
+    /// Appends tokens, to be computed later.
+    pub fn extend(&mut self, tokens: &[u32]) {
+        self.tokens.extend_from_slice(tokens);
+    }
+
+    /// The next tokens to compute, at most `max_num_tokens`, with blocks for all of them; `None` when
+    /// everything is computed. Logits are asked for where the chunk holds the last token.
+    ///
+    /// **Errors**: [`EngineError::OutOfBlocks`] when the pool cannot cover the chunk; it has lost
+    /// nothing then.
+    pub fn next_chunk(
+        &mut self,
+        max_num_tokens: usize,
+        pool: &mut BlockPool,
+    ) -> Result<Option<SequenceChunk<'_>>, EngineError> {
+        let (start, len) = (self.num_computed, self.tokens.len());
+        let end = len.min(start.saturating_add(max_num_tokens));
+        if start == end {
+            return Ok(None);
+        }
+        self.reserve(end, pool)?;
+        Ok(Some(SequenceChunk {
+            tokens: &self.tokens[start..end],
+            start,
+            block_table: &self.block_table,
+            logits: if end == len {
+                LogitRows::Last
+            } else {
+                LogitRows::None
+            },
+        }))
+    }
+
+    /// Takes blocks from the pool until positions 0 to `end - 1` have one.
+    ///
+    /// **Errors**: [`EngineError::OutOfBlocks`] when there are too few; none is taken then.
+    pub fn reserve(&mut self, end: usize, pool: &mut BlockPool) -> Result<(), EngineError> {
+        let needed = end
+            .div_ceil(self.block_tokens)
+            .saturating_sub(self.block_table.len());
+        if needed > pool.num_free() {
+            return Err(EngineError::OutOfBlocks {
+                needed,
+                free: pool.num_free(),
+            });
+        }
+        self.block_table
+            .extend((0..needed).map_while(|_| pool.allocate()));
+        Ok(())
+    }
+
+    /// Notes that the next `num_tokens` tokens are computed.
+    ///
+    /// **Panics** when there are not so many, or positions without a block among them.
+    pub fn advance(&mut self, num_tokens: usize) {
+        let computed = self.num_computed + num_tokens;
+        assert!(
+            computed <= self.tokens.len(),
+            "more tokens computed than there are"
+        );
+        assert!(
+            computed <= self.block_table.len() * self.block_tokens,
+            "no block for a position"
+        );
+        self.num_computed = computed;
+    }
+
+    /// Has everything from position `num_computed` on computed again; positions before it stay, if
+    /// they are computed.
+    pub fn recompute_from(&mut self, num_computed: usize) {
+        self.num_computed = self.num_computed.min(num_computed);
+    }
+
+    /// Drops all tokens from the `len`-th on, and gives back the blocks that only they needed.
+    pub fn truncate(&mut self, len: usize, pool: &mut BlockPool) {
+        self.tokens.truncate(len);
+        self.recompute_from(len);
+        let kept = self
+            .tokens
+            .len()
+            .div_ceil(self.block_tokens)
+            .min(self.block_table.len());
+        for block in self.block_table.drain(kept..) {
+            pool.release(block);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone)]
+    enum Action {
+        Extend(usize),
+        Compute(usize),
+        RecomputeFrom(usize),
+        Truncate(usize),
+    }
+
+    fn action() -> impl Strategy<Value = Action> {
+        prop_oneof![
+            (0usize..20).prop_map(Action::Extend),
+            (1usize..20).prop_map(Action::Compute),
+            (0usize..60).prop_map(Action::RecomputeFrom),
+            (0usize..60).prop_map(Action::Truncate),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn two_sequences_never_hold_the_same_block_and_lose_none(
+            block_tokens in 1usize..6,
+            num_blocks in 0usize..20,
+            actions in prop::collection::vec((0usize..2, action()), 0..80),
+        ) {
+            let mut pool = BlockPool::new(num_blocks);
+            let mut sequences = [Sequence::new(block_tokens), Sequence::new(block_tokens)];
+            for (which, action) in actions {
+                let sequence = &mut sequences[which];
+                let num_tokens = sequence.tokens().len();
+                match action {
+                    Action::Extend(count) => sequence.extend(&vec![1; count]),
+                    Action::Compute(count) => {
+                        let start = sequence.num_computed();
+                        match sequence.next_chunk(count, &mut pool) {
+                            Ok(Some(chunk)) => {
+                                let end = chunk.start + chunk.tokens.len();
+                                prop_assert_eq!(chunk.start, start);
+                                prop_assert_eq!(end, num_tokens.min(start + count));
+                                prop_assert_eq!(chunk.logits == LogitRows::Last, end == num_tokens);
+                                prop_assert!(chunk.block_table.len() * block_tokens >= end);
+                                sequence.advance(end - start);
+                            }
+                            Ok(None) => prop_assert_eq!(start, num_tokens),
+                            Err(EngineError::OutOfBlocks { needed, free }) => {
+                                prop_assert!(needed > free);
+                                prop_assert_eq!(free, pool.num_free());
+                            }
+                            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+                        }
+                    }
+                    Action::RecomputeFrom(position) => sequence.recompute_from(position),
+                    Action::Truncate(len) => {
+                        sequence.truncate(len, &mut pool);
+                        let len = len.min(num_tokens);
+                        prop_assert_eq!(sequence.tokens().len(), len);
+                        prop_assert!(sequence.block_table().len() <= len.div_ceil(block_tokens));
+                    }
+                }
+                let [a, b] = &sequences;
+                prop_assert!(a.block_table().iter().all(|block| !b.block_table().contains(block)));
+                let held = a.block_table().len() + b.block_table().len();
+                prop_assert_eq!(pool.num_in_use(), held);
+                prop_assert_eq!(pool.num_free() + held, num_blocks);
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A generation in progress.
+
+use std::time::Instant;
+
+use inferno_tokenizer::Detokenizer;
+
+use super::{CancelHandle, GenerationParams, Session};
+use crate::{
+    EngineError, FinishReason, Metrics, Released, SampledToken, Sampler, StopChecker, TokenLogprobs,
+};
+
+/// One step of a generation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The token that was sampled; none when the step only says that the generation was cancelled.
+    pub token: Option<SampledToken>,
+    /// The text that may be shown now: whole characters, often none.
+    pub text: String,
+    /// Why this is the last step, if it is.
+    pub finish_reason: Option<FinishReason>,
+}
+
+/// All steps of a generation, put together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// Tokens that were sampled, the one that ended the generation among them.
+    pub tokens: Vec<u32>,
+    /// Their text.
+    pub text: String,
+    /// Log-probabilities, one a token, if they were asked for.
+    pub logprobs: Vec<TokenLogprobs>,
+    /// Why the generation ended.
+    pub finish_reason: FinishReason,
+}
+
+/// The steps of one generation: an iterator that computes each as it is asked for.
+///
+/// The last step carries the finish reason; after it, and after an error, comes nothing more.
+/// Dropping the iterator stops the generation. If that, a cancellation or an error comes before the
+/// first token, the session is as if the prompt had not been given.
+pub struct Generation<'s> {
+    session: &'s mut Session,
+    sampler: Sampler,
+    stop: StopChecker,
+    detokenizer: Detokenizer,
+    cancel: CancelHandle,
+    started: Instant,
+    /// The session's length before the prompt, until there is a first token.
+    rollback_to: Option<usize>,
+    ended: bool,
+}
+
+impl<'s> Generation<'s> {
+    pub(super) fn start(
+        session: &'s mut Session,
+        prompt: &[u32],
+        params: &GenerationParams,
+        started: Instant,
+    ) -> Result<Self, EngineError> {
+        let mut sampler = Sampler::new(params.sampling.clone(), session.vocab_size)?;
+        let end_of_generation = &session.end_of_generation;
+        let stop = StopChecker::new(params.stop.clone(), session.vocab_size, end_of_generation)?;
+
+        let rollback_to = session.tokens().len();
+        session.context.extend(prompt);
+        session.start_metrics(prompt.len());
+        sampler.add_prompt(session.tokens());
+        // The text goes on from what is there already: spaces, and characters cut in half, depend on
+        // what came before.
+        let mut detokenizer = session.tokenizer.detokenizer(params.skip_special_tokens);
+        for &token in session.tokens() {
+            if let Err(error) = detokenizer.push(token) {
+                session.context.truncate(rollback_to);
+                return Err(error.into());
+            }
+        }
+        Ok(Self {
+            session,
+            sampler,
+            stop,
+            detokenizer,
+            cancel: CancelHandle::default(),
+            started,
+            rollback_to: Some(rollback_to),
+            ended: false,
+        })
+    }
+
+    /// Something that stops this generation, from any thread.
+    pub fn cancel_handle(&self) -> CancelHandle {
+        self.cancel.clone()
+    }
+
+    /// What the generation has taken so far.
+    pub fn metrics(&self) -> &Metrics {
+        &self.session.metrics
+    }
+
+    /// The seed of the random draws, with which this text can be had again.
+    pub fn seed(&self) -> u64 {
+        self.sampler.seed()
+    }
+
+    /// Runs to the end.
+    ///
+    /// **Errors**: the first error of a step.
+    pub fn complete(mut self) -> Result<Completion, EngineError> {
+        let mut completion = Completion {
+            tokens: Vec::new(),
+            text: String::new(),
+            logprobs: Vec::new(),
+            finish_reason: FinishReason::Cancelled,
+        };
+        for step in self.by_ref() {
+            let step = step?;
+            if let Some(token) = step.token {
+                completion.tokens.push(token.id);
+                completion.logprobs.extend(token.logprobs);
+            }
+            completion.text.push_str(&step.text);
+            if let Some(finish_reason) = step.finish_reason {
+                completion.finish_reason = finish_reason;
+            }
+        }
+        Ok(completion)
+    }
+
+    fn step(&mut self) -> Result<Step, EngineError> {
+        let step_started = Instant::now();
+        let Some(token) = self.compute_and_sample()? else {
+            let Released {
+                text,
+                finish_reason,
+            } = self.stop.finish(FinishReason::Cancelled);
+            return Ok(Step {
+                token: None,
+                text,
+                finish_reason,
+            });
+        };
+        let text = self.detokenizer.push(token.id)?;
+        let mut released = self.stop.push(token.id, text);
+
+        let session = &mut *self.session;
+        session.context.extend(&[token.id]);
+        if released.finish_reason.is_none() && session.tokens().len() == session.context_length() {
+            let rest = self.stop.finish(FinishReason::ContextFull);
+            released.text.push_str(&rest.text);
+            released.finish_reason = rest.finish_reason;
+        }
+
+        session.metrics.generated_tokens += 1;
+        if self.rollback_to.take().is_some() {
+            session.metrics.time_to_first_token = Some(self.started.elapsed());
+        } else {
+            session.metrics.decode_time += step_started.elapsed();
+        }
+        let Released {
+            text,
+            finish_reason,
+        } = released;
+        Ok(Step {
+            token: Some(token),
+            text,
+            finish_reason,
+        })
+    }
+
+    /// Computes what is left up to the last token and samples the next one; `None` when cancelled.
+    fn compute_and_sample(&mut self) -> Result<Option<SampledToken>, EngineError> {
+        let Session {
+            context,
+            metrics,
+            vocab_size,
+            ..
+        } = &mut *self.session;
+        let passes = match self.rollback_to {
+            Some(_) => &mut metrics.prefill_passes,
+            None => &mut metrics.decode_passes,
+        };
+        context.want_logits();
+        loop {
+            if self.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let Some(pass) = context.run_chunk()? else {
+                return Err(EngineError::LogitsLength {
+                    expected: *vocab_size,
+                    found: 0,
+                });
+            };
+            passes.record(pass.num_tokens, pass.duration);
+            if !pass.logits.is_empty() {
+                // What the tokenizer has no text for cannot be said.
+                let known = &pass.logits[..pass.logits.len().min(*vocab_size)];
+                return self.sampler.sample(known, self.stop.banned()).map(Some);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        if let Some(len) = self.rollback_to.take() {
+            self.session.context.truncate(len);
+        }
+    }
+}
+
+impl Iterator for Generation<'_> {
+    type Item = Result<Step, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let step = self.step();
+        if step
+            .as_ref()
+            .map_or(true, |step| step.finish_reason.is_some())
+        {
+            self.end();
+        }
+        Some(step)
+    }
+}
+
+impl std::iter::FusedIterator for Generation<'_> {}
+
+impl Drop for Generation<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

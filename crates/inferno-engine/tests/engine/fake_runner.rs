@@ -1,0 +1,225 @@
+//! A runner without a model: logits are a function of the tokens and positions that the cache
+//! holds, so that a wrong slot, block or position changes what is generated, or is caught at once.
+
+use std::sync::{Arc, Mutex};
+
+use inferno_backend::{BackendError, Batch, BlockId, KvDType, KvLayout};
+use inferno_engine::{EngineError, Fingerprint, Runner};
+use inferno_model::BatchLimits;
+
+use crate::vocabulary::VOCAB_SIZE;
+
+/// What a slot of the cache holds: a token and its position, or nothing yet.
+type Slot = Option<(u32, u32)>;
+
+/// Called before each pass with its number, from 0.
+type Hook = Box<dyn FnMut(usize) -> Outcome + Send>;
+
+/// The logit of a token after a history.
+type Logits = Box<dyn Fn(&[u32], usize) -> f32 + Send>;
+
+/// What becomes of a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Runs,
+    Fails,
+    GivesNan,
+}
+
+pub struct FakeRunner {
+    layout: KvLayout,
+    context_length: usize,
+    limits: BatchLimits,
+    fingerprint: Fingerprint,
+    vocab_size: usize,
+    slots: Vec<Slot>,
+    logit: Logits,
+    logits: Vec<f32>,
+    hook: Hook,
+    passes: Arc<Mutex<Vec<usize>>>,
+}
+
+impl FakeRunner {
+    /// A runner with blocks of 4 tokens and batches of at most `max_num_tokens`.
+    pub fn new(context_length: usize, max_num_tokens: usize) -> Self {
+        let block_tokens = 4;
+        // With one layer, one head and one f32 a head, a slot takes two words.
+        let layout = KvLayout {
+            num_layers: 1,
+            num_kv_heads: 1,
+            head_dim: 1,
+            block_tokens,
+            num_blocks: context_length.div_ceil(block_tokens),
+            dtype: KvDType::F32,
+        };
+        Self {
+            slots: vec![None; layout.num_blocks * block_tokens],
+            layout,
+            context_length,
+            limits: BatchLimits {
+                max_num_tokens,
+                max_num_logit_rows: 3,
+            },
+            fingerprint: Fingerprint(1),
+            vocab_size: VOCAB_SIZE,
+            logit: Box::new(hashed_logit),
+            logits: Vec::new(),
+            hook: Box::new(|_| Outcome::Runs),
+            passes: Arc::default(),
+        }
+    }
+
+    /// The same as another model.
+    pub fn with_fingerprint(self, fingerprint: u64) -> Self {
+        Self {
+            fingerprint: Fingerprint(fingerprint),
+            ..self
+        }
+    }
+
+    /// The same with more logits than the tokenizer has tokens.
+    pub fn with_vocab_size(self, vocab_size: usize) -> Self {
+        Self { vocab_size, ..self }
+    }
+
+    /// The same with other logits.
+    pub fn with_logits(self, logit: impl Fn(&[u32], usize) -> f32 + Send + 'static) -> Self {
+        Self {
+            logit: Box::new(logit),
+            ..self
+        }
+    }
+
+    /// The same with `hook` before each pass.
+    pub fn with_hook(self, hook: impl FnMut(usize) -> Outcome + Send + 'static) -> Self {
+        Self {
+            hook: Box::new(hook),
+            ..self
+        }
+    }
+
+    /// The number of tokens in each pass so far.
+    pub fn passes(&self) -> Arc<Mutex<Vec<usize>>> {
+        Arc::clone(&self.passes)
+    }
+
+    /// The tokens of positions 0 to `position`, as the cache has them.
+    fn history(&self, table: &[BlockId], position: u32) -> Vec<u32> {
+        (0..=position)
+            .map(|position| {
+                let slot = self.slot(table, position);
+                let (token, stored) = self.slots[slot].expect("every earlier position is stored");
+                assert_eq!(stored, position, "slot {slot} holds another position");
+                token
+            })
+            .collect()
+    }
+
+    fn slot(&self, table: &[BlockId], position: u32) -> usize {
+        let (block, offset) = (
+            position as usize / self.layout.block_tokens,
+            position as usize % self.layout.block_tokens,
+        );
+        table[block].0 as usize * self.layout.block_tokens + offset
+    }
+}
+
+/// A number from -8 to 8 that any change of `history` changes.
+fn hashed_logit(history: &[u32], token: usize) -> f32 {
+    let mut hash = token as u64 + 1;
+    for &word in history {
+        hash = (hash ^ u64::from(word))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
+    }
+    hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (hash >> 40) as f32 / (1 << 20) as f32 - 8.0
+}
+
+impl Runner for FakeRunner {
+    fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    fn context_length(&self) -> usize {
+        self.context_length
+    }
+
+    fn limits(&self) -> BatchLimits {
+        self.limits
+    }
+
+    fn kv_layout(&self) -> &KvLayout {
+        &self.layout
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        assert!(
+            batch.num_tokens() <= self.limits.max_num_tokens,
+            "the batch is too large"
+        );
+        assert!(
+            batch.logit_rows().len() <= self.limits.max_num_logit_rows,
+            "too many logit rows"
+        );
+        let mut passes = self.passes.lock().expect("no pass panicked");
+        let outcome = (self.hook)(passes.len());
+        passes.push(batch.num_tokens());
+        drop(passes);
+        if outcome == Outcome::Fails {
+            // A device that fails halfway leaves anything in the slots that it was to write.
+            batch
+                .slot_mapping()
+                .iter()
+                .for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
+            let reason = "it was told to".to_owned();
+            return Err(BackendError::Device { reason }.into());
+        }
+        self.logits.clear();
+        for sequence in 0..batch.num_sequences() {
+            let table = batch.block_table(sequence);
+            for row in batch.rows(sequence) {
+                let position = batch.positions()[row];
+                let slot = self.slot(table, position);
+                assert_eq!(batch.slot_mapping()[row], slot);
+                self.slots[slot] = Some((batch.token_ids()[row], position));
+            }
+            for row in batch
+                .rows(sequence)
+                .filter(|row| batch.logit_rows().contains(row))
+            {
+                let history = self.history(table, batch.positions()[row]);
+                self.logits
+                    .extend((0..self.vocab_size).map(|token| (self.logit)(&history, token)));
+            }
+        }
+        if outcome == Outcome::GivesNan {
+            self.logits.fill(f32::NAN);
+        }
+        Ok(&self.logits)
+    }
+
+    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        let start = block.0 as usize * self.layout.block_tokens;
+        for slot in &self.slots[start..start + self.layout.block_tokens] {
+            let (token, position) = slot.unwrap_or((u32::MAX, u32::MAX));
+            bytes.extend(token.to_le_bytes());
+            bytes.extend(position.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
+        assert_eq!(bytes.len(), 8 * self.layout.block_tokens);
+        let start = block.0 as usize * self.layout.block_tokens;
+        for (slot, bytes) in self.slots[start..].iter_mut().zip(bytes.chunks_exact(8)) {
+            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+            *slot = Some((word(0), word(4)));
+        }
+        Ok(())
+    }
+}

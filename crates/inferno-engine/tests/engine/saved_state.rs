@@ -1,0 +1,197 @@
+//! Saved sessions: they come back as they were, and no other file is taken for one.
+
+use std::fs;
+use std::path::Path;
+
+use inferno_engine::{EngineError, Session};
+
+use crate::fake_runner::FakeRunner;
+use crate::session::{greedy, session, tokens_of};
+
+fn fresh() -> Session {
+    session(FakeRunner::new(64, 8))
+}
+
+/// A session that has read and said something, saved to `path`.
+fn saved_to(path: &Path) -> Session {
+    let mut session = fresh();
+    tokens_of(&mut session, &[5, 6, 7, 8, 9], &greedy(4));
+    session.save(path).expect("it can be written");
+    session
+}
+
+/// Loads `path` into a session that holds something else, which must survive the refusal.
+fn refusal(path: &Path, runner: FakeRunner) -> EngineError {
+    let mut session = session(runner);
+    session.extend(&[3, 4]).expect("it fits");
+    let error = session.load(path).expect_err("it must be refused");
+    assert_eq!(session.tokens(), [3, 4]);
+    error
+}
+
+#[test]
+fn a_conversation_goes_on_from_its_file_without_reading_anything_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    let mut original = saved_to(&path);
+
+    let runner = FakeRunner::new(64, 8);
+    let passes = runner.passes();
+    let mut loaded = session(runner);
+    loaded.extend(&[3; 30]).expect("it fits");
+    passes.lock().expect("no panic").clear();
+    loaded.load(&path).expect("it can be read");
+    assert_eq!(loaded.tokens(), original.tokens());
+    let said = tokens_of(&mut loaded, &[10], &greedy(6));
+    assert_eq!(said, tokens_of(&mut original, &[10], &greedy(6)));
+    assert_eq!(*passes.lock().expect("no panic"), [2, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn an_empty_session_can_be_saved_too() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    fresh().save(&path).expect("it can be written");
+    let mut session = fresh();
+    session.extend(&[3]).expect("it fits");
+    session.load(&path).expect("it can be read");
+    assert_eq!(session.tokens(), [0u32; 0]);
+}
+
+#[test]
+fn a_larger_context_takes_the_file_and_one_too_small_refuses_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    let original = saved_to(&path);
+    let mut larger = session(FakeRunner::new(200, 8));
+    larger.load(&path).expect("it can be read");
+    assert_eq!(larger.tokens(), original.tokens());
+
+    let error = refusal(&path, FakeRunner::new(8, 8));
+    assert!(
+        matches!(
+            error,
+            EngineError::StateTooLong {
+                num_tokens: 9,
+                context_length: 8,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_file_of_another_model_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    saved_to(&path);
+    let error = refusal(&path, FakeRunner::new(64, 8).with_fingerprint(2));
+    assert!(
+        matches!(
+            error,
+            EngineError::StateOfAnotherModel {
+                expected: 2,
+                found: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    saved_to(&path);
+    let whole = fs::read(&path).expect("it was written");
+    for len in 0..whole.len() {
+        fs::write(&path, &whole[..len]).expect("it can be written");
+        let error = refusal(&path, FakeRunner::new(64, 8));
+        assert!(
+            matches!(error, EngineError::StateTruncated { found, .. } if found == len as u64),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn every_changed_bit_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    saved_to(&path);
+    let whole = fs::read(&path).expect("it was written");
+    for at in 0..whole.len() {
+        for bit in 0..8 {
+            let mut changed = whole.clone();
+            changed[at] ^= 1 << bit;
+            fs::write(&path, changed).expect("it can be written");
+            let error = refusal(&path, FakeRunner::new(64, 8));
+            let typed = match at {
+                0..8 => matches!(error, EngineError::StateUnknown { .. }),
+                8..12 => matches!(error, EngineError::StateVersion { known: 1, .. }),
+                16..24 => matches!(error, EngineError::StateOfAnotherModel { .. }),
+                24..32 => matches!(
+                    error,
+                    EngineError::StateTooLong { .. } | EngineError::StateDamaged { .. }
+                ),
+                48..56 => matches!(
+                    error,
+                    EngineError::StateTruncated { .. } | EngineError::StateDamaged { .. }
+                ),
+                _ => matches!(error, EngineError::StateDamaged { .. }),
+            };
+            assert!(typed, "byte {at}, bit {bit}: {error}");
+        }
+    }
+}
+
+#[test]
+fn bytes_after_the_end_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    saved_to(&path);
+    let mut longer = fs::read(&path).expect("it was written");
+    longer.push(0);
+    fs::write(&path, longer).expect("it can be written");
+    let error = refusal(&path, FakeRunner::new(64, 8));
+    assert!(matches!(error, EngineError::StateDamaged { .. }), "{error}");
+}
+
+#[test]
+fn files_that_cannot_be_reached_are_errors_that_name_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("missing").join("state");
+    let error = refusal(&path, FakeRunner::new(64, 8));
+    assert!(
+        matches!(error, EngineError::StateIo { action: "read", .. }),
+        "{error}"
+    );
+    let error = fresh().save(&path).expect_err("there is no such folder");
+    assert!(
+        matches!(
+            error,
+            EngineError::StateIo {
+                action: "write",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.to_string().contains("missing"), "{error}");
+}
+
+#[test]
+fn saving_replaces_an_older_file_and_leaves_nothing_beside_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    saved_to(&path);
+    let mut session = fresh();
+    session.extend(&[3, 4, 5]).expect("it fits");
+    session.save(&path).expect("it can be written");
+    let mut loaded = fresh();
+    loaded.load(&path).expect("it can be read");
+    assert_eq!(loaded.tokens(), [3, 4, 5]);
+    assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
+}

@@ -1,0 +1,44 @@
+//! A small byte-level tokenizer, with characters that take two tokens.
+
+use std::sync::Arc;
+
+use inferno_gguf::{Metadata, StringArray};
+use inferno_tokenizer::Tokenizer;
+
+/// The model ends with this token.
+pub const END: u32 = 0;
+
+/// Begins every text.
+pub const BEGIN: u32 = 1;
+
+/// Tokens in the vocabulary.
+pub const VOCAB_SIZE: usize = 34;
+
+/// The tokenizer: `<end>`, `<begin>`, the letters, a space, `ab`, `the`, and the bytes of é and È.
+pub fn tokenizer() -> Arc<Tokenizer> {
+    let letters = ('a'..='z').map(String::from);
+    // Byte-level vocabularies spell the bytes C3, A9 and 88, and the space, like this.
+    let others = ["Ġ", "ab", "the", "Ã", "©", "Ī"].map(String::from);
+    let tokens: StringArray = ["<end>".to_owned(), "<begin>".to_owned()]
+        .into_iter()
+        .chain(letters)
+        .chain(others)
+        .collect();
+    assert_eq!(tokens.len(), VOCAB_SIZE);
+
+    let mut metadata = Metadata::new();
+    metadata.insert("tokenizer.ggml.model", "gpt2");
+    metadata.insert("tokenizer.ggml.pre", "gpt-2");
+    metadata.insert("tokenizer.ggml.tokens", tokens);
+    metadata.insert(
+        "tokenizer.ggml.merges",
+        ["a b"].into_iter().collect::<StringArray>(),
+    );
+    let mut kinds = vec![1_i32; VOCAB_SIZE];
+    (kinds[END as usize], kinds[BEGIN as usize]) = (3, 3);
+    metadata.insert("tokenizer.ggml.token_type", kinds);
+    metadata.insert("tokenizer.ggml.eos_token_id", END);
+    metadata.insert("tokenizer.ggml.bos_token_id", BEGIN);
+    metadata.insert("tokenizer.ggml.add_bos_token", true);
+    Arc::new(Tokenizer::from_metadata(&metadata).expect("a sound vocabulary"))
+}

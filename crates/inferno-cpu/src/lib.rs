@@ -1,1 +1,49 @@
 //! The CPU backend: one logical 16-lane machine, implemented per instruction set, on a thread pool.
+//!
+//! [`CpuBackend`] implements [`Backend`](inferno_backend::Backend). Its results have the same bits
+//! on every instruction set, with every number of threads, and in whatever batch a row is computed:
+//! kernels are written once for an imaginary processor with vectors of 16 numbers, lane `i` is
+//! lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and every sum has one order, which
+//! the head of its module in `ops/` states.
+//!
+//! Weights keep the precision that the file has, in panels of 16 output rows that the kernels
+//! stream; activations are quantized to 8 bits, 32 at a time, where the weights are quantized.
+//!
+//! ```
+//! use inferno_backend::{Backend, WeightPart};
+//! use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+//! use inferno_tensor::DType;
+//!
+//! # fn main() -> Result<(), inferno_backend::BackendError> {
+//! let backend = CpuBackend::new(CpuOptions { isa: Some(Isa::Scalar), threads: Some(2) })?;
+//! assert_eq!(backend.describe(), "cpu (scalar, 2 threads)");
+//!
+//! let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+//! let weight = backend.load_weight(&[WeightPart::matrix("w", DType::F32, 2, 2, bytes.into())?])?;
+//! let (mut x, mut y) = (backend.alloc(1, 2)?, backend.alloc(1, 2)?);
+//! backend.upload(&[1.0, 10.0], &mut x);
+//! backend.linear(1, &x, &weight, None, &mut y);
+//!
+//! let mut out = [0.0; 2];
+//! backend.download(&y, &mut out)?;
+//! assert_eq!(out, [21.0, 43.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod backend;
+mod disjoint;
+mod isa;
+mod kv_cache;
+mod lanes;
+mod memory;
+mod ops;
+mod pack;
+mod threads;
+
+pub use backend::{CpuBackend, CpuBuffer, CpuOptions};
+pub use isa::Isa;
+pub use kv_cache::CpuKvCache;
+pub use ops::experts::CpuRouting;
+pub use ops::rows::CpuTable;
+pub use pack::CpuWeight;

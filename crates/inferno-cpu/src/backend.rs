@@ -1,0 +1,382 @@
+//! The [`Backend`] of this crate: memory, and where each operation is found.
+
+use std::sync::{Mutex, MutexGuard};
+
+use inferno_backend::{
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan,
+    KvLayout, QkvLayout, RopePairing, WeightPart,
+};
+use inferno_tensor::DType;
+
+use crate::isa::{Isa, Level};
+use crate::kv_cache::CpuKvCache;
+use crate::memory::{self, Lines};
+use crate::ops::attention::{self, AttentionWorkspace};
+use crate::ops::experts::{self, CpuRouting};
+use crate::ops::linear::{ExpertRows, linear};
+use crate::ops::product::{Epilogue, RowMap};
+use crate::ops::quantize::ActivationBlock;
+use crate::ops::rows::{self, CpuTable};
+use crate::ops::{self, elementwise, norm};
+use crate::pack::{self, CpuWeight};
+use crate::threads::{self, Pool};
+
+/// How a [`CpuBackend`] is to be set up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuOptions {
+    /// The instruction set; the fastest of this machine unless given.
+    pub isa: Option<Isa>,
+    /// Threads to compute with; one a processor that this process may use unless given.
+    pub threads: Option<usize>,
+}
+
+/// Computes on the CPU.
+///
+/// Results have the same bits on every instruction set, with every number of threads, and in
+/// whatever batch a row rides.
+pub struct CpuBackend {
+    level: Level,
+    pool: Pool,
+    workspace: Mutex<Workspace>,
+}
+
+/// Memory that operations use and keep. It grows to what the largest batch needs.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace {
+    pub(crate) activations: Vec<ActivationBlock>,
+    pub(crate) attention: AttentionWorkspace,
+}
+
+impl CpuBackend {
+    /// A backend with a pool of threads of its own.
+    ///
+    /// **Errors**: [`BackendError::Unavailable`] where the machine or this build lacks the
+    /// instruction set, or the system refuses the threads.
+    pub fn new(options: CpuOptions) -> Result<Self, BackendError> {
+        let level = Level::choose(options.isa)?;
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = options.threads.unwrap_or_else(available);
+        let unavailable = |reason| BackendError::Unavailable {
+            what: format!("a pool of {threads} threads"),
+            reason,
+        };
+        if threads == 0 {
+            return Err(unavailable("it needs at least one".to_owned()));
+        }
+        let pool = Pool::new(threads).map_err(|error| unavailable(error.to_string()))?;
+        Ok(Self {
+            level,
+            pool,
+            workspace: Mutex::default(),
+        })
+    }
+
+    /// The instruction set that it computes with.
+    pub fn isa(&self) -> Isa {
+        self.level.isa()
+    }
+
+    /// The threads that it computes with.
+    pub fn num_threads(&self) -> usize {
+        self.pool.num_threads()
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The memory of the operation that runs; another thread's operation waits for it.
+    pub(crate) fn workspace(&self) -> MutexGuard<'_, Workspace> {
+        threads::lock(&self.workspace)
+    }
+
+    fn product(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        accumulate: bool,
+        out: &mut CpuBuffer,
+    ) {
+        assert!(
+            rows <= out.num_rows(),
+            "{rows} rows into {}",
+            out.num_rows()
+        );
+        let all = |_| ExpertRows {
+            expert: 0,
+            rows: RowMap::Same(rows),
+        };
+        let epilogue = Epilogue {
+            bias: bias.map(|bias| bias.rows(1)),
+            accumulate,
+        };
+        linear(self, rows, x, weight, (1, &all), epilogue, out);
+    }
+}
+
+impl std::fmt::Debug for CpuBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+/// A row-major matrix of `f32` on the CPU.
+#[derive(Debug)]
+pub struct CpuBuffer {
+    rows: usize,
+    cols: usize,
+    values: Lines,
+}
+
+impl CpuBuffer {
+    fn zeroed(rows: usize, cols: usize) -> Result<Self, BackendError> {
+        let bytes = memory::size(memory::size(rows, cols), size_of::<f32>());
+        Ok(Self {
+            rows,
+            cols,
+            values: Lines::zeroed(bytes, "activations")?,
+        })
+    }
+
+    pub(crate) fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The first `rows` rows.
+    pub(crate) fn rows(&self, rows: usize) -> &[f32] {
+        &self.values.get()[..rows * self.cols]
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
+        self.values.get_mut()
+    }
+
+    /// Calls `work(first_row, values)` for runs of the first `rows` rows, in parallel.
+    pub(crate) fn split_rows(
+        &mut self,
+        pool: &Pool,
+        rows: usize,
+        work: impl Fn(usize, &mut [f32]) + Sync,
+    ) {
+        let cols = self.cols;
+        let task_rows = ops::rows_a_task(cols);
+        let values = &mut self.values_mut()[..rows * cols];
+        pool.run_chunks(values, (task_rows * cols).max(1), |task, values, _| {
+            work(task * task_rows, values);
+        });
+    }
+}
+
+impl Backend for CpuBackend {
+    type Buffer = CpuBuffer;
+    type Weight = CpuWeight;
+    type Table = CpuTable;
+    type KvCache = CpuKvCache;
+    type DeviceBatch = Batch;
+    type Routing = CpuRouting;
+
+    fn describe(&self) -> String {
+        let threads = self.num_threads();
+        format!(
+            "cpu ({}, {threads} thread{})",
+            self.isa(),
+            if threads == 1 { "" } else { "s" }
+        )
+    }
+
+    fn alloc(&self, rows: usize, cols: usize) -> Result<CpuBuffer, BackendError> {
+        CpuBuffer::zeroed(rows, cols)
+    }
+
+    fn upload(&self, values: &[f32], buffer: &mut CpuBuffer) {
+        buffer.values_mut()[..values.len()].copy_from_slice(values);
+    }
+
+    fn download(&self, buffer: &CpuBuffer, values: &mut [f32]) -> Result<(), BackendError> {
+        values.copy_from_slice(&buffer.values.get()[..values.len()]);
+        Ok(())
+    }
+
+    fn load_weight(&self, parts: &[WeightPart]) -> Result<CpuWeight, BackendError> {
+        CpuWeight::pack(parts, &self.pool)
+    }
+
+    fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
+        pack::weight_bytes(dtype, experts, rows, cols)
+    }
+
+    fn load_table(&self, part: &WeightPart) -> Result<CpuTable, BackendError> {
+        CpuTable::new(part)
+    }
+
+    fn alloc_batch(&self) -> Batch {
+        Batch::default()
+    }
+
+    fn upload_batch(&self, batch: &Batch, device_batch: &mut Batch) {
+        device_batch.clone_from(batch);
+    }
+
+    fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<CpuKvCache, BackendError> {
+        CpuKvCache::new(layout)
+    }
+
+    fn alloc_routing(
+        &self,
+        rows: usize,
+        params: &ExpertParams,
+    ) -> Result<CpuRouting, BackendError> {
+        CpuRouting::new(rows, params)
+    }
+
+    fn read_kv_block(
+        &self,
+        cache: &CpuKvCache,
+        block: BlockId,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        cache.read_block(block, bytes);
+        Ok(())
+    }
+
+    fn write_kv_block(
+        &self,
+        cache: &mut CpuKvCache,
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        cache.write_block(block, bytes)
+    }
+
+    fn embed(&self, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
+        rows::embed(self, batch, table, out);
+    }
+
+    fn gather_logit_rows(&self, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
+        rows::gather(self, batch, x, out);
+    }
+
+    fn rms_norm(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        weight: &CpuBuffer,
+        eps: f32,
+        out: &mut CpuBuffer,
+    ) {
+        norm::rms_norm(self, rows, x, weight.rows(1), eps, out);
+    }
+
+    fn head_rms_norm(
+        &self,
+        rows: usize,
+        span: &HeadSpan,
+        weight: &CpuBuffer,
+        eps: f32,
+        x: &mut CpuBuffer,
+    ) {
+        norm::head_rms_norm(self, rows, span, weight.rows(1), eps, x);
+    }
+
+    fn silu_mul(&self, rows: usize, gate_up: &CpuBuffer, out: &mut CpuBuffer) {
+        elementwise::silu_mul(self, rows, gate_up, out);
+    }
+
+    fn linear(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        out: &mut CpuBuffer,
+    ) {
+        self.product(rows, x, weight, bias, false, out);
+    }
+
+    fn linear_add(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        out: &mut CpuBuffer,
+    ) {
+        self.product(rows, x, weight, bias, true, out);
+    }
+
+    fn rope(
+        &self,
+        rows: usize,
+        span: &HeadSpan,
+        pairing: RopePairing,
+        angles: &CpuBuffer,
+        x: &mut CpuBuffer,
+    ) {
+        ops::rope::rope(self, rows, span, pairing, angles, x);
+    }
+
+    fn store_kv(
+        &self,
+        batch: &Batch,
+        layer: usize,
+        layout: &QkvLayout,
+        qkv: &CpuBuffer,
+        cache: &mut CpuKvCache,
+    ) {
+        attention::store_kv(self, batch, layer, layout, qkv, cache);
+    }
+
+    fn paged_attention(
+        &self,
+        batch: &Batch,
+        params: &AttentionParams,
+        layout: &QkvLayout,
+        qkv: &CpuBuffer,
+        cache: &CpuKvCache,
+        out: &mut CpuBuffer,
+    ) {
+        attention::paged_attention(self, batch, params, layout, qkv, cache, out);
+    }
+
+    fn route_experts(
+        &self,
+        rows: usize,
+        router_logits: &CpuBuffer,
+        params: &ExpertParams,
+        routing: &mut CpuRouting,
+    ) {
+        routing.route(self, rows, router_logits, params);
+    }
+
+    fn expert_linear(
+        &self,
+        rows: usize,
+        routing: &CpuRouting,
+        input: ExpertInput,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+        out: &mut CpuBuffer,
+    ) {
+        experts::expert_linear(self, rows, routing, input, x, weight, out);
+    }
+
+    fn combine_experts(
+        &self,
+        rows: usize,
+        routing: &CpuRouting,
+        y: &CpuBuffer,
+        out: &mut CpuBuffer,
+    ) {
+        experts::combine_experts(self, rows, routing, y, out);
+    }
+}

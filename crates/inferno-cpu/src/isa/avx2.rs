@@ -1,0 +1,340 @@
+//! AVX2 with FMA and F16C: a vector is two 256-bit registers, the first holding lanes 0 to 7.
+
+use std::arch::x86_64::*;
+
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// Proof that this processor has AVX2, FMA and F16C: [`Avx2::detect`] alone makes one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    /// The level, where this processor has it.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` compiled for this level.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) {
+        // SAFETY: `self` proves the features: `detect` made it, and checked them.
+        unsafe { enter(self, kernel) }
+    }
+}
+
+/// # Safety
+///
+/// The processor must have the features named here.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn enter<K: Kernel>(level: Avx2, kernel: K) {
+    kernel.run(level);
+}
+
+/// Wraps intrinsics. Each body uses none but those of AVX2, FMA, F16C and below, which a value of
+/// [`Avx2`] proves, and reads and writes memory only through references to arrays of the full size.
+macro_rules! avx2 {
+    ($($body:tt)*) => {
+        // SAFETY: `detect` checked the features before it made the `Avx2` that the method was
+        // called on; pointers come from references to arrays as large as what is accessed.
+        unsafe { $($body)* }
+    };
+}
+
+/// Applies an intrinsic to both halves.
+macro_rules! halves {
+    ($intrinsic:ident, $($x:expr),+) => {
+        avx2! { [$intrinsic($($x[0]),+), $intrinsic($($x[1]),+)] }
+    };
+}
+
+impl Avx2 {
+    /// The four bytes in each of eight lanes.
+    #[inline(always)]
+    fn splat_four(self, a: [i8; 4]) -> __m256i {
+        let a = i32::from_le_bytes(a.map(|a| a as u8));
+        avx2! { _mm256_set1_epi32(a) }
+    }
+
+    /// Adds the pairs of products in 16 bits, which must hold them, to sums of four in 32.
+    #[inline(always)]
+    fn add_pairs(self, acc: __m256i, pairs: __m256i) -> __m256i {
+        avx2! { _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))) }
+    }
+}
+
+impl Lanes for Avx2 {
+    type F32 = [__m256; 2];
+    type I32 = [__m256i; 2];
+    type Bytes = [__m256i; 2];
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> [__m256; 2] {
+        avx2! { [_mm256_set1_ps(x); 2] }
+    }
+
+    #[inline(always)]
+    fn load(self, x: &[f32; LANES]) -> [__m256; 2] {
+        avx2! { [_mm256_loadu_ps(x.as_ptr()), _mm256_loadu_ps(x.as_ptr().add(8))] }
+    }
+
+    #[inline(always)]
+    fn store(self, x: [__m256; 2], out: &mut [f32; LANES]) {
+        avx2! {
+            _mm256_storeu_ps(out.as_mut_ptr(), x[0]);
+            _mm256_storeu_ps(out.as_mut_ptr().add(8), x[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> [__m256; 2] {
+        avx2! { [_mm256_loadu_ps(x.as_ptr().cast()), _mm256_loadu_ps(x.as_ptr().add(32).cast())] }
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> [__m256; 2] {
+        avx2! {
+            [
+                _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().cast())),
+                _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().add(16).cast())),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [__m256; 2] {
+        avx2! {
+            let low = _mm256_cvtepu16_epi32(_mm_loadu_si128(x.as_ptr().cast()));
+            let high = _mm256_cvtepu16_epi32(_mm_loadu_si128(x.as_ptr().add(16).cast()));
+            [
+                _mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
+                _mm256_castsi256_ps(_mm256_slli_epi32(high, 16)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> [__m256; 2] {
+        avx2! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            [
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [__m256; 2] {
+        avx2! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            let bytes = _mm_srl_epi16(bytes, _mm_cvtsi32_si128(shift as i32));
+            let bytes = _mm_and_si128(bytes, _mm_set1_epi8(15));
+            [
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_add_ps, a, b)
+    }
+
+    #[inline(always)]
+    fn sub(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_sub_ps, a, b)
+    }
+
+    #[inline(always)]
+    fn mul(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_mul_ps, a, b)
+    }
+
+    #[inline(always)]
+    fn div(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_div_ps, a, b)
+    }
+
+    #[inline(always)]
+    fn fma(self, a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_fmadd_ps, a, b, c)
+    }
+
+    #[inline(always)]
+    fn max(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_max_ps, a, b)
+    }
+
+    #[inline(always)]
+    fn min(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        halves!(_mm256_min_ps, a, b)
+    }
+
+    #[inline(always)]
+    fn zero_below(self, x: [__m256; 2], limit: [__m256; 2], y: [__m256; 2]) -> [__m256; 2] {
+        avx2! {
+            [
+                _mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(x[0], limit[0]), y[0]),
+                _mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(x[1], limit[1]), y[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn pow2(self, pattern: [__m256; 2]) -> [__m256; 2] {
+        avx2! {
+            let bias = _mm256_set1_epi32(127);
+            let low = _mm256_add_epi32(_mm256_castps_si256(pattern[0]), bias);
+            let high = _mm256_add_epi32(_mm256_castps_si256(pattern[1]), bias);
+            [
+                _mm256_castsi256_ps(_mm256_slli_epi32(low, 23)),
+                _mm256_castsi256_ps(_mm256_slli_epi32(high, 23)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn sum(self, x: [__m256; 2]) -> f32 {
+        avx2! {
+            let x = _mm256_add_ps(x[0], x[1]);
+            let x = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+            let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+            _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)))
+        }
+    }
+
+    #[inline(always)]
+    fn max_lane(self, x: [__m256; 2]) -> f32 {
+        avx2! {
+            let x = _mm256_max_ps(x[0], x[1]);
+            let x = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+            let x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+            _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)))
+        }
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: [__m256; 2], b: [__m256; 2]) -> f32 {
+        avx2! {
+            let sign = _mm256_set1_epi32(i32::MIN);
+            let a0 = _mm256_andnot_si256(sign, _mm256_castps_si256(a[0]));
+            let a1 = _mm256_andnot_si256(sign, _mm256_castps_si256(a[1]));
+            let b0 = _mm256_andnot_si256(sign, _mm256_castps_si256(b[0]));
+            let b1 = _mm256_andnot_si256(sign, _mm256_castps_si256(b[1]));
+            let x = _mm256_max_epi32(_mm256_max_epi32(a0, a1), _mm256_max_epi32(b0, b1));
+            let x = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+            let x = _mm_max_epi32(x, _mm_unpackhi_epi64(x, x));
+            let x = _mm_max_epi32(x, _mm_shuffle_epi32::<1>(x));
+            f32::from_bits(_mm_cvtsi128_si32(x) as u32)
+        }
+    }
+
+    #[inline(always)]
+    fn store_i8(self, x: [__m256; 2], out: &mut [i8; LANES]) {
+        let x = self.min(self.max(x, self.splat(-127.0)), self.splat(127.0));
+        avx2! {
+            // The packs work within 128 bits: the quarters come out as 0, 2, 1, 3.
+            let words = _mm256_packs_epi32(_mm256_cvtps_epi32(x[0]), _mm256_cvtps_epi32(x[1]));
+            let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
+            let low = _mm256_castsi256_si128(words);
+            let bytes = _mm_packs_epi16(low, _mm256_extracti128_si256::<1>(words));
+            _mm_storeu_si128(out.as_mut_ptr().cast(), bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> [__m256i; 2] {
+        avx2! { [_mm256_set1_epi32(x); 2] }
+    }
+
+    #[inline(always)]
+    fn to_f32(self, x: [__m256i; 2]) -> [__m256; 2] {
+        halves!(_mm256_cvtepi32_ps, x)
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [__m256i; 2] {
+        avx2! {
+            [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(32).cast())]
+        }
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, x: [__m256i; 2], out: &mut [u8; VECTOR_BYTES]) {
+        avx2! {
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), x[0]);
+            _mm256_storeu_si256(out.as_mut_ptr().add(32).cast(), x[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn bits(self, x: [__m256i; 2], shift: u32, width: u32) -> [__m256i; 2] {
+        avx2! {
+            // The shift is of 16 bits; the mask drops what came over from the neighbour.
+            let count = _mm_cvtsi32_si128(shift as i32);
+            let mask = _mm256_set1_epi8(((1u32 << width) - 1) as i8);
+            [
+                _mm256_and_si256(_mm256_srl_epi16(x[0], count), mask),
+                _mm256_and_si256(_mm256_srl_epi16(x[1], count), mask),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn join(self, low: [__m256i; 2], high: [__m256i; 2], shift: u32) -> [__m256i; 2] {
+        avx2! {
+            // The shift is of 16 bits; nothing crosses over, since `high << shift` fits a byte.
+            let count = _mm_cvtsi32_si128(shift as i32);
+            [
+                _mm256_or_si256(low[0], _mm256_sll_epi16(high[0], count)),
+                _mm256_or_si256(low[1], _mm256_sll_epi16(high[1], count)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn lookup(self, table: &[i8; 16], x: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! {
+            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
+            [_mm256_shuffle_epi8(table, x[0]), _mm256_shuffle_epi8(table, x[1])]
+        }
+    }
+
+    #[inline(always)]
+    fn dot_i8_start(self, _sum: i32) -> [__m256i; 2] {
+        self.splat_i32(0)
+    }
+
+    #[inline(always)]
+    fn dot_i8(self, acc: [__m256i; 2], w: [__m256i; 2], a: [i8; 4]) -> [__m256i; 2] {
+        // The multiplication wants one unsigned operand: the sign of `w` moves over to `a`. Two
+        // products are at most 2 * 128 * 127, which 16 bits hold.
+        let a = self.splat_four(a);
+        let pairs = avx2! {
+            [
+                _mm256_maddubs_epi16(_mm256_abs_epi8(w[0]), _mm256_sign_epi8(a, w[0])),
+                _mm256_maddubs_epi16(_mm256_abs_epi8(w[1]), _mm256_sign_epi8(a, w[1])),
+            ]
+        };
+        [
+            self.add_pairs(acc[0], pairs[0]),
+            self.add_pairs(acc[1], pairs[1]),
+        ]
+    }
+
+    #[inline(always)]
+    fn dot_u7(self, acc: [__m256i; 2], w: [__m256i; 2], a: [i8; 4]) -> [__m256i; 2] {
+        // Two products are at most 2 * 127 * 127, which 16 bits hold.
+        let a = self.splat_four(a);
+        let pairs = avx2! { [_mm256_maddubs_epi16(w[0], a), _mm256_maddubs_epi16(w[1], a)] };
+        [
+            self.add_pairs(acc[0], pairs[0]),
+            self.add_pairs(acc[1], pairs[1]),
+        ]
+    }
+}

@@ -1,0 +1,152 @@
+//! Instruction sets: which there are, which this machine has, and how kernels enter them.
+//!
+//! A kernel is a value that implements [`Kernel`] once, for any [`Lanes`]. [`Level::run`] is the
+//! only way in: it hands the kernel to the one `#[target_feature]` function of the level, into
+//! which the whole algorithm is inlined. A [`Level`] is chosen once, when the backend is made, and
+//! holds the proof that the machine has it.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod scalar;
+
+use std::fmt;
+use std::str::FromStr;
+
+use inferno_backend::BackendError;
+
+use crate::lanes::Lanes;
+#[cfg(target_arch = "x86_64")]
+use avx2::Avx2;
+use scalar::Scalar;
+
+/// An instruction set that kernels can be run with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isa {
+    /// Portable code, on every machine.
+    Scalar,
+    /// x86-64 with AVX2, FMA and F16C.
+    Avx2,
+    /// x86-64 with AVX-512 VNNI.
+    Avx512,
+    /// x86-64 with AMX int8 tiles.
+    Amx,
+    /// AArch64 with NEON dot products.
+    Neon,
+}
+
+impl Isa {
+    /// All instruction sets that have a name, the simplest first.
+    pub const ALL: [Self; 5] = [
+        Self::Scalar,
+        Self::Avx2,
+        Self::Avx512,
+        Self::Amx,
+        Self::Neon,
+    ];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Amx => "amx",
+            Self::Neon => "neon",
+        }
+    }
+
+    /// Those that this machine has and this build knows, the fastest last.
+    pub fn available() -> Vec<Self> {
+        Self::ALL
+            .into_iter()
+            .filter(|&isa| Level::new(isa).is_some())
+            .collect()
+    }
+
+    fn names(list: &[Self]) -> String {
+        list.iter()
+            .map(|isa| isa.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Isa {
+    type Err = BackendError;
+
+    /// Reads a [`name`](Isa::name) in upper or lower case.
+    fn from_str(name: &str) -> Result<Self, BackendError> {
+        Self::ALL
+            .into_iter()
+            .find(|isa| isa.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| BackendError::Unavailable {
+                what: format!("the instruction set `{name}`"),
+                reason: format!("the names are {}", Self::names(&Self::ALL)),
+            })
+    }
+}
+
+/// A computation written once for all instruction sets.
+pub(crate) trait Kernel {
+    /// Does the whole computation. Implementations are `#[inline(always)]`, and so is all that
+    /// they call with `lanes`: code that is not inlined would not be compiled for the level.
+    fn run<L: Lanes>(self, lanes: L);
+}
+
+/// An instruction set that was found on this machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Level {
+    Scalar(Scalar),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+}
+
+impl Level {
+    /// The level `isa`, where this machine and build have it.
+    fn new(isa: Isa) -> Option<Self> {
+        match isa {
+            Isa::Scalar => Some(Self::Scalar(Scalar)),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => Avx2::detect().map(Self::Avx2),
+            _ => None,
+        }
+    }
+
+    /// The level asked for, or the fastest.
+    ///
+    /// **Errors**: [`BackendError::Unavailable`], which names what there is instead.
+    pub(crate) fn choose(isa: Option<Isa>) -> Result<Self, BackendError> {
+        let available = Isa::available();
+        let isa = isa.or(available.last().copied()).unwrap_or(Isa::Scalar);
+        Self::new(isa).ok_or_else(|| BackendError::Unavailable {
+            what: format!("the instruction set `{isa}`"),
+            reason: format!("this machine and build have {}", Isa::names(&available)),
+        })
+    }
+
+    /// Which instruction set this is.
+    pub(crate) fn isa(self) -> Isa {
+        match self {
+            Self::Scalar(_) => Isa::Scalar,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => Isa::Avx2,
+        }
+    }
+
+    /// Runs `kernel` with this level's instructions.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) {
+        match self {
+            Self::Scalar(lanes) => kernel.run(lanes),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(lanes) => lanes.run(kernel),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The scalar level: vectors are arrays. It runs everywhere and defines what the others must give.
+//!
+//! Without a hardware multiply-add `f32::mul_add` is computed in software: slow, but exact.
+
+use half::{bf16, f16};
+
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// Plain arrays; every processor has them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scalar;
+
+/// Applies `$body` to each lane.
+macro_rules! each {
+    ($($x:ident),+ => $body:expr) => {{
+        let mut out = [Default::default(); LANES];
+        let mut lane = 0;
+        while lane < LANES {
+            $(let $x = $x[lane];)+
+            out[lane] = $body;
+            lane += 1;
+        }
+        out
+    }};
+}
+
+impl Scalar {
+    /// Folds lane `i` with lane `i + 8`, then `i + 4`, `i + 2`, `i + 1`.
+    #[inline(always)]
+    fn fold<T: Copy>(mut x: [T; LANES], combine: impl Fn(T, T) -> T) -> T {
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                x[lane] = combine(x[lane], x[lane + width]);
+            }
+            width /= 2;
+        }
+        x[0]
+    }
+
+    #[inline(always)]
+    fn dot(
+        acc: [i32; LANES],
+        w: &[u8; VECTOR_BYTES],
+        a: [i8; 4],
+        extend: fn(u8) -> i32,
+    ) -> [i32; LANES] {
+        let mut out = acc;
+        for (lane, out) in out.iter_mut().enumerate() {
+            for column in 0..4 {
+                *out += extend(w[4 * lane + column]) * i32::from(a[column]);
+            }
+        }
+        out
+    }
+}
+
+impl Lanes for Scalar {
+    type F32 = [f32; LANES];
+    type I32 = [i32; LANES];
+    type Bytes = [u8; VECTOR_BYTES];
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> [f32; LANES] {
+        [x; LANES]
+    }
+
+    #[inline(always)]
+    fn load(self, x: &[f32; LANES]) -> [f32; LANES] {
+        *x
+    }
+
+    #[inline(always)]
+    fn store(self, x: [f32; LANES], out: &mut [f32; LANES]) {
+        *out = x;
+    }
+
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        for (bytes, out) in x.chunks_exact(4).zip(&mut out) {
+            *out = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = f16::from_le_bytes([x[2 * lane], x[2 * lane + 1]]).to_f32();
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = bf16::from_le_bytes([x[2 * lane], x[2 * lane + 1]]).to_f32();
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> [f32; LANES] {
+        each!(x => f32::from(x as i8))
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [f32; LANES] {
+        each!(x => f32::from(x >> shift & 15))
+    }
+
+    #[inline(always)]
+    fn add(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => a + b)
+    }
+
+    #[inline(always)]
+    fn sub(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => a - b)
+    }
+
+    #[inline(always)]
+    fn mul(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => a * b)
+    }
+
+    #[inline(always)]
+    fn div(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => a / b)
+    }
+
+    #[inline(always)]
+    fn fma(self, a: [f32; LANES], b: [f32; LANES], c: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b, c => a.mul_add(b, c))
+    }
+
+    #[inline(always)]
+    fn max(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn min(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => if a < b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn zero_below(self, x: [f32; LANES], limit: [f32; LANES], y: [f32; LANES]) -> [f32; LANES] {
+        each!(x, limit, y => if x < limit { 0.0 } else { y })
+    }
+
+    #[inline(always)]
+    fn pow2(self, pattern: [f32; LANES]) -> [f32; LANES] {
+        each!(pattern => f32::from_bits(pattern.to_bits().wrapping_add(127) << 23))
+    }
+
+    #[inline(always)]
+    fn sum(self, x: [f32; LANES]) -> f32 {
+        Self::fold(x, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    fn max_lane(self, x: [f32; LANES]) -> f32 {
+        Self::fold(x, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: [f32; LANES], b: [f32; LANES]) -> f32 {
+        // The patterns of positive numbers are ordered as the numbers are, and NaN comes last.
+        let magnitudes = each!(a, b => a.abs().to_bits().max(b.abs().to_bits()));
+        f32::from_bits(Self::fold(magnitudes, u32::max))
+    }
+
+    #[inline(always)]
+    fn store_i8(self, x: [f32; LANES], out: &mut [i8; LANES]) {
+        let low = [-127.0; LANES];
+        let high = [127.0; LANES];
+        let clamped = self.min(self.max(x, low), high);
+        *out = each!(clamped => clamped.round_ties_even() as i8);
+    }
+
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> [i32; LANES] {
+        [x; LANES]
+    }
+
+    #[inline(always)]
+    fn to_f32(self, x: [i32; LANES]) -> [f32; LANES] {
+        each!(x => x as f32)
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
+        *x
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, x: [u8; VECTOR_BYTES], out: &mut [u8; VECTOR_BYTES]) {
+        *out = x;
+    }
+
+    #[inline(always)]
+    fn bits(self, mut x: [u8; VECTOR_BYTES], shift: u32, width: u32) -> [u8; VECTOR_BYTES] {
+        let mask = ((1u32 << width) - 1) as u8;
+        for byte in &mut x {
+            *byte = (*byte >> shift) & mask;
+        }
+        x
+    }
+
+    #[inline(always)]
+    fn join(
+        self,
+        mut low: [u8; VECTOR_BYTES],
+        high: [u8; VECTOR_BYTES],
+        shift: u32,
+    ) -> [u8; VECTOR_BYTES] {
+        for (low, high) in low.iter_mut().zip(high) {
+            *low |= high << shift;
+        }
+        low
+    }
+
+    #[inline(always)]
+    fn lookup(self, table: &[i8; 16], mut x: [u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
+        for byte in &mut x {
+            *byte = table[usize::from(*byte)] as u8;
+        }
+        x
+    }
+
+    #[inline(always)]
+    fn dot_i8_start(self, _sum: i32) -> [i32; LANES] {
+        [0; LANES]
+    }
+
+    #[inline(always)]
+    fn dot_i8(self, acc: [i32; LANES], w: [u8; VECTOR_BYTES], a: [i8; 4]) -> [i32; LANES] {
+        Self::dot(acc, &w, a, |w| i32::from(w as i8))
+    }
+
+    #[inline(always)]
+    fn dot_u7(self, acc: [i32; LANES], w: [u8; VECTOR_BYTES], a: [i8; 4]) -> [i32; LANES] {
+        Self::dot(acc, &w, a, i32::from)
+    }
+}

@@ -1,0 +1,238 @@
+//! Keys and values in pages, laid out for attention.
+//!
+//! A block holds, for each layer keys then values, for each head, one *head region* of as many
+//! bytes as its rows take in the cache's format. Within a region, keys stand component by
+//! component (`[head_dim][block_tokens]`), so that a vector holds neighbouring positions, and values
+//! position by position (`[block_tokens][head_dim]`). In Q8_0 the integers come first in that
+//! order, then the scales: `[head_dim / 32][block_tokens]` and `[block_tokens][head_dim / 32]`.
+
+use std::ops::Range;
+
+use inferno_backend::{BackendError, BlockId, KvDType, KvLayout};
+use inferno_tensor::quant::{self, QK};
+
+use crate::memory::Lines;
+
+/// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
+#[derive(Debug)]
+pub struct CpuKvCache {
+    pub(crate) layout: KvLayout,
+    region_bytes: usize,
+    bytes: Lines,
+}
+
+/// Keys come before values in a layer's share of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plane {
+    Keys,
+    Values,
+}
+
+impl CpuKvCache {
+    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::OutOfMemory`].
+    pub(crate) fn new(layout: &KvLayout) -> Result<Self, BackendError> {
+        let region_bytes = layout.block_tokens * layout.row_bytes()?;
+        let bytes = Lines::zeroed(layout.total_bytes()?, "the KV cache")?;
+        Ok(Self {
+            layout: *layout,
+            region_bytes,
+            bytes,
+        })
+    }
+
+    /// One head's keys or values in one block of one layer.
+    pub(crate) fn region(&self, block: BlockId, layer: usize, plane: Plane, head: usize) -> &[u8] {
+        let region = plane as usize * self.layout.num_kv_heads + head;
+        let at = self.layer_at(block, layer) + region * self.region_bytes;
+        &self.bytes.get()[at..at + self.region_bytes]
+    }
+
+    /// Where the regions of a layer lie in a block: keys of all heads, then values of all heads.
+    fn layer_at(&self, block: BlockId, layer: usize) -> usize {
+        let regions = 2 * self.layout.num_kv_heads;
+        (block.0 as usize * self.layout.num_layers + layer) * regions * self.region_bytes
+    }
+
+    /// The bytes of all blocks, and where the regions of `layer` lie in each.
+    pub(crate) fn regions_mut(&mut self, layer: usize) -> (&mut [u8], Regions) {
+        let regions = Regions {
+            start: self.layer_at(BlockId(0), layer),
+            block_bytes: self.layer_at(BlockId(1), 0),
+            region_bytes: self.region_bytes,
+        };
+        (self.bytes.get_mut(), regions)
+    }
+
+    fn block_at(&self, block: BlockId) -> Range<usize> {
+        self.layer_at(block, 0)..self.layer_at(block, self.layout.num_layers)
+    }
+
+    /// The planes of a block's regions, in their order.
+    fn planes(&self) -> impl Iterator<Item = Plane> + use<> {
+        let heads = self.layout.num_kv_heads;
+        (0..2 * self.layout.num_layers * heads).map(move |region| match region / heads % 2 {
+            0 => Plane::Keys,
+            _ => Plane::Values,
+        })
+    }
+
+    /// Appends a block's rows, one after the other, each in the cache's format.
+    pub(crate) fn read_block(&self, block: BlockId, bytes: &mut Vec<u8>) {
+        let rows = Rows::new(&self.layout);
+        let regions =
+            self.bytes.get::<u8>()[self.block_at(block)].chunks_exact(self.region_bytes.max(1));
+        for (region, plane) in regions.zip(self.planes()) {
+            for offset in 0..self.layout.block_tokens {
+                let start = bytes.len();
+                bytes.resize(start + rows.row_bytes(), 0);
+                rows.get(plane, region, offset, &mut bytes[start..]);
+            }
+        }
+    }
+
+    /// Fills a block with what [`read_block`](Self::read_block) gave.
+    ///
+    /// **Errors**: [`BackendError::KvBlockSize`].
+    pub(crate) fn write_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), BackendError> {
+        let range = self.block_at(block);
+        if bytes.len() != range.len() {
+            return Err(BackendError::KvBlockSize {
+                expected: range.len(),
+                found: bytes.len(),
+            });
+        }
+        let rows = Rows::new(&self.layout);
+        let (planes, region_bytes) = (self.planes(), self.region_bytes.max(1));
+        let regions = self.bytes.get_mut::<u8>()[range].chunks_exact_mut(region_bytes);
+        for ((region, source), plane) in regions.zip(bytes.chunks_exact(region_bytes)).zip(planes) {
+            for (offset, row) in source.chunks_exact(rows.row_bytes()).enumerate() {
+                rows.put(plane, region, offset, row);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where one layer's regions lie.
+pub(crate) struct Regions {
+    start: usize,
+    block_bytes: usize,
+    region_bytes: usize,
+}
+
+impl Regions {
+    /// Region `number` of block `block`: keys of each head first, then values of each head.
+    pub(crate) fn at(&self, block: usize, number: usize) -> Range<usize> {
+        let at = self.start + block * self.block_bytes + number * self.region_bytes;
+        at..at + self.region_bytes
+    }
+}
+
+/// Values of a row that are encoded together.
+const PIECE: usize = QK;
+
+/// How rows map to places in a region.
+pub(crate) struct Rows {
+    dtype: KvDType,
+    head_dim: usize,
+    block_tokens: usize,
+    /// Bytes of one number.
+    element: usize,
+    /// Bytes of a scale before each piece.
+    header: usize,
+}
+
+impl Rows {
+    pub(crate) fn new(layout: &KvLayout) -> Self {
+        let (element, header) = match layout.dtype {
+            KvDType::F32 => (4, 0),
+            KvDType::F16 => (2, 0),
+            KvDType::Q8_0 => (1, 2),
+        };
+        let KvLayout {
+            dtype,
+            head_dim,
+            block_tokens,
+            ..
+        } = *layout;
+        Self {
+            dtype,
+            head_dim,
+            block_tokens,
+            element,
+            header,
+        }
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.head_dim * self.element + self.head_dim / PIECE * self.header
+    }
+
+    /// Where component `d` of position `offset` lies.
+    fn element_at(&self, plane: Plane, offset: usize, d: usize) -> Range<usize> {
+        let index = match plane {
+            Plane::Keys => d * self.block_tokens + offset,
+            Plane::Values => offset * self.head_dim + d,
+        };
+        index * self.element..(index + 1) * self.element
+    }
+
+    /// Where the scale of piece `piece` of position `offset` lies; empty without scales.
+    fn header_at(&self, plane: Plane, offset: usize, piece: usize) -> Range<usize> {
+        let index = match plane {
+            Plane::Keys => piece * self.block_tokens + offset,
+            Plane::Values => offset * (self.head_dim / PIECE) + piece,
+        };
+        let at = self.block_tokens * self.head_dim * self.element + index * self.header;
+        at..at + self.header
+    }
+
+    /// Encodes the values of one row into its place.
+    pub(crate) fn encode(&self, plane: Plane, region: &mut [u8], offset: usize, values: &[f32]) {
+        let mut bytes = [0; 4 * PIECE];
+        for (piece, values) in values.chunks(PIECE).enumerate() {
+            let bytes = &mut bytes[..self.header + values.len() * self.element];
+            if quant::encode_row(self.dtype.dtype(), values, bytes).is_err() {
+                // Q8_0 holds no infinity: a scale that is not a number makes one of the scores.
+                bytes.fill(0);
+                bytes[..self.header].copy_from_slice(&half::f16::NAN.to_le_bytes()[..self.header]);
+            }
+            self.put_piece(plane, region, offset, piece, bytes);
+        }
+    }
+
+    fn put(&self, plane: Plane, region: &mut [u8], offset: usize, row: &[u8]) {
+        for (piece, bytes) in row.chunks(self.header + PIECE * self.element).enumerate() {
+            self.put_piece(plane, region, offset, piece, bytes);
+        }
+    }
+
+    fn put_piece(
+        &self,
+        plane: Plane,
+        region: &mut [u8],
+        offset: usize,
+        piece: usize,
+        bytes: &[u8],
+    ) {
+        let (header, elements) = bytes.split_at(self.header);
+        region[self.header_at(plane, offset, piece)].copy_from_slice(header);
+        for (i, element) in elements.chunks_exact(self.element).enumerate() {
+            region[self.element_at(plane, offset, piece * PIECE + i)].copy_from_slice(element);
+        }
+    }
+
+    fn get(&self, plane: Plane, region: &[u8], offset: usize, row: &mut [u8]) {
+        for (piece, bytes) in row
+            .chunks_mut(self.header + PIECE * self.element)
+            .enumerate()
+        {
+            let (header, elements) = bytes.split_at_mut(self.header);
+            header.copy_from_slice(&region[self.header_at(plane, offset, piece)]);
+            for (i, element) in elements.chunks_exact_mut(self.element).enumerate() {
+                let place = self.element_at(plane, offset, piece * PIECE + i);
+                element.copy_from_slice(&region[place]);
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The one imaginary processor that every kernel is written for.
+//!
+//! Its vectors hold 16 `f32`, 16 `i32` or 64 bytes. [`Lanes`] lists the few operations that the
+//! kernels need; each instruction set implements them with the registers it has. Lane `i` is lane
+//! `i` everywhere, and each operation is defined to the bit, so all instruction sets give
+//! identical results:
+//!
+//! - `add`, `sub`, `mul`, `div`, [`fma`](Lanes::fma) round once, to nearest even; subnormals stay.
+//! - [`max`](Lanes::max) and [`min`](Lanes::min) give their second operand where either is NaN, or
+//!   where both are zeros.
+//! - [`sum`](Lanes::sum) adds lane `i` to lane `i + 8`, then `i + 4`, `i + 2`, `i + 1`;
+//!   [`max_lane`](Lanes::max_lane) folds in the same order.
+//! - Integer sums are exact.
+//!
+//! Which of its payloads a NaN carries is the one thing left open.
+
+/// Lanes of a vector of `f32` or `i32`.
+pub(crate) const LANES: usize = 16;
+
+/// Bytes of a vector.
+pub(crate) const VECTOR_BYTES: usize = 64;
+
+/// Inputs of [`Lanes::exp`] below this give zero; it is a little above the logarithm of the
+/// smallest normal number.
+const EXP_LOWEST: f32 = -87.3;
+
+/// From here on [`Lanes::exp`] gives infinity.
+const EXP_HIGHEST: f32 = 88.5;
+
+/// 1.5 * 2^23: adding it leaves the nearest integer in a number's low bits.
+const ROUNDER: f32 = 12_582_912.0;
+
+/// The operations of the 16-lane machine. Holding a value proves that this processor has the
+/// instructions that its methods use.
+pub(crate) trait Lanes: Copy + Send + Sync + 'static {
+    /// 16 `f32`.
+    type F32: Copy;
+    /// 16 `i32`.
+    type I32: Copy;
+    /// 64 bytes: for weights, the 4 neighbouring columns of row `i` stand in bytes `4i..4i + 4`.
+    type Bytes: Copy;
+
+    /// The same number in all lanes.
+    fn splat(self, x: f32) -> Self::F32;
+    /// 16 numbers from memory.
+    fn load(self, x: &[f32; LANES]) -> Self::F32;
+    /// 16 numbers to memory.
+    fn store(self, x: Self::F32, out: &mut [f32; LANES]);
+    /// 16 little-endian single-precision numbers.
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> Self::F32;
+    /// 16 little-endian half-precision numbers, converted.
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> Self::F32;
+    /// 16 little-endian bfloat16 numbers, converted.
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> Self::F32;
+    /// 16 signed bytes, converted.
+    fn load_i8(self, x: &[u8; LANES]) -> Self::F32;
+    /// The four bits from `shift`, which is 0 or 4, of 16 bytes, converted.
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> Self::F32;
+
+    /// `a + b`.
+    fn add(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a - b`.
+    fn sub(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a * b`.
+    fn mul(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a / b`.
+    fn div(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a * b + c`, rounded once.
+    fn fma(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// `a` where `a > b`, else `b`.
+    fn max(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a` where `a < b`, else `b`.
+    fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// Zero where `x < limit`, else `y`.
+    fn zero_below(self, x: Self::F32, limit: Self::F32, y: Self::F32) -> Self::F32;
+    /// `2^n` where the low 9 bits of each lane's pattern are those of the integer `n`,
+    /// `-127 < n <= 128`; 128 gives infinity.
+    fn pow2(self, pattern: Self::F32) -> Self::F32;
+    /// The sum of all lanes, as a tree.
+    fn sum(self, x: Self::F32) -> f32;
+    /// The largest lane, as a tree of [`max`](Self::max).
+    fn max_lane(self, x: Self::F32) -> f32;
+    /// The largest magnitude in both vectors; NaN where one holds a NaN.
+    fn max_magnitude(self, a: Self::F32, b: Self::F32) -> f32;
+    /// Rounds to the nearest integers, ties to even, within -127 and 127. NaN becomes -127.
+    fn store_i8(self, x: Self::F32, out: &mut [i8; LANES]);
+
+    /// The same integer in all lanes.
+    fn splat_i32(self, x: i32) -> Self::I32;
+    /// The nearest floating-point numbers, ties to even.
+    fn to_f32(self, x: Self::I32) -> Self::F32;
+
+    /// 64 bytes from memory.
+    fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> Self::Bytes;
+    /// 64 bytes to memory.
+    fn store_bytes(self, x: Self::Bytes, out: &mut [u8; VECTOR_BYTES]);
+    /// Bits `shift..shift + width` of each byte, moved to its lowest; `shift + width <= 8`.
+    fn bits(self, x: Self::Bytes, shift: u32, width: u32) -> Self::Bytes;
+    /// `low | high << shift` in each byte. `high << shift` must fit a byte.
+    fn join(self, low: Self::Bytes, high: Self::Bytes, shift: u32) -> Self::Bytes;
+    /// Each byte, below 16, replaced by the entry of that number.
+    fn lookup(self, table: &[i8; 16], x: Self::Bytes) -> Self::Bytes;
+
+    /// What a chain of [`dot_i8`](Self::dot_i8) starts from, whose activations add up to `sum`.
+    /// The chain's value is right only when it has taken them all.
+    fn dot_i8_start(self, sum: i32) -> Self::I32;
+    /// Adds to lane `i` the four products of signed bytes `4i..4i + 4` of `w` with `a`, which
+    /// must not hold -128.
+    fn dot_i8(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
+    /// As [`dot_i8`](Self::dot_i8) for bytes of 0 to 127; it may start from any number.
+    fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
+
+    /// Up to 16 numbers from memory; zeros in the lanes beyond.
+    #[inline(always)]
+    fn load_part(self, x: &[f32]) -> Self::F32 {
+        match x.first_chunk() {
+            Some(all) => self.load(all),
+            None => {
+                let mut padded = [0.0; LANES];
+                padded[..x.len()].copy_from_slice(x);
+                self.load(&padded)
+            }
+        }
+    }
+
+    /// As many of the first lanes to memory as `out` has room for.
+    #[inline(always)]
+    fn store_part(self, x: Self::F32, out: &mut [f32]) {
+        match out.first_chunk_mut() {
+            Some(all) => self.store(x, all),
+            None => {
+                let mut all = [0.0; LANES];
+                self.store(x, &mut all);
+                out.copy_from_slice(&all[..out.len()]);
+            }
+        }
+    }
+
+    /// `e^x`, within 2 units in the last place; exactly 1 for 0; 0 below -87.3; infinity from
+    /// 88.4 or so. NaN stays NaN.
+    ///
+    /// `x = n ln 2 + r` with the integer `n` and `|r| <= ln 2 / 2`; then the Taylor series of
+    /// degree 7 for `e^r`, from its last term inwards.
+    #[inline(always)]
+    fn exp(self, x: Self::F32) -> Self::F32 {
+        // ln 2 in two pieces; the first has zeros at its end, so that `n * LN2_HIGH` is exact.
+        const LN2_HIGH: f32 = 0.693_359_4;
+        const LN2_LOW: f32 = -2.121_944_4e-4;
+        const SERIES: [f32; 8] = [
+            1.0,
+            1.0,
+            1.0 / 2.0,
+            1.0 / 6.0,
+            1.0 / 24.0,
+            1.0 / 120.0,
+            1.0 / 720.0,
+            1.0 / 5040.0,
+        ];
+
+        let lowest = self.splat(EXP_LOWEST);
+        let clamped = self.min(self.splat(EXP_HIGHEST), self.max(lowest, x));
+        let rounder = self.splat(ROUNDER);
+        let pattern = self.fma(clamped, self.splat(std::f32::consts::LOG2_E), rounder);
+        let n = self.sub(pattern, rounder);
+        let r = self.fma(n, self.splat(-LN2_HIGH), clamped);
+        let r = self.fma(n, self.splat(-LN2_LOW), r);
+        let mut series = self.splat(SERIES[7]);
+        let mut term = 7;
+        while term > 0 {
+            term -= 1;
+            series = self.fma(series, r, self.splat(SERIES[term]));
+        }
+        self.zero_below(x, lowest, self.mul(series, self.pow2(pattern)))
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows in and out: embeddings looked up, logit rows gathered. Nothing is summed.
+
+use bytes::Bytes;
+use inferno_backend::{BackendError, Batch, WeightPart};
+use inferno_tensor::{DType, quant};
+
+use crate::backend::{CpuBackend, CpuBuffer};
+
+/// Rows in the file's own format, decoded when looked up.
+#[derive(Debug)]
+pub struct CpuTable {
+    dtype: DType,
+    row_bytes: usize,
+    cols: usize,
+    bytes: Bytes,
+}
+
+impl CpuTable {
+    /// Keeps the bytes of `part`.
+    ///
+    /// **Errors**: a width that the format does not divide.
+    pub(crate) fn new(part: &WeightPart) -> Result<Self, BackendError> {
+        let row_bytes =
+            part.dtype()
+                .row_bytes(part.cols())
+                .map_err(|source| BackendError::WeightShape {
+                    name: part.name().to_owned(),
+                    source,
+                })?;
+        let bytes = part.bytes().clone();
+        Ok(Self {
+            dtype: part.dtype(),
+            row_bytes,
+            cols: part.cols(),
+            bytes,
+        })
+    }
+}
+
+/// `out[t] = table[token_ids[t]]`.
+pub(crate) fn embed(backend: &CpuBackend, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
+    let cols = out.cols();
+    assert_eq!(cols, table.cols, "an embedding is as wide as the table");
+    let tokens = batch.token_ids();
+    out.split_rows(backend.pool(), tokens.len(), |first, out| {
+        for (&token, out) in tokens[first..].iter().zip(out.chunks_exact_mut(cols)) {
+            let at = token as usize * table.row_bytes;
+            quant::decode_row(table.dtype, &table.bytes[at..at + table.row_bytes], out)
+                .expect("the table's rows were checked when it was loaded");
+        }
+    });
+}
+
+/// `out[i] = x[logit_rows[i]]`.
+pub(crate) fn gather(backend: &CpuBackend, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
+    let cols = out.cols();
+    assert_eq!(cols, x.cols(), "gathered rows keep their width");
+    let rows = batch.logit_rows();
+    let x = x.rows(batch.num_tokens());
+    out.split_rows(backend.pool(), rows.len(), |first, out| {
+        for (&row, out) in rows[first..].iter().zip(out.chunks_exact_mut(cols)) {
+            out.copy_from_slice(&x[row * cols..(row + 1) * cols]);
+        }
+    });
+}

@@ -1,0 +1,38 @@
+//! Exponentials against a maximum, the heart of every softmax here.
+//!
+//! **Order of the sums.** Lane `i` adds the exponentials of values `i`, `i + 16`, ..., from zero;
+//! then the lanes are added as the tree of [`Lanes::sum`]. The maximum is folded likewise.
+
+use crate::lanes::{LANES, Lanes};
+
+/// Replaces each value by `exp(value - max)`; gives the maximum and the sum of the results. A value
+/// of minus infinity becomes zero where any other is larger.
+#[inline(always)]
+pub(crate) fn exponentials<L: Lanes>(lanes: L, values: &mut [f32]) -> (f32, f32) {
+    let mut max = lanes.splat(f32::NEG_INFINITY);
+    for values in values.chunks(LANES) {
+        max = lanes.max(load_or(lanes, values, f32::NEG_INFINITY), max);
+    }
+    let max = lanes.max_lane(max);
+    let shift = lanes.splat(max);
+    let mut sum = lanes.splat(0.0);
+    for values in values.chunks_mut(LANES) {
+        let exp = lanes.exp(lanes.sub(load_or(lanes, values, f32::NEG_INFINITY), shift));
+        lanes.store_part(exp, values);
+        sum = lanes.add(sum, exp);
+    }
+    (max, lanes.sum(sum))
+}
+
+/// Up to 16 numbers from memory; `filler` in the lanes beyond.
+#[inline(always)]
+fn load_or<L: Lanes>(lanes: L, x: &[f32], filler: f32) -> L::F32 {
+    match x.first_chunk() {
+        Some(all) => lanes.load(all),
+        None => {
+            let mut padded = [filler; LANES];
+            padded[..x.len()].copy_from_slice(x);
+            lanes.load(&padded)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The integers of quantized weights, 32 columns of 16 rows at a time.
+//!
+//! Unpacked, such a group is eight vectors of 64 bytes: byte `4 * row + j` of vector `v` belongs to
+//! column `4 * v + j`. This is `[k / 4][16 rows][4]`, the operand of every dot product instruction.
+//! Codes of less than 8 bits are cut into planes of 4, 2 and 1 bits, as many as their width has
+//! ones (5 = 4 + 1, 6 = 4 + 2, 3 = 2 + 1), lowest bits first; so they take no more than their width.
+//! In a plane of `p` bits, vector `v` stands in the bits from `p * (v / p)` of the plane's vector
+//! `v % p`.
+
+use inferno_tensor::quant::IQ4_LEVELS;
+
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// Columns in a group: those that share a scale of the activations.
+pub(crate) const GROUP_COLS: usize = 32;
+
+/// Vectors in an unpacked group.
+pub(crate) const GROUP_VECTORS: usize = GROUP_COLS / 4;
+
+/// The integers of a group, row by row.
+pub(super) type Quants = [[i8; GROUP_COLS]; LANES];
+
+/// How the integers of a group are stored.
+pub(crate) trait Codes: Copy + Send + Sync + 'static {
+    /// Bytes of a group.
+    const BYTES: usize;
+    /// The code that stands for zero, where codes run from 0 up and below 128; `None` where
+    /// unpacked bytes are the signed integers themselves.
+    const ZERO: Option<i32>;
+
+    /// Stores a group.
+    fn pack(quants: &Quants, group: &mut [u8]);
+
+    /// Vector `v` of a group.
+    fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes;
+}
+
+/// Signed bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signed;
+
+/// Codes of `WIDTH` bits, of which `ZERO` stands for zero.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unsigned<const WIDTH: u32, const ZERO: i32>;
+
+/// Numbers of levels in [`IQ4_LEVELS`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Levels;
+
+impl Codes for Signed {
+    const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
+    const ZERO: Option<i32> = None;
+
+    fn pack(quants: &Quants, group: &mut [u8]) {
+        for (v, vector) in group.chunks_exact_mut(VECTOR_BYTES).enumerate() {
+            for (row, out) in quants.iter().zip(vector.chunks_exact_mut(4)) {
+                out.copy_from_slice(bytemuck::cast_slice(&row[4 * v..4 * v + 4]));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
+        load(lanes, group, v)
+    }
+}
+
+impl<const WIDTH: u32, const ZERO: i32> Codes for Unsigned<WIDTH, ZERO> {
+    const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
+    const ZERO: Option<i32> = Some(ZERO);
+
+    fn pack(quants: &Quants, group: &mut [u8]) {
+        pack_planes::<WIDTH>(quants, group, |quant| (i32::from(quant) + ZERO) as u8);
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
+        planes::<L, WIDTH>(lanes, group, v)
+    }
+}
+
+impl Codes for Levels {
+    const BYTES: usize = 4 * VECTOR_BYTES;
+    const ZERO: Option<i32> = None;
+
+    fn pack(quants: &Quants, group: &mut [u8]) {
+        // Rows that pad the last panel hold zeros, which is no level; their scale is zero too.
+        pack_planes::<4>(quants, group, |quant| {
+            IQ4_LEVELS.binary_search(&quant).unwrap_or_default() as u8
+        });
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
+        lanes.lookup(&IQ4_LEVELS, planes::<L, 4>(lanes, group, v))
+    }
+}
+
+/// The widths of the planes that codes of `WIDTH` bits are cut into, with each plane's first
+/// vector and lowest bit, which is the same number.
+const fn plane_widths<const WIDTH: u32>() -> [(u32, u32); 3] {
+    [
+        (WIDTH & 4, 0),
+        (WIDTH & 2, WIDTH & 4),
+        (WIDTH & 1, WIDTH & 6),
+    ]
+}
+
+fn pack_planes<const WIDTH: u32>(quants: &Quants, group: &mut [u8], code: impl Fn(i8) -> u8) {
+    let mut vectors = [0; Signed::BYTES];
+    Signed::pack(quants, &mut vectors);
+    group.fill(0);
+    for (width, base) in plane_widths::<WIDTH>()
+        .into_iter()
+        .filter(|&(width, _)| width > 0)
+    {
+        let planes = &mut group[base as usize * VECTOR_BYTES..][..width as usize * VECTOR_BYTES];
+        for (v, vector) in vectors.chunks_exact(VECTOR_BYTES).enumerate() {
+            let (field, at) = (v as u32 / width, v % width as usize);
+            let plane = &mut planes[at * VECTOR_BYTES..][..VECTOR_BYTES];
+            for (out, &quant) in plane.iter_mut().zip(vector) {
+                let bits = (code(quant as i8) >> base) & ((1 << width) - 1);
+                *out |= bits << (field * width);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn planes<L: Lanes, const WIDTH: u32>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
+    let [widest, middle, last] = const { plane_widths::<WIDTH>() };
+    let mut codes = None;
+    if widest.0 > 0 {
+        codes = Some(plane(lanes, group, v, widest));
+    }
+    if middle.0 > 0 {
+        let bits = plane(lanes, group, v, middle);
+        codes = Some(join(lanes, codes, bits, middle.1));
+    }
+    if last.0 > 0 {
+        let bits = plane(lanes, group, v, last);
+        codes = Some(join(lanes, codes, bits, last.1));
+    }
+    codes.expect("codes have at least one bit")
+}
+
+#[inline(always)]
+fn plane<L: Lanes>(lanes: L, group: &[u8], v: usize, (width, base): (u32, u32)) -> L::Bytes {
+    let vector = load(lanes, group, base as usize + v % width as usize);
+    lanes.bits(vector, v as u32 / width * width, width)
+}
+
+#[inline(always)]
+fn join<L: Lanes>(lanes: L, low: Option<L::Bytes>, high: L::Bytes, shift: u32) -> L::Bytes {
+    match low {
+        Some(low) => lanes.join(low, high, shift),
+        None => high,
+    }
+}
+
+#[inline(always)]
+fn load<L: Lanes>(lanes: L, group: &[u8], vector: usize) -> L::Bytes {
+    let bytes = group[vector * VECTOR_BYTES..].first_chunk();
+    lanes.load_bytes(bytes.expect("a group holds whole vectors"))
+}

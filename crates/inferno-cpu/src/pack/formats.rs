@@ -1,0 +1,104 @@
+//! The table of weight formats: what the rest of the crate knows of one.
+//!
+//! **To add a format**: say here how its codes and scales are stored, with a new kind in `codes.rs`
+//! or `scales.rs` if none fits, and add its line. The tests run over all lines.
+//!
+//! Bytes that a packed weight takes, over those in the file, for rows and columns that fill panels
+//! and blocks:
+//!
+//! | format | ratio | | format | ratio |
+//! |---|---|---|---|---|
+//! | F32, F16, BF16 | 1 | | Q2_K | 1 |
+//! | Q8_0, INT8 | 1 | | Q3_K | 114 / 110 |
+//! | Q4_0, Q4_1 | 1 | | Q4_K | 148 / 144 |
+//! | Q5_0, Q5_1 | 1 | | Q5_K | 180 / 176 |
+//! | IQ4_NL | 1 | | Q6_K | 1 |
+//! | IQ4_XS | 138 / 136 | | | |
+
+use inferno_tensor::DType;
+use inferno_tensor::quant::{
+    Iq4NlBlock, Iq4XsBlock, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock, Q5_0Block,
+    Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
+};
+
+use super::codes::{Codes, GROUP_COLS, Levels, Signed, Unsigned};
+use super::float::{BF16, F16, F32, FloatFormat};
+use super::quantized::{Int8, Packed, QuantFormat};
+use super::scales::{Half, HalfMin, Super, SuperMin, SuperMin4};
+use crate::isa::Level;
+use crate::lanes::LANES;
+use crate::memory::LINE_BYTES;
+use crate::ops::product::{FloatProduct, Product, QuantProduct};
+
+/// How weights of one type are packed and multiplied.
+pub(crate) struct Format {
+    /// The type in the file.
+    pub(crate) dtype: DType,
+    /// Whether products take quantized activations.
+    pub(crate) takes_quantized: bool,
+    /// Bytes of a panel of so many columns.
+    pub(crate) panel_bytes: fn(usize) -> usize,
+    /// Packs up to 16 rows of so many columns into a zeroed panel.
+    pub(crate) pack: fn(&[&[u8]], usize, &mut [u8]),
+    /// Multiplies.
+    pub(crate) product: fn(Level, Product<'_>),
+}
+
+static FORMATS: [Format; DType::ALL.len()] = [
+    Format::float::<F32>(DType::F32),
+    Format::float::<F16>(DType::F16),
+    Format::float::<BF16>(DType::BF16),
+    Format::quantized::<Packed<Q8_0Block, Signed, Half>>(DType::Q8_0),
+    Format::quantized::<Packed<Q4_0Block, Unsigned<4, 8>, Half>>(DType::Q4_0),
+    Format::quantized::<Packed<Q4_1Block, Unsigned<4, 0>, HalfMin>>(DType::Q4_1),
+    Format::quantized::<Packed<Q5_0Block, Unsigned<5, 16>, Half>>(DType::Q5_0),
+    Format::quantized::<Packed<Q5_1Block, Unsigned<5, 0>, HalfMin>>(DType::Q5_1),
+    Format::quantized::<Packed<Q2KBlock, Unsigned<2, 0>, SuperMin4>>(DType::Q2K),
+    Format::quantized::<Packed<Q3KBlock, Unsigned<3, 4>, Super<16>>>(DType::Q3K),
+    Format::quantized::<Packed<Q4KBlock, Unsigned<4, 0>, SuperMin>>(DType::Q4K),
+    Format::quantized::<Packed<Q5KBlock, Unsigned<5, 0>, SuperMin>>(DType::Q5K),
+    Format::quantized::<Packed<Q6KBlock, Unsigned<6, 32>, Super<16>>>(DType::Q6K),
+    Format::quantized::<Packed<Iq4NlBlock, Levels, Half>>(DType::Iq4Nl),
+    Format::quantized::<Packed<Iq4XsBlock, Levels, Super<8>>>(DType::Iq4Xs),
+    Format::quantized::<Int8>(DType::Int8),
+];
+
+impl Format {
+    /// The format for weights of type `dtype`, where there is one.
+    pub(crate) fn of(dtype: DType) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.dtype == dtype)
+    }
+
+    const fn float<F: FloatFormat>(dtype: DType) -> Self {
+        Self {
+            dtype,
+            takes_quantized: false,
+            panel_bytes: |cols| whole_lines(cols * LANES * F::BYTES),
+            pack: |rows, _cols, panel| F::pack(rows, panel),
+            product: |level, product| level.run(FloatProduct::<F>::new(product)),
+        }
+    }
+
+    const fn quantized<F: QuantFormat>(dtype: DType) -> Self {
+        Self {
+            dtype,
+            takes_quantized: true,
+            panel_bytes: |cols| whole_lines(code_bytes::<F>(cols) + F::scale_bytes(cols)),
+            pack: |rows, cols, panel| {
+                let (codes, scales) = panel.split_at_mut(code_bytes::<F>(cols));
+                F::pack(rows, cols, codes, scales);
+            },
+            product: |level, product| level.run(QuantProduct::<F>::new(product)),
+        }
+    }
+}
+
+/// `bytes` rounded up to cache lines, at least one, so that even an empty weight has panels.
+fn whole_lines(bytes: usize) -> usize {
+    bytes.max(1).next_multiple_of(LINE_BYTES)
+}
+
+/// Bytes of the codes of a panel; the scales follow them.
+pub(crate) fn code_bytes<F: QuantFormat>(cols: usize) -> usize {
+    cols.div_ceil(GROUP_COLS) * F::Codes::BYTES
+}

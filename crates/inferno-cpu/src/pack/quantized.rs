@@ -1,0 +1,145 @@
+//! Quantized weights in panels of 16 output rows.
+//!
+//! A panel holds the codes of all its columns, 32 at a time, then the scales of all its columns;
+//! each region is read from front to back, and panels follow one another.
+
+use std::marker::PhantomData;
+
+use inferno_tensor::quant::{self, BlockFormat, QK_K};
+
+use super::codes::{Codes, GROUP_COLS, Quants, Signed};
+use super::scales::Scales;
+use crate::lanes::{LANES, Lanes};
+
+/// A quantized format as the kernels read it.
+pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
+    /// How integers are stored.
+    type Codes: Codes;
+    /// Columns that share a scale: 32 or 16.
+    const SCALE_COLS: usize;
+    /// Whether weights have a minimum beside their scale.
+    const MINS: bool;
+
+    /// Bytes of the scales of a panel.
+    fn scale_bytes(cols: usize) -> usize;
+
+    /// Packs up to 16 rows of the file into a zeroed panel.
+    fn pack(rows: &[&[u8]], cols: usize, codes: &mut [u8], scales: &mut [u8]);
+
+    /// The scales of 16 rows in part `half` of the 32 columns `group`.
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
+
+    /// The minimums likewise.
+    fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
+}
+
+/// Weights that a file holds in blocks `B`, as codes `C` and scales `S`.
+pub(crate) struct Packed<B, C, S>(PhantomData<(B, C, S)>);
+
+impl<B, C, S> Clone for Packed<B, C, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B, C, S> Copy for Packed<B, C, S> {}
+
+impl<B, C, S> QuantFormat for Packed<B, C, S>
+where
+    B: BlockFormat + Send + Sync,
+    C: Codes,
+    S: Scales<B>,
+{
+    type Codes = C;
+    const SCALE_COLS: usize = B::GROUP_LEN;
+    const MINS: bool = S::MINS;
+
+    fn scale_bytes(cols: usize) -> usize {
+        cols / B::LEN * S::BLOCK_BYTES
+    }
+
+    fn pack(rows: &[&[u8]], cols: usize, codes: &mut [u8], scales: &mut [u8]) {
+        let block_codes = codes.chunks_exact_mut(C::BYTES * B::LEN / GROUP_COLS);
+        let block_scales = scales.chunks_exact_mut(S::BLOCK_BYTES);
+        let rows: [&[B]; LANES] = std::array::from_fn(|row| {
+            rows.get(row).map_or(&[][..], |bytes| {
+                quant::blocks(bytes).expect("a weight's rows are whole blocks")
+            })
+        });
+        let mut quants = [[0; QK_K]; LANES];
+        debug_assert_eq!(cols % B::LEN, 0, "a weight's rows are whole blocks");
+        for (at, (codes, scales)) in block_codes.zip(block_scales).enumerate() {
+            for (row, (blocks, quants)) in rows.iter().zip(&mut quants).enumerate() {
+                if let Some(block) = blocks.get(at) {
+                    block.quants(&mut quants[..B::LEN]);
+                    S::pack(block, row, scales);
+                }
+            }
+            for (group, codes) in codes.chunks_exact_mut(C::BYTES).enumerate() {
+                C::pack(&group_of(&quants, group), codes);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
+        S::scale(lanes, scales, group, half)
+    }
+
+    #[inline(always)]
+    fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
+        S::min(lanes, scales, group, half)
+    }
+}
+
+/// The 32 columns `group` of all rows.
+fn group_of<const N: usize>(quants: &[[i8; N]; LANES], group: usize) -> Quants {
+    std::array::from_fn(|row| {
+        *quants[row][group * GROUP_COLS..]
+            .first_chunk()
+            .expect("a block is whole groups")
+    })
+}
+
+/// One single-precision scale a row, any number of columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Int8;
+
+/// Bytes of one single-precision number.
+const SCALE_BYTES: usize = size_of::<f32>();
+
+impl QuantFormat for Int8 {
+    type Codes = Signed;
+    const SCALE_COLS: usize = GROUP_COLS;
+    const MINS: bool = false;
+
+    fn scale_bytes(_cols: usize) -> usize {
+        LANES * SCALE_BYTES
+    }
+
+    fn pack(rows: &[&[u8]], cols: usize, codes: &mut [u8], scales: &mut [u8]) {
+        for (row, out) in rows.iter().zip(scales.chunks_exact_mut(SCALE_BYTES)) {
+            out.copy_from_slice(&row[..SCALE_BYTES]);
+        }
+        for (group, codes) in codes.chunks_exact_mut(Signed::BYTES).enumerate() {
+            let mut quants = [[0; GROUP_COLS]; LANES];
+            let first = group * GROUP_COLS;
+            let used = GROUP_COLS.min(cols - first);
+            for (row, quants) in rows.iter().zip(&mut quants) {
+                let row = bytemuck::cast_slice(&row[SCALE_BYTES..]);
+                quants[..used].copy_from_slice(&row[first..first + used]);
+            }
+            Signed::pack(&quants, codes);
+        }
+    }
+
+    #[inline(always)]
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], _group: usize, _half: usize) -> L::F32 {
+        lanes.load_f32(scales.first_chunk().expect("a scale a row"))
+    }
+
+    #[inline(always)]
+    fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
+        lanes.splat(0.0)
+    }
+}

@@ -1,0 +1,223 @@
+//! A persistent pool of threads for the short parallel steps of a forward pass.
+//!
+//! [`Pool::run`] hands out the numbers `0..num_tasks` to all threads, the caller among them, until
+//! none is left, and returns when all are done. Which thread takes which task is open, so tasks
+//! must not depend on it.
+//!
+//! Between steps the workers spin for some tens of microseconds, the time that the serial code
+//! between two operations takes, and then park: an idle pool costs nothing.
+//!
+//! A task's panic reaches the caller of `run` once all threads have stopped; tasks not yet begun
+//! are dropped; the pool stays usable. Several threads may call `run`: one after the other is
+//! served. A task that calls `run` itself does the inner tasks on its own thread.
+
+use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+
+/// Turns of an empty loop before a thread parks, about 20 to 50 microseconds.
+const SPINS: u32 = 1500;
+
+/// What a step computes: called with the number of the task and that of the thread.
+type Task<'a> = dyn Fn(usize, usize) + Sync + 'a;
+
+thread_local! {
+    /// Whether this thread is inside a task of some pool.
+    static IN_TASK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A fixed set of threads that wait for work.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    /// Held by the thread whose step is running.
+    turn: Mutex<()>,
+}
+
+struct Shared {
+    /// Rises by one with every step; the release that publishes `step`.
+    epoch: AtomicUsize,
+    /// The step that is running. Written by the holder of `turn` while no worker is busy, read by
+    /// workers between the rise of `epoch` and their fall of `busy`.
+    step: UnsafeCell<Option<Step>>,
+    /// The first task that no thread has taken.
+    next: AtomicUsize,
+    /// Workers that may still look at `step`.
+    busy: AtomicUsize,
+    /// The first panic of the step.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    stop: AtomicBool,
+}
+
+struct Step {
+    task: *const Task<'static>,
+    num_tasks: usize,
+    caller: Thread,
+}
+
+// SAFETY: `step` is the only part that is not `Sync` by itself. It is written only by the holder of
+// `turn` while `busy` is zero, before the release store to `epoch`, and read by workers only after
+// their acquire load of the new epoch and before they lower `busy`. The pointer in it is to a
+// `Sync` closure, which `run` keeps alive until `busy` is zero.
+unsafe impl Sync for Shared {}
+// SAFETY: as above; nothing in it belongs to one thread.
+unsafe impl Send for Shared {}
+
+impl Pool {
+    /// Starts a pool of `num_threads` threads, of which the caller of `run` is one.
+    ///
+    /// **Errors**: when the system refuses a thread; those already started are joined.
+    pub(crate) fn new(num_threads: usize) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            epoch: AtomicUsize::new(0),
+            step: UnsafeCell::new(None),
+            next: AtomicUsize::new(0),
+            busy: AtomicUsize::new(0),
+            panic: Mutex::new(None),
+            stop: AtomicBool::new(false),
+        });
+        let mut pool = Self {
+            shared,
+            workers: Vec::new(),
+            turn: Mutex::new(()),
+        };
+        for number in 1..num_threads {
+            let shared = Arc::clone(&pool.shared);
+            let worker = thread::Builder::new()
+                .name(format!("inferno-cpu-{number}"))
+                .spawn(move || work(&shared, number))?;
+            pool.workers.push(worker);
+        }
+        Ok(pool)
+    }
+
+    /// Threads that tasks run on, the caller's among them.
+    pub(crate) fn num_threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Calls `task(number, thread)` once for each number below `num_tasks`. `thread` is below
+    /// [`num_threads`](Self::num_threads) and tells the threads of one step apart, so that each
+    /// can have memory of its own.
+    ///
+    /// **Panics** when a task does.
+    pub(crate) fn run(&self, num_tasks: usize, task: &Task<'_>) {
+        // Inside a task, another step has the turn and waits for this very task.
+        if num_tasks <= 1 || self.workers.is_empty() || IN_TASK.get() {
+            (0..num_tasks).for_each(|number| task(number, 0));
+            return;
+        }
+        let _turn = lock(&self.turn);
+        let shared = &*self.shared;
+        // SAFETY: only the lifetime changes; the pointer is not used after this function, which
+        // waits below, also when a task panics, until no worker is busy.
+        let task = unsafe { std::mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
+        // SAFETY: this thread has the turn, and the last holder left with `busy` at zero.
+        unsafe {
+            *shared.step.get() = Some(Step {
+                task,
+                num_tasks,
+                caller: thread::current(),
+            })
+        };
+        shared.next.store(0, Ordering::Relaxed);
+        shared.busy.store(self.workers.len(), Ordering::Relaxed);
+        shared.epoch.fetch_add(1, Ordering::Release);
+        for worker in &self.workers {
+            worker.thread().unpark();
+        }
+        // SAFETY: `task` is the caller's reference, still borrowed here.
+        shared.take_tasks(unsafe { &*task }, num_tasks, 0);
+        wait_until(|| shared.busy.load(Ordering::Acquire) == 0);
+        let panic = lock(&shared.panic).take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.epoch.fetch_add(1, Ordering::Release);
+        for worker in self.workers.drain(..) {
+            worker.thread().unpark();
+            // A worker catches what its tasks throw, so it cannot have panicked.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Runs tasks until none is left; keeps the first panic.
+    fn take_tasks(&self, task: &Task<'_>, num_tasks: usize, thread: usize) {
+        IN_TASK.set(true);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            loop {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                if number >= num_tasks {
+                    return;
+                }
+                task(number, thread);
+            }
+        }));
+        IN_TASK.set(false);
+        if let Err(panic) = result {
+            self.next.store(num_tasks, Ordering::Relaxed);
+            lock(&self.panic).get_or_insert(panic);
+        }
+    }
+}
+
+/// A worker's life.
+fn work(shared: &Shared, thread: usize) {
+    let mut seen = 0;
+    loop {
+        wait_until(|| shared.epoch.load(Ordering::Acquire) != seen);
+        if shared.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        seen += 1;
+        // SAFETY: the epoch has risen, so `step` is written, and it stays until this thread has
+        // lowered `busy`.
+        let step = unsafe { &*shared.step.get() };
+        let Some(Step {
+            task,
+            num_tasks,
+            caller,
+        }) = step
+        else {
+            continue;
+        };
+        let caller = caller.clone();
+        // SAFETY: `run` keeps the closure alive until this thread has lowered `busy`.
+        shared.take_tasks(unsafe { &**task }, *num_tasks, thread);
+        if shared.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
+            caller.unpark();
+        }
+    }
+}
+
+/// Spins, then parks. Whoever makes `ready` true unparks this thread afterwards.
+fn wait_until(ready: impl Fn() -> bool) {
+    loop {
+        for _ in 0..SPINS {
+            if ready() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        thread::park();
+    }
+}
+
+/// Locks `mutex`. A panic while it was held leaves nothing half done here.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::thread;
+
+use super::*;
+
+/// How often each of `count` tasks was run.
+fn counts(pool: &Pool, count: usize) -> Vec<u32> {
+    let counts: Vec<_> = (0..count).map(|_| AtomicU32::new(0)).collect();
+    pool.run(count, &|task, thread| {
+        assert!(thread < pool.num_threads());
+        counts[task].fetch_add(1, Ordering::Relaxed);
+    });
+    counts.into_iter().map(AtomicU32::into_inner).collect()
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    panic.downcast_ref::<String>().expect("a formatted message")
+}
+
+#[test]
+fn each_task_runs_once() {
+    for threads in [1, 2, 3, 8] {
+        let pool = Pool::new(threads).expect("threads");
+        for count in [0, 1, 2, 7, 1000] {
+            assert_eq!(
+                counts(&pool, count),
+                vec![1; count],
+                "{threads} threads, {count} tasks"
+            );
+        }
+    }
+}
+
+#[test]
+fn thousands_of_short_steps_come_through() {
+    let pool = Pool::new(3).expect("threads");
+    let total = AtomicUsize::new(0);
+    for _ in 0..5000 {
+        pool.run(4, &|task, _| {
+            total.fetch_add(task, Ordering::Relaxed);
+        });
+    }
+    assert_eq!(total.into_inner(), 5000 * (1 + 2 + 3));
+}
+
+#[test]
+fn a_pool_that_went_to_sleep_wakes_up() {
+    let pool = Pool::new(3).expect("threads");
+    for _ in 0..5 {
+        thread::sleep(std::time::Duration::from_millis(5));
+        assert_eq!(counts(&pool, 100), vec![1; 100]);
+    }
+}
+
+#[test]
+fn a_panic_reaches_the_caller_and_leaves_the_pool_usable() {
+    for threads in [1, 2, 3] {
+        let pool = Pool::new(threads).expect("threads");
+        for bad in [0, 5, 99] {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                pool.run(100, &|task, _| assert!(task != bad, "task {bad} fails"));
+            }));
+            let panic = result.expect_err("a task failed");
+            assert_eq!(message(&*panic), format!("task {bad} fails"));
+            assert_eq!(counts(&pool, 50), vec![1; 50]);
+        }
+    }
+}
+
+#[test]
+fn panics_of_all_threads_become_one() {
+    let pool = Pool::new(4).expect("threads");
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pool.run(64, &|task, _| panic!("task {task} fails"));
+    }));
+    assert!(message(&*result.expect_err("all tasks fail")).ends_with("fails"));
+    assert_eq!(counts(&pool, 50), vec![1; 50]);
+}
+
+#[test]
+fn a_task_may_run_tasks() {
+    for threads in [1, 2, 3] {
+        let pool = Pool::new(threads).expect("threads");
+        let total = AtomicUsize::new(0);
+        pool.run(10, &|_, _| {
+            pool.run(10, &|task, _| {
+                total.fetch_add(task, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(total.into_inner(), 10 * 45, "{threads} threads");
+    }
+}
+
+#[test]
+fn several_threads_may_share_a_pool() {
+    let pool = Pool::new(2).expect("threads");
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    assert_eq!(counts(&pool, 9), [1; 9]);
+                }
+            });
+        }
+    });
+}

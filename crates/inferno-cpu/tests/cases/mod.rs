@@ -1,0 +1,99 @@
+//! What the tests of all operations need: inputs, the backends to compare, and how to compare.
+// Each test program uses some of it.
+#![allow(dead_code)]
+
+use inferno_backend::{Backend, WeightPart};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_tensor::{DType, quant};
+
+/// A small generator of repeatable numbers (xorshift64*).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Uniform between -1 and 1.
+    pub fn value(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    pub fn values(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.value()).collect()
+    }
+
+    /// A weight whose rows are random values, encoded as `dtype`.
+    pub fn weight(&mut self, dtype: DType, experts: usize, rows: usize, cols: usize) -> WeightPart {
+        let row_bytes = dtype.row_bytes(cols).expect("whole blocks");
+        let mut bytes = vec![0; experts * rows * row_bytes];
+        for row in bytes.chunks_exact_mut(row_bytes.max(1)) {
+            quant::encode_row(dtype, &self.values(cols), row).expect("finite values");
+        }
+        WeightPart::experts(format!("{dtype}"), dtype, experts, rows, cols, bytes.into())
+            .expect("the size is right")
+    }
+}
+
+pub fn backend(isa: Isa, threads: usize) -> CpuBackend {
+    CpuBackend::new(CpuOptions {
+        isa: Some(isa),
+        threads: Some(threads),
+    })
+    .expect("available")
+}
+
+/// The one whose answer all must give.
+pub fn simplest() -> CpuBackend {
+    backend(Isa::Scalar, 1)
+}
+
+/// Every instruction set of this machine with one, two and three threads.
+pub fn all() -> Vec<CpuBackend> {
+    let sets = Isa::available();
+    sets.into_iter()
+        .flat_map(|isa| (1..=3).map(move |threads| backend(isa, threads)))
+        .collect()
+}
+
+pub fn matrix<B: Backend>(backend: &B, rows: usize, cols: usize, values: &[f32]) -> B::Buffer {
+    let mut buffer = backend.alloc(rows, cols).expect("memory");
+    backend.upload(values, &mut buffer);
+    buffer
+}
+
+pub fn read<B: Backend>(backend: &B, buffer: &B::Buffer, count: usize) -> Vec<f32> {
+    let mut values = vec![0.0; count];
+    backend
+        .download(buffer, &mut values)
+        .expect("memory can be read");
+    values
+}
+
+/// The patterns of `values`, all NaNs made one.
+pub fn bits(values: &[f32]) -> Vec<u32> {
+    let pattern = |x: &f32| {
+        if x.is_nan() {
+            f32::NAN.to_bits()
+        } else {
+            x.to_bits()
+        }
+    };
+    values.iter().map(pattern).collect()
+}
+
+/// The norm of the difference over the norm of what was expected.
+pub fn relative_error(found: &[f32], expected: &[f32]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
+    let pairs = found.iter().zip(expected);
+    let difference = norm(&mut pairs.map(|(&a, &b)| f64::from(a) - f64::from(b)));
+    difference / norm(&mut expected.iter().map(|&x| f64::from(x))).max(1e-30)
+}

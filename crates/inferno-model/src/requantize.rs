@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use inferno_backend::WeightPart;
 use inferno_tensor::{DType, quant};
+use rayon::prelude::*;
 
 use crate::ModelError;
 
@@ -55,15 +56,17 @@ impl Requantize {
         }
         let row_bytes = target.row_bytes(part.cols())?;
         let mut bytes = vec![0; part.num_experts() * part.rows() * row_bytes];
-        let mut values = vec![0.0; part.cols()];
-        for (row, out) in part
+        let rows = part
             .bytes()
-            .chunks(part.row_bytes())
-            .zip(bytes.chunks_mut(row_bytes))
-        {
-            quant::decode_row(part.dtype(), row, &mut values)?;
-            quant::encode_row(target, &values, out)?;
-        }
+            .par_chunks(part.row_bytes())
+            .zip(bytes.par_chunks_mut(row_bytes));
+        rows.try_for_each_init(
+            || vec![0.0; part.cols()],
+            |values, (row, out)| {
+                quant::decode_row(part.dtype(), row, values)?;
+                quant::encode_row(target, values, out)
+            },
+        )?;
         let (experts, rows, cols) = (part.num_experts(), part.rows(), part.cols());
         Ok(WeightPart::experts(
             part.name(),

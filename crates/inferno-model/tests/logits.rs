@@ -2,8 +2,11 @@
 
 mod support;
 
-use inferno_backend::ReferenceBackend;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use inferno_backend::{Backend, ReferenceBackend};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use support::{Answer, Feed, logits, models_under, oracle};
 
 /// Norm of the difference over the norm, as the project states its bound.
@@ -36,10 +39,25 @@ fn argmax(row: &[f32]) -> usize {
         .expect("rows are not empty")
 }
 
-fn check_all(models: &[std::path::PathBuf]) {
+fn check_all(models: &[PathBuf]) {
+    check_on(models, &Arc::new(ReferenceBackend::new()));
+    for isa in Isa::available() {
+        check_on(models, &cpu(isa));
+    }
+}
+
+fn cpu(isa: Isa) -> Arc<CpuBackend> {
+    let options = CpuOptions {
+        isa: Some(isa),
+        threads: Some(2),
+    };
+    Arc::new(CpuBackend::new(options).expect("an available level"))
+}
+
+fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>) {
     for path in models {
         let answer = Answer::read(&path.with_extension("json"));
-        let model = support::load(path, Arc::new(ReferenceBackend::new()));
+        let model = support::load(path, Arc::clone(backend));
         for feed in [
             Feed::Whole,
             Feed::Chunks(5),
@@ -68,12 +86,24 @@ fn every_oracle_model_agrees_with_transformers_however_the_prompt_is_fed() {
 }
 
 #[test]
-fn a_sequence_gives_the_same_logits_alone_and_beside_others() {
-    let path = support::fixtures().join("qwen3moe.gguf");
-    let answer = Answer::read(&path.with_extension("json"));
-    let model = support::load(&path, Arc::new(ReferenceBackend::new()));
-    let alone = logits(&model, &answer.tokens, Feed::Whole);
-    let other: Vec<u32> = answer.tokens.iter().rev().copied().collect();
-    let together = support::logits_of_two(&model, &other, &answer.tokens);
-    assert_eq!(alone, together, "bit for bit");
+fn one_answer_whatever_the_level_the_chunks_and_the_company() {
+    for name in ["qwen3moe.gguf", "mistral-window.gguf", "llama-biases.gguf"] {
+        let path = support::fixtures().join(name);
+        let answer = Answer::read(&path.with_extension("json"));
+        let other: Vec<u32> = answer.tokens.iter().rev().copied().collect();
+        let scalar = support::load(&path, cpu(Isa::Scalar));
+        let expected = logits(&scalar, &answer.tokens, Feed::Whole);
+        for isa in Isa::available() {
+            let model = support::load(&path, cpu(isa));
+            for feed in [Feed::Whole, Feed::Chunks(7), Feed::Chunks(1)] {
+                let found = logits(&model, &answer.tokens, feed);
+                assert_eq!(expected, found, "{name} on {isa:?}, {feed:?}");
+            }
+            let together = support::logits_of_two(&model, &other, &answer.tokens);
+            assert_eq!(
+                expected, together,
+                "{name} on {isa:?}, beside another sequence"
+            );
+        }
+    }
 }

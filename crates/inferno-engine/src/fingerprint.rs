@@ -60,22 +60,90 @@ impl Fingerprint {
         self.with(format.as_bytes())
     }
 
-    /// Goes on with more bytes.
-    ///
-    /// **Source**: Fowler, Noll, Vo and Eastlake, The FNV Non-Cryptographic Hash Algorithm,
-    /// section 2.
+    /// Goes on with more bytes. Their length comes first, to keep neighbouring parts apart.
     fn with(self, bytes: &[u8]) -> Self {
-        // The length keeps neighbouring parts apart.
-        let length = (bytes.len() as u64).to_le_bytes();
-        let hash = length.iter().chain(bytes).fold(self.0, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        Self(hash)
+        Self(fnv_1a(
+            fnv_1a(self.0, &(bytes.len() as u64).to_le_bytes()),
+            bytes,
+        ))
     }
+}
+
+/// **Source**: Fowler, Noll, Vo and Eastlake, The FNV Non-Cryptographic Hash Algorithm, section 2.
+fn fnv_1a(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferno_backend::KvDType;
+    use inferno_gguf::{GgmlType, GgufWriter, Metadata};
+
+    use super::*;
+
+    fn model(epsilon: f32, weights: [u8; 8]) -> Gguf {
+        let mut metadata = Metadata::new();
+        metadata.insert("llama.attention.layer_norm_rms_epsilon", epsilon);
+        let mut writer = GgufWriter::new(&metadata).expect("sound metadata");
+        writer
+            .add_tensor("output_norm.weight", &[2], GgmlType::F32)
+            .expect("a sound tensor");
+        let mut payloads = writer.in_memory();
+        payloads
+            .write_tensor("output_norm.weight", &weights)
+            .expect("its size");
+        Gguf::from_bytes(payloads.finish().expect("all is written")).expect("a sound file")
+    }
+
+    #[test]
+    fn whatever_changes_the_keys_and_values_changes_the_fingerprint() {
+        let layout = KvLayout {
+            num_layers: 1,
+            num_kv_heads: 1,
+            head_dim: 32,
+            block_tokens: 16,
+            num_blocks: 3,
+            dtype: KvDType::F16,
+        };
+        let of = |model: &Gguf, requantize, layout| {
+            Fingerprint::of_model(model, requantize).with_kv_layout(layout)
+        };
+        let original = of(&model(1e-5, [0; 8]), None, &layout);
+        assert_eq!(of(&model(1e-5, [0; 8]), None, &layout), original);
+        let larger = KvLayout {
+            num_blocks: 9,
+            ..layout
+        };
+        assert_eq!(of(&model(1e-5, [0; 8]), None, &larger), original);
+
+        let q8_0 = KvLayout {
+            dtype: KvDType::Q8_0,
+            ..layout
+        };
+        for other in [
+            of(&model(1e-6, [0; 8]), None, &layout),
+            of(&model(1e-5, [0, 0, 0, 0, 0, 0, 0, 1]), None, &layout),
+            of(&model(1e-5, [0; 8]), Some(Requantize::Q8_0), &layout),
+            of(&model(1e-5, [0; 8]), None, &q8_0),
+        ] {
+            assert_ne!(other, original);
+        }
+    }
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        // The value for `foobar` among the authors' published test vectors.
+        assert_eq!(
+            fnv_1a(Fingerprint::EMPTY.0, b"foobar"),
+            0x8594_4171_f739_67e8
+        );
     }
 }

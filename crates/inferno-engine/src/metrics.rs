@@ -114,7 +114,7 @@ impl fmt::Display for Metrics {
         write!(f, "generated    {} tokens", self.generated_tokens)?;
         writeln!(f, "{}", per_second(self.decode_tokens_per_second()))?;
         for (name, passes) in [("prefill", prefill), ("decode", &self.decode_passes)] {
-            write!(f, "{name:<8} passes {}", passes.durations().len())?;
+            write!(f, "{name:<12} {} passes", passes.durations().len())?;
             for (name, percent) in report::PERCENTILES {
                 if let Some(time) = passes.percentile(percent) {
                     write!(f, ", {name} {:.2} ms", time.as_secs_f64() * 1e3)?;
@@ -130,5 +130,86 @@ impl fmt::Display for Metrics {
             ),
             None => write!(f, "peak memory  unknown on this system"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metrics() -> Metrics {
+        let mut metrics = Metrics {
+            load_time: Some(Duration::from_millis(1500)),
+            prompt_tokens: 30,
+            generated_tokens: 11,
+            time_to_first_token: Some(Duration::from_millis(250)),
+            decode_time: Duration::from_millis(2000),
+            ..Metrics::default()
+        };
+        metrics
+            .prefill_passes
+            .record(16, Duration::from_millis(100));
+        metrics
+            .prefill_passes
+            .record(14, Duration::from_millis(100));
+        for milliseconds in [19, 11, 20, 12, 18, 13, 17, 14, 16, 15] {
+            metrics
+                .decode_passes
+                .record(1, Duration::from_millis(milliseconds));
+        }
+        metrics
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_nearest_rank() {
+        let passes = metrics().decode_passes;
+        let percentile = |percent| passes.percentile(percent).map(|time| time.as_millis());
+        assert_eq!(percentile(50.0), Some(15));
+        assert_eq!(percentile(51.0), Some(16));
+        assert_eq!(percentile(90.0), Some(19));
+        assert_eq!(percentile(99.0), Some(20));
+        assert_eq!(percentile(0.0), Some(11));
+        assert_eq!(Passes::default().percentile(50.0), None);
+    }
+
+    #[test]
+    fn rates_are_tokens_by_time() {
+        assert_eq!(metrics().prefill_tokens_per_second(), Some(150.0));
+        assert_eq!(metrics().decode_tokens_per_second(), Some(5.0));
+        assert_eq!(Metrics::default().prefill_tokens_per_second(), None);
+        assert_eq!(Metrics::default().decode_tokens_per_second(), None);
+    }
+
+    #[test]
+    fn the_serialized_form_is_in_seconds() {
+        let json = serde_json::to_value(metrics()).expect("numbers");
+        assert_eq!(json["load_seconds"], 1.5);
+        assert_eq!(json["time_to_first_token_seconds"], 0.25);
+        assert_eq!(json["decode_tokens_per_second"], 5.0);
+        assert_eq!(json["prefill_passes"]["num_tokens"], 30);
+        assert_eq!(json["decode_passes"]["p90_seconds"], 0.019);
+        assert_eq!(
+            json["decode_passes"]["seconds"].as_array().map(Vec::len),
+            Some(10)
+        );
+    }
+
+    #[test]
+    fn the_printed_form_is_for_people() {
+        let printed = metrics().to_string();
+        for line in [
+            "load         1.500 s",
+            "prompt       30 tokens, 30 computed in 0.200 s, 150.0 tokens/s",
+            "first token  after 0.250 s",
+            "generated    11 tokens, 5.0 tokens/s",
+            "prefill      2 passes, p50 100.00 ms, p90 100.00 ms, p99 100.00 ms, max 100.00 ms",
+            "decode       10 passes, p50 15.00 ms, p90 19.00 ms, p99 20.00 ms, max 20.00 ms",
+        ] {
+            assert!(
+                printed.lines().any(|printed| printed == line),
+                "{line}\n\n{printed}"
+            );
+        }
+        assert!(printed.contains("peak memory"));
     }
 }

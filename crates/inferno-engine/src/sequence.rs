@@ -67,8 +67,8 @@ impl Sequence {
         self.tokens.extend_from_slice(tokens);
     }
 
-    /// The next tokens to compute, at most `max_num_tokens`, with blocks for all of them; `None` when
-    /// everything is computed. Logits are asked for where the chunk holds the last token.
+    /// The next tokens to compute, at least one and at most `max_num_tokens`, with blocks for all of
+    /// them; `None` when everything is computed. Logits are asked for where the chunk holds the last token.
     ///
     /// **Errors**: [`EngineError::OutOfBlocks`] when the pool cannot cover the chunk; it has lost
     /// nothing then.
@@ -78,7 +78,7 @@ impl Sequence {
         pool: &mut BlockPool,
     ) -> Result<Option<SequenceChunk<'_>>, EngineError> {
         let (start, len) = (self.num_computed, self.tokens.len());
-        let end = len.min(start.saturating_add(max_num_tokens));
+        let end = len.min(start.saturating_add(max_num_tokens.max(1)));
         if start == end {
             return Ok(None);
         }

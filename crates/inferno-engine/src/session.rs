@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
+use crate::sampler::check_tokens;
 use crate::{EngineError, Metrics, Runner, SamplingParams, StopParams};
 use context::Context;
 
@@ -90,7 +91,6 @@ pub struct Session {
     end_of_generation: Vec<u32>,
     /// Tokens that both model and tokenizer have. Models often have more, to fill up rows.
     vocab_size: usize,
-    load_time: Option<Duration>,
     metrics: Metrics,
 }
 
@@ -112,7 +112,6 @@ impl Session {
                 .collect(),
             vocab_size,
             tokenizer,
-            load_time: options.load_time,
             metrics: Metrics {
                 load_time: options.load_time,
                 ..Metrics::default()
@@ -208,26 +207,19 @@ impl Session {
     }
 
     fn encode(&self, prompt: Prompt<'_>) -> Result<Vec<u32>, EngineError> {
-        match prompt {
+        let tokens = match prompt {
             Prompt::Text(text) => {
                 let add_special = self.tokens().is_empty();
-                Ok(self.tokenizer.encode(
-                    text,
-                    EncodeOptions {
-                        add_special,
-                        parse_special: true,
-                    },
-                ))
+                let options = EncodeOptions {
+                    add_special,
+                    parse_special: true,
+                };
+                self.tokenizer.encode(text, options)
             }
-            Prompt::Tokens(tokens) => {
-                crate::sampler::check_tokens(
-                    "the prompt",
-                    tokens.iter().copied(),
-                    self.vocab_size,
-                )?;
-                Ok(tokens.to_vec())
-            }
-        }
+            Prompt::Tokens(tokens) => tokens.to_vec(),
+        };
+        check_tokens("the prompt", tokens.iter().copied(), self.vocab_size)?;
+        Ok(tokens)
     }
 
     /// Refuses a prompt after which fewer than `room` tokens fit.
@@ -255,8 +247,9 @@ impl Session {
     }
 
     fn start_metrics(&mut self, prompt_tokens: usize) {
+        let load_time = self.metrics.load_time;
         self.metrics = Metrics {
-            load_time: self.load_time,
+            load_time,
             prompt_tokens,
             ..Metrics::default()
         };

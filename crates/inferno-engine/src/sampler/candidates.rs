@@ -6,6 +6,8 @@
 
 use std::cmp::Ordering;
 
+use super::softmax::{self, Softmax};
+
 /// A token that may be drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {
@@ -47,9 +49,7 @@ impl Candidates {
     }
 
     pub(super) fn max_logit(&self) -> f32 {
-        self.entries
-            .iter()
-            .fold(f32::NEG_INFINITY, |max, entry| max.max(entry.logit))
+        softmax::max(&self.entries, |entry| entry.logit)
     }
 
     pub(super) fn retain(&mut self, keep: impl Fn(Candidate) -> bool) {
@@ -60,7 +60,7 @@ impl Candidates {
     pub(super) fn keep_first(&mut self, count: usize, key: impl Fn(Candidate) -> f32) {
         let order = by_key(key);
         if count < self.entries.len() {
-            self.entries.select_nth_unstable_by(count, &order);
+            bring_to_front(&mut self.entries, count, &order);
             self.entries.truncate(count);
         }
         self.entries.sort_unstable_by(&order);
@@ -81,9 +81,7 @@ impl Candidates {
         while sorted < self.entries.len() {
             let rest = &mut self.entries[sorted..];
             let count = run.min(rest.len());
-            if count < rest.len() {
-                rest.select_nth_unstable_by(count, &order);
-            }
+            bring_to_front(rest, count, &order);
             rest[..count].sort_unstable_by(&order);
             for (index, entry) in rest[..count].iter().enumerate() {
                 reached += softmax.probability(entry.logit);
@@ -99,42 +97,41 @@ impl Candidates {
 
     /// The softmax over the candidates that are left.
     pub(super) fn softmax(&self) -> Softmax {
-        let max = self.max_logit();
-        let sum = self
-            .entries
-            .iter()
-            .map(|entry| f64::from(libm::expf(entry.logit - max)))
-            .sum();
-        Softmax { max, sum }
+        Softmax::of(&self.entries, |entry| entry.logit)
     }
 }
 
-/// A softmax over logits that stay where they are.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Softmax {
-    max: f32,
-    sum: f64,
-}
-
-impl Softmax {
-    pub(super) fn of(logits: &[f32]) -> Self {
-        let max = logits
-            .iter()
-            .fold(f32::NEG_INFINITY, |max, &logit| max.max(logit));
-        let sum = logits
-            .iter()
-            .map(|&logit| f64::from(libm::expf(logit - max)))
-            .sum();
-        Self { max, sum }
+/// Moves the first `count` by `order` to the front, in any order among themselves.
+///
+/// When they are few, nearly all of the rest is passed over with one comparison each: the front
+/// collects what comes before the last of the best so far, and is cut back whenever it is full.
+fn bring_to_front(
+    entries: &mut [Candidate],
+    count: usize,
+    order: impl Fn(&Candidate, &Candidate) -> Ordering,
+) {
+    let room = 2 * count;
+    if count == 0 || count >= entries.len() {
+        return;
     }
-
-    pub(super) fn probability(&self, logit: f32) -> f64 {
-        f64::from(libm::expf(logit - self.max)) / self.sum
+    if room > entries.len() / 4 {
+        entries.select_nth_unstable_by(count - 1, order);
+        return;
     }
-
-    pub(super) fn log_probability(&self, logit: f32) -> f64 {
-        f64::from(logit) - f64::from(self.max) - libm::log(self.sum)
+    let cut_back = |front: &mut [Candidate]| *front.select_nth_unstable_by(count - 1, &order).1;
+    let mut last = cut_back(&mut entries[..room]);
+    let mut filled = count;
+    for index in room..entries.len() {
+        if order(&entries[index], &last).is_lt() {
+            entries.swap(index, filled);
+            filled += 1;
+            if filled == room {
+                last = cut_back(&mut entries[..room]);
+                filled = count;
+            }
+        }
     }
+    cut_back(&mut entries[..filled]);
 }
 
 /// Rising key, then rising id; adding zero makes the two zeros one.

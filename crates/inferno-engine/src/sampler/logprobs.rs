@@ -1,6 +1,7 @@
 //! Log-probabilities, as the model gave them.
 
-use super::candidates::{Candidates, Softmax};
+use super::candidates::Candidates;
+use super::softmax::Softmax;
 
 /// Log-probabilities at one step, in the model's own distribution: before any bias, penalty,
 /// temperature or truncation.
@@ -17,7 +18,7 @@ pub struct TokenLogprobs {
 impl TokenLogprobs {
     /// The log-probability of `chosen` and of the `count` most probable tokens.
     pub(super) fn of(chosen: u32, count: usize, logits: &[f32], scratch: &mut Candidates) -> Self {
-        let softmax = Softmax::of(logits);
+        let softmax = Softmax::of(logits, |logit| logit);
         let chosen = logits[chosen as usize];
         let mut top = Vec::new();
         if count > 0 {

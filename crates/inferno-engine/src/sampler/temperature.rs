@@ -3,6 +3,7 @@
 //! **Source**: Ackley, Hinton and Sejnowski, A Learning Algorithm for Boltzmann Machines, section 2.
 
 use super::candidates::Candidates;
+use super::softmax::exp_of_negative;
 
 /// Fills `weights` with `exp((logit - max) / temperature)`, one a candidate, and gives their sum.
 ///
@@ -14,7 +15,7 @@ pub(super) fn weigh(temperature: f32, candidates: &Candidates, weights: &mut Vec
         candidates
             .as_slice()
             .iter()
-            .map(|entry| libm::expf((entry.logit - max) / temperature)),
+            .map(|entry| exp_of_negative((entry.logit - max) / temperature)),
     );
     weights.iter().map(|&weight| f64::from(weight)).sum()
 }

@@ -23,7 +23,7 @@ pub struct Step {
 /// All steps of a generation, put together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
-    /// Tokens that were sampled, the one that ended the generation among them.
+    /// Tokens that were sampled; the one that ended the generation is among them.
     pub tokens: Vec<u32>,
     /// Their text.
     pub text: String,
@@ -48,6 +48,7 @@ pub struct Generation<'s> {
     /// The session's length before the prompt, until there is a first token.
     rollback_to: Option<usize>,
     ended: bool,
+    finish_reason: Option<FinishReason>,
 }
 
 impl<'s> Generation<'s> {
@@ -61,19 +62,16 @@ impl<'s> Generation<'s> {
         let end_of_generation = &session.end_of_generation;
         let stop = StopChecker::new(params.stop.clone(), session.vocab_size, end_of_generation)?;
 
+        // The text goes on from what is there already: spaces, and characters cut in half, depend on
+        // what came before.
+        let mut detokenizer = session.tokenizer.detokenizer(params.skip_special_tokens);
+        for &token in session.tokens().iter().chain(prompt) {
+            detokenizer.push(token)?;
+        }
         let rollback_to = session.tokens().len();
         session.context.extend(prompt);
         session.start_metrics(prompt.len());
         sampler.add_prompt(session.tokens());
-        // The text goes on from what is there already: spaces, and characters cut in half, depend on
-        // what came before.
-        let mut detokenizer = session.tokenizer.detokenizer(params.skip_special_tokens);
-        for &token in session.tokens() {
-            if let Err(error) = detokenizer.push(token) {
-                session.context.truncate(rollback_to);
-                return Err(error.into());
-            }
-        }
         Ok(Self {
             session,
             sampler,
@@ -83,6 +81,7 @@ impl<'s> Generation<'s> {
             started,
             rollback_to: Some(rollback_to),
             ended: false,
+            finish_reason: None,
         })
     }
 
@@ -101,28 +100,32 @@ impl<'s> Generation<'s> {
         self.sampler.seed()
     }
 
-    /// Runs to the end.
+    /// Why the generation ended; `None` before its last step, and after an error.
+    pub fn finish_reason(&self) -> Option<FinishReason> {
+        self.finish_reason
+    }
+
+    /// Runs to the end, and gives the steps that are left.
     ///
     /// **Errors**: the first error of a step.
     pub fn complete(mut self) -> Result<Completion, EngineError> {
-        let mut completion = Completion {
-            tokens: Vec::new(),
-            text: String::new(),
-            logprobs: Vec::new(),
-            finish_reason: FinishReason::Cancelled,
-        };
+        let (mut tokens, mut text, mut logprobs) = (Vec::new(), String::new(), Vec::new());
         for step in self.by_ref() {
             let step = step?;
             if let Some(token) = step.token {
-                completion.tokens.push(token.id);
-                completion.logprobs.extend(token.logprobs);
+                tokens.push(token.id);
+                logprobs.extend(token.logprobs);
             }
-            completion.text.push_str(&step.text);
-            if let Some(finish_reason) = step.finish_reason {
-                completion.finish_reason = finish_reason;
-            }
+            text.push_str(&step.text);
         }
-        Ok(completion)
+        // Without a reason it ended by an error that an earlier step has given.
+        let finish_reason = self.finish_reason.unwrap_or(FinishReason::Cancelled);
+        Ok(Completion {
+            tokens,
+            text,
+            logprobs,
+            finish_reason,
+        })
     }
 
     fn step(&mut self) -> Result<Step, EngineError> {
@@ -214,10 +217,8 @@ impl Iterator for Generation<'_> {
             return None;
         }
         let step = self.step();
-        if step
-            .as_ref()
-            .map_or(true, |step| step.finish_reason.is_some())
-        {
+        self.finish_reason = step.as_ref().ok().and_then(|step| step.finish_reason);
+        if step.is_err() || self.finish_reason.is_some() {
             self.end();
         }
         Some(step)

@@ -77,6 +77,13 @@ impl FakeRunner {
         }
     }
 
+    /// The same with another number of blocks.
+    pub fn with_num_blocks(mut self, num_blocks: usize) -> Self {
+        self.layout.num_blocks = num_blocks;
+        self.slots = vec![None; num_blocks * self.layout.block_tokens];
+        self
+    }
+
     /// The same with more logits than the tokenizer has tokens.
     pub fn with_vocab_size(self, vocab_size: usize) -> Self {
         Self { vocab_size, ..self }

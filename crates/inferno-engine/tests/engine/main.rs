@@ -1,7 +1,7 @@
-//! The engine on a runner that has no model, and on real ones where the oracle folder is at hand.
+//! The engine on a runner that has no model, and on real ones.
 
 mod fake_runner;
-mod oracle;
+mod models;
 mod perplexity;
 mod saved_state;
 mod session;

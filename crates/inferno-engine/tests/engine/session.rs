@@ -370,6 +370,35 @@ fn metrics_count_prompt_tokens_generated_tokens_and_passes() {
     assert!(metrics.to_string().contains("20 tokens"));
 }
 
+#[test]
+fn a_session_can_move_to_another_thread() {
+    let mut session = fresh();
+    let said = std::thread::spawn(move || tokens_of(&mut session, &[3], &greedy(3)));
+    assert_eq!(
+        said.join().expect("no panic"),
+        continuation_of_a_fresh_session(&[3], 3)
+    );
+}
+
+#[test]
+fn a_cache_smaller_than_the_context_is_refused() {
+    let runner = FakeRunner::new(CONTEXT_LENGTH, 8).with_num_blocks(3);
+    let session = Session::new(Box::new(runner), tokenizer(), SessionOptions::default());
+    let Err(error) = session else {
+        panic!("it was taken")
+    };
+    assert!(
+        matches!(
+            error,
+            EngineError::CacheTooSmall {
+                cache_tokens: 12,
+                context_length: 64
+            }
+        ),
+        "{error}"
+    );
+}
+
 /// Something that can happen to a session.
 #[derive(Debug, Clone)]
 enum Event {

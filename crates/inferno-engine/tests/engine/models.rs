@@ -1,0 +1,258 @@
+//! Models on the reference backend: small ones with random weights that lie in this repository, and
+//! trained ones where `INFERNO_ORACLE` names the folder that holds them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use inferno_backend::{KvDType, ReferenceBackend};
+use inferno_engine::{
+    EngineError, Fingerprint, GenerationParams, ModelRunner, PerplexityOptions, RunnerOptions,
+    SamplingParams, Session, SessionOptions, StopParams, perplexity,
+};
+use inferno_gguf::Gguf;
+use inferno_model::{BatchLimits, Model};
+use inferno_tokenizer::Tokenizer;
+use serde::Deserialize;
+
+use crate::session::{greedy as ignoring_the_end, tokens_of};
+use crate::vocabulary::tokenizer;
+
+/// The folder, if it is named.
+fn oracle() -> Option<PathBuf> {
+    let folder = std::env::var_os("INFERNO_ORACLE").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("INFERNO_ORACLE is not set: trained models are not tested");
+    }
+    folder
+}
+
+fn runner(
+    checkpoint: &Gguf,
+    kv_dtype: KvDType,
+    max_num_tokens: usize,
+) -> ModelRunner<ReferenceBackend> {
+    let backend = Arc::new(ReferenceBackend::new());
+    let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
+    let options = RunnerOptions {
+        context_length: None,
+        kv_dtype,
+        limits: BatchLimits {
+            max_num_tokens,
+            max_num_logit_rows: 16,
+        },
+    };
+    let fingerprint = Fingerprint::of_model(checkpoint, None);
+    ModelRunner::new(model, fingerprint, options).expect("room for it")
+}
+
+fn stories(kv_cache: bool) -> Option<Session> {
+    let path = oracle()?.join("models/stories260K.gguf");
+    let checkpoint = Gguf::open(path).expect("the folder holds it");
+    let tokenizer = Tokenizer::from_metadata(checkpoint.metadata()).expect("a sound tokenizer");
+    let runner = Box::new(runner(&checkpoint, KvDType::F32, 32));
+    let options = SessionOptions {
+        kv_cache,
+        ..Default::default()
+    };
+    Some(Session::new(runner, Arc::new(tokenizer), options).expect("a sound runner"))
+}
+
+fn greedy(max_tokens: usize) -> GenerationParams {
+    GenerationParams {
+        sampling: SamplingParams::greedy(),
+        stop: StopParams {
+            max_tokens: Some(max_tokens),
+            ..Default::default()
+        },
+        ..Default::default()
+    }
+}
+
+#[test]
+fn the_story_is_told_letter_for_letter() {
+    let Some(mut session) = stories(true) else {
+        return;
+    };
+    let path = oracle()
+        .expect("it was just there")
+        .join("models/stories260K.greedy-200.txt");
+    let expected = fs::read_to_string(path).expect("the folder holds it");
+    let generation = session.generate("", &greedy(200)).expect("it fits");
+    let completion = generation.complete().expect("a sound model");
+    assert_eq!(completion.text.trim(), expected.trim());
+}
+
+#[test]
+fn a_story_goes_on_the_same_from_a_file_and_without_a_kv_cache() {
+    let Some(mut session) = stories(true) else {
+        return;
+    };
+    let said = |session: &mut Session, prompt: &str, count| {
+        let generation = session.generate(prompt, &greedy(count)).expect("it fits");
+        generation.complete().expect("a sound model")
+    };
+    let first = said(&mut session, "Once upon a time", 20);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    session.save(&path).expect("it can be written");
+    let rest = said(&mut session, "", 20);
+
+    let mut loaded = stories(true).expect("it was just there");
+    loaded.load(&path).expect("it can be read");
+    assert_eq!(said(&mut loaded, "", 20), rest);
+
+    let mut without_cache = stories(false).expect("it was just there");
+    let whole = said(&mut without_cache, "Once upon a time", 40);
+    assert_eq!(whole.tokens, [first.tokens, rest.tokens].concat());
+    assert_eq!(whole.text, [first.text, rest.text].concat());
+}
+
+/// The small models of the floor below, with the logits that transformers computes for them.
+fn small_models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures")
+}
+
+/// The checkpoints in `folder`.
+fn checkpoints(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let found: Vec<_> = paths
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "gguf")
+        })
+        .collect();
+    assert!(!found.is_empty(), "{} holds no models", folder.display());
+    found
+}
+
+/// Scores the tokens beside each model of `folder`, and compares with the logits beside it.
+fn check_perplexity(folder: &Path) {
+    #[derive(Deserialize)]
+    struct Answer {
+        tokens: Vec<u32>,
+        logits: Vec<Vec<f64>>,
+    }
+    for path in checkpoints(folder) {
+        let checkpoint = Gguf::open(&path).expect("a sound file");
+        let answer = fs::read(path.with_extension("json")).expect("an answer beside each model");
+        let answer: Answer = serde_json::from_slice(&answer).expect("tokens and logits");
+
+        let window = answer.tokens.len();
+        let scored = window / 2..window - 1;
+        let losses = scored.clone().map(|at| {
+            let logits = &answer.logits[at];
+            let sum: f64 = logits.iter().map(|logit| logit.exp()).sum();
+            sum.ln() - logits[answer.tokens[at + 1] as usize]
+        });
+        let expected = (losses.sum::<f64>() / scored.len() as f64).exp();
+
+        let mut runner = runner(&checkpoint, KvDType::F32, 7);
+        let options = PerplexityOptions {
+            window,
+            stride: None,
+        };
+        let found = perplexity(&mut runner, &answer.tokens, options, &mut |_| ());
+        let found = found.expect("a sound model").value();
+        assert!(
+            (found / expected - 1.0).abs() < 1e-4,
+            "{}: {found} {expected}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn perplexity_is_that_of_the_logits_of_transformers() {
+    check_perplexity(&small_models());
+    if let Some(folder) = oracle() {
+        check_perplexity(&folder.join("logits"));
+    }
+}
+
+#[test]
+fn every_architecture_goes_on_the_same_however_it_is_computed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let saved = folder.path().join("state");
+    let prompt: Vec<u32> = (2..25).collect();
+    for path in checkpoints(&small_models()) {
+        let checkpoint = Gguf::open(&path).expect("a sound file");
+        for kv_dtype in [KvDType::F32, KvDType::F16] {
+            let session = |max_num_tokens, kv_cache| {
+                let runner = Box::new(runner(&checkpoint, kv_dtype, max_num_tokens));
+                let options = SessionOptions {
+                    kv_cache,
+                    ..Default::default()
+                };
+                Session::new(runner, tokenizer(), options).expect("a sound runner")
+            };
+            let params = ignoring_the_end(12);
+            let mut whole = session(64, true);
+            let expected = tokens_of(&mut whole, &prompt, &params);
+            assert_eq!(expected.len(), 12);
+            assert_eq!(tokens_of(&mut session(5, true), &prompt, &params), expected);
+            assert_eq!(
+                tokens_of(&mut session(7, false), &prompt, &params),
+                expected
+            );
+
+            let mut first = session(9, true);
+            let mut said = tokens_of(&mut first, &prompt, &ignoring_the_end(5));
+            first.save(&saved).expect("it can be written");
+            let mut second = session(3, true);
+            second.load(&saved).expect("it can be read");
+            said.extend(tokens_of(&mut second, &[], &ignoring_the_end(7)));
+            assert_eq!(said, expected, "{} with {kv_dtype}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_state_of_another_model_or_kv_format_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let saved = folder.path().join("state");
+    let session = |name: &str, kv_dtype| {
+        let checkpoint = Gguf::open(small_models().join(name)).expect("a sound file");
+        let runner = Box::new(runner(&checkpoint, kv_dtype, 16));
+        Session::new(runner, tokenizer(), SessionOptions::default()).expect("a sound runner")
+    };
+    let mut original = session("qwen3.gguf", KvDType::F32);
+    original.extend(&[3, 4, 5]).expect("it fits");
+    original.save(&saved).expect("it can be written");
+    for (name, kv_dtype) in [("llama.gguf", KvDType::F32), ("qwen3.gguf", KvDType::F16)] {
+        let error = session(name, kv_dtype)
+            .load(&saved)
+            .expect_err("it is another's");
+        assert!(
+            matches!(error, EngineError::StateOfAnotherModel { .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_context_that_the_model_was_not_made_for_is_refused() {
+    let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
+    for asked_for in [0, 257] {
+        let model = Model::load(
+            &checkpoint,
+            Arc::new(ReferenceBackend::new()),
+            None,
+            &mut |_| (),
+        );
+        let options = RunnerOptions {
+            context_length: Some(asked_for),
+            ..Default::default()
+        };
+        let fingerprint = Fingerprint::of_model(&checkpoint, None);
+        let runner = ModelRunner::new(model.expect("a sound model"), fingerprint, options);
+        let Err(error) = runner else {
+            panic!("a context of {asked_for} was taken")
+        };
+        assert!(
+            matches!(error, EngineError::ContextTooLong { limit: 256, .. }),
+            "{error}"
+        );
+    }
+}

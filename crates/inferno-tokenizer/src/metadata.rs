@@ -8,7 +8,7 @@ use crate::model::{
     Bpe, Charsmap, Model, SentencePiece, Unigram, UnigramOptions, WordPiece, WordPieceOptions,
 };
 use crate::partition::{Partitioner, Stripping};
-use crate::pre_tokenizer::{Alphabet, PreTokenizer};
+use crate::pre_tokenizer::{Alphabet, Bos, PreTokenizer};
 use crate::tokenizer::Affixes;
 use crate::vocabulary::{RawVocabulary, Spelling, Vocabulary};
 use crate::{SpecialTokens, Tokenizer, TokenizerError};
@@ -73,7 +73,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
             let vocabulary = load_vocabulary(metadata, &LLAMA_IDS, Spelling::EscapedSpaces)?;
             let add_space_prefix = metadata.optional(ADD_SPACE_PREFIX)?.unwrap_or(true);
             let model = SentencePiece::new(&vocabulary, add_space_prefix)?;
-            let affixes = load_affixes(metadata, &vocabulary.special, true, false)?;
+            let affixes = load_affixes(metadata, &vocabulary.special, Bos::ByDefault, false)?;
             (Model::SentencePiece(model), vocabulary, affixes)
         }
         "t5" => {
@@ -86,7 +86,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
                     .unwrap_or(false),
             };
             let model = Unigram::new(&vocabulary, options)?;
-            let affixes = load_affixes(metadata, &vocabulary.special, false, true)?;
+            let affixes = load_affixes(metadata, &vocabulary.special, Bos::OnRequest, true)?;
             (Model::Unigram(model), vocabulary, affixes)
         }
         "bert" => {
@@ -122,7 +122,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
         name_of("general.architecture")?,
         name_of("general.name")?,
     );
-    let partitioner = Partitioner::new(&vocabulary, &stripping);
+    let partitioner = Partitioner::new(&vocabulary, &stripping)?;
     let chat_template = metadata.optional("tokenizer.chat_template")?;
     Ok(Tokenizer::new(
         vocabulary,
@@ -139,19 +139,12 @@ fn load_bpe(
 ) -> Result<(Model, Vocabulary, Affixes), TokenizerError> {
     let spelling = match pre_tokenizer.alphabet {
         Alphabet::Bytes => Spelling::ByteAlphabet,
-        Alphabet::Text {
-            spaces_escaped: true,
-            ..
-        } => Spelling::EscapedSpaces,
-        Alphabet::Text {
-            spaces_escaped: false,
-            ..
-        } => Spelling::Plain,
+        Alphabet::Text { .. } => Spelling::EscapedSpaces,
     };
     let vocabulary = load_vocabulary(metadata, &NO_IDS, spelling)?;
     let merges: &StringArray = metadata.required("tokenizer.ggml.merges")?;
     let model = Bpe::new(&vocabulary, merges, pre_tokenizer)?;
-    let affixes = load_affixes(metadata, &vocabulary.special, pre_tokenizer.add_bos, false)?;
+    let affixes = load_affixes(metadata, &vocabulary.special, pre_tokenizer.bos, false)?;
     Ok((Model::Bpe(model), vocabulary, affixes))
 }
 
@@ -231,15 +224,21 @@ fn load_id(
 fn load_affixes(
     metadata: &Metadata,
     special: &SpecialTokens,
-    bos_by_default: bool,
+    bos: Bos,
     eos_by_default: bool,
 ) -> Result<Affixes, TokenizerError> {
     let affix = |flag, token, id: Option<u32>, by_default| match (metadata.optional(flag)?, id) {
         (Some(true), None) => Err(TokenizerError::MissingSpecialToken { flag, token }),
         (wanted, id) => Ok(id.filter(|_| wanted.unwrap_or(by_default))),
     };
+    let before = match bos {
+        Bos::Always => special.bos,
+        Bos::ByDefault | Bos::OnRequest => {
+            affix(ADD_BOS, "BOS", special.bos, bos == Bos::ByDefault)?
+        }
+    };
     Ok(Affixes {
-        before: affix(ADD_BOS, "BOS", special.bos, bos_by_default)?,
+        before,
         after: affix(ADD_EOS, "EOS", special.eos, eos_by_default)?,
     })
 }

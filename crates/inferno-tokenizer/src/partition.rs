@@ -3,8 +3,9 @@
 //! User-defined tokens are text and are always found; control tokens only where the caller trusts the text. Of two
 //! tokens that start at the same byte the longer wins.
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
+use crate::TokenizerError;
 use crate::vocabulary::{TokenKind, Vocabulary};
 
 /// A part of a text: one special token, or what stands between two.
@@ -74,21 +75,21 @@ struct FoundToken {
 }
 
 impl Partitioner {
-    pub fn new(vocabulary: &Vocabulary, stripping: &Stripping) -> Self {
+    pub fn new(vocabulary: &Vocabulary, stripping: &Stripping) -> Result<Self, TokenizerError> {
         let finder = |wanted: &[TokenKind]| {
             let is_wanted = |&id: &u32| {
                 wanted.contains(&vocabulary.kind(id)) && !vocabulary.text(id).is_empty()
             };
             Finder::new(vocabulary, vocabulary.ids().filter(is_wanted), stripping)
         };
-        Self {
+        Ok(Self {
             special: finder(&[
                 TokenKind::Control,
                 TokenKind::UserDefined,
                 TokenKind::Unknown,
-            ]),
-            user_defined: finder(&[TokenKind::UserDefined]),
-        }
+            ])?,
+            user_defined: finder(&[TokenKind::UserDefined])?,
+        })
     }
 
     /// Hands the parts of `text` to `emit` in order.
@@ -132,12 +133,12 @@ impl Partitioner {
 }
 
 impl Finder {
-    /// `None` where there is nothing to find, or the vocabulary is too large for one automaton.
+    /// `None` where there is nothing to find.
     fn new(
         vocabulary: &Vocabulary,
         ids: impl Iterator<Item = u32>,
         stripping: &Stripping,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, TokenizerError> {
         let tokens: Vec<FoundToken> = ids
             .map(|id| {
                 let text = vocabulary.text(id);
@@ -151,13 +152,17 @@ impl Finder {
             })
             .collect();
         if tokens.is_empty() {
-            return None;
+            return Ok(None);
         }
+        // The automaton whose size is in proportion to the texts.
         let automaton = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .match_kind(MatchKind::LeftmostLongest)
             .build(tokens.iter().map(|token| vocabulary.text(token.id)))
-            .ok()?;
-        Some(Self { automaton, tokens })
+            .map_err(|_| TokenizerError::TooManySpecialTokens {
+                count: tokens.len(),
+            })?;
+        Ok(Some(Self { automaton, tokens }))
     }
 }
 

@@ -48,8 +48,6 @@ pub(crate) enum Spelling {
     ByteAlphabet,
     /// Plain text in which `▁` stands for a space.
     EscapedSpaces,
-    /// Plain text.
-    Plain,
 }
 
 /// The character that stands for a space in SentencePiece vocabularies.
@@ -205,7 +203,6 @@ impl Vocabulary {
                 None => Cow::Borrowed(text.as_bytes()),
             },
             TokenKind::Normal => match self.spelling {
-                Spelling::Plain => Cow::Borrowed(text.as_bytes()),
                 Spelling::EscapedSpaces if text.contains(ESCAPED_SPACE) => {
                     Cow::Owned(text.replace(ESCAPED_SPACE, " ").into_bytes())
                 }

@@ -92,14 +92,9 @@ impl Bpe {
 
     /// Appends the ids of `text`.
     pub fn encode(&self, text: &str, ids: &mut Vec<u32>) {
-        if let Alphabet::Text {
-            spaces_escaped: true,
-            ..
-        } = self.pre_tokenizer.alphabet
-        {
-            self.encode_words(&text.replace(' ', ESCAPED_SPACE), ids);
-        } else {
-            self.encode_words(text, ids);
+        match self.pre_tokenizer.alphabet {
+            Alphabet::Bytes => self.encode_words(text, ids),
+            Alphabet::Text { .. } => self.encode_words(&text.replace(' ', ESCAPED_SPACE), ids),
         }
     }
 
@@ -143,13 +138,7 @@ impl Bpe {
 
     /// Whether a word that is a token as it stands is not merged.
     fn taken_whole(&self, word: &str) -> bool {
-        let newline_runs = matches!(
-            self.pre_tokenizer.alphabet,
-            Alphabet::Text {
-                newline_runs: true,
-                ..
-            }
-        );
+        let newline_runs = self.pre_tokenizer.alphabet == Alphabet::Text { newline_runs: true };
         self.pre_tokenizer.ignore_merges || newline_runs && word.bytes().all(|byte| byte == b'\n')
     }
 

@@ -177,6 +177,11 @@ impl WordRules {
                 return Some(end);
             }
         }
+        if let Word::HanApart = self.word
+            && is_han(first.char)
+        {
+            return Some(run_end(text, at, |c| is_han(c.char)));
+        }
         if let Some(end) = self.word_end(text, at, first) {
             let suffix = if self.contraction_suffix {
                 contraction_end(text, end)
@@ -201,11 +206,6 @@ impl WordRules {
 
     #[inline]
     fn word_end(&self, text: &str, at: usize, first: Peeked) -> Option<usize> {
-        if let Word::HanApart = self.word
-            && is_han(first.char)
-        {
-            return Some(run_end(text, at, |c| is_han(c.char)));
-        }
         let may_lead = !matches!(first.char, '\r' | '\n') && !first.class.any(self.no_prefix);
         if let Word::Cased(class) = self.word {
             let prefixed = may_lead.then_some(at + first.len);

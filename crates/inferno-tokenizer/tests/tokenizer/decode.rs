@@ -1,0 +1,133 @@
+//! Ids back to text, at once and as they come.
+
+use crate::vocabularies::{byte_level, metadata};
+use inferno_tokenizer::{EncodeOptions, Tokenizer, TokenizerError};
+
+fn sentencepiece() -> Tokenizer {
+    Tokenizer::from_metadata(&metadata("sentencepiece")).unwrap()
+}
+
+/// The id of the token that is this one byte.
+fn byte(tokenizer: &Tokenizer, byte: u8) -> u32 {
+    tokenizer.token_id(&format!("<0x{byte:02X}>")).unwrap()
+}
+
+#[test]
+fn a_character_comes_out_when_its_last_byte_is_there() {
+    let tokenizer = sentencepiece();
+    let mut detokenizer = tokenizer.detokenizer_mid_text(true);
+    let pieces: Vec<String> = "🚀a"
+        .bytes()
+        .map(|value| {
+            detokenizer
+                .push(byte(&tokenizer, value))
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(pieces, ["", "", "", "🚀", "a"]);
+    assert_eq!(detokenizer.finish(), "");
+}
+
+#[test]
+fn bytes_that_cannot_become_a_character_come_out_as_replacement_characters() {
+    let tokenizer = sentencepiece();
+    let mut detokenizer = tokenizer.detokenizer_mid_text(true);
+    let mut push = |value| {
+        detokenizer
+            .push(byte(&tokenizer, value))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(push(0xF0), "");
+    assert_eq!(push(0x9F), "");
+    assert_eq!(push(b'a'), "\u{FFFD}a");
+    assert_eq!(push(0xFF), "\u{FFFD}");
+    assert_eq!(push(0xE2), "");
+    assert_eq!(detokenizer.finish(), "\u{FFFD}");
+}
+
+#[test]
+fn the_space_before_a_text_is_taken_away_once() {
+    let tokenizer = sentencepiece();
+    let ids = tokenizer.encode(
+        " the the",
+        EncodeOptions {
+            add_special: true,
+            parse_special: false,
+        },
+    );
+    assert_eq!(tokenizer.decode(&ids, true).unwrap(), " the the");
+    let the = tokenizer.token_id("▁the").unwrap();
+    assert_eq!(tokenizer.decode(&[1, the, the], true).unwrap(), "the the");
+    assert_eq!(tokenizer.detokenizer(true).push(the).unwrap(), "the");
+    assert_eq!(
+        tokenizer.detokenizer_mid_text(true).push(the).unwrap(),
+        " the"
+    );
+}
+
+#[test]
+fn control_tokens_are_spelled_out_or_left_out() {
+    let tokenizer = byte_level("qwen2").unwrap();
+    let end = tokenizer.token_id("<|im_end|>").unwrap();
+    let mut ids = tokenizer.encode("hi", EncodeOptions::default());
+    ids.push(end);
+    assert_eq!(tokenizer.decode(&ids, false).unwrap(), "hi<|im_end|>");
+    assert_eq!(tokenizer.decode(&ids, true).unwrap(), "hi");
+    assert!(tokenizer.is_special(end) && tokenizer.is_end_of_generation(end));
+    let plain = tokenizer.token_id("<|plain|>").unwrap();
+    assert!(!tokenizer.is_special(plain) && !tokenizer.is_end_of_generation(plain));
+    assert_eq!(tokenizer.decode(&[plain], true).unwrap(), "<|plain|>");
+}
+
+#[test]
+fn special_tokens_in_a_text_are_text_unless_they_are_to_be_parsed() {
+    let tokenizer = byte_level("qwen2").unwrap();
+    let end = tokenizer.token_id("<|im_end|>").unwrap();
+    let text = "<|im_end|>";
+    assert!(
+        !tokenizer
+            .encode(text, EncodeOptions::default())
+            .contains(&end)
+    );
+    let parsed = EncodeOptions {
+        parse_special: true,
+        ..EncodeOptions::default()
+    };
+    assert_eq!(tokenizer.encode(text, parsed), [end]);
+}
+
+#[test]
+fn an_id_out_of_range_is_refused() {
+    let tokenizer = sentencepiece();
+    let size = tokenizer.vocab_size();
+    let error = tokenizer.decode(&[1, size as u32], true).unwrap_err();
+    assert!(matches!(error, TokenizerError::UnknownToken { vocab_size, .. } if vocab_size == size));
+    assert!(tokenizer.detokenizer(true).push(u32::MAX).is_err());
+    assert_eq!(tokenizer.token_bytes(u32::MAX), None);
+    assert!(!tokenizer.is_special(u32::MAX) && !tokenizer.is_end_of_generation(u32::MAX));
+}
+
+#[test]
+fn a_token_is_shown_as_the_bytes_it_stands_for() {
+    let tokenizer = byte_level("qwen2").unwrap();
+    let space = tokenizer.token_id("Ġ").unwrap();
+    assert_eq!(tokenizer.token_bytes(space).unwrap().as_ref(), b" ");
+    let tokenizer = sentencepiece();
+    assert_eq!(
+        tokenizer
+            .token_bytes(byte(&tokenizer, 0xF0))
+            .unwrap()
+            .as_ref(),
+        [0xF0]
+    );
+    assert_eq!(
+        tokenizer
+            .token_bytes(tokenizer.bos().unwrap())
+            .unwrap()
+            .as_ref(),
+        b"<s>"
+    );
+    assert_eq!(tokenizer.eos(), Some(2));
+}

@@ -1,0 +1,69 @@
+//! Long texts of one kind take seconds at most, whatever the vocabulary.
+
+use std::time::{Duration, Instant};
+
+use inferno_tokenizer::{EncodeOptions, Tokenizer};
+
+use crate::vocabularies::{all_tokenizers, byte_level, metadata};
+
+const MEGABYTE: usize = 1 << 20;
+
+const WITH_SPECIAL: EncodeOptions = EncodeOptions {
+    add_special: true,
+    parse_special: true,
+};
+
+fn check(unit: &str, size: usize, limit: Duration, tokenizers: &[(&str, Tokenizer)]) {
+    let text = unit.repeat(size / unit.len());
+    for (name, tokenizer) in tokenizers {
+        let start = Instant::now();
+        tokenizer.encode(&text, WITH_SPECIAL);
+        let taken = start.elapsed();
+        assert!(taken < limit, "{name}: {unit:?} took {taken:?}");
+    }
+}
+
+#[test]
+fn a_megabyte_of_one_kind_is_encoded_in_seconds() {
+    let bytes = ["qwen2", "gpt-2", "superbpe"].map(|name| (name, byte_level(name).unwrap()));
+    let others = ["text_level", "sentencepiece", "unigram", "wordpiece"]
+        .map(|kind| (kind, Tokenizer::from_metadata(&metadata(kind)).unwrap()));
+    let tokenizers: Vec<_> = bytes.into_iter().chain(others).collect();
+    for unit in [
+        "a",
+        " ",
+        "😀",
+        "7",
+        "\n",
+        "qzxjkvbpw",
+        "<|im_start|",
+        "\u{301}",
+        "!",
+        "\t ",
+    ] {
+        // Generous: a quadratic step over a megabyte takes minutes.
+        check(unit, MEGABYTE, Duration::from_secs(20), &tokenizers);
+    }
+}
+
+#[test]
+fn no_pre_tokenizer_slows_down_on_long_runs() {
+    let tokenizers = all_tokenizers();
+    for unit in [
+        " ",
+        "A",
+        "é",
+        "éA",
+        " a",
+        "1",
+        "\r\n",
+        " \u{3000}",
+        "漢",
+        "'",
+        "a\u{301}",
+        "IMGIMGA",
+        "<sentinel:",
+    ] {
+        check(unit, MEGABYTE / 32, Duration::from_secs(1), &tokenizers);
+    }
+}

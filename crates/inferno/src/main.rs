@@ -1,3 +1,7 @@
 //! The `inferno` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    inferno::cli::inferno()
+}

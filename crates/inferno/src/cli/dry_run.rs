@@ -1,0 +1,64 @@
+//! `--dry-run`: what memory loading a model would take.
+
+use indicatif::BinaryBytes;
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use crate::cli::output::Output;
+use crate::{Error, Footprint, Model};
+
+/// Prints the estimate, and whether it fits the memory that is free.
+pub(super) fn report(model: &Model) -> Result<(), Error> {
+    let (footprint, backend) = model.footprint()?;
+    let Footprint {
+        weight_bytes,
+        kv_cache_bytes,
+        workspace_bytes,
+        mapped_bytes,
+    } = footprint;
+    let context_length = model.context_length()?;
+    let mut output = Output::new();
+    output.line(format_args!("backend       {backend}"))?;
+    output.line(format_args!(
+        "weights       {:>12}",
+        BinaryBytes(weight_bytes as u64).to_string()
+    ))?;
+    let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
+    output.line(format_args!(
+        "KV cache      {kv_cache:>12}  for {context_length} tokens"
+    ))?;
+    output.line(format_args!(
+        "workspace     {:>12}",
+        BinaryBytes(workspace_bytes as u64).to_string()
+    ))?;
+    let mapped = BinaryBytes(mapped_bytes as u64).to_string();
+    output.line(format_args!(
+        "mapped file   {mapped:>12}  read where it lies; the system can drop it"
+    ))?;
+    let total = footprint.total_bytes() as u64;
+    output.line(format_args!(
+        "total         {:>12}",
+        BinaryBytes(total).to_string()
+    ))?;
+    let free = free_bytes();
+    let verdict = match total <= free {
+        true => "it fits",
+        false => {
+            "it does not fit; choose a smaller --context, --kv-dtype q8_0, or a smaller quantization"
+        }
+    };
+    output.line(format_args!(
+        "free memory   {:>12}  {verdict}",
+        BinaryBytes(free).to_string()
+    ))?;
+    output.flush()
+}
+
+/// The memory that this process may still take, by the machine and by the limits set for it.
+fn free_bytes() -> u64 {
+    let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(memory);
+    let limit = system
+        .cgroup_limits()
+        .map_or(u64::MAX, |limits| limits.free_memory);
+    system.available_memory().min(limit)
+}

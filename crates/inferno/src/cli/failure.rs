@@ -1,0 +1,119 @@
+//! How a command ends other than well.
+
+use std::error::Error as StdError;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use inferno_backend::BackendError;
+use inferno_engine::EngineError;
+
+use crate::Error;
+use crate::cli::config::ConfigError;
+
+const EXIT_FAILURE: u8 = 1;
+const EXIT_USAGE: u8 = 2;
+/// 128 and the number of SIGINT, as shells have it.
+pub(super) const EXIT_INTERRUPTED: u8 = 130;
+
+/// Why a command did not succeed.
+pub(super) enum Failure {
+    /// The command line is wrong, or help was asked for.
+    CommandLine(clap::Error),
+    /// Flags do not go together.
+    Usage(String),
+    /// The configuration file is wrong.
+    Config(ConfigError),
+    /// Ctrl-C.
+    Interrupted,
+    /// Anything else.
+    Error(Box<Error>),
+}
+
+impl Failure {
+    /// Says what happened, on standard error, and gives the exit code.
+    pub(super) fn report(self) -> ExitCode {
+        let code = match self {
+            Self::CommandLine(error) => {
+                // Where even this cannot be written, nobody listens.
+                let _ = error.print();
+                u8::try_from(error.exit_code()).unwrap_or(EXIT_FAILURE)
+            }
+            Self::Usage(message) => {
+                print_note(&format!(
+                    "error: {message}\n\nFor more information, try '--help'."
+                ));
+                EXIT_USAGE
+            }
+            Self::Config(error) => {
+                print_note(&format!("error: {error}"));
+                EXIT_USAGE
+            }
+            Self::Interrupted => EXIT_INTERRUPTED,
+            Self::Error(error) if matches!(*error, Error::Cancelled) => EXIT_INTERRUPTED,
+            // The reader of a pipe has seen enough.
+            Self::Error(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
+            Self::Error(error) => {
+                print_note(&with_causes(&*error));
+                if is_usage(&error) {
+                    EXIT_USAGE
+                } else {
+                    EXIT_FAILURE
+                }
+            }
+        };
+        ExitCode::from(code)
+    }
+}
+
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Error(Box::new(error.into()))
+    }
+}
+
+fn is_broken_pipe(error: &Error) -> bool {
+    matches!(error, Error::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Whether an error speaks of what was asked for, rather than of what happened.
+fn is_usage(error: &Error) -> bool {
+    match error {
+        Error::NoModel
+        | Error::UnknownBackend { .. }
+        | Error::UnknownRecipe { .. }
+        | Error::BackendNotBuilt { .. }
+        | Error::BackendOption { .. }
+        | Error::HubReference { .. }
+        | Error::OutputIsInput { .. }
+        | Error::Backend(BackendError::Unavailable { .. }) => true,
+        Error::Engine(error) => matches!(
+            **error,
+            EngineError::ParamOutOfRange { .. }
+                | EngineError::ContextTooLong { .. }
+                | EngineError::TokenOutOfRange { .. }
+                | EngineError::MaxTokensZero
+                | EngineError::MinTokensAboveMax { .. }
+                | EngineError::EmptyStopString { .. }
+        ),
+        _ => false,
+    }
+}
+
+/// The message of an error and of those beneath it, each once.
+fn with_causes(error: &dyn StdError) -> String {
+    let mut text = format!("error: {error}");
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let message = cause.to_string();
+        if !text.contains(&message) {
+            text.push_str(&format!("\n  cause: {message}"));
+        }
+        next = cause.source();
+    }
+    text
+}
+
+/// Writes a line to standard error, without a panic where that is closed.
+pub(super) fn print_note(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,293 @@
+//! `inferno generate`: goes on with a text.
+
+use std::io::{IsTerminal, stdin};
+use std::path::PathBuf;
+
+use clap::Parser;
+use inferno_engine::{FinishReason, GenerationParams, Prompt, SamplingParams, Session, StopParams};
+use inferno_tokenizer::EncodeOptions;
+
+use crate::cli::dry_run;
+use crate::cli::failure::{Failure, print_note};
+use crate::cli::input::{read_file, read_stdin};
+use crate::cli::interrupt::Interrupt;
+use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
+use crate::cli::output::Output;
+use crate::{Error, LoadOptions, Model};
+
+/// The prompt that stands for standard input.
+const STDIN: &str = "-";
+
+/// Go on with a text.
+///
+/// Prints the text that the model adds, and nothing else, as it comes. The prompt comes from the command line, from a
+/// file, or from standard input; the special tokens that the model wants before a text are added, so that an empty prompt
+/// asks for any text at all.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno generate -m model.gguf \"Once upon a time\"
+  inferno generate -m model.gguf --greedy --max-tokens 200 \"\"
+  inferno generate -m model.gguf --temperature 0.7 --top-p 0.9 --seed 1 --stop \"\\n\" \"Dear reader,\"
+  cat chapter.txt | inferno generate -m model.gguf --save-session read.bin --max-tokens 1
+  inferno generate -m model.gguf --load-session read.bin \"The end came when\"
+  inferno generate -m model.gguf --dry-run --context 32768")]
+pub(super) struct GenerateArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    sampling: SamplingArgs,
+    /// Stop after this many tokens; otherwise the text ends where the model ends it, or the context is full.
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
+    max_tokens: Option<usize>,
+    /// Stop before this text; may be repeated.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    stop: Vec<String>,
+    /// Go on after the model's end-of-generation tokens.
+    #[arg(long)]
+    ignore_eos: bool,
+    /// Take special tokens that are spelled out in the prompt as plain text.
+    #[arg(long)]
+    no_special: bool,
+    #[command(flatten)]
+    compute: ComputeArgs,
+    /// Tokens that prompt and text may have together [default: the model's own limit, at most 4096].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    context: Option<usize>,
+    /// Keep no keys and values between steps; every step computes the whole text again, with the same result.
+    #[arg(long)]
+    pub(super) no_kv: bool,
+    /// Go on from a session that --save-session wrote.
+    #[arg(long, value_name = "FILE")]
+    load_session: Option<PathBuf>,
+    /// Write the session to this file at the end: all tokens, with their keys and values.
+    #[arg(long, value_name = "FILE")]
+    save_session: Option<PathBuf>,
+    /// Print times, rates and memory on standard error.
+    #[arg(long)]
+    stats: bool,
+    /// Write times, rates and memory to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    stats_json: Option<PathBuf>,
+    /// Read the prompt from this file.
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+    /// The text to go on with; - for standard input, which is also read where it is no terminal and nothing is given.
+    #[arg(allow_hyphen_values = true)]
+    prompt: Option<String>,
+}
+
+/// How tokens are chosen.
+#[derive(clap::Args)]
+struct SamplingArgs {
+    /// Always take the most probable token; the same as --temperature 0.
+    #[arg(long)]
+    greedy: bool,
+    /// Flatter choices above 1, sharper below [default: 1].
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    temperature: Option<f32>,
+    /// Keep this many of the most probable tokens; 0 for all.
+    #[arg(long, value_name = "K", default_value_t = SamplingParams::default().top_k)]
+    top_k: usize,
+    /// Keep the most probable tokens that together reach this probability.
+    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().top_p, allow_negative_numbers = true)]
+    top_p: f32,
+    /// Drop tokens less probable than this share of the most probable one.
+    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().min_p, allow_negative_numbers = true)]
+    min_p: f32,
+    /// Keep the tokens whose surprise is nearest to the expected one, up to this probability.
+    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().typical_p, allow_negative_numbers = true)]
+    typical_p: f32,
+    /// Makes tokens of the prompt and the text less likely; 1 is neutral.
+    #[arg(long, value_name = "X", default_value_t = SamplingParams::default().repetition_penalty)]
+    #[arg(allow_negative_numbers = true)]
+    repetition_penalty: f32,
+    /// Taken from a token's logit for each time that it was generated.
+    #[arg(long, value_name = "X", default_value_t = SamplingParams::default().frequency_penalty)]
+    #[arg(allow_negative_numbers = true)]
+    frequency_penalty: f32,
+    /// Taken from a token's logit if it was generated at all.
+    #[arg(long, value_name = "X", default_value_t = SamplingParams::default().presence_penalty)]
+    #[arg(allow_negative_numbers = true)]
+    presence_penalty: f32,
+    /// Added to the logit of one token; may be repeated.
+    #[arg(long, value_name = "ID=BIAS", value_parser = logit_bias)]
+    logit_bias: Vec<(u32, f32)>,
+    /// The same seed gives the same text [default: another one each time].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// Go on with a text, without a KV cache unless asked for.
+#[derive(Parser)]
+#[command(name = "model-generate", version, max_term_width = 100)]
+#[command(mut_arg("no_kv", |arg| arg.hide(true)))]
+#[command(after_help = "\
+Example:
+  model-generate --kv -m model.gguf --backend simd \"Once upon a time\"")]
+pub(super) struct ModelGenerate {
+    /// Keep keys and values between steps.
+    #[arg(long, conflicts_with = "no_kv")]
+    kv: bool,
+    #[command(flatten)]
+    generate: GenerateArgs,
+}
+
+impl ModelGenerate {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        GenerateArgs {
+            no_kv: !self.kv,
+            ..self.generate
+        }
+        .run()
+    }
+}
+
+impl SamplingArgs {
+    fn params(&self) -> Result<SamplingParams, Failure> {
+        let temperature = match (self.greedy, self.temperature) {
+            (true, Some(temperature)) if temperature != 0.0 => {
+                return Err(Failure::Usage(
+                    "--greedy and --temperature exclude each other; leave one out".to_owned(),
+                ));
+            }
+            (true, _) => 0.0,
+            (false, temperature) => temperature.unwrap_or(SamplingParams::default().temperature),
+        };
+        let params = SamplingParams {
+            temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            typical_p: self.typical_p,
+            repetition_penalty: self.repetition_penalty,
+            frequency_penalty: self.frequency_penalty,
+            presence_penalty: self.presence_penalty,
+            logit_bias: self.logit_bias.clone(),
+            seed: self.seed,
+            logprobs: None,
+        };
+        params.validate()?;
+        Ok(params)
+    }
+}
+
+impl GenerateArgs {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let params = self.params()?;
+        let limits = LoadOptions::default().limits;
+        let model = || -> Result<Model, Error> {
+            let options = self.compute.options(self.context, limits);
+            Ok(Model::from_checkpoint(self.source.open()?)?.with_options(options))
+        };
+        if self.compute.dry_run {
+            return Ok(dry_run::report(&model()?)?);
+        }
+        let prompt = self.read_prompt()?;
+        let model = model()?;
+        let mut session =
+            with_loading_bar(|on_progress| model.session_with(!self.no_kv, on_progress))?;
+        if let Some(path) = &self.load_session {
+            session.load(path)?;
+        }
+        let interrupt = Interrupt::watch();
+        let finish_reason = self.generate(&mut session, &prompt, &params, &interrupt)?;
+        self.finish(&session)?;
+        match finish_reason {
+            FinishReason::Cancelled => Err(Failure::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    fn params(&self) -> Result<GenerationParams, Failure> {
+        let stop = StopParams {
+            max_tokens: self.max_tokens,
+            stop: self.stop.clone(),
+            ignore_eos: self.ignore_eos,
+            ..StopParams::default()
+        };
+        stop.validate()?;
+        Ok(GenerationParams {
+            sampling: self.sampling.params()?,
+            stop,
+            ..GenerationParams::default()
+        })
+    }
+
+    fn read_prompt(&self) -> Result<String, Failure> {
+        match (&self.prompt, &self.prompt_file) {
+            (Some(_), Some(_)) => Err(Failure::Usage(
+                "the prompt was given twice; leave out --prompt-file or the text".to_owned(),
+            )),
+            (None, Some(path)) => Ok(read_file(path)?),
+            (Some(prompt), None) if prompt != STDIN => Ok(prompt.clone()),
+            (None, None) if stdin().is_terminal() => Err(Failure::Usage(
+                "no prompt was given; pass it as the last argument, or - to type it".to_owned(),
+            )),
+            _ => Ok(read_stdin()?),
+        }
+    }
+
+    /// Prints the text as it comes.
+    fn generate(
+        &self,
+        session: &mut Session,
+        prompt: &str,
+        params: &GenerationParams,
+        interrupt: &Interrupt,
+    ) -> Result<FinishReason, Error> {
+        let add_special = session.tokens().is_empty();
+        let options = EncodeOptions {
+            add_special,
+            parse_special: !self.no_special,
+        };
+        let tokens = session.tokenizer().encode(prompt, options);
+        let mut generation = session.generate(Prompt::Tokens(&tokens), params)?;
+        interrupt.cancels(generation.cancel_handle());
+
+        let mut output = Output::new();
+        let mut finish_reason = FinishReason::Cancelled;
+        let mut ends_line = false;
+        for step in generation.by_ref() {
+            let step = step?;
+            if !step.text.is_empty() {
+                output.write(&step.text)?;
+                output.flush()?;
+                ends_line = step.text.ends_with('\n');
+            }
+            finish_reason = step.finish_reason.unwrap_or(finish_reason);
+        }
+        if !ends_line {
+            output.line("")?;
+        }
+        output.flush()?;
+        if self.stats {
+            print_note(&format!("seed         {}", generation.seed()));
+        }
+        Ok(finish_reason)
+    }
+
+    /// What is asked for beside the text.
+    fn finish(&self, session: &Session) -> Result<(), Error> {
+        if let Some(path) = &self.save_session {
+            session.save(path)?;
+        }
+        if self.stats {
+            print_note(&session.metrics().to_string());
+        }
+        if let Some(path) = &self.stats_json {
+            let json = serde_json::to_string_pretty(session.metrics())
+                .map_err(|error| Error::io(path, error.into()))?;
+            std::fs::write(path, json + "\n").map_err(|error| Error::io(path, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads `ID=BIAS`.
+fn logit_bias(text: &str) -> Result<(u32, f32), String> {
+    let parts = text.split_once('=');
+    let parsed =
+        parts.and_then(|(id, bias)| Some((id.trim().parse().ok()?, bias.trim().parse().ok()?)));
+    parsed.ok_or_else(|| "expected a token id and a number, such as 42=-1.5".to_owned())
+}

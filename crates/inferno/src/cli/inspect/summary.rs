@@ -1,0 +1,150 @@
+//! The figures about a file that its header gives.
+
+use std::collections::BTreeMap;
+
+use inferno_gguf::{GgmlType, Gguf};
+use inferno_tokenizer::{SpecialTokens, Tokenizer};
+
+/// What a file holds, in numbers.
+pub(super) struct Summary {
+    pub(super) architecture: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) num_parameters: u64,
+    pub(super) tensor_bytes: u64,
+    /// Hyperparameters by their names for people, as far as the file states them.
+    pub(super) shape: Vec<(&'static str, u64)>,
+    pub(super) types: Vec<(GgmlType, TypeShare)>,
+    pub(super) tokenizer: Option<TokenizerSummary>,
+}
+
+/// How much of a file is stored in one type.
+#[derive(Default)]
+pub(super) struct TypeShare {
+    pub(super) num_tensors: u64,
+    pub(super) num_parameters: u64,
+    pub(super) num_bytes: u64,
+}
+
+/// What a file says about its tokenizer.
+pub(super) struct TokenizerSummary {
+    pub(super) model: String,
+    pub(super) pre: Option<String>,
+    pub(super) vocab_size: usize,
+    pub(super) has_chat_template: bool,
+    /// Role, id and text of the special tokens, or why the tokenizer cannot be built.
+    pub(super) special: Result<Vec<(&'static str, u32, String)>, String>,
+}
+
+/// Keys of the architecture that are worth a line, with names for people.
+const SHAPE_KEYS: [(&str, &str); 9] = [
+    ("context length", "context_length"),
+    ("layers", "block_count"),
+    ("hidden size", "embedding_length"),
+    ("heads", "attention.head_count"),
+    ("kv heads", "attention.head_count_kv"),
+    ("head dim", "attention.key_length"),
+    ("feed-forward size", "feed_forward_length"),
+    ("experts", "expert_count"),
+    ("experts used", "expert_used_count"),
+];
+
+impl Summary {
+    pub(super) fn of(gguf: &Gguf) -> Self {
+        let text = |key: &str| gguf.metadata().optional::<String>(key).ok().flatten();
+        let architecture = text("general.architecture");
+        let shape = match &architecture {
+            Some(architecture) => SHAPE_KEYS
+                .iter()
+                .filter_map(|(label, key)| {
+                    // Some files give a list, a number a layer; those are in the metadata below.
+                    let value = gguf.metadata().optional(&format!("{architecture}.{key}"));
+                    Some((*label, value.ok().flatten()?))
+                })
+                .collect(),
+            None => Vec::new(),
+        };
+        let mut types = BTreeMap::<GgmlType, TypeShare>::new();
+        for info in gguf.tensors() {
+            let share = types.entry(info.ggml_type()).or_default();
+            share.num_tensors += 1;
+            share.num_parameters += info.num_elements() as u64;
+            share.num_bytes += info.num_bytes() as u64;
+        }
+        let mut types: Vec<_> = types.into_iter().collect();
+        types.sort_by_key(|(_, share)| std::cmp::Reverse(share.num_bytes));
+        Self {
+            architecture,
+            name: text("general.name"),
+            num_parameters: types.iter().map(|(_, share)| share.num_parameters).sum(),
+            tensor_bytes: types.iter().map(|(_, share)| share.num_bytes).sum(),
+            shape,
+            types,
+            tokenizer: TokenizerSummary::of(gguf),
+        }
+    }
+
+    /// The mean number of bits that a parameter takes; `None` without parameters.
+    pub(super) fn bits_per_weight(&self) -> Option<f64> {
+        (self.num_parameters > 0)
+            .then(|| self.tensor_bytes as f64 * 8.0 / self.num_parameters as f64)
+    }
+}
+
+impl TokenizerSummary {
+    fn of(gguf: &Gguf) -> Option<Self> {
+        let metadata = gguf.metadata();
+        let model: String = metadata.optional("tokenizer.ggml.model").ok()??;
+        let tokens: Option<&inferno_gguf::StringArray> =
+            metadata.optional("tokenizer.ggml.tokens").ok()?;
+        let special = match Tokenizer::from_metadata(metadata) {
+            Ok(tokenizer) => Ok(named(&tokenizer)),
+            Err(error) => Err(error.to_string()),
+        };
+        Some(Self {
+            model,
+            pre: metadata.optional("tokenizer.ggml.pre").ok().flatten(),
+            vocab_size: tokens.map_or(0, |tokens| tokens.len()),
+            has_chat_template: metadata.contains("tokenizer.chat_template"),
+            special,
+        })
+    }
+}
+
+/// The special tokens that a tokenizer has, by role.
+fn named(tokenizer: &Tokenizer) -> Vec<(&'static str, u32, String)> {
+    let SpecialTokens {
+        bos,
+        eos,
+        end_of_turn,
+        end_of_message,
+        unknown,
+        separator,
+        padding,
+        mask,
+        ..
+    } = tokenizer.special_tokens();
+    let roles = [
+        ("BOS", bos),
+        ("EOS", eos),
+        ("end of turn", end_of_turn),
+        ("end of message", end_of_message),
+        ("unknown", unknown),
+        ("separator", separator),
+        ("padding", padding),
+        ("mask", mask),
+    ];
+    let text =
+        |id| String::from_utf8_lossy(&tokenizer.token_bytes(id).unwrap_or_default()).into_owned();
+    let roles = roles
+        .into_iter()
+        .filter_map(|(role, id)| id.map(|id| (role, id)));
+    let ends = tokenizer
+        .special_tokens()
+        .end_of_generation
+        .iter()
+        .map(|&id| ("ends generation", id));
+    roles
+        .chain(ends)
+        .map(|(role, id)| (role, id, text(id)))
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! Flags that several commands share.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use inferno_backend::KvDType;
+use inferno_cpu::Isa;
+use inferno_gguf::Gguf;
+use inferno_model::{LoadProgress, Requantize};
+
+use crate::cli::progress::{DownloadBars, bytes_bar};
+use crate::{BackendChoice, BatchLimits, Error, LoadOptions, ModelSource};
+
+/// Which model.
+#[derive(clap::Args)]
+pub(super) struct SourceArgs {
+    /// The model: a GGUF file (any shard of a split one), or hf:owner/repo[:quantization].
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<ModelSource>,
+}
+
+impl SourceArgs {
+    /// Opens the model's file, which is downloaded where it needs to be.
+    ///
+    /// **Errors**: [`Error::NoModel`]; as [`ModelSource::locate`] and [`Gguf::open`].
+    pub(super) fn open(&self) -> Result<Gguf, Error> {
+        // A model that is built into the program would take the place of this error.
+        let source = self.model.as_ref().ok_or(Error::NoModel)?;
+        Ok(Gguf::open(locate(source)?)?)
+    }
+}
+
+/// How the model computes.
+#[derive(clap::Args)]
+pub(super) struct ComputeArgs {
+    /// What computes: scalar (one thread, portable code), simd (one thread, best instruction set), parallel (all
+    /// threads), reference (plain loops that the others are tested against); gpu and metal are not in this build.
+    #[arg(long, value_name = "BACKEND", default_value_t, ignore_case = true)]
+    #[arg(value_parser = names(BackendChoice::ALL.map(BackendChoice::name)).try_map(|name| name.parse::<BackendChoice>()))]
+    backend: BackendChoice,
+    /// Threads, whatever the backend's name says.
+    #[arg(long, value_name = "N", value_parser = positive)]
+    threads: Option<usize>,
+    /// Instruction set, whatever the backend's name says; results are the same with all.
+    #[arg(long, value_name = "ISA", ignore_case = true)]
+    #[arg(value_parser = names(Isa::ALL.map(Isa::name)).try_map(|name| name.parse::<Isa>()))]
+    isa: Option<Isa>,
+    /// Format of the KV cache.
+    #[arg(long, value_name = "FORMAT", default_value_t, ignore_case = true)]
+    #[arg(value_parser = names(KvDType::ALL.map(KvDType::name)).try_map(|name| name.parse::<KvDType>()))]
+    kv_dtype: KvDType,
+    /// Turn weights that the file has as floats into this format while loading.
+    #[arg(long, value_name = "FORMAT", ignore_case = true)]
+    #[arg(value_parser = names(["int8", "q8_0", "q4_0", "q4_k"]).try_map(|name| name.parse::<Requantize>()))]
+    requantize: Option<Requantize>,
+    /// Say what memory loading would take, and load nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+impl ComputeArgs {
+    /// The options of a load with this context and these batches.
+    pub(super) fn options(
+        &self,
+        context_length: Option<usize>,
+        limits: BatchLimits,
+    ) -> LoadOptions {
+        LoadOptions {
+            backend: self.backend,
+            num_threads: self.threads,
+            isa: self.isa,
+            requantize: self.requantize,
+            context_length,
+            kv_dtype: self.kv_dtype,
+            limits,
+        }
+    }
+}
+
+/// Accepts the given names in upper or lower case, and lists them in help and completions.
+fn names<const N: usize>(names: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(names)
+}
+
+/// The path of a model's file, with a progress bar where it is downloaded.
+///
+/// **Errors**: as [`ModelSource::locate`].
+pub(super) fn locate(source: &ModelSource) -> Result<PathBuf, Error> {
+    let mut bars = DownloadBars::default();
+    source.locate(&mut |progress| bars.show(progress))
+}
+
+/// Runs a load with a progress bar.
+pub(super) fn with_loading_bar<T>(load: impl FnOnce(&mut dyn FnMut(LoadProgress)) -> T) -> T {
+    let bar = bytes_bar("loading", 0);
+    let loaded = load(&mut |progress| {
+        bar.set_length(progress.total_bytes as u64);
+        bar.set_position(progress.loaded_bytes as u64);
+    });
+    bar.finish_and_clear();
+    loaded
+}
+
+/// Reads a number of at least 1.
+pub(super) fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("expected a number of at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("expected a number of at least 1: {error}")),
+    }
+}

@@ -1,0 +1,94 @@
+//! `inferno perplexity`: how well a model predicts a text.
+
+use std::path::PathBuf;
+
+use inferno_engine::{PerplexityOptions, perplexity};
+use inferno_model::read_config;
+use inferno_tokenizer::EncodeOptions;
+
+use crate::cli::dry_run;
+use crate::cli::failure::{Failure, print_note};
+use crate::cli::input::read_file;
+use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
+use crate::cli::output::Output;
+use crate::cli::progress::steps_bar;
+use crate::{BatchLimits, LoadOptions, Model};
+
+/// Logits of this many bytes are computed at a time.
+const LOGIT_BYTES: usize = 64 << 20;
+
+/// Measure how well a model predicts a text; lower is better.
+///
+/// The text is cut into windows of --context tokens, without a BOS; the second half of each is scored, so that every scored
+/// token has at least half a window before it. Prints one JSON object.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno perplexity -m model.gguf wiki.test.raw
+  inferno perplexity -m model.gguf wiki.test.raw --context 2048 --stride 512")]
+pub(super) struct PerplexityArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The text.
+    #[arg(value_name = "FILE")]
+    text: PathBuf,
+    /// Tokens in a window.
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "512")]
+    context: usize,
+    /// Tokens from the start of one window to the start of the next [default: windows stand side by side].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    stride: Option<usize>,
+    #[command(flatten)]
+    compute: ComputeArgs,
+}
+
+impl PerplexityArgs {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let checkpoint = self.source.open()?;
+        let config = read_config(&checkpoint)?;
+        let row_bytes = config.vocab_size.saturating_mul(size_of::<f32>()).max(1);
+        let max_num_logit_rows = (LOGIT_BYTES / row_bytes).clamp(1, self.context);
+        let limits = BatchLimits {
+            max_num_logit_rows,
+            ..LoadOptions::default().limits
+        };
+        let options = self.compute.options(Some(self.context), limits);
+        let model = Model::from_checkpoint(checkpoint)?.with_options(options);
+        if self.compute.dry_run {
+            return Ok(dry_run::report(&model)?);
+        }
+        let text = read_file(&self.text)?;
+        let tokens = model.tokenizer().encode(
+            &text,
+            EncodeOptions {
+                add_special: false,
+                parse_special: true,
+            },
+        );
+        let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
+
+        let bar = steps_bar("scoring", 0);
+        let options = PerplexityOptions {
+            window: self.context,
+            stride: self.stride,
+        };
+        let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
+            bar.set_length(so_far.total_windows as u64);
+            bar.set_position(so_far.num_windows as u64);
+        });
+        bar.finish_and_clear();
+        let result = result?;
+        print_note(&format!(
+            "{} windows of {} tokens",
+            result.num_windows, self.context
+        ));
+        let mut output = Output::new();
+        output.line(serde_json::json!({
+            "perplexity": result.value(),
+            "standard_error": result.standard_error(),
+            "tokens": result.num_scored,
+        }))?;
+        output.flush()?;
+        Ok(())
+    }
+}

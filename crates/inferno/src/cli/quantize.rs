@@ -1,0 +1,109 @@
+//! `inferno quantize`: converts a model to smaller formats.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use indicatif::BinaryBytes;
+use inferno_gguf::Gguf;
+
+use crate::cli::failure::{Failure, print_note};
+use crate::cli::interrupt::Interrupt;
+use crate::cli::progress::bytes_bar;
+use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
+
+/// Convert a model to smaller formats.
+///
+/// The input may be split over several files; the output is one. The names are those of llama.cpp, and so is the choice
+/// of finer formats for the weights that need them (--pure leaves that out). Vectors and norms are kept in F32. Rows that
+/// do not divide into a format's blocks get another format, which is reported.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno quantize model-f16.gguf model-q8_0.gguf --type q8_0
+  inferno quantize model-f16-00001-of-00004.gguf model-q4_k_m.gguf --type q4_k_m")]
+pub(super) struct QuantizeArgs {
+    /// The model to read: a GGUF file (any shard of a split one), or hf:owner/repo[:quantization].
+    #[arg(value_name = "IN")]
+    input: ModelSource,
+    /// The file to write.
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// The formats; q3_k, q4_k and q5_k are short for their _m.
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true)]
+    #[arg(value_parser = PossibleValuesParser::new(Recipe::names()).try_map(|name| name.parse::<Recipe>()))]
+    recipe: Option<Recipe>,
+    /// Give every weight the main format, with no finer ones.
+    #[arg(long)]
+    pure: bool,
+    /// Take weights that are quantized already, and lose once more.
+    #[arg(long)]
+    allow_requantize: bool,
+    /// Replace OUT where it exists.
+    #[arg(long)]
+    force: bool,
+    /// Threads [default: one a processor].
+    #[arg(long, value_name = "N", value_parser = crate::cli::model_args::positive)]
+    threads: Option<usize>,
+}
+
+impl QuantizeArgs {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Some(recipe) = self.recipe else {
+            return Err(Failure::Usage(
+                "no format was given; pass --type, such as --type q8_0".to_owned(),
+            ));
+        };
+        let interrupt = Interrupt::watch();
+        let gguf = Gguf::open(crate::cli::model_args::locate(&self.input)?)?;
+        let options = QuantizeOptions {
+            recipe,
+            is_pure: self.pure,
+            allow_requantize: self.allow_requantize,
+            overwrite: self.force,
+            num_threads: self.threads,
+        };
+        let bar = bytes_bar("quantizing", 0);
+        let result = quantize(&gguf, &self.output, options, &mut |progress| {
+            bar.set_length(progress.total_bytes);
+            bar.set_position(progress.done_bytes);
+            match interrupt.is_requested() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        bar.finish_and_clear();
+        report(&gguf, &result?, &self.output)
+    }
+}
+
+/// Says on standard error what became of the tensors.
+fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &PathBuf) -> Result<(), Failure> {
+    for tensor in tensors {
+        if let Some(wanted) = tensor.instead_of {
+            print_note(&format!(
+                "note: {} is stored as {} instead of {wanted}, whose blocks do not divide its rows",
+                tensor.name.escape_debug(),
+                tensor.to
+            ));
+        }
+    }
+    let mut counts = BTreeMap::<_, usize>::new();
+    for tensor in tensors {
+        *counts.entry((tensor.from, tensor.to)).or_default() += 1;
+    }
+    for ((from, to), count) in counts {
+        print_note(&format!("{count:>6} tensors {from:>8} -> {to}"));
+    }
+    let written = std::fs::metadata(output)
+        .map_err(|error| Error::io(output, error))?
+        .len();
+    print_note(&format!(
+        "{} -> {}",
+        BinaryBytes(gguf.file_bytes()),
+        BinaryBytes(written)
+    ));
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! `tokenizer-demo`: a text and its tokens, side by side.
+
+use std::io::IsTerminal;
+
+use clap::Parser;
+use inferno_gguf::Gguf;
+use inferno_tokenizer::{EncodeOptions, Tokenizer};
+
+use crate::Error;
+use crate::cli::failure::Failure;
+use crate::cli::model_args::locate;
+use crate::cli::output::Output;
+
+/// Show the tokens of a text: the pieces in order, then each with its id.
+#[derive(Parser)]
+#[command(name = "tokenizer-demo", version, max_term_width = 100)]
+#[command(override_usage = "tokenizer-demo [FILE] TEXT")]
+#[command(after_help = "\
+Example:
+  tokenizer-demo model.gguf \"Once upon a time\"")]
+pub(super) struct TokenizerDemo {
+    /// The model, where one is named, and the text.
+    #[arg(value_name = "FILE> <TEXT", num_args = 1..=2, required = true)]
+    arguments: Vec<String>,
+}
+
+impl TokenizerDemo {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let [file, text] = &self.arguments[..] else {
+            return Err(Failure::Usage(
+                "no model was given; name its file before the text: tokenizer-demo FILE TEXT"
+                    .to_owned(),
+            ));
+        };
+        let path = locate(&file.parse()?)?;
+        let tokenizer = Tokenizer::from_metadata(Gguf::open(path)?.metadata())?;
+        let ids = tokenizer.encode(
+            text,
+            EncodeOptions {
+                add_special: true,
+                parse_special: true,
+            },
+        );
+        let mut output = Output::new();
+        show(
+            &tokenizer,
+            &ids,
+            std::io::stdout().is_terminal(),
+            &mut output,
+        )?;
+        output.flush()?;
+        Ok(())
+    }
+}
+
+fn show(
+    tokenizer: &Tokenizer,
+    ids: &[u32],
+    is_terminal: bool,
+    output: &mut Output,
+) -> Result<(), Error> {
+    let piece = |id: u32| {
+        let bytes = tokenizer.token_bytes(id).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).escape_debug().to_string()
+    };
+    for (index, &id) in ids.iter().enumerate() {
+        match is_terminal {
+            // Neighbours differ in colour.
+            true => output.write(format_args!(
+                "\x1b[30;4{}m{}\x1b[0m",
+                2 + index % 5,
+                piece(id)
+            ))?,
+            false => output.write(format_args!("[{}]", piece(id)))?,
+        }
+    }
+    output.line("")?;
+    for &id in ids {
+        let role = if tokenizer.is_special(id) {
+            "  (special)"
+        } else {
+            ""
+        };
+        output.line(format_args!("{id:>7}  {}{role}", piece(id)))?;
+    }
+    output.line(format_args!("{} tokens", ids.len()))
+}

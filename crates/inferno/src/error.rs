@@ -1,0 +1,296 @@
+//! Everything that can go wrong above the engine, as data.
+
+use std::io;
+use std::path::PathBuf;
+
+use inferno_backend::BackendError;
+use inferno_engine::EngineError;
+use inferno_model::ModelError;
+use inferno_tensor::{DType, TensorError};
+use inferno_tokenizer::TokenizerError;
+
+use crate::{BackendChoice, HubReference, Recipe};
+
+/// Why a model could not be found, loaded, run or converted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused to read or write a file.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file in question.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Standard input could not be read.
+    #[error("cannot read standard input: {0}")]
+    Stdin(#[source] io::Error),
+    /// Results could not be written.
+    #[error("cannot write to standard output: {0}")]
+    Stdout(#[source] io::Error),
+
+    /// A text is not UTF-8.
+    #[error(
+        "{input} is not valid UTF-8 at byte {offset}; models read UTF-8 text, so convert it first"
+    )]
+    InvalidUtf8 {
+        /// Where the text came from.
+        input: String,
+        /// Where the first invalid byte stands.
+        offset: usize,
+    },
+    /// A list of token ids is not one.
+    #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
+    InvalidIds {
+        /// Where the text came from.
+        input: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+
+    /// A file has no such metadata key.
+    #[error(
+        "the file has no metadata key {key:?}; {}",
+        if similar.is_empty() { "inferno inspect lists all keys".to_owned() } else { format!("similar keys:{}", list(similar)) }
+    )]
+    NoSuchKey {
+        /// The key that was asked for.
+        key: String,
+        /// Keys that contain it.
+        similar: Vec<String>,
+    },
+
+    /// No model was named, and none is built in.
+    #[error("no model was given; pass -m FILE or -m hf:owner/repo")]
+    NoModel,
+    /// No backend has this name.
+    #[error("unknown backend {found:?}; expected one of {}", BackendChoice::ALL.map(BackendChoice::name).join(", "))]
+    UnknownBackend {
+        /// The name.
+        found: String,
+    },
+    /// The backend is not part of this build.
+    #[error(
+        "this build has no `{backend}` backend; use --backend parallel, which runs on the processor"
+    )]
+    BackendNotBuilt {
+        /// The name that was given.
+        backend: &'static str,
+    },
+    /// A choice does not go with the backend.
+    #[error(
+        "{option} does not apply to the {backend} backend; leave it out, or use --backend parallel"
+    )]
+    BackendOption {
+        /// The flag.
+        option: &'static str,
+        /// The backend's name.
+        backend: &'static str,
+    },
+    /// A text does not name a model on the hub.
+    #[error(
+        "{found:?} does not name a model on the hub; expected hf:owner/repo or hf:owner/repo:quantization"
+    )]
+    HubReference {
+        /// The text.
+        found: String,
+    },
+    /// No home directory is known, and no variable says where the cache is.
+    #[error("there is no home directory to keep downloads in; set HF_HOME to a folder")]
+    NoHome,
+    /// The model is not in the cache, and the hub must not be asked.
+    #[error(
+        "{reference} is not in the cache, and HF_HUB_OFFLINE forbids asking the hub; unset it, or pass -m FILE"
+    )]
+    HubOffline {
+        /// What was asked for.
+        reference: HubReference,
+    },
+    /// The hub could not be reached, or broke off.
+    #[error("the download from {endpoint} failed; run the command again to go on where it stopped")]
+    Hub {
+        /// The hub's address.
+        endpoint: String,
+        /// What the client said.
+        source: Box<hf_hub::api::sync::ApiError>,
+    },
+    /// The hub answered, but does not give the model.
+    #[error(
+        "{endpoint} answered {status} for {reference}: the repository does not exist, or needs a token that may read it; \
+         check the name, or set HF_TOKEN"
+    )]
+    HubRefused {
+        /// What was asked for.
+        reference: HubReference,
+        /// The hub's address.
+        endpoint: String,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The hub answered something that cannot be trusted.
+    #[error("the hub gave {found:?} as the {what} of a file, expected letters and digits")]
+    HubAnswer {
+        /// What the value stands for.
+        what: &'static str,
+        /// The value.
+        found: String,
+    },
+    /// A repository holds no model in this format.
+    #[error(
+        "{reference} holds no GGUF file of a language model; look for a repository whose name ends in GGUF"
+    )]
+    NoGguf {
+        /// What was asked for.
+        reference: HubReference,
+    },
+    /// A repository does not hold the quantization.
+    #[error("{reference} is not there; this repository holds:{}", list(available))]
+    NoSuchQuant {
+        /// What was asked for.
+        reference: HubReference,
+        /// The models that are there.
+        available: Vec<String>,
+    },
+    /// A repository holds several models that could be meant.
+    #[error(
+        "{reference} could be any of:{}\nname one, as in hf:owner/repo:Q8_0 or hf:owner/repo:FILE",
+        list(matching)
+    )]
+    AmbiguousQuant {
+        /// What was asked for.
+        reference: HubReference,
+        /// The models that could be meant.
+        matching: Vec<String>,
+    },
+    /// A repository lacks a shard of a model.
+    #[error("{reference}: the shard {missing} is missing in the repository")]
+    IncompleteShards {
+        /// What was asked for.
+        reference: HubReference,
+        /// The first shard that is missing.
+        missing: String,
+    },
+    /// A download has the wrong size.
+    #[error(
+        "{file} has {found} bytes, but the hub said {expected}; it was deleted, run the command again"
+    )]
+    DownloadSize {
+        /// The file's path in the repository.
+        file: String,
+        /// The size that the hub stated.
+        expected: u64,
+        /// The size on the disk.
+        found: u64,
+    },
+    /// A download is damaged.
+    #[error(
+        "{file} is damaged: its SHA-256 is {found}, expected {expected}; it was deleted, run the command again"
+    )]
+    Checksum {
+        /// The file's path in the repository.
+        file: String,
+        /// The checksum that the hub stated.
+        expected: String,
+        /// The checksum of what came.
+        found: String,
+    },
+
+    /// The output of a conversion is there already.
+    #[error("{} exists; choose another name, or pass --force to replace it", path.display())]
+    OutputExists {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A conversion would write onto its own input.
+    #[error("{} is the input itself; choose another name for the output", path.display())]
+    OutputIsInput {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A conversion would start from weights that have lost precision already.
+    #[error(
+        "tensor {tensor:?} is stored as {found} already, and quantizing it again loses more; start from an F32, F16 or \
+         BF16 file, or pass --allow-requantize"
+    )]
+    AlreadyQuantized {
+        /// The first such tensor.
+        tensor: String,
+        /// Its format.
+        found: DType,
+    },
+    /// No recipe has this name.
+    #[error("unknown format {found:?}; expected one of {}", Recipe::names().collect::<Vec<_>>().join(", "))]
+    UnknownRecipe {
+        /// The name.
+        found: String,
+    },
+    /// The operating system refused a thread.
+    #[error("cannot start threads: {source}; pass a smaller --threads")]
+    Threads {
+        /// What it said.
+        source: io::Error,
+    },
+    /// The caller broke a long operation off.
+    #[error("cancelled")]
+    Cancelled,
+    /// A tensor could not be converted.
+    #[error("tensor {tensor:?}, row {row}: {source}")]
+    QuantizeRow {
+        /// The tensor.
+        tensor: String,
+        /// The row that failed.
+        row: usize,
+        /// Why.
+        source: Box<TensorError>,
+    },
+    /// A tensor is stored in a format that cannot be decoded.
+    #[error("tensor {tensor:?} is stored as {found}, which cannot be decoded")]
+    UndecodableTensor {
+        /// The tensor.
+        tensor: String,
+        /// The format's name.
+        found: &'static str,
+    },
+
+    /// A file is at fault.
+    #[error(transparent)]
+    Gguf(#[from] inferno_gguf::Error),
+    /// A tokenizer is at fault.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// A model could not be loaded or run.
+    #[error(transparent)]
+    Model(Box<ModelError>),
+    /// Generation was refused, or failed.
+    #[error(transparent)]
+    Engine(Box<EngineError>),
+    /// The backend could not be set up.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+impl Error {
+    pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io {
+            path: path.into(),
+            source,
+        }
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(Box::new(error))
+    }
+}
+
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Self {
+        Self::Model(Box::new(error))
+    }
+}
+
+fn list(names: &[String]) -> String {
+    names.iter().map(|name| format!("\n  {name}")).collect()
+}

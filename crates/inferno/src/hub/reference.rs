@@ -1,0 +1,109 @@
+//! Names of models on the hub: `hf:owner/repo`, optionally with a quantization.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+
+/// A model on the hub, as `hf:owner/repo[:quant]` names it.
+///
+/// `quant` is the name of a quantization such as `Q4_K_M`, or the name of a file in the repository.
+///
+/// ```
+/// let reference: inferno::HubReference = "hf:Qwen/Qwen3-0.6B-GGUF:Q8_0".parse()?;
+/// assert_eq!((reference.repo(), reference.quant()), ("Qwen/Qwen3-0.6B-GGUF", Some("Q8_0")));
+/// # Ok::<(), inferno::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubReference {
+    repo: String,
+    quant: Option<String>,
+}
+
+impl HubReference {
+    /// What a hub reference begins with.
+    pub const PREFIX: &str = "hf:";
+
+    /// Owner and repository, with a slash between.
+    pub fn repo(&self) -> &str {
+        &self.repo
+    }
+
+    /// The quantization or file that was asked for.
+    pub fn quant(&self) -> Option<&str> {
+        self.quant.as_deref()
+    }
+}
+
+impl fmt::Display for HubReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.repo)?;
+        match &self.quant {
+            Some(quant) => write!(f, ":{quant}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FromStr for HubReference {
+    type Err = Error;
+
+    /// Reads `hf:owner/repo[:quant]`.
+    ///
+    /// **Errors**: [`Error::HubReference`].
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let malformed = || Error::HubReference {
+            found: text.to_owned(),
+        };
+        let rest = text.strip_prefix(Self::PREFIX).ok_or_else(malformed)?;
+        let (repo, quant) = match rest.split_once(':') {
+            Some((repo, quant)) => (repo, Some(quant)),
+            None => (rest, None),
+        };
+        let (owner, name) = repo.split_once('/').ok_or_else(malformed)?;
+        // The names become parts of a path in the cache and of an address.
+        let is_name = |part: &str| {
+            let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            !part.is_empty() && !part.starts_with('.') && part.chars().all(allowed)
+        };
+        if !is_name(owner) || !is_name(name) || quant.is_some_and(str::is_empty) {
+            return Err(malformed());
+        }
+        Ok(Self {
+            repo: repo.to_owned(),
+            quant: quant.map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_prints_as_it_was_written() {
+        for text in ["hf:a/b", "hf:a/b:Q4_K_M", "hf:a-1/b.c_d:dir/x.gguf"] {
+            let reference: HubReference = text.parse().unwrap();
+            assert_eq!(reference.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn names_that_could_leave_the_cache_are_refused() {
+        for text in [
+            "hf:",
+            "hf:a",
+            "hf:a/",
+            "hf:/b",
+            "hf:a/..",
+            "hf:../b",
+            "hf:a/b/c",
+            "hf:a/b:",
+            "hf:a\\b/c",
+            "hf:a/b?x",
+            "a/b",
+        ] {
+            assert!(text.parse::<HubReference>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! From a checkpoint to something that runs: the one place that names concrete backends.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use inferno_backend::{Backend, KvDType, ReferenceBackend};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, RunnerOptions};
+use inferno_gguf::Gguf;
+use inferno_model::{BatchLimits, Footprint, LoadProgress, Model, Requantize, read_config};
+
+use crate::Error;
+
+/// The context where none is asked for, or the model's own if that is shorter.
+pub const DEFAULT_CONTEXT_LENGTH: usize = 4096;
+
+/// What computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BackendChoice {
+    /// The processor, one thread, portable code.
+    Scalar,
+    /// The processor, one thread, the best instruction set it has.
+    Simd,
+    /// The processor, all its threads, the best instruction set it has.
+    #[default]
+    Parallel,
+    /// A graphics card.
+    Gpu,
+    /// A graphics card of Apple's.
+    Metal,
+    /// Plain loops that everything else is tested against.
+    Reference,
+}
+
+impl BackendChoice {
+    /// All choices.
+    pub const ALL: [Self; 6] = [
+        Self::Scalar,
+        Self::Simd,
+        Self::Parallel,
+        Self::Gpu,
+        Self::Metal,
+        Self::Reference,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Simd => "simd",
+            Self::Parallel => "parallel",
+            Self::Gpu => "gpu",
+            Self::Metal => "metal",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+impl fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for BackendChoice {
+    type Err = Error;
+
+    /// Reads a [`name`](Self::name) in upper or lower case.
+    ///
+    /// **Errors**: [`Error::UnknownBackend`].
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|choice| choice.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| Error::UnknownBackend {
+                found: text.to_owned(),
+            })
+    }
+}
+
+/// How a model is to be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// What computes.
+    pub backend: BackendChoice,
+    /// Threads; `None` takes what the backend's name says.
+    pub num_threads: Option<usize>,
+    /// The instruction set; `None` takes what the backend's name says.
+    pub isa: Option<Isa>,
+    /// A coarser format for weights that the file has as floats.
+    pub requantize: Option<Requantize>,
+    /// Positions in the KV cache; `None` takes [`DEFAULT_CONTEXT_LENGTH`], or the model's own if that is shorter.
+    pub context_length: Option<usize>,
+    /// The format of the KV cache.
+    pub kv_dtype: KvDType,
+    /// The largest batch.
+    pub limits: BatchLimits,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        let RunnerOptions {
+            kv_dtype, limits, ..
+        } = RunnerOptions::default();
+        Self {
+            backend: BackendChoice::default(),
+            num_threads: None,
+            isa: None,
+            requantize: None,
+            context_length: None,
+            kv_dtype,
+            limits,
+        }
+    }
+}
+
+/// Loads the weights of `checkpoint` and allocates what running them takes.
+pub(crate) fn runner(
+    checkpoint: &Gguf,
+    options: &LoadOptions,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<Box<dyn Runner>, Error> {
+    match Device::open(options)? {
+        Device::Cpu(backend) => runner_on(backend, checkpoint, options, on_progress),
+        Device::Reference(backend) => runner_on(backend, checkpoint, options, on_progress),
+    }
+}
+
+/// What [`runner`] would take, and of what device; nothing is loaded.
+pub(crate) fn footprint(
+    checkpoint: &Gguf,
+    options: &LoadOptions,
+) -> Result<(Footprint, String), Error> {
+    match Device::open(options)? {
+        Device::Cpu(backend) => footprint_on(&*backend, checkpoint, options),
+        Device::Reference(backend) => footprint_on(&*backend, checkpoint, options),
+    }
+}
+
+/// The backends of this build.
+enum Device {
+    Cpu(Arc<CpuBackend>),
+    Reference(Arc<ReferenceBackend>),
+}
+
+impl Device {
+    /// **Errors**: [`Error::BackendNotBuilt`], [`Error::BackendOption`]; an instruction set or threads that the machine
+    /// does not have.
+    fn open(options: &LoadOptions) -> Result<Self, Error> {
+        let &LoadOptions {
+            backend,
+            num_threads,
+            isa,
+            ..
+        } = options;
+        let cpu = |isa, threads| {
+            Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions {
+                isa,
+                threads,
+            })?)))
+        };
+        match backend {
+            BackendChoice::Scalar => cpu(isa.or(Some(Isa::Scalar)), num_threads.or(Some(1))),
+            BackendChoice::Simd => cpu(isa, num_threads.or(Some(1))),
+            BackendChoice::Parallel => cpu(isa, num_threads),
+            BackendChoice::Gpu | BackendChoice::Metal => Err(Error::BackendNotBuilt {
+                backend: backend.name(),
+            }),
+            BackendChoice::Reference => match (num_threads, isa) {
+                (Some(2..), _) => Err(Error::BackendOption {
+                    option: "--threads",
+                    backend: backend.name(),
+                }),
+                (_, Some(_)) => Err(Error::BackendOption {
+                    option: "--isa",
+                    backend: backend.name(),
+                }),
+                _ => Ok(Self::Reference(Arc::new(ReferenceBackend::new()))),
+            },
+        }
+    }
+}
+
+fn runner_on<B: Backend>(
+    backend: Arc<B>,
+    checkpoint: &Gguf,
+    options: &LoadOptions,
+    on_progress: &mut dyn FnMut(LoadProgress),
+) -> Result<Box<dyn Runner>, Error> {
+    let context_length = context_length(checkpoint, options)?;
+    let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
+    let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
+    let &LoadOptions {
+        kv_dtype, limits, ..
+    } = options;
+    let options = RunnerOptions {
+        context_length: Some(context_length),
+        kv_dtype,
+        limits,
+    };
+    Ok(Box::new(ModelRunner::new(model, fingerprint, options)?))
+}
+
+fn footprint_on<B: Backend>(
+    backend: &B,
+    checkpoint: &Gguf,
+    options: &LoadOptions,
+) -> Result<(Footprint, String), Error> {
+    let config = read_config(checkpoint)?;
+    let layout = config.kv_layout(context_length(checkpoint, options)?, options.kv_dtype);
+    let footprint = Footprint::estimate(
+        checkpoint,
+        &config,
+        backend,
+        options.requantize,
+        &layout,
+        options.limits,
+    )?;
+    Ok((footprint, backend.describe()))
+}
+
+/// The context to run with.
+///
+/// **Errors**: [`EngineError::ContextTooLong`], here rather than after the weights are loaded.
+pub(crate) fn context_length(checkpoint: &Gguf, options: &LoadOptions) -> Result<usize, Error> {
+    let limit = read_config(checkpoint)?.context_length;
+    match options.context_length {
+        None => Ok(limit.min(DEFAULT_CONTEXT_LENGTH)),
+        Some(asked_for) if (1..=limit).contains(&asked_for) => Ok(asked_for),
+        Some(asked_for) => Err(EngineError::ContextTooLong { asked_for, limit }.into()),
+    }
+}

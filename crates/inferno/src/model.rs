@@ -1,0 +1,122 @@
+//! The front door: a file, and conversations with the model in it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use inferno_engine::{Runner, Session, SessionOptions};
+use inferno_gguf::Gguf;
+use inferno_model::{Footprint, LoadProgress};
+use inferno_tokenizer::Tokenizer;
+
+use crate::{Error, LoadOptions, load};
+
+/// A model in a GGUF file: what the header says is read, weights are loaded when a session begins.
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3.gguf");
+/// use inferno::{GenerationParams, Model, SamplingParams, StopParams};
+///
+/// let mut session = Model::open(path)?.session()?;
+/// let params = GenerationParams {
+///     sampling: SamplingParams::greedy(),
+///     stop: StopParams { max_tokens: Some(8), ..Default::default() },
+///     ..Default::default()
+/// };
+/// for step in session.generate("Once upon a time", &params)? {
+///     print!("{}", step?.text);
+/// }
+/// # assert_eq!(session.metrics().generated_tokens, 8);
+/// # Ok::<(), inferno::Error>(())
+/// ```
+pub struct Model {
+    checkpoint: Gguf,
+    tokenizer: Arc<Tokenizer>,
+    options: LoadOptions,
+}
+
+impl Model {
+    /// Opens a GGUF file, or a split one by any of its shards.
+    ///
+    /// **Errors**: a file that cannot be read or is damaged; a tokenizer that is not known.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_checkpoint(Gguf::open(path)?)
+    }
+
+    /// Takes a checkpoint that is open already, perhaps in memory.
+    ///
+    /// **Errors**: a tokenizer that is not known.
+    pub fn from_checkpoint(checkpoint: Gguf) -> Result<Self, Error> {
+        let tokenizer = Arc::new(Tokenizer::from_metadata(checkpoint.metadata())?);
+        Ok(Self {
+            checkpoint,
+            tokenizer,
+            options: LoadOptions::default(),
+        })
+    }
+
+    /// Sets how sessions are loaded.
+    pub fn with_options(mut self, options: LoadOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The file.
+    pub fn checkpoint(&self) -> &Gguf {
+        &self.checkpoint
+    }
+
+    /// The tokenizer.
+    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
+        &self.tokenizer
+    }
+
+    /// Positions that a session of this model would have.
+    ///
+    /// **Errors**: an unknown architecture, metadata that makes no sense, a context longer than the model's.
+    pub fn context_length(&self) -> Result<usize, Error> {
+        load::context_length(&self.checkpoint, &self.options)
+    }
+
+    /// The memory that a session would take, and what it would run on, for people. Nothing is loaded.
+    ///
+    /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
+    pub fn footprint(&self) -> Result<(Footprint, String), Error> {
+        load::footprint(&self.checkpoint, &self.options)
+    }
+
+    /// Loads the weights, for programs that batch on their own. `on_progress` is called after each tensor.
+    ///
+    /// **Errors**: an unknown architecture; metadata that makes no sense; a tensor that is missing, misshapen or in a
+    /// format that cannot be computed; a backend that is not there; no memory.
+    pub fn runner(
+        &self,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Box<dyn Runner>, Error> {
+        load::runner(&self.checkpoint, &self.options, on_progress)
+    }
+
+    /// Loads the weights and begins a conversation.
+    ///
+    /// **Errors**: as [`runner`](Self::runner).
+    pub fn session(&self) -> Result<Session, Error> {
+        self.session_with(true, &mut |_| {})
+    }
+
+    /// As [`session`](Self::session), with progress. Without `kv_cache` every step computes the whole text again.
+    ///
+    /// **Errors**: as [`runner`](Self::runner).
+    pub fn session_with(
+        &self,
+        kv_cache: bool,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Session, Error> {
+        let started = Instant::now();
+        let runner = self.runner(on_progress)?;
+        let options = SessionOptions {
+            kv_cache,
+            load_time: Some(started.elapsed()),
+        };
+        Ok(Session::new(runner, Arc::clone(&self.tokenizer), options)?)
+    }
+}

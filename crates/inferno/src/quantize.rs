@@ -1,0 +1,253 @@
+//! Converting a checkpoint to other formats, tensor by tensor.
+//!
+//! Invariants: a few rows are in memory at a time, whatever the size of the file; nothing appears at the output's path
+//! before it is complete; equal inputs give equal bytes, whatever the number of threads.
+
+mod mix;
+mod recipe;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::{fs, io};
+
+use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata, TensorInfo};
+use inferno_tensor::{DType, quant};
+use rayon::prelude::*;
+
+use crate::Error;
+use mix::Mix;
+pub use recipe::Recipe;
+
+/// Values that are decoded at a time.
+const CHUNK_VALUES: usize = 4 << 20;
+
+/// The version of the block formats, which readers ask for beside `general.file_type`.
+const QUANTIZATION_VERSION: u32 = 2;
+
+/// How a file is to be converted.
+#[derive(Debug, Clone, Copy)]
+pub struct QuantizeOptions {
+    /// The formats.
+    pub recipe: Recipe,
+    /// Gives every weight the recipe's main format, with no finer ones.
+    pub is_pure: bool,
+    /// Takes weights that are quantized already, and so lose once more.
+    pub allow_requantize: bool,
+    /// Replaces a file that is there already.
+    pub overwrite: bool,
+    /// Threads; `None` for one a processor.
+    pub num_threads: Option<usize>,
+}
+
+/// How far a conversion has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuantizeProgress {
+    /// Bytes of the input that are converted.
+    pub done_bytes: u64,
+    /// Bytes of all its tensors.
+    pub total_bytes: u64,
+}
+
+/// What became of one tensor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuantizedTensor {
+    /// Its name.
+    pub name: String,
+    /// How it was stored.
+    pub from: GgmlType,
+    /// How it is stored now.
+    pub to: GgmlType,
+    /// The format that the recipe has for it, where its rows do not divide into that format's blocks.
+    pub instead_of: Option<DType>,
+}
+
+/// Writes `gguf` to `output` in other formats, and says what became of each tensor.
+///
+/// `on_progress` is called every few rows, and may break the conversion off.
+///
+/// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::AlreadyQuantized`],
+/// [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`]; what the file system refuses.
+pub fn quantize(
+    gguf: &Gguf,
+    output: &Path,
+    options: QuantizeOptions,
+    on_progress: &mut dyn FnMut(QuantizeProgress) -> ControlFlow<()>,
+) -> Result<Vec<QuantizedTensor>, Error> {
+    check_output(gguf, output, options.overwrite)?;
+    let plan = plan(gguf, options)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.num_threads.unwrap_or(0))
+        .build()
+        .map_err(|error| Error::Threads {
+            source: io::Error::other(error),
+        })?;
+
+    let mut writer = GgufWriter::new(&metadata(gguf, options.recipe))?;
+    for (info, tensor) in gguf.tensors().iter().zip(&plan) {
+        writer.add_tensor(info.name(), info.dims(), tensor.to)?;
+    }
+    let mut payloads = writer.create(output)?;
+    let total_bytes = gguf
+        .tensors()
+        .iter()
+        .map(|info| info.num_bytes() as u64)
+        .sum();
+    let mut done_bytes = 0;
+    for (info, tensor) in gguf.tensors().iter().zip(&plan) {
+        let data = gguf.data(info);
+        let conversion = Conversion::new(info, tensor.to)?;
+        for (index, rows) in data.chunks(conversion.chunk_bytes()).enumerate() {
+            let converted = pool.install(|| conversion.convert(index, rows))?;
+            payloads.append(info.name(), converted.as_deref().unwrap_or(rows))?;
+            done_bytes += rows.len() as u64;
+            if on_progress(QuantizeProgress {
+                done_bytes,
+                total_bytes,
+            })
+            .is_break()
+            {
+                return Err(Error::Cancelled);
+            }
+        }
+        gguf.release(info);
+    }
+    payloads.finish()?;
+    Ok(plan)
+}
+
+/// Refuses an output that is there already, or is one of the files that are read.
+fn check_output(gguf: &Gguf, output: &Path, overwrite: bool) -> Result<(), Error> {
+    let Ok(canonical) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    if gguf
+        .paths()
+        .any(|input| fs::canonicalize(input).is_ok_and(|input| input == canonical))
+    {
+        return Err(Error::OutputIsInput {
+            path: output.to_owned(),
+        });
+    }
+    match overwrite {
+        true => Ok(()),
+        false => Err(Error::OutputExists {
+            path: output.to_owned(),
+        }),
+    }
+}
+
+/// Chooses every tensor's format.
+fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<QuantizedTensor>, Error> {
+    let mix = Mix::new(gguf, options.recipe, options.is_pure);
+    let plan_tensor = |info: &TensorInfo| {
+        let from = info.ggml_type();
+        let (target, instead_of) = match is_number(from) {
+            true => (None, None),
+            false => mix.target(info),
+        };
+        let to = target.and_then(ggml_type).unwrap_or(from);
+        if to != from {
+            let stored = decodable(info)?;
+            let is_lossy = target.is_some_and(|target| !target.is_float());
+            if is_lossy && !stored.is_float() && !options.allow_requantize {
+                return Err(Error::AlreadyQuantized {
+                    tensor: info.name().to_owned(),
+                    found: stored,
+                });
+            }
+        }
+        Ok(QuantizedTensor {
+            name: info.name().to_owned(),
+            from,
+            to,
+            instead_of,
+        })
+    };
+    gguf.tensors().iter().map(plan_tensor).collect()
+}
+
+/// Whether a type holds plain numbers that are no weights, such as indices.
+fn is_number(ggml_type: GgmlType) -> bool {
+    use GgmlType::{F64, I8, I16, I32, I64};
+    matches!(ggml_type, I8 | I16 | I32 | I64 | F64)
+}
+
+fn ggml_type(dtype: DType) -> Option<GgmlType> {
+    dtype.ggml_id().and_then(GgmlType::from_id)
+}
+
+fn decodable(info: &TensorInfo) -> Result<DType, Error> {
+    DType::from_ggml_id(info.ggml_type().id()).ok_or_else(|| Error::UndecodableTensor {
+        tensor: info.name().to_owned(),
+        found: info.ggml_type().name(),
+    })
+}
+
+/// The input's metadata, told of the new formats and no longer of shards.
+fn metadata(gguf: &Gguf, recipe: Recipe) -> Metadata {
+    let mut metadata = gguf.metadata().clone();
+    for key in ["split.no", "split.count", "split.tensors.count"] {
+        metadata.remove(key);
+    }
+    metadata.insert("general.file_type", recipe.file_type());
+    metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
+    metadata
+}
+
+/// How one tensor's rows are converted.
+struct Conversion<'a> {
+    info: &'a TensorInfo,
+    /// Formats before and after; `None` where the bytes stay.
+    formats: Option<(DType, DType)>,
+    cols: usize,
+    row_bytes: usize,
+    rows_per_chunk: usize,
+}
+
+impl<'a> Conversion<'a> {
+    fn new(info: &'a TensorInfo, to: GgmlType) -> Result<Self, Error> {
+        let cols = info.dims().first().copied().unwrap_or(1);
+        let formats = match (to == info.ggml_type(), DType::from_ggml_id(to.id())) {
+            (false, Some(to)) => Some((decodable(info)?, to)),
+            _ => None,
+        };
+        let num_rows = info.num_elements() / cols;
+        Ok(Self {
+            info,
+            formats,
+            cols,
+            row_bytes: info.num_bytes() / num_rows,
+            rows_per_chunk: (CHUNK_VALUES / cols).max(1),
+        })
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        self.row_bytes * self.rows_per_chunk
+    }
+
+    /// Converts the rows of chunk `index`; `None` where they stay as they are.
+    fn convert(&self, index: usize, rows: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let Some((from, to)) = self.formats else {
+            return Ok(None);
+        };
+        let error = |row: usize, source| Error::QuantizeRow {
+            tensor: self.info.name().to_owned(),
+            row: index * self.rows_per_chunk + row,
+            source: Box::new(source),
+        };
+        let out_bytes = to.row_bytes(self.cols).map_err(|source| error(0, source))?;
+        let mut out = vec![0; rows.len() / self.row_bytes * out_bytes];
+        rows.par_chunks(self.row_bytes)
+            .zip(out.par_chunks_mut(out_bytes))
+            .enumerate()
+            .try_for_each_init(
+                || vec![0.0; self.cols],
+                |values, (row, (bytes, out))| {
+                    quant::decode_row(from, bytes, values)
+                        .and_then(|()| quant::encode_row(to, values, out))
+                        .map_err(|source| error(row, source))
+                },
+            )?;
+        Ok(Some(out))
+    }
+}

@@ -1,0 +1,125 @@
+//! The names under which whole files are quantized.
+
+use std::fmt;
+use std::str::FromStr;
+
+use inferno_tensor::DType;
+
+use crate::Error;
+
+/// How a file is quantized: the format of most of its weights, and which weights get a finer one.
+///
+/// **Source**: names and numbers are llama.cpp's file types, so that other programs know them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // The variants are the names of the table below.
+pub enum Recipe {
+    F32,
+    F16,
+    Bf16,
+    Q8_0,
+    Q4_0,
+    Q4_1,
+    Q5_0,
+    Q5_1,
+    Q2K,
+    Q2KS,
+    Q3KS,
+    Q3KM,
+    Q3KL,
+    Q4KS,
+    Q4KM,
+    Q5KS,
+    Q5KM,
+    Q6K,
+    Iq4Nl,
+    Iq4Xs,
+}
+
+/// Recipe, name, format of most weights, number in `general.file_type`.
+const RECIPES: [(Recipe, &str, DType, u32); 20] = [
+    (Recipe::F32, "f32", DType::F32, 0),
+    (Recipe::F16, "f16", DType::F16, 1),
+    (Recipe::Bf16, "bf16", DType::BF16, 32),
+    (Recipe::Q8_0, "q8_0", DType::Q8_0, 7),
+    (Recipe::Q4_0, "q4_0", DType::Q4_0, 2),
+    (Recipe::Q4_1, "q4_1", DType::Q4_1, 3),
+    (Recipe::Q5_0, "q5_0", DType::Q5_0, 8),
+    (Recipe::Q5_1, "q5_1", DType::Q5_1, 9),
+    (Recipe::Q2K, "q2_k", DType::Q2K, 10),
+    (Recipe::Q2KS, "q2_k_s", DType::Q2K, 21),
+    (Recipe::Q3KS, "q3_k_s", DType::Q3K, 11),
+    (Recipe::Q3KM, "q3_k_m", DType::Q3K, 12),
+    (Recipe::Q3KL, "q3_k_l", DType::Q3K, 13),
+    (Recipe::Q4KS, "q4_k_s", DType::Q4K, 14),
+    (Recipe::Q4KM, "q4_k_m", DType::Q4K, 15),
+    (Recipe::Q5KS, "q5_k_s", DType::Q5K, 16),
+    (Recipe::Q5KM, "q5_k_m", DType::Q5K, 17),
+    (Recipe::Q6K, "q6_k", DType::Q6K, 18),
+    (Recipe::Iq4Nl, "iq4_nl", DType::Iq4Nl, 25),
+    (Recipe::Iq4Xs, "iq4_xs", DType::Iq4Xs, 30),
+];
+
+/// Short names, each for the middle one of its family.
+const ALIASES: [(&str, Recipe); 3] = [
+    ("q3_k", Recipe::Q3KM),
+    ("q4_k", Recipe::Q4KM),
+    ("q5_k", Recipe::Q5KM),
+];
+
+impl Recipe {
+    /// The name on the command line, such as `q4_k_m`.
+    pub fn name(self) -> &'static str {
+        RECIPES[self as usize].1
+    }
+
+    /// The format of most weights.
+    pub fn base(self) -> DType {
+        RECIPES[self as usize].2
+    }
+
+    /// The number that stands in `general.file_type`.
+    pub fn file_type(self) -> u32 {
+        RECIPES[self as usize].3
+    }
+
+    /// All names, those of the table and the short ones.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let names = RECIPES.iter().map(|(_, name, _, _)| *name);
+        names.chain(ALIASES.iter().map(|(name, _)| *name))
+    }
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Recipe {
+    type Err = Error;
+
+    /// Reads a name in upper or lower case; `q3_k`, `q4_k` and `q5_k` stand for their `_m`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let names = RECIPES.iter().map(|(recipe, name, _, _)| (*name, *recipe));
+        names
+            .chain(ALIASES)
+            .find(|(name, _)| name.eq_ignore_ascii_case(text))
+            .map(|(_, recipe)| recipe)
+            .ok_or_else(|| Error::UnknownRecipe {
+                found: text.to_owned(),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_is_found_by_its_name_at_its_place_in_the_table() {
+        for (index, (recipe, name, _, _)) in RECIPES.into_iter().enumerate() {
+            assert_eq!(recipe as usize, index);
+            assert_eq!(name.to_uppercase().parse::<Recipe>().unwrap(), recipe);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Where a model comes from.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::hub::OnDownload;
+use crate::{Error, Hub, HubReference};
+
+/// A file on the disk, or a model on the hub.
+///
+/// ```
+/// use inferno::ModelSource;
+///
+/// let source: ModelSource = "hf:Qwen/Qwen3-0.6B-GGUF:Q8_0".parse()?;
+/// assert!(matches!(source, ModelSource::Hub(_)));
+/// let source: ModelSource = "models/qwen3.gguf".parse()?;
+/// assert!(matches!(source, ModelSource::File(_)));
+/// # Ok::<(), inferno::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelSource {
+    /// A GGUF file, or any one of the shards of a split one.
+    File(PathBuf),
+    /// A repository on the hub.
+    Hub(HubReference),
+}
+
+impl ModelSource {
+    /// The path of the model's file, which is downloaded where it needs to be.
+    ///
+    /// **Errors**: as [`Hub::resolve`].
+    pub fn locate(&self, on_progress: OnDownload<'_>) -> Result<PathBuf, Error> {
+        match self {
+            Self::File(path) => Ok(path.clone()),
+            Self::Hub(reference) => Hub::from_env()?.resolve(reference, on_progress),
+        }
+    }
+}
+
+impl From<&Path> for ModelSource {
+    fn from(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+}
+
+impl FromStr for ModelSource {
+    type Err = Error;
+
+    /// Reads `hf:owner/repo[:quant]` or a path.
+    ///
+    /// **Errors**: [`Error::HubReference`].
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text.starts_with(HubReference::PREFIX) {
+            true => text.parse().map(Self::Hub),
+            false => match text.parse() {
+                Ok(path) => Ok(Self::File(path)),
+                Err::<_, Infallible>(never) => match never {},
+            },
+        }
+    }
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Hub(reference) => reference.fmt(f),
+        }
+    }
+}

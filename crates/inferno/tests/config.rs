@@ -1,0 +1,177 @@
+//! Flags over environment over `inferno.toml`.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use support::Run;
+
+/// A folder with an `inferno.toml`.
+fn folder(config: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("inferno.toml"), config).unwrap();
+    folder
+}
+
+/// The vocabulary of the model fixture, which has no BOS.
+fn model() -> String {
+    support::fixture("qwen3.gguf").display().to_string()
+}
+
+fn tokenize(folder: &Path) -> Run {
+    Run::inferno()
+        .args(["tokenize"])
+        .current_dir(folder)
+        .stdin("hi")
+}
+
+#[test]
+fn a_table_and_the_keys_above_it_set_flags() {
+    let config = folder(&format!("model = {:?}\n[tokenize]\ndecode = true", model()));
+    assert_eq!(
+        tokenize(config.path()).stdin("[104, 105]").success().stdout,
+        "hi"
+    );
+}
+
+#[test]
+fn flags_win_over_the_environment_and_the_environment_over_the_file() {
+    let config = folder("model = \"from-file.gguf\"");
+    let from_file = tokenize(config.path()).failure(1);
+    assert!(
+        from_file.stderr.contains("from-file.gguf"),
+        "{}",
+        from_file.stderr
+    );
+    let from_environment = tokenize(config.path())
+        .env("INFERNO_MODEL", "from-env.gguf")
+        .failure(1);
+    assert!(
+        from_environment.stderr.contains("from-env.gguf"),
+        "{}",
+        from_environment.stderr
+    );
+    let from_flag = tokenize(config.path())
+        .env("INFERNO_MODEL", "from-env.gguf")
+        .args(["-m", "from-flag.gguf"]);
+    let from_flag = from_flag.failure(1);
+    assert!(
+        from_flag.stderr.contains("from-flag.gguf"),
+        "{}",
+        from_flag.stderr
+    );
+}
+
+#[test]
+fn a_command_s_table_wins_over_the_keys_above_it() {
+    let config = folder("model = \"shared.gguf\"\n[tokenize]\nmodel = \"own.gguf\"");
+    let outcome = tokenize(config.path()).failure(1);
+    assert!(outcome.stderr.contains("own.gguf"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_file_named_by_flag_or_environment_is_read_instead() {
+    let config = folder("model = \"default.gguf\"");
+    let other = config.path().join("other.toml");
+    fs::write(&other, "model = \"other.gguf\"").unwrap();
+    let by_flag = tokenize(config.path())
+        .args(["--config", "other.toml"])
+        .failure(1);
+    assert!(by_flag.stderr.contains("other.gguf"), "{}", by_flag.stderr);
+    let by_environment = tokenize(config.path())
+        .env("INFERNO_CONFIG", &other)
+        .failure(1);
+    assert!(
+        by_environment.stderr.contains("other.gguf"),
+        "{}",
+        by_environment.stderr
+    );
+    let missing = tokenize(config.path())
+        .args(["--config", "missing.toml"])
+        .failure(2);
+    assert!(
+        missing.stderr.contains("missing.toml: cannot be read"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn the_user_s_folder_is_read_where_there_is_no_file_here() {
+    let (here, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir(user.path().join("inferno")).unwrap();
+    fs::write(
+        user.path().join("inferno/inferno.toml"),
+        "model = \"user.gguf\"",
+    )
+    .unwrap();
+    let outcome = tokenize(here.path())
+        .env("XDG_CONFIG_HOME", user.path())
+        .failure(1);
+    assert!(outcome.stderr.contains("user.gguf"), "{}", outcome.stderr);
+}
+
+#[test]
+fn mistakes_are_refused_with_line_and_reason() {
+    for (config, expected) in [
+        (
+            "\nmodle = \"a\"",
+            "inferno.toml, line 2: unknown key `modle`; known keys outside of tables: ",
+        ),
+        (
+            "[tokenise]",
+            "inferno.toml, line 1: there is no command `tokenise`; known tables: ",
+        ),
+        (
+            "[tokenize]\n\nthreads = 1",
+            "inferno.toml, line 3: `tokenize` takes no `threads`; known keys: ",
+        ),
+        (
+            "decode = true",
+            "inferno.toml, line 1: `decode` belongs in the table [tokenize]",
+        ),
+        (
+            "[tokenize]\ndecode = \"yes\"",
+            "inferno.toml, line 2: `decode` expects true or false, found string",
+        ),
+        (
+            "model = 7",
+            "inferno.toml, line 1: `model` expects a string, found integer",
+        ),
+        (
+            "[quantize]\nthreads = 0",
+            "inferno.toml, line 2: invalid value '0' for '--threads <N>'",
+        ),
+        (
+            "[quantize]\nthreads = \"2\"",
+            "inferno.toml, line 2: `threads` expects an integer, found string",
+        ),
+        ("a = ", "inferno.toml, line 1: not valid TOML"),
+    ] {
+        let outcome = tokenize(folder(config).path()).failure(2);
+        assert!(
+            outcome.stderr.contains(expected),
+            "{config}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn switches_in_the_environment_are_true_or_false() {
+    let config = folder(&format!("model = {:?}", model()));
+    let decoded = tokenize(config.path())
+        .env("INFERNO_DECODE", "1")
+        .stdin("[104]")
+        .success();
+    assert_eq!(decoded.stdout, "h");
+    let encoded = tokenize(config.path())
+        .env("INFERNO_DECODE", "false")
+        .stdin("h")
+        .success();
+    assert_eq!(encoded.stdout, "[104]\n");
+    tokenize(config.path())
+        .env("INFERNO_DECODE", "perhaps")
+        .failure(2);
+}

@@ -1,0 +1,210 @@
+//! `inferno pull` against a local server that speaks the hub's paths.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use support::hub_server::HubServer;
+use support::{Outcome, Run};
+
+const REPO: &str = "owner/tiny-GGUF";
+
+/// Bytes that repeat nowhere, so that a misplaced part shows.
+fn content(seed: u32, len: u32) -> Vec<u8> {
+    (0..len)
+        .flat_map(|i| (i.wrapping_mul(2_654_435_761) ^ seed).to_le_bytes())
+        .collect()
+}
+
+fn pull(server: &HubServer, cache: &Path, model: &str) -> Run {
+    Run::inferno()
+        .args(["pull", model])
+        .env("HF_ENDPOINT", server.endpoint())
+        .env("HF_HUB_CACHE", cache)
+}
+
+fn pulled(outcome: &Outcome) -> Vec<u8> {
+    fs::read(outcome.stdout.trim_end()).expect("the printed path is a file")
+}
+
+#[test]
+fn a_model_is_downloaded_once_and_its_path_printed() {
+    let (q4, q8) = (content(4, 5_000), content(8, 9_000));
+    let files = [
+        ("m-Q4_K_M.gguf", &q4[..]),
+        ("m-Q8_0.gguf", &q8),
+        ("README.md", b"#"),
+    ];
+    let server = HubServer::start(REPO, &files);
+    let cache = tempfile::tempdir().unwrap();
+
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF:q8_0").success();
+    assert_eq!(outcome.stderr, "");
+    assert_eq!(pulled(&outcome), q8);
+    assert_eq!(server.downloads(), ["/cdn/m-Q8_0.gguf bytes=0-"]);
+
+    let again = pull(&server, cache.path(), "hf:owner/tiny-GGUF:q8_0").success();
+    assert_eq!(again.stdout, outcome.stdout);
+    assert_eq!(server.downloads(), [""; 0]);
+
+    assert_eq!(
+        pulled(&pull(&server, cache.path(), "hf:owner/tiny-GGUF").success()),
+        q4
+    );
+}
+
+#[test]
+fn a_download_that_breaks_off_goes_on_where_it_stopped() {
+    let bytes = content(1, 100_000);
+    let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
+    let cache = tempfile::tempdir().unwrap();
+    server.break_off(1);
+
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    assert_eq!(pulled(&outcome), bytes);
+    assert_eq!(
+        server.downloads(),
+        ["/cdn/m.gguf bytes=0-", "/cdn/m.gguf bytes=200000-"]
+    );
+}
+
+#[test]
+fn what_an_interrupted_run_left_is_not_downloaded_again() {
+    let bytes = content(2, 50_000);
+    let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
+    let cache = tempfile::tempdir().unwrap();
+    // As an interrupted run leaves it: the first part, under the name that the client gives it.
+    pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    let blobs = cache.path().join("models--owner--tiny-GGUF/blobs");
+    let blob = fs::read_dir(&blobs)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_none())
+        .unwrap();
+    fs::write(blob.with_extension("part"), &bytes[..120_001]).unwrap();
+    fs::remove_file(&blob).unwrap();
+    fs::remove_dir_all(cache.path().join("models--owner--tiny-GGUF/snapshots")).unwrap();
+    server.requests();
+
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    assert_eq!(pulled(&outcome), bytes);
+    assert_eq!(server.downloads(), ["/cdn/m.gguf bytes=120001-"]);
+}
+
+#[test]
+fn a_damaged_download_is_refused_and_leaves_nothing_behind() {
+    let bytes = content(3, 1_000);
+    let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
+    let cache = tempfile::tempdir().unwrap();
+    server.corrupt(true);
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").failure(1);
+    assert!(
+        outcome.stderr.contains("m.gguf is damaged: its SHA-256 is"),
+        "{}",
+        outcome.stderr
+    );
+
+    server.corrupt(false);
+    assert_eq!(
+        pulled(&pull(&server, cache.path(), "hf:owner/tiny-GGUF").success()),
+        bytes
+    );
+}
+
+#[test]
+fn sharded_models_are_downloaded_whole() {
+    let (one, two) = (content(5, 700), content(6, 800));
+    let files = [
+        ("q8_0/m-00001-of-00002.gguf", &one[..]),
+        ("q8_0/m-00002-of-00002.gguf", &two),
+    ];
+    let server = HubServer::start(REPO, &files);
+    let cache = tempfile::tempdir().unwrap();
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF:Q8_0").success();
+    assert_eq!(pulled(&outcome), one);
+    let second = outcome.stdout.trim_end().replace("00001-of", "00002-of");
+    assert_eq!(fs::read(second).unwrap(), two);
+}
+
+#[test]
+fn the_token_of_the_environment_is_sent() {
+    let bytes = content(7, 100);
+    let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
+    server.require_token("hf_secret");
+    let cache = tempfile::tempdir().unwrap();
+    let refused = pull(&server, cache.path(), "hf:owner/tiny-GGUF").failure(1);
+    assert!(
+        refused.stderr.contains("answered 401"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("set HF_TOKEN"),
+        "{}",
+        refused.stderr
+    );
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF")
+        .env("HF_TOKEN", "hf_secret")
+        .success();
+    assert_eq!(pulled(&outcome), bytes);
+}
+
+#[test]
+fn a_cached_model_works_without_a_connection() {
+    let bytes = content(8, 100);
+    let server = HubServer::start(REPO, &[("m-Q8_0.gguf", &bytes)]);
+    let cache = tempfile::tempdir().unwrap();
+    pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+
+    let offline = |args: [&str; 2]| {
+        Run::inferno()
+            .args(args)
+            .env("HF_HUB_CACHE", cache.path())
+            .env("HF_ENDPOINT", "http://127.0.0.1:9")
+    };
+    let outcome = offline(["pull", "hf:owner/tiny-GGUF"]).success();
+    assert_eq!(pulled(&outcome), bytes);
+    assert!(
+        outcome
+            .stderr
+            .starts_with("warning: the hub was not reached"),
+        "{}",
+        outcome.stderr
+    );
+    let forbidden = offline(["pull", "hf:owner/tiny-GGUF:Q8_0"])
+        .env("HF_HUB_OFFLINE", "1")
+        .success();
+    assert_eq!(pulled(&forbidden), bytes);
+
+    let missing = offline(["pull", "hf:owner/other"]).failure(1);
+    assert!(
+        missing
+            .stderr
+            .contains("the download from http://127.0.0.1:9 failed"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn what_is_not_there_is_refused_with_a_list_of_what_is() {
+    let files: [(&str, &[u8]); 2] = [("m-Q2_K.gguf", b"2"), ("m-Q3_K_S.gguf", b"3")];
+    let server = HubServer::start(REPO, &files);
+    let cache = tempfile::tempdir().unwrap();
+    for model in ["hf:owner/tiny-GGUF", "hf:owner/tiny-GGUF:Q8_0"] {
+        let outcome = pull(&server, cache.path(), model).failure(1);
+        assert!(
+            outcome.stderr.contains("\n  m-Q2_K.gguf\n  m-Q3_K_S.gguf"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    let outcome = pull(&server, cache.path(), "hf:owner/unknown").failure(1);
+    assert!(
+        outcome.stderr.contains("answered 404 for hf:owner/unknown"),
+        "{}",
+        outcome.stderr
+    );
+    pull(&server, cache.path(), "owner/tiny-GGUF").failure(2);
+}

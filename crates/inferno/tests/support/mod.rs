@@ -1,0 +1,142 @@
+//! What several tests share: running the programs.
+
+#![allow(
+    dead_code,
+    reason = "each test file is a program of its own and uses a part"
+)]
+
+pub mod hub_server;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A run of one of the programs, apart from the environment and the configuration of whoever runs the tests.
+pub struct Run {
+    command: Command,
+    stdin: Vec<u8>,
+}
+
+/// What a program printed, and its exit code.
+pub struct Outcome {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: Option<i32>,
+}
+
+impl Run {
+    /// The `inferno` command.
+    pub fn inferno() -> Self {
+        Self::program(env!("CARGO_BIN_EXE_inferno"))
+    }
+
+    /// One of the programs, by its path.
+    pub fn program(path: &str) -> Self {
+        let mut command = Command::new(path);
+        let ours = |name: &str| {
+            ["INFERNO_", "HF_", "XDG_"]
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+                || name.contains("proxy")
+        };
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(ours) {
+                command.env_remove(name);
+            }
+        }
+        command.env("HOME", env!("CARGO_TARGET_TMPDIR"));
+        Self {
+            command,
+            stdin: Vec::new(),
+        }
+    }
+
+    pub fn args<A: AsRef<std::ffi::OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn current_dir(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    pub fn outcome(mut self) -> Outcome {
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.command.spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it was piped");
+        let bytes = std::mem::take(&mut self.stdin);
+        let feeder = std::thread::spawn(move || {
+            // A program that does not read its input closes the pipe.
+            let _ = stdin.write_all(&bytes);
+        });
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = child.wait_with_output().expect("the program ends");
+        feeder.join().expect("the feeder ends");
+        Outcome {
+            stdout: String::from_utf8(stdout).expect("the output is text"),
+            stderr: String::from_utf8(stderr).expect("the messages are text"),
+            code: status.code(),
+        }
+    }
+
+    /// The outcome of a run that must succeed.
+    pub fn success(self) -> Outcome {
+        let outcome = self.outcome();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        outcome
+    }
+
+    /// The outcome of a run that must end with `code` and print no result.
+    pub fn failure(self, code: i32) -> Outcome {
+        let outcome = self.outcome();
+        assert_eq!(
+            outcome.code,
+            Some(code),
+            "{}{}",
+            outcome.stdout,
+            outcome.stderr
+        );
+        assert_eq!(outcome.stdout, "");
+        assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
+        outcome
+    }
+}
+
+/// A file beside the tests.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// A file of the oracle that `INFERNO_ORACLE` names; `None`, with a note, where it names none.
+pub fn oracle(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("INFERNO_ORACLE") else {
+        eprintln!("INFERNO_ORACLE is not set: {name} is not tested against");
+        return None;
+    };
+    let path = Path::new(&folder).join(name);
+    assert!(
+        path.is_file(),
+        "INFERNO_ORACLE is set, but {} is missing",
+        path.display()
+    );
+    Some(path)
+}

@@ -1,5 +1,6 @@
 //! From ids back to text, one id at a time.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::TokenizerError;
@@ -77,6 +78,15 @@ impl Detokenizer {
     /// Ends the stream: a character that never became complete comes out as U+FFFD.
     pub fn finish(self) -> String {
         String::from_utf8_lossy(&self.pending).into_owned()
+    }
+}
+
+impl fmt::Debug for Detokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detokenizer")
+            .field("skip_special", &self.skip_special)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
     }
 }
 

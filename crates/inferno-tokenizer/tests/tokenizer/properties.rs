@@ -1,6 +1,9 @@
 //! What holds for any text, with every pre-tokenizer and every kind of vocabulary.
 
 use crate::vocabularies::{all_tokenizers, metadata};
+use std::collections::HashSet;
+
+use inferno_gguf::{Metadata, StringArray};
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use proptest::prelude::*;
 
@@ -24,6 +27,60 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
+/// What a broken or hostile file may say: keys of the right types that do not fit together.
+fn any_metadata() -> impl Strategy<Value = Metadata> {
+    let models = ["gpt2", "gemma4", "llama", "t5", "bert"];
+    let names = [
+        "qwen2",
+        "gpt-2",
+        "tekken",
+        "gemma4",
+        "sarvam-moe",
+        "chameleon",
+    ];
+    let tokens = prop::collection::vec("(<0x[0-9A-F]{2}>|[abĠ▁é <|>]{0,4}|\\PC{0,3})", 1..40);
+    let merges = prop::collection::vec("[abĠ▁é]{1,3} [abĠ▁é]{1,3}", 0..30);
+    let kinds = prop::collection::vec(-1..8_i32, 40);
+    let scores = prop::collection::vec(prop::num::f32::ANY.prop_filter("NaN", |s| !s.is_nan()), 40);
+    let charsmap = prop::collection::vec(any::<u8>(), 0..60);
+    let parts = (tokens, merges, kinds, scores, charsmap);
+    let choices = (
+        prop::sample::select(models.to_vec()),
+        prop::sample::select(names.to_vec()),
+    );
+    (parts, choices, any::<[bool; 6]>(), 0..40_u32).prop_map(
+        |((mut tokens, merges, kinds, scores, charsmap), (model, name), flags, id)| {
+            let mut seen = HashSet::new();
+            tokens.retain(|token| seen.insert(token.clone()));
+            let len = tokens.len();
+            let mut metadata = Metadata::new();
+            metadata.insert("tokenizer.ggml.model", model);
+            metadata.insert("tokenizer.ggml.pre", name);
+            metadata.insert("tokenizer.ggml.tokens", StringArray::from_iter(tokens));
+            metadata.insert("tokenizer.ggml.merges", StringArray::from_iter(merges));
+            metadata.insert("tokenizer.ggml.token_type", kinds[..len].to_vec());
+            metadata.insert("tokenizer.ggml.scores", scores[..len].to_vec());
+            metadata.insert("tokenizer.ggml.unknown_token_id", id % len as u32);
+            metadata.insert("tokenizer.ggml.add_space_prefix", flags[0]);
+            metadata.insert("tokenizer.ggml.remove_extra_whitespaces", flags[1]);
+            if flags[2] {
+                // A trie of the right length, whatever is in it.
+                let trie_len = charsmap.len() as u32 / 8 * 4;
+                let map = [&trie_len.to_le_bytes()[..], &charsmap, &[0]].concat();
+                metadata.insert("tokenizer.ggml.precompiled_charsmap", map);
+            }
+            if flags[3] {
+                metadata.insert("general.name", "phi-3");
+            }
+            if flags[4] {
+                metadata.insert("tokenizer.ggml.eos_token_id", id);
+                metadata.insert("tokenizer.ggml.add_eos_token", flags[5]);
+            }
+            metadata
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -39,6 +96,20 @@ proptest! {
                 }
             }
         });
+    }
+
+    #[test]
+    fn whatever_a_file_says_its_tokenizer_encodes_and_decodes(
+        metadata in any_metadata(),
+        text in "[abé <|>\\x00-\\xFF]{0,30}|\\PC{0,10}",
+    ) {
+        if let Ok(tokenizer) = Tokenizer::from_metadata(&metadata) {
+            for parse_special in [false, true] {
+                let options = EncodeOptions { add_special: true, parse_special };
+                let ids = tokenizer.encode(&text, options);
+                tokenizer.decode(&ids, false).unwrap();
+            }
+        }
     }
 
     #[test]

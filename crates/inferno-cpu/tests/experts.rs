@@ -1,0 +1,136 @@
+//! Mixture of experts: routing, products, combination.
+
+mod cases;
+
+use cases::{Random, all, bits, matrix, read, relative_error, simplest};
+use inferno_backend::{Backend, ExpertInput, ExpertParams, ReferenceBackend};
+use inferno_tensor::DType;
+
+const HIDDEN: usize = 64;
+const INNER: usize = 96;
+
+/// A feed-forward block: up to the experts, down from them, into the residual stream.
+fn forward<B: Backend>(
+    backend: &B,
+    rows: usize,
+    params: &ExpertParams,
+    dtype: DType,
+    logits: &[f32],
+    x: &[f32],
+) -> Vec<f32> {
+    let mut random = Random::new(9);
+    let ExpertParams {
+        num_experts,
+        num_experts_used: used,
+        ..
+    } = *params;
+    let up = random.weight(dtype, num_experts, INNER, HIDDEN);
+    let down = random.weight(dtype, num_experts, HIDDEN, INNER);
+    let (up, down) = (
+        backend.load_weight(&[up]).expect("a weight"),
+        backend.load_weight(&[down]).expect("a weight"),
+    );
+    let logits = matrix(backend, rows, num_experts, logits);
+    let input = matrix(backend, rows, HIDDEN, x);
+    let mut routing = backend.alloc_routing(rows, params).expect("memory");
+    let mut inner = backend.alloc(rows * used, INNER).expect("memory");
+    let mut outer = backend.alloc(rows * used, HIDDEN).expect("memory");
+    let mut out = matrix(backend, rows, HIDDEN, x);
+    // Twice, as every layer uses the same routing buffer.
+    for _ in 0..2 {
+        backend.route_experts(rows, &logits, params, &mut routing);
+        let per_token = ExpertInput::PerToken;
+        backend.expert_linear(rows, &routing, per_token, &input, &up, &mut inner);
+        backend.expert_linear(
+            rows,
+            &routing,
+            ExpertInput::PerSlot,
+            &inner,
+            &down,
+            &mut outer,
+        );
+        backend.combine_experts(rows, &routing, &outer, &mut out);
+    }
+    read(backend, &out, rows * HIDDEN)
+}
+
+#[test]
+fn experts_agree_with_the_reference_and_with_each_other() {
+    let mut random = Random::new(1);
+    for (num_experts, num_experts_used) in [(8, 2), (5, 5), (3, 1), (128, 8)] {
+        for normalize in [true, false] {
+            let params = ExpertParams {
+                num_experts,
+                num_experts_used,
+                normalize,
+            };
+            for rows in [1, 2, 19, 80] {
+                let logits: Vec<_> = random
+                    .values(rows * num_experts)
+                    .iter()
+                    .map(|x| 3.0 * x)
+                    .collect();
+                let x = random.values(rows * HIDDEN);
+                for (dtype, bound) in [(DType::F32, 2e-6), (DType::Q8_0, 0.01)] {
+                    let expected = forward(&simplest(), rows, &params, dtype, &logits, &x);
+                    let reference =
+                        forward(&ReferenceBackend::new(), rows, &params, dtype, &logits, &x);
+                    let error = relative_error(&expected, &reference);
+                    assert!(error < bound, "{params:?} {rows} {dtype}: {error}");
+                    for backend in all() {
+                        let found = forward(&backend, rows, &params, dtype, &logits, &x);
+                        assert_eq!(
+                            bits(&found),
+                            bits(&expected),
+                            "{params:?} {rows} {backend:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_alone_gives_the_bits_it_gives_beside_others() {
+    let mut random = Random::new(2);
+    let params = ExpertParams {
+        num_experts: 6,
+        num_experts_used: 2,
+        normalize: true,
+    };
+    let rows = 70;
+    let (logits, x) = (random.values(rows * 6), random.values(rows * HIDDEN));
+    for backend in all() {
+        let together = forward(&backend, rows, &params, DType::Q4_0, &logits, &x);
+        for row in [0, 33, 69] {
+            let logits = &logits[row * 6..(row + 1) * 6];
+            let x = &x[row * HIDDEN..(row + 1) * HIDDEN];
+            let alone = forward(&backend, 1, &params, DType::Q4_0, logits, x);
+            let expected = &together[row * HIDDEN..(row + 1) * HIDDEN];
+            assert_eq!(bits(&alone), bits(expected), "{row} {backend:?}");
+        }
+    }
+}
+
+#[test]
+fn among_equal_experts_the_lower_number_wins() {
+    let params = ExpertParams {
+        num_experts: 4,
+        num_experts_used: 2,
+        normalize: true,
+    };
+    let x = Random::new(3).values(HIDDEN);
+    for backend in all() {
+        let equal = forward(&backend, 1, &params, DType::F32, &[0.0; 4], &x);
+        let first = forward(
+            &backend,
+            1,
+            &params,
+            DType::F32,
+            &[0.0, 0.0, -9.0, -9.0],
+            &x,
+        );
+        assert_eq!(bits(&equal), bits(&first), "{backend:?}");
+    }
+}

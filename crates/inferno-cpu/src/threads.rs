@@ -4,6 +4,9 @@
 //! none is left, and returns when all are done. Which thread takes which task is open, so tasks
 //! must not depend on it.
 //!
+//! Nobody waits for a thread that the system has not let run: when no task is left, the step closes,
+//! and only workers that are inside it are waited for.
+//!
 //! Between steps the workers spin for some tens of microseconds, the time that the serial code
 //! between two operations takes, and then park: an idle pool costs nothing.
 //!
@@ -17,6 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
+use std::{io, mem};
 
 /// Turns of an empty loop before a thread parks, about 20 to 50 microseconds.
 const SPINS: u32 = 1500;
@@ -38,15 +42,13 @@ pub(crate) struct Pool {
 }
 
 struct Shared {
-    /// Rises by one with every step; the release that publishes `step`.
-    epoch: AtomicUsize,
-    /// The step that is running. Written by the holder of `turn` while no worker is busy, read by
-    /// workers between the rise of `epoch` and their fall of `busy`.
+    /// The step's [`State`]: its number, whether workers may enter it, and how many are inside.
+    state: AtomicUsize,
+    /// The step that is running. Written by the holder of `turn` while the last step is closed and
+    /// no worker is inside; read by workers inside.
     step: UnsafeCell<Option<Step>>,
     /// The first task that no thread has taken.
     next: AtomicUsize,
-    /// Workers that may still look at `step`.
-    busy: AtomicUsize,
     /// The first panic of the step.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
@@ -58,10 +60,37 @@ struct Step {
     caller: Thread,
 }
 
+/// What `Shared::state` says: from the lowest bits up, workers inside, open or not, number.
+#[derive(Clone, Copy)]
+struct State(usize);
+
+impl State {
+    const OPEN: usize = 1 << 15;
+    const NUMBER: usize = 1 << 16;
+
+    fn inside(self) -> usize {
+        self.0 % Self::OPEN
+    }
+
+    fn is_open(self) -> bool {
+        self.0 & Self::OPEN != 0
+    }
+
+    fn number(self) -> usize {
+        self.0 / Self::NUMBER
+    }
+
+    /// The next step, open, nobody inside.
+    fn next(self) -> Self {
+        let next = self.number().wrapping_add(1).wrapping_mul(Self::NUMBER);
+        Self(next | Self::OPEN)
+    }
+}
+
 // SAFETY: `step` is the only part that is not `Sync` by itself. It is written only by the holder of
-// `turn` while `busy` is zero, before the release store to `epoch`, and read by workers only after
-// their acquire load of the new epoch and before they lower `busy`. The pointer in it is to a
-// `Sync` closure, which `run` keeps alive until `busy` is zero.
+// `turn` while the state is closed with nobody inside, before the release that opens it, and read
+// by workers only between their acquire entry, which needs an open state, and their exit. The
+// pointer in it is to a `Sync` closure, which `run` keeps alive until nobody is inside.
 unsafe impl Sync for Shared {}
 // SAFETY: as above; nothing in it belongs to one thread.
 unsafe impl Send for Shared {}
@@ -70,12 +99,17 @@ impl Pool {
     /// Starts a pool of `num_threads` threads, of which the caller of `run` is one.
     ///
     /// **Errors**: when the system refuses a thread; those already started are joined.
-    pub(crate) fn new(num_threads: usize) -> std::io::Result<Self> {
+    pub(crate) fn new(num_threads: usize) -> io::Result<Self> {
+        if num_threads >= State::OPEN {
+            let most = State::OPEN - 1;
+            return Err(io::Error::other(format!(
+                "{most} threads are the most it can have"
+            )));
+        }
         let shared = Arc::new(Shared {
-            epoch: AtomicUsize::new(0),
+            state: AtomicUsize::new(0),
             step: UnsafeCell::new(None),
             next: AtomicUsize::new(0),
-            busy: AtomicUsize::new(0),
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
         });
@@ -88,7 +122,7 @@ impl Pool {
             let shared = Arc::clone(&pool.shared);
             let worker = thread::Builder::new()
                 .name(format!("inferno-cpu-{number}"))
-                .spawn(move || work(&shared, number))?;
+                .spawn(move || shared.work(number))?;
             pool.workers.push(worker);
         }
         Ok(pool)
@@ -113,25 +147,29 @@ impl Pool {
         let _turn = lock(&self.turn);
         let shared = &*self.shared;
         // SAFETY: only the lifetime changes; the pointer is not used after this function, which
-        // waits below, also when a task panics, until no worker is busy.
-        let task = unsafe { std::mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
-        // SAFETY: this thread has the turn, and the last holder left with `busy` at zero.
+        // waits below, also when a task panics, until no worker is inside the step.
+        let erased = unsafe { mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
+        // SAFETY: this thread has the turn, and its last holder left with the state closed and
+        // nobody inside.
         unsafe {
             *shared.step.get() = Some(Step {
-                task,
+                task: erased,
                 num_tasks,
                 caller: thread::current(),
             })
         };
         shared.next.store(0, Ordering::Relaxed);
-        shared.busy.store(self.workers.len(), Ordering::Relaxed);
-        shared.epoch.fetch_add(1, Ordering::Release);
-        for worker in &self.workers {
+        let state = State(shared.state.load(Ordering::Relaxed)).next();
+        shared.state.store(state.0, Ordering::Release);
+        for worker in self.workers.iter().take(num_tasks - 1) {
             worker.thread().unpark();
         }
-        // SAFETY: `task` is the caller's reference, still borrowed here.
-        shared.take_tasks(unsafe { &*task }, num_tasks, 0);
-        wait_until(|| shared.busy.load(Ordering::Acquire) == 0);
+        shared.take_tasks(task, num_tasks, 0);
+        // No task is left: who has not come yet need not come.
+        let state = State(shared.state.fetch_and(!State::OPEN, Ordering::Acquire));
+        if state.inside() > 0 {
+            wait_until(|| State(shared.state.load(Ordering::Acquire)).inside() == 0);
+        }
         let panic = lock(&shared.panic).take();
         if let Some(panic) = panic {
             resume_unwind(panic);
@@ -141,8 +179,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        self.shared.epoch.fetch_add(1, Ordering::Release);
+        self.shared.stop.store(true, Ordering::Release);
         for worker in self.workers.drain(..) {
             worker.thread().unpark();
             // A worker catches what its tasks throw, so it cannot have panicked.
@@ -170,33 +207,38 @@ impl Shared {
             lock(&self.panic).get_or_insert(panic);
         }
     }
-}
 
-/// A worker's life.
-fn work(shared: &Shared, thread: usize) {
-    let mut seen = 0;
-    loop {
-        wait_until(|| shared.epoch.load(Ordering::Acquire) != seen);
-        if shared.stop.load(Ordering::Relaxed) {
-            return;
-        }
-        seen += 1;
-        // SAFETY: the epoch has risen, so `step` is written, and it stays until this thread has
-        // lowered `busy`.
-        let step = unsafe { &*shared.step.get() };
-        let Some(Step {
-            task,
-            num_tasks,
-            caller,
-        }) = step
-        else {
-            continue;
-        };
-        let caller = caller.clone();
-        // SAFETY: `run` keeps the closure alive until this thread has lowered `busy`.
-        shared.take_tasks(unsafe { &**task }, *num_tasks, thread);
-        if shared.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
-            caller.unpark();
+    /// A worker's life.
+    fn work(&self, thread: usize) {
+        let mut seen = 0;
+        loop {
+            wait_until(|| {
+                let state = State(self.state.load(Ordering::Relaxed));
+                state.is_open() && state.number() != seen || self.stop.load(Ordering::Acquire)
+            });
+            if self.stop.load(Ordering::Acquire) {
+                return;
+            }
+            let enter = |state| State(state).is_open().then_some(state + 1);
+            let entry = self
+                .state
+                .fetch_update(Ordering::Acquire, Ordering::Relaxed, enter);
+            let Ok(entry) = entry else { continue };
+            seen = State(entry).number();
+            // SAFETY: this thread is inside, so `step` is written, and stays until it has left.
+            let step = unsafe { &*self.step.get() };
+            if let Some(Step {
+                task, num_tasks, ..
+            }) = step
+            {
+                // SAFETY: `run` keeps the closure alive while this thread is inside.
+                self.take_tasks(unsafe { &**task }, *num_tasks, thread);
+            }
+            let caller = step.as_ref().map(|step| step.caller.clone());
+            let left = State(self.state.fetch_sub(1, Ordering::Release));
+            if left.inside() == 1 && !left.is_open() {
+                caller.iter().for_each(Thread::unpark);
+            }
         }
     }
 }

@@ -265,7 +265,7 @@ fn packed_weights_take_what_was_foretold_and_little_more_than_the_file() {
     for dtype in DType::ALL {
         let file = experts * rows * dtype.row_bytes(cols).expect("whole blocks");
         let packed = backend.weight_bytes(dtype, experts, rows, cols);
-        assert!(packed * 100 <= file * 104, "{dtype}: {packed} for {file}");
+        assert!(packed * 100 <= file * 106, "{dtype}: {packed} for {file}");
         assert!(
             packed >= file || packed * 100 >= file * 99,
             "{dtype}: {packed} for {file}"

@@ -11,6 +11,9 @@ use crate::pack::codes::GROUP_COLS;
 /// Tasks a thread: enough that one that is held up does not hold up all.
 const TASKS_A_THREAD: usize = 8;
 
+/// Multiplications that are worth handing to another thread: a few microseconds of work.
+const TASK_PRODUCTS: usize = 64 * 1024;
+
 /// The rows that one expert computes.
 pub(crate) struct ExpertRows<'a> {
     pub(crate) expert: usize,
@@ -46,7 +49,9 @@ pub(crate) fn linear<'a>(
 
     let num_panels = weight.num_panels();
     let tasks = (TASKS_A_THREAD * backend.pool().num_threads()).div_ceil(count.max(1));
-    let panels_a_task = num_panels.div_ceil(tasks).max(1);
+    let rows_an_expert = x_rows.div_ceil(count.max(1)).max(1);
+    let least = TASK_PRODUCTS / (rows_an_expert * cols * LANES).max(1);
+    let panels_a_task = num_panels.div_ceil(tasks).max(least).max(1);
     let tasks_an_expert = num_panels.div_ceil(panels_a_task);
     let out_stride = out.cols();
     let out = Disjoint::new(out.values_mut());

@@ -16,17 +16,14 @@ use crate::disjoint::Disjoint;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 use crate::ops::quantize::{ActivationBlock, GroupHalf};
-use crate::pack::codes::{Codes, GROUP_COLS, GROUP_VECTORS};
-use crate::pack::{FloatFormat, QuantFormat, code_bytes};
+use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
+use crate::pack::{FloatFormat, QuantFormat, chunk_bytes, padded_scale_bytes};
 
 /// Rows of activations computed at once.
 pub(crate) const BLOCK_ROWS: usize = 4;
 
 /// Rows that share one unpacking of a chunk.
 const TILE_ROWS: usize = 64;
-
-/// Groups of columns in an unpacked chunk: 4 KB of codes, which stay in the nearest cache.
-const CHUNK_GROUPS: usize = 8;
 
 /// One task of a product: some panels of one expert, all of the expert's rows.
 pub(crate) struct Product<'a> {
@@ -208,15 +205,36 @@ trait Group<L: Lanes> {
     fn min(&self, lanes: L, half: usize) -> L::F32;
 }
 
-/// A group in its panel.
-struct InPanel<'a, F> {
+/// 256 columns of 16 rows, or what is left of them.
+struct Chunk<'a, F> {
+    scales: &'a [u8],
+    codes: &'a [u8],
+    format: PhantomData<F>,
+}
+
+impl<'a, F: QuantFormat> Chunk<'a, F> {
+    #[inline(always)]
+    fn groups(self) -> impl Iterator<Item = Packed<'a, F>> {
+        let scales = self.scales;
+        let codes = self.codes.chunks_exact(F::Codes::BYTES).enumerate();
+        codes.map(move |(group, codes)| Packed {
+            codes,
+            scales,
+            group,
+            format: PhantomData,
+        })
+    }
+}
+
+/// A group in its chunk.
+struct Packed<'a, F> {
     codes: &'a [u8],
     scales: &'a [u8],
     group: usize,
     format: PhantomData<F>,
 }
 
-impl<L: Lanes, F: QuantFormat> Group<L> for InPanel<'_, F> {
+impl<L: Lanes, F: QuantFormat> Group<L> for Packed<'_, F> {
     #[inline(always)]
     fn codes(&self, lanes: L, v: usize) -> L::Bytes {
         F::Codes::vector(lanes, self.codes, v)
@@ -249,7 +267,7 @@ impl Unpacked {
     };
 
     #[inline(always)]
-    fn fill<L: Lanes, F: QuantFormat>(&mut self, lanes: L, group: &InPanel<'_, F>) {
+    fn fill<L: Lanes, F: QuantFormat>(&mut self, lanes: L, group: &Packed<'_, F>) {
         for (v, codes) in self.codes.iter_mut().enumerate() {
             lanes.store_bytes(group.codes(lanes, v), codes);
         }
@@ -349,24 +367,47 @@ impl<'a, F: QuantFormat> QuantProduct<'a, F> {
         sums
     }
 
+    /// The chunks of a panel, with the number of the first group of each.
+    #[inline(always)]
+    fn chunks(&self, panel: &'a [u8]) -> impl Iterator<Item = (usize, Chunk<'a, F>)> {
+        let groups = self.product.cols.div_ceil(GROUP_COLS);
+        let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
+        (0..groups)
+            .step_by(CHUNK_GROUPS)
+            .zip(chunks)
+            .map(move |(first, bytes)| {
+                let groups = CHUNK_GROUPS.min(groups - first);
+                let (scales, codes) = bytes.split_at(padded_scale_bytes::<F>(groups));
+                (
+                    first,
+                    Chunk {
+                        scales,
+                        codes,
+                        format: PhantomData,
+                    },
+                )
+            })
+    }
+
     /// `T` rows, unpacking on the way.
     #[inline(always)]
-    fn block<L: Lanes, const T: usize>(&self, lanes: L, bytes: &[u8], panel: usize, first: usize) {
+    fn block<L: Lanes, const T: usize>(
+        &self,
+        lanes: L,
+        bytes: &'a [u8],
+        panel: usize,
+        first: usize,
+    ) {
         let inputs = self.inputs::<T>(first);
-        let (codes, scales) = bytes.split_at(code_bytes::<F>(self.product.cols));
         let mut sums = [lanes.splat(0.0); T];
-        for (group, codes) in codes.chunks_exact(F::Codes::BYTES).enumerate() {
-            let mut blocks = [&ActivationBlock::ZERO; T];
-            for t in 0..T {
-                blocks[t] = &inputs[t][group];
+        for (first_group, chunk) in self.chunks(bytes) {
+            for (index, group) in chunk.groups().enumerate() {
+                let mut blocks = [&ActivationBlock::ZERO; T];
+                for t in 0..T {
+                    blocks[t] = &inputs[t][first_group + index];
+                }
+                sums = Self::add_group(lanes, &group, blocks, sums);
             }
-            let group = InPanel::<F> {
-                codes,
-                scales,
-                group,
-                format: PhantomData,
-            };
-            sums = Self::add_group(lanes, &group, blocks, sums);
         }
         for (t, sums) in sums.into_iter().enumerate() {
             self.product.write(lanes, first + t, panel, sums);
@@ -375,23 +416,15 @@ impl<'a, F: QuantFormat> QuantProduct<'a, F> {
 
     /// Up to [`TILE_ROWS`] rows from `first_row` on, unpacking a chunk at a time.
     #[inline(always)]
-    fn tile<L: Lanes>(&self, lanes: L, bytes: &[u8], panel: usize, first_row: usize) {
+    fn tile<L: Lanes>(&self, lanes: L, bytes: &'a [u8], panel: usize, first_row: usize) {
         let num_rows = TILE_ROWS.min(self.product.rows.len() - first_row);
-        let (codes, scales) = bytes.split_at(code_bytes::<F>(self.product.cols));
         let mut sums = [[0.0; LANES]; TILE_ROWS];
         let mut unpacked = [Unpacked::ZERO; CHUNK_GROUPS];
-        for (chunk, codes) in codes.chunks(CHUNK_GROUPS * F::Codes::BYTES).enumerate() {
-            let first_group = chunk * CHUNK_GROUPS;
-            let groups = codes.chunks_exact(F::Codes::BYTES).enumerate();
-            let num_groups = groups.len();
-            for (group, codes) in groups {
-                let packed = InPanel::<F> {
-                    codes,
-                    scales,
-                    group: first_group + group,
-                    format: PhantomData,
-                };
-                unpacked[group].fill(lanes, &packed);
+        for (first_group, chunk) in self.chunks(bytes) {
+            let mut num_groups = 0;
+            for (group, unpacked) in chunk.groups().zip(&mut unpacked) {
+                unpacked.fill(lanes, &group);
+                num_groups += 1;
             }
             row_blocks!(num_rows, |first, T| {
                 let inputs = self.inputs::<T>(first_row + first);

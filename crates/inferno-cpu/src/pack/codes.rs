@@ -14,6 +14,9 @@ use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 /// Columns in a group: those that share a scale of the activations.
 pub(crate) const GROUP_COLS: usize = 32;
 
+/// Groups in a chunk, whose scales and codes stand together.
+pub(crate) const CHUNK_GROUPS: usize = 8;
+
 /// Vectors in an unpacked group.
 pub(crate) const GROUP_VECTORS: usize = GROUP_COLS / 4;
 
@@ -85,9 +88,7 @@ impl Codes for Levels {
 
     fn pack(quants: &Quants, group: &mut [u8]) {
         // Rows that pad the last panel hold zeros, which is no level; their scale is zero too.
-        pack_planes::<4>(quants, group, |quant| {
-            IQ4_LEVELS.binary_search(&quant).unwrap_or_default() as u8
-        });
+        pack_planes::<4>(quants, group, |quant| LEVEL_CODES[usize::from(quant as u8)]);
     }
 
     #[inline(always)]
@@ -95,6 +96,17 @@ impl Codes for Levels {
         lanes.lookup(&IQ4_LEVELS, planes::<L, 4>(lanes, group, v))
     }
 }
+
+/// The code of each level, by the level's bits; zero for what is no level.
+static LEVEL_CODES: [u8; 256] = {
+    let mut codes = [0; 256];
+    let mut code = 0;
+    while code < IQ4_LEVELS.len() {
+        codes[IQ4_LEVELS[code] as u8 as usize] = code as u8;
+        code += 1;
+    }
+    codes
+};
 
 /// The widths of the planes that codes of `WIDTH` bits are cut into, with each plane's first
 /// vector and lowest bit, which is the same number.

@@ -9,11 +9,11 @@
 //! | format | ratio | | format | ratio |
 //! |---|---|---|---|---|
 //! | F32, F16, BF16 | 1 | | Q2_K | 1 |
-//! | Q8_0, INT8 | 1 | | Q3_K | 114 / 110 |
+//! | Q8_0 | 1 | | Q3_K | 116 / 110 |
 //! | Q4_0, Q4_1 | 1 | | Q4_K | 148 / 144 |
 //! | Q5_0, Q5_1 | 1 | | Q5_K | 180 / 176 |
-//! | IQ4_NL | 1 | | Q6_K | 1 |
-//! | IQ4_XS | 138 / 136 | | | |
+//! | IQ4_NL | 1 | | Q6_K | 212 / 210 |
+//! | INT8 | 65 / 64 | | IQ4_XS | 140 / 136 |
 
 use inferno_tensor::DType;
 use inferno_tensor::quant::{
@@ -21,7 +21,7 @@ use inferno_tensor::quant::{
     Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
 };
 
-use super::codes::{Codes, GROUP_COLS, Levels, Signed, Unsigned};
+use super::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, Levels, Signed, Unsigned};
 use super::float::{BF16, F16, F32, FloatFormat};
 use super::quantized::{Int8, Packed, QuantFormat};
 use super::scales::{Half, HalfMin, Super, SuperMin, SuperMin4};
@@ -29,6 +29,9 @@ use crate::isa::Level;
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
 use crate::ops::product::{FloatProduct, Product, QuantProduct};
+
+/// Columns of a chunk.
+const CHUNK_COLS: usize = CHUNK_GROUPS * GROUP_COLS;
 
 /// How weights of one type are packed and multiplied.
 pub(crate) struct Format {
@@ -83,10 +86,19 @@ impl Format {
         Self {
             dtype,
             takes_quantized: true,
-            panel_bytes: |cols| whole_lines(code_bytes::<F>(cols) + F::scale_bytes(cols)),
+            panel_bytes: |cols| {
+                let groups = cols.div_ceil(GROUP_COLS);
+                let whole = groups / CHUNK_GROUPS * chunk_bytes::<F>(CHUNK_GROUPS);
+                whole_lines(whole + chunk_bytes::<F>(groups % CHUNK_GROUPS))
+            },
             pack: |rows, cols, panel| {
-                let (codes, scales) = panel.split_at_mut(code_bytes::<F>(cols));
-                F::pack(rows, cols, codes, scales);
+                let chunks = panel.chunks_mut(chunk_bytes::<F>(CHUNK_GROUPS));
+                for (first, chunk) in (0..cols).step_by(CHUNK_COLS).zip(chunks) {
+                    let cols = first..cols.min(first + CHUNK_COLS);
+                    let groups = cols.len().div_ceil(GROUP_COLS);
+                    let (scales, codes) = chunk.split_at_mut(padded_scale_bytes::<F>(groups));
+                    F::pack(rows, cols, &mut scales[..F::scale_bytes(groups)], codes);
+                }
             },
             product: |level, product| level.run(QuantProduct::<F>::new(product)),
         }
@@ -98,7 +110,15 @@ fn whole_lines(bytes: usize) -> usize {
     bytes.max(1).next_multiple_of(LINE_BYTES)
 }
 
-/// Bytes of the codes of a panel; the scales follow them.
-pub(crate) fn code_bytes<F: QuantFormat>(cols: usize) -> usize {
-    cols.div_ceil(GROUP_COLS) * F::Codes::BYTES
+/// Bytes of a chunk of so many groups.
+pub(crate) fn chunk_bytes<F: QuantFormat>(groups: usize) -> usize {
+    match groups {
+        0 => 0,
+        _ => padded_scale_bytes::<F>(groups) + groups * F::Codes::BYTES,
+    }
+}
+
+/// Bytes of the scales of a chunk of so many groups; the codes follow them.
+pub(crate) fn padded_scale_bytes<F: QuantFormat>(groups: usize) -> usize {
+    F::scale_bytes(groups).next_multiple_of(LINE_BYTES)
 }

@@ -17,7 +17,7 @@ use inferno_backend::{BackendError, WeightPart};
 use inferno_tensor::DType;
 
 pub(crate) use float::FloatFormat;
-pub(crate) use formats::{Format, code_bytes};
+pub(crate) use formats::{Format, chunk_bytes, padded_scale_bytes};
 pub(crate) use quantized::QuantFormat;
 
 use crate::lanes::LANES;

@@ -9,16 +9,16 @@ use inferno_tensor::quant::{
     BlockFormat, Iq4XsBlock, Q2KBlock, Q3KBlock, Q4KBlock, Q5KBlock, Q6KBlock, QK_K,
 };
 
-use super::codes::GROUP_COLS;
+use super::codes::{CHUNK_GROUPS, GROUP_COLS};
 use crate::lanes::{LANES, Lanes};
 
 /// 16 half-precision numbers.
 const HALVES_BYTES: usize = 2 * LANES;
 
-/// Groups of 32 columns in a super-block.
-const SUPER_GROUPS: usize = QK_K / GROUP_COLS;
+// A chunk is as wide as a super-block.
+const _: () = assert!(CHUNK_GROUPS * GROUP_COLS == QK_K);
 
-/// How the scales, and minimums where there are any, of blocks `B` are stored in a panel.
+/// How the scales, and minimums where there are any, of blocks `B` are stored in a chunk.
 pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// Whether weights have a minimum beside their scale.
     const MINS: bool;
@@ -28,7 +28,7 @@ pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// Stores what belongs to row `row` of a block of 16 rows.
     fn pack(block: &B, row: usize, scales: &mut [u8]);
 
-    /// The scales of 16 rows in part `half` of the 32 columns `group`, which has two such parts
+    /// The scales of 16 rows in part `half` of the chunk's group `group`, which has two such parts
     /// where the format's groups are of 16.
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
 
@@ -160,10 +160,9 @@ impl<const N: usize, B: Symmetric<N>> Scales<B> for Super<N> {
 
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
-        let at = group / SUPER_GROUPS * <Self as Scales<B>>::BLOCK_BYTES;
-        let sub = group % SUPER_GROUPS * (N / SUPER_GROUPS) + half;
-        let factors = lanes.load_i8(chunk(scales, at + HALVES_BYTES + sub * LANES));
-        lanes.mul(halves(lanes, scales, at), factors)
+        let sub = group * (N / CHUNK_GROUPS) + half;
+        let factors = lanes.load_i8(chunk(scales, HALVES_BYTES + sub * LANES));
+        lanes.mul(halves(lanes, scales, 0), factors)
     }
 }
 
@@ -184,17 +183,15 @@ impl<B: Affine<8>> Scales<B> for SuperMin {
 
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
-        let at = group / SUPER_GROUPS * <Self as Scales<B>>::BLOCK_BYTES;
-        let sub = at + 2 * HALVES_BYTES + group % SUPER_GROUPS * 2 * LANES;
-        lanes.mul(halves(lanes, scales, at), lanes.load_i8(chunk(scales, sub)))
+        let sub = 2 * HALVES_BYTES + group * 2 * LANES;
+        lanes.mul(halves(lanes, scales, 0), lanes.load_i8(chunk(scales, sub)))
     }
 
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
-        let at = group / SUPER_GROUPS * <Self as Scales<B>>::BLOCK_BYTES;
-        let sub = at + 2 * HALVES_BYTES + group % SUPER_GROUPS * 2 * LANES + LANES;
+        let sub = 2 * HALVES_BYTES + group * 2 * LANES + LANES;
         lanes.mul(
-            halves(lanes, scales, at + HALVES_BYTES),
+            halves(lanes, scales, HALVES_BYTES),
             lanes.load_i8(chunk(scales, sub)),
         )
     }
@@ -215,20 +212,18 @@ impl<B: Affine<16>> Scales<B> for SuperMin4 {
 
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
-        let at = group / SUPER_GROUPS * <Self as Scales<B>>::BLOCK_BYTES;
-        let sub = at + 2 * HALVES_BYTES + (group % SUPER_GROUPS * 2 + half) * LANES;
+        let sub = 2 * HALVES_BYTES + (group * 2 + half) * LANES;
         lanes.mul(
-            halves(lanes, scales, at),
+            halves(lanes, scales, 0),
             lanes.load_u4(chunk(scales, sub), 0),
         )
     }
 
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
-        let at = group / SUPER_GROUPS * <Self as Scales<B>>::BLOCK_BYTES;
-        let sub = at + 2 * HALVES_BYTES + (group % SUPER_GROUPS * 2 + half) * LANES;
+        let sub = 2 * HALVES_BYTES + (group * 2 + half) * LANES;
         let mins = lanes.load_u4(chunk(scales, sub), 4);
-        lanes.mul(halves(lanes, scales, at + HALVES_BYTES), mins)
+        lanes.mul(halves(lanes, scales, HALVES_BYTES), mins)
     }
 }
 
@@ -246,5 +241,5 @@ fn halves<L: Lanes>(lanes: L, scales: &[u8], at: usize) -> L::F32 {
 fn chunk<const N: usize>(scales: &[u8], at: usize) -> &[u8; N] {
     scales[at..]
         .first_chunk()
-        .expect("a panel holds the scales of all its groups")
+        .expect("a chunk holds the scales of all its groups")
 }

@@ -1,0 +1,123 @@
+//! Products of every format and attention: bytes of weights or cache read, and operations done, per
+//! second.
+//!
+//! `cargo bench -p inferno-cpu --bench kernels -- decode` runs one group. The weights of a group
+//! are larger than the caches, so that decoding shows what the memory gives.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use inferno_backend::{
+    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkvLayout,
+    SequenceChunk, WeightPart,
+};
+use inferno_cpu::{CpuBackend, CpuOptions};
+use inferno_tensor::{DType, quant};
+
+fn backend() -> CpuBackend {
+    CpuBackend::new(CpuOptions::default()).expect("this machine's own")
+}
+
+/// Repeatable numbers between -1 and 1.
+fn values(count: usize) -> Vec<f32> {
+    (0..count as u32)
+        .map(|i| (i.wrapping_mul(0x9e37_79b9) >> 8) as f32 / (1 << 23) as f32 - 1.0)
+        .collect()
+}
+
+fn weight(backend: &CpuBackend, dtype: DType, rows: usize, cols: usize) -> inferno_cpu::CpuWeight {
+    let mut row = vec![0; dtype.row_bytes(cols).expect("whole blocks")];
+    quant::encode_row(dtype, &values(cols), &mut row).expect("finite values");
+    let part = WeightPart::matrix("w", dtype, rows, cols, row.repeat(rows).into()).expect("size");
+    backend.load_weight(&[part]).expect("memory")
+}
+
+fn linear(c: &mut Criterion, name: &str, rows: usize, cols: usize, out_cols: usize) {
+    let backend = backend();
+    let mut x = backend.alloc(rows, cols).expect("memory");
+    backend.upload(&values(rows * cols), &mut x);
+    let mut out = backend.alloc(rows, out_cols).expect("memory");
+    let mut group = c.benchmark_group(name);
+    for dtype in DType::ALL {
+        let weight = weight(&backend, dtype, out_cols, cols);
+        group.throughput(match rows {
+            1 => Throughput::Bytes(backend.weight_bytes(dtype, 1, out_cols, cols) as u64),
+            _ => Throughput::Elements(2 * (rows * cols * out_cols) as u64),
+        });
+        group.bench_function(BenchmarkId::from_parameter(dtype), |b| {
+            b.iter(|| backend.linear(rows, &x, &weight, None, &mut out));
+        });
+    }
+    group.finish();
+}
+
+fn decode(c: &mut Criterion) {
+    linear(c, "decode 1x1024x65536", 1, 1024, 65536);
+}
+
+fn prefill(c: &mut Criterion) {
+    linear(c, "prefill 512x1024x3072", 512, 1024, 3072);
+}
+
+fn attention(c: &mut Criterion) {
+    let backend = backend();
+    let layout = QkvLayout {
+        num_heads: 16,
+        num_kv_heads: 8,
+        head_dim: 128,
+    };
+    let mut group = c.benchmark_group("attention");
+    for dtype in KvDType::ALL {
+        for (tokens, start) in [(1, 2047), (512, 0)] {
+            let end = start + tokens;
+            let cache_layout = KvLayout {
+                num_layers: 1,
+                num_kv_heads: 8,
+                head_dim: 128,
+                block_tokens: 16,
+                num_blocks: end / 16,
+                dtype,
+            };
+            let mut cache = backend.alloc_kv_cache(&cache_layout).expect("memory");
+            let blocks: Vec<_> = (0..end as u32 / 16).map(BlockId).collect();
+            let mut fill = |tokens: usize, start| {
+                let mut builder = BatchBuilder::new(16);
+                let ids = vec![0; tokens];
+                let logits = LogitRows::None;
+                let chunk = SequenceChunk {
+                    tokens: &ids,
+                    start,
+                    block_table: &blocks,
+                    logits,
+                };
+                builder.push(&chunk).expect("a chunk");
+                let batch = builder.build();
+                let mut qkv = backend.alloc(tokens, layout.row_len()).expect("memory");
+                backend.upload(&values(tokens * layout.row_len()), &mut qkv);
+                backend.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+                (batch, qkv)
+            };
+            fill(end, 0);
+            let (batch, qkv) = fill(tokens, start);
+            let mut out = backend.alloc(tokens, 16 * 128).expect("memory");
+            let params = AttentionParams {
+                layer: 0,
+                scale: 128f32.powf(-0.5),
+                window: None,
+            };
+            let cache_bytes = cache_layout.total_bytes().expect("whole blocks") as u64;
+            let operations = (tokens * (start + end + 1) / 2 * 16 * 128 * 4) as u64;
+            group.throughput(match tokens {
+                1 => Throughput::Bytes(cache_bytes),
+                _ => Throughput::Elements(operations),
+            });
+            group.bench_function(BenchmarkId::new(format!("{tokens} of {end}"), dtype), |b| {
+                b.iter(|| {
+                    backend.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decode, prefill, attention);
+criterion_main!(benches);

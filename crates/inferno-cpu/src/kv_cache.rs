@@ -168,13 +168,12 @@ impl Rows {
         self.head_dim * self.element + self.head_dim / PIECE * self.header
     }
 
-    /// Where component `d` of position `offset` lies.
-    fn element_at(&self, plane: Plane, offset: usize, d: usize) -> Range<usize> {
-        let index = match plane {
-            Plane::Keys => d * self.block_tokens + offset,
-            Plane::Values => offset * self.head_dim + d,
-        };
-        index * self.element..(index + 1) * self.element
+    /// The place of component `d` of position `offset`, counted in numbers, and the way to the next.
+    fn element_at(&self, plane: Plane, offset: usize, d: usize) -> (usize, usize) {
+        match plane {
+            Plane::Keys => (d * self.block_tokens + offset, self.block_tokens),
+            Plane::Values => (offset * self.head_dim + d, 1),
+        }
     }
 
     /// Where the scale of piece `piece` of position `offset` lies; empty without scales.
@@ -217,8 +216,11 @@ impl Rows {
     ) {
         let (header, elements) = bytes.split_at(self.header);
         region[self.header_at(plane, offset, piece)].copy_from_slice(header);
-        for (i, element) in elements.chunks_exact(self.element).enumerate() {
-            region[self.element_at(plane, offset, piece * PIECE + i)].copy_from_slice(element);
+        let place = self.element_at(plane, offset, piece * PIECE);
+        match self.element {
+            4 => scatter::<4>(elements, region, place),
+            2 => scatter::<2>(elements, region, place),
+            _ => scatter::<1>(elements, region, place),
         }
     }
 
@@ -229,10 +231,26 @@ impl Rows {
         {
             let (header, elements) = bytes.split_at_mut(self.header);
             header.copy_from_slice(&region[self.header_at(plane, offset, piece)]);
-            for (i, element) in elements.chunks_exact_mut(self.element).enumerate() {
-                let place = self.element_at(plane, offset, piece * PIECE + i);
-                element.copy_from_slice(&region[place]);
+            let place = self.element_at(plane, offset, piece * PIECE);
+            match self.element {
+                4 => gather::<4>(elements, region, place),
+                2 => gather::<2>(elements, region, place),
+                _ => gather::<1>(elements, region, place),
             }
         }
+    }
+}
+
+/// Writes numbers of `E` bytes to every `step`-th place of `region` from `first` on.
+fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], (first, step): (usize, usize)) {
+    for (i, element) in elements.chunks_exact(E).enumerate() {
+        region[(first + i * step) * E..][..E].copy_from_slice(element);
+    }
+}
+
+/// Reads them back.
+fn gather<const E: usize>(elements: &mut [u8], region: &[u8], (first, step): (usize, usize)) {
+    for (i, element) in elements.chunks_exact_mut(E).enumerate() {
+        element.copy_from_slice(&region[(first + i * step) * E..][..E]);
     }
 }

@@ -92,6 +92,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
 
     /// 64 bytes from memory.
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> Self::Bytes;
+    /// Asks for the cache line `ahead` bytes after the start of `x`, which need not exist.
+    fn prefetch(self, x: &[u8], ahead: usize);
     /// 64 bytes to memory.
     fn store_bytes(self, x: Self::Bytes, out: &mut [u8; VECTOR_BYTES]);
     /// Bits `shift..shift + width` of each byte, moved to its lowest; `shift + width <= 8`.

@@ -265,6 +265,12 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, x: &[u8], ahead: usize) {
+        // A prefetch of an address that is not mapped does nothing.
+        avx2! { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+
+    #[inline(always)]
     fn store_bytes(self, x: [__m256i; 2], out: &mut [u8; VECTOR_BYTES]) {
         avx2! {
             _mm256_storeu_si256(out.as_mut_ptr().cast(), x[0]);

@@ -198,6 +198,9 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn prefetch(self, _x: &[u8], _ahead: usize) {}
+
+    #[inline(always)]
     fn store_bytes(self, x: [u8; VECTOR_BYTES], out: &mut [u8; VECTOR_BYTES]) {
         *out = x;
     }

@@ -30,7 +30,7 @@ story prompt="Once upon a time":
 # Benchmark the kernels and the tokenizer; needs an idle machine.
 bench:
     cargo bench -p inferno-cpu
-    cargo bench -p inferno-tokenizer
+    cargo bench --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
 
 # Fuzz one parser for a while: gguf, quant or tokenizer.
 fuzz target="gguf" seconds="60":

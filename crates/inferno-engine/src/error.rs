@@ -75,7 +75,7 @@ pub enum EngineError {
     },
     /// The prompt does not fit the context.
     #[error(
-        "a prompt of {prompt_tokens} tokens after {session_tokens} of the session, and {room} to generate, do not fit a context of {context_length} tokens; shorten the prompt, reset the session or take a larger context"
+        "the prompt has {prompt_tokens} tokens, but the context holds {context_length}, of which {session_tokens} are taken and {room} must stay free to generate; shorten the prompt, reset the session or take a larger context"
     )]
     PromptTooLong {
         /// Tokens of the prompt.

@@ -1,8 +1,9 @@
 //! The numbers that describe a model, read from a file's metadata and checked against each other.
 
 use inferno_backend::{ExpertParams, QkvLayout};
-use inferno_gguf::{FromMetadata, Metadata};
+use inferno_gguf::{FromMetadata, Metadata, StringArray};
 
+use crate::model::EMBEDDINGS;
 use crate::rope::{RopeScaling, YarnParams};
 use crate::{Architecture, ModelError, architecture};
 
@@ -69,12 +70,15 @@ pub enum FeedForwardConfig {
 impl Config {
     /// Reads the configuration of the architecture that `metadata` names.
     ///
-    /// `vocab_size` is the number of rows of the embedding table: files differ in whether and where
-    /// they state it, but the table always knows.
+    /// `vocab_size` is the number of rows of the embedding table, if there is one: files differ in
+    /// whether and where they state it, but the table always knows.
     ///
     /// **Errors**: [`ModelError::UnknownArchitecture`]; missing or mistyped keys; values that
-    /// contradict each other.
-    pub fn from_metadata(metadata: &Metadata, vocab_size: usize) -> Result<Self, ModelError> {
+    /// contradict each other; [`ModelError::MissingTensor`] for the table.
+    pub fn from_metadata(
+        metadata: &Metadata,
+        vocab_size: Option<usize>,
+    ) -> Result<Self, ModelError> {
         let architecture = architecture(&metadata.required::<String>("general.architecture")?)?;
         let keys = Keys {
             prefix: architecture.name,
@@ -82,6 +86,7 @@ impl Config {
         };
 
         let hidden_size = keys.positive("embedding_length")?;
+        let vocab_size = vocab_size.ok_or_else(|| keys.no_embeddings(hidden_size))?;
         let num_heads = keys.positive("attention.head_count")?;
         let num_kv_heads = keys.positive_or("attention.head_count_kv", num_heads)?;
         if num_heads % num_kv_heads != 0 {
@@ -251,6 +256,18 @@ impl Keys<'_> {
         match value {
             1..=MAX => Ok(value),
             _ => Err(self.invalid(key, format!("a number from 1 to {MAX}"), value)),
+        }
+    }
+
+    /// The table is expected to have a row for each token of the tokenizer, if that is there.
+    fn no_embeddings(&self, hidden_size: usize) -> ModelError {
+        let tokens = self
+            .metadata
+            .optional::<&StringArray>("tokenizer.ggml.tokens");
+        let num_tokens = tokens.ok().flatten().map_or(0, StringArray::len);
+        ModelError::MissingTensor {
+            name: EMBEDDINGS.to_owned(),
+            expected: vec![num_tokens, hidden_size],
         }
     }
 

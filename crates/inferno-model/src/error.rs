@@ -16,6 +16,9 @@ pub enum ModelError {
         /// Every architecture in the registry.
         known: Vec<&'static str>,
     },
+    /// The file has no tensors.
+    #[error("this file holds no weights, perhaps only a vocabulary; take one that holds a model")]
+    NoWeights,
     /// A tensor that the architecture needs is not in the file.
     #[error("tensor `{name}` is missing; expected shape {expected:?}")]
     MissingTensor {

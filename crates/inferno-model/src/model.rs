@@ -122,18 +122,17 @@ impl Config {
 
 /// The configuration that a checkpoint's metadata and embedding table give.
 ///
-/// **Errors**: as [`Config::from_metadata`], and a missing embedding table.
+/// **Errors**: as [`Config::from_metadata`], [`ModelError::NoWeights`], and an embedding table that
+/// is missing.
 pub fn read_config(checkpoint: &Gguf) -> Result<Config, ModelError> {
-    let config = Config::from_metadata(checkpoint.metadata(), 0)?;
-    let embeddings = checkpoint
+    // The table is a matrix of `vocab_size` rows; it is checked against that when it is loaded.
+    let vocab_size = checkpoint
         .tensor(EMBEDDINGS)
-        .ok_or_else(|| ModelError::MissingTensor {
-            name: EMBEDDINGS.to_owned(),
-            expected: vec![config.vocab_size, config.hidden_size],
-        })?;
-    let vocab_size = embeddings.dims().get(1).copied().unwrap_or(1);
-    Ok(Config {
-        vocab_size,
-        ..config
-    })
+        .map(|table| table.dims().get(1).copied().unwrap_or(1));
+    match Config::from_metadata(checkpoint.metadata(), vocab_size) {
+        Err(ModelError::MissingTensor { .. }) if checkpoint.tensors().is_empty() => {
+            Err(ModelError::NoWeights)
+        }
+        config => config,
+    }
 }

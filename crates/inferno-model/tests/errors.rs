@@ -84,6 +84,20 @@ fn a_missing_tensor_is_named_with_the_shape_it_should_have() {
 }
 
 #[test]
+fn a_vocabulary_without_weights_is_told_apart_from_a_model_without_its_table() {
+    let empty = rewritten(|_| (), |_| None);
+    assert!(matches!(load_error(&empty), ModelError::NoWeights));
+    let headless = rewritten(
+        |_| (),
+        |name| unchanged(name).filter(|_| name != "token_embd.weight"),
+    );
+    assert!(matches!(
+        load_error(&headless),
+        ModelError::MissingTensor { .. }
+    ));
+}
+
+#[test]
 fn a_misshapen_tensor_is_named_with_both_shapes() {
     let bent = "blk.0.attn_output.weight";
     let checkpoint = rewritten(

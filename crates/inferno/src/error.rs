@@ -72,7 +72,7 @@ pub enum Error {
     },
     /// The backend is not part of this build.
     #[error(
-        "this build has no `{backend}` backend; use --backend parallel, which runs on the processor"
+        "this build has no {backend} backend; use --backend parallel, which runs on the processor"
     )]
     BackendNotBuilt {
         /// The name that was given.

@@ -28,7 +28,7 @@ const STDIN: &str = "-";
 Examples:
   inferno generate -m model.gguf \"Once upon a time\"
   inferno generate -m model.gguf --greedy --max-tokens 200 \"\"
-  inferno generate -m model.gguf --temperature 0.7 --top-p 0.9 --seed 1 --stop \"\\n\" \"Dear reader,\"
+  inferno generate -m model.gguf --temperature 0.7 --top-p 0.9 --seed 1 --stop \"Yours\" \"Dear reader,\"
   cat chapter.txt | inferno generate -m model.gguf --save-session read.bin --max-tokens 1
   inferno generate -m model.gguf --load-session read.bin \"The end came when\"
   inferno generate -m model.gguf --dry-run --context 32768")]
@@ -73,7 +73,6 @@ pub(super) struct GenerateArgs {
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
     /// The text to go on with; - for standard input, which is also read where it is no terminal and nothing is given.
-    #[arg(allow_hyphen_values = true)]
     prompt: Option<String>,
 }
 

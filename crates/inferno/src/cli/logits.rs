@@ -53,8 +53,21 @@ impl LogitsArgs {
             }
             .into());
         }
+        let vocab_size = config.vocab_size;
+        if let Some(&token) = self
+            .tokens
+            .iter()
+            .find(|&&token| token as usize >= vocab_size)
+        {
+            return Err(EngineError::TokenOutOfRange {
+                field: "--tokens",
+                token,
+                vocab_size,
+            }
+            .into());
+        }
         let rows = self.batch_tokens.unwrap_or_else(|| {
-            let row_bytes = config.vocab_size.saturating_mul(size_of::<f32>()).max(1);
+            let row_bytes = vocab_size.saturating_mul(size_of::<f32>()).max(1);
             (DEFAULT_LOGIT_BYTES / row_bytes).max(1)
         });
         let rows = rows.min(self.tokens.len());

@@ -81,14 +81,20 @@ impl QuantizeArgs {
 
 /// Says on standard error what became of the tensors.
 fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &PathBuf) -> Result<(), Failure> {
+    let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
         if let Some(wanted) = tensor.instead_of {
-            print_note(&format!(
-                "note: {} is stored as {} instead of {wanted}, whose blocks do not divide its rows",
-                tensor.name.escape_debug(),
-                tensor.to
-            ));
+            fallbacks
+                .entry((wanted.name(), tensor.to))
+                .or_default()
+                .push(&tensor.name);
         }
+    }
+    for ((wanted, to), names) in fallbacks {
+        print_note(&format!(
+            "note: {} is stored as {to} instead of {wanted}, whose blocks do not divide its rows",
+            and_others(&names)
+        ));
     }
     let mut counts = BTreeMap::<_, usize>::new();
     for tensor in tensors {
@@ -106,4 +112,16 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &PathBuf) -> Result<
         BinaryBytes(written)
     ));
     Ok(())
+}
+
+/// The first of some names, and how many more there are.
+fn and_others(names: &[&str]) -> String {
+    let first = names
+        .first()
+        .map(|name| name.escape_debug().to_string())
+        .unwrap_or_default();
+    match names.len() {
+        0 | 1 => first,
+        len => format!("{first} (like {} more)", len - 1),
+    }
 }

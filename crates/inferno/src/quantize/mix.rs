@@ -216,7 +216,8 @@ fn is_quantizable(name: &str) -> bool {
 }
 
 /// The format that rows of `row_len` values are stored in where `wanted` is asked for: itself, else one of small
-/// blocks with at least as many bits, else F16.
+/// blocks with at least as many bits, else F16. (llama.cpp takes Q4_0 where this takes IQ4_NL for Q2_K and Q3_K, which is
+/// of the same size and less exact.)
 fn fallback(wanted: DType, row_len: usize) -> DType {
     let small_blocks = match wanted {
         DType::Q2K | DType::Q3K | DType::Iq4Xs => DType::Iq4Nl,
@@ -231,3 +232,6 @@ fn fallback(wanted: DType, row_len: usize) -> DType {
         .find(fits)
         .unwrap_or(DType::F16)
 }
+
+#[cfg(test)]
+mod tests;

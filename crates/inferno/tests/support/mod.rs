@@ -140,3 +140,14 @@ pub fn oracle(name: &str) -> Option<PathBuf> {
     );
     Some(path)
 }
+
+/// The tiny model that `make_fixtures.py` writes.
+pub fn model() -> PathBuf {
+    fixture("qwen3.gguf")
+}
+
+/// What Hugging Face transformers says about it.
+pub fn expected() -> serde_json::Value {
+    let text = std::fs::read_to_string(fixture("qwen3.json")).expect("the fixture is there");
+    serde_json::from_str(&text).expect("the fixture is JSON")
+}

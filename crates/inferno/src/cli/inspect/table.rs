@@ -40,7 +40,7 @@ pub(super) fn write(
 
 fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<(), Error> {
     let mut row =
-        |label: &str, value: &dyn fmt::Display| output.line(format_args!("{label:<18}{value}"));
+        |label: &str, value: &dyn fmt::Display| output.line(format_args!("{label:<19}{value}"));
     for (index, path) in gguf.paths().enumerate() {
         row(if index == 0 { "file" } else { "" }, &path.display())?;
     }

@@ -1,0 +1,153 @@
+//! The choices of llama.cpp (build of llama-cpp-python 0.3.36) for a model of 19 layers, two query heads a value head and
+//! tied embeddings, read off the files that it wrote.
+
+use inferno_gguf::{GgmlType, GgufWriter, Metadata};
+
+use super::*;
+
+const NUM_LAYERS: usize = 19;
+const SENSITIVE: &[usize] = &[0, 1, 4, 7, 10, 13, 16, 17, 18];
+
+/// A model with rows that every format's blocks divide.
+fn checkpoint() -> Gguf {
+    let mut metadata = Metadata::new();
+    metadata.insert("general.architecture", "qwen3");
+    metadata.insert("qwen3.attention.head_count", 4_u32);
+    metadata.insert("qwen3.attention.head_count_kv", 2_u32);
+    let mut names = vec!["token_embd.weight".to_owned()];
+    for layer in 0..NUM_LAYERS {
+        for part in [
+            "attn_q",
+            "attn_k",
+            "attn_v",
+            "attn_output",
+            "ffn_gate",
+            "ffn_up",
+            "ffn_down",
+        ] {
+            names.push(format!("blk.{layer}.{part}.weight"));
+        }
+    }
+    let mut writer = GgufWriter::new(&metadata).unwrap();
+    for name in &names {
+        writer.add_tensor(name, &[256, 1], GgmlType::F16).unwrap();
+    }
+    let mut payloads = writer.in_memory();
+    for name in &names {
+        payloads.write_tensor(name, &[0; 512]).unwrap();
+    }
+    Gguf::from_bytes(payloads.finish().unwrap()).unwrap()
+}
+
+fn targets(recipe: Recipe, part: &str) -> Vec<DType> {
+    let gguf = checkpoint();
+    let mix = Mix::new(&gguf, recipe, false);
+    let target = |name: &str| mix.target(gguf.tensor(name).unwrap()).0.unwrap();
+    match part {
+        "token_embd" => vec![target("token_embd.weight")],
+        part => (0..NUM_LAYERS)
+            .map(|layer| target(&format!("blk.{layer}.{part}.weight")))
+            .collect(),
+    }
+}
+
+/// `finer` in these layers and `base` in the others.
+fn layers(finer: DType, layers: &[usize], base: DType) -> Vec<DType> {
+    (0..NUM_LAYERS)
+        .map(|layer| if layers.contains(&layer) { finer } else { base })
+        .collect()
+}
+
+fn all(dtype: DType) -> Vec<DType> {
+    layers(dtype, &[], dtype)
+}
+
+#[test]
+fn value_projections_are_stored_as_llama_cpp_stores_them() {
+    for (recipe, expected) in [
+        (Recipe::Q2K, all(DType::Q3K)),
+        (Recipe::Q3KS, all(DType::Q3K)),
+        (Recipe::Q3KM, layers(DType::Q5K, &[0, 1], DType::Q4K)),
+        (Recipe::Q3KL, all(DType::Q5K)),
+        (Recipe::Q4KS, layers(DType::Q5K, &[0, 1, 2, 3], DType::Q4K)),
+        (Recipe::Q4KM, layers(DType::Q6K, SENSITIVE, DType::Q4K)),
+        (Recipe::Q5KS, all(DType::Q5K)),
+        (Recipe::Q5KM, layers(DType::Q6K, SENSITIVE, DType::Q5K)),
+        (Recipe::Q6K, all(DType::Q6K)),
+        (Recipe::Iq4Nl, all(DType::Iq4Nl)),
+        (Recipe::Q4_0, all(DType::Q4_0)),
+    ] {
+        assert_eq!(targets(recipe, "attn_v"), expected, "{recipe}");
+    }
+}
+
+#[test]
+fn second_feed_forward_matrices_are_stored_as_llama_cpp_stores_them() {
+    for (recipe, expected) in [
+        (Recipe::Q2K, all(DType::Q3K)),
+        (Recipe::Q3KS, all(DType::Q3K)),
+        (Recipe::Q3KM, layers(DType::Q5K, &[0], DType::Q4K)),
+        (Recipe::Q3KL, all(DType::Q5K)),
+        (Recipe::Q4KS, layers(DType::Q5K, &[0, 1], DType::Q4K)),
+        (Recipe::Q4KM, layers(DType::Q6K, SENSITIVE, DType::Q4K)),
+        (Recipe::Q5KM, layers(DType::Q6K, SENSITIVE, DType::Q5K)),
+        (Recipe::Iq4Nl, layers(DType::Q5K, &[0, 1], DType::Iq4Nl)),
+        (Recipe::Iq4Xs, layers(DType::Q5K, &[0, 1], DType::Iq4Xs)),
+        (Recipe::Q8_0, all(DType::Q8_0)),
+    ] {
+        assert_eq!(targets(recipe, "ffn_down"), expected, "{recipe}");
+    }
+}
+
+#[test]
+fn attention_outputs_are_stored_as_llama_cpp_stores_them() {
+    for (recipe, expected) in [
+        (Recipe::Q2K, DType::Q3K),
+        (Recipe::Q3KS, DType::Q3K),
+        (Recipe::Q3KM, DType::Q4K),
+        (Recipe::Q3KL, DType::Q5K),
+        (Recipe::Q4KM, DType::Q4K),
+        (Recipe::Q5KM, DType::Q5K),
+    ] {
+        assert_eq!(targets(recipe, "attn_output"), all(expected), "{recipe}");
+    }
+}
+
+#[test]
+fn embeddings_that_are_the_output_head_too_are_stored_finer() {
+    for (recipe, expected) in [
+        (Recipe::Q2K, DType::Q6K),
+        (Recipe::Q4_0, DType::Q6K),
+        (Recipe::Q4KM, DType::Q6K),
+        (Recipe::Q8_0, DType::Q8_0),
+        (Recipe::F16, DType::F16),
+    ] {
+        assert_eq!(targets(recipe, "token_embd"), [expected], "{recipe}");
+    }
+}
+
+#[test]
+fn pure_recipes_store_everything_alike() {
+    let gguf = checkpoint();
+    let mix = Mix::new(&gguf, Recipe::Q4KM, true);
+    assert!(
+        gguf.tensors()
+            .iter()
+            .all(|info| mix.target(info) == (Some(DType::Q4K), None))
+    );
+}
+
+#[test]
+fn rows_that_do_not_divide_fall_back_to_small_blocks_and_then_to_halves() {
+    for (wanted, row_len, expected) in [
+        (DType::Q4K, 256, DType::Q4K),
+        (DType::Q4K, 64, DType::Q5_0),
+        (DType::Q5K, 64, DType::Q5_1),
+        (DType::Q6K, 64, DType::Q8_0),
+        (DType::Iq4Xs, 64, DType::Iq4Nl),
+        (DType::Q6K, 172, DType::F16),
+        (DType::Q8_0, 172, DType::F16),
+    ] {
+        assert_eq!(fallback(wanted, row_len), expected, "{wanted} {row_len}");
+    }
+}

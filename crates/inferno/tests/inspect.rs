@@ -1,0 +1,195 @@
+//! `inferno inspect`, `gguf-inspect`, `inferno completions` and the help texts.
+
+mod support;
+
+use support::{Run, fixture, model, oracle};
+
+fn inspect(flags: &[&str]) -> Run {
+    Run::inferno()
+        .args(["inspect", "tests/fixtures/qwen3.gguf"])
+        .args(flags)
+        .current_dir(env!("CARGO_MANIFEST_DIR").as_ref())
+}
+
+#[test]
+fn a_file_is_described_for_people() {
+    insta::assert_snapshot!(inspect(&[]).success().stdout);
+}
+
+#[test]
+fn tensors_are_listed_with_type_shape_size_and_offset() {
+    let listed = inspect(&["--tensors"]).success().stdout;
+    let own = Run::program(env!("CARGO_BIN_EXE_gguf-inspect"))
+        .args(["tests/fixtures/qwen3.gguf"])
+        .current_dir(env!("CARGO_MANIFEST_DIR").as_ref());
+    assert_eq!(own.success().stdout, listed);
+    let (_, tensors) = listed.split_once("\ntensors ").unwrap();
+    insta::assert_snapshot!(tensors);
+}
+
+#[test]
+fn types_that_cannot_be_computed_are_listed_too() {
+    let path = "../inferno-gguf/tests/fixtures/tensor-types.gguf";
+    let run = Run::inferno().args(["inspect", "--tensors", path]);
+    let stdout = run
+        .current_dir(env!("CARGO_MANIFEST_DIR").as_ref())
+        .success()
+        .stdout;
+    let line = stdout
+        .lines()
+        .find(|line| line.contains("IQ2_XXS ") && line.ends_with("cannot be computed"));
+    assert!(line.is_some(), "{stdout}");
+}
+
+#[test]
+fn programs_get_json() {
+    let document: serde_json::Value =
+        serde_json::from_str(&inspect(&["--json", "--tensors"]).success().stdout).unwrap();
+    assert_eq!(document["architecture"], "qwen3");
+    assert_eq!(document["shape"]["context_length"], 256);
+    assert_eq!(
+        document["metadata"]["qwen3.attention.layer_norm_rms_epsilon"],
+        1e-6
+    );
+    assert_eq!(document["metadata"]["tokenizer.ggml.tokens"]["length"], 260);
+    let bytes: u64 = document["tensors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["bytes"].as_u64().unwrap())
+        .sum();
+    assert_eq!(
+        document["types"]["F16"]["bytes"].as_u64().unwrap()
+            + document["types"]["F32"]["bytes"].as_u64().unwrap(),
+        bytes
+    );
+}
+
+#[test]
+fn a_key_is_printed_whole() {
+    assert_eq!(
+        inspect(&["--metadata", "general.name"]).success().stdout,
+        "tiny random qwen3\n"
+    );
+    let tokens = inspect(&["--metadata", "tokenizer.ggml.tokens"])
+        .success()
+        .stdout;
+    assert_eq!(
+        serde_json::from_str::<Vec<String>>(&tokens).unwrap().len(),
+        260
+    );
+    let missing = inspect(&["--metadata", "head_count"]).failure(1);
+    assert!(
+        missing
+            .stderr
+            .contains("similar keys:\n  qwen3.attention.head_count\n"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn a_tensor_s_values_are_summed_up() {
+    let Some(model) = oracle("models/stories260K.gguf") else {
+        return;
+    };
+    let run = Run::inferno()
+        .args(["inspect", "--json", "--tensor", "blk.0.attn_q.weight"])
+        .args([model]);
+    let found: serde_json::Value = serde_json::from_str(&run.success().stdout).unwrap();
+    // From the file, with numpy.
+    for (key, expected) in [
+        ("min", -1.5936817),
+        ("max", 1.2301071),
+        ("mean", -0.005_817_339),
+        ("standard_deviation", 0.236_027_29),
+    ] {
+        assert!(
+            (found[key].as_f64().unwrap() - expected).abs() < 1e-6,
+            "{key}: {found}"
+        );
+    }
+    let missing = inspect(&["--tensor", "blk.9.attn_q.weight"]).failure(1);
+    assert!(
+        missing
+            .stderr
+            .contains("there is no tensor `blk.9.attn_q.weight`"),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn a_file_that_is_none_is_refused_with_its_name_and_offset() {
+    let refused = Run::inferno()
+        .args(["inspect"])
+        .args([fixture("qwen3.json")])
+        .failure(1);
+    assert!(
+        refused.stderr.contains("qwen3.json: expected a GGUF file"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused
+            .stderr
+            .contains("at byte 0: this looks like a JSON text"),
+        "{}",
+        refused.stderr
+    );
+    let missing = Run::inferno().args(["inspect", "missing.gguf"]).failure(1);
+    assert!(
+        missing.stderr.starts_with("error: missing.gguf: "),
+        "{}",
+        missing.stderr
+    );
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in [
+        "generate",
+        "inspect",
+        "tokenize",
+        "logits",
+        "perplexity",
+        "quantize",
+        "pull",
+        "completions",
+    ] {
+        let help = Run::inferno().args([command, "--help"]).success().stdout;
+        assert!(help.contains("\nExamples:\n  "), "{command}: {help}");
+        assert!(help.contains("INFERNO_"), "{command}: {help}");
+    }
+}
+
+#[test]
+fn completions_are_printed_for_every_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = Run::inferno().args(["completions", shell]).success().stdout;
+        assert!(
+            script.contains("max-tokens") && script.contains("quantize"),
+            "{shell}"
+        );
+    }
+    Run::inferno().args(["completions", "cmd"]).failure(2);
+}
+
+#[test]
+fn the_model_may_be_named_by_its_repository() {
+    let server = support::hub_server::HubServer::start(
+        "o/m",
+        &[("m.gguf", &std::fs::read(model()).unwrap())],
+    );
+    let cache = tempfile::tempdir().unwrap();
+    let run = || {
+        let run = Run::inferno()
+            .env("HF_ENDPOINT", server.endpoint())
+            .env("HF_HUB_CACHE", cache.path());
+        run.args(["inspect", "--metadata", "general.name", "hf:o/m:m.gguf"])
+    };
+    assert_eq!(run().success().stdout, "tiny random qwen3\n");
+    assert_eq!(server.downloads(), ["/cdn/m.gguf bytes=0-"]);
+    assert_eq!(run().success().stdout, "tiny random qwen3\n");
+    assert_eq!(server.requests(), [""; 0]);
+}

@@ -1,0 +1,190 @@
+//! `inferno quantize`: files that load, and refusals.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use inferno_gguf::{GgmlType, Gguf};
+use support::{Run, expected, fixture, model};
+
+fn quantize(input: &Path, output: &Path, recipe: &str) -> Run {
+    Run::inferno()
+        .args(["quantize"])
+        .args([input, output])
+        .args(["--type", recipe])
+}
+
+#[test]
+fn every_type_makes_a_file_that_loads_and_generates() {
+    let folder = tempfile::tempdir().unwrap();
+    for recipe in inferno::Recipe::names() {
+        let output = folder.path().join(format!("{recipe}.gguf"));
+        let outcome = quantize(&model(), &output, recipe).success();
+        assert_eq!(outcome.stdout, "");
+        let gguf = Gguf::open(&output).unwrap();
+        let recipe: inferno::Recipe = recipe.parse().unwrap();
+        assert_eq!(
+            gguf.metadata()
+                .required::<u32>("general.file_type")
+                .unwrap(),
+            recipe.file_type()
+        );
+        assert_eq!(
+            gguf.metadata()
+                .required::<u32>("general.quantization_version")
+                .unwrap(),
+            2
+        );
+        let norms = gguf.tensors().iter().filter(|info| info.dims().len() == 1);
+        assert!(
+            norms
+                .into_iter()
+                .all(|info| info.ggml_type() == GgmlType::F32)
+        );
+        let run = Run::inferno()
+            .args(["generate", "--greedy", "-n", "4", "-m"])
+            .args([&output]);
+        assert_eq!(
+            run.args(["Once"])
+                .success()
+                .stdout
+                .trim_end_matches('\n')
+                .len(),
+            4
+        );
+    }
+}
+
+#[test]
+fn eight_bits_keep_the_text_of_the_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("q8_0.gguf");
+    quantize(&model(), &output, "q8_0").success();
+    let run = Run::inferno()
+        .args(["generate", "--greedy", "-n", "6", "-m"])
+        .args([&output]);
+    let text = run.args(["Once upon a time"]).success().stdout;
+    assert_eq!(
+        text.trim_end(),
+        &expected()["greedy_text"].as_str().unwrap()[..6]
+    );
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["1", "3"].map(|threads| {
+        let output = folder.path().join(threads);
+        quantize(&model(), &output, "q4_k_m")
+            .args(["--threads", threads])
+            .success();
+        fs::read(output).unwrap()
+    });
+    assert!(files[0] == files[1]);
+}
+
+#[test]
+fn rows_that_do_not_divide_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = quantize(&model(), &folder.path().join("out.gguf"), "q4_k_m").success();
+    // Rows of 64 values are no whole blocks of 256; those of the second feed-forward matrices are.
+    let expected = "is stored as Q5_0 instead of Q4_K, whose blocks do not divide its rows";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    let gguf = Gguf::open(folder.path().join("out.gguf")).unwrap();
+    assert_eq!(
+        gguf.tensor("blk.1.ffn_down.weight").unwrap().ggml_type(),
+        GgmlType::Q6_K
+    );
+    assert_eq!(
+        gguf.tensor("blk.0.attn_q.weight").unwrap().ggml_type(),
+        GgmlType::Q5_0
+    );
+}
+
+#[test]
+fn shards_become_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.gguf");
+    let shards = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-gguf/tests/fixtures");
+    let first = shards.join("split-00001-of-00003.gguf");
+    quantize(&first, &output, "f32").success();
+    let (input, output) = (Gguf::open(first).unwrap(), Gguf::open(output).unwrap());
+    assert_eq!(output.num_shards(), 1);
+    assert!(!output.metadata().contains("split.count"));
+    let names = |gguf: &Gguf| {
+        gguf.tensors()
+            .iter()
+            .map(|info| info.name().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&output), names(&input));
+}
+
+#[test]
+fn nothing_is_overwritten_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.gguf");
+    fs::write(&output, "precious").unwrap();
+    let refused = quantize(&model(), &output, "q8_0").failure(1);
+    assert!(
+        refused
+            .stderr
+            .contains("out.gguf exists; choose another name, or pass --force"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(fs::read_to_string(&output).unwrap(), "precious");
+    quantize(&model(), &output, "q8_0")
+        .args(["--force"])
+        .success();
+    Gguf::open(&output).unwrap();
+
+    let own = folder.path().join("own.gguf");
+    fs::copy(fixture("qwen3.gguf"), &own).unwrap();
+    let refused = quantize(&own, &own, "q8_0").args(["--force"]).failure(2);
+    assert!(
+        refused.stderr.contains("is the input itself"),
+        "{}",
+        refused.stderr
+    );
+    Gguf::open(&own).unwrap();
+}
+
+#[test]
+fn quantized_weights_are_quantized_again_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (
+        folder.path().join("q8_0.gguf"),
+        folder.path().join("q4_0.gguf"),
+    );
+    quantize(&model(), &first, "q8_0").success();
+    let refused = quantize(&first, &second, "q4_0").failure(1);
+    assert!(
+        refused.stderr.contains("is stored as Q8_0 already"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!second.exists());
+    quantize(&first, &second, "q4_0")
+        .args(["--allow-requantize"])
+        .success();
+    // Expanding loses nothing, and needs no permission.
+    quantize(&first, &folder.path().join("f32.gguf"), "f32").success();
+}
+
+#[test]
+fn a_type_must_be_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.gguf");
+    let missing = Run::inferno()
+        .args(["quantize"])
+        .args([&model(), &output])
+        .failure(2);
+    assert!(
+        missing.stderr.contains("no format was given; pass --type"),
+        "{}",
+        missing.stderr
+    );
+    quantize(&model(), &output, "q9_9").failure(2);
+}

@@ -31,28 +31,15 @@ use crate::{Error, LoadOptions, load};
 /// ```
 pub struct Model {
     checkpoint: Gguf,
-    tokenizer: Arc<Tokenizer>,
     options: LoadOptions,
 }
 
 impl Model {
     /// Opens a GGUF file, or a split one by any of its shards.
     ///
-    /// **Errors**: a file that cannot be read or is damaged; a tokenizer that is not known.
+    /// **Errors**: a file that cannot be read or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::from_checkpoint(Gguf::open(path)?)
-    }
-
-    /// Takes a checkpoint that is open already, perhaps in memory.
-    ///
-    /// **Errors**: a tokenizer that is not known.
-    pub fn from_checkpoint(checkpoint: Gguf) -> Result<Self, Error> {
-        let tokenizer = Arc::new(Tokenizer::from_metadata(checkpoint.metadata())?);
-        Ok(Self {
-            checkpoint,
-            tokenizer,
-            options: LoadOptions::default(),
-        })
+        Ok(Gguf::open(path)?.into())
     }
 
     /// Sets how sessions are loaded.
@@ -66,9 +53,11 @@ impl Model {
         &self.checkpoint
     }
 
-    /// The tokenizer.
-    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
-        &self.tokenizer
+    /// Builds the tokenizer that the file describes.
+    ///
+    /// **Errors**: a file without a tokenizer, or with one that is not known.
+    pub fn tokenizer(&self) -> Result<Tokenizer, Error> {
+        Ok(Tokenizer::from_metadata(self.checkpoint.metadata())?)
     }
 
     /// Positions that a session of this model would have.
@@ -98,25 +87,36 @@ impl Model {
 
     /// Loads the weights and begins a conversation.
     ///
-    /// **Errors**: as [`runner`](Self::runner).
+    /// **Errors**: as [`runner`](Self::runner) and [`tokenizer`](Self::tokenizer).
     pub fn session(&self) -> Result<Session, Error> {
         self.session_with(true, &mut |_| {})
     }
 
     /// As [`session`](Self::session), with progress. Without `kv_cache` every step computes the whole text again.
     ///
-    /// **Errors**: as [`runner`](Self::runner).
+    /// **Errors**: as [`session`](Self::session).
     pub fn session_with(
         &self,
         kv_cache: bool,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Session, Error> {
         let started = Instant::now();
+        let tokenizer = Arc::new(self.tokenizer()?);
         let runner = self.runner(on_progress)?;
         let options = SessionOptions {
             kv_cache,
             load_time: Some(started.elapsed()),
         };
-        Ok(Session::new(runner, Arc::clone(&self.tokenizer), options)?)
+        Ok(Session::new(runner, tokenizer, options)?)
+    }
+}
+
+impl From<Gguf> for Model {
+    /// Takes a checkpoint that is open already, perhaps in memory.
+    fn from(checkpoint: Gguf) -> Self {
+        Self {
+            checkpoint,
+            options: LoadOptions::default(),
+        }
     }
 }

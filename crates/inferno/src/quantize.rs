@@ -100,6 +100,8 @@ pub fn quantize(
             let converted = pool.install(|| conversion.convert(index, rows))?;
             payloads.append(info.name(), converted.as_deref().unwrap_or(rows))?;
             done_bytes += rows.len() as u64;
+            let start = index * conversion.chunk_bytes();
+            gguf.release_part(info, start..start + rows.len());
             if on_progress(QuantizeProgress {
                 done_bytes,
                 total_bytes,
@@ -109,7 +111,6 @@ pub fn quantize(
                 return Err(Error::Cancelled);
             }
         }
-        gguf.release(info);
     }
     payloads.finish()?;
     Ok(plan)

@@ -98,6 +98,21 @@ fn other_architectures_agree_with_transformers() {
 }
 
 #[test]
+fn a_file_without_a_tokenizer_has_logits() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
+    let answer = fs::read_to_string(fixtures.join("qwen3moe.json")).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let expected: Vec<Vec<f64>> = serde_json::from_value(answer["logits"].clone()).unwrap();
+    let rows = logits(
+        &fixtures.join("qwen3moe.gguf"),
+        &joined(&answer["tokens"]),
+        &[],
+    );
+    let error = relative_error(&rows, &expected);
+    assert!(error < 1e-4, "{error}");
+}
+
+#[test]
 fn tokens_that_the_model_does_not_have_are_refused() {
     let run = |tokens: &str| {
         Run::inferno()

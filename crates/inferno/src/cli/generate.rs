@@ -177,7 +177,7 @@ impl GenerateArgs {
         let limits = LoadOptions::default().limits;
         let model = || -> Result<Model, Error> {
             let options = self.compute.options(self.context, limits);
-            Ok(Model::from_checkpoint(self.source.open()?)?.with_options(options))
+            Ok(Model::from(self.source.open()?).with_options(options))
         };
         if self.compute.dry_run {
             return Ok(dry_run::report(&model()?)?);

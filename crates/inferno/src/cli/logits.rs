@@ -76,7 +76,7 @@ impl LogitsArgs {
             max_num_logit_rows: rows,
         };
         let options = self.compute.options(Some(self.tokens.len()), limits);
-        let model = Model::from_checkpoint(checkpoint)?.with_options(options);
+        let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
             return Ok(dry_run::report(&model)?);
         }

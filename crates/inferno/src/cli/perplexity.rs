@@ -53,12 +53,12 @@ impl PerplexityArgs {
             ..LoadOptions::default().limits
         };
         let options = self.compute.options(Some(self.context), limits);
-        let model = Model::from_checkpoint(checkpoint)?.with_options(options);
+        let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
             return Ok(dry_run::report(&model)?);
         }
         let text = read_file(&self.text)?;
-        let tokens = model.tokenizer().encode(
+        let tokens = model.tokenizer()?.encode(
             &text,
             EncodeOptions {
                 add_special: false,

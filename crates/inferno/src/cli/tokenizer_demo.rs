@@ -20,7 +20,7 @@ Example:
   tokenizer-demo model.gguf \"Once upon a time\"")]
 pub(super) struct TokenizerDemo {
     /// The model, where one is named, and the text.
-    #[arg(value_name = "FILE> <TEXT", num_args = 1..=2, required = true)]
+    #[arg(value_names = ["FILE", "TEXT"], num_args = 1..=2, required = true)]
     arguments: Vec<String>,
 }
 

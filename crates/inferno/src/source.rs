@@ -1,8 +1,7 @@
 //! Where a model comes from.
 
-use std::convert::Infallible;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::hub::OnDownload;
@@ -39,12 +38,6 @@ impl ModelSource {
     }
 }
 
-impl From<&Path> for ModelSource {
-    fn from(path: &Path) -> Self {
-        Self::File(path.to_owned())
-    }
-}
-
 impl FromStr for ModelSource {
     type Err = Error;
 
@@ -54,10 +47,7 @@ impl FromStr for ModelSource {
     fn from_str(text: &str) -> Result<Self, Error> {
         match text.starts_with(HubReference::PREFIX) {
             true => text.parse().map(Self::Hub),
-            false => match text.parse() {
-                Ok(path) => Ok(Self::File(path)),
-                Err::<_, Infallible>(never) => match never {},
-            },
+            false => Ok(Self::File(PathBuf::from(text))),
         }
     }
 }

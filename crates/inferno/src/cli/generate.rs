@@ -28,7 +28,7 @@ const STDIN: &str = "-";
 Examples:
   inferno generate -m model.gguf \"Once upon a time\"
   inferno generate -m model.gguf --greedy --max-tokens 200 \"\"
-  inferno generate -m model.gguf --temperature 0.7 --top-p 0.9 --seed 1 --stop \"Yours\" \"Dear reader,\"
+  inferno generate -m model.gguf --temperature 0.7 --seed 1 --stop \"Yours\" \"Dear reader,\"
   cat chapter.txt | inferno generate -m model.gguf --save-session read.bin --max-tokens 1
   inferno generate -m model.gguf --load-session read.bin \"The end came when\"
   inferno generate -m model.gguf --dry-run --context 32768")]

@@ -78,7 +78,7 @@ impl ComputeArgs {
 }
 
 /// Accepts the given names in upper or lower case, and lists them in help and completions.
-fn names<const N: usize>(names: [&'static str; N]) -> PossibleValuesParser {
+pub(super) fn names(names: impl IntoIterator<Item = &'static str>) -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use indicatif::BinaryBytes;
 use inferno_gguf::Gguf;
 
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::interrupt::Interrupt;
+use crate::cli::model_args::{locate, names, positive};
 use crate::cli::progress::bytes_bar;
 use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
 
@@ -33,7 +33,7 @@ pub(super) struct QuantizeArgs {
     output: PathBuf,
     /// The formats; q3_k, q4_k and q5_k are short for their _m.
     #[arg(long = "type", value_name = "TYPE", ignore_case = true)]
-    #[arg(value_parser = PossibleValuesParser::new(Recipe::names()).try_map(|name| name.parse::<Recipe>()))]
+    #[arg(value_parser = names(Recipe::names()).try_map(|name| name.parse::<Recipe>()))]
     recipe: Option<Recipe>,
     /// Give every weight the main format, with no finer ones.
     #[arg(long)]
@@ -45,7 +45,7 @@ pub(super) struct QuantizeArgs {
     #[arg(long)]
     force: bool,
     /// Threads [default: one a processor].
-    #[arg(long, value_name = "N", value_parser = crate::cli::model_args::positive)]
+    #[arg(long, value_name = "N", value_parser = positive)]
     threads: Option<usize>,
 }
 
@@ -56,8 +56,8 @@ impl QuantizeArgs {
                 "no format was given; pass --type, such as --type q8_0".to_owned(),
             ));
         };
+        let gguf = Gguf::open(locate(&self.input)?)?;
         let interrupt = Interrupt::watch();
-        let gguf = Gguf::open(crate::cli::model_args::locate(&self.input)?)?;
         let options = QuantizeOptions {
             recipe,
             is_pure: self.pure,
@@ -80,7 +80,7 @@ impl QuantizeArgs {
 }
 
 /// Says on standard error what became of the tensors.
-fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &PathBuf) -> Result<(), Failure> {
+fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(), Failure> {
     let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
         if let Some(wanted) = tensor.instead_of {

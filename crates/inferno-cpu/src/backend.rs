@@ -10,7 +10,7 @@ use inferno_tensor::DType;
 
 use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
-use crate::memory::{self, Lines};
+use crate::memory::Lines;
 use crate::ops::attention::{self, AttentionWorkspace};
 use crate::ops::experts::{self, CpuRouting};
 use crate::ops::linear::{ExpertRows, linear};
@@ -136,7 +136,7 @@ pub struct CpuBuffer {
 
 impl CpuBuffer {
     fn zeroed(rows: usize, cols: usize) -> Result<Self, BackendError> {
-        let bytes = memory::size(memory::size(rows, cols), size_of::<f32>());
+        let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
         Ok(Self {
             rows,
             cols,

@@ -3,8 +3,8 @@
 //! [`CpuBackend`] implements [`Backend`](inferno_backend::Backend). Its results have the same bits
 //! on every instruction set, with every number of threads, and in whatever batch a row is computed:
 //! kernels are written once for an imaginary processor with vectors of 16 numbers, lane `i` is
-//! lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and every sum has one order, which
-//! the head of its module in `ops/` states.
+//! lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and
+//! every sum has one order, which the head of its module in `ops/` states.
 //!
 //! Weights keep the precision that the file has, in panels of 16 output rows that the kernels
 //! stream; activations are quantized to 8 bits, 32 at a time, where the weights are quantized.

@@ -52,11 +52,6 @@ impl Lines {
     }
 }
 
-/// `a * b` bytes, or a number that no allocation grants where that overflows.
-pub(crate) fn size(a: usize, b: usize) -> usize {
-    a.saturating_mul(b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

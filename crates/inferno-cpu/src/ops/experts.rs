@@ -1,8 +1,8 @@
 //! Mixture of experts: who computes what, the products, and their sum.
 //!
-//! **Order of the sums.** The router's softmax is that of `softmax.rs`. The probabilities of the chosen are added in
-//! the order of choice, the most probable first. A token's expert outputs are added to the
-//! residual stream in the same order, each by fused multiply-add with its weight.
+//! **Order of the sums.** The router's softmax is that of `softmax.rs`. The probabilities of the
+//! chosen are added in the order of choice, the most probable first. A token's expert outputs are
+//! added to the residual stream in the same order, each by fused multiply-add with its weight.
 //!
 //! Rows are grouped by expert, so that a weight is read once for all its tokens.
 
@@ -11,7 +11,7 @@ use inferno_backend::{BackendError, ExpertInput, ExpertParams};
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
-use crate::memory::{self, Lines};
+use crate::memory::Lines;
 use crate::ops::linear::{ExpertRows, linear};
 use crate::ops::product::{Epilogue, RowMap};
 use crate::ops::softmax::exponentials;
@@ -46,8 +46,8 @@ impl CpuRouting {
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     pub(crate) fn new(rows: usize, params: &ExpertParams) -> Result<Self, BackendError> {
-        let slots = memory::size(rows, params.num_experts_used);
-        let room = || Lines::zeroed(memory::size(slots, size_of::<u32>()), "expert routing");
+        let slots = rows.saturating_mul(params.num_experts_used);
+        let room = || Lines::zeroed(slots.saturating_mul(size_of::<u32>()), "expert routing");
         Ok(Self {
             num_experts: params.num_experts,
             num_experts_used: params.num_experts_used,

@@ -3,9 +3,10 @@
 //! **Order of the sums.** For floating-point weights, output `(t, n)` starts from zero and takes
 //! `w[n][k] * x[t][k]` by fused multiply-add, k rising. For quantized weights it starts from zero
 //! and takes, for each group of columns that share a scale, k rising: the exact integer sum of the
-//! products, converted, times `scale_w * scale_x` (rounded once), by fused multiply-add; then, where the format
-//! has minimums, `min_w * -(scale_x * sum_x)` by fused multiply-add, with `sum_x` the exact sum of
-//! the group's quantized activations. Then the bias is added, and the result to what the output held.
+//! products, converted, times `scale_w * scale_x` (rounded once), by fused multiply-add; then,
+//! where the format has minimums, `min_w * -(scale_x * sum_x)` by fused multiply-add, with `sum_x`
+//! the exact sum of the group's quantized activations. Then the bias is added, and the result to
+//! what the output held.
 //!
 //! Four rows of activations are computed beside each other in registers. With few rows the weights
 //! are unpacked on their way in; with many, 256 columns of a panel are unpacked once for 64 rows.
@@ -22,8 +23,9 @@ use crate::pack::{FloatFormat, QuantFormat, chunk_bytes, padded_scale_bytes};
 /// Rows of activations computed at once.
 pub(crate) const BLOCK_ROWS: usize = 4;
 
-/// How far ahead of their use packed weights are asked for. (Tried: nothing, 1024, 2048. Without it some
-/// formats get a third of the memory's rate, whose scales and codes the processor takes for two streams.)
+/// How far ahead of their use packed weights are asked for. (Tried: nothing, 1024, 2048. Without it
+/// some formats get a third of the memory's rate, whose scales and codes the processor takes for
+/// two streams.)
 const PREFETCH_BYTES: usize = 4096;
 
 /// Rows that share one unpacking of a chunk.

@@ -21,7 +21,7 @@ pub(crate) use formats::{Format, chunk_bytes, padded_scale_bytes};
 pub(crate) use quantized::QuantFormat;
 
 use crate::lanes::LANES;
-use crate::memory::{self, Lines};
+use crate::memory::Lines;
 use crate::threads::Pool;
 
 /// A packed weight of [`CpuBackend`](crate::CpuBackend).
@@ -100,8 +100,8 @@ impl Part {
         let (rows, cols) = (source.rows(), source.cols());
         let panel_bytes = (format.panel_bytes)(cols);
         let num_panels = rows.div_ceil(LANES);
-        let expert_bytes = memory::size(num_panels, panel_bytes);
-        let total = memory::size(source.num_experts(), expert_bytes);
+        let expert_bytes = num_panels.saturating_mul(panel_bytes);
+        let total = source.num_experts().saturating_mul(expert_bytes);
         let mut bytes = Lines::zeroed(total, "a packed weight")?;
         if total > 0 {
             pool.run_chunks(bytes.get_mut::<u8>(), panel_bytes, |number, panel, _| {
@@ -140,5 +140,5 @@ impl Part {
 /// there is no kernel for it.
 pub(crate) fn weight_bytes(dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
     let panel_bytes = Format::of(dtype).map_or(0, |format| (format.panel_bytes)(cols));
-    memory::size(experts, memory::size(rows.div_ceil(LANES), panel_bytes))
+    experts.saturating_mul(rows.div_ceil(LANES).saturating_mul(panel_bytes))
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: `position <= bytes.len()`. Every read checks what is left before it looks or allocates.
 
-use crate::{Error, Result};
+use crate::{GgufError, Result};
 
 /// Reads little-endian fields, one after the other.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
                 self.position += taken.len();
                 Ok(taken)
             }
-            None => Err(Error::Truncated {
+            None => Err(GgufError::Truncated {
                 what,
                 offset: self.offset(),
                 needed: len,
@@ -83,7 +83,7 @@ impl<'a> Cursor<'a> {
         let max = available / min_bytes;
         match usize::try_from(count) {
             Ok(fitting) if count <= max => Ok(fitting),
-            _ => Err(Error::CountTooLarge {
+            _ => Err(GgufError::CountTooLarge {
                 what,
                 offset,
                 count,
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn string(&mut self, what: &'static str) -> Result<String> {
         let offset = self.offset();
         let bytes = self.string_bytes(what)?.to_vec();
-        String::from_utf8(bytes).map_err(|_| Error::InvalidUtf8 { what, offset })
+        String::from_utf8(bytes).map_err(|_| GgufError::InvalidUtf8 { what, offset })
     }
 
     /// A string of at most `max` bytes with its length before it.
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
         let offset = self.offset();
         let length = self.clone().u64(what)?;
         if length > max && length <= self.available() {
-            return Err(Error::NameTooLong {
+            return Err(GgufError::NameTooLong {
                 what,
                 offset,
                 length,
@@ -134,7 +134,7 @@ mod tests {
         let error = Cursor::new(&bytes).string("key").unwrap_err();
         assert!(matches!(
             error,
-            Error::Truncated {
+            GgufError::Truncated {
                 what: "key",
                 offset: 8,
                 needed: 5,
@@ -151,7 +151,7 @@ mod tests {
         let error = Cursor::new(&bytes).count("values", 5).unwrap_err();
         assert!(matches!(
             error,
-            Error::CountTooLarge {
+            GgufError::CountTooLarge {
                 offset: 0,
                 count: 3,
                 max: 2,
@@ -166,7 +166,7 @@ mod tests {
         let bytes = [0xff; 16];
         assert!(matches!(
             Cursor::new(&bytes).string("key"),
-            Err(Error::Truncated {
+            Err(GgufError::Truncated {
                 needed: u64::MAX,
                 ..
             })

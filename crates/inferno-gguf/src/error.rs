@@ -11,7 +11,7 @@ use crate::{FileKind, GgmlType};
 /// **Units**: every `offset` counts bytes from the start of the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum GgufError {
     /// The operating system refused to open, map, or write a file.
     #[error("{}: {error}", path.display())]
     Io {
@@ -32,7 +32,7 @@ pub enum Error {
         /// The file in question.
         path: PathBuf,
         /// What is wrong with it.
-        error: Box<Error>,
+        error: Box<GgufError>,
     },
 
     /// The file does not begin with `GGUF`.
@@ -367,17 +367,17 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl GgufError {
     /// The error itself, without the path that [`Gguf::open`](crate::Gguf::open) puts around it.
-    pub fn without_path(&self) -> &Error {
+    pub fn without_path(&self) -> &GgufError {
         match self {
-            Error::InFile { error, .. } => error.without_path(),
+            GgufError::InFile { error, .. } => error.without_path(),
             error => error,
         }
     }
 
-    pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> Error {
-        Error::InFile {
+    pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> GgufError {
+        GgufError::InFile {
             path: path.into(),
             error: Box::new(self),
         }

@@ -10,7 +10,7 @@ use crate::header::Header;
 use crate::metadata::read_metadata;
 use crate::mmap::Mapping;
 use crate::tensor_index::TensorIndex;
-use crate::{Error, Metadata, Result};
+use crate::{GgufError, Metadata, Result};
 
 /// What stands before the payloads of a file.
 pub(crate) struct Contents {
@@ -49,13 +49,13 @@ pub(crate) struct Storage {
 impl Storage {
     /// Maps a file.
     pub(crate) fn map(path: &Path) -> Result<Self> {
-        let io_error = |error| Error::Io {
+        let io_error = |error| GgufError::Io {
             path: path.to_owned(),
             error,
         };
         // Asked before opening: opening a pipe would wait for its other end.
         if !fs::metadata(path).map_err(io_error)?.is_file() {
-            return Err(Error::NotAFile {
+            return Err(GgufError::NotAFile {
                 path: path.to_owned(),
             });
         }

@@ -33,7 +33,7 @@ impl Gguf {
     /// touched; a file that was cut shorter meanwhile ends the process with `SIGBUS` on Unix. Replace model files by
     /// renaming, or use [`Gguf::from_bytes`] on a copy in memory.
     ///
-    /// **Errors**: every variant that says what is wrong with a file, inside [`Error::InFile`](crate::Error::InFile),
+    /// **Errors**: every variant that says what is wrong with a file, inside [`GgufError::InFile`](crate::GgufError::InFile),
     /// which names the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::assemble(shards::open_all(path.as_ref())?)

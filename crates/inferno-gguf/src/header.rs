@@ -1,7 +1,7 @@
 //! The first 24 bytes: magic, version and the two counts.
 
 use crate::cursor::Cursor;
-use crate::{Error, FileKind, Result};
+use crate::{FileKind, GgufError, Result};
 
 pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 
@@ -29,7 +29,7 @@ impl Header {
         let found = cursor.array("magic")?;
         if found != MAGIC {
             let begin = whole.peek(64);
-            return Err(Error::BadMagic {
+            return Err(GgufError::BadMagic {
                 found,
                 looks_like: FileKind::guess(begin),
             });
@@ -39,11 +39,11 @@ impl Header {
             2 | 3 => {}
             // Small versions with their bytes swapped have nothing in the lower half.
             _ if version != 0 && version & 0xffff == 0 => {
-                return Err(Error::BigEndian {
+                return Err(GgufError::BigEndian {
                     version: version.swap_bytes(),
                 });
             }
-            _ => return Err(Error::UnsupportedVersion { version }),
+            _ => return Err(GgufError::UnsupportedVersion { version }),
         }
         let num_tensors_offset = cursor.offset();
         let num_tensors = cursor.u64("tensor count")?;

@@ -26,7 +26,7 @@
 //! let info = gguf.tensor("output_norm.weight").expect("it was just written");
 //! assert_eq!((info.dims(), info.ggml_type()), (&[2][..], GgmlType::F32));
 //! assert_eq!(&gguf.data(info)[..], &[0; 8]);
-//! # Ok::<(), inferno_gguf::Error>(())
+//! # Ok::<(), inferno_gguf::GgufError>(())
 //! ```
 //!
 //! **Invariants.** A [`Gguf`] that exists is sound: every key and tensor name is unique and valid UTF-8, every tensor
@@ -51,7 +51,7 @@ mod tensor_index;
 mod tensor_info;
 mod writer;
 
-pub use error::Error;
+pub use error::GgufError;
 pub use file_kind::FileKind;
 pub use ggml_type::{GgmlType, UnknownGgmlType};
 pub use gguf::Gguf;
@@ -61,5 +61,5 @@ pub use metadata::{
 pub use tensor_info::TensorInfo;
 pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile};
 
-/// A result whose error is this crate's [`Error`].
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+/// What everything here that can fail returns.
+pub(crate) type Result<T, E = GgufError> = std::result::Result<T, E>;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file::{Contents, Storage};
-use crate::{Error, Metadata, Result};
+use crate::{GgufError, Metadata, Result};
 
 const NUMBER_KEY: &str = "split.no";
 const COUNT_KEY: &str = "split.count";
@@ -63,13 +63,13 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
         (None, None | Some(0 | 1)) => return Ok(vec![given]),
         (Some(name), None | Some(0 | 1)) if name.count == 1 => return Ok(vec![given]),
         (None, Some(count)) => {
-            return Err(Error::ShardName {
+            return Err(GgufError::ShardName {
                 path: path.to_owned(),
                 count,
             });
         }
         (Some(_), None) => {
-            let error = Error::MissingKey {
+            let error = GgufError::MissingKey {
                 key: COUNT_KEY.to_owned(),
                 expected: "the number of shards, as the file's name says that it is one of several",
             };
@@ -77,7 +77,7 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
         }
         (Some(name), Some(found)) if name.count != found => {
             let expected = name.count;
-            return Err(Error::ShardMismatch {
+            return Err(GgufError::ShardMismatch {
                 path: path.to_owned(),
                 key: COUNT_KEY,
                 expected,
@@ -109,10 +109,10 @@ fn open(path: &Path) -> Result<(Storage, Contents)> {
 }
 
 /// Says of a file that was not found that it is a missing shard.
-fn missing(error: Error, count: u64) -> Error {
+fn missing(error: GgufError, count: u64) -> GgufError {
     match error {
-        Error::Io { path, error } if error.kind() == io::ErrorKind::NotFound => {
-            Error::ShardMissing { path, count }
+        GgufError::Io { path, error } if error.kind() == io::ErrorKind::NotFound => {
+            GgufError::ShardMissing { path, count }
         }
         error => error,
     }
@@ -125,7 +125,7 @@ fn check(metadata: &Metadata, path: &Path, number: u64, count: u64) -> Result<()
             .required::<u64>(key)
             .map_err(|error| error.in_file(path))?;
         if found != expected {
-            return Err(Error::ShardMismatch {
+            return Err(GgufError::ShardMismatch {
                 path: path.to_owned(),
                 key,
                 expected,
@@ -147,7 +147,7 @@ fn check_tensor_counts(path: &Path, shards: &[(Storage, Contents)]) -> Result<()
         let stated = contents.metadata.required::<u64>(TENSOR_COUNT_KEY);
         let found = stated.map_err(|error| error.in_file(path))?;
         if found != found_tensors {
-            return Err(Error::ShardMismatch {
+            return Err(GgufError::ShardMismatch {
                 path: path.to_owned(),
                 key: TENSOR_COUNT_KEY,
                 expected: found_tensors,

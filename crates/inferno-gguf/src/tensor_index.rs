@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cursor::Cursor;
-use crate::{Error, Result, TensorInfo};
+use crate::{GgufError, Result, TensorInfo};
 
 /// The entries in the order of the file, each found by its name in constant time.
 #[derive(Debug, Clone, Default)]
@@ -30,11 +30,11 @@ impl TensorIndex {
 
     /// Appends an entry.
     ///
-    /// **Errors**: [`Error::DuplicateTensor`].
+    /// **Errors**: [`GgufError::DuplicateTensor`].
     pub(crate) fn push(&mut self, info: TensorInfo) -> Result<()> {
         if self.by_name.contains_key(info.name()) {
             let tensor = info.name().to_owned();
-            return Err(Error::DuplicateTensor {
+            return Err(GgufError::DuplicateTensor {
                 tensor,
                 offset: info.entry_offset,
             });
@@ -73,7 +73,7 @@ fn place(
 ) -> Result<()> {
     let data_offset = info.data_offset;
     if !data_offset.is_multiple_of(alignment) {
-        return Err(Error::MisalignedTensor {
+        return Err(GgufError::MisalignedTensor {
             tensor: info.name().to_owned(),
             data_offset,
             alignment,
@@ -88,7 +88,7 @@ fn place(
             info.file_offset = start;
             Ok(())
         }
-        _ => Err(Error::TensorOutOfRange {
+        _ => Err(GgufError::TensorOutOfRange {
             tensor: info.name().to_owned(),
             offset: start.unwrap_or(u64::MAX),
             num_bytes,
@@ -105,7 +105,7 @@ fn check_overlaps(tensors: &[TensorInfo]) -> Result<()> {
         let (first, second) = (pair[0], pair[1]);
         let first_end = first.file_offset + first.num_bytes() as u64;
         if first_end > second.file_offset {
-            return Err(Error::OverlappingTensors {
+            return Err(GgufError::OverlappingTensors {
                 first: first.name().to_owned(),
                 first_end,
                 second: second.name().to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cursor::Cursor;
 use crate::metadata::MAX_NAME_BYTES;
-use crate::{Error, GgmlType, Result};
+use crate::{GgmlType, GgufError, Result};
 
 /// The most dimensions that a tensor may have.
 pub(crate) const MAX_DIMS: usize = 4;
@@ -86,8 +86,8 @@ impl TensorInfo {
 
     /// An entry whose shape and type fit together; its place is not known yet.
     ///
-    /// **Errors**: [`Error::ZeroDim`], [`Error::SizeOverflow`], [`Error::PartialBlock`], each at `entry_offset`;
-    /// [`Error::TooManyDims`].
+    /// **Errors**: [`GgufError::ZeroDim`], [`GgufError::SizeOverflow`], [`GgufError::PartialBlock`], each at `entry_offset`;
+    /// [`GgufError::TooManyDims`].
     pub(crate) fn new(
         name: String,
         dims: &[u64],
@@ -97,7 +97,7 @@ impl TensorInfo {
         let offset = entry_offset;
         if dims.len() > MAX_DIMS {
             let num_dims = u32::try_from(dims.len()).unwrap_or(u32::MAX);
-            return Err(Error::TooManyDims {
+            return Err(GgufError::TooManyDims {
                 tensor: name,
                 num_dims,
                 max: MAX_DIMS,
@@ -105,7 +105,7 @@ impl TensorInfo {
             });
         }
         if dims.contains(&0) {
-            return Err(Error::ZeroDim {
+            return Err(GgufError::ZeroDim {
                 tensor: name,
                 dims: dims.to_vec(),
                 offset,
@@ -120,7 +120,7 @@ impl TensorInfo {
             }
             Some((sizes, num_elements))
         };
-        let overflow = |tensor| Error::SizeOverflow {
+        let overflow = |tensor| GgufError::SizeOverflow {
             tensor,
             dims: dims.to_vec(),
             offset,
@@ -130,7 +130,7 @@ impl TensorInfo {
         };
         let row_len = sizes[0];
         if !row_len.is_multiple_of(ggml_type.block_len()) {
-            return Err(Error::PartialBlock {
+            return Err(GgufError::PartialBlock {
                 tensor: name,
                 row_len,
                 ggml_type,
@@ -164,7 +164,7 @@ impl TensorInfo {
         let dims = match usize::try_from(num_dims) {
             Ok(num_dims) if num_dims <= MAX_DIMS => &mut dims[..num_dims],
             _ => {
-                return Err(Error::TooManyDims {
+                return Err(GgufError::TooManyDims {
                     tensor: name,
                     num_dims,
                     max: MAX_DIMS,
@@ -179,7 +179,7 @@ impl TensorInfo {
         let offset = cursor.offset();
         let type_id = cursor.u32("tensor type")?;
         let Some(ggml_type) = GgmlType::from_id(type_id) else {
-            return Err(Error::UnknownTensorType {
+            return Err(GgufError::UnknownTensorType {
                 tensor: name,
                 type_id,
                 offset,

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::header::{MAGIC, VERSION};
 use crate::metadata::{encode_metadata, encode_string};
 use crate::tensor_index::TensorIndex;
-use crate::{Error, GgmlType, Metadata, Result, TensorInfo};
+use crate::{GgmlType, GgufError, Metadata, Result, TensorInfo};
 
 /// Magic, version, and two counts.
 const HEADER_BYTES: u64 = 4 + 4 + 8 + 8;
@@ -46,7 +46,7 @@ const MAX_DATA_BYTES: u64 = i64::MAX as u64 / 2;
 ///     }
 /// }
 /// payloads.finish()?;
-/// # Ok::<(), inferno_gguf::Error>(())
+/// # Ok::<(), inferno_gguf::GgufError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct GgufWriter {
@@ -62,8 +62,8 @@ pub struct GgufWriter {
 impl GgufWriter {
     /// A file with this metadata and no tensors yet.
     ///
-    /// **Errors**: [`Error::NameTooLong`] and [`Error::NestedTooDeep`] where a reader would refuse the metadata;
-    /// [`Error::WrongType`] and [`Error::BadAlignment`] for `general.alignment`.
+    /// **Errors**: [`GgufError::NameTooLong`] and [`GgufError::NestedTooDeep`] where a reader would refuse the metadata;
+    /// [`GgufError::WrongType`] and [`GgufError::BadAlignment`] for `general.alignment`.
     pub fn new(metadata: &Metadata) -> Result<Self> {
         Ok(Self {
             num_entries: metadata.len(),
@@ -77,13 +77,13 @@ impl GgufWriter {
 
     /// Adds a tensor; `dims` are in the order of the file, the fastest first.
     ///
-    /// **Errors**: [`Error::NameTooLong`] (63 bytes are allowed), [`Error::DuplicateTensor`],
-    /// [`Error::TooManyDims`], [`Error::ZeroDim`], [`Error::PartialBlock`], [`Error::SizeOverflow`].
+    /// **Errors**: [`GgufError::NameTooLong`] (63 bytes are allowed), [`GgufError::DuplicateTensor`],
+    /// [`GgufError::TooManyDims`], [`GgufError::ZeroDim`], [`GgufError::PartialBlock`], [`GgufError::SizeOverflow`].
     pub fn add_tensor(&mut self, name: &str, dims: &[usize], ggml_type: GgmlType) -> Result<()> {
         let entry_offset = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;
         let length = name.len() as u64;
         if length > MAX_WRITTEN_NAME_BYTES {
-            return Err(Error::NameTooLong {
+            return Err(GgufError::NameTooLong {
                 what: "tensor name",
                 offset: entry_offset,
                 length,
@@ -99,7 +99,7 @@ impl GgufWriter {
             .and_then(|end| end.checked_next_multiple_of(self.alignment))
             .filter(|&end| end <= MAX_DATA_BYTES);
         let Some(end) = end else {
-            return Err(Error::SizeOverflow {
+            return Err(GgufError::SizeOverflow {
                 tensor: name.to_owned(),
                 dims,
                 offset: entry_offset,
@@ -124,7 +124,7 @@ impl GgufWriter {
 
     /// Begins the file at `path`, under a temporary name beside it until it is finished.
     ///
-    /// **Errors**: [`Error::Io`].
+    /// **Errors**: [`GgufError::Io`].
     pub fn create(self, path: impl AsRef<Path>) -> Result<PayloadWriter<TemporaryFile>> {
         self.begin(TemporaryFile::beside(path.as_ref())?)
     }
@@ -170,7 +170,7 @@ impl GgufWriter {
 
 /// Takes the payloads of a file in the order in which its tensors were added.
 ///
-/// Dropping it before [`finish`](Self::finish) leaves nothing behind. After [`Error::Io`] the file cannot be completed
+/// Dropping it before [`finish`](Self::finish) leaves nothing behind. After [`GgufError::Io`] the file cannot be completed
 /// any more, as it is not known how much was written.
 #[derive(Debug)]
 pub struct PayloadWriter<D: Destination> {
@@ -188,7 +188,7 @@ pub struct PayloadWriter<D: Destination> {
 impl<D: Destination> PayloadWriter<D> {
     /// Writes a whole payload, or all that is left of it.
     ///
-    /// **Errors**: [`Error::PayloadSize`], [`Error::PayloadOrder`], [`Error::Io`].
+    /// **Errors**: [`GgufError::PayloadSize`], [`GgufError::PayloadOrder`], [`GgufError::Io`].
     pub fn write_tensor(&mut self, name: &str, payload: &[u8]) -> Result<()> {
         let info = self.expect(name)?;
         if self.written + payload.len() as u64 != info.num_bytes() as u64 {
@@ -199,8 +199,8 @@ impl<D: Destination> PayloadWriter<D> {
 
     /// Writes the next part of a payload; with the last part the turn goes to the next tensor.
     ///
-    /// **Errors**: [`Error::PayloadSize`] where the payload grows too long, or the last one was left too short;
-    /// [`Error::PayloadOrder`]; [`Error::Io`].
+    /// **Errors**: [`GgufError::PayloadSize`] where the payload grows too long, or the last one was left too short;
+    /// [`GgufError::PayloadOrder`]; [`GgufError::Io`].
     pub fn append(&mut self, name: &str, part: &[u8]) -> Result<()> {
         let info = self.expect(name)?;
         let (expected, found) = (info.num_bytes() as u64, self.written + part.len() as u64);
@@ -220,12 +220,12 @@ impl<D: Destination> PayloadWriter<D> {
 
     /// Completes the file: puts it under its path, or returns the bytes.
     ///
-    /// **Errors**: [`Error::MissingPayloads`], [`Error::PayloadSize`], [`Error::Io`].
+    /// **Errors**: [`GgufError::MissingPayloads`], [`GgufError::PayloadSize`], [`GgufError::Io`].
     pub fn finish(self) -> Result<D::Finished> {
         match self.tensors.get(self.current) {
             None => self.destination.finish(),
             Some(info) if self.written > 0 => Err(payload_size(info, self.written)),
-            Some(info) => Err(Error::MissingPayloads {
+            Some(info) => Err(GgufError::MissingPayloads {
                 count: self.tensors.len() - self.current,
                 first: info.name().to_owned(),
             }),
@@ -237,7 +237,7 @@ impl<D: Destination> PayloadWriter<D> {
         match self.tensors.get(self.current) {
             Some(info) if info.name() == name => Ok(info),
             Some(info) if self.written > 0 => Err(payload_size(info, self.written)),
-            other => Err(Error::PayloadOrder {
+            other => Err(GgufError::PayloadOrder {
                 expected: other.map(|info| info.name().to_owned()),
                 found: name.to_owned(),
             }),
@@ -263,8 +263,8 @@ impl<D: Destination> PayloadWriter<D> {
     }
 }
 
-fn payload_size(info: &TensorInfo, found: u64) -> Error {
-    Error::PayloadSize {
+fn payload_size(info: &TensorInfo, found: u64) -> GgufError {
+    GgufError::PayloadSize {
         tensor: info.name().to_owned(),
         expected: info.num_bytes() as u64,
         found,
@@ -327,7 +327,7 @@ impl TemporaryFile {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder
             .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| Error::Io {
+            .map_err(|error| GgufError::Io {
                 path: path.to_owned(),
                 error,
             })?;
@@ -343,7 +343,7 @@ impl Destination for TemporaryFile {
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.file.write_all(bytes);
-        written.map_err(|error| Error::Io {
+        written.map_err(|error| GgufError::Io {
             path: self.path.clone(),
             error,
         })
@@ -357,7 +357,7 @@ impl Destination for TemporaryFile {
             file.persist(&path).map_err(|error| error.error)?;
             Ok(())
         };
-        complete().map_err(|error| Error::Io {
+        complete().map_err(|error| GgufError::Io {
             path: path.clone(),
             error,
         })

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use inferno_gguf::{Error, GgmlType, Gguf, Metadata, MetadataArray, MetadataValue};
+use inferno_gguf::{GgmlType, Gguf, GgufError, Metadata, MetadataArray, MetadataValue};
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> PathBuf {
@@ -174,7 +174,7 @@ fn only_types_that_gguf_py_does_not_write_lack_a_fixture() {
 fn a_big_endian_file_is_refused_by_name() {
     let error = Gguf::open(fixture("big-endian.gguf")).unwrap_err();
     assert!(
-        matches!(error.without_path(), Error::BigEndian { version: 3 }),
+        matches!(error.without_path(), GgufError::BigEndian { version: 3 }),
         "{error}"
     );
     assert!(

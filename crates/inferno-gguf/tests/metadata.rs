@@ -1,6 +1,6 @@
 //! Asking metadata for values, and printing them.
 
-use inferno_gguf::{Error, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray};
+use inferno_gguf::{GgufError, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray};
 
 fn sample() -> Metadata {
     let mut metadata = Metadata::new();
@@ -63,7 +63,7 @@ fn a_value_of_another_type_is_an_error_even_where_the_key_is_optional() {
     let error = metadata
         .required::<&StringArray>("tokenizer.ggml.token_type")
         .unwrap_err();
-    let Error::WrongType {
+    let GgufError::WrongType {
         expected: "an array of strings",
         found,
         ..

@@ -2,7 +2,7 @@
 
 mod raw;
 
-use inferno_gguf::{Error, FileKind, Gguf};
+use inferno_gguf::{FileKind, Gguf, GgufError};
 use raw::Raw;
 
 const U32: u32 = 4;
@@ -11,7 +11,7 @@ const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 const U64: u32 = 10;
 
-fn refuse(raw: Raw) -> Error {
+fn refuse(raw: Raw) -> GgufError {
     Gguf::from_bytes(raw.0).expect_err("the file is wrong")
 }
 
@@ -27,7 +27,7 @@ macro_rules! assert_refused {
 fn an_empty_file_is_truncated_at_its_beginning() {
     assert_refused!(
         Raw::default(),
-        Error::Truncated {
+        GgufError::Truncated {
             offset: 0,
             needed: 4,
             available: 0,
@@ -41,7 +41,7 @@ fn a_file_of_another_kind_is_refused_by_its_kind() {
     let safetensors = Raw::default().u64(20).bytes(b"{\"__metadata__\":{}}");
     assert_refused!(
         safetensors,
-        Error::BadMagic {
+        GgufError::BadMagic {
             looks_like: Some(FileKind::Safetensors),
             found: [20, 0, 0, 0]
         }
@@ -54,7 +54,7 @@ fn a_file_of_another_kind_is_refused_by_its_kind() {
     );
     assert_refused!(
         Raw::default().bytes(b"hello"),
-        Error::BadMagic {
+        GgufError::BadMagic {
             looks_like: None,
             ..
         }
@@ -65,21 +65,21 @@ fn a_file_of_another_kind_is_refused_by_its_kind() {
 fn versions_other_than_2_and_3_are_refused() {
     for version in [0, 1, 4, 0x0001_0003] {
         let raw = Raw(b"GGUF".to_vec()).u32(version).u64(0).u64(0);
-        assert_refused!(raw, Error::UnsupportedVersion { version: found } if *found == version);
+        assert_refused!(raw, GgufError::UnsupportedVersion { version: found } if *found == version);
     }
 }
 
 #[test]
 fn swapped_version_bytes_mean_big_endian() {
     let raw = Raw(b"GGUF\0\0\0\x02".to_vec()).zeros(16);
-    assert_refused!(raw, Error::BigEndian { version: 2 });
+    assert_refused!(raw, GgufError::BigEndian { version: 2 });
 }
 
 #[test]
 fn counts_that_the_file_cannot_hold_are_refused_before_anything_else() {
     assert_refused!(
         Raw::header(0, u64::MAX).zeros(130),
-        Error::CountTooLarge {
+        GgufError::CountTooLarge {
             offset: 16,
             count: u64::MAX,
             max: 10,
@@ -89,7 +89,7 @@ fn counts_that_the_file_cannot_hold_are_refused_before_anything_else() {
     );
     assert_refused!(
         Raw::header(7, 0).zeros(24 * 7 - 1),
-        Error::CountTooLarge {
+        GgufError::CountTooLarge {
             offset: 8,
             count: 7,
             max: 6,
@@ -117,7 +117,7 @@ fn every_truncation_of_a_valid_file_is_refused_inside_it() {
     for len in 0..valid.0.len() {
         let error = refuse(Raw(valid.0[..len].to_vec()));
         let offset = match error {
-            Error::Truncated {
+            GgufError::Truncated {
                 offset,
                 needed,
                 available,
@@ -126,13 +126,13 @@ fn every_truncation_of_a_valid_file_is_refused_inside_it() {
                 assert!(needed > available);
                 offset
             }
-            Error::CountTooLarge {
+            GgufError::CountTooLarge {
                 offset, count, max, ..
             } => {
                 assert!(count > max);
                 offset
             }
-            Error::TensorOutOfRange {
+            GgufError::TensorOutOfRange {
                 offset: 160,
                 num_bytes: 16,
                 file_size,
@@ -147,7 +147,7 @@ fn every_truncation_of_a_valid_file_is_refused_inside_it() {
 #[test]
 fn a_huge_string_is_refused_where_its_bytes_begin() {
     let raw = Raw::header(0, 1).key("k", STRING).u64(1 << 60).zeros(100);
-    assert_refused!(raw, Error::Truncated { offset: 45, needed, available: 100, .. } if *needed == 1 << 60);
+    assert_refused!(raw, GgufError::Truncated { offset: 45, needed, available: 100, .. } if *needed == 1 << 60);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_key_longer_than_the_format_allows_is_refused() {
     let raw = Raw::header(0, 1).key(&"k".repeat(65_536), U32).u32(0);
     assert_refused!(
         raw,
-        Error::NameTooLong {
+        GgufError::NameTooLong {
             offset: 24,
             length: 65_536,
             max: 65_535,
@@ -169,7 +169,7 @@ fn keys_and_strings_that_are_not_utf_8_are_refused_where_they_stand() {
     let key = Raw::header(0, 1).string(b"k\xff").u32(U32).u32(0);
     assert_refused!(
         key,
-        Error::InvalidUtf8 {
+        GgufError::InvalidUtf8 {
             offset: 24,
             what: "metadata key"
         }
@@ -178,7 +178,7 @@ fn keys_and_strings_that_are_not_utf_8_are_refused_where_they_stand() {
     let value = Raw::header(0, 1).key("k", STRING).string(b"\xe2\x82");
     assert_refused!(
         value,
-        Error::InvalidUtf8 {
+        GgufError::InvalidUtf8 {
             offset: 37,
             what: "metadata string"
         }
@@ -187,7 +187,7 @@ fn keys_and_strings_that_are_not_utf_8_are_refused_where_they_stand() {
     let array = Raw::header(0, 1).key("k", ARRAY).u32(STRING).u64(3);
     let start = array.0.len() as u64;
     let array = array.string("good").string(b"\x80").string("good");
-    assert_refused!(array, Error::InvalidUtf8 { offset, .. } if *offset == start + 12);
+    assert_refused!(array, GgufError::InvalidUtf8 { offset, .. } if *offset == start + 12);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_character_split_over_two_strings_is_not_utf_8() {
     let raw = Raw::header(0, 1).key("k", ARRAY).u32(STRING).u64(2);
     let start = raw.0.len() as u64;
     let raw = raw.string(b"\xc3").string(b"\xa9");
-    assert_refused!(raw, Error::InvalidUtf8 { offset, .. } if *offset == start);
+    assert_refused!(raw, GgufError::InvalidUtf8 { offset, .. } if *offset == start);
 }
 
 #[test]
@@ -205,17 +205,17 @@ fn a_repeated_key_is_refused_where_it_repeats() {
         .u32(1)
         .key("same", U32)
         .u32(2);
-    assert_refused!(raw, Error::DuplicateKey { key, offset: 44 } if key == "same");
+    assert_refused!(raw, GgufError::DuplicateKey { key, offset: 44 } if key == "same");
 }
 
 #[test]
 fn unknown_value_types_are_refused_alone_and_in_arrays() {
     let raw = Raw::header(0, 1).key("k", 13).u64(0);
-    assert_refused!(raw, Error::UnknownValueType { key, type_id: 13, offset: 33 } if key == "k");
+    assert_refused!(raw, GgufError::UnknownValueType { key, type_id: 13, offset: 33 } if key == "k");
     let raw = Raw::header(0, 1).key("k", ARRAY).u32(99).u64(0);
     assert_refused!(
         raw,
-        Error::UnknownValueType {
+        GgufError::UnknownValueType {
             type_id: 99,
             offset: 37,
             ..
@@ -228,7 +228,7 @@ fn booleans_are_zero_or_one() {
     let raw = Raw::header(0, 1).key("k", BOOL).bytes(&[2]);
     assert_refused!(
         raw,
-        Error::InvalidBool {
+        GgufError::InvalidBool {
             found: 2,
             offset: 37
         }
@@ -240,7 +240,7 @@ fn booleans_are_zero_or_one() {
         .bytes(&[0, 1, 255]);
     assert_refused!(
         raw,
-        Error::InvalidBool {
+        GgufError::InvalidBool {
             found: 255,
             offset: 51
         }
@@ -258,7 +258,7 @@ fn array_counts_that_the_file_cannot_hold_are_refused_for_every_element_type() {
                 .u64(count);
             assert_refused!(
                 raw.zeros(96),
-                Error::CountTooLarge { offset: 41, count: found, max, available: 96, .. }
+                GgufError::CountTooLarge { offset: 41, count: found, max, available: 96, .. }
                     if *found == count && *max == 96 / size
             );
         }
@@ -277,13 +277,13 @@ fn arrays_may_nest_32_levels_and_no_deeper() {
     assert!(Gguf::from_bytes(nested(32).0).is_ok());
     assert_refused!(
         nested(33),
-        Error::NestedTooDeep {
+        GgufError::NestedTooDeep {
             offset: 421,
             max: 32,
             ..
         }
     );
-    assert_refused!(nested(1_000_000), Error::NestedTooDeep { max: 32, .. });
+    assert_refused!(nested(1_000_000), GgufError::NestedTooDeep { max: 32, .. });
 }
 
 #[test]
@@ -292,13 +292,13 @@ fn the_alignment_is_a_power_of_two() {
         let raw = Raw::header(0, 1)
             .key("general.alignment", U32)
             .u32(alignment);
-        assert_refused!(raw, Error::BadAlignment { alignment: found } if *found == u64::from(alignment));
+        assert_refused!(raw, GgufError::BadAlignment { alignment: found } if *found == u64::from(alignment));
     }
     let raw = Raw::header(0, 1)
         .key("general.alignment", STRING)
         .string("32");
-    assert_refused!(raw, Error::WrongType { key, .. } if key == "general.alignment");
+    assert_refused!(raw, GgufError::WrongType { key, .. } if key == "general.alignment");
     // The format asks for u32, and other readers refuse anything else.
     let raw = Raw::header(0, 1).key("general.alignment", U64).u64(32);
-    assert_refused!(raw, Error::WrongType { expected: "u32", found, .. } if found == "u64 32");
+    assert_refused!(raw, GgufError::WrongType { expected: "u32", found, .. } if found == "u64 32");
 }

@@ -2,13 +2,13 @@
 
 mod raw;
 
-use inferno_gguf::{Error, GgmlType, Gguf};
+use inferno_gguf::{GgmlType, Gguf, GgufError};
 use raw::Raw;
 
 const F32: u32 = 0;
 const Q4_K: u32 = 12;
 
-fn refuse(raw: Raw) -> Error {
+fn refuse(raw: Raw) -> GgufError {
     Gguf::from_bytes(raw.0).expect_err("the file is wrong")
 }
 
@@ -35,7 +35,7 @@ fn an_unknown_type_names_the_tensor_and_the_number() {
     for type_id in [4, 5, 42, u32::MAX] {
         assert_refused!(
             with_tensors(&[("t", &[32], type_id, 0)]),
-            Error::UnknownTensorType { tensor, type_id: found, offset: 45 }
+            GgufError::UnknownTensorType { tensor, type_id: found, offset: 45 }
                 if tensor == "t" && *found == type_id
         );
     }
@@ -46,7 +46,7 @@ fn more_than_four_dimensions_are_refused() {
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[1, 2, 3, 4], F32, 0)]).0).is_ok());
     assert_refused!(
         with_tensors(&[("t", &[1, 1, 1, 1, 1], F32, 0)]),
-        Error::TooManyDims {
+        GgufError::TooManyDims {
             num_dims: 5,
             max: 4,
             offset: 33,
@@ -56,7 +56,7 @@ fn more_than_four_dimensions_are_refused() {
     let raw = Raw::header(1, 0).string("t").u32(u32::MAX).zeros(64);
     assert_refused!(
         raw,
-        Error::TooManyDims {
+        GgufError::TooManyDims {
             num_dims: u32::MAX,
             ..
         }
@@ -67,7 +67,7 @@ fn more_than_four_dimensions_are_refused() {
 fn a_dimension_of_zero_is_refused() {
     assert_refused!(
         with_tensors(&[("a", &[1], F32, 0), ("t", &[8, 0], F32, 32)]),
-        Error::ZeroDim { tensor, dims, offset: 57 } if tensor == "t" && dims == &[8, 0]
+        GgufError::ZeroDim { tensor, dims, offset: 57 } if tensor == "t" && dims == &[8, 0]
     );
 }
 
@@ -91,7 +91,7 @@ fn dimensions_whose_product_overflows_are_refused() {
     ] {
         assert_refused!(
             with_tensors(&[("t", dims, F32, 0)]),
-            Error::SizeOverflow { dims: found, offset: 24, .. } if found == dims
+            GgufError::SizeOverflow { dims: found, offset: 24, .. } if found == dims
         );
     }
 }
@@ -100,7 +100,7 @@ fn dimensions_whose_product_overflows_are_refused() {
 fn rows_are_whole_blocks() {
     assert_refused!(
         with_tensors(&[("t", &[128, 2], Q4_K, 0)]),
-        Error::PartialBlock {
+        GgufError::PartialBlock {
             row_len: 128,
             ggml_type: GgmlType::Q4_K,
             offset: 24,
@@ -113,7 +113,7 @@ fn rows_are_whole_blocks() {
 fn a_repeated_tensor_name_is_refused_where_it_repeats() {
     assert_refused!(
         with_tensors(&[("t", &[4], F32, 0), ("t", &[4], F32, 32)]),
-        Error::DuplicateTensor { tensor, offset: 57 } if tensor == "t"
+        GgufError::DuplicateTensor { tensor, offset: 57 } if tensor == "t"
     );
 }
 
@@ -121,7 +121,7 @@ fn a_repeated_tensor_name_is_refused_where_it_repeats() {
 fn payloads_begin_on_the_alignment() {
     assert_refused!(
         with_tensors(&[("t", &[4], F32, 16)]),
-        Error::MisalignedTensor {
+        GgufError::MisalignedTensor {
             data_offset: 16,
             alignment: 32,
             offset: 24,
@@ -136,7 +136,7 @@ fn payloads_end_inside_the_file() {
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[256], F32, 0)]).0).is_ok());
     assert_refused!(
         with_tensors(&[("t", &[257], F32, 0)]),
-        Error::TensorOutOfRange {
+        GgufError::TensorOutOfRange {
             offset: 64,
             num_bytes: 1028,
             file_size: 1088,
@@ -145,7 +145,7 @@ fn payloads_end_inside_the_file() {
     );
     assert_refused!(
         with_tensors(&[("t", &[1], F32, u64::MAX - 31)]),
-        Error::TensorOutOfRange {
+        GgufError::TensorOutOfRange {
             offset: u64::MAX,
             ..
         }
@@ -160,12 +160,12 @@ fn overlapping_payloads_are_refused_by_both_names() {
             ("middle", &[9], F32, 32),
             ("first", &[8], F32, 0),
         ]),
-        Error::OverlappingTensors { first, first_end: 228, second, offset: 224 }
+        GgufError::OverlappingTensors { first, first_end: 228, second, offset: 224 }
             if first == "middle" && second == "last"
     );
     assert_refused!(
         with_tensors(&[("one", &[1], F32, 0), ("two", &[1], F32, 0)]),
-        Error::OverlappingTensors { .. }
+        GgufError::OverlappingTensors { .. }
     );
 }
 
@@ -182,7 +182,7 @@ fn a_tensor_name_that_is_not_utf_8_is_refused() {
     let raw = Raw::header(1, 0).string(b"\xff").zeros(24);
     assert_refused!(
         raw,
-        Error::InvalidUtf8 {
+        GgufError::InvalidUtf8 {
             what: "tensor name",
             offset: 24
         }

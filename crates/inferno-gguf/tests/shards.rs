@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use inferno_gguf::{Error, GgmlType, Gguf, GgufWriter, Metadata};
+use inferno_gguf::{GgmlType, Gguf, GgufError, GgufWriter, Metadata};
 
 /// Writes a shard that states these numbers and holds the tensors named.
 fn write_shard(path: &Path, number: u16, count: u16, num_tensors: i32, tensors: &[&str]) {
@@ -37,7 +37,7 @@ fn a_missing_shard_is_named_by_its_path() {
     let folder = folder();
     write_shard(&shard(&folder, 2, 2), 1, 2, 2, &["b"]);
     let error = Gguf::open(shard(&folder, 2, 2)).unwrap_err();
-    let Error::ShardMissing { path, count: 2 } = &error else {
+    let GgufError::ShardMissing { path, count: 2 } = &error else {
         panic!("{error:?}")
     };
     assert_eq!(path, &shard(&folder, 1, 2));
@@ -50,7 +50,7 @@ fn a_shard_that_states_another_number_is_refused() {
     write_shard(&shard(&folder, 2, 2), 0, 2, 2, &["b"]);
     let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
     assert!(
-        matches!(&error, Error::ShardMismatch { path, key: "split.no", expected: 1, found: 0 }
+        matches!(&error, GgufError::ShardMismatch { path, key: "split.no", expected: 1, found: 0 }
             if *path == shard(&folder, 2, 2)),
         "{error:?}"
     );
@@ -63,7 +63,7 @@ fn a_count_that_contradicts_the_name_is_refused() {
         write_shard(&shard(&folder, 1, 2), 0, stated, 2, &["a"]);
         let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
         assert!(
-            matches!(&error, Error::ShardMismatch { key: "split.count", expected: 2, found, .. }
+            matches!(&error, GgufError::ShardMismatch { key: "split.count", expected: 2, found, .. }
                 if *found == u64::from(stated)),
             "{error:?}"
         );
@@ -79,7 +79,7 @@ fn shards_hold_as_many_tensors_as_they_state() {
     assert!(
         matches!(
             error,
-            Error::ShardMismatch {
+            GgufError::ShardMismatch {
                 key: "split.tensors.count",
                 expected: 2,
                 found: 3,
@@ -101,7 +101,7 @@ fn a_tensor_in_two_shards_is_refused_with_the_second_path() {
         "{error}"
     );
     assert!(
-        matches!(error.without_path(), Error::DuplicateTensor { .. }),
+        matches!(error.without_path(), GgufError::DuplicateTensor { .. }),
         "{error:?}"
     );
 }
@@ -113,7 +113,7 @@ fn a_shard_under_another_name_is_refused_rather_than_loaded_alone() {
     write_shard(&path, 0, 2, 2, &["a"]);
     let error = Gguf::open(&path).unwrap_err();
     assert!(
-        matches!(error, Error::ShardName { count: 2, .. }),
+        matches!(error, GgufError::ShardName { count: 2, .. }),
         "{error:?}"
     );
 }
@@ -129,7 +129,7 @@ fn a_whole_file_under_the_name_of_a_shard_is_refused() {
         .unwrap();
     let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
     assert!(
-        matches!(error.without_path(), Error::MissingKey { key, .. } if key == "split.count"),
+        matches!(error.without_path(), GgufError::MissingKey { key, .. } if key == "split.count"),
         "{error:?}"
     );
 }
@@ -150,7 +150,7 @@ fn a_broken_shard_is_named_by_its_path() {
     write_shard(&shard(&folder, 1, 2), 0, 2, 2, &["a"]);
     fs::write(shard(&folder, 2, 2), b"GGUF").unwrap();
     let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
-    let Error::InFile { path, .. } = &error else {
+    let GgufError::InFile { path, .. } = &error else {
         panic!("{error:?}")
     };
     assert_eq!(path, &shard(&folder, 2, 2));
@@ -160,14 +160,14 @@ fn a_broken_shard_is_named_by_its_path() {
 fn folders_missing_and_empty_files_are_refused() {
     let folder = folder();
     let error = Gguf::open(folder.path()).unwrap_err();
-    assert!(matches!(error, Error::NotAFile { .. }), "{error:?}");
+    assert!(matches!(error, GgufError::NotAFile { .. }), "{error:?}");
     let error = Gguf::open(folder.path().join("absent.gguf")).unwrap_err();
-    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    assert!(matches!(error, GgufError::Io { .. }), "{error:?}");
     let empty = folder.path().join("empty.gguf");
     fs::write(&empty, b"").unwrap();
     let error = Gguf::open(&empty).unwrap_err();
     assert!(
-        matches!(error.without_path(), Error::Truncated { offset: 0, .. }),
+        matches!(error.without_path(), GgufError::Truncated { offset: 0, .. }),
         "{error:?}"
     );
 }

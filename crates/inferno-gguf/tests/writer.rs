@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use inferno_gguf::{
-    Destination, Error, GgmlType, Gguf, GgufWriter, Metadata, MetadataArray, PayloadWriter,
+    Destination, GgmlType, Gguf, GgufError, GgufWriter, Metadata, MetadataArray, PayloadWriter,
     StringArray,
 };
 
@@ -146,7 +146,7 @@ fn a_payload_of_another_size_is_refused() {
     assert!(
         matches!(
             too_long,
-            Error::PayloadSize {
+            GgufError::PayloadSize {
                 expected: 8,
                 found: 9,
                 ..
@@ -157,7 +157,7 @@ fn a_payload_of_another_size_is_refused() {
     let too_short = payloads.write_tensor("a", &[0; 7]).unwrap_err();
     assert!(matches!(
         too_short,
-        Error::PayloadSize {
+        GgufError::PayloadSize {
             expected: 8,
             found: 7,
             ..
@@ -168,7 +168,7 @@ fn a_payload_of_another_size_is_refused() {
     let overflowing = payloads.append("a", &[0; 4]).unwrap_err();
     assert!(matches!(
         overflowing,
-        Error::PayloadSize {
+        GgufError::PayloadSize {
             expected: 8,
             found: 9,
             ..
@@ -176,13 +176,13 @@ fn a_payload_of_another_size_is_refused() {
     ));
     let abandoned = payloads.append("b", &[0; 8]).unwrap_err();
     assert!(
-        matches!(&abandoned, Error::PayloadSize { tensor, expected: 8, found: 5 } if tensor == "a"),
+        matches!(&abandoned, GgufError::PayloadSize { tensor, expected: 8, found: 5 } if tensor == "a"),
         "{abandoned:?}"
     );
     let unfinished = payloads.finish().unwrap_err();
     assert!(matches!(
         unfinished,
-        Error::PayloadSize {
+        GgufError::PayloadSize {
             expected: 8,
             found: 5,
             ..
@@ -202,7 +202,7 @@ fn payloads_out_of_order_are_refused() {
     payloads.write_tensor("b", &[0; 8]).unwrap();
     let error = payloads.write_tensor("b", &[0; 8]).unwrap_err();
     assert!(
-        matches!(error, Error::PayloadOrder { expected: None, .. }),
+        matches!(error, GgufError::PayloadOrder { expected: None, .. }),
         "{error:?}"
     );
 }
@@ -211,7 +211,10 @@ fn payloads_out_of_order_are_refused() {
 fn names_that_repeat_or_are_too_long_are_refused() {
     let mut writer = two_tensors();
     let error = writer.add_tensor("a", &[1], GgmlType::F32).unwrap_err();
-    assert!(matches!(error, Error::DuplicateTensor { .. }), "{error:?}");
+    assert!(
+        matches!(error, GgufError::DuplicateTensor { .. }),
+        "{error:?}"
+    );
     writer
         .add_tensor(&"n".repeat(63), &[1], GgmlType::F32)
         .unwrap();
@@ -221,7 +224,7 @@ fn names_that_repeat_or_are_too_long_are_refused() {
     assert!(
         matches!(
             error,
-            Error::NameTooLong {
+            GgufError::NameTooLong {
                 length: 64,
                 max: 63,
                 ..
@@ -234,7 +237,7 @@ fn names_that_repeat_or_are_too_long_are_refused() {
     metadata.insert("k".repeat(65_536), 1_u8);
     let error = GgufWriter::new(&metadata).unwrap_err();
     assert!(
-        matches!(error, Error::NameTooLong { length: 65_536, .. }),
+        matches!(error, GgufError::NameTooLong { length: 65_536, .. }),
         "{error:?}"
     );
 }
@@ -244,12 +247,12 @@ fn shapes_that_a_reader_would_refuse_are_not_written() {
     let mut writer = two_tensors();
     let error = writer.add_tensor("c", &[31], GgmlType::Q8_0).unwrap_err();
     assert!(
-        matches!(error, Error::PartialBlock { row_len: 31, .. }),
+        matches!(error, GgufError::PartialBlock { row_len: 31, .. }),
         "{error:?}"
     );
     let error = writer.add_tensor("c", &[1; 5], GgmlType::F32).unwrap_err();
     assert!(
-        matches!(error, Error::TooManyDims { num_dims: 5, .. }),
+        matches!(error, GgufError::TooManyDims { num_dims: 5, .. }),
         "{error:?}"
     );
     // One such tensor fits a file, two do not.
@@ -259,7 +262,7 @@ fn shapes_that_a_reader_would_refuse_are_not_written() {
     let error = writer
         .add_tensor("d", &[usize::MAX / 64], GgmlType::F64)
         .unwrap_err();
-    assert!(matches!(error, Error::SizeOverflow { .. }), "{error:?}");
+    assert!(matches!(error, GgufError::SizeOverflow { .. }), "{error:?}");
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn arrays_that_nest_too_deep_are_not_written() {
     metadata.insert("k", nested);
     let error = GgufWriter::new(&metadata).unwrap_err();
     assert!(
-        matches!(error, Error::NestedTooDeep { max: 32, .. }),
+        matches!(error, GgufError::NestedTooDeep { max: 32, .. }),
         "{error:?}"
     );
 }
@@ -293,7 +296,7 @@ fn an_unfinished_file_leaves_nothing_and_the_old_one_in_place() {
     payloads.write_tensor("a", &[0; 8]).unwrap();
     let error = payloads.finish().unwrap_err();
     assert!(
-        matches!(&error, Error::MissingPayloads { count: 1, first } if first == "b"),
+        matches!(&error, GgufError::MissingPayloads { count: 1, first } if first == "b"),
         "{error:?}"
     );
     assert_eq!(fs::read(&path).unwrap(), b"old");
@@ -319,7 +322,7 @@ fn a_folder_that_is_not_there_is_an_error_with_the_path() {
     let path = folder.path().join("absent/model.gguf");
     let error = two_tensors().create(&path).unwrap_err();
     assert!(
-        matches!(&error, Error::Io { path: named, .. } if *named == path),
+        matches!(&error, GgufError::Io { path: named, .. } if *named == path),
         "{error:?}"
     );
 }

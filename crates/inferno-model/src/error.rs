@@ -1,7 +1,7 @@
 //! Why a checkpoint could not be loaded, or a batch not run.
 
 use inferno_backend::BackendError;
-use inferno_gguf::Error as GgufError;
+use inferno_gguf::GgufError;
 use inferno_tensor::TensorError;
 
 /// Errors of loading and running a model.

@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum TokenizerError {
     /// The file's metadata lacks a key or holds it with another type.
     #[error(transparent)]
-    Metadata(#[from] inferno_gguf::Error),
+    Metadata(#[from] inferno_gguf::GgufError),
 
     /// `tokenizer.ggml.model` names a kind of tokenizer that is not implemented.
     #[error("unknown tokenizer model {name:?}; known models: {}", known.join(", "))]

@@ -255,7 +255,7 @@ pub enum Error {
 
     /// A file is at fault.
     #[error(transparent)]
-    Gguf(#[from] inferno_gguf::Error),
+    Gguf(#[from] inferno_gguf::GgufError),
     /// A tokenizer is at fault.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

@@ -4,7 +4,7 @@
 
 use super::{MAX_NAME_BYTES, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray};
 use crate::cursor::Cursor;
-use crate::{Error, Result};
+use crate::{GgufError, Result};
 
 /// How deep arrays may nest; the array of a key is level 1.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -22,7 +22,7 @@ pub(crate) fn read_metadata(cursor: &mut Cursor<'_>, num_entries: usize) -> Resu
         let offset = cursor.offset();
         let key = cursor.name("metadata key", MAX_NAME_BYTES)?;
         if metadata.contains(&key) {
-            return Err(Error::DuplicateKey { key, offset });
+            return Err(GgufError::DuplicateKey { key, offset });
         }
         let value = read_value(cursor, &key)?;
         metadata.insert(key, value);
@@ -56,7 +56,7 @@ fn read_value(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataValue> {
 fn read_type(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataType> {
     let offset = cursor.offset();
     let type_id = cursor.u32("metadata value type")?;
-    MetadataType::from_id(type_id).ok_or_else(|| Error::UnknownValueType {
+    MetadataType::from_id(type_id).ok_or_else(|| GgufError::UnknownValueType {
         key: key.to_owned(),
         type_id,
         offset,
@@ -65,7 +65,7 @@ fn read_type(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataType> {
 
 fn read_array(cursor: &mut Cursor<'_>, key: &str, depth: usize) -> Result<MetadataArray> {
     if depth > MAX_DEPTH {
-        return Err(Error::NestedTooDeep {
+        return Err(GgufError::NestedTooDeep {
             key: key.to_owned(),
             offset: cursor.offset(),
             max: MAX_DEPTH,
@@ -116,7 +116,7 @@ fn to_bool(byte: u8, offset: u64) -> Result<bool> {
     match byte {
         0 => Ok(false),
         1 => Ok(true),
-        found => Err(Error::InvalidBool { found, offset }),
+        found => Err(GgufError::InvalidBool { found, offset }),
     }
 }
 
@@ -130,7 +130,7 @@ fn read_strings(cursor: &mut Cursor<'_>) -> Result<StringArray> {
         text.extend_from_slice(cursor.string_bytes(WHAT)?);
         ends.push(text.len());
     }
-    StringArray::from_parts(text, ends).map_err(|index| Error::InvalidUtf8 {
+    StringArray::from_parts(text, ends).map_err(|index| GgufError::InvalidUtf8 {
         what: WHAT,
         offset: offset_of_string(start, index),
     })

@@ -2,11 +2,11 @@
 
 use super::decode::MAX_DEPTH;
 use super::{MAX_NAME_BYTES, Metadata, MetadataArray, MetadataValue};
-use crate::{Error, Result};
+use crate::{GgufError, Result};
 
 /// Encodes the keys and values in order; they will stand at `offset` in the file.
 ///
-/// **Errors**: what the reader would refuse, [`Error::NameTooLong`] and [`Error::NestedTooDeep`].
+/// **Errors**: what the reader would refuse, [`GgufError::NameTooLong`] and [`GgufError::NestedTooDeep`].
 pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for (key, value) in metadata.iter() {
@@ -14,7 +14,7 @@ pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<Vec<u8
         let length = key.len() as u64;
         if length > MAX_NAME_BYTES {
             let max = MAX_NAME_BYTES;
-            return Err(Error::NameTooLong {
+            return Err(GgufError::NameTooLong {
                 what: "metadata key",
                 offset,
                 length,
@@ -24,7 +24,7 @@ pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<Vec<u8
         encode_string(key, &mut out);
         out.extend_from_slice(&value.value_type().id().to_le_bytes());
         if !encode_value(value, &mut out) {
-            return Err(Error::NestedTooDeep {
+            return Err(GgufError::NestedTooDeep {
                 key: key.to_owned(),
                 offset,
                 max: MAX_DEPTH,

@@ -16,7 +16,7 @@ pub use from_metadata::FromMetadata;
 pub use string_array::StringArray;
 pub use value::{MetadataType, MetadataValue};
 
-use crate::{Error, Result};
+use crate::{GgufError, Result};
 
 /// The key that states the alignment of payloads.
 const ALIGNMENT_KEY: &str = "general.alignment";
@@ -48,7 +48,7 @@ pub(crate) const MAX_NAME_BYTES: u64 = u16::MAX as u64;
 ///
 /// let error = metadata.required::<&str>("llama.context_length").unwrap_err();
 /// assert_eq!(error.to_string(), r#"metadata key "llama.context_length": expected a string, found u32 4096"#);
-/// # Ok::<(), inferno_gguf::Error>(())
+/// # Ok::<(), inferno_gguf::GgufError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
@@ -83,9 +83,9 @@ impl Metadata {
 
     /// The value of a key that must be there.
     ///
-    /// **Errors**: [`Error::MissingKey`]; [`Error::WrongType`] where the value does not convert to `T`.
+    /// **Errors**: [`GgufError::MissingKey`]; [`GgufError::WrongType`] where the value does not convert to `T`.
     pub fn required<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<T> {
-        self.optional(key)?.ok_or_else(|| Error::MissingKey {
+        self.optional(key)?.ok_or_else(|| GgufError::MissingKey {
             key: key.to_owned(),
             expected: T::EXPECTED,
         })
@@ -93,14 +93,14 @@ impl Metadata {
 
     /// The value of a key that may be absent.
     ///
-    /// **Errors**: [`Error::WrongType`] where the key is there but its value does not convert to `T`.
+    /// **Errors**: [`GgufError::WrongType`] where the key is there but its value does not convert to `T`.
     pub fn optional<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<Option<T>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
         match T::from_metadata(value) {
             Some(converted) => Ok(Some(converted)),
-            None => Err(Error::WrongType {
+            None => Err(GgufError::WrongType {
                 key: key.to_owned(),
                 expected: T::EXPECTED,
                 found: value.summary(),
@@ -133,13 +133,13 @@ impl Metadata {
     ///
     /// Its type is not a matter of taste: other readers refuse a file whose alignment is no `u32`.
     ///
-    /// **Errors**: [`Error::WrongType`]; [`Error::BadAlignment`].
+    /// **Errors**: [`GgufError::WrongType`]; [`GgufError::BadAlignment`].
     pub(crate) fn alignment(&self) -> Result<u64> {
         let alignment = match self.get(ALIGNMENT_KEY) {
             None => DEFAULT_ALIGNMENT,
             Some(&MetadataValue::U32(alignment)) => alignment.into(),
             Some(value) => {
-                return Err(Error::WrongType {
+                return Err(GgufError::WrongType {
                     key: ALIGNMENT_KEY.to_owned(),
                     expected: "u32",
                     found: value.summary(),
@@ -149,7 +149,7 @@ impl Metadata {
         if alignment.is_power_of_two() && alignment <= MAX_ALIGNMENT {
             Ok(alignment)
         } else {
-            Err(Error::BadAlignment { alignment })
+            Err(GgufError::BadAlignment { alignment })
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct SequenceChunk<'a> {
 /// A complete description of one forward pass, immutable once built.
 ///
 /// Prefill, chunked prefill, decode and verification differ only in the numbers it holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     token_ids: Vec<u32>,
     positions: Vec<u32>,
@@ -45,6 +45,22 @@ pub struct Batch {
     cu_blocks: Vec<usize>,
     slot_mapping: Vec<usize>,
     logit_rows: Vec<usize>,
+}
+
+impl Default for Batch {
+    /// The empty batch.
+    fn default() -> Self {
+        Self {
+            token_ids: Vec::new(),
+            positions: Vec::new(),
+            cu_seqlens_q: vec![0],
+            context_lens: Vec::new(),
+            block_tables: Vec::new(),
+            cu_blocks: vec![0],
+            slot_mapping: Vec::new(),
+            logit_rows: Vec::new(),
+        }
+    }
 }
 
 impl Batch {
@@ -98,17 +114,18 @@ impl Batch {
     }
 
     /// Empties the batch and gives back a builder that reuses its memory.
+    ///
+    /// **Panics** if `block_tokens` is 0.
     pub fn into_builder(mut self, block_tokens: usize) -> BatchBuilder {
+        assert!(block_tokens > 0, "a block holds at least one position");
         self.token_ids.clear();
         self.positions.clear();
-        self.cu_seqlens_q.clear();
+        self.cu_seqlens_q.truncate(1);
         self.context_lens.clear();
         self.block_tables.clear();
-        self.cu_blocks.clear();
+        self.cu_blocks.truncate(1);
         self.slot_mapping.clear();
         self.logit_rows.clear();
-        self.cu_seqlens_q.push(0);
-        self.cu_blocks.push(0);
         BatchBuilder {
             block_tokens,
             batch: self,
@@ -142,6 +159,8 @@ pub struct BatchBuilder {
 
 impl BatchBuilder {
     /// A builder for a cache whose blocks hold `block_tokens` positions.
+    ///
+    /// **Panics** if `block_tokens` is 0.
     pub fn new(block_tokens: usize) -> Self {
         Batch::default().into_builder(block_tokens)
     }
@@ -154,7 +173,7 @@ impl BatchBuilder {
         if chunk.tokens.is_empty() {
             return Err(BackendError::EmptyChunk);
         }
-        let end = chunk.start + chunk.tokens.len();
+        let end = chunk.start.saturating_add(chunk.tokens.len());
         let needed = end.div_ceil(self.block_tokens);
         let Some(table) = chunk.block_table.get(..needed) else {
             return Err(BackendError::BlockTableTooShort {
@@ -168,7 +187,8 @@ impl BatchBuilder {
         batch.token_ids.extend_from_slice(chunk.tokens);
         for position in chunk.start..end {
             let block = table[position / self.block_tokens].0 as usize;
-            batch.positions.push(position as u32);
+            let position_u32 = u32::try_from(position).expect("BlockId counts no more blocks");
+            batch.positions.push(position_u32);
             batch
                 .slot_mapping
                 .push(block * self.block_tokens + position % self.block_tokens);

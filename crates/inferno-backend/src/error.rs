@@ -8,7 +8,7 @@ use inferno_tensor::TensorError;
 pub enum BackendError {
     /// The payload does not have the size that its shape and format call for.
     #[error(
-        "weight `{name}`: {found} bytes, but {experts} x {rows} x {cols} of {dtype} takes {expected}"
+        "weight {name:?}: {found} bytes, but {experts} x {rows} x {cols} of {dtype} takes {expected}"
     )]
     WeightSize {
         /// Tensor name as the file gives it.
@@ -28,7 +28,7 @@ pub enum BackendError {
     },
     /// Parts that are to be stacked differ in width or in their number of experts.
     #[error(
-        "weights `{first}` and `{second}` cannot be stacked: {first_experts} x _ x {first_cols} beside {second_experts} x _ x {second_cols}"
+        "weights {first:?} and {second:?} cannot be stacked: {first_experts} x _ x {first_cols} beside {second_experts} x _ x {second_cols}"
     )]
     MismatchedParts {
         /// The part that set the shape.
@@ -48,7 +48,7 @@ pub enum BackendError {
     #[error("a weight needs at least one part")]
     NoParts,
     /// The shape does not fit the weight's format.
-    #[error("weight `{name}`: {source}")]
+    #[error("weight {name:?}: {source}")]
     WeightShape {
         /// Tensor name as the file gives it.
         name: String,
@@ -57,7 +57,7 @@ pub enum BackendError {
     },
     /// A cache format stores whole blocks of values, and a head does not divide into them.
     #[error(
-        "a {dtype} KV cache needs head_dim to be a multiple of {multiple}, but it is {head_dim}; use --kv-dtype f16"
+        "a {dtype} KV cache needs head_dim to be a multiple of {multiple}, but it is {head_dim}; choose f16 or f32"
     )]
     KvHeadDim {
         /// The cache format.
@@ -67,9 +67,17 @@ pub enum BackendError {
         /// What the width must divide by.
         multiple: usize,
     },
+    /// There is no KV cache format of that name.
+    #[error("unknown KV cache format {found:?}; choose {}", known.join(", "))]
+    UnknownKvDType {
+        /// What was asked for.
+        found: String,
+        /// Every format.
+        known: [&'static str; 3],
+    },
     /// The device has no room for an allocation.
     #[error(
-        "not enough memory for {what}: {bytes} bytes were asked for; use a smaller context or model"
+        "not enough memory for {what}: {bytes} bytes were asked for; take a smaller context or model"
     )]
     OutOfMemory {
         /// What the memory was for.

@@ -48,18 +48,21 @@ impl KvDType {
 
 impl fmt::Display for KvDType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(self.name())
     }
 }
 
 impl FromStr for KvDType {
-    type Err = String;
+    type Err = BackendError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, BackendError> {
         Self::ALL
             .into_iter()
             .find(|dtype| dtype.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| format!("unknown KV cache format `{text}`; choose f16, q8_0 or f32"))
+            .ok_or_else(|| BackendError::UnknownKvDType {
+                found: text.to_owned(),
+                known: Self::ALL.map(Self::name),
+            })
     }
 }
 
@@ -101,11 +104,18 @@ impl KvLayout {
             })
     }
 
-    /// Bytes of one block over all layers, keys and values together.
+    /// Bytes of one block over all layers, keys and values together; `usize::MAX` where that many
+    /// cannot be counted.
     ///
     /// **Errors**: as [`row_bytes`](Self::row_bytes).
     pub fn block_bytes(&self) -> Result<usize, BackendError> {
-        Ok(2 * self.num_layers * self.num_kv_heads * self.block_tokens * self.row_bytes()?)
+        let counts = [
+            self.num_layers,
+            self.num_kv_heads,
+            self.block_tokens,
+            self.row_bytes()?,
+        ];
+        Ok(counts.into_iter().fold(2, usize::saturating_mul))
     }
 
     /// Bytes of the whole cache; `usize::MAX` where that many cannot be counted.

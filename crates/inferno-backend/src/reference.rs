@@ -36,11 +36,9 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    fn zeros(rows: usize, cols: usize) -> Self {
-        Self {
-            cols,
-            values: vec![0.0; rows * cols],
-        }
+    fn zeros(rows: usize, cols: usize, what: &'static str) -> Result<Self, BackendError> {
+        let values = zeroed(rows.saturating_mul(cols), what)?;
+        Ok(Self { cols, values })
     }
 
     fn row(&self, row: usize) -> &[f32] {
@@ -88,7 +86,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn alloc(&self, rows: usize, cols: usize) -> Result<Matrix, BackendError> {
-        Ok(Matrix::zeros(rows, cols))
+        Matrix::zeros(rows, cols, "activations")
     }
 
     fn upload(&self, values: &[f32], buffer: &mut Matrix) {
@@ -104,7 +102,7 @@ impl Backend for ReferenceBackend {
         let (num_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
         let mut experts = Vec::with_capacity(num_experts);
         for expert in 0..num_experts {
-            let mut matrix = Matrix::zeros(rows, cols);
+            let mut matrix = Matrix::zeros(rows, cols, "weights")?;
             let sources = parts
                 .iter()
                 .flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
@@ -121,7 +119,9 @@ impl Backend for ReferenceBackend {
     }
 
     fn weight_bytes(&self, _dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
-        experts * rows * cols * size_of::<f32>()
+        [rows, cols, size_of::<f32>()]
+            .into_iter()
+            .fold(experts, usize::saturating_mul)
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<ReferenceTable, BackendError> {
@@ -355,6 +355,17 @@ impl Backend for ReferenceBackend {
             }
         }
     }
+}
+
+/// `len` zeros, or the error that there is no room for them.
+fn zeroed<T: Clone + Default>(len: usize, what: &'static str) -> Result<Vec<T>, BackendError> {
+    let mut values = Vec::new();
+    let bytes = len.saturating_mul(size_of::<T>());
+    values
+        .try_reserve_exact(len)
+        .map_err(|_| BackendError::OutOfMemory { what, bytes })?;
+    values.resize(len, T::default());
+    Ok(values)
 }
 
 /// `out = weight * x` for one row of activations.

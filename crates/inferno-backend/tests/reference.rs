@@ -74,7 +74,10 @@ fn parts_that_do_not_stack_are_refused_by_name() {
     ];
     let error = BACKEND.load_weight(&parts).expect_err("different widths");
     assert!(matches!(error, BackendError::MismatchedParts { .. }));
-    assert!(error.to_string().contains("`wide` and `narrow`"), "{error}");
+    assert!(
+        error.to_string().contains("\"wide\" and \"narrow\""),
+        "{error}"
+    );
     assert!(matches!(
         BACKEND.load_weight(&[]),
         Err(BackendError::NoParts)
@@ -204,6 +207,78 @@ fn a_saved_block_restores_into_another_place_and_only_whole() {
             expected: 32,
             found: 31
         })
+    ));
+}
+
+/// The rule that every backend keeps: what is wrong stays wrong, and nothing panics.
+#[test]
+fn a_q8_0_cache_turns_what_it_cannot_hold_into_a_number_that_is_none() {
+    let layout = QkvLayout {
+        num_heads: 1,
+        num_kv_heads: 1,
+        head_dim: 64,
+    };
+    let kv = KvLayout {
+        num_layers: 1,
+        num_kv_heads: 1,
+        head_dim: 64,
+        block_tokens: 1,
+        num_blocks: 1,
+        dtype: KvDType::Q8_0,
+    };
+    let mut row = vec![1.0; 3 * 64];
+    row[2 * 64] = f32::INFINITY;
+    let qkv = matrix(1, &row);
+    let batch = {
+        let mut builder = BatchBuilder::new(1);
+        let block_table = &[BlockId(0)];
+        let chunk = SequenceChunk {
+            tokens: &[0],
+            start: 0,
+            block_table,
+            logits: LogitRows::Last,
+        };
+        builder.push(&chunk).expect("one block is enough");
+        builder.build()
+    };
+    let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
+    BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+    let mut out = matrix(1, &[0.0; 64]);
+    let params = AttentionParams {
+        layer: 0,
+        scale: 1.0,
+        window: None,
+    };
+    BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out);
+    let out = values(&out, 64);
+    assert!(
+        out[..32].iter().all(|x| x.is_nan()),
+        "the block with the infinity: {out:?}"
+    );
+    assert!(
+        out[32..].iter().all(|x| (x - 1.0).abs() < 1e-2),
+        "its neighbour: {out:?}"
+    );
+}
+
+#[test]
+fn more_memory_than_there_is_gives_an_error_and_no_abort() {
+    let kv = KvLayout {
+        num_layers: 1 << 24,
+        num_kv_heads: 1 << 24,
+        head_dim: 1 << 24,
+        block_tokens: 16,
+        num_blocks: 1 << 24,
+        dtype: KvDType::F16,
+    };
+    assert_eq!(kv.total_bytes().expect("divides"), usize::MAX);
+    assert!(matches!(
+        BACKEND.alloc_kv_cache(&kv),
+        Err(BackendError::OutOfMemory { .. })
+    ));
+    assert!(matches!(
+        BACKEND.alloc(1 << 40, 1 << 40),
+        Err(BackendError::OutOfMemory { .. })
     ));
 }
 

@@ -1,9 +1,10 @@
 //! Keys, values and softmax, as the definition has them.
 
-use inferno_tensor::quant;
+use half::f16;
+use inferno_tensor::quant::{self, QK};
 
-use super::{Matrix, dot};
-use crate::{AttentionParams, BackendError, Batch, BlockId, KvLayout, QkvLayout};
+use super::{Matrix, dot, zeroed};
+use crate::{AttentionParams, BackendError, Batch, BlockId, KvDType, KvLayout, QkvLayout};
 
 /// Blocks of encoded rows in the order that `Backend::read_kv_block` states.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl ReferenceKvCache {
             layout: *layout,
             row_bytes: layout.row_bytes()?,
             block_bytes: layout.block_bytes()?,
-            bytes: vec![0; layout.total_bytes()?],
+            bytes: zeroed(layout.total_bytes()?, "the KV cache")?,
         })
     }
 
@@ -50,8 +51,7 @@ impl ReferenceKvCache {
                     let at = self.row_at(layer, plane, head, slot);
                     let target = &mut self.bytes[at..at + self.row_bytes];
                     let values = qkv.head(row, source, layout.head_dim);
-                    quant::encode_row(self.layout.dtype.dtype(), values, target)
-                        .expect("the row size was checked when the cache was made");
+                    encode(self.layout.dtype, values, target);
                 }
             }
         }
@@ -77,6 +77,19 @@ impl ReferenceKvCache {
         let plane = 2 * layer + plane as usize;
         let row = (plane * num_kv_heads + head) * block_tokens + offset;
         block * self.block_bytes + row * self.row_bytes
+    }
+}
+
+/// Encodes one row. Q8_0 holds neither infinities nor NaN: a block with one among its values gets a
+/// scale that is not a number, so that what is wrong stays wrong.
+fn encode(dtype: KvDType, values: &[f32], row: &mut [u8]) {
+    let dtype = dtype.dtype();
+    let block_bytes = QK / dtype.block_len() * dtype.block_bytes();
+    for (values, bytes) in values.chunks(QK).zip(row.chunks_mut(block_bytes)) {
+        if quant::encode_row(dtype, values, bytes).is_err() {
+            bytes.fill(0);
+            bytes[..size_of::<f16>()].copy_from_slice(&f16::NAN.to_le_bytes());
+        }
     }
 }
 

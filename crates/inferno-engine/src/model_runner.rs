@@ -58,7 +58,7 @@ impl<B: Backend> ModelRunner<B> {
                 limit,
             });
         }
-        let layout = model.kv_layout(context_length, options.kv_dtype);
+        let layout = model.config().kv_layout(context_length, options.kv_dtype);
         let cache = model.backend().alloc_kv_cache(&layout)?;
         let workspace = model.workspace(options.limits)?;
         Ok(Self {

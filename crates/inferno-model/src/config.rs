@@ -1,11 +1,13 @@
 //! The numbers that describe a model, read from a file's metadata and checked against each other.
 
-use inferno_backend::{ExpertParams, QkvLayout};
-use inferno_gguf::{FromMetadata, Metadata, StringArray};
+mod keys;
 
-use crate::model::EMBEDDINGS;
+use inferno_backend::{ExpertParams, KvDType, KvLayout, QkvLayout};
+use inferno_gguf::Metadata;
+
 use crate::rope::{RopeScaling, YarnParams};
 use crate::{Architecture, ModelError, architecture};
+use keys::Keys;
 
 /// Epsilon where a file gives none: the value Llama 2 was trained with.
 const DEFAULT_RMS_NORM_EPS: f32 = 1e-5;
@@ -80,11 +82,8 @@ impl Config {
         vocab_size: Option<usize>,
     ) -> Result<Self, ModelError> {
         let architecture = architecture(&metadata.required::<String>("general.architecture")?)?;
-        let keys = Keys {
-            prefix: architecture.name,
-            metadata,
-        };
-
+        let keys = Keys::new(architecture.name, metadata);
+        keys.check_neutral()?;
         let hidden_size = keys.positive("embedding_length")?;
         let vocab_size = vocab_size.ok_or_else(|| keys.no_embeddings(hidden_size))?;
         let num_heads = keys.positive("attention.head_count")?;
@@ -123,15 +122,31 @@ impl Config {
                 num_kv_heads,
                 head_dim,
             },
-            rms_norm_eps: keys
-                .optional("attention.layer_norm_rms_epsilon")?
-                .unwrap_or(DEFAULT_RMS_NORM_EPS),
+            rms_norm_eps: keys.positive_float(
+                "attention.layer_norm_rms_epsilon",
+                Some(DEFAULT_RMS_NORM_EPS),
+            )?,
             sliding_window: keys
                 .optional("attention.sliding_window")?
                 .filter(|&window| window > 0),
             rope: RopeConfig::from_keys(&keys, head_dim)?,
             feed_forward: FeedForwardConfig::from_keys(&keys)?,
         })
+    }
+}
+
+impl Config {
+    /// A cache layout for `num_tokens` positions of this model.
+    pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
+        let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
+        KvLayout {
+            num_layers: self.num_layers,
+            num_kv_heads: self.qkv.num_kv_heads,
+            head_dim: self.qkv.head_dim,
+            block_tokens,
+            num_blocks: num_tokens.div_ceil(block_tokens),
+            dtype,
+        }
     }
 }
 
@@ -142,12 +157,7 @@ impl RopeConfig {
             let expected = format!("an even number up to the head width ({head_dim})");
             return Err(keys.invalid("rope.dimension_count", expected, rotary_dim));
         }
-        let freq_base = keys
-            .optional("rope.freq_base")?
-            .unwrap_or(DEFAULT_ROPE_FREQ_BASE);
-        if !(freq_base > 0.0 && f32::is_finite(freq_base)) {
-            return Err(keys.invalid("rope.freq_base", "a positive number", freq_base));
-        }
+        let freq_base = keys.positive_float("rope.freq_base", Some(DEFAULT_ROPE_FREQ_BASE))?;
         Ok(Self {
             rotary_dim,
             freq_base,
@@ -156,35 +166,26 @@ impl RopeConfig {
     }
 
     fn scaling_from_keys(keys: &Keys<'_>) -> Result<RopeScaling, ModelError> {
-        let factor = |key: &str| -> Result<f32, ModelError> {
-            let factor = keys.optional(key)?.unwrap_or(1.0);
-            match f32::is_finite(factor) && factor > 0.0 {
-                true => Ok(factor),
-                false => Err(keys.invalid(key, "a positive number", factor)),
-            }
-        };
         let kind = keys.optional::<String>("rope.scaling.type")?;
         match kind.as_deref() {
             // Files from before the typed keys state a linear factor alone.
-            None => match factor("rope.scale_linear")? {
+            None => match keys.positive_float("rope.scale_linear", Some(1.0))? {
                 1.0 => Ok(RopeScaling::None),
                 factor => Ok(RopeScaling::Linear { factor }),
             },
             Some("none") => Ok(RopeScaling::None),
             Some("linear") => Ok(RopeScaling::Linear {
-                factor: factor("rope.scaling.factor")?,
+                factor: keys.positive_float("rope.scaling.factor", None)?,
             }),
             Some("yarn") => Ok(RopeScaling::Yarn(YarnParams {
-                factor: factor("rope.scaling.factor")?,
+                factor: keys.positive_float("rope.scaling.factor", None)?,
                 original_context_length: keys.positive_or(
                     "rope.scaling.original_context_length",
                     keys.positive("context_length")?,
                 )?,
-                attention_factor: factor("rope.scaling.attn_factor")?,
-                beta_fast: keys
-                    .optional("rope.scaling.yarn_beta_fast")?
-                    .unwrap_or(32.0),
-                beta_slow: keys.optional("rope.scaling.yarn_beta_slow")?.unwrap_or(1.0),
+                attention_factor: keys.positive_float("rope.scaling.attn_factor", Some(1.0))?,
+                beta_fast: keys.positive_float("rope.scaling.yarn_beta_fast", Some(32.0))?,
+                beta_slow: keys.positive_float("rope.scaling.yarn_beta_slow", Some(1.0))?,
             })),
             Some(other) => Err(keys.invalid(
                 "rope.scaling.type",
@@ -222,60 +223,5 @@ impl FeedForwardConfig {
             intermediate_size,
             params,
         })
-    }
-}
-
-/// Metadata keys of one architecture, named without its prefix.
-struct Keys<'a> {
-    prefix: &'static str,
-    metadata: &'a Metadata,
-}
-
-impl Keys<'_> {
-    fn full(&self, key: &str) -> String {
-        format!("{}.{key}", self.prefix)
-    }
-
-    fn optional<T: for<'m> FromMetadata<'m>>(&self, key: &str) -> Result<Option<T>, ModelError> {
-        Ok(self.metadata.optional(&self.full(key))?)
-    }
-
-    fn positive(&self, key: &str) -> Result<usize, ModelError> {
-        let value = self.metadata.required(&self.full(key))?;
-        self.check_positive(key, value)
-    }
-
-    fn positive_or(&self, key: &str, default: usize) -> Result<usize, ModelError> {
-        let value = self.optional(key)?.unwrap_or(default);
-        self.check_positive(key, value)
-    }
-
-    /// Sizes are multiplied with each other; a bound on each keeps products within `usize`.
-    fn check_positive(&self, key: &str, value: usize) -> Result<usize, ModelError> {
-        const MAX: usize = 1 << 30;
-        match value {
-            1..=MAX => Ok(value),
-            _ => Err(self.invalid(key, format!("a number from 1 to {MAX}"), value)),
-        }
-    }
-
-    /// The table is expected to have a row for each token of the tokenizer, if that is there.
-    fn no_embeddings(&self, hidden_size: usize) -> ModelError {
-        let tokens = self
-            .metadata
-            .optional::<&StringArray>("tokenizer.ggml.tokens");
-        let num_tokens = tokens.ok().flatten().map_or(0, StringArray::len);
-        ModelError::MissingTensor {
-            name: EMBEDDINGS.to_owned(),
-            expected: vec![num_tokens, hidden_size],
-        }
-    }
-
-    fn invalid(&self, key: &str, expected: impl Into<String>, found: impl ToString) -> ModelError {
-        ModelError::InvalidConfig {
-            key: self.full(key),
-            expected: expected.into(),
-            found: found.to_string(),
-        }
     }
 }

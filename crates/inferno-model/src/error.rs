@@ -9,7 +9,7 @@ use inferno_tensor::TensorError;
 #[non_exhaustive]
 pub enum ModelError {
     /// The file's `general.architecture` is none that this engine implements.
-    #[error("unknown architecture `{found}`; this engine knows {}", known.join(", "))]
+    #[error("unknown architecture {found:?}; this engine knows {}", known.join(", "))]
     UnknownArchitecture {
         /// What the file says.
         found: String,
@@ -20,7 +20,7 @@ pub enum ModelError {
     #[error("this file holds no weights, perhaps only a vocabulary; take one that holds a model")]
     NoWeights,
     /// A tensor that the architecture needs is not in the file.
-    #[error("tensor `{name}` is missing; expected shape {expected:?}")]
+    #[error("tensor {name:?} is missing; expected shape {expected:?}")]
     MissingTensor {
         /// The tensor's name.
         name: String,
@@ -28,7 +28,7 @@ pub enum ModelError {
         expected: Vec<usize>,
     },
     /// A tensor's dimensions are not what the metadata calls for.
-    #[error("tensor `{name}` has shape {found:?}, but the file's metadata calls for {expected:?}")]
+    #[error("tensor {name:?} has shape {found:?}, but the file's metadata calls for {expected:?}")]
     TensorShape {
         /// The tensor's name.
         name: String,
@@ -39,7 +39,7 @@ pub enum ModelError {
     },
     /// A tensor is stored in a format that no kernel computes.
     #[error(
-        "tensor `{name}` is stored as {found}, which cannot be computed; formats that can: {}; requantize the file",
+        "tensor {name:?} is stored as {found}, which cannot be computed; formats that can: {}; requantize the file",
         known.join(", ")
     )]
     UncomputableFormat {
@@ -50,14 +50,21 @@ pub enum ModelError {
         /// Formats that can be computed.
         known: Vec<&'static str>,
     },
+    /// The file holds tensors that this architecture has no use for. Without them the model would
+    /// run and be wrong.
+    #[error("{} tensors have no place in this architecture, among them {}", names.len(), examples(names))]
+    UnusedTensors {
+        /// Their names.
+        names: Vec<String>,
+    },
     /// No tensor of that name is in the file.
-    #[error("there is no tensor `{name}` in this file; `inferno inspect --tensors` lists them")]
+    #[error("there is no tensor {name:?} in this file")]
     NoSuchTensor {
         /// The name that was asked for.
         name: String,
     },
     /// A metadata value is of the right type but makes no sense.
-    #[error("metadata key `{key}`: {found} is not valid, expected {expected}")]
+    #[error("metadata key {key:?}: found {found}, expected {expected}")]
     InvalidConfig {
         /// The key.
         key: String,
@@ -65,6 +72,14 @@ pub enum ModelError {
         expected: String,
         /// What the file says.
         found: String,
+    },
+    /// There is no format of that name to requantize to.
+    #[error("cannot requantize to {found:?}; choose {}", known.join(", "))]
+    UnknownRequantize {
+        /// What was asked for.
+        found: String,
+        /// Every choice.
+        known: [&'static str; 4],
     },
     /// A batch is larger than the workspace it is to run in.
     #[error("the batch holds {found} {what}, but the workspace was made for {max}")]
@@ -93,4 +108,14 @@ pub enum ModelError {
     /// A tensor could not be decoded or encoded.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+}
+
+/// A few of many names.
+fn examples(names: &[String]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .take(3)
+        .map(|name| format!("{name:?}"))
+        .collect();
+    names.join(", ")
 }

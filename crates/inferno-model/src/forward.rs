@@ -53,7 +53,6 @@ impl<B: Backend> Model<B> {
             batch,
             x,
             normed,
-            attended: _,
             logits,
             host_logits,
             ..

@@ -4,8 +4,10 @@
 //! fails here with both shapes named and no kernel ever checks again. Mapped pages are given back
 //! after each weight is packed: memory peaks near the size of the file, not twice that.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
-use inferno_backend::{Backend, WeightPart};
+use inferno_backend::{Backend, BackendError, WeightPart};
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::{DType, quant};
 
@@ -33,6 +35,8 @@ pub(crate) struct Loader<'a, B: Backend> {
     requantize: Option<Requantize>,
     on_progress: &'a mut dyn FnMut(LoadProgress),
     progress: LoadProgress,
+    /// Names of the tensors that have found their place.
+    taken: HashSet<&'a str>,
 }
 
 impl<'a, B: Backend> Loader<'a, B> {
@@ -53,6 +57,29 @@ impl<'a, B: Backend> Loader<'a, B> {
             requantize,
             on_progress,
             progress,
+            taken: HashSet::new(),
+        }
+    }
+
+    /// Asks the system to read a layer's tensors ahead, while the one before it is packed.
+    pub(crate) fn preload_layer(&self, layer: usize) {
+        let prefix = format!("blk.{layer}.");
+        let tensors = self.checkpoint.tensors().iter();
+        tensors
+            .filter(|info| info.name().starts_with(&prefix))
+            .for_each(|info| self.checkpoint.preload(info));
+    }
+
+    /// Ends the load: every tensor must have found its place.
+    pub(crate) fn finish(self) -> Result<(), ModelError> {
+        let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
+        let names: Vec<String> = tensors
+            .filter(|name| !self.taken.contains(name))
+            .map(str::to_owned)
+            .collect();
+        match names.is_empty() {
+            true => Ok(()),
+            false => Err(ModelError::UnusedTensors { names }),
         }
     }
 
@@ -64,7 +91,12 @@ impl<'a, B: Backend> Loader<'a, B> {
     pub(crate) fn values(&mut self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
         let (info, part) = self.part(name, 1, 1, len, &[len])?;
         let mut values = vec![0.0; len];
-        quant::decode_row(part.dtype(), part.bytes(), &mut values)?;
+        quant::decode_row(part.dtype(), part.bytes(), &mut values).map_err(|source| {
+            BackendError::WeightShape {
+                name: name.to_owned(),
+                source,
+            }
+        })?;
         self.finished(info);
         Ok(values)
     }
@@ -135,7 +167,6 @@ impl<'a, B: Backend> Loader<'a, B> {
                 cols,
                 &shape,
             )?;
-            self.checkpoint.preload(info);
             infos.push(info);
             loaded.push(match self.requantize {
                 Some(requantize) => requantize.apply(part)?,
@@ -170,14 +201,17 @@ impl<'a, B: Backend> Loader<'a, B> {
     }
 
     /// Gives the pages of a packed tensor back to the system.
-    fn finished(&mut self, info: &TensorInfo) {
+    fn finished(&mut self, info: &'a TensorInfo) {
         self.checkpoint.release(info);
         self.advance(info);
     }
 
-    fn advance(&mut self, info: &TensorInfo) {
-        self.progress.loaded_bytes += info.num_bytes();
-        (self.on_progress)(self.progress);
+    fn advance(&mut self, info: &'a TensorInfo) {
+        // Tied embeddings are used twice.
+        if self.taken.insert(info.name()) {
+            self.progress.loaded_bytes += info.num_bytes();
+            (self.on_progress)(self.progress);
+        }
     }
 }
 

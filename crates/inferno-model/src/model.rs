@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inferno_backend::{Backend, KvDType, KvLayout};
+use inferno_backend::Backend;
 use inferno_gguf::Gguf;
 
 use crate::layers::DecoderLayer;
@@ -33,7 +33,7 @@ impl<B: Backend> Model<B> {
     /// `on_progress` is called after each tensor.
     ///
     /// **Errors**: an unknown architecture; metadata that makes no sense; a tensor that is missing,
-    /// misshapen or in a format that cannot be computed; no memory.
+    /// misshapen, in a format that cannot be computed, or of no use to the architecture; no memory.
     pub fn load(
         checkpoint: &Gguf,
         backend: Arc<B>,
@@ -63,13 +63,18 @@ impl<B: Backend> Model<B> {
         let embeddings = loader.table(EMBEDDINGS, vocab_size, hidden_size)?;
         let output_norm = loader.vector("output_norm.weight", hidden_size)?;
 
+        loader.preload_layer(0);
         let layers = (0..config.num_layers)
-            .map(|layer| DecoderLayer::load(&mut loader, &config, layer))
+            .map(|layer| {
+                loader.preload_layer(layer + 1);
+                DecoderLayer::load(&mut loader, &config, layer)
+            })
             .collect::<Result<_, _>>()?;
         let factors = match loader.contains("rope_freqs.weight") {
             true => Some(loader.values("rope_freqs.weight", config.rope.rotary_dim / 2)?),
             false => None,
         };
+        loader.finish()?;
         let pairing = config.architecture.rope_pairing;
         let rope = Rope::new(pairing, &config.rope, factors.as_deref());
         Ok(Self {
@@ -93,30 +98,11 @@ impl<B: Backend> Model<B> {
         &self.backend
     }
 
-    /// A cache layout for `num_tokens` positions.
-    pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
-        self.config.kv_layout(num_tokens, dtype)
-    }
-
     /// Buffers for batches up to `limits`.
     ///
     /// **Errors**: no memory.
     pub fn workspace(&self, limits: BatchLimits) -> Result<Workspace<B>, ModelError> {
         Ok(Workspace::new(&*self.backend, &self.config, limits)?)
-    }
-}
-
-impl Config {
-    /// A cache layout for `num_tokens` positions of this model.
-    pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
-        KvLayout {
-            num_layers: self.num_layers,
-            num_kv_heads: self.qkv.num_kv_heads,
-            head_dim: self.qkv.head_dim,
-            block_tokens: KvLayout::DEFAULT_BLOCK_TOKENS,
-            num_blocks: num_tokens.div_ceil(KvLayout::DEFAULT_BLOCK_TOKENS),
-            dtype,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use inferno_backend::WeightPart;
+use inferno_backend::{BackendError, WeightPart};
 use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
@@ -36,25 +36,43 @@ impl Requantize {
         }
     }
 
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Int8 => "int8",
+            Self::Q8_0 => "q8_0",
+            Self::Q4_0 => "q4_0",
+            Self::Q4K => "q4_k",
+        }
+    }
+
     /// What becomes of a weight of format `from` with rows of `cols` values.
     ///
     /// Formats that are quantized already stay. Rows that do not divide into the format's blocks
-    /// fall back to one scale a row, which takes any length.
+    /// take shorter blocks of as many bits, or, where these do not divide either, one scale a row.
     pub fn target(self, from: DType, cols: usize) -> DType {
-        match self.dtype() {
+        let divides = |dtype: &DType| cols.is_multiple_of(dtype.block_len());
+        match self {
             _ if !from.is_float() => from,
-            dtype if !cols.is_multiple_of(dtype.block_len()) => DType::Int8,
-            dtype => dtype,
+            Self::Q4K => [DType::Q4K, DType::Q4_0]
+                .into_iter()
+                .find(divides)
+                .unwrap_or(DType::Int8),
+            _ => Some(self.dtype()).filter(divides).unwrap_or(DType::Int8),
         }
     }
 
     /// `part` in its new format.
-    pub(crate) fn apply(self, part: WeightPart) -> Result<WeightPart, ModelError> {
+    pub(crate) fn apply(self, part: WeightPart) -> Result<WeightPart, BackendError> {
         let target = self.target(part.dtype(), part.cols());
         if target == part.dtype() {
             return Ok(part);
         }
-        let row_bytes = target.row_bytes(part.cols())?;
+        let named = |source| BackendError::WeightShape {
+            name: part.name().to_owned(),
+            source,
+        };
+        let row_bytes = target.row_bytes(part.cols()).map_err(named)?;
         let mut bytes = vec![0; part.num_experts() * part.rows() * row_bytes];
         let rows = part
             .bytes()
@@ -66,39 +84,29 @@ impl Requantize {
                 quant::decode_row(part.dtype(), row, values)?;
                 quant::encode_row(target, values, out)
             },
-        )?;
+        )
+        .map_err(named)?;
         let (experts, rows, cols) = (part.num_experts(), part.rows(), part.cols());
-        Ok(WeightPart::experts(
-            part.name(),
-            target,
-            experts,
-            rows,
-            cols,
-            bytes.into(),
-        )?)
+        WeightPart::experts(part.name(), target, experts, rows, cols, bytes.into())
     }
 }
 
 impl fmt::Display for Requantize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Int8 => "int8",
-            Self::Q8_0 => "q8_0",
-            Self::Q4_0 => "q4_0",
-            Self::Q4K => "q4_k",
-        })
+        f.pad(self.name())
     }
 }
 
 impl FromStr for Requantize {
-    type Err = String;
+    type Err = ModelError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ModelError> {
         Self::ALL
             .into_iter()
-            .find(|choice| choice.to_string().eq_ignore_ascii_case(text))
-            .ok_or_else(|| {
-                format!("cannot requantize to `{text}`; choose int8, q8_0, q4_0 or q4_k")
+            .find(|choice| choice.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| ModelError::UnknownRequantize {
+                found: text.to_owned(),
+                known: Self::ALL.map(Self::name),
             })
     }
 }

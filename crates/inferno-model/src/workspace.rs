@@ -1,6 +1,6 @@
 //! The buffers that one forward pass works in, allocated once.
 
-use inferno_backend::{Backend, BackendError};
+use inferno_backend::{Backend, BackendError, ExpertParams};
 
 use crate::Config;
 use crate::config::FeedForwardConfig;
@@ -45,54 +45,113 @@ impl<B: Backend> Workspace<B> {
         config: &Config,
         limits: BatchLimits,
     ) -> Result<Self, BackendError> {
-        let tokens = limits.max_num_tokens;
-        let (intermediate_size, experts) = match config.feed_forward {
-            FeedForwardConfig::Dense { intermediate_size } => (intermediate_size, None),
-            FeedForwardConfig::Experts {
-                intermediate_size,
-                params,
-            } => (intermediate_size, Some(params)),
-        };
-        let slots = tokens * experts.map_or(1, |params| params.num_experts_used);
-        let experts = match experts {
-            Some(params) => Some(ExpertBuffers {
-                router_logits: backend.alloc(tokens, params.num_experts)?,
-                routing: backend.alloc_routing(tokens, &params)?,
-                out: backend.alloc(slots, config.hidden_size)?,
+        let shapes = Shapes::new(config, limits);
+        let alloc = |Shape { rows, cols }| backend.alloc(rows, cols);
+        let experts = match shapes.experts {
+            Some(experts) => Some(ExpertBuffers {
+                router_logits: alloc(experts.router_logits)?,
+                routing: backend.alloc_routing(limits.max_num_tokens, &experts.params)?,
+                out: alloc(experts.out)?,
             }),
             None => None,
         };
         Ok(Self {
             limits,
             batch: backend.alloc_batch(),
-            x: backend.alloc(tokens, config.hidden_size)?,
-            normed: backend.alloc(tokens, config.hidden_size)?,
-            angles: backend.alloc(tokens, config.rope.rotary_dim)?,
-            qkv: backend.alloc(tokens, config.qkv.row_len())?,
-            attended: backend.alloc(tokens, config.qkv.num_heads * config.qkv.head_dim)?,
-            gate_up: backend.alloc(slots, 2 * intermediate_size)?,
-            hidden: backend.alloc(slots, intermediate_size)?,
+            x: alloc(shapes.x)?,
+            normed: alloc(shapes.x)?,
+            angles: alloc(shapes.angles)?,
+            qkv: alloc(shapes.qkv)?,
+            attended: alloc(shapes.attended)?,
+            gate_up: alloc(shapes.gate_up)?,
+            hidden: alloc(shapes.hidden)?,
             experts,
-            logits: backend.alloc(limits.max_num_logit_rows, config.vocab_size)?,
+            logits: alloc(shapes.logits)?,
             host_angles: Vec::new(),
             host_logits: Vec::new(),
         })
     }
 
-    /// Floats that a workspace for `config` holds, for an estimate of memory.
+    /// Floats that a workspace for `config` holds on the device and the host together.
     pub(crate) fn num_floats(config: &Config, limits: BatchLimits) -> usize {
-        let (slots, intermediate_size) = match config.feed_forward {
-            FeedForwardConfig::Dense { intermediate_size } => (1, intermediate_size),
+        let shapes = Shapes::new(config, limits);
+        let experts = shapes
+            .experts
+            .map(|experts| [experts.router_logits, experts.out]);
+        [
+            shapes.x,
+            shapes.x,
+            shapes.qkv,
+            shapes.attended,
+            shapes.gate_up,
+            shapes.hidden,
+        ]
+        .into_iter()
+        .chain([shapes.angles, shapes.angles, shapes.logits, shapes.logits])
+        .chain(experts.into_iter().flatten())
+        .map(|Shape { rows, cols }| rows.saturating_mul(cols))
+        .fold(0, usize::saturating_add)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: usize,
+    cols: usize,
+}
+
+/// The shape of every buffer.
+struct Shapes {
+    x: Shape,
+    angles: Shape,
+    qkv: Shape,
+    attended: Shape,
+    gate_up: Shape,
+    hidden: Shape,
+    experts: Option<ExpertShapes>,
+    logits: Shape,
+}
+
+struct ExpertShapes {
+    params: ExpertParams,
+    router_logits: Shape,
+    out: Shape,
+}
+
+impl Shapes {
+    fn new(config: &Config, limits: BatchLimits) -> Self {
+        let tokens = |cols| Shape {
+            rows: limits.max_num_tokens,
+            cols,
+        };
+        let (intermediate_size, params) = match config.feed_forward {
+            FeedForwardConfig::Dense { intermediate_size } => (intermediate_size, None),
             FeedForwardConfig::Experts {
                 intermediate_size,
                 params,
-            } => (params.num_experts_used, intermediate_size),
+            } => (intermediate_size, Some(params)),
         };
-        let attention = config.qkv.row_len() + config.qkv.num_heads * config.qkv.head_dim;
-        let per_token = 2 * config.hidden_size
-            + config.rope.rotary_dim
-            + attention
-            + 3 * slots * intermediate_size;
-        limits.max_num_tokens * per_token + 2 * limits.max_num_logit_rows * config.vocab_size
+        let slots_per_token = params.map_or(1, |params| params.num_experts_used);
+        let slots = |cols| Shape {
+            rows: limits.max_num_tokens.saturating_mul(slots_per_token),
+            cols,
+        };
+        Self {
+            x: tokens(config.hidden_size),
+            angles: tokens(config.rope.rotary_dim),
+            qkv: tokens(config.qkv.row_len()),
+            attended: tokens(config.qkv.num_heads * config.qkv.head_dim),
+            gate_up: slots(2 * intermediate_size),
+            hidden: slots(intermediate_size),
+            experts: params.map(|params| ExpertShapes {
+                params,
+                router_logits: tokens(params.num_experts),
+                out: slots(config.hidden_size),
+            }),
+            logits: Shape {
+                rows: limits.max_num_logit_rows,
+                cols: config.vocab_size,
+            },
+        }
     }
 }

@@ -62,7 +62,7 @@ fn an_unknown_architecture_is_named_beside_the_known_ones() {
         unchanged,
     );
     let message = load_error(&checkpoint).to_string();
-    assert!(message.contains("`perceptron`"), "{message}");
+    assert!(message.contains("\"perceptron\""), "{message}");
     for known in ["llama", "qwen2", "qwen3", "qwen3moe"] {
         assert!(message.contains(known), "{message}");
     }
@@ -95,6 +95,113 @@ fn a_vocabulary_without_weights_is_told_apart_from_a_model_without_its_table() {
         load_error(&headless),
         ModelError::MissingTensor { .. }
     ));
+}
+
+#[test]
+fn a_tensor_without_a_place_is_named_instead_of_ignored() {
+    let (stray, taken) = ("blk.0.attn_sinks.weight", "blk.0.attn_norm.weight");
+    let source = rewritten(|_| (), unchanged);
+    let mut writer = GgufWriter::new(source.metadata()).expect("valid metadata");
+    for info in source.tensors() {
+        writer
+            .add_tensor(info.name(), info.dims(), info.ggml_type())
+            .expect("as it was");
+    }
+    writer
+        .add_tensor(stray, &[32], GgmlType::F32)
+        .expect("a new name");
+    let mut payloads = writer.in_memory();
+    for info in source.tensors() {
+        payloads
+            .write_tensor(info.name(), &source.data(info))
+            .expect("as it was");
+    }
+    let data = source.data(source.tensor(taken).expect("a vector of 32"));
+    payloads.write_tensor(stray, &data).expect("32 floats");
+    let checkpoint = Gguf::from_bytes(payloads.finish().expect("all of them")).expect("valid");
+    match load_error(&checkpoint) {
+        ModelError::UnusedTensors { names } => assert_eq!(names, [stray]),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn metadata_that_would_change_the_numbers_is_refused_and_neutral_values_are_not() {
+    for (key, value) in [
+        ("llama.attn_logit_softcapping", 50.0_f32),
+        ("llama.attention.temperature_scale", 0.1),
+        ("llama.rope.scaling.yarn_log_multiplier", 1.0),
+        ("llama.logit_scale", 16.0),
+        ("llama.expert_gating_func", 2.0),
+        ("llama.attention.layer_norm_rms_epsilon", f32::NAN),
+        ("llama.rope.freq_base", -1.0),
+    ] {
+        let edited = |value: f32| {
+            rewritten(
+                |metadata| {
+                    metadata.insert(key, value);
+                },
+                unchanged,
+            )
+        };
+        match load_error(&edited(value)) {
+            ModelError::InvalidConfig { key: named, .. } => assert_eq!(named, key),
+            other => panic!("{key} = {value}: {other}"),
+        }
+    }
+    let neutral = rewritten(
+        |metadata| {
+            metadata.insert("llama.logit_scale", 1.0_f32);
+            metadata.insert("llama.expert_gating_func", 1_u32);
+        },
+        unchanged,
+    );
+    Model::load(
+        &neutral,
+        Arc::new(ReferenceBackend::new()),
+        None,
+        &mut |_| (),
+    )
+    .expect("loads");
+}
+
+#[test]
+fn a_scaling_without_its_factor_is_refused() {
+    for kind in ["linear", "yarn"] {
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert("llama.rope.scaling.type", kind);
+            },
+            unchanged,
+        );
+        let message = load_error(&checkpoint).to_string();
+        assert!(
+            message.contains("llama.rope.scaling.factor"),
+            "{kind}: {message}"
+        );
+    }
+}
+
+#[test]
+fn progress_ends_exactly_at_the_whole_also_with_tied_embeddings() {
+    for name in [
+        "llama.gguf",
+        "llama-tied.gguf",
+        "llama3.gguf",
+        "qwen3moe.gguf",
+    ] {
+        let checkpoint = Gguf::open(support::fixtures().join(name)).expect("the fixture");
+        let mut seen = Vec::new();
+        let mut record = |progress| seen.push(progress);
+        let backend = Arc::new(ReferenceBackend::new());
+        Model::load(&checkpoint, backend, None, &mut record).expect("loads");
+        assert!(
+            seen.is_sorted_by_key(|progress| progress.loaded_bytes),
+            "{name}"
+        );
+        let last = seen.last().expect("there are tensors");
+        assert_eq!(last.loaded_bytes, last.total_bytes, "{name}");
+    }
 }
 
 #[test]
@@ -218,7 +325,7 @@ fn a_batch_beyond_the_workspace_or_the_vocabulary_is_refused() {
 
     let path = support::fixtures().join("llama.gguf");
     let model = support::load(&path, Arc::new(ReferenceBackend::new()));
-    let layout = model.kv_layout(64, KvDType::F16);
+    let layout = model.config().kv_layout(64, KvDType::F16);
     let mut cache = model
         .backend()
         .alloc_kv_cache(&layout)

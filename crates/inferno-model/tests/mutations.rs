@@ -4,9 +4,10 @@ mod support;
 
 use std::sync::Arc;
 
-use inferno_backend::ReferenceBackend;
+use inferno_backend::{Backend, KvDType, ReferenceBackend};
+use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
-use inferno_model::Model;
+use inferno_model::{BatchLimits, Footprint, Model, Requantize, read_config};
 use proptest::prelude::*;
 use support::{Feed, fixtures, logits};
 
@@ -18,9 +19,34 @@ fn run(bytes: Vec<u8>) {
     let Ok(checkpoint) = Gguf::from_bytes(bytes) else {
         return;
     };
-    let backend = Arc::new(ReferenceBackend::new());
-    if let Ok(model) = Model::load(&checkpoint, backend, None, &mut |_| ()) {
-        logits(&model, &[1, 2, 3], Feed::Whole);
+    run_on(&checkpoint, Arc::new(ReferenceBackend::new()));
+    let options = CpuOptions {
+        threads: Some(1),
+        ..CpuOptions::default()
+    };
+    run_on(
+        &checkpoint,
+        Arc::new(CpuBackend::new(options).expect("every machine has one")),
+    );
+}
+
+fn run_on<B: Backend>(checkpoint: &Gguf, backend: Arc<B>) {
+    let limits = BatchLimits {
+        max_num_tokens: 512,
+        max_num_logit_rows: 1,
+    };
+    if let Ok(config) = read_config(checkpoint) {
+        let layout = config.kv_layout(config.context_length, KvDType::F16);
+        let footprint = Footprint::estimate(checkpoint, &config, &*backend, None, &layout, limits);
+        if let Ok(footprint) = footprint {
+            assert!(footprint.total_bytes() >= footprint.kv_cache_bytes);
+        }
+    }
+    for requantize in [None, Some(Requantize::Int8)] {
+        let backend = Arc::clone(&backend);
+        if let Ok(model) = Model::load(checkpoint, backend, requantize, &mut |_| ()) {
+            logits(&model, &[1, 2, 3], Feed::Whole);
+        }
     }
 }
 

@@ -44,20 +44,30 @@ fn each_choice_costs_about_what_its_bits_say_and_not_nothing() {
 #[test]
 fn rows_that_do_not_divide_into_blocks_fall_back_to_one_scale_a_row() {
     assert_eq!(Requantize::Q4K.target(DType::F16, 512), DType::Q4K);
-    assert_eq!(Requantize::Q4K.target(DType::F16, 32), DType::Int8);
+    assert_eq!(Requantize::Q4K.target(DType::F16, 172), DType::Int8);
     assert_eq!(Requantize::Q4_0.target(DType::F32, 172), DType::Int8);
+}
+
+#[test]
+fn rows_too_short_for_a_super_block_keep_their_four_bits() {
+    assert_eq!(Requantize::Q4K.target(DType::F16, 896), DType::Q4_0);
 }
 
 #[test]
 fn what_is_quantized_already_stays_as_it_is() {
     for choice in Requantize::ALL {
         assert_eq!(choice.target(DType::Q6K, 512), DType::Q6K);
-        assert_eq!(choice.to_string().parse(), Ok(choice));
     }
-    assert!(
-        "q5_k"
-            .parse::<Requantize>()
-            .expect_err("not offered")
-            .contains("q4_k")
-    );
+}
+
+#[test]
+fn every_choice_is_found_by_its_name_and_others_are_refused_with_the_list() {
+    for choice in Requantize::ALL {
+        assert_eq!(
+            choice.to_string().parse::<Requantize>().expect("its name"),
+            choice
+        );
+    }
+    let error = "q5_k".parse::<Requantize>().expect_err("not offered");
+    assert!(error.to_string().contains("q4_k"), "{error}");
 }

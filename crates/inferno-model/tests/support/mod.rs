@@ -91,7 +91,7 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
         Feed::Whole => tokens.len(),
         Feed::Chunks(chunk) => chunk,
     };
-    let layout = model.kv_layout(tokens.len(), KvDType::F32);
+    let layout = model.config().kv_layout(tokens.len(), KvDType::F32);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).rev().map(BlockId).collect();
     let mut cache = model
         .backend()
@@ -120,7 +120,7 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
 /// Logits of `second`, computed in one batch behind `first`.
 pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]) -> Vec<Vec<f32>> {
     let num_tokens = first.len() + second.len();
-    let layout = model.kv_layout(num_tokens + 32, KvDType::F32);
+    let layout = model.config().kv_layout(num_tokens + 32, KvDType::F32);
     let (evens, odds): (Vec<BlockId>, Vec<BlockId>) = (0..layout.num_blocks as u32)
         .map(BlockId)
         .partition(|block| block.0 % 2 == 0);

@@ -10,8 +10,8 @@
 //! Between steps the workers spin for some tens of microseconds, the time that the serial code
 //! between two operations takes, and then park: an idle pool costs nothing.
 //!
-//! A task's panic reaches the caller of `run` once all threads have stopped; tasks not yet begun
-//! are dropped; the pool stays usable. Several threads may call `run`: one after the other is
+//! A task's panic reaches the caller of `run` once all threads have stopped, the first where there
+//! are several; tasks not yet begun are dropped; the pool stays usable. Several threads may call `run`: one after the other is
 //! served. A task that calls `run` itself does the inner tasks on its own thread.
 
 use std::any::Any;
@@ -46,7 +46,7 @@ struct Shared {
     state: AtomicUsize,
     /// The step that is running. Written by the holder of `turn` while the last step is closed and
     /// no worker is inside; read by workers inside.
-    step: UnsafeCell<Option<Step>>,
+    step: UnsafeCell<Step>,
     /// The first task that no thread has taken.
     next: AtomicUsize,
     /// The first panic of the step.
@@ -58,6 +58,17 @@ struct Step {
     task: *const Task<'static>,
     num_tasks: usize,
     caller: Thread,
+}
+
+impl Step {
+    /// What stands there before the first step.
+    fn nothing() -> Self {
+        Self {
+            task: &|_: usize, _: usize| (),
+            num_tasks: 0,
+            caller: thread::current(),
+        }
+    }
 }
 
 /// What `Shared::state` says: from the lowest bits up, workers inside, open or not, number.
@@ -108,7 +119,7 @@ impl Pool {
         }
         let shared = Arc::new(Shared {
             state: AtomicUsize::new(0),
-            step: UnsafeCell::new(None),
+            step: UnsafeCell::new(Step::nothing()),
             next: AtomicUsize::new(0),
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
@@ -152,11 +163,11 @@ impl Pool {
         // SAFETY: this thread has the turn, and its last holder left with the state closed and
         // nobody inside.
         unsafe {
-            *shared.step.get() = Some(Step {
+            *shared.step.get() = Step {
                 task: erased,
                 num_tasks,
                 caller: thread::current(),
-            })
+            }
         };
         shared.next.store(0, Ordering::Relaxed);
         let state = State(shared.state.load(Ordering::Relaxed)).next();
@@ -204,7 +215,14 @@ impl Shared {
         IN_TASK.set(false);
         if let Err(panic) = result {
             self.next.store(num_tasks, Ordering::Relaxed);
-            lock(&self.panic).get_or_insert(panic);
+            let mut first = lock(&self.panic);
+            if first.is_none() {
+                *first = Some(panic);
+            } else {
+                // Its destructor may panic too, and nothing would catch that: this thread must
+                // come back and leave the step, or the caller waits for it forever.
+                mem::forget(panic);
+            }
         }
     }
 
@@ -227,17 +245,12 @@ impl Shared {
             seen = State(entry).number();
             // SAFETY: this thread is inside, so `step` is written, and stays until it has left.
             let step = unsafe { &*self.step.get() };
-            if let Some(Step {
-                task, num_tasks, ..
-            }) = step
-            {
-                // SAFETY: `run` keeps the closure alive while this thread is inside.
-                self.take_tasks(unsafe { &**task }, *num_tasks, thread);
-            }
-            let caller = step.as_ref().map(|step| step.caller.clone());
+            // SAFETY: `run` keeps the closure alive while this thread is inside.
+            self.take_tasks(unsafe { &*step.task }, step.num_tasks, thread);
+            let caller = step.caller.clone();
             let left = State(self.state.fetch_sub(1, Ordering::Release));
             if left.inside() == 1 && !left.is_open() {
-                caller.iter().for_each(Thread::unpark);
+                caller.unpark();
             }
         }
     }

@@ -1,3 +1,5 @@
+use std::panic::panic_any;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
@@ -74,6 +76,32 @@ fn panics_of_all_threads_become_one() {
         pool.run(64, &|task, _| panic!("task {task} fails"));
     }));
     assert!(message(&*result.expect_err("all tasks fail")).ends_with("fails"));
+    assert_eq!(counts(&pool, 50), vec![1; 50]);
+}
+
+/// What panics again when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a second panic");
+    }
+}
+
+#[test]
+fn a_panic_whose_payload_panics_when_dropped_holds_nobody_up() {
+    let pool = Pool::new(4).expect("threads");
+    // All four are thrown: nobody throws before all have begun.
+    let all_began = Barrier::new(4);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pool.run(4, &|_, _| {
+            all_began.wait();
+            panic_any(Bomb);
+        });
+    }));
+    let payload = result.expect_err("all tasks fail");
+    assert!(payload.is::<Bomb>());
+    mem::forget(payload);
     assert_eq!(counts(&pool, 50), vec![1; 50]);
 }
 

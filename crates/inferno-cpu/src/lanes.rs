@@ -24,7 +24,9 @@ pub(crate) const VECTOR_BYTES: usize = 64;
 /// smallest normal number.
 const EXP_LOWEST: f32 = -87.3;
 
-/// From here on [`Lanes::exp`] gives infinity.
+/// Inputs of [`Lanes::exp`] above this are taken for it. Its result is infinity already: that
+/// begins at 127.5 ln 2, which is 88.376, where the power of two rounds to 2^128; `e^x` itself
+/// leaves the range of `f32` at 88.72.
 const EXP_HIGHEST: f32 = 88.5;
 
 /// 1.5 * 2^23: adding it leaves the nearest integer in a number's low bits.
@@ -138,8 +140,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
         }
     }
 
-    /// `e^x`, within 2 units in the last place; exactly 1 for 0; 0 below -87.3; infinity from
-    /// 88.4 or so. NaN stays NaN.
+    /// `e^x`, within 2 units in the last place; exactly 1 for 0; 0 below -87.3; infinity
+    /// above 88.376. NaN stays NaN.
     ///
     /// `x = n ln 2 + r` with the integer `n` and `|r| <= ln 2 / 2`; then the Taylor series of
     /// degree 7 for `e^r`, from its last term inwards.

@@ -284,6 +284,8 @@ fn exp_knows_its_limits() {
     assert_eq!(exp(-0.0), 1.0);
     assert_eq!(exp(-88.0), 0.0);
     assert_eq!(exp(f32::NEG_INFINITY), 0.0);
+    assert!(exp(88.37).is_finite());
+    assert_eq!(exp(88.38), f32::INFINITY);
     assert_eq!(exp(89.0), f32::INFINITY);
     assert_eq!(exp(f32::INFINITY), f32::INFINITY);
     assert!(exp(f32::NAN).is_nan());

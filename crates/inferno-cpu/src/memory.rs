@@ -67,23 +67,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
-    fn pages_that_were_never_written_take_no_memory() {
-        let resident = || {
-            let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
-            let pages = pages.split(' ').nth(1).expect("the resident pages");
-            pages.parse::<usize>().expect("a number") * 4096
-        };
-        let before = resident();
-        let lines = Lines::zeroed(1 << 30, "a test").expect("address space");
-        assert!(
-            resident() < before + (1 << 28),
-            "{} bytes",
-            lines.get::<u8>().len()
-        );
-    }
-
-    #[test]
     fn more_than_any_machine_has_is_refused() {
         let error = Lines::zeroed(usize::MAX, "the KV cache").expect_err("too much");
         assert!(error.to_string().contains("the KV cache"), "{error}");

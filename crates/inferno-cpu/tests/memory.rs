@@ -1,0 +1,36 @@
+//! What memory is taken from the system.
+//!
+//! The figures are those of the whole process, so this program has one test and nothing beside it.
+
+#![cfg(target_os = "linux")]
+
+use inferno_backend::{Backend, KvDType, KvLayout};
+use inferno_cpu::{CpuBackend, CpuOptions};
+
+/// Bytes of this process that lie in memory.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let kilobytes = kilobytes.expect("a size in kB").trim();
+    kilobytes.parse::<usize>().expect("a number") * 1024
+}
+
+#[test]
+fn blocks_that_were_never_written_take_no_memory() {
+    let backend = CpuBackend::new(CpuOptions::default()).expect("a backend");
+    let layout = KvLayout {
+        num_layers: 1,
+        num_kv_heads: 1,
+        head_dim: 1024,
+        block_tokens: 1,
+        num_blocks: 1 << 17,
+        dtype: KvDType::F32,
+    };
+    assert_eq!(layout.total_bytes().expect("it divides"), 1 << 30);
+    let before = resident();
+    let cache = backend.alloc_kv_cache(&layout).expect("address space");
+    let after = resident();
+    assert!(after < before + (1 << 24), "{before} bytes, then {after}");
+    drop(cache);
+}

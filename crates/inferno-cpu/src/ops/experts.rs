@@ -145,19 +145,20 @@ impl CpuRouting {
     }
 }
 
-/// Takes the largest probabilities in turn, the lower number among equals; NaN comes first, so that
-/// it shows in the result.
+/// Takes the largest probabilities in turn, the lower number among equals; NaN comes first, whatever
+/// its sign, so that it shows in the result. No expert is taken twice.
 fn choose(probabilities: &mut [f32], experts: &mut [u32], weights: &mut [f32]) {
     for (expert, weight) in experts.iter_mut().zip(weights) {
         let mut best = 0;
         for (candidate, probability) in probabilities.iter().enumerate() {
-            if probability.total_cmp(&probabilities[best]).is_gt() {
+            let first = probabilities[best];
+            if *probability > first || probability.is_nan() && !first.is_nan() {
                 best = candidate;
             }
         }
         *expert = best as u32;
         *weight = probabilities[best];
-        // Below every probability, so that it is not taken again.
+        // Below every probability, and no NaN, so that it is not taken again.
         probabilities[best] = f32::NEG_INFINITY;
     }
 }
@@ -256,6 +257,34 @@ impl Kernel for Combine<'_> {
                     lanes.store_part(sum, out);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen<const N: usize>(mut probabilities: Vec<f32>) -> ([u32; N], [f32; N]) {
+        let (mut experts, mut weights) = ([0; N], [0.0; N]);
+        choose(&mut probabilities, &mut experts, &mut weights);
+        (experts, weights)
+    }
+
+    #[test]
+    fn the_most_probable_come_first_and_the_lower_number_among_equals() {
+        let (experts, weights) = chosen::<3>(vec![0.1, 0.3, 0.2, 0.3, 0.1]);
+        assert_eq!(experts, [1, 3, 2]);
+        assert_eq!(weights, [0.3, 0.3, 0.2]);
+    }
+
+    #[test]
+    fn a_nan_of_either_sign_comes_first_and_no_expert_is_chosen_twice() {
+        for nan in [f32::NAN, -f32::NAN] {
+            assert_eq!(chosen::<4>(vec![nan; 4]).0, [0, 1, 2, 3]);
+            let (experts, weights) = chosen::<3>(vec![0.4, nan, 0.6, nan]);
+            assert_eq!(experts, [1, 3, 2]);
+            assert!(weights[0].is_nan() && weights[1].is_nan() && weights[2] == 0.6);
         }
     }
 }

@@ -11,9 +11,14 @@
 //!
 //! A *unit* is some neighbouring rows of one sequence; a task is a unit's query heads of one
 //! key/value head, which read each block once. Where there are few tasks, long contexts are split
-//! further by spans, whose results are kept and merged afterwards: the same computation.
+//! further by spans: so many at a time that there is work for all threads, whose results are kept
+//! and then merged into those of the spans before them. It is the same computation, and its memory
+//! grows with the threads, not with the context.
 
+mod merge;
+mod plan;
 mod span;
+mod store;
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -22,35 +27,32 @@ use inferno_backend::{AttentionParams, Batch, KvDType, QkvLayout};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
-use crate::isa::Kernel;
-use crate::kv_cache::{CpuKvCache, Plane, Rows};
-use crate::lanes::{LANES, Lanes};
-use crate::threads::Pool;
+use crate::kv_cache::CpuKvCache;
+use crate::lanes::LANES;
+use merge::{MIXED, Merge, SUM};
+use plan::{Unit, plan, visible};
 use span::AttendSpan;
+pub(crate) use store::store_kv;
 
 /// Positions whose scores are held at once.
 pub(crate) const SPAN: usize = 256;
 
-/// Query rows (tokens times heads) of a task, where one token's heads are not more already.
-const UNIT_ROWS: usize = 16;
-
 /// Tasks a thread below which contexts are split by spans.
 const TASKS_A_THREAD: usize = 4;
 
-/// Neighbouring rows of one sequence.
-#[derive(Debug, Clone)]
-pub(crate) struct Unit {
-    sequence: usize,
-    rows: Range<usize>,
-    /// The spans that the rows see something of.
-    spans: Range<usize>,
-}
+/// Results of single spans that are kept at once, for each thread: enough that waiting for the last
+/// of them costs little.
+const PARTIALS_A_THREAD: usize = 16;
 
 /// Memory that attention keeps between calls.
 #[derive(Debug, Default)]
 pub(crate) struct AttentionWorkspace {
     units: Vec<Unit>,
+    /// What the spans of each task so far come to, where contexts are split.
+    states: Vec<f32>,
+    /// What single spans give.
     partials: Vec<f32>,
+    /// Scores, and what else a thread needs for itself.
     threads: Vec<Mutex<Vec<f32>>>,
 }
 
@@ -63,21 +65,19 @@ pub(crate) struct Attention<'a> {
     cache: &'a CpuKvCache,
     /// Query heads that share a key/value head.
     group: usize,
-    /// Floats of one row's partial result: the maximum, the sum of exponentials, then the mixed
-    /// values, padded to whole vectors.
+    /// Floats of one row's partial result.
     partial_len: usize,
 }
-
-/// Where the maximum, the sum and the mixed values stand in a partial result. A sum of zero says
-/// that the row saw nothing.
-const MAX: usize = 0;
-const SUM: usize = 1;
-const MIXED: usize = LANES;
 
 impl Attention<'_> {
     /// Query rows of a unit: token by token, its heads together.
     fn num_rows(&self, unit: &Unit) -> usize {
         unit.rows.len() * self.group
+    }
+
+    /// Floats of the partial results of a unit's rows.
+    fn state_len(&self, unit: &Unit) -> usize {
+        self.num_rows(unit) * self.partial_len
     }
 
     /// The query of row `row` of a unit.
@@ -93,65 +93,6 @@ impl Attention<'_> {
     #[inline(always)]
     fn visible(&self, unit: &Unit, row: usize) -> Range<usize> {
         visible(self.batch, self.params, unit.rows.start + row / self.group)
-    }
-}
-
-fn visible(batch: &Batch, params: &AttentionParams, row: usize) -> Range<usize> {
-    let end = batch.positions()[row] as usize + 1;
-    params.window.map_or(0, |window| end.saturating_sub(window))..end
-}
-
-/// Writes each row's keys and values into its slot of `layer`.
-pub(crate) fn store_kv(
-    backend: &CpuBackend,
-    batch: &Batch,
-    layer: usize,
-    layout: &QkvLayout,
-    qkv: &CpuBuffer,
-    cache: &mut CpuKvCache,
-) {
-    let kv = cache.layout;
-    assert_eq!(
-        qkv.cols(),
-        layout.row_len(),
-        "a row holds queries, keys and values"
-    );
-    assert_eq!(
-        (layout.num_kv_heads, layout.head_dim),
-        (kv.num_kv_heads, kv.head_dim),
-        "the cache was made for these heads"
-    );
-    assert!(layer < kv.num_layers, "layer {layer} of {}", kv.num_layers);
-    let qkv = qkv.rows(batch.num_tokens());
-    let rows = Rows::new(&kv);
-    let (bytes, regions) = cache.regions_mut(layer);
-    let bytes = Disjoint::new(bytes);
-    let store = |task: usize| {
-        let plane = if task < kv.num_kv_heads {
-            Plane::Keys
-        } else {
-            Plane::Values
-        };
-        let column = (layout.num_heads + task) * layout.head_dim;
-        for (row, &slot) in batch.slot_mapping().iter().enumerate() {
-            let (block, offset) = (slot / kv.block_tokens, slot % kv.block_tokens);
-            // SAFETY: tasks differ in the plane or the head, and thereby in the regions; this part
-            // is dropped before the task asks for another.
-            let region = unsafe { bytes.part(regions.at(block, task)) };
-            let values = &qkv[row * layout.row_len() + column..][..layout.head_dim];
-            rows.encode(plane, region, offset, values);
-        }
-    };
-    let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
-    run_if_worth(backend.pool(), 2 * layout.num_kv_heads, values, &store);
-}
-
-/// Runs tasks on all threads where there is enough to do, else here.
-fn run_if_worth(pool: &Pool, tasks: usize, values: usize, task: &(dyn Fn(usize) + Sync)) {
-    if values < super::TASK_VALUES {
-        (0..tasks).for_each(task);
-    } else {
-        pool.run(tasks, &|number, _| task(number));
     }
 }
 
@@ -214,6 +155,7 @@ pub(crate) fn paged_attention(
     let mut workspace = backend.workspace();
     let AttentionWorkspace {
         units,
+        states,
         partials,
         threads,
     } = &mut workspace.attention;
@@ -236,46 +178,31 @@ pub(crate) fn paged_attention(
     if num_tasks >= TASKS_A_THREAD * pool.num_threads() || max_spans <= 1 {
         pool.run(num_tasks, &|task, thread| run.whole(task, thread));
     } else {
-        let max_rows = units
-            .iter()
-            .map(|unit| attention.num_rows(unit))
-            .max()
-            .unwrap_or(0);
-        let task_len = max_rows * partial_len;
-        partials.resize(num_tasks * max_spans * task_len, 0.0);
-        pool.run_chunks(partials, task_len, |number, partial, thread| {
-            run.one_span(number / max_spans, number % max_spans, partial, thread);
-        });
-        pool.run(num_tasks, &|task, thread| {
-            run.merge_spans(
-                task,
-                &partials[task * max_spans * task_len..],
-                task_len,
-                thread,
-            );
-        });
-    }
-}
-
-/// Cuts the batch into units.
-fn plan(attention: &Attention<'_>, units: &mut Vec<Unit>) {
-    let unit_tokens = (UNIT_ROWS / attention.group).max(1);
-    units.clear();
-    for sequence in 0..attention.batch.num_sequences() {
-        let rows = attention.batch.rows(sequence);
-        for start in rows.clone().step_by(unit_tokens) {
-            let end = rows.end.min(start + unit_tokens);
-            let first = visible(attention.batch, attention.params, start).start / SPAN;
-            let last = visible(attention.batch, attention.params, end - 1)
-                .end
-                .div_ceil(SPAN);
-            units.push(Unit {
-                sequence,
-                rows: start..end,
-                spans: first..last,
+        let state_lens = units.iter().map(|unit| attention.state_len(unit));
+        let task_len = state_lens.max().unwrap_or(0);
+        let window = (PARTIALS_A_THREAD * pool.num_threads()).div_ceil(num_tasks);
+        let window_len = window * task_len;
+        let partials = at_least(partials, num_tasks * window_len);
+        let states = at_least(states, num_tasks * task_len);
+        states.fill(0.0);
+        for first in (0..max_spans).step_by(window) {
+            pool.run_chunks(partials, task_len, |number, partial, thread| {
+                run.one_span(number / window, first + number % window, partial, thread);
+            });
+            pool.run_chunks(states, task_len, |task, state, _| {
+                let partials = &partials[task * window_len..(task + 1) * window_len];
+                run.merge_spans(task, first..first + window, state, partials);
             });
         }
     }
+}
+
+/// The first `len` of `values`, of which there are more from now on if need be.
+fn at_least(values: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if values.len() < len {
+        values.resize(len, 0.0);
+    }
+    &mut values[..len]
 }
 
 /// One call's tasks.
@@ -297,17 +224,14 @@ impl Run<'_> {
     /// Calls `work` with memory of this thread's own.
     fn with_scratch(&self, thread: usize, len: usize, work: impl FnOnce(&mut [f32])) {
         let mut scratch = crate::threads::lock(&self.threads[thread]);
-        if scratch.len() < len {
-            scratch.resize(len, 0.0);
-        }
-        work(&mut scratch[..len]);
+        work(at_least(&mut scratch, len));
     }
 
     /// All spans of a task, merged as they come.
     fn whole(&self, task: usize, thread: usize) {
         let (unit, kv_head) = self.task(task);
         let rows = self.attention.num_rows(unit);
-        let state_len = rows * self.attention.partial_len;
+        let state_len = self.attention.state_len(unit);
         self.with_scratch(thread, rows * SPAN + 2 * state_len, |scratch| {
             let (scores, states) = scratch.split_at_mut(rows * SPAN);
             let (state, partial) = states.split_at_mut(state_len);
@@ -326,26 +250,29 @@ impl Run<'_> {
         let rows = self.attention.num_rows(unit);
         if index < unit.spans.len() {
             self.with_scratch(thread, rows * SPAN, |scores| {
-                let partial = &mut partial[..rows * self.attention.partial_len];
+                let partial = &mut partial[..self.attention.state_len(unit)];
                 self.span(unit, kv_head, unit.spans.start + index, scores, partial);
             });
         }
     }
 
-    /// Merges what [`one_span`](Self::one_span) gave for each span of a task.
-    fn merge_spans(&self, task: usize, partials: &[f32], task_len: usize, thread: usize) {
+    /// Merges what [`one_span`](Self::one_span) gave for the spans of a task that `window` counts
+    /// into what those before them came to. `partials` holds as many numbers a span as `state` has.
+    fn merge_spans(&self, task: usize, window: Range<usize>, state: &mut [f32], partials: &[f32]) {
         let (unit, kv_head) = self.task(task);
-        let state_len = self.attention.num_rows(unit) * self.attention.partial_len;
-        self.with_scratch(thread, state_len, |state| {
-            state.fill(0.0);
-            for partial in partials
-                .chunks_exact(task_len.max(1))
-                .take(unit.spans.len())
-            {
-                self.merge(state, &partial[..state_len]);
-            }
+        let num_spans = unit.spans.len();
+        let spans = window.start.min(num_spans)..window.end.min(num_spans);
+        if spans.is_empty() {
+            return;
+        }
+        let (task_len, state_len) = (state.len(), self.attention.state_len(unit));
+        let state = &mut state[..state_len];
+        for partial in partials.chunks_exact(task_len).take(spans.len()) {
+            self.merge(state, &partial[..state_len]);
+        }
+        if spans.end == num_spans {
             self.finish(unit, kv_head, state);
-        });
+        }
     }
 
     fn span(
@@ -403,41 +330,5 @@ impl Run<'_> {
     }
 }
 
-/// Adds one span's partial results to those of the spans before it.
-struct Merge<'a> {
-    state: &'a mut [f32],
-    partial: &'a [f32],
-    row_len: usize,
-}
-
-impl Kernel for Merge<'_> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        let rows = self.state.chunks_exact_mut(self.row_len);
-        for (state, partial) in rows.zip(self.partial.chunks_exact(self.row_len)) {
-            if partial[SUM] == 0.0 {
-                continue;
-            }
-            if state[SUM] == 0.0 {
-                state.copy_from_slice(partial);
-                continue;
-            }
-            let max = if state[MAX] > partial[MAX] {
-                state[MAX]
-            } else {
-                partial[MAX]
-            };
-            let old = lanes.exp(lanes.splat(state[MAX] - max));
-            let new = lanes.exp(lanes.splat(partial[MAX] - max));
-            state[MAX] = max;
-            let (old_scale, new_scale) = (lanes.max_lane(old), lanes.max_lane(new));
-            state[SUM] = state[SUM].mul_add(old_scale, partial[SUM] * new_scale);
-            let mixed = state[MIXED..].chunks_exact_mut(LANES);
-            for (state, partial) in mixed.zip(partial[MIXED..].chunks_exact(LANES)) {
-                let new = lanes.mul(lanes.load_part(partial), new);
-                let sum = lanes.fma(lanes.load_part(state), old, new);
-                lanes.store_part(sum, state);
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,9 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::{Attention, MAX, MIXED, SPAN, SUM, Unit};
+use super::merge::{MAX, MIXED, SUM};
+use super::plan::Unit;
+use super::{Attention, SPAN};
 use crate::isa::Kernel;
 use crate::kv_cache::Plane;
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};

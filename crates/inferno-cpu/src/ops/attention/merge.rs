@@ -1,0 +1,53 @@
+//! Partial results: what some spans give for a row, and how two become one.
+//!
+//! A partial result is the maximum of the scores, the sum of their exponentials, then the values
+//! mixed with these, padded to whole vectors.
+
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes};
+
+/// Where the maximum, the sum and the mixed values stand in a partial result. A sum of zero says
+/// that the row saw nothing.
+pub(super) const MAX: usize = 0;
+pub(super) const SUM: usize = 1;
+pub(super) const MIXED: usize = LANES;
+
+/// Adds one span's partial results to those of the spans before it.
+pub(super) struct Merge<'a> {
+    pub(super) state: &'a mut [f32],
+    pub(super) partial: &'a [f32],
+    /// Floats of one row's partial result.
+    pub(super) row_len: usize,
+}
+
+impl Kernel for Merge<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let rows = self.state.chunks_exact_mut(self.row_len);
+        for (state, partial) in rows.zip(self.partial.chunks_exact(self.row_len)) {
+            if partial[SUM] == 0.0 {
+                continue;
+            }
+            if state[SUM] == 0.0 {
+                state.copy_from_slice(partial);
+                continue;
+            }
+            let max = if state[MAX] > partial[MAX] {
+                state[MAX]
+            } else {
+                partial[MAX]
+            };
+            let old = lanes.exp(lanes.splat(state[MAX] - max));
+            let new = lanes.exp(lanes.splat(partial[MAX] - max));
+            state[MAX] = max;
+            let (old_scale, new_scale) = (lanes.max_lane(old), lanes.max_lane(new));
+            state[SUM] = state[SUM].mul_add(old_scale, partial[SUM] * new_scale);
+            let mixed = state[MIXED..].chunks_exact_mut(LANES);
+            for (state, partial) in mixed.zip(partial[MIXED..].chunks_exact(LANES)) {
+                let new = lanes.mul(lanes.load_part(partial), new);
+                let sum = lanes.fma(lanes.load_part(state), old, new);
+                lanes.store_part(sum, state);
+            }
+        }
+    }
+}

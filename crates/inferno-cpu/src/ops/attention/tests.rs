@@ -1,0 +1,87 @@
+use inferno_backend::{Backend, BatchBuilder, BlockId, KvLayout, LogitRows, SequenceChunk};
+
+use super::*;
+use crate::{CpuOptions, Isa};
+
+const BLOCK_TOKENS: usize = 64;
+const LAYOUT: QkvLayout = QkvLayout {
+    num_heads: 4,
+    num_kv_heads: 4,
+    head_dim: 8,
+};
+
+fn batch(context: usize, start: usize) -> Batch {
+    let blocks = context.div_ceil(BLOCK_TOKENS) as u32;
+    let block_table: Vec<_> = (0..blocks).map(BlockId).collect();
+    let chunk = SequenceChunk {
+        tokens: &vec![0; context - start],
+        start,
+        block_table: &block_table,
+        logits: LogitRows::None,
+    };
+    let mut builder = BatchBuilder::new(BLOCK_TOKENS);
+    builder.push(&chunk).expect("enough blocks");
+    builder.build()
+}
+
+/// What the last of `context` tokens sees, and the floats that are kept for contexts that are split.
+fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
+    let options = CpuOptions {
+        isa: Some(Isa::Scalar),
+        threads: Some(threads),
+    };
+    let backend = CpuBackend::new(options).expect("a backend");
+    let kv = KvLayout {
+        num_layers: 1,
+        num_kv_heads: LAYOUT.num_kv_heads,
+        head_dim: LAYOUT.head_dim,
+        block_tokens: BLOCK_TOKENS,
+        num_blocks: context.div_ceil(BLOCK_TOKENS),
+        dtype: KvDType::F32,
+    };
+    let mut cache = backend.alloc_kv_cache(&kv).expect("memory");
+    let cols = LAYOUT.row_len();
+    // Far from even, and different at every position.
+    let value = |i: usize| ((i * 7919) % 10007) as f32 / 2500.0 - 2.0;
+    let values: Vec<_> = (0..context * cols).map(value).collect();
+    let mut all = backend.alloc(context, cols).expect("memory");
+    backend.upload(&values, &mut all);
+    backend.store_kv(&batch(context, 0), 0, &LAYOUT, &all, &mut cache);
+
+    let mut last = backend.alloc(1, cols).expect("memory");
+    backend.upload(&values[(context - 1) * cols..], &mut last);
+    let params = AttentionParams {
+        layer: 0,
+        scale: 1.0,
+        window: None,
+    };
+    let mut out = backend.alloc(1, 32).expect("memory");
+    let batch = batch(context, context - 1);
+    backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out);
+    let mut result = vec![0.0; 32];
+    backend.download(&out, &mut result).expect("memory");
+    let workspace = &backend.workspace().attention;
+    (result, workspace.partials.len() + workspace.states.len())
+}
+
+#[test]
+fn a_context_that_is_merged_in_several_windows_gives_the_bits_of_one_that_is_not_split() {
+    // One thread has enough tasks without splitting; two take 8 spans at a time, three 12.
+    let context = 20 * SPAN + 100;
+    let (whole, kept) = attend_last(1, context);
+    assert_eq!(kept, 0);
+    for threads in [2, 3] {
+        let (split, kept) = attend_last(threads, context);
+        assert!(kept > 0);
+        assert_eq!(split, whole, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_longer_context_takes_no_more_workspace() {
+    let (_, kept) = attend_last(2, 9 * SPAN);
+    assert_eq!(attend_last(2, 40 * SPAN).1, kept);
+    let partial_len = MIXED + LANES;
+    let most = 2 * (PARTIALS_A_THREAD + 2 * TASKS_A_THREAD) * partial_len;
+    assert!(kept <= most, "{kept} floats, at most {most}");
+}

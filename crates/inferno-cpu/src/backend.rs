@@ -34,13 +34,18 @@ pub struct CpuOptions {
 ///
 /// Results have the same bits on every instruction set, with every number of threads, and in
 /// whatever batch a row rides.
+///
+/// Threads may share a backend, and take turns: it has one pool and one workspace, which a product
+/// or an attention holds from its start to its end, so another thread's operation waits for it. Who
+/// wants computations side by side makes a backend for each, with a share of the processors.
 pub struct CpuBackend {
     level: Level,
     pool: Pool,
     workspace: Mutex<Workspace>,
 }
 
-/// Memory that operations use and keep. It grows to what the largest batch needs.
+/// Memory that operations use and keep. It grows to what the largest batch needs, whatever the
+/// length of its sequences.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) activations: Vec<ActivationBlock>,

@@ -13,8 +13,8 @@ use crate::kv_cache::CpuKvCache;
 use crate::memory::Lines;
 use crate::ops::attention::{self, AttentionWorkspace};
 use crate::ops::experts::{self, CpuRouting};
-use crate::ops::linear::{ExpertRows, linear};
-use crate::ops::product::{Epilogue, RowMap};
+use crate::ops::linear::{Rows, linear};
+use crate::ops::product::Epilogue;
 use crate::ops::quantize::ActivationBlock;
 use crate::ops::rows::{self, CpuTable};
 use crate::ops::{self, elementwise, norm};
@@ -113,15 +113,11 @@ impl CpuBackend {
             "{rows} rows into {}",
             out.num_rows()
         );
-        let all = |_| ExpertRows {
-            expert: 0,
-            rows: RowMap::Same(rows),
-        };
         let epilogue = Epilogue {
             bias: bias.map(|bias| bias.rows(1)),
             accumulate,
         };
-        linear(self, rows, x, weight, (1, &all), epilogue, out);
+        linear(self, Rows::Same(rows), x, weight, epilogue, out);
     }
 }
 

@@ -12,8 +12,8 @@ use crate::backend::{CpuBackend, CpuBuffer};
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::Lines;
-use crate::ops::linear::{ExpertRows, linear};
-use crate::ops::product::{Epilogue, RowMap};
+use crate::ops::linear::{Rows, linear};
+use crate::ops::product::Epilogue;
 use crate::ops::softmax::exponentials;
 use crate::pack::CpuWeight;
 
@@ -110,7 +110,8 @@ impl CpuRouting {
         self.group();
     }
 
-    /// Orders the slots by expert: counts, then starts, then places.
+    /// Orders the slots by expert: counts, then starts, then places. Each slot gets one place, so
+    /// that it is in one expert's share, which the threads of a product rely on.
     fn group(&mut self) {
         let experts = &self.experts.get::<u32>()[..self.rows * self.num_experts_used];
         self.starts.fill(0);
@@ -135,13 +136,57 @@ impl CpuRouting {
             .extend((0..self.num_experts).filter(|&at| starts[at] < starts[at + 1]));
     }
 
-    /// The slots of one expert; `divisor` of them share an input row.
-    fn expert_rows(&self, expert: usize, divisor: usize) -> ExpertRows<'_> {
-        let slots = &self.slots.get()[self.starts[expert]..self.starts[expert + 1]];
-        ExpertRows {
-            expert,
-            rows: RowMap::Slots { slots, divisor },
+    /// Rows of a product's input.
+    pub(crate) fn num_inputs(&self, input: ExpertInput) -> usize {
+        match input {
+            ExpertInput::PerToken => self.rows,
+            ExpertInput::PerSlot => self.rows * self.num_experts_used,
         }
+    }
+
+    /// Experts that have slots.
+    pub(crate) fn num_active(&self) -> usize {
+        self.active.len()
+    }
+
+    /// One of the experts that have slots, by its number among them, and the slots, which it shares
+    /// with none of the others.
+    pub(crate) fn active(&self, index: usize, input: ExpertInput) -> (usize, ExpertSlots<'_>) {
+        let expert = self.active[index];
+        let slots = &self.slots.get()[self.starts[expert]..self.starts[expert + 1]];
+        let slots_an_input = match input {
+            ExpertInput::PerToken => self.num_experts_used.max(1),
+            ExpertInput::PerSlot => 1,
+        };
+        let slots = ExpertSlots {
+            slots,
+            slots_an_input,
+        };
+        (expert, slots)
+    }
+}
+
+/// The slots of one expert, each once: rows of a product's output. Only a routing makes them.
+#[derive(Clone, Copy)]
+pub(crate) struct ExpertSlots<'a> {
+    slots: &'a [u32],
+    /// Neighbouring slots that share a row of the input.
+    slots_an_input: usize,
+}
+
+impl ExpertSlots<'_> {
+    pub(crate) fn len(self) -> usize {
+        self.slots.len()
+    }
+
+    /// The row of the output.
+    pub(crate) fn output(self, index: usize) -> usize {
+        self.slots[index] as usize
+    }
+
+    /// The row of the input that it is computed from.
+    pub(crate) fn input(self, index: usize) -> usize {
+        self.output(index) / self.slots_an_input
     }
 }
 
@@ -186,26 +231,12 @@ pub(crate) fn expert_linear(
     out: &mut CpuBuffer,
 ) {
     assert_eq!(rows, routing.rows, "the rows that were routed");
-    let used = routing.num_experts_used;
-    let (x_rows, divisor) = match input {
-        ExpertInput::PerToken => (rows, used.max(1)),
-        ExpertInput::PerSlot => (rows * used, 1),
-    };
-    let active = &routing.active;
-    let experts = |index: usize| routing.expert_rows(active[index], divisor);
     let epilogue = Epilogue {
         bias: None,
         accumulate: false,
     };
-    linear(
-        backend,
-        x_rows,
-        x,
-        weight,
-        (active.len(), &experts),
-        epilogue,
-        out,
-    );
+    let rows = Rows::Routed(routing, input);
+    linear(backend, rows, x, weight, epilogue, out);
 }
 
 /// `out[t] += sum over j of weight (t, j) * y[slot (t, j)]`.

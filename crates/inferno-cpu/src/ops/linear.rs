@@ -1,9 +1,12 @@
 //! Products of whole buffers with packed weights, split over threads by panels.
 
+use inferno_backend::ExpertInput;
+
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
 use crate::lanes::LANES;
-use crate::ops::product::{Epilogue, Product, RowMap};
+use crate::ops::experts::CpuRouting;
+use crate::ops::product::{Epilogue, Product, RowMap, Target};
 use crate::ops::quantize::{ActivationBlock, quantize};
 use crate::pack::CpuWeight;
 use crate::pack::codes::GROUP_COLS;
@@ -14,20 +17,51 @@ const TASKS_A_THREAD: usize = 8;
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
 const TASK_PRODUCTS: usize = 64 * 1024;
 
-/// The rows that one expert computes.
-pub(crate) struct ExpertRows<'a> {
-    pub(crate) expert: usize,
-    pub(crate) rows: RowMap<'a>,
+/// Who computes which rows.
+#[derive(Clone, Copy)]
+pub(crate) enum Rows<'a> {
+    /// The only expert computes rows `0..n` from rows `0..n`.
+    Same(usize),
+    /// The experts of a routing compute their slots.
+    Routed(&'a CpuRouting, ExpertInput),
 }
 
-/// Multiplies the first `x_rows` rows of `x` by some experts of `weight`: `count` of them, which
-/// `expert` tells by their number below it and which share no output row.
-pub(crate) fn linear<'a>(
+impl<'a> Rows<'a> {
+    /// Rows of the input.
+    fn num_inputs(self) -> usize {
+        match self {
+            Self::Same(rows) => rows,
+            Self::Routed(routing, input) => routing.num_inputs(input),
+        }
+    }
+
+    /// Experts that have rows.
+    fn num_experts(self) -> usize {
+        match self {
+            Self::Same(_) => 1,
+            Self::Routed(routing, _) => routing.num_active(),
+        }
+    }
+
+    /// One of the experts that have rows, by its number among them, and the rows. No two of them
+    /// share a row of the output.
+    fn expert(self, index: usize) -> (usize, RowMap<'a>) {
+        match self {
+            Self::Same(rows) => (0, RowMap::Same(rows)),
+            Self::Routed(routing, input) => {
+                let (expert, slots) = routing.active(index, input);
+                (expert, RowMap::Slots(slots))
+            }
+        }
+    }
+}
+
+/// Multiplies rows of `x` by the experts of `weight` that compute them.
+pub(crate) fn linear(
     backend: &CpuBackend,
-    x_rows: usize,
+    rows: Rows<'_>,
     x: &CpuBuffer,
     weight: &CpuWeight,
-    (count, expert): (usize, &(dyn Fn(usize) -> ExpertRows<'a> + Sync)),
     epilogue: Epilogue<'_>,
     out: &mut CpuBuffer,
 ) {
@@ -38,6 +72,7 @@ pub(crate) fn linear<'a>(
         weight.rows,
         "the output has a column a row of the weight"
     );
+    let (x_rows, num_experts) = (rows.num_inputs(), rows.num_experts());
     let x = x.rows(x_rows);
 
     let mut workspace = backend.workspace();
@@ -48,15 +83,15 @@ pub(crate) fn linear<'a>(
     }
 
     let num_panels = weight.num_panels();
-    let tasks = (TASKS_A_THREAD * backend.pool().num_threads()).div_ceil(count.max(1));
-    let rows_an_expert = x_rows.div_ceil(count.max(1)).max(1);
+    let tasks = (TASKS_A_THREAD * backend.pool().num_threads()).div_ceil(num_experts.max(1));
+    let rows_an_expert = x_rows.div_ceil(num_experts.max(1)).max(1);
     let least = TASK_PRODUCTS / (rows_an_expert * cols * LANES).max(1);
     let panels_a_task = num_panels.div_ceil(tasks).max(least).max(1);
     let tasks_an_expert = num_panels.div_ceil(panels_a_task);
     let out_stride = out.cols();
     let out = Disjoint::new(out.values_mut());
-    backend.pool().run(count * tasks_an_expert, &|task, _| {
-        let ExpertRows { expert, rows } = expert(task / tasks_an_expert);
+    let task = |task: usize, _thread: usize| {
+        let (expert, rows) = rows.expert(task / tasks_an_expert);
         let first = task % tasks_an_expert * panels_a_task;
         let last = num_panels.min(first + panels_a_task);
         for part in &weight.parts {
@@ -68,19 +103,21 @@ pub(crate) fn linear<'a>(
             }
             let panels = begin - part.first_panel..end - part.first_panel;
             let rows_end = part.rows.min(panels.end * LANES);
+            let out_cols = part.first_row + panels.start * LANES..part.first_row + rows_end;
+            // SAFETY: the pool gives out each task once. Two tasks differ in the panels, and thereby
+            // in the columns, or in the expert, and thereby in the rows: `CpuRouting::group` gives
+            // each slot to one expert. This target is dropped before the next part's is made.
+            let target = unsafe { Target::new(&out, out_stride, out_cols, rows, epilogue) };
             let product = Product {
-                out_cols: part.first_row + panels.start * LANES..part.first_row + rows_end,
                 panels: part.panels(expert, panels),
                 panel_bytes: part.panel_bytes,
                 cols,
-                rows,
                 x,
                 quantized,
-                out: &out,
-                out_stride,
-                epilogue,
+                target,
             };
             (part.format.product)(backend.level(), product);
         }
-    });
+    };
+    backend.pool().run(num_experts * tasks_an_expert, &task);
 }

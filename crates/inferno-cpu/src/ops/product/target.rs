@@ -1,0 +1,110 @@
+//! Where the results of one task of a product go.
+
+use std::ops::Range;
+
+use crate::disjoint::Disjoint;
+use crate::lanes::{LANES, Lanes};
+use crate::ops::experts::ExpertSlots;
+
+/// The rows of a product: which row of the input belongs to which row of the output.
+#[derive(Clone, Copy)]
+pub(crate) enum RowMap<'a> {
+    /// Rows `0..n` of both.
+    Same(usize),
+    /// The slots of one expert.
+    Slots(ExpertSlots<'a>),
+}
+
+impl RowMap<'_> {
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Same(len) => len,
+            Self::Slots(slots) => slots.len(),
+        }
+    }
+
+    pub(super) fn input(self, index: usize) -> usize {
+        match self {
+            Self::Same(_) => index,
+            Self::Slots(slots) => slots.input(index),
+        }
+    }
+
+    fn output(self, index: usize) -> usize {
+        match self {
+            Self::Same(_) => index,
+            Self::Slots(slots) => slots.output(index),
+        }
+    }
+}
+
+/// How a product's sums reach the output.
+#[derive(Clone, Copy)]
+pub(crate) struct Epilogue<'a> {
+    /// What is added to every row, a number a column.
+    pub(crate) bias: Option<&'a [f32]>,
+    /// Whether the result is added to what the output held.
+    pub(crate) accumulate: bool,
+}
+
+/// The part of an output that one task writes: some columns of some rows.
+pub(crate) struct Target<'a> {
+    out: &'a Disjoint<'a, f32>,
+    stride: usize,
+    cols: Range<usize>,
+    rows: RowMap<'a>,
+    epilogue: Epilogue<'a>,
+}
+
+impl<'a> Target<'a> {
+    /// Columns `cols` of the rows `rows` of `out`, whose rows hold `stride` values.
+    ///
+    /// **Panics** when a row has fewer columns.
+    ///
+    /// # Safety
+    ///
+    /// While the target lives, nothing else may refer to these columns of these rows: other targets
+    /// of `out` differ from it in all their rows or in all their columns.
+    pub(crate) unsafe fn new(
+        out: &'a Disjoint<'a, f32>,
+        stride: usize,
+        cols: Range<usize>,
+        rows: RowMap<'a>,
+        epilogue: Epilogue<'a>,
+    ) -> Self {
+        assert!(cols.end <= stride, "columns beyond the output's");
+        Self {
+            out,
+            stride,
+            cols,
+            rows,
+            epilogue,
+        }
+    }
+
+    /// The rows that it writes, and those that they are computed from.
+    #[inline(always)]
+    pub(super) fn rows(&self) -> RowMap<'a> {
+        self.rows
+    }
+
+    /// Writes 16 sums of row `row`: those of panel `panel` of this task.
+    #[inline(always)]
+    pub(super) fn write<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize, sums: L::F32) {
+        let first = self.cols.start + panel * LANES;
+        let last = self.cols.end.min(first + LANES);
+        let at = self.rows.output(row) * self.stride;
+        // SAFETY: `first..last` lies within `cols`, and the caller of `new` promised that these
+        // columns of these rows are this target's alone; this call has the target to itself, and
+        // drops the part before the next.
+        let out = unsafe { self.out.part(at + first..at + last) };
+        let mut sums = sums;
+        if let Some(bias) = self.epilogue.bias {
+            sums = lanes.add(sums, lanes.load_part(&bias[first..last]));
+        }
+        if self.epilogue.accumulate {
+            sums = lanes.add(lanes.load_part(out), sums);
+        }
+        lanes.store_part(sums, out);
+    }
+}

@@ -58,6 +58,7 @@ pub use gguf::Gguf;
 pub use metadata::{
     FromMetadata, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray,
 };
+pub use shards::ShardName;
 pub use tensor_info::TensorInfo;
 pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile};
 

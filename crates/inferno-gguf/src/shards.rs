@@ -4,7 +4,7 @@
 //! that a file contains becomes part of a path.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::file::{Contents, Storage};
 use crate::{GgufError, Metadata, Result};
@@ -13,20 +13,27 @@ const NUMBER_KEY: &str = "split.no";
 const COUNT_KEY: &str = "split.count";
 const TENSOR_COUNT_KEY: &str = "split.tensors.count";
 
-/// The name of one shard, taken apart.
-#[derive(Debug, PartialEq, Eq)]
-struct ShardName<'a> {
+/// The name of one shard, `PREFIX-00001-of-00003.gguf`, taken apart.
+///
+/// ```
+/// use inferno_gguf::ShardName;
+///
+/// let name = ShardName::parse("q8_0/model-00002-of-00011.gguf").expect("it names a shard");
+/// assert_eq!((name.number(), name.count()), (2, 11));
+/// assert_eq!(name.sibling(1), "q8_0/model-00001-of-00011.gguf");
+/// assert_eq!(ShardName::parse("model.gguf"), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShardName<'a> {
     prefix: &'a str,
-    /// Counted from 1, as in the name.
     number: u64,
     count: u64,
 }
 
 impl<'a> ShardName<'a> {
-    /// Takes a name like `NAME-00001-of-00003.gguf` apart.
-    fn parse(path: &'a Path) -> Option<Self> {
-        let stem = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
-        let (rest, count) = stem.rsplit_once("-of-")?;
+    /// Takes a file's name apart, or a path with slashes; `None` where it names no shard.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        let (rest, count) = name.strip_suffix(".gguf")?.rsplit_once("-of-")?;
         let (prefix, number) = rest.rsplit_once('-')?;
         let parse = |digits: &str| {
             let five_digits = digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -40,12 +47,19 @@ impl<'a> ShardName<'a> {
         })
     }
 
-    /// The path of another shard, in the same folder.
-    fn sibling(&self, path: &Path, number: u64) -> PathBuf {
-        path.with_file_name(format!(
-            "{}-{number:05}-of-{:05}.gguf",
-            self.prefix, self.count
-        ))
+    /// The shard's number, counted from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many shards there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The name of another shard.
+    pub fn sibling(&self, number: u64) -> String {
+        format!("{}-{number:05}-of-{:05}.gguf", self.prefix, self.count)
     }
 }
 
@@ -57,7 +71,8 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
         .metadata
         .optional::<u64>(COUNT_KEY)
         .map_err(|e| e.in_file(path))?;
-    let name = ShardName::parse(path);
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.and_then(ShardName::parse);
     let (name, count) = match (name, stated_count) {
         // Not split; splitters write a count of 0 or 1 where one file was enough.
         (None, None | Some(0 | 1)) => return Ok(vec![given]),
@@ -90,7 +105,7 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
     let mut given = Some(given);
     let mut shards = Vec::new();
     for number in 1..=count {
-        let shard_path = name.sibling(path, number);
+        let shard_path = path.with_file_name(name.sibling(number));
         let shard = match given.take_if(|_| number == name.number) {
             Some(given) => given,
             None => open(&shard_path).map_err(|error| missing(error, count))?,
@@ -164,20 +179,16 @@ mod tests {
 
     #[test]
     fn a_shard_name_is_taken_apart_and_finds_its_siblings() {
-        let path = Path::new("models/a-of-b-00002-of-00011.gguf");
-        let name = ShardName::parse(path).unwrap();
+        let name = ShardName::parse("models/a-of-b-00002-of-00011.gguf").unwrap();
         assert_eq!(
             name,
             ShardName {
-                prefix: "a-of-b",
+                prefix: "models/a-of-b",
                 number: 2,
                 count: 11
             }
         );
-        assert_eq!(
-            name.sibling(path, 10),
-            Path::new("models/a-of-b-00010-of-00011.gguf")
-        );
+        assert_eq!(name.sibling(10), "models/a-of-b-00010-of-00011.gguf");
     }
 
     #[test]
@@ -191,7 +202,7 @@ mod tests {
             "model-+0001-of-00003.gguf",
             "-of-.gguf",
         ] {
-            assert_eq!(ShardName::parse(Path::new(name)), None, "{name}");
+            assert_eq!(ShardName::parse(name), None, "{name}");
         }
     }
 }

@@ -163,8 +163,8 @@ pub enum Error {
         /// The models that could be meant.
         matching: Vec<String>,
     },
-    /// A repository lacks a shard of a model.
-    #[error("{reference}: the shard {missing} is missing in the repository")]
+    /// A shard of a model is not where the others are: in the repository, or in the cache where the hub is not asked.
+    #[error("{reference} cannot be taken: its shard {missing} is missing")]
     IncompleteShards {
         /// What was asked for.
         reference: HubReference,

@@ -2,19 +2,23 @@
 //!
 //! Invariants: a path that is returned holds a complete file whose size, and checksum where the hub states one, were
 //! checked when it was downloaded. Nothing that the hub answers becomes part of a path before it was checked to stay
-//! inside of the cache. An interrupted download leaves what came so far and goes on from there.
+//! inside of the cache. A file has its name in the cache from when it was checked, never before. An interrupted download leaves what came so far and goes on from there.
 
+mod download;
 mod reference;
 mod select;
 mod verify;
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{env, io};
 
-use hf_hub::api::sync::{Api, ApiBuilder, ApiError, ApiRepo};
-use hf_hub::{Cache, Repo};
+use hf_hub::api::sync::{Api, ApiBuilder, ApiError};
+use hf_hub::{Cache, Repo, RepoType};
+use ureq::Agent;
 
 use crate::Error;
+use download::RemoteFile;
 pub use reference::HubReference;
 use select::select;
 use verify::verify;
@@ -23,9 +27,6 @@ use verify::verify;
 const REVISION: &str = "main";
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
-
-/// How often a download that broke off is taken up again before giving up.
-const MAX_NUM_ATTEMPTS: usize = 3;
 
 /// How far a download has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +61,31 @@ pub type OnDownload<'a> = &'a mut dyn FnMut(DownloadProgress<'_>);
 /// let model = inferno::Model::open(path)?;
 /// # Ok::<(), inferno::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Hub {
     api: Api,
+    agent: Agent,
     cache: Cache,
     endpoint: String,
+    token: Option<String>,
     is_offline: bool,
+}
+
+/// The path of a model's (first) file, and how fresh it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pulled {
+    /// What the hub has now.
+    Current(PathBuf),
+    /// What the cache holds, as the hub was not reached.
+    Cached(PathBuf),
+}
+
+impl Pulled {
+    /// The path.
+    pub fn into_path(self) -> PathBuf {
+        match self {
+            Self::Current(path) | Self::Cached(path) => path,
+        }
+    }
 }
 
 impl Hub {
@@ -87,9 +107,10 @@ impl Hub {
         let cache = Cache::new(folder);
         let endpoint = set("HF_ENDPOINT").unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
         let endpoint = endpoint.trim_end_matches('/').to_owned();
+        let token = set("HF_TOKEN").or_else(|| cache.token());
         let api = ApiBuilder::from_cache(cache.clone())
             .with_endpoint(endpoint.clone())
-            .with_token(set("HF_TOKEN").or_else(|| cache.token()))
+            .with_token(token.clone())
             .with_user_agent("inferno", env!("CARGO_PKG_VERSION"))
             .with_progress(false)
             .build()
@@ -97,8 +118,10 @@ impl Hub {
         let is_offline = set("HF_HUB_OFFLINE").is_some_and(|value| value != "0");
         Ok(Self {
             api,
+            agent: download::agent(),
             cache,
             endpoint,
+            token,
             is_offline,
         })
     }
@@ -113,15 +136,31 @@ impl Hub {
         on_progress: OnDownload<'_>,
     ) -> Result<PathBuf, Error> {
         if reference.quant().is_some()
-            && let Some(cached) = self.cached(reference)
+            && let Ok(Some(cached)) = self.cached(reference)
         {
             return Ok(cached);
         }
-        match self.pull(reference, on_progress) {
-            Err(error @ (Error::Hub { .. } | Error::HubOffline { .. })) => {
-                self.cached(reference).ok_or(error)
-            }
-            other => other,
+        let pulled = self.pull_or_cached(reference, on_progress)?;
+        Ok(pulled.into_path())
+    }
+
+    /// As [`pull`](Self::pull), with what the cache holds where the hub cannot be reached.
+    ///
+    /// **Errors**: as [`pull`](Self::pull).
+    pub fn pull_or_cached(
+        &self,
+        reference: &HubReference,
+        on_progress: OnDownload<'_>,
+    ) -> Result<Pulled, Error> {
+        let error = match self.pull(reference, on_progress) {
+            Err(error @ (Error::Hub { .. } | Error::HubOffline { .. })) => error,
+            other => return other.map(Pulled::Current),
+        };
+        match self.cached(reference) {
+            Ok(Some(path)) => Ok(Pulled::Cached(path)),
+            // Where the hub may not be asked, what is wrong with the cache says more.
+            Err(in_cache) if matches!(error, Error::HubOffline { .. }) => Err(in_cache),
+            _ => Err(error),
         }
     }
 
@@ -152,13 +191,15 @@ impl Hub {
             .collect();
         let mut paths = Vec::new();
         for file in select(reference, &files)? {
-            paths.push(self.fetch(reference, &repo, &file, on_progress)?);
+            paths.push(self.fetch(reference, &file, on_progress)?);
         }
         Ok(paths.swap_remove(0))
     }
 
-    /// A model that the cache holds completely.
-    pub fn cached(&self, reference: &HubReference) -> Option<PathBuf> {
+    /// The path of a model's (first) file in the cache; `None` where the cache knows no such model.
+    ///
+    /// **Errors**: [`Error::IncompleteShards`], [`Error::AmbiguousQuant`].
+    pub fn cached(&self, reference: &HubReference) -> Result<Option<PathBuf>, Error> {
         let repo = repo(reference);
         let commit_path = self
             .cache
@@ -166,25 +207,31 @@ impl Hub {
             .join(repo.folder_name())
             .join("refs")
             .join(REVISION);
-        let commit = fs::read_to_string(commit_path).ok()?;
+        let Ok(commit) = fs::read_to_string(commit_path) else {
+            return Ok(None);
+        };
         let snapshot = self.cache.repo(repo).pointer_path(commit.trim());
         let mut files = Vec::new();
-        list_files(&snapshot, "", &mut files).ok()?;
-        let selected = select(reference, &files).ok()?;
-        Some(snapshot.join(selected.first()?))
+        if list_files(&snapshot, "", &mut files).is_err() {
+            return Ok(None);
+        }
+        match select(reference, &files) {
+            Ok(selected) => Ok(selected.first().map(|file| snapshot.join(file))),
+            Err(Error::NoSuchQuant { .. } | Error::NoGguf { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Brings one file of a repository into the cache.
     fn fetch(
         &self,
         reference: &HubReference,
-        repo: &ApiRepo,
         file: &str,
         on_progress: OnDownload<'_>,
     ) -> Result<PathBuf, Error> {
         let metadata = self
             .api
-            .metadata(&repo.url(file))
+            .metadata(&self.api.repo(repo(reference)).url(file))
             .map_err(|error| self.refused(reference, error))?;
         let (etag, commit) = (metadata.etag(), metadata.commit_hash());
         for (what, value) in [("etag", etag), ("commit", commit)] {
@@ -195,61 +242,40 @@ impl Hub {
                 });
             }
         }
-        let cache = self.cache.repo(self::repo(reference));
+        let cache = self.cache.repo(repo(reference));
         let size = metadata.size() as u64;
         let blob = cache.blob_path(etag);
         let pointer = cache.pointer_path(commit).join(file);
-        if file_bytes(&blob) == Some(size) {
-            if file_bytes(&pointer) != Some(size) {
-                link(&blob, &pointer).map_err(|error| Error::io(&pointer, error))?;
-            }
-            cache
-                .create_ref(commit)
-                .map_err(|error| Error::io(&pointer, error))?;
-            return Ok(pointer);
-        }
 
-        // A part as long as the whole was not finished for another reason; there is no byte left to ask for.
-        let part = blob.with_extension("part");
-        if file_bytes(&part).is_some_and(|part| part >= size) {
-            fs::remove_file(&part).map_err(|error| Error::io(&part, error))?;
-        }
-        self.download(repo, file, &part, on_progress)?;
-        let verified = verify(&blob, file, etag, size, on_progress);
-        if verified.is_err() {
-            // What is damaged must not be found in the cache. A failure to remove it changes nothing in the answer.
-            let _ = fs::remove_file(&pointer);
-            let _ = fs::remove_file(&blob);
-        }
-        verified.map(|()| pointer)
-    }
-
-    /// Downloads a file, going on where an earlier attempt stopped.
-    fn download(
-        &self,
-        repo: &ApiRepo,
-        file: &str,
-        part: &Path,
-        on_progress: OnDownload<'_>,
-    ) -> Result<(), Error> {
-        let mut attempt = 1;
-        loop {
-            let before = file_bytes(part).unwrap_or(0);
-            let adapter = ProgressAdapter {
-                file,
-                done_bytes: 0,
-                total_bytes: 0,
-                on_progress,
+        // Two programs that fetch one file take turns.
+        let _lock = lock(&blob)?;
+        if file_bytes(&blob) != Some(size) {
+            let part = blob.with_extension("part");
+            let at_commit = Repo::with_revision(
+                reference.repo().to_owned(),
+                RepoType::Model,
+                commit.to_owned(),
+            );
+            let remote = RemoteFile {
+                name: file,
+                url: &self.api.repo(at_commit).url(file),
+                size,
             };
-            match repo.download_with_progress(file, adapter) {
-                Ok(_) => return Ok(()),
-                // An attempt that brought something does not count.
-                Err(ApiError::IoError(_) | ApiError::RequestError(_))
-                    if file_bytes(part).unwrap_or(0) > before => {}
-                Err(ApiError::IoError(_)) if attempt < MAX_NUM_ATTEMPTS => attempt += 1,
-                Err(error) => return Err(hub_error(&self.endpoint, error)),
+            self.download(&remote, &part, on_progress)?;
+            if let Err(error) = verify(&part, file, etag, size, on_progress) {
+                // The next attempt starts afresh. A failure to remove it changes nothing in the answer.
+                let _ = fs::remove_file(&part);
+                return Err(error);
             }
+            fs::rename(&part, &blob).map_err(|error| Error::io(&blob, error))?;
         }
+        if file_bytes(&pointer) != Some(size) {
+            link(&blob, &pointer).map_err(|error| Error::io(&pointer, error))?;
+        }
+        cache
+            .create_ref(commit)
+            .map_err(|error| Error::io(&pointer, error))?;
+        Ok(pointer)
     }
 
     /// Tells a refusal by the hub from a connection that failed.
@@ -287,12 +313,34 @@ fn file_bytes(path: &Path) -> Option<u64> {
         .map(|metadata| metadata.len())
 }
 
-/// Gives a blob a second name. The two lie in one cache, so that a hard link does.
+/// Keeps others from the file beside `blob` that partial downloads go to, for as long as the answer lives.
+///
+/// **Errors**: [`Error::Io`].
+fn lock(blob: &Path) -> Result<File, Error> {
+    let path = blob.with_extension("lock");
+    let locked = || -> io::Result<File> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = File::create(&path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    locked().map_err(|error| Error::io(&path, error))
+}
+
+/// Gives a blob a second name, in place of whatever has that name. The two lie in one cache, so that a hard link does.
 fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
     if let Some(folder) = pointer.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::hard_link(blob, pointer)
+    let temporary = pointer.with_extension("link");
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::hard_link(blob, &temporary)?;
+    fs::rename(&temporary, pointer)
 }
 
 /// Collects the paths of all files below `folder`, relative to the snapshot.
@@ -310,40 +358,4 @@ fn list_files(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Resul
         }
     }
     Ok(())
-}
-
-/// Turns the hub client's notices into [`DownloadProgress`].
-struct ProgressAdapter<'a, 'b> {
-    file: &'a str,
-    done_bytes: u64,
-    total_bytes: u64,
-    on_progress: OnDownload<'b>,
-}
-
-impl ProgressAdapter<'_, '_> {
-    fn report(&mut self) {
-        (self.on_progress)(DownloadProgress {
-            file: self.file,
-            stage: DownloadStage::Downloading,
-            done_bytes: self.done_bytes,
-            total_bytes: self.total_bytes,
-        });
-    }
-}
-
-impl hf_hub::api::Progress for ProgressAdapter<'_, '_> {
-    fn init(&mut self, size: usize, _: &str) {
-        self.done_bytes = 0;
-        self.total_bytes = size as u64;
-        self.report();
-    }
-
-    fn update(&mut self, size: usize) {
-        self.done_bytes += size as u64;
-        self.report();
-    }
-
-    fn finish(&mut self) {
-        self.report();
-    }
 }

@@ -37,7 +37,7 @@ mod quantize;
 mod source;
 
 pub use error::Error;
-pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload};
+pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled};
 pub use inferno_backend::KvDType;
 pub use inferno_cpu::Isa;
 pub use inferno_engine::{

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use support::hub_server::HubServer;
+use support::hub_server::{HubServer, sha256};
 use support::{Outcome, Run};
 
 const REPO: &str = "owner/tiny-GGUF";
@@ -207,4 +207,65 @@ fn what_is_not_there_is_refused_with_a_list_of_what_is() {
         outcome.stderr
     );
     pull(&server, cache.path(), "owner/tiny-GGUF").failure(2);
+}
+
+#[test]
+fn an_entity_tag_that_would_leave_the_cache_never_becomes_a_path() {
+    let bytes = content(9, 500);
+    let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
+    let outer = tempfile::tempdir().unwrap();
+    let cache = outer.path().join("hub");
+
+    server.give_etags(&["../../../evil"]);
+    let refused = pull(&server, &cache, "hf:owner/tiny-GGUF").failure(1);
+    let expected = "the hub gave \"../../../evil\" as the etag of a file";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+
+    // A good answer first, and a bad one as soon as the bytes are asked for.
+    let checksum = sha256(&bytes);
+    server.give_etags(&[&checksum, "../../../evil", "../../../evil"]);
+    let outcome = pull(&server, &cache, "hf:owner/tiny-GGUF").success();
+    assert_eq!(pulled(&outcome), bytes);
+    let names: Vec<_> = fs::read_dir(outer.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["hub"]);
+}
+
+#[test]
+fn a_damaged_name_in_the_cache_is_replaced() {
+    let bytes = content(10, 300);
+    let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
+    let cache = tempfile::tempdir().unwrap();
+    let first = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    let pointer = first.stdout.trim_end();
+    fs::remove_file(pointer).unwrap();
+    fs::write(pointer, b"cut sho").unwrap();
+
+    let again = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    assert_eq!(again.stdout, first.stdout);
+    assert_eq!(pulled(&again), bytes);
+}
+
+#[test]
+fn an_unfinished_set_of_shards_hides_nothing_else_in_the_cache() {
+    let (one, two, whole) = (content(11, 300), content(12, 300), content(13, 300));
+    let files = [
+        ("m-F16-00001-of-00002.gguf", &one[..]),
+        ("m-F16-00002-of-00002.gguf", &two),
+        ("m-Q8_0.gguf", &whole),
+    ];
+    let server = HubServer::start(REPO, &files);
+    let cache = tempfile::tempdir().unwrap();
+    let f16 = pull(&server, cache.path(), "hf:owner/tiny-GGUF:F16").success();
+    pull(&server, cache.path(), "hf:owner/tiny-GGUF:Q8_0").success();
+    fs::remove_file(f16.stdout.trim_end().replace("00001-of", "00002-of")).unwrap();
+
+    let offline = |model| pull(&server, cache.path(), model).env("HF_HUB_OFFLINE", "1");
+    let found = offline("hf:owner/tiny-GGUF:Q8_0").success();
+    assert_eq!(pulled(&found), whole);
+    let broken = offline("hf:owner/tiny-GGUF:F16").failure(1);
+    let expected = "its shard m-F16-00002-of-00002.gguf is missing";
+    assert!(broken.stderr.contains(expected), "{}", broken.stderr);
 }

@@ -3,7 +3,7 @@
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::output::Output;
 use crate::cli::progress::DownloadBars;
-use crate::{Error, Hub, HubReference};
+use crate::{Hub, HubReference, Pulled};
 
 /// Download a model from the Hugging Face hub and print the path of its file.
 ///
@@ -26,20 +26,14 @@ impl PullArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         let hub = Hub::from_env()?;
         let mut bars = DownloadBars::default();
-        let pulled = hub.pull(&self.reference, &mut |progress| bars.show(progress));
+        let pulled = hub.pull_or_cached(&self.reference, &mut |progress| bars.show(progress));
         drop(bars);
-        let path = match pulled {
-            Err(error @ (Error::Hub { .. } | Error::HubOffline { .. })) => {
-                let Some(path) = hub.cached(&self.reference) else {
-                    return Err(error.into());
-                };
-                print_note("warning: the hub was not reached; this is what the cache holds");
-                path
-            }
-            other => other?,
-        };
+        let pulled = pulled?;
+        if let Pulled::Cached(_) = pulled {
+            print_note("warning: the hub was not reached; this is what the cache holds");
+        }
         let mut output = Output::new();
-        output.line(path.display())?;
+        output.line(pulled.into_path().display())?;
         output.flush()?;
         Ok(())
     }

@@ -1,6 +1,11 @@
 //! Which files of a repository are the model that was asked for.
 //!
-//! Invariant: a selection is complete. A sharded checkpoint is selected whole, in order, or not at all.
+//! Invariant: a selection is complete. A sharded checkpoint is selected whole, in order, or not at all. One that lacks a
+//! shard stands in nobody's way but its own.
+
+use std::collections::{BTreeSet, HashSet};
+
+use inferno_gguf::ShardName;
 
 use crate::Error;
 use crate::hub::HubReference;
@@ -11,9 +16,9 @@ const PREFERRED_QUANTS: [&str; 2] = ["Q4_K_M", "Q8_0"];
 /// Chooses among the files of a repository; returns the files of one checkpoint in the order of its shards.
 ///
 /// **Errors**: [`Error::NoSuchQuant`], [`Error::AmbiguousQuant`], [`Error::NoGguf`],
-/// [`Error::IncompleteShards`]; each lists what is there.
+/// [`Error::IncompleteShards`].
 pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<String>, Error> {
-    let checkpoints = checkpoints(reference, files)?;
+    let checkpoints = checkpoints(files);
     let names = |checkpoints: &[&Checkpoint]| checkpoints.iter().map(|c| c.name()).collect();
     let all: Vec<&Checkpoint> = checkpoints.iter().collect();
 
@@ -58,48 +63,57 @@ pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<S
             }
         }
     };
-    Ok(chosen.files.clone())
+    chosen.files(reference, files)
 }
 
-/// One checkpoint of a repository: one file, or its shards in order.
+/// One checkpoint of a repository, whole or not.
 struct Checkpoint {
-    files: Vec<String>,
+    /// Its only file, or its first shard; stands for it in lists.
+    first: String,
 }
 
 impl Checkpoint {
-    /// The name that stands for it in lists: that of its first file.
     fn name(&self) -> String {
-        self.files[0].clone()
+        self.first.clone()
+    }
+
+    /// Whether `file` is one of its own.
+    fn holds(&self, file: &str) -> bool {
+        file == self.first
+            || ShardName::parse(file).is_some_and(|name| name.sibling(1) == self.first)
+    }
+
+    /// All its files in order.
+    ///
+    /// **Errors**: [`Error::IncompleteShards`] where `present` lacks one.
+    fn files(&self, reference: &HubReference, present: &[String]) -> Result<Vec<String>, Error> {
+        let Some(name) = ShardName::parse(&self.first) else {
+            return Ok(vec![self.first.clone()]);
+        };
+        let present: HashSet<&String> = present.iter().collect();
+        (1..=name.count())
+            .map(|number| name.sibling(number))
+            .map(|file| match present.contains(&file) {
+                true => Ok(file),
+                false => Err(Error::IncompleteShards {
+                    reference: reference.clone(),
+                    missing: file,
+                }),
+            })
+            .collect()
     }
 }
 
 /// Gathers the files that hold weights of language models; shards of one checkpoint become one.
-fn checkpoints(reference: &HubReference, files: &[String]) -> Result<Vec<Checkpoint>, Error> {
-    let mut sorted: Vec<&String> = files.iter().filter(|path| is_model(path)).collect();
-    sorted.sort();
-    let mut checkpoints = Vec::new();
-    for path in sorted.iter().copied() {
-        let Some(shard) = Shard::parse(path) else {
-            checkpoints.push(Checkpoint {
-                files: vec![path.clone()],
-            });
-            continue;
-        };
-        if shard.number != 1 {
-            continue;
-        }
-        let files: Vec<String> = (1..=shard.count)
-            .map(|number| shard.sibling(number))
-            .collect();
-        if let Some(missing) = files.iter().find(|file| !sorted.contains(file)) {
-            return Err(Error::IncompleteShards {
-                reference: reference.clone(),
-                missing: missing.clone(),
-            });
-        }
-        checkpoints.push(Checkpoint { files });
-    }
-    Ok(checkpoints)
+fn checkpoints(files: &[String]) -> Vec<Checkpoint> {
+    let first = |path: &String| match ShardName::parse(path) {
+        Some(name) => name.sibling(1),
+        None => path.clone(),
+    };
+    let models = files.iter().filter(|path| is_model(path));
+    let names: BTreeSet<String> = models.map(first).collect();
+    let checkpoint = |first| Checkpoint { first };
+    names.into_iter().map(checkpoint).collect()
 }
 
 /// Whether a file is a GGUF checkpoint of a language model, rather than an image projector or an importance matrix.
@@ -111,26 +125,29 @@ fn is_model(path: &str) -> bool {
         && is_inside(path)
 }
 
-/// Whether a path from the hub stays inside of the snapshot's folder.
+/// Whether a path from the hub stays inside of the snapshot's folder, and cannot steer a terminal.
 fn is_inside(path: &str) -> bool {
-    let is_plain =
-        |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0']);
-    path.split('/').all(is_plain)
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':']);
+    path.split('/').all(is_plain) && !path.contains(char::is_control)
 }
 
 /// The checkpoints that a quantization's name, or a file's, stands for.
 fn matching<'a>(checkpoints: &'a [Checkpoint], quant: &str) -> Vec<&'a Checkpoint> {
-    let is_file = |path: &String| path == quant || path.rsplit('/').next() == Some(quant);
-    let exact: Vec<_> = checkpoints
-        .iter()
-        .filter(|c| c.files.iter().any(is_file))
-        .collect();
+    // A file may be named without its folder, and a checkpoint by any of its shards.
+    let is_named = |checkpoint: &&Checkpoint| {
+        let in_its_folder = match checkpoint.first.rsplit_once('/') {
+            Some((folder, _)) => checkpoint.holds(&format!("{folder}/{quant}")),
+            None => false,
+        };
+        in_its_folder || checkpoint.holds(quant)
+    };
+    let exact: Vec<_> = checkpoints.iter().filter(is_named).collect();
     if !exact.is_empty() {
         return exact;
     }
     checkpoints
         .iter()
-        .filter(|c| names_quant(&c.files[0], quant))
+        .filter(|c| names_quant(&c.first, quant))
         .collect()
 }
 
@@ -143,34 +160,6 @@ fn names_quant(path: &str, quant: &str) -> bool {
         !before.is_some_and(|c| c.is_alphanumeric())
             && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
     })
-}
-
-/// The parts of a shard's name, `PREFIX-00001-of-00003.gguf`.
-struct Shard<'a> {
-    prefix: &'a str,
-    number: u32,
-    count: u32,
-}
-
-impl<'a> Shard<'a> {
-    fn parse(path: &'a str) -> Option<Self> {
-        let (rest, count) = path.strip_suffix(".gguf")?.rsplit_once("-of-")?;
-        let (prefix, number) = rest.rsplit_once('-')?;
-        let parse = |digits: &str| match digits.len() {
-            5 => digits.parse().ok(),
-            _ => None,
-        };
-        let (number, count) = (parse(number)?, parse(count)?);
-        (1..=count).contains(&number).then_some(Self {
-            prefix,
-            number,
-            count,
-        })
-    }
-
-    fn sibling(&self, number: u32) -> String {
-        format!("{}-{number:05}-of-{:05}.gguf", self.prefix, self.count)
-    }
 }
 
 #[cfg(test)]
@@ -249,8 +238,33 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_set_of_shards_leaves_the_others_alone() {
+        let files = ["m-Q8_0.gguf", "m-F16-00002-of-00002.gguf", "m-Q2_K.gguf"];
+        assert_eq!(selected("hf:a/b:Q8_0", &files).unwrap(), ["m-Q8_0.gguf"]);
+        assert_eq!(selected("hf:a/b", &files).unwrap(), ["m-Q8_0.gguf"]);
+        for broken in ["hf:a/b:F16", "hf:a/b:m-F16-00002-of-00002.gguf"] {
+            let error = selected(broken, &files).unwrap_err();
+            let Error::IncompleteShards { missing, .. } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(missing, "m-F16-00001-of-00002.gguf");
+        }
+    }
+
+    #[test]
+    fn a_number_with_a_sign_is_no_shard_s() {
+        let file = "m-+0001-of-00002.gguf";
+        assert_eq!(selected("hf:a/b", &[file]).unwrap(), [file]);
+    }
+
+    #[test]
     fn a_repository_without_models_says_so() {
-        let files = ["model.safetensors", "../evil.gguf", "/etc/evil.gguf"];
+        let files = [
+            "model.safetensors",
+            "../evil.gguf",
+            "/etc/evil.gguf",
+            "\x1b[2J.gguf",
+        ];
         assert!(matches!(
             selected("hf:a/b", &files),
             Err(Error::NoGguf { .. })

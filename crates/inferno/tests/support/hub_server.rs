@@ -1,7 +1,7 @@
 //! A local server that speaks the paths of the Hugging Face hub: repository listings, redirects to another address
 //! for the bytes, entity tags, and ranges. It can break off in the middle of a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -25,6 +25,8 @@ struct State {
     /// How many downloads are still to be broken off half-way.
     breaks_left: usize,
     token: Option<String>,
+    /// Entity tags of the next answers, in place of the true ones.
+    etags: VecDeque<String>,
     requests: Vec<String>,
 }
 
@@ -42,6 +44,7 @@ impl HubServer {
             corrupt: false,
             breaks_left: 0,
             token: None,
+            etags: VecDeque::new(),
             requests: Vec::new(),
         }));
         let (shared, address) = (Arc::clone(&state), endpoint.clone());
@@ -71,6 +74,12 @@ impl HubServer {
     /// Refuses requests that do not bear this token.
     pub fn require_token(&self, token: &str) {
         self.state.lock().unwrap().token = Some(token.to_owned());
+    }
+
+    /// Gives these entity tags with the next answers that carry one.
+    pub fn give_etags(&self, etags: &[&str]) {
+        let etags = etags.iter().map(|&etag| etag.to_owned());
+        self.state.lock().unwrap().etags.extend(etags);
     }
 
     /// What was asked for since the last call: path, and range where there was one.
@@ -162,14 +171,18 @@ fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bo
             false,
         );
     }
-    if let Some(name) = path.strip_prefix(&format!("/{}/resolve/main/", state.repo)) {
+    let resolved = ["main", COMMIT]
+        .iter()
+        .find_map(|revision| path.strip_prefix(&format!("/{}/resolve/{revision}/", state.repo)));
+    if let Some(name) = resolved {
+        let etag = state.etags.pop_front();
         let Some(bytes) = state.files.get(name) else {
             return (status("404 Not Found"), false);
         };
         let headers = format!(
             "Location: {endpoint}/cdn/{name}\r\nX-Repo-Commit: {COMMIT}\r\nX-Linked-Size: {}\r\nX-Linked-ETag: \"{}\"\r\n",
             bytes.len(),
-            sha256(bytes)
+            etag.unwrap_or_else(|| sha256(bytes))
         );
         return (with_body("302 Found", &headers, b""), false);
     }
@@ -223,7 +236,8 @@ fn with_body(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// The checksum as the hub writes it.
+pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
         .map(|byte| format!("{byte:02x}"))

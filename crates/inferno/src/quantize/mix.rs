@@ -15,7 +15,7 @@ pub(super) struct Mix {
     recipe: Recipe,
     is_pure: bool,
     has_output_head: bool,
-    num_layers: usize,
+    num_layers: u64,
     num_experts: usize,
     /// Query heads that share one value head.
     heads_per_kv_head: usize,
@@ -25,11 +25,11 @@ pub(super) struct Mix {
 #[derive(Debug, PartialEq, Eq)]
 enum Role {
     OutputHead,
-    Value { layer: usize },
+    Value { layer: u64 },
     Key,
     AttentionOutput,
     FusedQkv,
-    FeedForwardDown { layer: usize },
+    FeedForwardDown { layer: u64 },
     Other,
 }
 
@@ -50,6 +50,10 @@ impl Mix {
         };
         let num_heads = number("attention.head_count");
         let num_kv_heads = number("attention.head_count_kv");
+        let block_count: Option<u64> = metadata
+            .optional(&format!("{architecture}.block_count"))
+            .ok()
+            .flatten();
         Self {
             recipe,
             is_pure,
@@ -58,6 +62,7 @@ impl Mix {
                 .tensors()
                 .iter()
                 .filter_map(|info| layer(info.name()))
+                .filter(|layer| block_count.is_none_or(|count| *layer < count))
                 .max()
                 .map_or(0, |last| last + 1),
             num_experts: number("expert_count"),
@@ -109,7 +114,7 @@ impl Mix {
         }
     }
 
-    fn value(&self, layer: usize) -> DType {
+    fn value(&self, layer: u64) -> DType {
         let is_shared = self.heads_per_kv_head >= 4;
         let chosen = match self.recipe {
             Recipe::Q2K if is_shared => DType::Q4K,
@@ -152,7 +157,7 @@ impl Mix {
         }
     }
 
-    fn feed_forward_down(&self, layer: usize) -> DType {
+    fn feed_forward_down(&self, layer: u64) -> DType {
         let is_first_eighth = layer < self.num_layers / 8;
         match self.recipe {
             Recipe::Q2K => DType::Q3K,
@@ -168,7 +173,7 @@ impl Mix {
     }
 
     /// The first and last eighth of the layers, and every third between them.
-    fn is_sensitive(&self, layer: usize) -> bool {
+    fn is_sensitive(&self, layer: u64) -> bool {
         let eighth = self.num_layers / 8;
         layer < eighth || layer >= 7 * self.num_layers / 8 || (layer - eighth) % 3 == 2
     }
@@ -198,8 +203,11 @@ impl Mix {
 }
 
 /// The layer of a tensor named `blk.LAYER.…`.
-fn layer(name: &str) -> Option<usize> {
-    name.strip_prefix("blk.")?.split('.').next()?.parse().ok()
+///
+/// Numbers are at most `u32::MAX`, so that computing with them overflows nowhere.
+fn layer(name: &str) -> Option<u64> {
+    let number = name.strip_prefix("blk.")?.split('.').next()?;
+    number.parse::<u32>().ok().map(u64::from)
 }
 
 /// Whether a tensor of two or more dimensions is a weight that products are computed with. Norms, biases, and the

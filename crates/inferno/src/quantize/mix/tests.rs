@@ -5,8 +5,8 @@ use inferno_gguf::{GgmlType, GgufWriter, Metadata};
 
 use super::*;
 
-const NUM_LAYERS: usize = 19;
-const SENSITIVE: &[usize] = &[0, 1, 4, 7, 10, 13, 16, 17, 18];
+const NUM_LAYERS: u64 = 19;
+const SENSITIVE: &[u64] = &[0, 1, 4, 7, 10, 13, 16, 17, 18];
 
 /// A model with rows that every format's blocks divide.
 fn checkpoint() -> Gguf {
@@ -28,12 +28,17 @@ fn checkpoint() -> Gguf {
             names.push(format!("blk.{layer}.{part}.weight"));
         }
     }
-    let mut writer = GgufWriter::new(&metadata).unwrap();
-    for name in &names {
+    with_weights(&metadata, &names)
+}
+
+/// A file with halves of these names.
+fn with_weights(metadata: &Metadata, names: &[String]) -> Gguf {
+    let mut writer = GgufWriter::new(metadata).unwrap();
+    for name in names {
         writer.add_tensor(name, &[256, 1], GgmlType::F16).unwrap();
     }
     let mut payloads = writer.in_memory();
-    for name in &names {
+    for name in names {
         payloads.write_tensor(name, &[0; 512]).unwrap();
     }
     Gguf::from_bytes(payloads.finish().unwrap()).unwrap()
@@ -52,7 +57,7 @@ fn targets(recipe: Recipe, part: &str) -> Vec<DType> {
 }
 
 /// `finer` in these layers and `base` in the others.
-fn layers(finer: DType, layers: &[usize], base: DType) -> Vec<DType> {
+fn layers(finer: DType, layers: &[u64], base: DType) -> Vec<DType> {
     (0..NUM_LAYERS)
         .map(|layer| if layers.contains(&layer) { finer } else { base })
         .collect()
@@ -149,5 +154,29 @@ fn rows_that_do_not_divide_fall_back_to_small_blocks_and_then_to_halves() {
         (DType::Q8_0, 172, DType::F16),
     ] {
         assert_eq!(fallback(wanted, row_len), expected, "{wanted} {row_len}");
+    }
+}
+
+#[test]
+fn layers_that_the_model_does_not_have_count_for_nothing() {
+    let mut metadata = Metadata::new();
+    metadata.insert("general.architecture", "qwen3");
+    metadata.insert("qwen3.block_count", 16_u32);
+    for (number, expected) in [
+        (u64::MAX, DType::Q4K),
+        (u64::from(u32::MAX), DType::Q6K),
+        (15, DType::Q6K),
+    ] {
+        let mut names: Vec<_> = (0..16).map(|i| format!("blk.{i}.attn_v.weight")).collect();
+        let name = format!("blk.{number}.attn_v.weight");
+        names.retain(|known| *known != name);
+        names.push(name.clone());
+        let gguf = with_weights(&metadata, &names);
+        let mix = Mix::new(&gguf, Recipe::Q4KM, false);
+        let target = |name: &str| mix.target(gguf.tensor(name).unwrap()).0.unwrap();
+        assert_eq!(target(&name), expected, "{name}");
+        // The first of 16 layers are the sensitive ones, whatever else the file names.
+        assert_eq!(target("blk.1.attn_v.weight"), DType::Q6K, "{name}");
+        assert_eq!(target("blk.2.attn_v.weight"), DType::Q4K, "{name}");
     }
 }

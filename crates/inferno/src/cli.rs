@@ -15,6 +15,7 @@ mod logits;
 mod model_args;
 mod output;
 mod perplexity;
+mod printable;
 mod progress;
 mod pull;
 mod quantize;
@@ -91,20 +92,25 @@ pub fn inferno() -> ExitCode {
 
 /// The `gguf-inspect` command: `inferno inspect` with the tensors.
 pub fn gguf_inspect() -> ExitCode {
-    finish(layers::parse_alone::<inspect::GgufInspect>().and_then(inspect::GgufInspect::run))
+    finish(
+        layers::parse_alone::<inspect::GgufInspect>("inspect").and_then(inspect::GgufInspect::run),
+    )
 }
 
 /// The `tokenizer-demo` command: a text and its tokens, side by side.
 pub fn tokenizer_demo() -> ExitCode {
     finish(
-        layers::parse_alone::<tokenizer_demo::TokenizerDemo>()
+        layers::parse_alone::<tokenizer_demo::TokenizerDemo>("tokenize")
             .and_then(tokenizer_demo::TokenizerDemo::run),
     )
 }
 
 /// The `model-generate` command: `inferno generate` without a KV cache unless asked for.
 pub fn model_generate() -> ExitCode {
-    finish(layers::parse_alone::<generate::ModelGenerate>().and_then(generate::ModelGenerate::run))
+    finish(
+        layers::parse_alone::<generate::ModelGenerate>("generate")
+            .and_then(generate::ModelGenerate::run),
+    )
 }
 
 fn finish(result: Result<(), Failure>) -> ExitCode {

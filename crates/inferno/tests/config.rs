@@ -159,6 +159,19 @@ fn mistakes_are_refused_with_line_and_reason() {
 }
 
 #[test]
+fn integers_may_be_written_in_any_radix_of_toml() {
+    for (written, read) in [("0x1_0", 16), ("0o20", 16), ("0b1_0000", 16), ("1_6", 16)] {
+        let config = folder(&format!("[generate]\ncontext = {written}\ndry_run = true"));
+        let run = Run::inferno().args(["generate", "-m", &model()]);
+        let stdout = run.current_dir(config.path()).success().stdout;
+        assert!(stdout.contains(&format!("for {read} tokens")), "{stdout}");
+    }
+    let zero = tokenize(folder("[quantize]\nthreads = 0x0").path()).failure(2);
+    let expected = "invalid value '0' for '--threads <N>'";
+    assert!(zero.stderr.contains(expected), "{}", zero.stderr);
+}
+
+#[test]
 fn switches_in_the_environment_are_true_or_false() {
     let config = folder(&format!("model = {:?}", model()));
     let decoded = tokenize(config.path())
@@ -174,4 +187,37 @@ fn switches_in_the_environment_are_true_or_false() {
     tokenize(config.path())
         .env("INFERNO_DECODE", "perhaps")
         .failure(2);
+}
+
+#[test]
+fn the_small_programs_read_the_table_of_the_command_they_stand_for() {
+    let config = folder(&format!(
+        "model = {:?}\n[generate]\ngreedy = true\nno_kv = true\nmax_tokens = 3\n[inspect]\njson = true\ntensors = false",
+        model()
+    ));
+    let generate = |program: &str, args: &[&str]| {
+        let run = Run::program(program).args(args).args(["hi"]);
+        run.current_dir(config.path()).success().stdout
+    };
+    let expected = generate(env!("CARGO_BIN_EXE_inferno"), &["generate"]);
+    let program = env!("CARGO_BIN_EXE_model-generate");
+    assert_eq!(generate(program, &[]), expected);
+    assert_eq!(generate(program, &["--kv"]), expected);
+    assert_ne!(generate(program, &["--max-tokens", "4"]), expected);
+
+    let inspected = Run::program(env!("CARGO_BIN_EXE_gguf-inspect")).args([model()]);
+    let inspected = inspected.current_dir(config.path()).success().stdout;
+    let document: serde_json::Value = serde_json::from_str(&inspected).unwrap();
+    assert!(document["tensors"].is_array());
+
+    let wrong = folder("[generate]\nmax_token = 3");
+    let refused = Run::program(program).args(["hi"]).current_dir(wrong.path());
+    let refused = refused.failure(2);
+    assert!(
+        refused
+            .stderr
+            .contains("line 2: `generate` takes no `max_token`"),
+        "{}",
+        refused.stderr
+    );
 }

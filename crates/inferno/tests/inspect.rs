@@ -193,3 +193,63 @@ fn the_model_may_be_named_by_its_repository() {
     assert_eq!(run().success().stdout, "tiny random qwen3\n");
     assert_eq!(server.requests(), [""; 0]);
 }
+
+#[test]
+fn nothing_in_a_file_steers_the_terminal() {
+    use inferno_gguf::{GgmlType, GgufWriter, Metadata};
+    let mut metadata = Metadata::new();
+    metadata.insert("general.name", "a\x1b[2J\r\nb\tc");
+    metadata.insert("general.\x1b[31m", 1_u32);
+    let mut writer = GgufWriter::new(&metadata).unwrap();
+    writer.add_tensor("\x1b[0mw", &[2], GgmlType::F32).unwrap();
+    let mut payloads = writer.in_memory();
+    payloads.write_tensor("\x1b[0mw", &[0; 8]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.gguf");
+    std::fs::write(&path, payloads.finish().unwrap()).unwrap();
+
+    let inspect = |flags: &[&str]| {
+        let run = Run::inferno().args(["inspect"]).args([&path]).args(flags);
+        run.outcome()
+    };
+    for flags in [
+        &["--tensors"][..],
+        &["--metadata", "general.name"],
+        &["--metadata", "general."],
+        &["--metadata", "\x1b"],
+        &["--tensor", "\x1b[0mw"],
+        &["--tensor", "\x1b[0mv"],
+    ] {
+        let outcome = inspect(flags);
+        let printed = outcome.stdout + &outcome.stderr;
+        let is_steering = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        assert!(!printed.contains(is_steering), "{flags:?}: {printed:?}");
+    }
+    let whole = inspect(&["--metadata", "general.name"]);
+    assert_eq!(whole.stdout, "a\\u{1b}[2J\\r\nb\tc\n");
+    let exact = inspect(&["--metadata", "general.name", "--json"]);
+    let exact: String = serde_json::from_str(&exact.stdout).unwrap();
+    assert_eq!(exact, "a\x1b[2J\r\nb\tc");
+}
+
+#[test]
+fn singles_in_json_are_as_short_as_they_can_be() {
+    let printed = inspect(&["--json", "--tensor", "blk.0.attn_q.weight"]);
+    let document: serde_json::Value = serde_json::from_str(&printed.success().stdout).unwrap();
+    for key in ["min", "max"] {
+        let text = document[key].to_string();
+        let value: f32 = text.parse().unwrap();
+        assert_eq!(
+            text.trim_start_matches('-').len(),
+            value.abs().to_string().len(),
+            "{text}"
+        );
+    }
+    let first = document["first"].as_array().unwrap();
+    assert!(
+        first
+            .iter()
+            .all(|value| value.to_string().len() <= "-0.0123456789".len()),
+        "{first:?}"
+    );
+}

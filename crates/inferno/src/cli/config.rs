@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Command};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 /// The file's name, here and in the user's configuration folder.
 const FILE_NAME: &str = "inferno.toml";
@@ -43,41 +43,31 @@ pub(super) fn default_path() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Checks the file at `path` against `command` and sets what it says as defaults of the subcommand's flags, apart
-/// from those that `is_given` says were given otherwise.
-pub(super) fn apply(
+/// Checks the file at `path` against `command` and returns what it says about the flags of one subcommand.
+pub(super) fn read(
     path: &Path,
-    command: Command,
+    command: &Command,
     subcommand: &str,
-    is_given: &dyn Fn(&str) -> bool,
-) -> Result<Command, ConfigError> {
+) -> Result<Vec<Setting>, ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
         path: path.to_owned(),
         line: None,
         problem: format!("cannot be read: {error}"),
     })?;
-    let settings = File {
+    let file = File {
         path,
         text: &text,
-        command: &command,
-    }
-    .settings(subcommand)?;
-    Ok(command.mut_subcommand(subcommand, |subcommand| {
-        settings
-            .into_iter()
-            .filter(|setting| !is_given(&setting.id))
-            .fold(subcommand, |subcommand, setting| {
-                subcommand.mut_arg(&setting.id, |arg| arg.default_values(setting.values))
-            })
-    }))
+        command,
+    };
+    file.settings(subcommand)
 }
 
 /// One flag's value.
-struct Setting {
+pub(super) struct Setting {
     /// The flag's id in clap.
-    id: String,
+    pub(super) id: String,
     /// The value as it would stand on the command line, several where the flag may be repeated.
-    values: Vec<String>,
+    pub(super) values: Vec<String>,
 }
 
 /// A file that is being read.
@@ -217,9 +207,7 @@ impl File<'_> {
         let expected = Kind::of(arg);
         let text = match (expected, value.get_ref()) {
             (Kind::Boolean, DeValue::Boolean(value)) => return Ok(value.to_string()),
-            (Kind::Integer | Kind::Number, DeValue::Integer(number)) if number.radix() == 10 => {
-                number.as_str().to_owned()
-            }
+            (Kind::Integer | Kind::Number, DeValue::Integer(number)) => decimal(number),
             (Kind::Number, DeValue::Float(number)) => number.as_str().to_owned(),
             (Kind::Text, DeValue::String(text)) => text.to_string(),
             (_, found) => {
@@ -251,6 +239,14 @@ impl File<'_> {
             line: Some(line),
             problem,
         }
+    }
+}
+
+/// A number as flags take it, also where the file has it in hexadecimal, octal or binary.
+fn decimal(number: &DeInteger<'_>) -> String {
+    match u64::from_str_radix(number.as_str(), number.radix()) {
+        Ok(value) if number.radix() != 10 => value.to_string(),
+        _ => number.as_str().to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@ use inferno_engine::EngineError;
 
 use crate::Error;
 use crate::cli::config::ConfigError;
+use crate::cli::printable::printable_lines;
 
 const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 2;
@@ -53,7 +54,8 @@ impl Failure {
             // The reader of a pipe has seen enough.
             Self::Error(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
             Self::Error(error) => {
-                print_note(&with_causes(&*error));
+                // Messages quote names from files.
+                print_note(&printable_lines(&with_causes(&*error)));
                 if is_usage(&error) {
                     EXIT_USAGE
                 } else {

@@ -11,6 +11,7 @@ use inferno_gguf::{Gguf, MetadataValue};
 use crate::cli::failure::Failure;
 use crate::cli::model_args::locate;
 use crate::cli::output::Output;
+use crate::cli::printable::printable_lines;
 use crate::{Error, ModelSource};
 use summary::Summary;
 
@@ -34,7 +35,8 @@ pub(super) struct InspectArgs {
     /// Print one JSON object instead of text for people.
     #[arg(long)]
     json: bool,
-    /// Print the whole value of this key, and nothing else; may be repeated.
+    /// Print the whole value of this key, and nothing else; may be repeated. Control characters other than line
+    /// breaks and tabs are spelled out; with --json, texts are exact.
     #[arg(long, value_name = "KEY")]
     metadata: Vec<String>,
     /// Print statistics of this tensor's values, and nothing else; may be repeated.
@@ -94,7 +96,7 @@ impl InspectArgs {
                 similar: similar(key, gguf),
             })?;
             match value {
-                MetadataValue::String(text) if !self.json => output.line(text)?,
+                MetadataValue::String(text) if !self.json => output.line(printable_lines(text))?,
                 value => output.line(json::value(value))?,
             }
         }

@@ -10,8 +10,12 @@ use clap::builder::BoolishValueParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use crate::cli::config;
+use crate::cli::Inferno;
+use crate::cli::config::{self, Setting};
 use crate::cli::failure::Failure;
+
+/// Names the configuration file, as `--config` does.
+const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 
 /// Flags of which one silences the other where it comes from a higher layer.
 const RIVALS: [(&str, &str); 2] = [("greedy", "temperature"), ("prompt", "prompt_file")];
@@ -20,36 +24,56 @@ const RIVALS: [(&str, &str); 2] = [("greedy", "temperature"), ("prompt", "prompt
 pub(super) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> {
     let command = P::command().mut_subcommands(with_environment);
     let command = command.mut_arg("config", |arg| {
-        arg.env("INFERNO_CONFIG").hide_env_values(true)
+        arg.env(CONFIG_VARIABLE).hide_env_values(true)
     });
     let matches = matches_of(command.clone())?;
     let Some((name, given)) = matches.subcommand() else {
         return from_matches(matches);
     };
 
-    let silenced = silenced(&command, name, given);
+    let settings = settings(given.get_one("config").cloned(), &command, name)?;
     let command = command.mut_subcommand(name, |subcommand| {
-        silenced.iter().fold(subcommand, |subcommand, id| {
-            subcommand.mut_arg(id, |arg| arg.env(None::<&str>))
-        })
+        with_lower_layers(subcommand, given, settings)
     });
-    let path: Option<PathBuf> = given
-        .get_one("config")
-        .cloned()
-        .or_else(config::default_path);
-    let command = match path {
-        Some(path) => {
-            let is_given = |id: &str| silenced.contains(&id) || rank(given, id) > 0;
-            config::apply(&path, command, name, &is_given).map_err(Failure::Config)?
-        }
-        None => command,
-    };
     from_matches(matches_of(command)?)
 }
 
-/// Parses the command line of a program without subcommands, with the environment.
-pub(super) fn parse_alone<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> {
-    from_matches(matches_of(with_environment(P::command()))?)
+/// Parses the command line of a program without subcommands, with the environment, and with what the configuration
+/// file says in the table of the subcommand that the program stands for.
+pub(super) fn parse_alone<P: CommandFactory + FromArgMatches>(table: &str) -> Result<P, Failure> {
+    let command = with_environment(P::command());
+    let given = matches_of(command.clone())?;
+    let named = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
+    let settings = settings(named, &Inferno::command(), table)?;
+    from_matches(matches_of(with_lower_layers(command, &given, settings))?)
+}
+
+/// What the configuration file says about a subcommand: the file that was named, else the usual one.
+fn settings(
+    named: Option<PathBuf>,
+    command: &Command,
+    subcommand: &str,
+) -> Result<Vec<Setting>, Failure> {
+    match named.or_else(config::default_path) {
+        Some(path) => config::read(&path, command, subcommand).map_err(Failure::Config),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Makes the file's settings the defaults of flags that were not given, and silences rivals.
+fn with_lower_layers(command: Command, given: &ArgMatches, settings: Vec<Setting>) -> Command {
+    let silenced = silenced(&command, given);
+    let command = silenced.iter().fold(command, |command, id| {
+        command.mut_arg(id, |arg| arg.env(None::<&str>))
+    });
+    settings.into_iter().fold(command, |command, setting| {
+        let id = setting.id.as_str();
+        // A program without subcommands may take fewer flags than the subcommand that it stands for.
+        match has(&command, id) && !silenced.contains(&id) && rank(given, id) == 0 {
+            true => command.mut_arg(id, |arg| arg.default_values(setting.values)),
+            false => command,
+        }
+    })
 }
 
 fn matches_of(command: Command) -> Result<ArgMatches, Failure> {
@@ -82,21 +106,20 @@ fn is_built_in(arg: &Arg) -> bool {
 }
 
 /// The flags whose lower layers do not count, since their rival was given in a higher one.
-fn silenced(command: &Command, subcommand: &str, given: &ArgMatches) -> Vec<&'static str> {
-    let has = |id: &str| {
-        let subcommand = command.find_subcommand(subcommand);
-        subcommand
-            .is_some_and(|subcommand| subcommand.get_arguments().any(|arg| arg.get_id() == id))
-    };
+fn silenced(command: &Command, given: &ArgMatches) -> Vec<&'static str> {
     RIVALS
         .into_iter()
-        .filter(|(a, b)| has(a) && has(b))
+        .filter(|(a, b)| has(command, a) && has(command, b))
         .filter_map(|(a, b)| match rank(given, a).cmp(&rank(given, b)) {
             Ordering::Less => Some(a),
             Ordering::Equal => None,
             Ordering::Greater => Some(b),
         })
         .collect()
+}
+
+fn has(command: &Command, id: &str) -> bool {
+    command.get_arguments().any(|arg| arg.get_id() == id)
 }
 
 /// The layer that a flag was given in, the command line above the environment; 0 for neither.

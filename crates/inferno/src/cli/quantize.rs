@@ -11,6 +11,7 @@ use inferno_gguf::Gguf;
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::model_args::{locate, names, positive};
+use crate::cli::printable::printable;
 use crate::cli::progress::bytes_bar;
 use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
 
@@ -118,7 +119,7 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(),
 fn and_others(names: &[&str]) -> String {
     let first = names
         .first()
-        .map(|name| name.escape_debug().to_string())
+        .map(|name| printable(name))
         .unwrap_or_default();
     match names.len() {
         0 | 1 => first,

@@ -128,6 +128,6 @@ fn array(array: &MetadataArray) -> Value {
 }
 
 /// The shortest decimal that reads back as the same single.
-fn float(value: f32) -> Value {
+pub(super) fn float(value: f32) -> Value {
     value.to_string().parse::<f64>().unwrap_or(f64::NAN).into()
 }

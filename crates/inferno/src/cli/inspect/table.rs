@@ -9,6 +9,7 @@ use inferno_tensor::DType;
 use super::summary::{Summary, TokenizerSummary};
 use crate::Error;
 use crate::cli::output::Output;
+use crate::cli::printable::printable;
 
 /// Writes the summary, the metadata and, where asked, the tensors.
 pub(super) fn write(
@@ -105,7 +106,10 @@ fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut Row<'_>) -> Result<()
                 row(label, &format_args!("{role:<16} {id:>7}  {text:?}"))?;
             }
         }
-        Err(error) => row("special tokens", &format_args!("unknown: {error}"))?,
+        Err(error) => row(
+            "special tokens",
+            &format_args!("unknown: {}", printable(error)),
+        )?,
     }
     Ok(())
 }
@@ -163,19 +167,6 @@ fn shape(info: &TensorInfo) -> String {
 
 pub(super) fn is_computable(info: &TensorInfo) -> bool {
     DType::from_ggml_id(info.ggml_type().id()).is_some()
-}
-
-/// A text from a file without anything that could steer a terminal.
-fn printable(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_debug().collect()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
 }
 
 /// A large number in three digits and a unit, such as `751 M`.

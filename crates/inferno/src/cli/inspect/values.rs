@@ -6,6 +6,9 @@ use inferno_gguf::Gguf;
 use inferno_model::{ModelError, TensorCache};
 use serde_json::{Value, json};
 
+use super::json::float;
+use crate::cli::printable::printable;
+
 /// Decoded tensors are kept up to this size, for names that are asked for again.
 const CACHE_BYTES: usize = 256 << 20;
 
@@ -76,29 +79,73 @@ impl Statistics {
             "shape": self.shape,
             "values": self.num_values,
             "non_finite": self.num_non_finite,
-            "min": self.min,
-            "max": self.max,
+            "min": float(self.min),
+            "max": float(self.max),
             "mean": self.mean,
             "standard_deviation": self.standard_deviation,
-            "first": self.first,
+            "first": self.first.iter().copied().map(float).collect::<Vec<_>>(),
         })
     }
 }
 
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.name.escape_debug())?;
+        writeln!(f, "{}", printable(&self.name))?;
         writeln!(
             f,
             "  stored as           {} {:?}, {} values",
             self.stored_as, self.shape, self.num_values
         )?;
-        writeln!(f, "  min, max            {:e}, {:e}", self.min, self.max)?;
-        writeln!(f, "  mean                {:e}", self.mean)?;
-        writeln!(f, "  standard deviation  {:e}", self.standard_deviation)?;
+        let (min, max) = (decimal(self.min.into()), decimal(self.max.into()));
+        writeln!(f, "  min, max            {min}, {max}")?;
+        writeln!(f, "  mean                {}", decimal(self.mean))?;
+        let standard_deviation = decimal(self.standard_deviation);
+        writeln!(f, "  standard deviation  {standard_deviation}")?;
         if self.num_non_finite > 0 {
             writeln!(f, "  not finite          {} values", self.num_non_finite)?;
         }
-        write!(f, "  first values        {:?}", self.first)
+        let first: Vec<String> = self.first.iter().map(|&v| decimal(v.into())).collect();
+        write!(f, "  first values        {}", first.join(", "))
+    }
+}
+
+/// A number in six digits; powers of ten only where it is far from 1.
+fn decimal(value: f64) -> String {
+    const NUM_DIGITS: i32 = 6;
+    let magnitude = value.abs().log10().floor();
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    if !(-5.0..f64::from(NUM_DIGITS)).contains(&magnitude) {
+        return format!("{value:.5e}");
+    }
+    let decimals = NUM_DIGITS - 1 - magnitude as i32;
+    let text = format!("{value:.*}", decimals as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_plain_decimals_of_six_digits() {
+        for (value, expected) in [
+            (-1.5936817, "-1.59368"),
+            (0.236_027_29, "0.236027"),
+            (0.000_012_345_678, "0.0000123457"),
+            (1.0, "1"),
+            (1500.0, "1500"),
+            (123_456.7, "123457"),
+            (0.0, "0"),
+            (1e-20, "1.00000e-20"),
+            (2.5e9, "2.50000e9"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(decimal(value), expected);
+        }
     }
 }

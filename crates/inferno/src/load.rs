@@ -8,7 +8,7 @@ use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, RunnerOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Footprint, LoadProgress, Model, Requantize, read_config};
+use inferno_model::{BatchLimits, Config, Footprint, LoadProgress, Model, Requantize, read_config};
 
 use crate::Error;
 
@@ -127,14 +127,22 @@ pub(crate) fn runner(
     }
 }
 
-/// What [`runner`] would take, and of what device; nothing is loaded.
-pub(crate) fn footprint(
-    checkpoint: &Gguf,
-    options: &LoadOptions,
-) -> Result<(Footprint, String), Error> {
+/// What loading a model would take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadEstimate {
+    /// The memory.
+    pub footprint: Footprint,
+    /// Positions that the KV cache would hold.
+    pub context_length: usize,
+    /// What would compute, in words for people.
+    pub backend: String,
+}
+
+/// What [`runner`] would take; nothing is loaded.
+pub(crate) fn estimate(checkpoint: &Gguf, options: &LoadOptions) -> Result<LoadEstimate, Error> {
     match Device::open(options)? {
-        Device::Cpu(backend) => footprint_on(&*backend, checkpoint, options),
-        Device::Reference(backend) => footprint_on(&*backend, checkpoint, options),
+        Device::Cpu(backend) => estimate_on(&*backend, checkpoint, options),
+        Device::Reference(backend) => estimate_on(&*backend, checkpoint, options),
     }
 }
 
@@ -188,7 +196,7 @@ fn runner_on<B: Backend>(
     options: &LoadOptions,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<Box<dyn Runner>, Error> {
-    let context_length = context_length(checkpoint, options)?;
+    let context_length = context_length(&read_config(checkpoint)?, options)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
     let &LoadOptions {
@@ -202,13 +210,14 @@ fn runner_on<B: Backend>(
     Ok(Box::new(ModelRunner::new(model, fingerprint, options)?))
 }
 
-fn footprint_on<B: Backend>(
+fn estimate_on<B: Backend>(
     backend: &B,
     checkpoint: &Gguf,
     options: &LoadOptions,
-) -> Result<(Footprint, String), Error> {
+) -> Result<LoadEstimate, Error> {
     let config = read_config(checkpoint)?;
-    let layout = config.kv_layout(context_length(checkpoint, options)?, options.kv_dtype);
+    let context_length = context_length(&config, options)?;
+    let layout = config.kv_layout(context_length, options.kv_dtype);
     let footprint = Footprint::estimate(
         checkpoint,
         &config,
@@ -217,14 +226,18 @@ fn footprint_on<B: Backend>(
         &layout,
         options.limits,
     )?;
-    Ok((footprint, backend.describe()))
+    Ok(LoadEstimate {
+        footprint,
+        context_length,
+        backend: backend.describe(),
+    })
 }
 
 /// The context to run with.
 ///
 /// **Errors**: [`EngineError::ContextTooLong`], here rather than after the weights are loaded.
-pub(crate) fn context_length(checkpoint: &Gguf, options: &LoadOptions) -> Result<usize, Error> {
-    let limit = read_config(checkpoint)?.context_length;
+pub(crate) fn context_length(config: &Config, options: &LoadOptions) -> Result<usize, Error> {
+    let limit = config.context_length;
     match options.context_length {
         None => Ok(limit.min(DEFAULT_CONTEXT_LENGTH)),
         Some(asked_for) if (1..=limit).contains(&asked_for) => Ok(asked_for),

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use inferno_engine::{Runner, Session, SessionOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{Footprint, LoadProgress};
+use inferno_model::{LoadProgress, read_config};
 use inferno_tokenizer::Tokenizer;
 
-use crate::{Error, LoadOptions, load};
+use crate::{Error, LoadEstimate, LoadOptions, load};
 
 /// A model in a GGUF file: what the header says is read, weights are loaded when a session begins.
 ///
@@ -64,14 +64,14 @@ impl Model {
     ///
     /// **Errors**: an unknown architecture, metadata that makes no sense, a context longer than the model's.
     pub fn context_length(&self) -> Result<usize, Error> {
-        load::context_length(&self.checkpoint, &self.options)
+        load::context_length(&read_config(&self.checkpoint)?, &self.options)
     }
 
-    /// The memory that a session would take, and what it would run on, for people. Nothing is loaded.
+    /// The memory that a session would take, and what it would run on. Nothing is loaded.
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
-    pub fn footprint(&self) -> Result<(Footprint, String), Error> {
-        load::footprint(&self.checkpoint, &self.options)
+    pub fn estimate(&self) -> Result<LoadEstimate, Error> {
+        load::estimate(&self.checkpoint, &self.options)
     }
 
     /// Loads the weights, for programs that batch on their own. `on_progress` is called after each tensor.

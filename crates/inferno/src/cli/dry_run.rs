@@ -4,18 +4,21 @@ use indicatif::BinaryBytes;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use crate::cli::output::Output;
-use crate::{Error, Footprint, Model};
+use crate::{Error, Footprint, LoadEstimate, Model};
 
 /// Prints the estimate, and whether it fits the memory that is free.
 pub(super) fn report(model: &Model) -> Result<(), Error> {
-    let (footprint, backend) = model.footprint()?;
+    let LoadEstimate {
+        footprint,
+        context_length,
+        backend,
+    } = model.estimate()?;
     let Footprint {
         weight_bytes,
         kv_cache_bytes,
         workspace_bytes,
         mapped_bytes,
     } = footprint;
-    let context_length = model.context_length()?;
     let mut output = Output::new();
     output.line(format_args!("backend       {backend}"))?;
     output.line(format_args!(

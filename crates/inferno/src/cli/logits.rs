@@ -8,12 +8,9 @@ use inferno_model::read_config;
 
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
-use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
+use crate::cli::model_args::{ComputeArgs, SourceArgs, num_logit_rows, positive, with_loading_bar};
 use crate::cli::output::Output;
 use crate::{BatchLimits, Error, Model};
-
-/// Logits of this many bytes are computed at a time unless told otherwise.
-const DEFAULT_LOGIT_BYTES: usize = 64 << 20;
 
 /// Print the logits of every position: one JSON array a line.
 ///
@@ -66,10 +63,9 @@ impl LogitsArgs {
             }
             .into());
         }
-        let rows = self.batch_tokens.unwrap_or_else(|| {
-            let row_bytes = vocab_size.saturating_mul(size_of::<f32>()).max(1);
-            (DEFAULT_LOGIT_BYTES / row_bytes).max(1)
-        });
+        let rows = self
+            .batch_tokens
+            .unwrap_or_else(|| num_logit_rows(vocab_size));
         let rows = rows.min(self.tokens.len());
         let limits = BatchLimits {
             max_num_tokens: rows,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_gguf::Gguf;
@@ -51,7 +51,7 @@ pub(super) struct ComputeArgs {
     kv_dtype: KvDType,
     /// Turn weights that the file has as floats into this format while loading.
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
-    #[arg(value_parser = names(["int8", "q8_0", "q4_0", "q4_k"]).try_map(|name| name.parse::<Requantize>()))]
+    #[arg(value_parser = names(Requantize::ALL.map(|choice| choice.to_string())).try_map(|name| name.parse::<Requantize>()))]
     requantize: Option<Requantize>,
     /// Say what memory loading would take, and load nothing.
     #[arg(long)]
@@ -77,8 +77,17 @@ impl ComputeArgs {
     }
 }
 
+/// Rows of logits that one batch gives where nothing else is asked for; at least one.
+pub(super) fn num_logit_rows(vocab_size: usize) -> usize {
+    const LOGIT_BYTES: usize = 64 << 20;
+    let row_bytes = vocab_size.saturating_mul(size_of::<f32>()).max(1);
+    (LOGIT_BYTES / row_bytes).max(1)
+}
+
 /// Accepts the given names in upper or lower case, and lists them in help and completions.
-pub(super) fn names(names: impl IntoIterator<Item = &'static str>) -> PossibleValuesParser {
+pub(super) fn names(
+    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
+) -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 

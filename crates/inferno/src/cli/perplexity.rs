@@ -9,13 +9,10 @@ use inferno_tokenizer::EncodeOptions;
 use crate::cli::dry_run;
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::input::read_file;
-use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
+use crate::cli::model_args::{ComputeArgs, SourceArgs, num_logit_rows, positive, with_loading_bar};
 use crate::cli::output::Output;
 use crate::cli::progress::steps_bar;
 use crate::{BatchLimits, LoadOptions, Model};
-
-/// Logits of this many bytes are computed at a time.
-const LOGIT_BYTES: usize = 64 << 20;
 
 /// Measure how well a model predicts a text; lower is better.
 ///
@@ -46,10 +43,8 @@ impl PerplexityArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         let checkpoint = self.source.open()?;
         let config = read_config(&checkpoint)?;
-        let row_bytes = config.vocab_size.saturating_mul(size_of::<f32>()).max(1);
-        let max_num_logit_rows = (LOGIT_BYTES / row_bytes).clamp(1, self.context);
         let limits = BatchLimits {
-            max_num_logit_rows,
+            max_num_logit_rows: num_logit_rows(config.vocab_size).min(self.context),
             ..LoadOptions::default().limits
         };
         let options = self.compute.options(Some(self.context), limits);

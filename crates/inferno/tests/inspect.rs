@@ -113,7 +113,7 @@ fn a_tensor_s_values_are_summed_up() {
     assert!(
         missing
             .stderr
-            .contains("there is no tensor `blk.9.attn_q.weight`"),
+            .contains("there is no tensor \"blk.9.attn_q.weight\""),
         "{}",
         missing.stderr
     );

@@ -1,8 +1,12 @@
 //! How well a model predicts a text.
 //!
 //! The text is cut into windows, each read from an empty context, and the second half of each is
-//! scored, so that every scored token has at least half a window before it. With windows side by
-//! side these are the figures of llama.cpp's `perplexity` tool on tokens without a BOS.
+//! scored, so that every scored token has at least half a window before it.
+//!
+//! With windows side by side this is the rule of llama.cpp's `perplexity` tool for models without a
+//! BOS. Where a file asks for one, that tool writes it over the first token of each window. Here
+//! every window is read as it stands, so that figures of all models, and of windows that overlap,
+//! mean the same; those of such models differ slightly from that tool's.
 
 use std::ops::Range;
 
@@ -53,7 +57,7 @@ impl Perplexity {
 
     /// The exponential of the mean: among how many equally likely tokens the model chose, as it were.
     pub fn value(&self) -> f64 {
-        self.mean_negative_log_likelihood().exp()
+        libm::exp(self.mean_negative_log_likelihood())
     }
 
     /// The standard error of [`value`](Self::value), taking tokens as independent; `None` where only

@@ -142,3 +142,46 @@ fn by_key(key: impl Fn(Candidate) -> f32) -> impl Fn(&Candidate, &Candidate) -> 
             .then(a.id.cmp(&b.id))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{top_k, top_p};
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn partial_selection_keeps_what_a_full_sort_keeps(
+            logits in prop::collection::vec((-40i32..40).prop_map(|x| x as f32 / 8.0), 1..1500),
+            top_p in 0.01f32..1.0,
+            top_k in 1usize..1600,
+        ) {
+            let mut sorted: Vec<_> = (0u32..).zip(logits.iter().copied()).collect();
+            sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            let ids = |candidates: &Candidates| -> Vec<u32> {
+                candidates.as_slice().iter().map(|entry| entry.id).collect()
+            };
+
+            let mut candidates = Candidates::default();
+            candidates.fill(&logits);
+            top_k::apply(top_k, &mut candidates);
+            let mut found = ids(&candidates);
+            found.sort_unstable();
+            let mut expected: Vec<_> = sorted.iter().take(top_k).map(|&(id, _)| id).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+
+            candidates.fill(&logits);
+            let total: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
+            top_p::apply(top_p, &mut candidates);
+            let found = ids(&candidates);
+            let mass = |count: usize| {
+                sorted[..count].iter().map(|&(_, logit)| f64::from(logit).exp()).sum::<f64>() / total
+            };
+            prop_assert_eq!(&found, &sorted[..found.len()].iter().map(|&(id, _)| id).collect::<Vec<_>>());
+            prop_assert!(mass(found.len()) >= f64::from(top_p) - 1e-6);
+            prop_assert!(mass(found.len() - 1) < f64::from(top_p) + 1e-6);
+        }
+    }
+}

@@ -140,3 +140,82 @@ fn check(
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_out_of_range_is_refused_by_name() {
+        let neutral = SamplingParams::default;
+        let cases = [
+            (
+                SamplingParams {
+                    temperature: -0.5,
+                    ..neutral()
+                },
+                "temperature must be 0 or more, but is -0.5",
+            ),
+            (
+                SamplingParams {
+                    temperature: f32::NAN,
+                    ..neutral()
+                },
+                "temperature must be 0 or more, but is NaN",
+            ),
+            (
+                SamplingParams {
+                    top_p: 0.0,
+                    ..neutral()
+                },
+                "top_p must be above 0 and at most 1, but is 0",
+            ),
+            (
+                SamplingParams {
+                    min_p: 1.5,
+                    ..neutral()
+                },
+                "min_p must be from 0 to 1, but is 1.5",
+            ),
+            (
+                SamplingParams {
+                    typical_p: 2.0,
+                    ..neutral()
+                },
+                "typical_p must be above 0 and at most 1, but is 2",
+            ),
+            (
+                SamplingParams {
+                    repetition_penalty: 0.0,
+                    ..neutral()
+                },
+                "repetition_penalty must be above 0, but is 0",
+            ),
+            (
+                SamplingParams {
+                    frequency_penalty: 2.5,
+                    ..neutral()
+                },
+                "frequency_penalty must be from -2 to 2, but is 2.5",
+            ),
+            (
+                SamplingParams {
+                    presence_penalty: -3.0,
+                    ..neutral()
+                },
+                "presence_penalty must be from -2 to 2, but is -3",
+            ),
+            (
+                SamplingParams {
+                    logit_bias: vec![(1, 101.0)],
+                    ..neutral()
+                },
+                "logit_bias must be from -100 to 100, but is 101",
+            ),
+        ];
+        for (params, message) in cases {
+            let error = params.validate().expect_err("it is out of range");
+            assert_eq!(error.to_string(), message);
+        }
+    }
+}

@@ -13,6 +13,9 @@ const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 /// Which of the generator's sequences all samplers draw from; any odd step will do.
 const STREAM: u128 = 0x1405_7b7e_f767_814f;
 
+/// 2^-53, the distance of neighbouring draws. Exact, as a library's power function need not be.
+const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
+
 /// A stream of random numbers that its seed determines.
 #[derive(Debug, Clone)]
 pub(super) struct Random {
@@ -38,7 +41,7 @@ impl Random {
 
     /// Uniform in `[0, 1)`, of 53 random bits.
     pub(super) fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (-53f64).exp2()
+        (self.next_u64() >> 11) as f64 * UNIT
     }
 
     fn next_u64(&mut self) -> u64 {

@@ -8,36 +8,53 @@ use inferno_model::Requantize;
 
 /// A number that differs between models, and between formats of the KV cache.
 ///
-/// It guards against mistakes, not against malice: 64 bits of FNV-1a.
+/// It guards against mistakes, not against malice: 64 bits of FNV-1a. It stands in saved sessions,
+/// so what goes into it is spelled out below byte for byte; changing that orphans every one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub u64);
 
-/// Bytes at either end of every tensor that go into a model's fingerprint.
+/// Tensors of which bytes go into a model's fingerprint, spread over the file.
+const SAMPLED_TENSORS: usize = 16;
+
+/// Bytes at either end of each of them.
 const SAMPLE_BYTES: usize = 64;
 
 impl Fingerprint {
     /// Of nothing yet: FNV's offset basis.
-    pub const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
+    const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
     /// The fingerprint of a checkpoint's hyperparameters and weights, as they are when loaded with
     /// `requantize`.
     ///
-    /// Reads the index and both ends of every tensor, not the whole file.
+    /// Reads the header and both ends of a few tensors, so that a start does not wait for the disk.
     pub fn of_model(checkpoint: &Gguf, requantize: Option<Requantize>) -> Self {
-        let mut fingerprint = Self::EMPTY.with(format!("{requantize:?}").as_bytes());
+        let requantize = requantize.map_or("", |requantize| requantize.dtype().name());
+        let mut fingerprint = Self::EMPTY.with(requantize.as_bytes());
         for (key, value) in checkpoint.metadata().iter() {
-            if !matches!(value, MetadataValue::Array(_)) {
-                fingerprint = fingerprint.with(format!("{key}={value:?}").as_bytes());
+            if let Some(bytes) = scalar_bytes(value) {
+                fingerprint = fingerprint
+                    .with(key.as_bytes())
+                    .with(&value.value_type().id().to_le_bytes())
+                    .with(&bytes);
             }
         }
-        for info in checkpoint.tensors() {
-            let shape = format!("{}:{:?}:{:?}", info.name(), info.dims(), info.ggml_type());
-            let data = checkpoint.data(info);
-            let sample = data.len().min(SAMPLE_BYTES);
+        let tensors = checkpoint.tensors();
+        for info in tensors {
             fingerprint = fingerprint
-                .with(shape.as_bytes())
-                .with(&data[..sample])
-                .with(&data[data.len() - sample..]);
+                .with(info.name().as_bytes())
+                .with(&info.ggml_type().id().to_le_bytes())
+                .with(&info.offset().to_le_bytes());
+            for &dim in info.dims() {
+                fingerprint = fingerprint.with(&(dim as u64).to_le_bytes());
+            }
+        }
+        let num_samples = tensors.len().min(SAMPLED_TENSORS);
+        for sample in 0..num_samples {
+            let data = checkpoint.data(&tensors[sample * tensors.len() / num_samples]);
+            let len = data.len().min(SAMPLE_BYTES);
+            fingerprint = fingerprint
+                .with(&data[..len])
+                .with(&data[data.len() - len..]);
         }
         fingerprint
     }
@@ -53,11 +70,12 @@ impl Fingerprint {
             dtype,
             ..
         } = layout;
-        let format = format!(
-            "{num_layers}:{num_kv_heads}:{head_dim}:{block_tokens}:{}",
-            dtype.name()
-        );
-        self.with(format.as_bytes())
+        [num_layers, num_kv_heads, head_dim, block_tokens]
+            .into_iter()
+            .fold(self, |fingerprint, number| {
+                fingerprint.with(&(number as u64).to_le_bytes())
+            })
+            .with(dtype.name().as_bytes())
     }
 
     /// Goes on with more bytes. Their length comes first, to keep neighbouring parts apart.
@@ -67,6 +85,25 @@ impl Fingerprint {
             bytes,
         ))
     }
+}
+
+/// The bytes of a value; `None` for arrays, which are long and mostly the vocabulary.
+fn scalar_bytes(value: &MetadataValue) -> Option<Vec<u8>> {
+    Some(match value {
+        MetadataValue::U8(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::I8(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::U16(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::I16(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::U32(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::I32(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::F32(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::Bool(value) => vec![u8::from(*value)],
+        MetadataValue::String(value) => value.as_bytes().to_vec(),
+        MetadataValue::U64(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::I64(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::F64(value) => value.to_le_bytes().to_vec(),
+        MetadataValue::Array(_) => return None,
+    })
 }
 
 /// **Source**: Fowler, Noll, Vo and Eastlake, The FNV Non-Cryptographic Hash Algorithm, section 2.
@@ -136,6 +173,70 @@ mod tests {
         ] {
             assert_ne!(other, original);
         }
+    }
+
+    #[test]
+    fn of_many_tensors_only_a_few_are_read() {
+        let fingerprint = |changed: Option<usize>| {
+            let mut writer = GgufWriter::new(&Metadata::new()).expect("sound metadata");
+            for index in 0..100 {
+                writer
+                    .add_tensor(&format!("{index}"), &[2], GgmlType::F32)
+                    .expect("a sound tensor");
+            }
+            let mut payloads = writer.in_memory();
+            for index in 0..100 {
+                payloads
+                    .write_tensor(&format!("{index}"), &[u8::from(changed == Some(index)); 8])
+                    .expect("its size");
+            }
+            let file = payloads.finish().expect("all is written");
+            Fingerprint::of_model(&Gguf::from_bytes(file).expect("a sound file"), None)
+        };
+        let original = fingerprint(None);
+        let read = (0..100).filter(|&index| fingerprint(Some(index)) != original);
+        assert_eq!(read.count(), SAMPLED_TENSORS);
+    }
+
+    #[test]
+    fn the_fingerprint_is_the_hash_of_these_bytes() {
+        // Each part stands behind its length. Read against the constants of the format: type 6 is an
+        // F32 value, type 0 an F32 tensor.
+        let parts: [&[u8]; 14] = [
+            b"Q8_0",
+            b"llama.attention.layer_norm_rms_epsilon",
+            &6u32.to_le_bytes(),
+            &0.5f32.to_le_bytes(),
+            b"output_norm.weight",
+            &0u32.to_le_bytes(),
+            &0u64.to_le_bytes(),
+            &2u64.to_le_bytes(),
+            &[1, 2, 3, 4, 5, 6, 7, 8],
+            &[1, 2, 3, 4, 5, 6, 7, 8],
+            &4u64.to_le_bytes(),
+            &3u64.to_le_bytes(),
+            &32u64.to_le_bytes(),
+            &16u64.to_le_bytes(),
+        ];
+        let bytes: Vec<u8> = parts
+            .into_iter()
+            .chain([&b"f16"[..]])
+            .flat_map(|part| [&(part.len() as u64).to_le_bytes(), part].concat())
+            .collect();
+        let layout = KvLayout {
+            num_layers: 4,
+            num_kv_heads: 3,
+            head_dim: 32,
+            block_tokens: 16,
+            num_blocks: 1,
+            dtype: KvDType::F16,
+        };
+        let checkpoint = model(0.5, [1, 2, 3, 4, 5, 6, 7, 8]);
+        let found = Fingerprint::of_model(&checkpoint, Some(Requantize::Q8_0));
+        assert_eq!(
+            found.with_kv_layout(&layout).0,
+            fnv_1a(Fingerprint::EMPTY.0, &bytes)
+        );
     }
 
     #[test]

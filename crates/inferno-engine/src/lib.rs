@@ -4,7 +4,7 @@
 //! itself, for a server that runs many sequences at once:
 //!
 //! - [`Sampler`] chooses a token from logits, [`StopChecker`] says when to end and what to show;
-//! - [`Sequence`] is a list of tokens with its place in the KV cache, [`BlockPool`] counts blocks;
+//! - [`Sequence`] is a list of tokens with its place in the KV cache, [`BlockPool`] knows the free blocks;
 //! - [`Runner`] is a model on a device, whatever the device; [`ModelRunner`] makes one of a loaded
 //!   model;
 //! - [`Metrics`] say what it took; [`perplexity`] says how well a model predicts a text.

@@ -87,6 +87,11 @@ pub enum EngineError {
         /// Tokens that the context holds.
         context_length: usize,
     },
+    /// The rest of a generation was asked for that had ended by an error.
+    #[error(
+        "the generation failed at an earlier step, which gave the error; nothing can follow it"
+    )]
+    GenerationFailed,
     /// There is nothing to go on from.
     #[error("the prompt is empty, and so is the session; give at least one token")]
     EmptyPrompt,
@@ -137,7 +142,7 @@ pub enum EngineError {
         window: usize,
     },
     /// A saved state could not be read or written.
-    #[error("cannot {action} the saved state `{}`: {source}", path.display())]
+    #[error("cannot {action} the saved state {path:?}: {source}")]
     StateIo {
         /// The file.
         path: PathBuf,
@@ -147,13 +152,15 @@ pub enum EngineError {
         source: io::Error,
     },
     /// The file is not a saved state.
-    #[error("`{}` is not a saved session", path.display())]
+    #[error("{path:?} is not a saved session")]
     StateUnknown {
         /// The file.
         path: PathBuf,
     },
     /// The saved state was written in a format that this version does not read.
-    #[error("the saved state `{}` has format version {found}, but this program reads version {known}", path.display())]
+    #[error(
+        "the saved state {path:?} has format version {found}, but this program reads version {known}"
+    )]
     StateVersion {
         /// The file.
         path: PathBuf,
@@ -163,7 +170,9 @@ pub enum EngineError {
         known: u32,
     },
     /// The saved state is shorter than it says.
-    #[error("the saved state `{}` has {found} bytes, but should have {expected}; it was cut off", path.display())]
+    #[error(
+        "the saved state {path:?} has {found} bytes, but should have {expected}; it was cut off"
+    )]
     StateTruncated {
         /// The file.
         path: PathBuf,
@@ -173,7 +182,7 @@ pub enum EngineError {
         found: u64,
     },
     /// The saved state is not as it was written.
-    #[error("the saved state `{}` is damaged: {what}", path.display())]
+    #[error("the saved state {path:?} is damaged: {what}")]
     StateDamaged {
         /// The file.
         path: PathBuf,
@@ -182,8 +191,7 @@ pub enum EngineError {
     },
     /// The saved state belongs to another model, or to a cache of another format.
     #[error(
-        "the saved state `{}` is of another model or KV format (fingerprint {found:016x}, this one has {expected:016x}); load it with the model and --kv-dtype it was saved with",
-        path.display()
+        "the saved state {path:?} is of another model or KV format (fingerprint {found:016x}, this one has {expected:016x}); load it with the model and the KV format that it was saved with"
     )]
     StateOfAnotherModel {
         /// The file.
@@ -194,7 +202,9 @@ pub enum EngineError {
         found: u64,
     },
     /// The saved state does not fit the context.
-    #[error("the saved state `{}` holds {num_tokens} tokens, but the context only {context_length}", path.display())]
+    #[error(
+        "the saved state {path:?} holds {num_tokens} tokens, but the context only {context_length}"
+    )]
     StateTooLong {
         /// The file.
         path: PathBuf,

@@ -24,7 +24,7 @@ pub struct Metrics {
     pub prompt_tokens: usize,
     /// Tokens that were generated.
     pub generated_tokens: usize,
-    /// From the call to the first token.
+    /// Of the call and of the step that gave the first token.
     pub time_to_first_token: Option<Duration>,
     /// Time of the steps after the first token.
     pub decode_time: Duration,

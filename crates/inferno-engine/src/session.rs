@@ -188,7 +188,8 @@ impl Session {
         self.context.truncate(num_tokens);
     }
 
-    /// Writes the conversation with its keys and values to a file, whole or not at all.
+    /// Writes the conversation with its keys and values to a file, whole or not at all. On Unix only
+    /// its owner may read it.
     ///
     /// **Errors**: [`EngineError::StateIo`], and a device that fails.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EngineError> {

@@ -76,16 +76,20 @@ pub enum FinishReason {
     Cancelled,
 }
 
-/// What one token adds to the text that may be shown.
+/// Text that may be shown, and whether it is the last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Released {
     /// Text that no longer can become part of a stop string; often empty.
     pub text: String,
-    /// Why this token is the last one, if it is.
+    /// Why nothing comes after it, if so.
     pub finish_reason: Option<FinishReason>,
 }
 
 /// Watches the tokens and the text of one generation for its end.
+///
+/// Each token goes to [`push_token`](Self::push_token), and the text that it adds to
+/// [`push_text`](Self::push_text). A generation that did not come to a stop string ends with
+/// [`finish`](Self::finish), so that no text is lost.
 ///
 /// ```
 /// use inferno_engine::{FinishReason, StopChecker, StopParams};
@@ -93,9 +97,13 @@ pub struct Released {
 /// # fn main() -> Result<(), inferno_engine::EngineError> {
 /// let params = StopParams { stop: vec!["END".into()], ..Default::default() };
 /// let mut checker = StopChecker::new(params, 100, &[2])?;
-/// assert_eq!(checker.push(10, "the E").text, "the ");
-/// assert_eq!(checker.push(11, "N").text, "");
-/// let last = checker.push(12, "D of it");
+/// let mut push = |token, text| {
+///     assert_eq!(checker.push_token(token), None);
+///     checker.push_text(text)
+/// };
+/// assert_eq!(push(10, "the E").text, "the ");
+/// assert_eq!(push(11, "N").text, "");
+/// let last = push(12, "D of it");
 /// assert_eq!(last.text, "");
 /// assert_eq!(last.finish_reason, Some(FinishReason::StopString(0)));
 /// # Ok(())
@@ -150,46 +158,57 @@ impl StopChecker {
         }
     }
 
-    /// Takes a token and the text that it adds, and says what to show and whether to go on.
-    ///
-    /// Nothing may be pushed after a finish reason was given.
-    pub fn push(&mut self, token: u32, text: &str) -> Released {
+    /// Counts a token, and says whether it ends the generation by itself.
+    pub fn push_token(&mut self, token: u32) -> Option<FinishReason> {
         self.num_tokens += 1;
-        let may_stop = self.num_tokens > self.params.min_tokens;
-        if may_stop && self.params.stop_token_ids.contains(&token) {
-            let mut shown = self.strings.take_held();
-            if self.params.include_stop_str_in_output {
-                shown.push_str(text);
-            }
-            return Released {
-                text: shown,
-                finish_reason: Some(FinishReason::StopToken(token)),
-            };
-        }
-        if may_stop && self.end_of_generation.contains(&token) {
-            return self.finish(FinishReason::EndOfGeneration);
-        }
-        let mut released = self.push_text(text, may_stop);
-        if released.finish_reason.is_none() && Some(self.num_tokens) == self.params.max_tokens {
-            released.text.push_str(&self.strings.take_held());
-            released.finish_reason = Some(FinishReason::Length);
-        }
-        released
-    }
-
-    /// Ends for a reason that lies outside, and releases what was held back.
-    pub fn finish(&mut self, reason: FinishReason) -> Released {
-        Released {
-            text: self.strings.take_held(),
-            finish_reason: Some(reason),
+        if !self.may_stop() {
+            None
+        } else if self.params.stop_token_ids.contains(&token) {
+            Some(FinishReason::StopToken(token))
+        } else if self.end_of_generation.contains(&token) {
+            Some(FinishReason::EndOfGeneration)
+        } else {
+            None
         }
     }
 
-    fn push_text(&mut self, text: &str, may_stop: bool) -> Released {
+    /// Whether the text of the token that ended the generation for `reason` is to be seen.
+    pub fn shows_last_token(&self, reason: FinishReason) -> bool {
+        match reason {
+            FinishReason::EndOfGeneration => false,
+            FinishReason::StopToken(_) => self.params.include_stop_str_in_output,
+            _ => true,
+        }
+    }
+
+    /// Whether [`StopParams::max_tokens`] were counted.
+    pub fn is_at_max_tokens(&self) -> bool {
+        Some(self.num_tokens) == self.params.max_tokens
+    }
+
+    /// Takes text that the last token added, and says what to show. It is the last if it came to a
+    /// stop string.
+    pub fn push_text(&mut self, text: &str) -> Released {
         let mut released = Released::default();
-        let found = self.strings.push(text, may_stop, &mut released.text);
+        let found = self.strings.push(text, self.may_stop(), &mut released.text);
         released.finish_reason = found.map(FinishReason::StopString);
         released
+    }
+
+    /// Ends for `reason`, and releases what was held back. `rest` is the end of the text, which came
+    /// to light only as no token follows; it too may hold a stop string, which is the reason then.
+    pub fn finish(&mut self, reason: FinishReason, rest: &str) -> Released {
+        let mut released = self.push_text(rest);
+        if released.finish_reason.is_none() {
+            released.text.push_str(&self.strings.take_held());
+            released.finish_reason = Some(reason);
+        }
+        released
+    }
+
+    /// Whether enough tokens came for stop strings and stop tokens to count.
+    fn may_stop(&self) -> bool {
+        self.num_tokens > self.params.min_tokens
     }
 }
 

@@ -1,6 +1,6 @@
 //! A generation in progress.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use inferno_tokenizer::Detokenizer;
 
@@ -25,7 +25,7 @@ pub struct Step {
 pub struct Completion {
     /// Tokens that were sampled; the one that ended the generation is among them.
     pub tokens: Vec<u32>,
-    /// Their text.
+    /// Their text; a character that the end cut in half is U+FFFD.
     pub text: String,
     /// Log-probabilities, one a token, if they were asked for.
     pub logprobs: Vec<TokenLogprobs>,
@@ -44,7 +44,8 @@ pub struct Generation<'s> {
     stop: StopChecker,
     detokenizer: Detokenizer,
     cancel: CancelHandle,
-    started: Instant,
+    /// What the call took that began the generation.
+    setup_time: Duration,
     /// The session's length before the prompt, until there is a first token.
     rollback_to: Option<usize>,
     ended: bool,
@@ -77,8 +78,8 @@ impl<'s> Generation<'s> {
             sampler,
             stop,
             detokenizer,
-            cancel: CancelHandle::default(),
-            started,
+            cancel: CancelHandle::new(),
+            setup_time: started.elapsed(),
             rollback_to: Some(rollback_to),
             ended: false,
             finish_reason: None,
@@ -107,7 +108,8 @@ impl<'s> Generation<'s> {
 
     /// Runs to the end, and gives the steps that are left.
     ///
-    /// **Errors**: the first error of a step.
+    /// **Errors**: the first error of a step, and [`EngineError::GenerationFailed`] when an earlier
+    /// step gave one.
     pub fn complete(mut self) -> Result<Completion, EngineError> {
         let (mut tokens, mut text, mut logprobs) = (Vec::new(), String::new(), Vec::new());
         for step in self.by_ref() {
@@ -118,8 +120,7 @@ impl<'s> Generation<'s> {
             }
             text.push_str(&step.text);
         }
-        // Without a reason it ended by an error that an earlier step has given.
-        let finish_reason = self.finish_reason.unwrap_or(FinishReason::Cancelled);
+        let finish_reason = self.finish_reason.ok_or(EngineError::GenerationFailed)?;
         Ok(Completion {
             tokens,
             text,
@@ -130,43 +131,59 @@ impl<'s> Generation<'s> {
 
     fn step(&mut self) -> Result<Step, EngineError> {
         let step_started = Instant::now();
-        let Some(token) = self.compute_and_sample()? else {
-            let Released {
-                text,
-                finish_reason,
-            } = self.stop.finish(FinishReason::Cancelled);
-            return Ok(Step {
-                token: None,
-                text,
-                finish_reason,
-            });
-        };
-        let text = self.detokenizer.push(token.id)?;
-        let mut released = self.stop.push(token.id, text);
-
-        let session = &mut *self.session;
-        session.context.extend(&[token.id]);
-        if released.finish_reason.is_none() && session.tokens().len() == session.context_length() {
-            let rest = self.stop.finish(FinishReason::ContextFull);
-            released.text.push_str(&rest.text);
-            released.finish_reason = rest.finish_reason;
-        }
-
-        session.metrics.generated_tokens += 1;
-        if self.rollback_to.take().is_some() {
-            session.metrics.time_to_first_token = Some(self.started.elapsed());
-        } else {
-            session.metrics.decode_time += step_started.elapsed();
-        }
+        let token = self.compute_and_sample()?;
         let Released {
             text,
             finish_reason,
-        } = released;
+        } = match &token {
+            Some(token) => self.release(token.id)?,
+            // Nothing was said: half a character at the end of the prompt is not the answer's.
+            None if self.rollback_to.is_some() => self.stop.finish(FinishReason::Cancelled, ""),
+            None => self.finish(FinishReason::Cancelled),
+        };
+        if token.is_some() {
+            let metrics = &mut self.session.metrics;
+            metrics.generated_tokens += 1;
+            if self.rollback_to.take().is_some() {
+                metrics.time_to_first_token = Some(self.setup_time + step_started.elapsed());
+            } else {
+                metrics.decode_time += step_started.elapsed();
+            }
+        }
         Ok(Step {
-            token: Some(token),
+            token,
             text,
             finish_reason,
         })
+    }
+
+    /// Adds `token` to the session, and gives the text that may be shown because of it.
+    fn release(&mut self, token: u32) -> Result<Released, EngineError> {
+        let end = self.stop.push_token(token);
+        // Of a token that is not to be seen, not even the end of a character may be.
+        let mut released = match end {
+            Some(reason) if !self.stop.shows_last_token(reason) => Released::default(),
+            _ => self.stop.push_text(self.detokenizer.push(token)?),
+        };
+        let context = &mut self.session.context;
+        context.extend(&[token]);
+
+        let is_full = context.tokens().len() == context.context_length();
+        let end = end
+            .or(self.stop.is_at_max_tokens().then_some(FinishReason::Length))
+            .or(is_full.then_some(FinishReason::ContextFull));
+        if let (None, Some(reason)) = (released.finish_reason, end) {
+            let last = self.finish(reason);
+            released.text.push_str(&last.text);
+            released.finish_reason = last.finish_reason;
+        }
+        Ok(released)
+    }
+
+    /// Gives the text that is left, half a character too, as no token will follow.
+    fn finish(&mut self, reason: FinishReason) -> Released {
+        let rest = self.detokenizer.clone().finish();
+        self.stop.finish(reason, &rest)
     }
 
     /// Computes what is left up to the last token and samples the next one; `None` when cancelled.

@@ -84,6 +84,8 @@ pub(super) fn save(context: &Context, path: &Path) -> Result<(), EngineError> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    // A conversation is nobody else's business: the file stays what a temporary one is, readable
+    // by its owner alone, whatever the user's mask would allow.
     let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     let mut out = Checksummed::new(BufWriter::new(temporary.as_file_mut()));
     out.write_all(&Header::of(context)?.to_bytes())

@@ -8,6 +8,14 @@ fn checker(params: StopParams) -> StopChecker {
     StopChecker::new(params, 100, &[2]).expect("valid parameters")
 }
 
+/// Takes a token and the text that it adds; a token that ends by itself has no more to say.
+fn push(checker: &mut StopChecker, token: u32, text: &str) -> Released {
+    match checker.push_token(token) {
+        Some(reason) => checker.finish(reason, ""),
+        None => checker.push_text(text),
+    }
+}
+
 fn stop_at(strings: &[&str]) -> StopParams {
     StopParams {
         stop: strings.iter().map(|&string| string.to_owned()).collect(),
@@ -20,13 +28,13 @@ fn run(params: &StopParams, pieces: &[&str]) -> (String, Option<FinishReason>) {
     let mut checker = checker(params.clone());
     let mut shown = String::new();
     for piece in pieces {
-        let released = checker.push(50, piece);
+        let released = push(&mut checker, 50, piece);
         shown.push_str(&released.text);
         if released.finish_reason.is_some() {
             return (shown, released.finish_reason);
         }
     }
-    shown.push_str(&checker.finish(FinishReason::Cancelled).text);
+    shown.push_str(&checker.finish(FinishReason::Cancelled, "").text);
     (shown, None)
 }
 
@@ -59,7 +67,7 @@ fn search(params: &StopParams, text: &str) -> (String, Option<FinishReason>) {
 #[test]
 fn text_that_may_become_a_stop_string_is_held_back_until_it_cannot() {
     let mut checker = checker(stop_at(&["</end>"]));
-    let mut push = |text| checker.push(50, text).text;
+    let mut push = |text| push(&mut checker, 50, text).text;
     assert_eq!(push("a <"), "a ");
     assert_eq!(push("/e"), "");
     assert_eq!(push("xit"), "</exit");
@@ -71,7 +79,7 @@ fn text_that_may_become_a_stop_string_is_held_back_until_it_cannot() {
 #[test]
 fn without_stop_strings_nothing_is_held_back() {
     let mut checker = checker(StopParams::default());
-    assert_eq!(checker.push(50, "héllo").text, "héllo");
+    assert_eq!(push(&mut checker, 50, "héllo").text, "héllo");
 }
 
 #[test]
@@ -100,24 +108,40 @@ fn the_stop_string_is_kept_if_asked_for_but_nothing_after_it() {
 #[test]
 fn end_of_generation_and_stop_tokens_end_without_their_text() {
     let mut end = checker(stop_at(&["xyz"]));
-    assert_eq!(end.push(50, "ax").text, "a");
-    let last = end.push(2, "</s>");
+    assert_eq!(push(&mut end, 50, "ax").text, "a");
+    let last = push(&mut end, 2, "");
     assert_eq!(last.text, "x", "what was held back is released");
     assert_eq!(last.finish_reason, Some(FinishReason::EndOfGeneration));
 
     let params = StopParams {
         stop_token_ids: vec![7],
-        ..StopParams::default()
+        ..stop_at(&["xyz"])
     };
-    let last = checker(params.clone()).push(7, "seven");
-    assert_eq!(last.text, "");
-    assert_eq!(last.finish_reason, Some(FinishReason::StopToken(7)));
+    let mut by_token = checker(params.clone());
+    assert_eq!(push(&mut by_token, 50, "ax").text, "a");
+    let reason = FinishReason::StopToken(7);
+    assert_eq!(by_token.push_token(7), Some(reason));
+    assert!(!by_token.shows_last_token(reason));
+    let last = by_token.finish(reason, "");
+    assert_eq!(
+        (last.text.as_str(), last.finish_reason),
+        ("x", Some(reason))
+    );
 
     let params = StopParams {
         include_stop_str_in_output: true,
         ..params
     };
-    assert_eq!(checker(params).push(7, "seven").text, "seven");
+    assert!(checker(params).shows_last_token(reason));
+}
+
+#[test]
+fn the_rest_of_the_text_may_hold_a_stop_string_too() {
+    let mut checker = checker(stop_at(&["b\u{fffd}"]));
+    assert_eq!(push(&mut checker, 50, "ab").text, "a");
+    let last = checker.finish(FinishReason::Length, "\u{fffd}");
+    assert_eq!(last.text, "");
+    assert_eq!(last.finish_reason, Some(FinishReason::StopString(0)));
 }
 
 #[test]
@@ -129,8 +153,8 @@ fn end_of_generation_can_be_ignored() {
     };
     let mut checker = checker(params);
     assert_eq!(checker.banned(), [0u32; 0]);
-    assert_eq!(checker.push(2, "").finish_reason, None);
-    assert_eq!(checker.push(2, "").finish_reason, None);
+    assert_eq!(push(&mut checker, 2, "").finish_reason, None);
+    assert_eq!(push(&mut checker, 2, "").finish_reason, None);
 }
 
 #[test]
@@ -142,50 +166,28 @@ fn the_first_min_tokens_end_nothing() {
     };
     let mut checker = checker(params);
     assert_eq!(checker.banned(), [2, 7]);
-    assert_eq!(checker.push(50, "aba").finish_reason, None);
+    assert_eq!(push(&mut checker, 50, "aba").finish_reason, None);
     assert_eq!(checker.banned(), [2, 7]);
-    assert_eq!(checker.push(7, "").finish_reason, None);
+    assert_eq!(push(&mut checker, 7, "").finish_reason, None);
     assert_eq!(checker.banned(), [0u32; 0]);
     // The end of the string that was passed over begins the one that counts.
-    let last = checker.push(51, "ba");
+    let last = push(&mut checker, 51, "ba");
     assert_eq!(last.text, "");
     assert_eq!(last.finish_reason, Some(FinishReason::StopString(0)));
 }
 
 #[test]
-fn max_tokens_end_with_all_text_released() {
+fn what_was_held_back_is_released_when_max_tokens_are_reached() {
     let params = StopParams {
         max_tokens: Some(2),
         ..stop_at(&["bcd"])
     };
     let mut checker = checker(params);
-    assert_eq!(
-        checker.push(50, "ab"),
-        Released {
-            text: "a".into(),
-            finish_reason: None
-        }
-    );
-    let last = checker.push(51, "c");
-    assert_eq!(
-        last,
-        Released {
-            text: "bc".into(),
-            finish_reason: Some(FinishReason::Length)
-        }
-    );
-}
-
-#[test]
-fn a_last_token_that_completes_a_stop_string_stops_by_it() {
-    let params = StopParams {
-        max_tokens: Some(1),
-        ..stop_at(&["b"])
-    };
-    assert_eq!(
-        checker(params).push(50, "ab").finish_reason,
-        Some(FinishReason::StopString(0))
-    );
+    assert_eq!(push(&mut checker, 50, "ab").text, "a");
+    assert!(!checker.is_at_max_tokens());
+    assert_eq!(push(&mut checker, 51, "c").text, "");
+    assert!(checker.is_at_max_tokens());
+    assert_eq!(checker.finish(FinishReason::Length, "é").text, "bcé");
 }
 
 #[test]
@@ -247,7 +249,7 @@ proptest! {
         let mut checker = checker(StopParams { stop: stop.clone(), ..StopParams::default() });
         let (mut text, mut shown) = (String::new(), String::new());
         for piece in &pieces {
-            let released = checker.push(50, piece);
+            let released = push(&mut checker, 50, piece);
             if released.finish_reason.is_some() {
                 break;
             }

@@ -183,6 +183,30 @@ fn files_that_cannot_be_reached_are_errors_that_name_them() {
 }
 
 #[test]
+fn a_name_with_control_characters_is_shown_escaped() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a\u{1b}[31mb");
+    fs::write(&path, [0; 100]).expect("it can be written");
+    let shown = refusal(&path, FakeRunner::new(64, 8)).to_string();
+    assert!(shown.contains(r"a\u{1b}[31mb"), "{shown:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_saved_conversation_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    saved_to(&path);
+    let mode = fs::metadata(&path)
+        .expect("it was written")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
 fn saving_replaces_an_older_file_and_leaves_nothing_beside_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");

@@ -2,6 +2,8 @@
 // Each test program uses some of it.
 #![allow(dead_code)]
 
+pub mod heads;
+
 use inferno_backend::{Backend, WeightPart};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};

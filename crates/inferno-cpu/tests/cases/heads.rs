@@ -1,0 +1,118 @@
+//! Queries, keys and values of one sequence, and attention over them.
+
+use inferno_backend::{
+    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkvLayout,
+    SequenceChunk,
+};
+
+use super::{Random, matrix, read};
+
+/// Heads and positions of one test.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub num_heads: usize,
+    pub num_kv_heads: usize,
+    pub head_dim: usize,
+    pub block_tokens: usize,
+    pub tokens: usize,
+    pub window: Option<usize>,
+    pub dtype: KvDType,
+}
+
+pub const SHAPE: Shape = Shape {
+    num_heads: 4,
+    num_kv_heads: 2,
+    head_dim: 32,
+    block_tokens: 16,
+    tokens: 70,
+    window: None,
+    dtype: KvDType::F16,
+};
+
+impl Shape {
+    pub fn qkv(&self) -> QkvLayout {
+        let Self {
+            num_heads,
+            num_kv_heads,
+            head_dim,
+            ..
+        } = *self;
+        QkvLayout {
+            num_heads,
+            num_kv_heads,
+            head_dim,
+        }
+    }
+
+    pub fn cache(&self) -> KvLayout {
+        KvLayout {
+            num_layers: 2,
+            num_kv_heads: self.num_kv_heads,
+            head_dim: self.head_dim,
+            block_tokens: self.block_tokens,
+            num_blocks: self.tokens.div_ceil(self.block_tokens) + 3,
+            dtype: self.dtype,
+        }
+    }
+
+    pub fn out_len(&self) -> usize {
+        self.num_heads * self.head_dim
+    }
+
+    /// Blocks from the last to the first.
+    pub fn blocks(&self) -> Vec<BlockId> {
+        (0..self.cache().num_blocks as u32)
+            .rev()
+            .map(BlockId)
+            .collect()
+    }
+}
+
+/// Attends to one sequence, fed in chunks.
+pub fn attend<B: Backend>(
+    backend: &B,
+    shape: &Shape,
+    qkv: &[f32],
+    blocks: &[BlockId],
+    chunks: &[usize],
+) -> Vec<f32> {
+    assert_eq!(chunks.iter().sum::<usize>(), shape.tokens);
+    let layout = shape.qkv();
+    let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
+    let mut batch = backend.alloc_batch();
+    let params = AttentionParams {
+        layer: 1,
+        scale: 1.0 / (shape.head_dim as f32).sqrt(),
+        window: shape.window,
+    };
+    let mut result = Vec::new();
+    let mut start = 0;
+    for &chunk in chunks.iter().filter(|&&chunk| chunk > 0) {
+        let mut builder = BatchBuilder::new(shape.block_tokens);
+        let tokens = vec![0; chunk];
+        let logits = LogitRows::None;
+        builder
+            .push(&SequenceChunk {
+                tokens: &tokens,
+                start,
+                block_table: blocks,
+                logits,
+            })
+            .expect("a chunk");
+        backend.upload_batch(&builder.build(), &mut batch);
+        let rows = &qkv[start * layout.row_len()..][..chunk * layout.row_len()];
+        let rows = matrix(backend, chunk, layout.row_len(), rows);
+        backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
+        let mut out = backend.alloc(chunk, shape.out_len()).expect("memory");
+        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out);
+        result.extend(read(backend, &out, chunk * shape.out_len()));
+        start += chunk;
+    }
+    result
+}
+
+pub fn inputs(shape: &Shape, seed: u64) -> Vec<f32> {
+    let values = Random::new(seed).values(shape.tokens * shape.qkv().row_len());
+    // Large enough that the softmax is far from even.
+    values.into_iter().map(|x| 4.0 * x).collect()
+}

@@ -1,0 +1,188 @@
+//! The KV cache: what it stores, and what it makes of numbers that are none.
+//!
+//! The rule for these: F32 and F16 keep NaN and infinities, and what is too large for F16 becomes
+//! an infinity. Q8_0 has neither, so the 32 values that share a scale become NaN, all of them, where
+//! one is NaN or infinite or so large that the scale is; the others of the row stay. What is wrong
+//! stays wrong, so that it shows in the result.
+
+mod cases;
+
+use cases::heads::{SHAPE, Shape, attend, inputs};
+use cases::{all, matrix, simplest};
+use inferno_backend::{
+    Backend, BackendError, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, ReferenceBackend,
+    SequenceChunk,
+};
+use inferno_tensor::quant;
+
+/// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
+fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
+    let layout = shape.qkv();
+    let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
+    let mut batch = backend.alloc_batch();
+    let mut builder = BatchBuilder::new(shape.block_tokens);
+    let block_table = &[BlockId(1), BlockId(0)];
+    let chunk = SequenceChunk {
+        tokens: &[0; 20],
+        start: 0,
+        block_table,
+        logits: LogitRows::None,
+    };
+    builder.push(&chunk).expect("a chunk");
+    backend.upload_batch(&builder.build(), &mut batch);
+    let rows = matrix(backend, 20, layout.row_len(), qkv);
+    backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
+    let mut bytes = Vec::new();
+    for block in [0, 1] {
+        backend
+            .read_kv_block(&cache, BlockId(block), &mut bytes)
+            .expect("memory can be read");
+    }
+    bytes
+}
+
+#[test]
+fn saved_blocks_are_those_of_the_reference_and_come_back_the_same() {
+    for dtype in KvDType::ALL {
+        let shape = Shape {
+            dtype,
+            tokens: 20,
+            ..SHAPE
+        };
+        let qkv = inputs(&shape, 7);
+        let expected = saved(&ReferenceBackend::new(), &shape, &qkv);
+        for backend in all() {
+            let bytes = saved(&backend, &shape, &qkv);
+            assert!(bytes == expected, "{dtype} {backend:?}");
+            let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
+            let (first, _) = bytes.split_at(bytes.len() / 2);
+            backend
+                .write_kv_block(&mut cache, BlockId(2), first)
+                .expect("the right size");
+            let mut again = Vec::new();
+            backend
+                .read_kv_block(&cache, BlockId(2), &mut again)
+                .expect("memory can be read");
+            assert!(again == first, "{dtype} {backend:?}");
+            let refused = backend.write_kv_block(&mut cache, BlockId(2), &first[1..]);
+            assert!(matches!(refused, Err(BackendError::KvBlockSize { .. })));
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_had_is_refused() {
+    let backend = simplest();
+    let huge = KvLayout {
+        num_blocks: 1 << 50,
+        ..SHAPE.cache()
+    };
+    assert!(matches!(
+        backend.alloc_kv_cache(&huge),
+        Err(BackendError::OutOfMemory { .. })
+    ));
+    let odd = KvLayout {
+        head_dim: 40,
+        dtype: KvDType::Q8_0,
+        ..SHAPE.cache()
+    };
+    assert!(matches!(
+        backend.alloc_kv_cache(&odd),
+        Err(BackendError::KvHeadDim { .. })
+    ));
+    assert!(matches!(
+        backend.alloc(1 << 40, 1 << 20),
+        Err(BackendError::OutOfMemory { .. })
+    ));
+}
+
+/// Numbers that some format cannot hold.
+const BAD: [f32; 4] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30];
+
+const BAD_SHAPE: Shape = Shape {
+    head_dim: 64,
+    tokens: 20,
+    ..SHAPE
+};
+
+/// Where component 3 of the first head's key or value stands in row 10.
+fn bad_places(shape: &Shape) -> [usize; 2] {
+    let layout = shape.qkv();
+    let row = 10 * layout.row_len();
+    let head = |head: usize| row + head * layout.head_dim + 3;
+    [
+        head(layout.num_heads),
+        head(layout.num_heads + layout.num_kv_heads),
+    ]
+}
+
+#[test]
+fn what_a_cache_cannot_hold_stays_wrong_and_spares_its_neighbours() {
+    for dtype in KvDType::ALL {
+        let shape = Shape { dtype, ..BAD_SHAPE };
+        let row_bytes = shape.cache().row_bytes().expect("whole pieces");
+        let decode = |bytes: &[u8], row: usize| {
+            let mut values = [0.0; 64];
+            let bytes = &bytes[row * row_bytes..][..row_bytes];
+            quant::decode_row(dtype.dtype(), bytes, &mut values).expect("whole pieces");
+            values
+        };
+        for bad in BAD {
+            let mut qkv = inputs(&shape, 9);
+            let [_, place] = bad_places(&shape);
+            let clean = saved(&simplest(), &shape, &qkv);
+            qkv[place] = bad;
+            for backend in all() {
+                let bytes = saved(&backend, &shape, &qkv);
+                // Block 1 comes second, layer 1 comes second in it, and values come second there.
+                let rows = bytes.len() / row_bytes;
+                let row = rows / 2 + rows / 4 + rows / 8 + 10;
+                let (found, clean) = (decode(&bytes, row), decode(&clean, row));
+                let what = format!("{bad} {dtype} {backend:?}");
+                let (spoils, expected) = match dtype {
+                    KvDType::F32 => (3..4, bad),
+                    KvDType::F16 if bad.is_nan() => (3..4, f32::NAN),
+                    KvDType::F16 => (3..4, f32::INFINITY.copysign(bad)),
+                    KvDType::Q8_0 => (0..32, f32::NAN),
+                };
+                let as_expected = |x: &f32| *x == expected || x.is_nan() && expected.is_nan();
+                assert!(found[spoils.clone()].iter().all(as_expected), "{what}");
+                assert_eq!(found[..spoils.start], clean[..spoils.start], "{what}");
+                assert_eq!(found[spoils.end..], clean[spoils.end..], "{what}");
+            }
+        }
+    }
+}
+
+/// Whether both are NaN, or the same infinity, or nearly the same number.
+fn agree(found: f32, expected: f32) -> bool {
+    let near = (found - expected).abs() <= 1e-5 * expected.abs().max(1.0);
+    found.is_nan() && expected.is_nan() || found == expected || near
+}
+
+#[test]
+fn attention_over_what_a_cache_cannot_hold_is_that_of_the_reference() {
+    for dtype in KvDType::ALL {
+        let shape = Shape { dtype, ..BAD_SHAPE };
+        let blocks = shape.blocks();
+        for (bad, place) in BAD
+            .into_iter()
+            .flat_map(|bad| bad_places(&shape).map(|place| (bad, place)))
+        {
+            let mut qkv = inputs(&shape, 10);
+            qkv[place] = bad;
+            let expected = attend(&ReferenceBackend::new(), &shape, &qkv, &blocks, &[20]);
+            for backend in all() {
+                let found = attend(&backend, &shape, &qkv, &blocks, &[20]);
+                for (i, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
+                    let (row, column) = (i / shape.out_len(), i % shape.out_len());
+                    assert!(
+                        agree(found, expected),
+                        "{bad} at {place}, {dtype} {backend:?}, row {row}, column {column}: \
+                         {found} instead of {expected}"
+                    );
+                }
+            }
+        }
+    }
+}

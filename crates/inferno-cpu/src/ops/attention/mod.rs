@@ -197,7 +197,7 @@ pub(crate) fn paged_attention(
     }
 }
 
-/// The first `len` of `values`, of which there are more from now on if need be.
+/// The first `len` of `values`, which grows where it has fewer.
 fn at_least(values: &mut Vec<f32>, len: usize) -> &mut [f32] {
     if values.len() < len {
         values.resize(len, 0.0);

@@ -1,7 +1,7 @@
 # Everyday commands; `just` lists them.
 
-# The model that examples use; override with `just model=FILE story`.
-model := "../shared/oracle/models/stories260K.gguf"
+# The model that recipes run: INFERNO_MODEL, or `just model=FILE story`.
+model := env("INFERNO_MODEL", "model.gguf")
 
 _default:
     @just --list
@@ -17,6 +17,8 @@ test:
 # Format everything, then lint.
 lint:
     cargo fmt --all
+    cargo fmt --manifest-path fuzz/Cargo.toml
+    cargo fmt --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
     cargo clippy --workspace --all-targets -- -D warnings
 
 # Open the documentation of every crate.

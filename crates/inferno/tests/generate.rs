@@ -284,8 +284,8 @@ fn a_prompt_that_cannot_be_is_refused() {
         empty.stderr
     );
     let long = greedy("4").stdin("x".repeat(300)).failure(1);
-    for count in ["300 tokens", "256"] {
-        assert!(long.stderr.contains(count), "{}", long.stderr);
+    for part in ["300 tokens", "256", "\nhint: --context N"] {
+        assert!(long.stderr.contains(part), "{}", long.stderr);
     }
     let twice = greedy("4").args(["--prompt-file", "x", PROMPT]).failure(2);
     assert!(
@@ -293,6 +293,19 @@ fn a_prompt_that_cannot_be_is_refused() {
         "{}",
         twice.stderr
     );
+}
+
+#[test]
+fn a_cache_format_that_the_heads_do_not_divide_into_is_refused_with_the_flag() {
+    let Some(model) = oracle("models/stories260K.gguf") else {
+        return;
+    };
+    let flags = ["--kv-dtype", "q8_0", PROMPT];
+    let run = Run::inferno().args(["generate", "-m"]).args([model]);
+    let refused = run.args(flags).failure(1);
+    for part in ["but it is 8", "\nhint: --kv-dtype chooses the format"] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use inferno_backend::BackendError;
 use inferno_engine::EngineError;
+use inferno_model::ModelError;
 
 use crate::Error;
 use crate::cli::config::ConfigError;
@@ -56,6 +57,9 @@ impl Failure {
             Self::Error(error) => {
                 // Messages quote names from files.
                 print_note(&printable_lines(&with_causes(&*error)));
+                if let Some(hint) = hint(&error) {
+                    print_note(&format!("hint: {hint}"));
+                }
                 if is_usage(&error) {
                     EXIT_USAGE
                 } else {
@@ -98,6 +102,32 @@ fn is_usage(error: &Error) -> bool {
                 | EngineError::EmptyStopString { .. }
         ),
         _ => false,
+    }
+}
+
+/// The flag that helps, where the floors below cannot know of flags.
+fn hint(error: &Error) -> Option<&'static str> {
+    let backend = match error {
+        Error::Backend(error) => error,
+        Error::Model(error) => match &**error {
+            ModelError::Backend(error) => error,
+            _ => return None,
+        },
+        Error::Engine(error) => match &**error {
+            EngineError::PromptTooLong { .. } | EngineError::StateTooLong { .. } => {
+                return Some("--context N sets how many tokens the context holds");
+            }
+            EngineError::Backend(error) | EngineError::Model(ModelError::Backend(error)) => error,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match backend {
+        BackendError::KvHeadDim { .. } => Some("--kv-dtype chooses the format"),
+        BackendError::OutOfMemory { .. } => Some(
+            "--context N and --kv-dtype q8_0 make the KV cache smaller; --dry-run adds it all up",
+        ),
+        _ => None,
     }
 }
 

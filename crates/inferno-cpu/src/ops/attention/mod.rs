@@ -181,6 +181,7 @@ pub(crate) fn paged_attention(
         let state_lens = units.iter().map(|unit| attention.state_len(unit));
         let task_len = state_lens.max().unwrap_or(0);
         let window = (PARTIALS_A_THREAD * pool.num_threads()).div_ceil(num_tasks);
+        let window = window.min(max_spans);
         let window_len = window * task_len;
         let partials = at_least(partials, num_tasks * window_len);
         let states = at_least(states, num_tasks * task_len);

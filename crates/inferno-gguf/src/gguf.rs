@@ -6,7 +6,6 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::file::{Contents, Storage};
-use crate::mmap::Mapping;
 use crate::shards;
 use crate::tensor_index::TensorIndex;
 use crate::{Metadata, Result, TensorInfo};
@@ -29,9 +28,10 @@ impl Gguf {
     /// The metadata of a split checkpoint is that of its first shard. The other shards are looked for beside the
     /// given one only (links in that folder are followed, as download caches use them).
     ///
-    /// The files must not be changed in place while they are open. Payloads are read from the disk when they are
-    /// touched; a file that was cut shorter meanwhile ends the process with `SIGBUS` on Unix. Replace model files by
-    /// renaming, or use [`Gguf::from_bytes`] on a copy in memory.
+    /// Payloads are read from the disk when they are touched. Nothing can promise that no other process changes the
+    /// files meanwhile, and no check would notice: a file that is overwritten in place gives changed bytes, one that is
+    /// cut shorter ends the process with `SIGBUS` on Unix. This is the one case in which what a file says is not
+    /// answered by a clear error. Replace model files by renaming, or use [`Gguf::from_bytes`] on a copy in memory.
     ///
     /// **Errors**: every variant that says what is wrong with a file, inside [`GgufError::InFile`](crate::GgufError::InFile),
     /// which names the path.
@@ -149,14 +149,6 @@ impl Gguf {
         if let Some(mapping) = &self.files[info.shard].mapping {
             mapping.release(start..end);
         }
-    }
-
-    /// Tells the operating system that the payloads will be read from front to back.
-    pub fn advise_sequential(&self) {
-        self.files
-            .iter()
-            .filter_map(|file| file.mapping.as_ref())
-            .for_each(Mapping::advise_sequential);
     }
 
     /// The number of files, 1 unless the checkpoint is split.

@@ -198,7 +198,6 @@ fn any_shard_opens_the_whole_checkpoint() {
 #[test]
 fn pages_that_were_given_back_read_the_same_again() {
     let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
-    gguf.advise_sequential();
     for info in gguf.tensors() {
         gguf.preload(info);
         let before = gguf.data(info).to_vec();

@@ -154,13 +154,16 @@ pub enum GgufError {
         /// Where it occurs again.
         offset: u64,
     },
-    /// `general.alignment` is not a power of two, or absurdly large.
+    /// `general.alignment` is no `u32`, not a power of two, or absurdly large.
     #[error(
-        "general.alignment is {alignment}, expected a power of two up to {MAX_ALIGNMENT} (32 is usual)"
+        "general.alignment at byte {offset} is {found}, expected a u32 that is a power of two up to {MAX_ALIGNMENT} \
+         (32 is usual)"
     )]
     BadAlignment {
-        /// The alignment that the file states.
-        alignment: u64,
+        /// The type and value that the file states.
+        found: String,
+        /// Where the value stands.
+        offset: u64,
     },
 
     /// A metadata key that is needed is not there.
@@ -182,6 +185,12 @@ pub enum GgufError {
         found: String,
     },
 
+    /// No ggml type has this name.
+    #[error("unknown ggml type {name:?}: expected a name such as F16 or Q4_K")]
+    UnknownTypeName {
+        /// The name as given.
+        name: String,
+    },
     /// A tensor has a type that is not known, so its size is not known either.
     #[error(
         "tensor {tensor:?} has ggml type {type_id} at byte {offset}, which is unknown (known are 0 to {}, less some \

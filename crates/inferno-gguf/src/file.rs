@@ -25,8 +25,7 @@ impl Contents {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         let header = Header::read(&mut cursor)?;
-        let metadata = read_metadata(&mut cursor, header.num_entries)?;
-        let alignment = metadata.alignment()?;
+        let (metadata, alignment) = read_metadata(&mut cursor, header.num_entries)?;
         let file_size = bytes.len() as u64;
         let index = TensorIndex::read(&mut cursor, header.num_tensors, alignment, file_size)?;
         Ok(Self {

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::{GgufError, Result};
+
 macro_rules! ggml_types {
     ($($name:ident = $id:literal, $block_len:literal values in $block_bytes:literal bytes, $doc:literal;)*) => {
         /// How the values of a tensor are stored: one of the element types that ggml numbers.
@@ -82,25 +84,17 @@ impl fmt::Display for GgmlType {
     }
 }
 
-/// The text names no ggml type.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected the name of a ggml type such as F16 or Q4_K, found {found:?}")]
-pub struct UnknownGgmlType {
-    /// The text.
-    pub found: String,
-}
-
 impl FromStr for GgmlType {
-    type Err = UnknownGgmlType;
+    type Err = GgufError;
 
-    /// Reads a name; upper and lower case are one.
-    fn from_str(text: &str) -> Result<Self, UnknownGgmlType> {
+    /// Reads a [`GgmlType::name`] in upper or lower case.
+    fn from_str(name: &str) -> Result<Self> {
         Self::ALL
             .iter()
             .copied()
-            .find(|ggml_type| ggml_type.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| UnknownGgmlType {
-                found: text.to_owned(),
+            .find(|ggml_type| ggml_type.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| GgufError::UnknownTypeName {
+                name: name.to_owned(),
             })
     }
 }
@@ -159,7 +153,8 @@ mod tests {
     fn numbers_and_names_find_their_type_again() {
         for &ggml_type in GgmlType::ALL {
             assert_eq!(GgmlType::from_id(ggml_type.id()), Some(ggml_type));
-            assert_eq!(ggml_type.name().to_lowercase().parse(), Ok(ggml_type));
+            let found: GgmlType = ggml_type.name().to_lowercase().parse().unwrap();
+            assert_eq!(found, ggml_type);
         }
     }
 
@@ -182,7 +177,7 @@ mod tests {
         let error = "Q9_9".parse::<GgmlType>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "expected the name of a ggml type such as F16 or Q4_K, found \"Q9_9\""
+            "unknown ggml type \"Q9_9\": expected a name such as F16 or Q4_K"
         );
     }
 }

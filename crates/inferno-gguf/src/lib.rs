@@ -53,7 +53,7 @@ mod writer;
 
 pub use error::GgufError;
 pub use file_kind::FileKind;
-pub use ggml_type::{GgmlType, UnknownGgmlType};
+pub use ggml_type::GgmlType;
 pub use gguf::Gguf;
 pub use metadata::{
     FromMetadata, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray,

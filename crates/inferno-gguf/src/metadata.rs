@@ -128,28 +128,23 @@ impl Metadata {
             .iter()
             .map(|(key, value)| (key.as_str(), value))
     }
+}
 
-    /// The alignment of payloads: `general.alignment`, or 32 where it is absent.
-    ///
-    /// Its type is not a matter of taste: other readers refuse a file whose alignment is no `u32`.
-    ///
-    /// **Errors**: [`GgufError::WrongType`]; [`GgufError::BadAlignment`].
-    pub(crate) fn alignment(&self) -> Result<u64> {
-        let alignment = match self.get(ALIGNMENT_KEY) {
-            None => DEFAULT_ALIGNMENT,
-            Some(&MetadataValue::U32(alignment)) => alignment.into(),
-            Some(value) => {
-                return Err(GgufError::WrongType {
-                    key: ALIGNMENT_KEY.to_owned(),
-                    expected: "u32",
-                    found: value.summary(),
-                });
-            }
-        };
-        if alignment.is_power_of_two() && alignment <= MAX_ALIGNMENT {
-            Ok(alignment)
-        } else {
-            Err(GgufError::BadAlignment { alignment })
+/// The alignment that the value of [`ALIGNMENT_KEY`], which stands at `offset`, asks for.
+///
+/// Its type is not a matter of taste: other readers refuse a file whose alignment is no `u32`.
+///
+/// **Errors**: [`GgufError::BadAlignment`].
+fn to_alignment(value: &MetadataValue, offset: u64) -> Result<u64> {
+    match *value {
+        MetadataValue::U32(alignment)
+            if alignment.is_power_of_two() && u64::from(alignment) <= MAX_ALIGNMENT =>
+        {
+            Ok(alignment.into())
         }
+        _ => Err(GgufError::BadAlignment {
+            found: value.summary(),
+            offset,
+        }),
     }
 }

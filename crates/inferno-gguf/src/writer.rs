@@ -62,13 +62,14 @@ pub struct GgufWriter {
 impl GgufWriter {
     /// A file with this metadata and no tensors yet.
     ///
-    /// **Errors**: [`GgufError::NameTooLong`] and [`GgufError::NestedTooDeep`] where a reader would refuse the metadata;
-    /// [`GgufError::WrongType`] and [`GgufError::BadAlignment`] for `general.alignment`.
+    /// **Errors**: [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and [`GgufError::BadAlignment`] where a
+    /// reader would refuse the metadata.
     pub fn new(metadata: &Metadata) -> Result<Self> {
+        let (encoded_metadata, alignment) = encode_metadata(metadata, HEADER_BYTES)?;
         Ok(Self {
             num_entries: metadata.len(),
-            alignment: metadata.alignment()?,
-            metadata: encode_metadata(metadata, HEADER_BYTES)?,
+            alignment,
+            metadata: encoded_metadata,
             index: TensorIndex::default(),
             encoded_index: Vec::new(),
             next_data_offset: 0,

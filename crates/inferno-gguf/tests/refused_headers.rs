@@ -292,13 +292,17 @@ fn the_alignment_is_a_power_of_two() {
         let raw = Raw::header(0, 1)
             .key("general.alignment", U32)
             .u32(alignment);
-        assert_refused!(raw, GgufError::BadAlignment { alignment: found } if *found == u64::from(alignment));
+        // After the header of 24 bytes stand the key with its length (25) and the type (4).
+        assert_refused!(
+            raw,
+            GgufError::BadAlignment { found, offset: 53 } if *found == format!("u32 {alignment}")
+        );
     }
     let raw = Raw::header(0, 1)
         .key("general.alignment", STRING)
         .string("32");
-    assert_refused!(raw, GgufError::WrongType { key, .. } if key == "general.alignment");
+    assert_refused!(raw, GgufError::BadAlignment { found, offset: 53 } if found == "string \"32\"");
     // The format asks for u32, and other readers refuse anything else.
     let raw = Raw::header(0, 1).key("general.alignment", U64).u64(32);
-    assert_refused!(raw, GgufError::WrongType { expected: "u32", found, .. } if found == "u64 32");
+    assert_refused!(raw, GgufError::BadAlignment { found, offset: 53 } if found == "u64 32");
 }

@@ -2,7 +2,10 @@
 //!
 //! Invariant: nothing is allocated for a count before the cursor found that so many elements can follow.
 
-use super::{MAX_NAME_BYTES, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray};
+use super::{
+    ALIGNMENT_KEY, DEFAULT_ALIGNMENT, MAX_NAME_BYTES, Metadata, MetadataArray, MetadataType,
+    MetadataValue, StringArray, to_alignment,
+};
 use crate::cursor::Cursor;
 use crate::{GgufError, Result};
 
@@ -10,24 +13,35 @@ use crate::{GgufError, Result};
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// The bytes of an array before its elements: a type and a count.
-const ARRAY_HEADER_BYTES: u64 = 4 + 8;
+const ARRAY_HEADER_BYTES: u64 = TYPE_BYTES + 8;
 
 /// The bytes of a string's length.
 const STRING_LENGTH_BYTES: u64 = 8;
 
-/// Reads `num_entries` keys with their values.
-pub(crate) fn read_metadata(cursor: &mut Cursor<'_>, num_entries: usize) -> Result<Metadata> {
+/// The bytes of a value's type.
+const TYPE_BYTES: u64 = 4;
+
+/// Reads `num_entries` keys with their values; also returns the alignment of payloads that they ask for.
+pub(crate) fn read_metadata(
+    cursor: &mut Cursor<'_>,
+    num_entries: usize,
+) -> Result<(Metadata, u64)> {
     let mut metadata = Metadata::new();
+    let mut alignment = DEFAULT_ALIGNMENT;
     for _ in 0..num_entries {
         let offset = cursor.offset();
         let key = cursor.name("metadata key", MAX_NAME_BYTES)?;
         if metadata.contains(&key) {
             return Err(GgufError::DuplicateKey { key, offset });
         }
+        let value_offset = cursor.offset() + TYPE_BYTES;
         let value = read_value(cursor, &key)?;
+        if key == ALIGNMENT_KEY {
+            alignment = to_alignment(&value, value_offset)?;
+        }
         metadata.insert(key, value);
     }
-    Ok(metadata)
+    Ok((metadata, alignment))
 }
 
 fn read_value(cursor: &mut Cursor<'_>, key: &str) -> Result<MetadataValue> {

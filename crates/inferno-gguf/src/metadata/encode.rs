@@ -1,37 +1,46 @@
 //! Writing metadata in the form that files have.
 
 use super::decode::MAX_DEPTH;
-use super::{MAX_NAME_BYTES, Metadata, MetadataArray, MetadataValue};
+use super::{
+    ALIGNMENT_KEY, DEFAULT_ALIGNMENT, MAX_NAME_BYTES, Metadata, MetadataArray, MetadataValue,
+    to_alignment,
+};
 use crate::{GgufError, Result};
 
-/// Encodes the keys and values in order; they will stand at `offset` in the file.
+/// Encodes the keys and values in order; they will stand at `offset` in the file. Also returns the alignment of
+/// payloads that they ask for.
 ///
-/// **Errors**: what the reader would refuse, [`GgufError::NameTooLong`] and [`GgufError::NestedTooDeep`].
-pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<Vec<u8>> {
+/// **Errors**: what the reader would refuse, [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and
+/// [`GgufError::BadAlignment`].
+pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<(Vec<u8>, u64)> {
     let mut out = Vec::new();
+    let mut alignment = DEFAULT_ALIGNMENT;
     for (key, value) in metadata.iter() {
-        let offset = offset + out.len() as u64;
+        let entry_offset = offset + out.len() as u64;
         let length = key.len() as u64;
         if length > MAX_NAME_BYTES {
             let max = MAX_NAME_BYTES;
             return Err(GgufError::NameTooLong {
                 what: "metadata key",
-                offset,
+                offset: entry_offset,
                 length,
                 max,
             });
         }
         encode_string(key, &mut out);
         out.extend_from_slice(&value.value_type().id().to_le_bytes());
+        if key == ALIGNMENT_KEY {
+            alignment = to_alignment(value, offset + out.len() as u64)?;
+        }
         if !encode_value(value, &mut out) {
             return Err(GgufError::NestedTooDeep {
                 key: key.to_owned(),
-                offset,
+                offset: entry_offset,
                 max: MAX_DEPTH,
             });
         }
     }
-    Ok(out)
+    Ok((out, alignment))
 }
 
 /// Encodes a string with its length before it.

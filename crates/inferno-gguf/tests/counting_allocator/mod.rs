@@ -12,23 +12,25 @@ thread_local! {
 pub struct CountingAllocator;
 
 fn count(change: isize) {
-    let live = LIVE.get() + change;
+    let live = LIVE.get().wrapping_add(change);
     LIVE.set(live);
     PEAK.set(PEAK.get().max(live));
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; counting touches only plain thread-local cells, which
-// need neither allocation nor destruction.
+// SAFETY: all memory comes from the system's allocator and goes back to it under the same layout;
+// `alloc_zeroed` and `realloc` are the trait's own, made of the two functions here. Counting neither
+// unwinds nor allocates: it wraps, and the cells are constants at first and have no destructor.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller keeps `alloc`'s contract, which is the same here.
+        // SAFETY: whoever calls this keeps `GlobalAlloc::alloc`'s contract: `layout` is not empty.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: the caller keeps `dealloc`'s contract, and `pointer` came from `System` above.
+        // SAFETY: whoever calls this keeps `GlobalAlloc::dealloc`'s contract: `pointer` came from
+        // `alloc` with this layout, and so from `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -145,11 +145,6 @@ impl Tokenizer {
         Detokenizer::new(Arc::clone(&self.vocabulary), skip_special, strip_space)
     }
 
-    /// Decodes the continuation of a text as its ids come: a leading space is part of it.
-    pub fn detokenizer_mid_text(&self, skip_special: bool) -> Detokenizer {
-        Detokenizer::new(Arc::clone(&self.vocabulary), skip_special, false)
-    }
-
     /// The bytes that one token decodes to, control tokens spelled out; `None` if the id is out of range.
     pub fn token_bytes(&self, id: u32) -> Option<Cow<'_, [u8]>> {
         self.vocabulary.piece(id)

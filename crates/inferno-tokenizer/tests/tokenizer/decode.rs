@@ -15,7 +15,7 @@ fn byte(tokenizer: &Tokenizer, byte: u8) -> u32 {
 #[test]
 fn a_character_comes_out_when_its_last_byte_is_there() {
     let tokenizer = sentencepiece();
-    let mut detokenizer = tokenizer.detokenizer_mid_text(true);
+    let mut detokenizer = tokenizer.detokenizer(true);
     let pieces: Vec<String> = "🚀a"
         .bytes()
         .map(|value| {
@@ -32,7 +32,7 @@ fn a_character_comes_out_when_its_last_byte_is_there() {
 #[test]
 fn bytes_that_cannot_become_a_character_come_out_as_replacement_characters() {
     let tokenizer = sentencepiece();
-    let mut detokenizer = tokenizer.detokenizer_mid_text(true);
+    let mut detokenizer = tokenizer.detokenizer(true);
     let mut push = |value| {
         detokenizer
             .push(byte(&tokenizer, value))
@@ -60,11 +60,9 @@ fn the_space_before_a_text_is_taken_away_once() {
     assert_eq!(tokenizer.decode(&ids, true).unwrap(), " the the");
     let the = tokenizer.token_id("▁the").unwrap();
     assert_eq!(tokenizer.decode(&[1, the, the], true).unwrap(), "the the");
-    assert_eq!(tokenizer.detokenizer(true).push(the).unwrap(), "the");
-    assert_eq!(
-        tokenizer.detokenizer_mid_text(true).push(the).unwrap(),
-        " the"
-    );
+    let mut detokenizer = tokenizer.detokenizer(true);
+    assert_eq!(detokenizer.push(the).unwrap(), "the");
+    assert_eq!(detokenizer.push(the).unwrap(), " the");
 }
 
 #[test]

@@ -81,13 +81,6 @@ pub enum TokenizerError {
         token: &'static str,
     },
 
-    /// The special tokens are so many or so long that no automaton can find them.
-    #[error("{count} special tokens are too many or too long to be found in one pass")]
-    TooManySpecialTokens {
-        /// How many there are.
-        count: usize,
-    },
-
     /// An entry of `tokenizer.ggml.merges` is not two pieces with a space between them.
     #[error("merge {index} is {merge:?}, expected two pieces with one space between them")]
     MalformedMerge {

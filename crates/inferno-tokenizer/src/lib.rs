@@ -1,7 +1,8 @@
 //! Tokenizers rebuilt from GGUF metadata: byte-level BPE, SentencePiece, Unigram, WordPiece.
 //!
 //! [`Tokenizer`] is the front door: it is built from a file's metadata alone, encodes text to ids and decodes them.
-//! [`Detokenizer`] decodes ids as a model produces them. Ids agree with llama.cpp's.
+//! [`Detokenizer`] decodes ids as a model produces them. Ids agree with llama.cpp's,
+//! also where special tokens overlap.
 //!
 //! ```no_run
 //! use inferno_gguf::Gguf;

@@ -122,7 +122,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
         name_of("general.architecture")?,
         name_of("general.name")?,
     );
-    let partitioner = Partitioner::new(&vocabulary, &stripping)?;
+    let partitioner = Partitioner::new(&vocabulary, &stripping);
     let chat_template = metadata.optional("tokenizer.chat_template")?;
     Ok(Tokenizer::new(
         vocabulary,

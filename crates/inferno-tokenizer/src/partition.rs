@@ -1,12 +1,22 @@
-//! Finding the special tokens in a text, in one pass.
+//! Finding the special tokens in a text.
 //!
-//! User-defined tokens are text and are always found; control tokens only where the caller trusts the text. Of two
-//! tokens that start at the same byte the longer wins.
+//! User-defined tokens are text and are always found; control tokens only where the caller trusts
+//! the text. Where tokens overlap, the longest is taken first wherever in the text it stands, then
+//! the next longest from what is left, and so on, each from left to right: llama.cpp's order. Of
+//! tokens of one length the one with the lower id is taken first, which llama.cpp leaves open.
+//!
+//! The time is n log n in the text, however its matches overlap: see [`Finder::select`].
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+mod automaton;
 
-use crate::TokenizerError;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
 use crate::vocabulary::{TokenKind, Vocabulary};
+use automaton::Automaton;
 
 /// A part of a text: one special token, or what stands between two.
 pub(crate) enum Fragment<'t> {
@@ -58,38 +68,47 @@ impl Stripping {
 /// The special tokens of a vocabulary, ready to be found.
 pub(crate) struct Partitioner {
     /// All of them.
-    special: Option<Finder>,
+    special: Finder,
     /// Those that are text.
-    user_defined: Option<Finder>,
+    user_defined: Finder,
 }
 
 struct Finder {
-    automaton: AhoCorasick,
+    automaton: Automaton,
+    /// In the order in which they are taken; the patterns of the automaton.
     tokens: Vec<FoundToken>,
 }
 
 struct FoundToken {
     id: u32,
+    num_bytes: usize,
     strips_before: bool,
     strips_after: bool,
 }
 
+/// What a token takes of a text, with the white space that it swallows.
+struct Taken {
+    end: usize,
+    id: u32,
+}
+
 impl Partitioner {
-    pub fn new(vocabulary: &Vocabulary, stripping: &Stripping) -> Result<Self, TokenizerError> {
+    pub fn new(vocabulary: &Vocabulary, stripping: &Stripping) -> Self {
         let finder = |wanted: &[TokenKind]| {
             let is_wanted = |&id: &u32| {
                 wanted.contains(&vocabulary.kind(id)) && !vocabulary.text(id).is_empty()
             };
-            Finder::new(vocabulary, vocabulary.ids().filter(is_wanted), stripping)
+            let tokens = vocabulary.ids().filter(is_wanted);
+            Finder::new(tokens.map(|id| (id, vocabulary.text(id))), stripping)
         };
-        Ok(Self {
+        Self {
             special: finder(&[
                 TokenKind::Control,
                 TokenKind::UserDefined,
                 TokenKind::Unknown,
-            ])?,
-            user_defined: finder(&[TokenKind::UserDefined])?,
-        })
+            ]),
+            user_defined: finder(&[TokenKind::UserDefined]),
+        }
     }
 
     /// Hands the parts of `text` to `emit` in order.
@@ -104,65 +123,84 @@ impl Partitioner {
         } else {
             &self.user_defined
         };
-        let mut start = 0;
-        if let Some(Finder { automaton, tokens }) = finder {
-            while let Some(found) = automaton.find(Input::new(text).range(start..)) {
-                let token = &tokens[found.pattern().as_usize()];
-                let (before, after) = (&text[start..found.start()], &text[found.end()..]);
-                let before = if token.strips_before {
-                    before.trim_end_matches(is_c_space)
-                } else {
-                    before
-                };
-                if !before.is_empty() {
-                    emit(Fragment::Text(before));
-                }
-                emit(Fragment::Token(token.id));
-                let after = if token.strips_after {
-                    after.trim_start_matches(is_c_space)
-                } else {
-                    after
-                };
-                start = text.len() - after.len();
+        let mut at = 0;
+        for (start, taken) in finder.select(text) {
+            if at < start {
+                emit(Fragment::Text(&text[at..start]));
             }
+            emit(Fragment::Token(taken.id));
+            at = taken.end;
         }
-        if start < text.len() {
-            emit(Fragment::Text(&text[start..]));
+        if at < text.len() {
+            emit(Fragment::Text(&text[at..]));
         }
     }
 }
 
 impl Finder {
-    /// `None` where there is nothing to find.
-    fn new(
-        vocabulary: &Vocabulary,
-        ids: impl Iterator<Item = u32>,
-        stripping: &Stripping,
-    ) -> Result<Option<Self>, TokenizerError> {
-        let tokens: Vec<FoundToken> = ids
-            .map(|id| {
-                let text = vocabulary.text(id);
-                FoundToken {
-                    id,
-                    strips_before: stripping.before.contains(&text),
-                    strips_after: stripping
-                        .after_all_but
-                        .is_some_and(|exceptions| !exceptions.contains(&text)),
-                }
-            })
-            .collect();
-        if tokens.is_empty() {
-            return Ok(None);
+    /// Takes ids with their texts, in ascending order.
+    fn new<'v>(tokens: impl Iterator<Item = (u32, &'v str)>, stripping: &Stripping) -> Self {
+        let mut tokens: Vec<(u32, &str)> = tokens.collect();
+        tokens.sort_by_key(|(_, text)| Reverse(text.len()));
+        let texts: Vec<&str> = tokens.iter().map(|&(_, text)| text).collect();
+        let found_token = |&(id, text): &(u32, &str)| FoundToken {
+            id,
+            num_bytes: text.len(),
+            strips_before: stripping.before.contains(&text),
+            strips_after: stripping
+                .after_all_but
+                .is_some_and(|exceptions| !exceptions.contains(&text)),
+        };
+        Self {
+            automaton: Automaton::new(&texts),
+            tokens: tokens.iter().map(found_token).collect(),
         }
-        // The automaton whose size is in proportion to the texts.
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(tokens.iter().map(|token| vocabulary.text(token.id)))
-            .map_err(|_| TokenizerError::TooManySpecialTokens {
-                count: tokens.len(),
-            })?;
-        Ok(Some(Self { automaton, tokens }))
+    }
+
+    /// What the tokens take of `text`, by the place where it begins.
+    ///
+    /// Each place where tokens end waits in a queue with the first of them to be taken. Where that
+    /// one no longer fits behind what was taken meanwhile, the place waits again with the longest
+    /// that does. What came between was no shorter than what waited, so the room has halved at
+    /// least: no place waits more often than the longest token can be halved.
+    fn select(&self, text: &str) -> BTreeMap<usize, Taken> {
+        let mut taken: BTreeMap<usize, Taken> = BTreeMap::new();
+        let places: Vec<_> = self.automaton.longest_by_end(text).map(Reverse).collect();
+        let mut queue = BinaryHeap::from(places);
+        while let Some(Reverse((pattern, end))) = queue.pop() {
+            let before = taken.range(..end).next_back();
+            let floor = before.map_or(0, |(_, taken)| taken.end);
+            if floor >= end {
+                continue;
+            }
+            let mut fitting = Some(pattern);
+            while let Some(longer) = fitting.filter(|&i| self.tokens[i].num_bytes > end - floor) {
+                fitting = self.automaton.shorter(longer);
+            }
+            match fitting {
+                None => {}
+                Some(fitting) if fitting != pattern => queue.push(Reverse((fitting, end))),
+                Some(_) => {
+                    let token = &self.tokens[pattern];
+                    let before = &text[floor..end - token.num_bytes];
+                    let before = if token.strips_before {
+                        before.trim_end_matches(is_c_space)
+                    } else {
+                        before
+                    };
+                    let ceiling = taken.range(end..).next().map_or(text.len(), |(&at, _)| at);
+                    let after = &text[end..ceiling];
+                    let after = if token.strips_after {
+                        after.trim_start_matches(is_c_space)
+                    } else {
+                        after
+                    };
+                    let end = ceiling - after.len();
+                    taken.insert(floor + before.len(), Taken { end, id: token.id });
+                }
+            }
+        }
+        taken
     }
 }
 

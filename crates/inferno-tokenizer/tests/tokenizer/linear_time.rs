@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use inferno_gguf::StringArray;
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
 use crate::vocabularies::{byte_level, metadata};
@@ -43,6 +44,39 @@ fn a_megabyte_of_one_kind_is_encoded_in_seconds() {
     ] {
         // Generous: a quadratic step over a megabyte takes minutes.
         check(unit, MEGABYTE, Duration::from_secs(20), &tokenizers);
+    }
+}
+
+#[test]
+fn thousands_of_special_tokens_that_overlap_do_not_slow_down() {
+    let mut metadata = metadata("byte_level");
+    let key = "tokenizer.ggml.tokens";
+    let mut tokens = metadata.required::<&StringArray>(key).unwrap().clone();
+    let num_normal = tokens.len();
+    for len in 2..=2000 {
+        tokens.push(&"~".repeat(len));
+    }
+    for i in 0..4000 {
+        tokens.push(&format!("<|{i:04}|><|"));
+    }
+    let num_special = tokens.len() - num_normal;
+    metadata.insert(key, tokens);
+    let key = "tokenizer.ggml.token_type";
+    let mut kinds: Vec<i32> = metadata.required(key).unwrap();
+    kinds.extend(vec![4; num_special]);
+    metadata.insert(key, kinds);
+    let tokenizer = [("many special", Tokenizer::from_metadata(&metadata).unwrap())];
+    let short_of_the_longest = format!("{}!", "~".repeat(1999));
+    let cases = [
+        "~",
+        &short_of_the_longest,
+        "~~!",
+        "<|",
+        "<|0123|>",
+        "<|0123|><|0124|",
+    ];
+    for unit in cases {
+        check(unit, MEGABYTE, Duration::from_secs(20), &tokenizer);
     }
 }
 

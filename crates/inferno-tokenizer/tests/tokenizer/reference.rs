@@ -1,26 +1,18 @@
-//! Small vocabularies of every kind, and the ids that llama.cpp gives with them (see `../fixtures/make_fixtures.py`).
+//! Small vocabularies of every kind, and the ids that llama.cpp gives with them (see `../fixtures/make_fixtures.py`
+//! and `make_overlapping.py`).
 //!
 //! `INFERNO_TOKENIZER_FIXTURES` names another folder that the same script has written, for a longer run.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use inferno_gguf::{Gguf, Metadata};
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use serde_json::Value;
 
-fn folder() -> PathBuf {
-    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
-    std::env::var_os("INFERNO_TOKENIZER_FIXTURES")
-        .unwrap_or(own.into())
-        .into()
-}
+const OWN_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
-fn read(name: &str) -> String {
-    std::fs::read_to_string(folder().join(name)).unwrap()
-}
-
-fn metadata(vocabulary: &str) -> Metadata {
-    let gguf = Gguf::open(folder().join(format!("{vocabulary}.gguf"))).unwrap();
+fn metadata(folder: &Path, vocabulary: &str) -> Metadata {
+    let gguf = Gguf::open(folder.join(format!("{vocabulary}.gguf"))).unwrap();
     gguf.metadata().clone()
 }
 
@@ -30,16 +22,32 @@ fn ids(value: &Value) -> Vec<u32> {
 
 #[test]
 fn every_kind_of_vocabulary_gives_the_ids_of_the_reference() {
-    let texts: Vec<String> = serde_json::from_str(&read("texts.json")).unwrap();
+    let folder = std::env::var_os("INFERNO_TOKENIZER_FIXTURES").unwrap_or(OWN_FOLDER.into());
+    check(folder.as_ref(), "texts.json", "expected.jsonl");
+}
+
+#[test]
+fn special_tokens_that_overlap_are_taken_in_the_order_of_the_reference() {
+    let folder = OWN_FOLDER.as_ref();
+    check(
+        folder,
+        "overlapping_texts.json",
+        "overlapping_expected.jsonl",
+    );
+}
+
+fn check(folder: &Path, texts: &str, cases: &str) {
+    let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
+    let texts: Vec<String> = serde_json::from_str(&read(texts)).unwrap();
     let mut wrong = Vec::new();
-    for line in read("expected.jsonl").lines() {
+    for line in read(cases).lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let options = EncodeOptions {
             add_special: case["add_special"].as_bool().unwrap(),
             parse_special: case["parse_special"].as_bool().unwrap(),
         };
         for changes in case["metadata"].as_array().unwrap() {
-            let mut metadata = metadata(case["vocabulary"].as_str().unwrap());
+            let mut metadata = metadata(folder, case["vocabulary"].as_str().unwrap());
             for (key, value) in changes.as_object().unwrap() {
                 match value {
                     Value::Bool(flag) => metadata.insert(key.as_str(), *flag),

@@ -1,0 +1,53 @@
+use proptest::prelude::*;
+
+use super::{Finder, Stripping};
+
+/// The order spelled out: for each token, the longest first, cut every piece of text that is left.
+fn cut_token_by_token(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
+    let mut tokens = tokens.to_vec();
+    tokens.sort_by_key(|(id, text)| (usize::MAX - text.len(), *id));
+    let mut left = vec![0..text.len()];
+    let mut found = Vec::new();
+    for (id, token) in tokens {
+        let mut still_left = Vec::new();
+        for mut piece in left {
+            while let Some(at) = text[piece.clone()].find(token) {
+                let start = piece.start + at;
+                found.push((start, id));
+                still_left.push(piece.start..start);
+                piece.start = start + token.len();
+            }
+            still_left.push(piece);
+        }
+        left = still_left;
+    }
+    found.sort_unstable();
+    found
+}
+
+fn select(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
+    let finder = Finder::new(tokens.iter().copied(), &Stripping::default());
+    let taken = finder.select(text);
+    taken
+        .iter()
+        .map(|(&start, taken)| (start, taken.id))
+        .collect()
+}
+
+#[test]
+fn a_longer_token_further_right_goes_first() {
+    let tokens = [(0, "ab"), (1, "bcd")];
+    assert_eq!(select(&tokens, "abcd"), [(1, 1)]);
+    assert_eq!(select(&tokens, "abababcd"), [(0, 0), (2, 0), (5, 1)]);
+}
+
+proptest! {
+    #[test]
+    fn the_queue_takes_what_cutting_token_by_token_takes(
+        texts in prop::collection::btree_set("[abc]{1,6}", 0..12),
+        text in "[abc]{0,60}",
+    ) {
+        let tokens: Vec<(u32, &str)> = (0..).zip(texts.iter().map(String::as_str)).collect();
+        prop_assert_eq!(select(&tokens, &text), cut_token_by_token(&tokens, &text));
+    }
+}

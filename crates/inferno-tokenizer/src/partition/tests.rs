@@ -6,18 +6,18 @@ use super::{Finder, Stripping};
 fn cut_token_by_token(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
     let mut tokens = tokens.to_vec();
     tokens.sort_by_key(|(id, text)| (usize::MAX - text.len(), *id));
-    let mut left = vec![0..text.len()];
+    let mut left = vec![(0, text.len())];
     let mut found = Vec::new();
     for (id, token) in tokens {
         let mut still_left = Vec::new();
-        for mut piece in left {
-            while let Some(at) = text[piece.clone()].find(token) {
-                let start = piece.start + at;
+        for (mut at, end) in left {
+            while let Some(before) = text[at..end].find(token) {
+                let start = at + before;
                 found.push((start, id));
-                still_left.push(piece.start..start);
-                piece.start = start + token.len();
+                still_left.push((at, start));
+                at = start + token.len();
             }
-            still_left.push(piece);
+            still_left.push((at, end));
         }
         left = still_left;
     }

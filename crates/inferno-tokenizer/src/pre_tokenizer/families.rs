@@ -4,7 +4,7 @@
 
 use super::sets;
 use super::stage::{Prefix, Run, Stage};
-use super::words::{AfterPunctuation, LM, Newlines, Spaces, Word, WordRules};
+use super::word_rules::{AfterPunctuation, LM, Newlines, Spaces, Word, WordRules};
 use super::{Alphabet, Bos, PreTokenizer};
 use crate::unicode::{CharClass, Peeked};
 

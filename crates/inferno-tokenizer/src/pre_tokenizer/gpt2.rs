@@ -2,7 +2,7 @@
 
 use crate::unicode::{CharClass, Peeked, peek, run_end};
 
-use super::words::{Blank, leave_one};
+use super::blank::{Blank, leave_one};
 
 const WORDY: CharClass = CharClass::SPACE
     .union(CharClass::LETTER)

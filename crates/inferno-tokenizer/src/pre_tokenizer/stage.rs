@@ -2,7 +2,8 @@
 
 use crate::unicode::{CharClass, Peeked, peek, run_end};
 
-use super::words::{WordRules, digits_end};
+use super::word_rules::WordRules;
+use super::words::digits_end;
 use super::{gpt2, literal};
 
 /// One pass. A pre-tokenizer is a list of them; each cuts the pieces of the one before it further.

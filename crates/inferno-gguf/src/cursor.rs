@@ -1,6 +1,7 @@
 //! A position in the bytes of a file that never leaves them.
 //!
-//! Invariant: `position <= bytes.len()`. Every read checks what is left before it looks or allocates.
+//! Invariant: `position <= bytes.len()`. Every read checks what is left before it looks or
+//! allocates.
 
 use crate::{GgufError, Result};
 
@@ -64,7 +65,8 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(self.array(what)?))
     }
 
-    /// A count of items that take at least `min_bytes` bytes each: refused where they could not all follow.
+    /// A count of items that take at least `min_bytes` bytes each: refused where they could not all
+    /// follow.
     pub(crate) fn count(&mut self, what: &'static str, min_bytes: u64) -> Result<usize> {
         let offset = self.offset();
         let count = self.u64(what)?;

@@ -1,4 +1,5 @@
-//! Everything that can be wrong with a GGUF file, as data: names, expected and found values, byte offsets.
+//! Everything that can be wrong with a GGUF file, as data: names, expected and found values, byte
+//! offsets.
 
 use std::io;
 use std::path::PathBuf;

@@ -12,7 +12,8 @@ macro_rules! ggml_types {
         /// How the values of a tensor are stored: one of the element types that ggml numbers.
         ///
         /// Values are stored in blocks of [`block_len`](Self::block_len) values and
-        /// [`block_bytes`](Self::block_bytes) bytes along a row; plain numbers are blocks of one value.
+        /// [`block_bytes`](Self::block_bytes) bytes along a row; plain numbers are blocks of one
+        /// value.
         ///
         /// **Source**: `ggml.h` (numbers) and `ggml-common.h` (blocks) of ggml.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +69,8 @@ impl GgmlType {
         self as u32
     }
 
-    /// The bytes that `num_values` values take, or `None` where they are not whole blocks or the size overflows.
+    /// The bytes that `num_values` values take, or `None` where they are not whole blocks or the
+    /// size overflows.
     pub const fn bytes_for(self, num_values: usize) -> Option<usize> {
         if num_values.is_multiple_of(self.block_len()) {
             (num_values / self.block_len()).checked_mul(self.block_bytes())
@@ -99,9 +101,10 @@ impl FromStr for GgmlType {
     }
 }
 
-// Numbers 4 and 5 (Q4_2, Q4_3) were withdrawn before GGUF existed and are in no file. The interleaved types 31 to 33
-// and 36 to 38 were withdrawn later: files with them exist, so they are listed with the size of the type that they
-// rearrange. Q8_1 has been 36 bytes since its two floats became halves; gguf-py still counts 40.
+// Numbers 4 and 5 (Q4_2, Q4_3) were withdrawn before GGUF existed and are in no file. The
+// interleaved types 31 to 33 and 36 to 38 were withdrawn later: files with them exist, so they are
+// listed with the size of the type that they rearrange. Q8_1 has been 36 bytes since its two floats
+// became halves; gguf-py still counts 40.
 ggml_types! {
     F32 = 0, 1 values in 4 bytes, "IEEE 754 single precision.";
     F16 = 1, 1 values in 2 bytes, "IEEE 754 half precision.";

@@ -10,7 +10,8 @@ use crate::shards;
 use crate::tensor_index::TensorIndex;
 use crate::{Metadata, Result, TensorInfo};
 
-/// A checkpoint: metadata, tensor index and payloads, of one file or of all the shards of a split one.
+/// A checkpoint: metadata, tensor index and payloads, of one file or of all the shards of a split
+/// one.
 ///
 /// Cloning copies metadata and index and shares the payloads.
 #[derive(Debug, Clone)]
@@ -25,21 +26,24 @@ pub struct Gguf {
 impl Gguf {
     /// Opens a file, memory-mapped. Any one of the shards of a split checkpoint opens all of them.
     ///
-    /// The metadata of a split checkpoint is that of its first shard. The other shards are looked for beside the
-    /// given one only (links in that folder are followed, as download caches use them).
+    /// The metadata of a split checkpoint is that of its first shard. The other shards are looked
+    /// for beside the given one only (links in that folder are followed, as download caches use
+    /// them).
     ///
-    /// Payloads are read from the disk when they are touched. Nothing can promise that no other process changes the
-    /// files meanwhile, and no check would notice: a file that is overwritten in place gives changed bytes, one that is
-    /// cut shorter ends the process with `SIGBUS` on Unix. This is the one case in which what a file says is not
-    /// answered by a clear error. Replace model files by renaming, or use [`Gguf::from_bytes`] on a copy in memory.
+    /// Payloads are read from the disk when they are touched. Nothing can promise that no other
+    /// process changes the files meanwhile, and no check would notice: a file that is overwritten
+    /// in place gives changed bytes, one that is cut shorter ends the process with `SIGBUS` on
+    /// Unix. This is the one accepted exception to the rule that no file can do harm. Replace model
+    /// files by renaming, or use [`Gguf::from_bytes`] on a copy in memory.
     ///
-    /// **Errors**: every variant that says what is wrong with a file, inside [`GgufError::InFile`](crate::GgufError::InFile),
-    /// which names the path.
+    /// **Errors**: every variant that says what is wrong with a file, inside
+    /// [`GgufError::InFile`](crate::GgufError::InFile), which names the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::assemble(shards::open_all(path.as_ref())?)
     }
 
-    /// Takes a checkpoint of one file that is in memory, such as an embedded one (`Bytes::from_static`).
+    /// Takes a checkpoint of one file that is in memory, such as an embedded one
+    /// (`Bytes::from_static`).
     ///
     /// **Errors**: every variant that says what is wrong with a file.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
@@ -113,35 +117,38 @@ impl Gguf {
 
     /// The payload of a tensor, without copying: a slice of the mapping, which it keeps alive.
     ///
-    /// **Panics**: where `info` comes from another checkpoint and lies outside of this one.
+    /// **Panics** where `info` comes from another checkpoint and lies outside of this one.
     pub fn data(&self, info: &TensorInfo) -> Bytes {
         self.files[info.shard].bytes.slice(file_range(info))
     }
 
-    /// Asks the operating system to read a payload soon, in the background. Does nothing where it is in memory.
+    /// Asks the operating system to read a payload soon, in the background. Does nothing where it
+    /// is in memory.
     ///
-    /// **Panics**: as [`Gguf::data`].
+    /// **Panics** as [`Gguf::data`].
     pub fn preload(&self, info: &TensorInfo) {
         if let Some(mapping) = &self.files[info.shard].mapping {
             mapping.preload(file_range(info));
         }
     }
 
-    /// Gives the memory of a payload back; touching it again reads the file again. Does nothing where it is in
-    /// memory, or the system is not Unix.
+    /// Gives the memory of a payload back; touching it again reads the file again. Does nothing
+    /// where it is in memory, or the system is not Unix.
     ///
-    /// **Panics**: as [`Gguf::data`].
+    /// **Panics** as [`Gguf::data`].
     pub fn release(&self, info: &TensorInfo) {
         self.release_part(info, 0..info.num_bytes());
     }
 
     /// Gives the memory of a part of a payload back, as [`Gguf::release`] does of the whole.
     ///
-    /// Loaders that repack weights call it as they go, so that memory peaks near the size of the file.
+    /// Loaders that repack weights call it as they go, so that memory peaks near the size of the
+    /// file.
     ///
-    /// **Units**: `part` counts bytes from the start of the payload; what lies beyond its end is ignored.
+    /// **Units**: `part` counts bytes from the start of the payload; what lies beyond its end is
+    /// ignored.
     ///
-    /// **Panics**: as [`Gguf::data`].
+    /// **Panics** as [`Gguf::data`].
     pub fn release_part(&self, info: &TensorInfo, part: Range<usize>) {
         let whole = file_range(info);
         let start = whole.start.saturating_add(part.start).min(whole.end);

@@ -11,7 +11,8 @@ pub(crate) const VERSION: u32 = 3;
 /// The shortest metadata entry: a key's length, a type, a value of one byte.
 const MIN_ENTRY_BYTES: u64 = 8 + 4 + 1;
 
-/// The shortest entry of the tensor index: a name's length, a number of dimensions, a type, an offset.
+/// The shortest entry of the tensor index: a name's length, a number of dimensions, a type, an
+/// offset.
 pub(crate) const MIN_TENSOR_BYTES: u64 = 8 + 4 + 4 + 8;
 
 /// What stands before the metadata.

@@ -1,8 +1,9 @@
 //! The GGUF file format: typed metadata, tensor index, memory-mapped payloads, writer.
 //!
-//! [`Gguf::open`] maps a checkpoint (one file, or all the shards of a split one), checks everything that its header
-//! claims against the bytes that are there, and hands out metadata, the tensor index and zero-copy payloads.
-//! [`GgufWriter`] writes files. Computing with the payloads is the business of the floors above.
+//! [`Gguf::open`] maps a checkpoint (one file, or all the shards of a split one), checks everything
+//! that its header claims against the bytes that are there, and hands out metadata, the tensor
+//! index and zero-copy payloads. [`GgufWriter`] writes files. Computing with the payloads is the
+//! business of the floors above.
 //!
 //! ```
 //! use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
@@ -29,9 +30,10 @@
 //! # Ok::<(), inferno_gguf::GgufError>(())
 //! ```
 //!
-//! **Invariants.** A [`Gguf`] that exists is sound: every key and tensor name is unique and valid UTF-8, every tensor
-//! lies aligned inside its file and overlaps no other, and every size fits `usize`. No input makes the reader panic,
-//! recurse without bound, or allocate more than a small multiple of the input's own size.
+//! **Invariants.** A [`Gguf`] that exists is sound: every key and tensor name is unique and valid
+//! UTF-8, every tensor lies aligned inside its file and overlaps no other, and every size fits
+//! `usize`. No input makes the reader panic, recurse without bound, or allocate more than a small
+//! multiple of the input's own size.
 //!
 //! **Source**: the GGUF specification, <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 

@@ -24,7 +24,8 @@ const ALIGNMENT_KEY: &str = "general.alignment";
 /// The alignment of files that state none.
 const DEFAULT_ALIGNMENT: u64 = 32;
 
-/// The largest alignment that is taken, far beyond any use: it bounds the padding that a writer makes.
+/// The largest alignment that is taken, far beyond any use: it bounds the padding that a writer
+/// makes.
 pub(crate) const MAX_ALIGNMENT: u64 = 1 << 24;
 
 /// The longest key or tensor name that is read.
@@ -83,7 +84,8 @@ impl Metadata {
 
     /// The value of a key that must be there.
     ///
-    /// **Errors**: [`GgufError::MissingKey`]; [`GgufError::WrongType`] where the value does not convert to `T`.
+    /// **Errors**: [`GgufError::MissingKey`]; [`GgufError::WrongType`] where the value does not
+    /// convert to `T`.
     pub fn required<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<T> {
         self.optional(key)?.ok_or_else(|| GgufError::MissingKey {
             key: key.to_owned(),
@@ -93,7 +95,8 @@ impl Metadata {
 
     /// The value of a key that may be absent.
     ///
-    /// **Errors**: [`GgufError::WrongType`] where the key is there but its value does not convert to `T`.
+    /// **Errors**: [`GgufError::WrongType`] where the key is there but its value does not convert
+    /// to `T`.
     pub fn optional<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<Option<T>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
@@ -108,7 +111,8 @@ impl Metadata {
         }
     }
 
-    /// Sets a key; returns the value that it had before. A new key goes to the end, a known one keeps its place.
+    /// Sets a key; returns the value that it had before. A new key goes to the end, a known one
+    /// keeps its place.
     pub fn insert(
         &mut self,
         key: impl Into<String>,

@@ -44,7 +44,8 @@ impl TensorIndex {
         Ok(())
     }
 
-    /// Reads `num_tensors` entries and finds the place of each payload in a file of `file_size` bytes.
+    /// Reads `num_tensors` entries and finds the place of each payload in a file of `file_size`
+    /// bytes.
     pub(crate) fn read(
         cursor: &mut Cursor<'_>,
         num_tensors: usize,

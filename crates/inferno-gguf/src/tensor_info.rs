@@ -12,8 +12,8 @@ pub(crate) const MAX_DIMS: usize = 4;
 
 /// A tensor's entry in the index of a checkpoint.
 ///
-/// Invariants: at most four dimensions, each at least 1 (none at all is a single value); rows are whole blocks; the
-/// payload lies inside its file.
+/// Invariants: at most four dimensions, each at least 1 (none at all is a single value); rows are
+/// whole blocks; the payload lies inside its file.
 ///
 /// `Display` prints one line, such as `output_norm.weight: F32 [2048]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,8 @@ impl TensorInfo {
 
     /// The dimensions in the order of the file: the first is the one whose values lie side by side.
     ///
-    /// **Shapes**: a matrix of `rows` by `columns` in row-major order has the dimensions `[columns, rows]`.
+    /// **Shapes**: a matrix of `rows` by `columns` in row-major order has the dimensions
+    /// `[columns, rows]`.
     pub fn dims(&self) -> &[usize] {
         &self.dims[..self.num_dims]
     }
@@ -86,8 +87,8 @@ impl TensorInfo {
 
     /// An entry whose shape and type fit together; its place is not known yet.
     ///
-    /// **Errors**: [`GgufError::ZeroDim`], [`GgufError::SizeOverflow`], [`GgufError::PartialBlock`], each at `entry_offset`;
-    /// [`GgufError::TooManyDims`].
+    /// **Errors**: [`GgufError::ZeroDim`], [`GgufError::SizeOverflow`],
+    /// [`GgufError::PartialBlock`], each at `entry_offset`; [`GgufError::TooManyDims`].
     pub(crate) fn new(
         name: String,
         dims: &[u64],

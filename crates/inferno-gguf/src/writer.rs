@@ -23,9 +23,9 @@ const MAX_DATA_BYTES: u64 = i64::MAX as u64 / 2;
 
 /// The plan of a file: its metadata and its tensors, in order.
 ///
-/// The payloads follow through a [`PayloadWriter`], each in as many chunks as its maker likes, so that a file can be
-/// much larger than memory. Files are written in version 3, aligned as `general.alignment` in the metadata says (32
-/// where it says nothing).
+/// The payloads follow through a [`PayloadWriter`], each in as many chunks as its maker likes, so
+/// that a file can be much larger than memory. Files are written in version 3, aligned as
+/// `general.alignment` in the metadata says (32 where it says nothing).
 ///
 /// ```no_run
 /// # fn quantize(row: &[u8]) -> Vec<u8> { row.to_vec() }
@@ -62,8 +62,8 @@ pub struct GgufWriter {
 impl GgufWriter {
     /// A file with this metadata and no tensors yet.
     ///
-    /// **Errors**: [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and [`GgufError::BadAlignment`] where a
-    /// reader would refuse the metadata.
+    /// **Errors**: [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and
+    /// [`GgufError::BadAlignment`] where a reader would refuse the metadata.
     pub fn new(metadata: &Metadata) -> Result<Self> {
         let (encoded_metadata, alignment) = encode_metadata(metadata, HEADER_BYTES)?;
         Ok(Self {
@@ -78,8 +78,9 @@ impl GgufWriter {
 
     /// Adds a tensor; `dims` are in the order of the file, the fastest first.
     ///
-    /// **Errors**: [`GgufError::NameTooLong`] (63 bytes are allowed), [`GgufError::DuplicateTensor`],
-    /// [`GgufError::TooManyDims`], [`GgufError::ZeroDim`], [`GgufError::PartialBlock`], [`GgufError::SizeOverflow`].
+    /// **Errors**: [`GgufError::NameTooLong`] (63 bytes are allowed),
+    /// [`GgufError::DuplicateTensor`], [`GgufError::TooManyDims`], [`GgufError::ZeroDim`],
+    /// [`GgufError::PartialBlock`], [`GgufError::SizeOverflow`].
     pub fn add_tensor(&mut self, name: &str, dims: &[usize], ggml_type: GgmlType) -> Result<()> {
         let entry_offset = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;
         let length = name.len() as u64;
@@ -171,8 +172,8 @@ impl GgufWriter {
 
 /// Takes the payloads of a file in the order in which its tensors were added.
 ///
-/// Dropping it before [`finish`](Self::finish) leaves nothing behind. After [`GgufError::Io`] the file cannot be completed
-/// any more, as it is not known how much was written.
+/// Dropping it before [`finish`](Self::finish) leaves nothing behind. After [`GgufError::Io`] the
+/// file cannot be completed any more, as it is not known how much was written.
 #[derive(Debug)]
 pub struct PayloadWriter<D: Destination> {
     destination: D,
@@ -200,8 +201,8 @@ impl<D: Destination> PayloadWriter<D> {
 
     /// Writes the next part of a payload; with the last part the turn goes to the next tensor.
     ///
-    /// **Errors**: [`GgufError::PayloadSize`] where the payload grows too long, or the last one was left too short;
-    /// [`GgufError::PayloadOrder`]; [`GgufError::Io`].
+    /// **Errors**: [`GgufError::PayloadSize`] where the payload grows too long, or the last one was
+    /// left too short; [`GgufError::PayloadOrder`]; [`GgufError::Io`].
     pub fn append(&mut self, name: &str, part: &[u8]) -> Result<()> {
         let info = self.expect(name)?;
         let (expected, found) = (info.num_bytes() as u64, self.written + part.len() as u64);
@@ -305,7 +306,8 @@ impl Destination for Vec<u8> {
     }
 }
 
-/// A file under a temporary name, which gets its own name when it is complete and vanishes otherwise.
+/// A file under a temporary name, which gets its own name when it is complete and vanishes
+/// otherwise.
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: BufWriter<NamedTempFile>,
@@ -323,7 +325,8 @@ impl TemporaryFile {
             .filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(".writing-").suffix(".gguf.partial");
-        // Temporary files are private; this one becomes an ordinary file, as the user's mask allows.
+        // Temporary files are private; this one becomes an ordinary file, as the user's mask
+        // allows.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder

@@ -1,5 +1,5 @@
-//! Valid files, damaged at random: the reader accepts or refuses them, never panics, and never allocates more than the
-//! size of the file justifies.
+//! Valid files, damaged at random: the reader accepts or refuses them, never panics, and never
+//! allocates more than the size of the file justifies.
 
 mod counting_allocator;
 
@@ -15,7 +15,8 @@ use proptest::sample::{Index, select};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// What the shortest entries need for their records, names and places in hash tables, all while these grow.
+/// What the shortest entries need for their records, names and places in hash tables, all while
+/// these grow.
 const MAX_PEAK_PER_BYTE: usize = 16;
 const MAX_PEAK_BASE: usize = 16 * 1024;
 

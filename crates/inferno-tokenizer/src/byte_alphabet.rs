@@ -1,9 +1,11 @@
 //! The printable alphabet that byte-level vocabularies are written in.
 //!
-//! Each of the 256 byte values is shown as one printable character: those of Latin-1 that are visible stand for
-//! themselves, the others get U+0100 and upward in order, so that a space becomes `Ġ` and a newline `Ċ`.
+//! Each of the 256 byte values is shown as one printable character: those of Latin-1 that are
+//! visible stand for themselves, the others get U+0100 and upward in order, so that a space becomes
+//! `Ġ` and a newline `Ċ`.
 //!
-//! **Source**: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.
+//! **Source**: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section
+//! 2.2.
 
 use std::sync::LazyLock;
 

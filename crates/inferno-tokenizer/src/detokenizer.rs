@@ -8,9 +8,10 @@ use crate::vocabulary::{TokenKind, Vocabulary};
 
 /// Turns a stream of ids into text as they come, never half a character.
 ///
-/// Bytes of a character that is not complete yet are held back; bytes that can no longer become a character come out
-/// as U+FFFD. What [`push`](Self::push) and [`finish`](Self::finish) return, put together, is what
-/// [`Tokenizer::decode`](crate::Tokenizer::decode) returns for all the ids at once.
+/// Bytes of a character that is not complete yet are held back; bytes that can no longer become a
+/// character come out as U+FFFD. What [`push`](Self::push) and [`finish`](Self::finish) return, put
+/// together, is what [`Tokenizer::decode`](crate::Tokenizer::decode) returns for all the ids at
+/// once.
 ///
 /// ```no_run
 /// # use inferno_tokenizer::{Tokenizer, TokenizerError};
@@ -48,7 +49,8 @@ impl Detokenizer {
 
     /// Takes the next id and returns the text that it completes, which may be empty.
     ///
-    /// **Errors**: [`TokenizerError::UnknownToken`] if the id is out of range; nothing has changed then.
+    /// **Errors**: [`TokenizerError::UnknownToken`] if the id is out of range; nothing has changed
+    /// then.
     pub fn push(&mut self, id: u32) -> Result<&str, TokenizerError> {
         self.text.clear();
         append_piece(

@@ -1,8 +1,8 @@
 //! Tokenizers rebuilt from GGUF metadata: byte-level BPE, SentencePiece, Unigram, WordPiece.
 //!
-//! [`Tokenizer`] is the front door: it is built from a file's metadata alone, encodes text to ids and decodes them.
-//! [`Detokenizer`] decodes ids as a model produces them. Ids agree with llama.cpp's,
-//! also where special tokens overlap.
+//! [`Tokenizer`] is the front door: it is built from a file's metadata alone, encodes text to ids
+//! and decodes them. [`Detokenizer`] decodes ids as a model produces them. Ids agree with
+//! llama.cpp's, also where special tokens overlap.
 //!
 //! ```no_run
 //! use inferno_gguf::Gguf;
@@ -16,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: any `&str` can be encoded, in time that grows no faster than n log n; nothing that a file says makes
-//! loading, encoding or decoding panic.
+//! Invariants: any `&str` can be encoded, in time that grows no faster than n log n; nothing that a
+//! file says makes loading, encoding or decoding panic.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,7 @@
 //! Reading a tokenizer from the `tokenizer.*` keys of a file.
 //!
-//! **Source**: the GGUF specification, section "Tokenizer"; the defaults of absent keys are llama.cpp's.
+//! **Source**: the GGUF specification, section "Tokenizer"; the defaults of absent keys are
+//! llama.cpp's.
 
 use inferno_gguf::{Metadata, MetadataArray, StringArray};
 
@@ -200,7 +201,8 @@ fn load_special_tokens(
     })
 }
 
-/// Reads the id of a special token. Minus one, also as an unsigned number, is how some writers say "none".
+/// Reads the id of a special token. Minus one, also as an unsigned number, is how some writers say
+/// "none".
 fn load_id(
     metadata: &Metadata,
     key: &str,

@@ -1,4 +1,5 @@
-//! The four ways to turn a piece of text into ids. Each file holds one, built from the checked vocabulary.
+//! The four ways to turn a piece of text into ids. Each file holds one, built from the checked
+//! vocabulary.
 
 mod bpe;
 mod charsmap;
@@ -24,8 +25,8 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    /// Appends the ids of `text`, which holds no special token; `after_special` tells whether it starts the text or
-    /// follows one.
+    /// Appends the ids of `text`, which holds no special token; `after_special` tells whether it
+    /// starts the text or follows one.
     pub fn encode(&self, text: &str, after_special: bool, ids: &mut Vec<u32>) {
         match self {
             Self::Bpe(bpe) => bpe.encode(text, ids),

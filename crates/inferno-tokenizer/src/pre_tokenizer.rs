@@ -1,8 +1,9 @@
-//! How byte-level vocabularies cut a text into words before merging: the table of `tokenizer.ggml.pre`.
+//! How byte-level vocabularies cut a text into words before merging: the table of
+//! `tokenizer.ggml.pre`.
 //!
-//! The families are data (`families`, `word_rules`); `stage` and `words` are the code that reads them. Where a vocabulary's own
-//! pattern and llama.cpp's reading of it differ (capitals and marks outside ASCII), this follows llama.cpp, because
-//! GGUF files are made for it and checked with it.
+//! The families are data (`families`, `word_rules`); `stage` and `words` are the code that reads
+//! them. Where a vocabulary's own pattern and llama.cpp's reading of it differ (capitals and marks
+//! outside ASCII), this follows llama.cpp, because GGUF files are made for it and checked with it.
 //!
 //! Every splitter is linear in the text, and none needs a regular expression.
 

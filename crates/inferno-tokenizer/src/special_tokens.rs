@@ -1,7 +1,7 @@
 //! The tokens with a role: begin, end, turn, padding, fill in the middle.
 //!
-//! Files name some of them by id. The rest is known by its text, and so is the list of tokens that end a
-//! generation: this is how llama.cpp derives it, and what the makers of GGUF files rely on.
+//! Files name some of them by id. The rest is known by its text, and so is the list of tokens that
+//! end a generation: this is how llama.cpp derives it, and what the makers of GGUF files rely on.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
@@ -134,7 +134,8 @@ const END_OF_GENERATION: &[&str] = &[
 const ALWAYS_TEXT: &[&str] = &["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
 
 impl SpecialTokens {
-    /// Fills the roles that the file leaves open from the tokens' texts, and derives `end_of_generation`.
+    /// Fills the roles that the file leaves open from the tokens' texts, and derives
+    /// `end_of_generation`.
     pub(crate) fn complete<S: BuildHasher>(
         &mut self,
         ids: &HashMap<String, u32, S>,

@@ -15,10 +15,11 @@ use crate::{Detokenizer, SpecialTokens, TokenizerError, metadata};
 /// How a text is to be encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EncodeOptions {
-    /// Whether to add the tokens that the file wants at the start and the end of a text, such as BOS.
+    /// Whether to add the tokens that the file wants at the start and the end of a text, such as
+    /// BOS.
     pub add_special: bool,
-    /// Whether control tokens that are spelled out in the text, such as `<|im_end|>`, are those tokens. Set it for
-    /// rendered chat templates; leave it out for text that strangers write.
+    /// Whether control tokens that are spelled out in the text, such as `<|im_end|>`, are those
+    /// tokens. Set it for rendered chat templates; leave it out for text that strangers write.
     pub parse_special: bool,
 }
 
@@ -61,8 +62,8 @@ pub(crate) struct Affixes {
 impl Tokenizer {
     /// Builds the tokenizer that a file's metadata describes.
     ///
-    /// **Errors**: a missing or mistyped key; a tokenizer model or a pre-tokenizer that is not known, with the names
-    /// that are; arrays that do not fit together; ids out of range.
+    /// **Errors**: a missing or mistyped key; a tokenizer model or a pre-tokenizer that is not
+    /// known, with the names that are; arrays that do not fit together; ids out of range.
     pub fn from_metadata(metadata: &Metadata) -> Result<Self, TokenizerError> {
         metadata::load(metadata)
     }
@@ -85,8 +86,9 @@ impl Tokenizer {
 
     /// The ids of `text`.
     ///
-    /// Any text can be encoded: what no token covers becomes byte tokens or the unknown token, as the kind of
-    /// tokenizer has it, or is left out by a byte-level vocabulary that lacks some bytes.
+    /// Any text can be encoded: what no token covers becomes byte tokens or the unknown token, as
+    /// the kind of tokenizer has it, or is left out by a byte-level vocabulary that lacks some
+    /// bytes.
     pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         if options.add_special {
@@ -112,7 +114,8 @@ impl Tokenizer {
 
     /// The text of `ids`; bytes that are not UTF-8 become U+FFFD.
     ///
-    /// With `skip_special`, control tokens leave no trace. The space that encoding puts before a text is taken away.
+    /// With `skip_special`, control tokens leave no trace. The space that encoding puts before a
+    /// text is taken away.
     ///
     /// **Errors**: [`TokenizerError::UnknownToken`] for an id out of range.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String, TokenizerError> {
@@ -145,7 +148,8 @@ impl Tokenizer {
         Detokenizer::new(Arc::clone(&self.vocabulary), skip_special, strip_space)
     }
 
-    /// The bytes that one token decodes to, control tokens spelled out; `None` if the id is out of range.
+    /// The bytes that one token decodes to, control tokens spelled out; `None` if the id is out of
+    /// range.
     pub fn token_bytes(&self, id: u32) -> Option<Cow<'_, [u8]>> {
         self.vocabulary.piece(id)
     }

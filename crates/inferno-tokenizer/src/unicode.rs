@@ -1,7 +1,7 @@
 //! The few things a tokenizer asks about a character, as a set of flags.
 //!
-//! Invariant: every character has at least one flag, so "none of these flags" also holds for characters that
-//! Unicode has not assigned.
+//! Invariant: every character has at least one flag, so "none of these flags" also holds for
+//! characters that Unicode has not assigned.
 
 use std::ops::BitOr;
 

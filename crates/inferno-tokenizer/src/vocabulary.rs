@@ -137,7 +137,8 @@ impl Vocabulary {
         Ok(vocabulary)
     }
 
-    /// Adds the special tokens that are known by their text, and corrects the kinds that files get wrong.
+    /// Adds the special tokens that are known by their text, and corrects the kinds that files get
+    /// wrong.
     fn settle_special_tokens(&mut self) {
         let found = self.special.complete(&self.ids);
         for id in found.control {

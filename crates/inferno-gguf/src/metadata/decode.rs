@@ -1,6 +1,7 @@
 //! Reading metadata from the bytes of a file.
 //!
-//! Invariant: nothing is allocated for a count before the cursor found that so many elements can follow.
+//! Invariant: nothing is allocated for a count before the cursor found that so many elements can
+//! follow.
 
 use super::{
     ALIGNMENT_KEY, DEFAULT_ALIGNMENT, MAX_NAME_BYTES, Metadata, MetadataArray, MetadataType,
@@ -21,7 +22,8 @@ const STRING_LENGTH_BYTES: u64 = 8;
 /// The bytes of a value's type.
 const TYPE_BYTES: u64 = 4;
 
-/// Reads `num_entries` keys with their values; also returns the alignment of payloads that they ask for.
+/// Reads `num_entries` keys with their values; also returns the alignment of payloads that they ask
+/// for.
 pub(crate) fn read_metadata(
     cursor: &mut Cursor<'_>,
     num_entries: usize,

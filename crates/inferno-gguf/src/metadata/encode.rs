@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{GgufError, Result};
 
-/// Encodes the keys and values in order; they will stand at `offset` in the file. Also returns the alignment of
-/// payloads that they ask for.
+/// Encodes the keys and values in order; they will stand at `offset` in the file. Also returns the
+/// alignment of payloads that they ask for.
 ///
-/// **Errors**: what the reader would refuse, [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and
-/// [`GgufError::BadAlignment`].
+/// **Errors**: what the reader would refuse, [`GgufError::NameTooLong`],
+/// [`GgufError::NestedTooDeep`] and [`GgufError::BadAlignment`].
 pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<(Vec<u8>, u64)> {
     let mut out = Vec::new();
     let mut alignment = DEFAULT_ALIGNMENT;

@@ -1,15 +1,15 @@
 //! What a caller may ask a value to be.
 //!
-//! Writers disagree about the widths of integers, so every integer type accepts every other whose value fits. What
-//! would lose something is refused.
+//! Writers disagree about the widths of integers, so every integer type accepts every other whose
+//! value fits. What would lose something is refused.
 
 use super::{MetadataArray, MetadataValue, StringArray};
 
 /// A type that [`Metadata::required`](super::Metadata::required) and
 /// [`Metadata::optional`](super::Metadata::optional) convert values to.
 ///
-/// Integers accept any integer type whose value fits; floats accept any float type and integers that they represent
-/// exactly; `Vec`s of both accept arrays likewise.
+/// Integers accept any integer type whose value fits; floats accept any float type and integers
+/// that they represent exactly; `Vec`s of both accept arrays likewise.
 pub trait FromMetadata<'a>: Sized {
     /// What is expected, in words for errors.
     const EXPECTED: &'static str;

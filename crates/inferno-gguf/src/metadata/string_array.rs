@@ -4,7 +4,8 @@ use std::fmt;
 
 /// An array of strings, stored as one text and the ends of its parts.
 ///
-/// Invariant: `ends` never decreases, and each end is at most `text.len()` and on a character's border.
+/// Invariant: `ends` never decreases, and each end is at most `text.len()` and on a character's
+/// border.
 ///
 /// ```
 /// let array: inferno_gguf::StringArray = ["Once", " upon", " a"].into_iter().collect();
@@ -18,12 +19,13 @@ pub struct StringArray {
 }
 
 impl StringArray {
-    /// An array of the parts of `text` that end at `ends`, or the index of a part that is not valid UTF-8.
+    /// An array of the parts of `text` that end at `ends`, or the index of a part that is not valid
+    /// UTF-8.
     ///
     /// `ends` must not decrease and end at the text's length.
     pub(super) fn from_parts(text: Vec<u8>, ends: Vec<usize>) -> Result<Self, usize> {
-        // One pass over the whole is much faster than one check a string. Where the whole is valid and each end is
-        // on a border, each part is valid.
+        // One pass over the whole is much faster than one check a string. Where the whole is valid
+        // and each end is on a border, each part is valid.
         match String::from_utf8(text) {
             Ok(text) => match ends.iter().position(|&end| !text.is_char_boundary(end)) {
                 Some(index) => Err(index),

@@ -18,8 +18,9 @@ fn count(change: isize) {
 }
 
 // SAFETY: all memory comes from the system's allocator and goes back to it under the same layout;
-// `alloc_zeroed` and `realloc` are the trait's own, made of the two functions here. Counting neither
-// unwinds nor allocates: it wraps, and the cells are constants at first and have no destructor.
+// `alloc_zeroed` and `realloc` are the trait's own, made of the two functions here. Counting
+// neither unwinds nor allocates: it wraps, and the cells are constants at first and have no
+// destructor.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -35,7 +36,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Runs a piece of code; returns what it returns and the most bytes that it held at once beyond those held before.
+/// Runs a piece of code; returns what it returns and the most bytes that it held at once beyond
+/// those held before.
 pub fn peak_bytes<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.get();
     PEAK.set(before);

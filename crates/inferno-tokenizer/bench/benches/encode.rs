@@ -1,4 +1,5 @@
-//! Bytes of text encoded in a second on one thread, ours and Hugging Face's, with the same vocabulary.
+//! Bytes of text encoded in a second on one thread, ours and Hugging Face's, with the same
+//! vocabulary.
 
 use std::hint::black_box;
 

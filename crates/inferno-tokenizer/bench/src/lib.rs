@@ -4,5 +4,5 @@
 //! cargo bench --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
 //! ```
 //!
-//! `INFERNO_VOCABULARY` names a GGUF file with a Qwen 2 vocabulary, `INFERNO_TEXT` a text; by default it is the small
-//! vocabulary of the tests and the text that it was trained on.
+//! `INFERNO_VOCABULARY` names a GGUF file with a Qwen 2 vocabulary, `INFERNO_TEXT` a text; by
+//! default it is the small vocabulary of the tests and the text that it was trained on.

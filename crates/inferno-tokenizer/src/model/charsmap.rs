@@ -1,7 +1,9 @@
-//! The character map that a Unigram vocabulary normalizes text with: a trie of what to replace, in one array.
+//! The character map that a Unigram vocabulary normalizes text with: a trie of what to replace, in
+//! one array.
 //!
-//! **Source**: SentencePiece's `builder.cc` (a 4-byte length, a Darts double-array trie of that length, then the
-//! replacements, each ended by a zero byte); the bit layout of the trie's units is that of Darts-clone.
+//! **Source**: SentencePiece's `builder.cc` (a 4-byte length, a Darts double-array trie of that
+//! length, then the replacements, each ended by a zero byte); the bit layout of the trie's units is
+//! that of Darts-clone.
 
 use crate::TokenizerError;
 

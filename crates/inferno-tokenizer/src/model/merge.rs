@@ -1,7 +1,7 @@
 //! Merging neighbouring symbols, best pair first, in O(n log n).
 //!
-//! Byte-level BPE and SentencePiece differ only in what makes a pair good; that is [`Merges`]. Equal priorities
-//! resolve leftmost first, as in the reference implementations.
+//! Byte-level BPE and SentencePiece differ only in what makes a pair good; that is [`Merges`].
+//! Equal priorities resolve leftmost first, as in the reference implementations.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,7 @@
 //! SentencePiece's BPE by scores, with byte fallback (`tokenizer.ggml.model` = "llama").
 //!
-//! **Source**: Kudo and Richardson 2018, "SentencePiece: A simple and language independent subword tokenizer".
+//! **Source**: Kudo and Richardson 2018, "SentencePiece: A simple and language independent subword
+//! tokenizer".
 
 use super::merge::{Merge, Merger, Merges, Symbol};
 use super::word_cache::WordCache;

@@ -127,7 +127,8 @@ impl Unigram {
         best
     }
 
-    /// Replaces by the character map, writes spaces as `▁`, merges them and adds one where the file says so.
+    /// Replaces by the character map, writes spaces as `▁`, merges them and adds one where the file
+    /// says so.
     fn normalize(&self, text: &str) -> Vec<u8> {
         let UnigramOptions {
             charsmap,

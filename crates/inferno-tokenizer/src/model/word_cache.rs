@@ -1,4 +1,5 @@
-//! Words repeat: the ids of a word that was seen before in the same text are copied instead of computed.
+//! Words repeat: the ids of a word that was seen before in the same text are copied instead of
+//! computed.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,9 +1,10 @@
 //! BERT's greedy longest-match segmentation (`tokenizer.ggml.model` = "bert").
 //!
-//! In a GGUF file a token that starts a word has `▁` before it, and one that continues a word has nothing.
+//! In a GGUF file a token that starts a word has `▁` before it, and one that continues a word has
+//! nothing.
 //!
-//! **Source**: Devlin et al. 2019, "BERT"; the normalization is that of its `BasicTokenizer`, as llama.cpp reads it
-//! (of a decomposition only the first character is kept).
+//! **Source**: Devlin et al. 2019, "BERT"; the normalization is that of its `BasicTokenizer`, as
+//! llama.cpp reads it (of a decomposition only the first character is kept).
 
 use unicode_normalization::UnicodeNormalization;
 

@@ -39,7 +39,8 @@ pub(super) fn leave_one(text: &str, at: usize, first_len: usize, blank: &Blank) 
     (blank.end - last).max(at + first_len)
 }
 
-/// The largest of 512, 256, … 4, 2, 1 characters that the run holds, one more being there if text follows.
+/// The largest of 512, 256, … 4, 2, 1 characters that the run holds, one more being there if text
+/// follows.
 pub(super) fn power_of_two(text: &str, at: usize, blank: &Blank) -> usize {
     let spare = if blank.end == text.len() { 0 } else { 1 };
     let run = &text[at..blank.end];

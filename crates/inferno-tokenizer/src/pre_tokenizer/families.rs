@@ -1,6 +1,7 @@
 //! The names that `tokenizer.ggml.pre` may have, and how each splits.
 //!
-//! **Source**: the patterns in the vocabularies' own `tokenizer.json` files, and llama.cpp's `llama-vocab.cpp`.
+//! **Source**: the patterns in the vocabularies' own `tokenizer.json` files, and llama.cpp's
+//! `llama-vocab.cpp`.
 
 use super::sets;
 use super::stage::{Prefix, Run, Stage};

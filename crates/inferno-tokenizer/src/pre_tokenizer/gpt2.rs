@@ -10,7 +10,8 @@ const WORDY: CharClass = CharClass::SPACE
 
 /// The end of the piece that starts at byte `at`; every position starts one.
 ///
-/// In order: a lower-case contraction; letters, digits or punctuation, each with one space before it; white space.
+/// In order: a lower-case contraction; letters, digits or punctuation, each with one space before
+/// it; white space.
 pub(super) fn piece_end(text: &str, at: usize) -> Option<usize> {
     let first = peek(text, at)?;
     if let Some(end) = contraction_end(text, at) {

@@ -26,7 +26,8 @@ pub(super) fn is_bopomofo(c: char) -> bool {
     matches!(c, '\u{3105}'..='\u{312F}')
 }
 
-/// ASCII punctuation and symbols, their full-width forms, and the quotation marks and stops around them.
+/// ASCII punctuation and symbols, their full-width forms, and the quotation marks and stops around
+/// them.
 pub(super) fn is_western_or_wide_punctuation(c: char) -> bool {
     matches!(c, '!'..='/' | ':'..='~' | '\u{FF01}'..='\u{FF0F}' | '\u{FF1A}'..='\u{FF5E}'
         | '\u{2018}'..='\u{201F}' | '\u{3001}'..='\u{3002}')

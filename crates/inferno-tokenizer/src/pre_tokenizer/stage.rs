@@ -23,9 +23,11 @@ pub(super) enum Stage {
     DigitTriples,
     /// White space at the very end.
     TrailingSpace,
-    /// Digits in threes counted from the right; the first group of a number stays with the text before it.
+    /// Digits in threes counted from the right; the first group of a number stays with the text
+    /// before it.
     TriplesFromTheRight,
-    /// As `TriplesFromTheRight`, for ASCII digits, and a number of whole triples starts apart from its text.
+    /// As `TriplesFromTheRight`, for ASCII digits, and a number of whole triples starts apart from
+    /// its text.
     AsciiTriplesFromTheRight,
     /// `<sentinel:12>`
     Sentinel,
@@ -141,8 +143,8 @@ fn isolate<'t>(
     }
 }
 
-/// Cuts behind every group of three digits from the right and behind the rest before them; with `cut_before`, also
-/// between a text and a number of whole triples.
+/// Cuts behind every group of three digits from the right and behind the rest before them; with
+/// `cut_before`, also between a text and a number of whole triples.
 fn triples_from_the_right<'t>(
     text: &'t str,
     emit: &mut dyn FnMut(&'t str),

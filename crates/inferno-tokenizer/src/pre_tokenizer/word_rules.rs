@@ -8,7 +8,8 @@ use crate::unicode::CharClass;
 pub(super) struct WordRules {
     /// Whether `'s`, `'re`, … in any case are pieces of their own.
     pub contractions: bool,
-    /// Whether one ASCII punctuation mark joins the ASCII letters after it, before anything else is tried.
+    /// Whether one ASCII punctuation mark joins the ASCII letters after it, before anything else is
+    /// tried.
     pub punctuated_words: bool,
     /// What a word is.
     pub word: Word,

@@ -1,8 +1,9 @@
 //! The splitter of modern byte-level vocabularies: words, numbers, punctuation and white space.
 //!
-//! One function walks all of them; what differs between families is data, [`WordRules`]. At each position the first
-//! alternative that fits wins: contraction, word, digits, punctuation, newlines, spaces. No alternative looks
-//! back, and a rejected one never costs more than the text that the accepted one consumes, so splitting is linear.
+//! One function walks all of them; what differs between families is data, [`WordRules`]. At each
+//! position the first alternative that fits wins: contraction, word, digits, punctuation, newlines,
+//! spaces. No alternative looks back, and a rejected one never costs more than the text that the
+//! accepted one consumes, so splitting is linear.
 
 use crate::unicode::{CharClass, Peeked, peek, run_end};
 
@@ -171,7 +172,8 @@ pub(super) fn digits_end(text: &str, at: usize, max: usize) -> usize {
     end
 }
 
-/// `X*Y+`, where X are the characters of `class` but ASCII small letters and Y those but ASCII capitals.
+/// `X*Y+`, where X are the characters of `class` but ASCII small letters and Y those but ASCII
+/// capitals.
 fn capitals_lead(
     text: &str,
     prefixed: Option<usize>,

@@ -13,7 +13,8 @@ thread_local! {
     static SENTENCEPIECE: Tokenizer = Tokenizer::from_metadata(&metadata("sentencepiece")).unwrap();
 }
 
-/// The SentencePiece vocabulary with one more piece, which spans two words but which no merge leads to.
+/// The SentencePiece vocabulary with one more piece, which spans two words but which no merge leads
+/// to.
 fn with_a_piece_of_two_words() -> Metadata {
     let mut metadata = metadata("sentencepiece");
     let key = "tokenizer.ggml.tokens";

@@ -1,7 +1,8 @@
-//! Small vocabularies of every kind, and the ids that llama.cpp gives with them (see `../fixtures/make_fixtures.py`
-//! and `make_overlapping.py`).
+//! Small vocabularies of every kind, and the ids that llama.cpp gives with them (see
+//! `../fixtures/make_fixtures.py` and `make_overlapping.py`).
 //!
-//! `INFERNO_TOKENIZER_FIXTURES` names another folder that the same script has written, for a longer run.
+//! `INFERNO_TOKENIZER_FIXTURES` names another folder that `make_fixtures.py` has written, for a longer
+//! run.
 
 use std::path::Path;
 

@@ -90,6 +90,15 @@ fn what_an_interrupted_run_left_is_not_downloaded_again() {
     let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
     assert_eq!(pulled(&outcome), bytes);
     assert_eq!(server.downloads(), ["/cdn/m.gguf bytes=120001-"]);
+
+    // A server that sends the whole file nevertheless does not spoil it.
+    fs::write(blob.with_extension("part"), &bytes[..120_001]).unwrap();
+    fs::remove_file(&blob).unwrap();
+    server.ignore_ranges();
+    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
+    assert_eq!(pulled(&outcome), bytes);
+    assert_eq!(server.downloads(), ["/cdn/m.gguf bytes=120001-"]);
+    assert_eq!(fs::read(&blob).unwrap(), bytes);
 }
 
 #[test]

@@ -22,6 +22,8 @@ struct State {
     files: BTreeMap<String, Vec<u8>>,
     /// Sends wrong bytes while promising the right checksum.
     corrupt: bool,
+    /// Sends whole files, whatever range is asked for.
+    ignore_ranges: bool,
     /// How many downloads are still to be broken off half-way.
     breaks_left: usize,
     token: Option<String>,
@@ -42,6 +44,7 @@ impl HubServer {
                 .map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()))
                 .collect(),
             corrupt: false,
+            ignore_ranges: false,
             breaks_left: 0,
             token: None,
             etags: VecDeque::new(),
@@ -69,6 +72,11 @@ impl HubServer {
 
     pub fn corrupt(&self, corrupt: bool) {
         self.state.lock().unwrap().corrupt = corrupt;
+    }
+
+    /// Sends whole files from now on, whatever range is asked for.
+    pub fn ignore_ranges(&self) {
+        self.state.lock().unwrap().ignore_ranges = true;
     }
 
     /// Refuses requests that do not bear this token.
@@ -195,6 +203,10 @@ fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bo
     let mut bytes = bytes.clone();
     if state.corrupt {
         bytes.iter_mut().for_each(|byte| *byte ^= 1);
+    }
+    let asks_for_size = request.range.as_deref() == Some("bytes=0-0");
+    if state.ignore_ranges && !asks_for_size {
+        return (with_body("200 OK", "", &bytes), false);
     }
     let range = request
         .range

@@ -39,7 +39,7 @@ pub(super) struct ComputeArgs {
     #[arg(value_parser = names(BackendChoice::ALL.map(BackendChoice::name)).try_map(|name| name.parse::<BackendChoice>()))]
     backend: BackendChoice,
     /// Threads, whatever the backend's name says.
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
     /// Instruction set, whatever the backend's name says; results are the same with all.
     #[arg(long, value_name = "ISA", ignore_case = true)]
@@ -116,5 +116,14 @@ pub(super) fn positive(text: &str) -> Result<usize, String> {
         Ok(0) => Err("expected a number of at least 1".to_owned()),
         Ok(number) => Ok(number),
         Err(error) => Err(format!("expected a number of at least 1: {error}")),
+    }
+}
+
+/// Reads a number of threads: more than any machine runs at once would only exhaust it.
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    const MAX_THREADS: usize = 1024;
+    match positive(text)? {
+        number @ 1..=MAX_THREADS => Ok(number),
+        _ => Err(format!("expected at most {MAX_THREADS}")),
     }
 }

@@ -12,10 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let mut writer = GgufWriter::new(gguf.metadata()).expect("the reader took this metadata");
     for info in gguf.tensors() {
         // The writer allows shorter names than the reader.
-        if writer
-            .add_tensor(info.name(), info.dims(), info.ggml_type())
-            .is_err()
-        {
+        if writer.add_tensor(info.name(), info.dims(), info.ggml_type()).is_err() {
             assert!(info.name().len() > 63, "{info}");
             return;
         }
@@ -26,15 +23,10 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut payloads = writer.in_memory();
     for info in gguf.tensors() {
-        payloads
-            .write_tensor(info.name(), &gguf.data(info))
-            .expect("the payload has its size");
+        payloads.write_tensor(info.name(), &gguf.data(info)).expect("the payload has its size");
     }
     let bytes = payloads.finish().expect("every payload is written");
     let copy = Gguf::from_bytes(bytes).expect("what was written reads");
     assert_eq!(copy.tensors().len(), gguf.tensors().len());
-    assert_eq!(
-        format!("{:?}", copy.metadata()),
-        format!("{:?}", gguf.metadata())
-    );
+    assert_eq!(format!("{:?}", copy.metadata()), format!("{:?}", gguf.metadata()));
 });

@@ -16,14 +16,9 @@ fuzz_target!(|data: &[u8]| {
     // The file's end is a text that its tokens are likely to occur in.
     let text = String::from_utf8_lossy(&data[data.len().saturating_sub(2048)..]);
     for parse_special in [false, true] {
-        let options = EncodeOptions {
-            add_special: true,
-            parse_special,
-        };
+        let options = EncodeOptions { add_special: true, parse_special };
         let ids = tokenizer.encode(&text, options);
-        let decoded = tokenizer
-            .decode(&ids, false)
-            .expect("encoding gives known ids");
+        let decoded = tokenizer.decode(&ids, false).expect("encoding gives known ids");
         let mut detokenizer = tokenizer.detokenizer(false);
         let mut streamed = String::new();
         for id in ids {

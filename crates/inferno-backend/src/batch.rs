@@ -126,10 +126,7 @@ impl Batch {
         self.cu_blocks.truncate(1);
         self.slot_mapping.clear();
         self.logit_rows.clear();
-        BatchBuilder {
-            block_tokens,
-            batch: self,
-        }
+        BatchBuilder { block_tokens, batch: self }
     }
 }
 
@@ -189,9 +186,7 @@ impl BatchBuilder {
             let block = table[position / self.block_tokens].0 as usize;
             let position_u32 = u32::try_from(position).expect("BlockId counts no more blocks");
             batch.positions.push(position_u32);
-            batch
-                .slot_mapping
-                .push(block * self.block_tokens + position % self.block_tokens);
+            batch.slot_mapping.push(block * self.block_tokens + position % self.block_tokens);
         }
         let rows = batch.token_ids.len();
         batch.logit_rows.extend(match chunk.logits {

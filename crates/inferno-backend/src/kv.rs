@@ -56,13 +56,12 @@ impl FromStr for KvDType {
     type Err = BackendError;
 
     fn from_str(text: &str) -> Result<Self, BackendError> {
-        Self::ALL
-            .into_iter()
-            .find(|dtype| dtype.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| BackendError::UnknownKvDType {
+        Self::ALL.into_iter().find(|dtype| dtype.name().eq_ignore_ascii_case(text)).ok_or_else(
+            || BackendError::UnknownKvDType {
                 found: text.to_owned(),
                 known: Self::ALL.map(Self::name),
-            })
+            },
+        )
     }
 }
 
@@ -95,13 +94,11 @@ impl KvLayout {
     /// **Errors**: [`BackendError::KvHeadDim`] when the format's blocks do not divide `head_dim`.
     pub fn row_bytes(&self) -> Result<usize, BackendError> {
         let dtype = self.dtype.dtype();
-        dtype
-            .row_bytes(self.head_dim)
-            .map_err(|_| BackendError::KvHeadDim {
-                dtype: self.dtype.name(),
-                head_dim: self.head_dim,
-                multiple: dtype.block_len(),
-            })
+        dtype.row_bytes(self.head_dim).map_err(|_| BackendError::KvHeadDim {
+            dtype: self.dtype.name(),
+            head_dim: self.head_dim,
+            multiple: dtype.block_len(),
+        })
     }
 
     /// Bytes of one block over all layers, keys and values together; `usize::MAX` where that many
@@ -109,12 +106,7 @@ impl KvLayout {
     ///
     /// **Errors**: as [`row_bytes`](Self::row_bytes).
     pub fn block_bytes(&self) -> Result<usize, BackendError> {
-        let counts = [
-            self.num_layers,
-            self.num_kv_heads,
-            self.block_tokens,
-            self.row_bytes()?,
-        ];
+        let counts = [self.num_layers, self.num_kv_heads, self.block_tokens, self.row_bytes()?];
         Ok(counts.into_iter().fold(2, usize::saturating_mul))
     }
 

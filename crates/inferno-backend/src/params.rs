@@ -43,10 +43,7 @@ impl QkvLayout {
     }
 
     fn span(&self, heads: Range<usize>) -> HeadSpan {
-        HeadSpan {
-            head_dim: self.head_dim,
-            heads,
-        }
+        HeadSpan { head_dim: self.head_dim, heads }
     }
 }
 

@@ -103,9 +103,8 @@ impl Backend for ReferenceBackend {
         let mut experts = Vec::with_capacity(num_experts);
         for expert in 0..num_experts {
             let mut matrix = Matrix::zeros(rows, cols, "weights")?;
-            let sources = parts
-                .iter()
-                .flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
+            let sources =
+                parts.iter().flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
             for (out_row, (part, row)) in sources.enumerate() {
                 quant::decode_row(part.dtype(), part.row(expert, row), matrix.row_mut(out_row))
                     .map_err(|source| BackendError::WeightShape {
@@ -119,9 +118,7 @@ impl Backend for ReferenceBackend {
     }
 
     fn weight_bytes(&self, _dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
-        [rows, cols, size_of::<f32>()]
-            .into_iter()
-            .fold(experts, usize::saturating_mul)
+        [rows, cols, size_of::<f32>()].into_iter().fold(experts, usize::saturating_mul)
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<ReferenceTable, BackendError> {
@@ -170,10 +167,7 @@ impl Backend for ReferenceBackend {
     ) -> Result<(), BackendError> {
         let target = cache.block_mut(block);
         if bytes.len() != target.len() {
-            return Err(BackendError::KvBlockSize {
-                expected: target.len(),
-                found: bytes.len(),
-            });
+            return Err(BackendError::KvBlockSize { expected: target.len(), found: bytes.len() });
         }
         target.copy_from_slice(bytes);
         Ok(())
@@ -333,11 +327,7 @@ impl Backend for ReferenceBackend {
                 ExpertInput::PerToken => slot / routing.num_experts_used(),
                 ExpertInput::PerSlot => slot,
             };
-            product(
-                x.row(source),
-                &weight.experts[choice.expert],
-                out.row_mut(slot),
-            );
+            product(x.row(source), &weight.experts[choice.expert], out.row_mut(slot));
         }
     }
 
@@ -361,9 +351,7 @@ impl Backend for ReferenceBackend {
 fn zeroed<T: Clone + Default>(len: usize, what: &'static str) -> Result<Vec<T>, BackendError> {
     let mut values = Vec::new();
     let bytes = len.saturating_mul(size_of::<T>());
-    values
-        .try_reserve_exact(len)
-        .map_err(|_| BackendError::OutOfMemory { what, bytes })?;
+    values.try_reserve_exact(len).map_err(|_| BackendError::OutOfMemory { what, bytes })?;
     values.resize(len, T::default());
     Ok(values)
 }
@@ -376,22 +364,15 @@ fn product(x: &[f32], weight: &Matrix, out: &mut [f32]) {
 }
 
 fn add(term: &[f32], out: &mut [f32]) {
-    out.iter_mut()
-        .zip(term)
-        .for_each(|(out, term)| *out += term);
+    out.iter_mut().zip(term).for_each(|(out, term)| *out += term);
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(&a, &b)| f64::from(a) * f64::from(b))
-        .sum()
+    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
 fn normalize(x: &mut [f32], weight: &[f32], eps: f32) {
     let mean_square = dot(x, x) / x.len() as f64;
     let factor = (1.0 / (mean_square + f64::from(eps)).sqrt()) as f32;
-    x.iter_mut()
-        .zip(weight)
-        .for_each(|(x, weight)| *x = *x * factor * weight);
+    x.iter_mut().zip(weight).for_each(|(x, weight)| *x = *x * factor * weight);
 }

@@ -62,14 +62,7 @@ impl WeightPart {
                 found: bytes.len(),
             });
         }
-        Ok(Self {
-            name,
-            dtype,
-            experts,
-            rows,
-            cols,
-            bytes,
-        })
+        Ok(Self { name, dtype, experts, rows, cols, bytes })
     }
 
     /// Checks that `parts` can be stacked, and gives their common `(experts, total rows, cols)`.
@@ -89,11 +82,7 @@ impl WeightPart {
                 });
             }
         }
-        Ok((
-            first.experts,
-            parts.iter().map(|part| part.rows).sum(),
-            first.cols,
-        ))
+        Ok((first.experts, parts.iter().map(|part| part.rows).sum(), first.cols))
     }
 
     /// Name in the file.
@@ -123,10 +112,7 @@ impl WeightPart {
 
     /// Bytes of one row.
     pub fn row_bytes(&self) -> usize {
-        self.bytes
-            .len()
-            .checked_div(self.experts * self.rows)
-            .unwrap_or(0)
+        self.bytes.len().checked_div(self.experts * self.rows).unwrap_or(0)
     }
 
     /// The whole payload.
@@ -138,10 +124,7 @@ impl WeightPart {
     ///
     /// **Panics** when either is out of range.
     pub fn row(&self, expert: usize, row: usize) -> &[u8] {
-        assert!(
-            expert < self.experts && row < self.rows,
-            "row {row} of expert {expert}"
-        );
+        assert!(expert < self.experts && row < self.rows, "row {row} of expert {expert}");
         let at = (expert * self.rows + row) * self.row_bytes();
         &self.bytes[at..at + self.row_bytes()]
     }

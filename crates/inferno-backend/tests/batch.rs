@@ -9,11 +9,7 @@ const BLOCK_TOKENS: usize = 4;
 
 /// One sequence: where its chunk starts, how long it is, and which logits it wants.
 fn chunk() -> impl Strategy<Value = (usize, usize, LogitRows)> {
-    let logits = prop_oneof![
-        Just(LogitRows::None),
-        Just(LogitRows::Last),
-        Just(LogitRows::All)
-    ];
+    let logits = prop_oneof![Just(LogitRows::None), Just(LogitRows::Last), Just(LogitRows::All)];
     (0..20usize, 1..9usize, logits)
 }
 
@@ -27,12 +23,7 @@ fn build(chunks: &[(usize, usize, LogitRows)], into: BatchBuilder) -> Batch {
             (next_block..next_block + num_blocks).map(BlockId).collect();
         next_block += num_blocks;
         builder
-            .push(&SequenceChunk {
-                tokens: &tokens,
-                start,
-                block_table: &block_table,
-                logits,
-            })
+            .push(&SequenceChunk { tokens: &tokens, start, block_table: &block_table, logits })
             .expect("the table is long enough");
     }
     builder.build()
@@ -85,22 +76,13 @@ fn a_chunk_without_tokens_or_without_blocks_is_refused_and_changes_nothing() {
     let mut builder = BatchBuilder::new(BLOCK_TOKENS);
     let table = [BlockId(0)];
     let mut push = |tokens: &[u32], start| {
-        let chunk = SequenceChunk {
-            tokens,
-            start,
-            block_table: &table,
-            logits: LogitRows::Last,
-        };
+        let chunk = SequenceChunk { tokens, start, block_table: &table, logits: LogitRows::Last };
         builder.push(&chunk)
     };
     assert!(matches!(push(&[], 0), Err(BackendError::EmptyChunk)));
     assert!(matches!(
         push(&[1, 2], 3),
-        Err(BackendError::BlockTableTooShort {
-            end: 5,
-            needed: 2,
-            found: 1
-        })
+        Err(BackendError::BlockTableTooShort { end: 5, needed: 2, found: 1 })
     ));
     assert_eq!(builder.build().num_tokens(), 0);
 }
@@ -117,32 +99,10 @@ fn a_layout_counts_its_bytes_by_format() {
     };
     // 2 x 28 layers x 8 heads x 16 positions, times 128 values of 4 or 2 bytes, or 4 x 34 bytes.
     let rows = 2 * 28 * 8 * 16;
-    for (dtype, row_bytes) in [
-        (KvDType::F32, 512),
-        (KvDType::F16, 256),
-        (KvDType::Q8_0, 136),
-    ] {
-        assert_eq!(
-            layout(dtype, 128).block_bytes().expect("divides"),
-            rows * row_bytes
-        );
-        assert_eq!(
-            layout(dtype, 128).total_bytes().expect("divides"),
-            256 * rows * row_bytes
-        );
+    for (dtype, row_bytes) in [(KvDType::F32, 512), (KvDType::F16, 256), (KvDType::Q8_0, 136)] {
+        assert_eq!(layout(dtype, 128).block_bytes().expect("divides"), rows * row_bytes);
+        assert_eq!(layout(dtype, 128).total_bytes().expect("divides"), 256 * rows * row_bytes);
     }
-    let error = layout(KvDType::Q8_0, 80)
-        .block_bytes()
-        .expect_err("80 is no multiple of 32");
-    assert!(
-        matches!(
-            error,
-            BackendError::KvHeadDim {
-                head_dim: 80,
-                multiple: 32,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    let error = layout(KvDType::Q8_0, 80).block_bytes().expect_err("80 is no multiple of 32");
+    assert!(matches!(error, BackendError::KvHeadDim { head_dim: 80, multiple: 32, .. }), "{error}");
 }

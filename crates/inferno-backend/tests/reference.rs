@@ -19,9 +19,7 @@ fn matrix(rows: usize, values: &[f32]) -> Matrix {
 
 fn values(buffer: &Matrix, len: usize) -> Vec<f32> {
     let mut values = vec![0.0; len];
-    BACKEND
-        .download(buffer, &mut values)
-        .expect("a host buffer");
+    BACKEND.download(buffer, &mut values).expect("a host buffer");
     values
 }
 
@@ -41,22 +39,15 @@ fn assert_close(found: &[f32], expected: &[f32]) {
 fn one_sequence(num_tokens: usize, table: &[BlockId]) -> Batch {
     let mut builder = BatchBuilder::new(2);
     let tokens = vec![0; num_tokens];
-    let chunk = SequenceChunk {
-        tokens: &tokens,
-        start: 0,
-        block_table: table,
-        logits: LogitRows::Last,
-    };
+    let chunk =
+        SequenceChunk { tokens: &tokens, start: 0, block_table: table, logits: LogitRows::Last };
     builder.push(&chunk).expect("the table covers the tokens");
     builder.build()
 }
 
 #[test]
 fn stacked_parts_become_one_product_with_their_rows_in_order() {
-    let parts = [
-        part("a", 1, 1, &[1.0, 2.0]),
-        part("b", 1, 2, &[3.0, 4.0, 5.0, 6.0]),
-    ];
+    let parts = [part("a", 1, 1, &[1.0, 2.0]), part("b", 1, 2, &[3.0, 4.0, 5.0, 6.0])];
     let weight = BACKEND.load_weight(&parts).expect("they stack");
     let mut out = matrix(1, &[9.0, 9.0, 9.0]);
     let bias = matrix(1, &[0.5, 0.0, -0.5]);
@@ -68,37 +59,18 @@ fn stacked_parts_become_one_product_with_their_rows_in_order() {
 
 #[test]
 fn parts_that_do_not_stack_are_refused_by_name() {
-    let parts = [
-        part("wide", 1, 1, &[1.0, 2.0]),
-        part("narrow", 1, 1, &[3.0]),
-    ];
+    let parts = [part("wide", 1, 1, &[1.0, 2.0]), part("narrow", 1, 1, &[3.0])];
     let error = BACKEND.load_weight(&parts).expect_err("different widths");
     assert!(matches!(error, BackendError::MismatchedParts { .. }));
-    assert!(
-        error.to_string().contains("\"wide\" and \"narrow\""),
-        "{error}"
-    );
-    assert!(matches!(
-        BACKEND.load_weight(&[]),
-        Err(BackendError::NoParts)
-    ));
+    assert!(error.to_string().contains("\"wide\" and \"narrow\""), "{error}");
+    assert!(matches!(BACKEND.load_weight(&[]), Err(BackendError::NoParts)));
 }
 
 #[test]
 fn a_payload_of_the_wrong_size_is_refused_with_both_sizes() {
     let error = WeightPart::matrix("w", DType::Q8_0, 2, 32, vec![0; 67].into())
         .expect_err("two rows of one block take 68 bytes");
-    assert!(
-        matches!(
-            error,
-            BackendError::WeightSize {
-                expected: 68,
-                found: 67,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, BackendError::WeightSize { expected: 68, found: 67, .. }), "{error}");
     let error = WeightPart::matrix("w", DType::Q8_0, 2, 33, vec![0; 68].into())
         .expect_err("33 is no multiple of 32");
     assert!(matches!(error, BackendError::WeightShape { .. }), "{error}");
@@ -109,10 +81,7 @@ fn rope_turns_a_quarter_in_either_pairing_and_leaves_the_rest() {
     // Two pairs: the first turned by 90 degrees, the second not at all; the fifth value is beyond
     // the rotary width.
     let angles = matrix(1, &[0.0, 1.0, 1.0, 0.0]);
-    let span = HeadSpan {
-        head_dim: 5,
-        heads: 1..2,
-    };
+    let span = HeadSpan { head_dim: 5, heads: 1..2 };
     let row = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0];
     for (pairing, turned) in [
         (RopePairing::Interleaved, [-2.0, 1.0, 3.0, 4.0, 5.0]),
@@ -128,11 +97,7 @@ fn rope_turns_a_quarter_in_either_pairing_and_leaves_the_rest() {
 /// attention is the mean of the values it may see.
 #[test]
 fn attention_sees_its_own_past_within_the_window() {
-    let layout = QkvLayout {
-        num_heads: 1,
-        num_kv_heads: 1,
-        head_dim: 1,
-    };
+    let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 1 };
     let kv = KvLayout {
         num_layers: 1,
         num_kv_heads: 1,
@@ -145,17 +110,11 @@ fn attention_sees_its_own_past_within_the_window() {
     let qkv = matrix(3, &[0.0, 1.0, 6.0, 0.0, 1.0, 12.0, 0.0, 1.0, 30.0]);
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
-    for (window, expected) in [
-        (None, [6.0, 9.0, 16.0]),
-        (Some(2), [6.0, 9.0, 21.0]),
-        (Some(1), [6.0, 12.0, 30.0]),
-    ] {
+    for (window, expected) in
+        [(None, [6.0, 9.0, 16.0]), (Some(2), [6.0, 9.0, 21.0]), (Some(1), [6.0, 12.0, 30.0])]
+    {
         let mut out = matrix(3, &[0.0; 3]);
-        let params = AttentionParams {
-            layer: 0,
-            scale: 1.0,
-            window,
-        };
+        let params = AttentionParams { layer: 0, scale: 1.0, window };
         BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out);
         assert_close(&values(&out, 3), &expected);
     }
@@ -171,53 +130,30 @@ fn a_saved_block_restores_into_another_place_and_only_whole() {
         num_blocks: 2,
         dtype: KvDType::F16,
     };
-    let layout = QkvLayout {
-        num_heads: 1,
-        num_kv_heads: 1,
-        head_dim: 2,
-    };
+    let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 2 };
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     let batch = one_sequence(2, &[BlockId(0)]);
-    let qkv = matrix(
-        2,
-        &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 5.0, 6.0, 7.0, 8.0],
-    );
+    let qkv = matrix(2, &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 5.0, 6.0, 7.0, 8.0]);
     BACKEND.store_kv(&batch, 1, &layout, &qkv, &mut cache);
     let mut saved = Vec::new();
-    BACKEND
-        .read_kv_block(&cache, BlockId(0), &mut saved)
-        .expect("a host cache");
+    BACKEND.read_kv_block(&cache, BlockId(0), &mut saved).expect("a host cache");
     assert_eq!(saved.len(), kv.block_bytes().expect("divides"));
-    BACKEND
-        .write_kv_block(&mut cache, BlockId(1), &saved)
-        .expect("the same size");
+    BACKEND.write_kv_block(&mut cache, BlockId(1), &saved).expect("the same size");
     let mut again = Vec::new();
-    BACKEND
-        .read_kv_block(&cache, BlockId(1), &mut again)
-        .expect("a host cache");
+    BACKEND.read_kv_block(&cache, BlockId(1), &mut again).expect("a host cache");
     assert_eq!(saved, again);
     // Layer 1's keys are the third of four equal shares: 1, 2, 5, 6 as half floats.
-    assert_eq!(
-        saved[16..24],
-        [0x00, 0x3c, 0x00, 0x40, 0x00, 0x45, 0x00, 0x46]
-    );
+    assert_eq!(saved[16..24], [0x00, 0x3c, 0x00, 0x40, 0x00, 0x45, 0x00, 0x46]);
     assert!(matches!(
         BACKEND.write_kv_block(&mut cache, BlockId(1), &saved[1..]),
-        Err(BackendError::KvBlockSize {
-            expected: 32,
-            found: 31
-        })
+        Err(BackendError::KvBlockSize { expected: 32, found: 31 })
     ));
 }
 
 /// The rule that every backend keeps: what is wrong stays wrong, and nothing panics.
 #[test]
 fn a_q8_0_cache_turns_what_it_cannot_hold_into_a_number_that_is_none() {
-    let layout = QkvLayout {
-        num_heads: 1,
-        num_kv_heads: 1,
-        head_dim: 64,
-    };
+    let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 64 };
     let kv = KvLayout {
         num_layers: 1,
         num_kv_heads: 1,
@@ -232,33 +168,18 @@ fn a_q8_0_cache_turns_what_it_cannot_hold_into_a_number_that_is_none() {
     let batch = {
         let mut builder = BatchBuilder::new(1);
         let block_table = &[BlockId(0)];
-        let chunk = SequenceChunk {
-            tokens: &[0],
-            start: 0,
-            block_table,
-            logits: LogitRows::Last,
-        };
+        let chunk = SequenceChunk { tokens: &[0], start: 0, block_table, logits: LogitRows::Last };
         builder.push(&chunk).expect("one block is enough");
         builder.build()
     };
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
     let mut out = matrix(1, &[0.0; 64]);
-    let params = AttentionParams {
-        layer: 0,
-        scale: 1.0,
-        window: None,
-    };
+    let params = AttentionParams { layer: 0, scale: 1.0, window: None };
     BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out);
     let out = values(&out, 64);
-    assert!(
-        out[..32].iter().all(|x| x.is_nan()),
-        "the block with the infinity: {out:?}"
-    );
-    assert!(
-        out[32..].iter().all(|x| (x - 1.0).abs() < 1e-2),
-        "its neighbour: {out:?}"
-    );
+    assert!(out[..32].iter().all(|x| x.is_nan()), "the block with the infinity: {out:?}");
+    assert!(out[32..].iter().all(|x| (x - 1.0).abs() < 1e-2), "its neighbour: {out:?}");
 }
 
 #[test]
@@ -272,44 +193,25 @@ fn more_memory_than_there_is_gives_an_error_and_no_abort() {
         dtype: KvDType::F16,
     };
     assert_eq!(kv.total_bytes().expect("divides"), usize::MAX);
-    assert!(matches!(
-        BACKEND.alloc_kv_cache(&kv),
-        Err(BackendError::OutOfMemory { .. })
-    ));
-    assert!(matches!(
-        BACKEND.alloc(1 << 40, 1 << 40),
-        Err(BackendError::OutOfMemory { .. })
-    ));
+    assert!(matches!(BACKEND.alloc_kv_cache(&kv), Err(BackendError::OutOfMemory { .. })));
+    assert!(matches!(BACKEND.alloc(1 << 40, 1 << 40), Err(BackendError::OutOfMemory { .. })));
 }
 
 #[test]
 fn tokens_use_their_most_probable_experts_and_the_lower_number_among_equals() {
-    let params = ExpertParams {
-        num_experts: 3,
-        num_experts_used: 2,
-        normalize: true,
-    };
+    let params = ExpertParams { num_experts: 3, num_experts_used: 2, normalize: true };
     let mut routing = BACKEND.alloc_routing(1, &params).expect("memory");
     // Experts 0 and 2 tie behind expert 1: probabilities 1/4, 1/2, 1/4.
     let logits = matrix(1, &[0.0, 2f32.ln(), 0.0]);
     BACKEND.route_experts(1, &logits, &params, &mut routing);
     // Expert e multiplies by e + 1.
-    let weight = BACKEND
-        .load_weight(&[part("e", 3, 1, &[1.0, 2.0, 3.0])])
-        .expect("one part");
+    let weight = BACKEND.load_weight(&[part("e", 3, 1, &[1.0, 2.0, 3.0])]).expect("one part");
     let mut slots = matrix(2, &[0.0; 2]);
     let x = matrix(1, &[6.0]);
     BACKEND.expert_linear(1, &routing, ExpertInput::PerToken, &x, &weight, &mut slots);
     assert_close(&values(&slots, 2), &[12.0, 6.0]);
     let again = matrix(2, &[1.0, 10.0]);
-    BACKEND.expert_linear(
-        1,
-        &routing,
-        ExpertInput::PerSlot,
-        &again,
-        &weight,
-        &mut slots,
-    );
+    BACKEND.expert_linear(1, &routing, ExpertInput::PerSlot, &again, &weight, &mut slots);
     assert_close(&values(&slots, 2), &[2.0, 10.0]);
     let mut out = matrix(1, &[100.0]);
     BACKEND.combine_experts(1, &routing, &slots, &mut out);

@@ -59,11 +59,7 @@ fn prefill(c: &mut Criterion) {
 
 fn attention(c: &mut Criterion) {
     let backend = backend();
-    let layout = QkvLayout {
-        num_heads: 16,
-        num_kv_heads: 8,
-        head_dim: 128,
-    };
+    let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
     let mut group = c.benchmark_group("attention");
     for dtype in KvDType::ALL {
         for (tokens, start) in [(1, 2047), (512, 0)] {
@@ -82,12 +78,7 @@ fn attention(c: &mut Criterion) {
                 let mut builder = BatchBuilder::new(16);
                 let ids = vec![0; tokens];
                 let logits = LogitRows::None;
-                let chunk = SequenceChunk {
-                    tokens: &ids,
-                    start,
-                    block_table: &blocks,
-                    logits,
-                };
+                let chunk = SequenceChunk { tokens: &ids, start, block_table: &blocks, logits };
                 builder.push(&chunk).expect("a chunk");
                 let batch = builder.build();
                 let mut qkv = backend.alloc(tokens, layout.row_len()).expect("memory");
@@ -98,11 +89,7 @@ fn attention(c: &mut Criterion) {
             fill(end, 0);
             let (batch, qkv) = fill(tokens, start);
             let mut out = backend.alloc(tokens, 16 * 128).expect("memory");
-            let params = AttentionParams {
-                layer: 0,
-                scale: 128f32.powf(-0.5),
-                window: None,
-            };
+            let params = AttentionParams { layer: 0, scale: 128f32.powf(-0.5), window: None };
             let cache_bytes = cache_layout.total_bytes().expect("whole blocks") as u64;
             let operations = (tokens * (start + end + 1) / 2 * 16 * 128 * 4) as u64;
             group.throughput(match tokens {

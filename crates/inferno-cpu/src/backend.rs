@@ -69,11 +69,7 @@ impl CpuBackend {
             return Err(unavailable("it needs at least one".to_owned()));
         }
         let pool = Pool::new(threads).map_err(|error| unavailable(error.to_string()))?;
-        Ok(Self {
-            level,
-            pool,
-            workspace: Mutex::default(),
-        })
+        Ok(Self { level, pool, workspace: Mutex::default() })
     }
 
     /// The instruction set that it computes with.
@@ -108,15 +104,8 @@ impl CpuBackend {
         accumulate: bool,
         out: &mut CpuBuffer,
     ) {
-        assert!(
-            rows <= out.num_rows(),
-            "{rows} rows into {}",
-            out.num_rows()
-        );
-        let epilogue = Epilogue {
-            bias: bias.map(|bias| bias.rows(1)),
-            accumulate,
-        };
+        assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
+        let epilogue = Epilogue { bias: bias.map(|bias| bias.rows(1)), accumulate };
         linear(self, Rows::Same(rows), x, weight, epilogue, out);
     }
 }
@@ -138,11 +127,7 @@ pub struct CpuBuffer {
 impl CpuBuffer {
     fn zeroed(rows: usize, cols: usize) -> Result<Self, BackendError> {
         let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
-        Ok(Self {
-            rows,
-            cols,
-            values: Lines::zeroed(bytes, "activations")?,
-        })
+        Ok(Self { rows, cols, values: Lines::zeroed(bytes, "activations")? })
     }
 
     pub(crate) fn num_rows(&self) -> usize {
@@ -188,11 +173,7 @@ impl Backend for CpuBackend {
 
     fn describe(&self) -> String {
         let threads = self.num_threads();
-        format!(
-            "cpu ({}, {threads} thread{})",
-            self.isa(),
-            if threads == 1 { "" } else { "s" }
-        )
+        format!("cpu ({}, {threads} thread{})", self.isa(), if threads == 1 { "" } else { "s" })
     }
 
     fn alloc(&self, rows: usize, cols: usize) -> Result<CpuBuffer, BackendError> {

@@ -18,11 +18,7 @@ unsafe impl<T: Send> Sync for Disjoint<'_, T> {}
 
 impl<'a, T> Disjoint<'a, T> {
     pub(crate) fn new(slice: &'a mut [T]) -> Self {
-        Self {
-            start: slice.as_mut_ptr(),
-            len: slice.len(),
-            slice: PhantomData,
-        }
+        Self { start: slice.as_mut_ptr(), len: slice.len(), slice: PhantomData }
     }
 
     /// The elements of `range`.
@@ -36,10 +32,7 @@ impl<'a, T> Disjoint<'a, T> {
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     pub(crate) unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
-        assert!(
-            range.start <= range.end && range.end <= self.len,
-            "a part beyond its slice"
-        );
+        assert!(range.start <= range.end && range.end <= self.len, "a part beyond its slice");
         // SAFETY: the range was checked to lie within the slice that `new` borrowed for `'a`, and
         // the caller promises that nothing else refers to it.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }

@@ -33,11 +33,7 @@ impl CpuKvCache {
     pub(crate) fn new(layout: &KvLayout) -> Result<Self, BackendError> {
         let region_bytes = layout.block_tokens * layout.row_bytes()?;
         let bytes = Lines::zeroed(layout.total_bytes()?, "the KV cache")?;
-        Ok(Self {
-            layout: *layout,
-            region_bytes,
-            bytes,
-        })
+        Ok(Self { layout: *layout, region_bytes, bytes })
     }
 
     /// One head's keys or values in one block of one layer.
@@ -96,10 +92,7 @@ impl CpuKvCache {
     pub(crate) fn write_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), BackendError> {
         let range = self.block_at(block);
         if bytes.len() != range.len() {
-            return Err(BackendError::KvBlockSize {
-                expected: range.len(),
-                found: bytes.len(),
-            });
+            return Err(BackendError::KvBlockSize { expected: range.len(), found: bytes.len() });
         }
         let rows = Rows::new(&self.layout);
         let (planes, region_bytes) = (self.planes(), self.region_bytes.max(1));
@@ -149,19 +142,8 @@ impl Rows {
             KvDType::F16 => (2, 0),
             KvDType::Q8_0 => (1, 2),
         };
-        let KvLayout {
-            dtype,
-            head_dim,
-            block_tokens,
-            ..
-        } = *layout;
-        Self {
-            dtype,
-            head_dim,
-            block_tokens,
-            element,
-            header,
-        }
+        let KvLayout { dtype, head_dim, block_tokens, .. } = *layout;
+        Self { dtype, head_dim, block_tokens, element, header }
     }
 
     fn row_bytes(&self) -> usize {
@@ -225,10 +207,7 @@ impl Rows {
     }
 
     fn get(&self, plane: Plane, region: &[u8], offset: usize, row: &mut [u8]) {
-        for (piece, bytes) in row
-            .chunks_mut(self.header + PIECE * self.element)
-            .enumerate()
-        {
+        for (piece, bytes) in row.chunks_mut(self.header + PIECE * self.element).enumerate() {
             let (header, elements) = bytes.split_at_mut(self.header);
             header.copy_from_slice(&region[self.header_at(plane, offset, piece)]);
             let place = self.element_at(plane, offset, piece * PIECE);

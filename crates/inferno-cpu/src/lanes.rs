@@ -150,16 +150,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
         // ln 2 in two pieces; the first has zeros at its end, so that `n * LN2_HIGH` is exact.
         const LN2_HIGH: f32 = 0.693_359_4;
         const LN2_LOW: f32 = -2.121_944_4e-4;
-        const SERIES: [f32; 8] = [
-            1.0,
-            1.0,
-            1.0 / 2.0,
-            1.0 / 6.0,
-            1.0 / 24.0,
-            1.0 / 120.0,
-            1.0 / 720.0,
-            1.0 / 5040.0,
-        ];
+        const SERIES: [f32; 8] =
+            [1.0, 1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
 
         let lowest = self.splat(EXP_LOWEST);
         let clamped = self.min(self.splat(EXP_HIGHEST), self.max(lowest, x));

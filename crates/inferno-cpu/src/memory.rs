@@ -32,11 +32,7 @@ impl Lines {
         let grains: Vec<Grain> = bytemuck::allocation::try_zeroed_vec(room.div_ceil(GRAIN_BYTES))
             .map_err(|()| BackendError::OutOfMemory { what, bytes })?;
         let start = grains.as_ptr().addr().wrapping_neg() % LINE_BYTES;
-        Ok(Self {
-            grains,
-            start,
-            bytes,
-        })
+        Ok(Self { grains, start, bytes })
     }
 
     /// The array as numbers of type `T`.

@@ -63,11 +63,7 @@ struct Step {
 impl Step {
     /// What stands there before the first step.
     fn nothing() -> Self {
-        Self {
-            task: &|_: usize, _: usize| (),
-            num_tasks: 0,
-            caller: thread::current(),
-        }
+        Self { task: &|_: usize, _: usize| (), num_tasks: 0, caller: thread::current() }
     }
 }
 
@@ -113,9 +109,7 @@ impl Pool {
     pub(crate) fn new(num_threads: usize) -> io::Result<Self> {
         if num_threads >= State::OPEN {
             let most = State::OPEN - 1;
-            return Err(io::Error::other(format!(
-                "{most} threads are the most it can have"
-            )));
+            return Err(io::Error::other(format!("{most} threads are the most it can have")));
         }
         let shared = Arc::new(Shared {
             state: AtomicUsize::new(0),
@@ -124,11 +118,7 @@ impl Pool {
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
         });
-        let mut pool = Self {
-            shared,
-            workers: Vec::new(),
-            turn: Mutex::new(()),
-        };
+        let mut pool = Self { shared, workers: Vec::new(), turn: Mutex::new(()) };
         for number in 1..num_threads {
             let shared = Arc::clone(&pool.shared);
             let worker = thread::Builder::new()
@@ -162,13 +152,7 @@ impl Pool {
         let erased = unsafe { mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
         // SAFETY: this thread has the turn, and its last holder left with the state closed and
         // nobody inside.
-        unsafe {
-            *shared.step.get() = Step {
-                task: erased,
-                num_tasks,
-                caller: thread::current(),
-            }
-        };
+        unsafe { *shared.step.get() = Step { task: erased, num_tasks, caller: thread::current() } };
         shared.next.store(0, Ordering::Relaxed);
         let state = State(shared.state.load(Ordering::Relaxed)).next();
         shared.state.store(state.0, Ordering::Release);
@@ -238,9 +222,7 @@ impl Shared {
                 return;
             }
             let enter = |state| State(state).is_open().then_some(state + 1);
-            let entry = self
-                .state
-                .fetch_update(Ordering::Acquire, Ordering::Relaxed, enter);
+            let entry = self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter);
             let Ok(entry) = entry else { continue };
             seen = State(entry).number();
             // SAFETY: this thread is inside, so `step` is written, and stays until it has left.

@@ -14,36 +14,10 @@ fn shapes() -> Vec<Shape> {
     for dtype in KvDType::ALL {
         shapes.extend([
             Shape { dtype, ..SHAPE },
-            Shape {
-                dtype,
-                tokens: 600,
-                num_heads: 3,
-                num_kv_heads: 1,
-                ..SHAPE
-            },
-            Shape {
-                dtype,
-                num_heads: 7,
-                num_kv_heads: 1,
-                head_dim: 64,
-                tokens: 33,
-                ..SHAPE
-            },
-            Shape {
-                dtype,
-                num_heads: 1,
-                num_kv_heads: 1,
-                block_tokens: 5,
-                tokens: 40,
-                ..SHAPE
-            },
-            Shape {
-                dtype,
-                block_tokens: 40,
-                tokens: 90,
-                window: Some(17),
-                ..SHAPE
-            },
+            Shape { dtype, tokens: 600, num_heads: 3, num_kv_heads: 1, ..SHAPE },
+            Shape { dtype, num_heads: 7, num_kv_heads: 1, head_dim: 64, tokens: 33, ..SHAPE },
+            Shape { dtype, num_heads: 1, num_kv_heads: 1, block_tokens: 5, tokens: 40, ..SHAPE },
+            Shape { dtype, block_tokens: 40, tokens: 90, window: Some(17), ..SHAPE },
             Shape {
                 dtype,
                 tokens: 520,
@@ -52,27 +26,11 @@ fn shapes() -> Vec<Shape> {
                 window: Some(300),
                 ..SHAPE
             },
-            Shape {
-                dtype,
-                tokens: 1,
-                ..SHAPE
-            },
+            Shape { dtype, tokens: 1, ..SHAPE },
         ]);
         if dtype != KvDType::Q8_0 {
-            shapes.push(Shape {
-                dtype,
-                head_dim: 8,
-                tokens: 20,
-                block_tokens: 3,
-                ..SHAPE
-            });
-            shapes.push(Shape {
-                dtype,
-                head_dim: 50,
-                tokens: 20,
-                block_tokens: 1,
-                ..SHAPE
-            });
+            shapes.push(Shape { dtype, head_dim: 8, tokens: 20, block_tokens: 3, ..SHAPE });
+            shapes.push(Shape { dtype, head_dim: 50, tokens: 20, block_tokens: 1, ..SHAPE });
         }
     }
     shapes
@@ -111,11 +69,7 @@ fn mostly_single(tokens: usize) -> Vec<usize> {
     let mut start = 0;
     while start < tokens {
         let single = start < 40 || start % 256 > 250 || start % 256 < 5 || tokens - start < 5;
-        let chunk = if single {
-            1
-        } else {
-            usize::min(64, 251 - start % 256)
-        };
+        let chunk = if single { 1 } else { usize::min(64, 251 - start % 256) };
         chunks.push(chunk.min(tokens - start));
         start += chunk;
     }
@@ -143,28 +97,18 @@ fn attention_gives_the_same_bits_whole_in_chunks_and_token_by_token() {
 #[test]
 fn attention_gives_the_same_bits_whatever_the_blocks() {
     for dtype in KvDType::ALL {
-        let shape = Shape {
-            dtype,
-            tokens: 300,
-            ..SHAPE
-        };
+        let shape = Shape { dtype, tokens: 300, ..SHAPE };
         let qkv = inputs(&shape, 4);
         for backend in all() {
             let whole = [shape.tokens];
             let expected = bits(&attend(&backend, &shape, &qkv, &shape.blocks(), &whole));
             for block_tokens in [1, 7, 16, 64, 1000] {
-                let shape = Shape {
-                    block_tokens,
-                    ..shape
-                };
+                let shape = Shape { block_tokens, ..shape };
                 let mut blocks = shape.blocks();
                 let count = blocks.len();
                 blocks.rotate_left(1 % count);
                 let found = bits(&attend(&backend, &shape, &qkv, &blocks, &whole));
-                assert_eq!(
-                    found, expected,
-                    "{dtype} blocks of {block_tokens}, {backend:?}"
-                );
+                assert_eq!(found, expected, "{dtype} blocks of {block_tokens}, {backend:?}");
             }
         }
     }
@@ -172,17 +116,11 @@ fn attention_gives_the_same_bits_whatever_the_blocks() {
 
 #[test]
 fn sequences_of_one_batch_do_not_touch_each_other() {
-    let shape = Shape {
-        tokens: 40,
-        ..SHAPE
-    };
+    let shape = Shape { tokens: 40, ..SHAPE };
     let layout = shape.qkv();
     let (first, second) = (inputs(&shape, 5), inputs(&shape, 6));
     // 25 tokens of one sequence beside 40 of another, in interleaved blocks.
-    let cache_layout = KvLayout {
-        num_blocks: 6,
-        ..shape.cache()
-    };
+    let cache_layout = KvLayout { num_blocks: 6, ..shape.cache() };
     let tables = [[0, 2, 4].map(BlockId), [1, 3, 5].map(BlockId)];
     let tokens = [0; 40];
     for backend in all() {
@@ -193,12 +131,7 @@ fn sequences_of_one_batch_do_not_touch_each_other() {
         let mut builder = BatchBuilder::new(16);
         for (table, count) in tables.iter().zip([25, 40]) {
             let (tokens, block_table) = (&tokens[..count], &table[..]);
-            let chunk = SequenceChunk {
-                tokens,
-                start: 0,
-                block_table,
-                logits: LogitRows::None,
-            };
+            let chunk = SequenceChunk { tokens, start: 0, block_table, logits: LogitRows::None };
             builder.push(&chunk).expect("a chunk");
         }
         let mut batch = backend.alloc_batch();
@@ -208,11 +141,7 @@ fn sequences_of_one_batch_do_not_touch_each_other() {
         let rows = matrix(&backend, 65, layout.row_len(), &rows);
         backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
         let mut out = backend.alloc(65, shape.out_len()).expect("memory");
-        let params = AttentionParams {
-            layer: 1,
-            scale: 1.0 / 32f32.sqrt(),
-            window: None,
-        };
+        let params = AttentionParams { layer: 1, scale: 1.0 / 32f32.sqrt(), window: None };
         backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out);
         let found = read(&backend, &out, 65 * shape.out_len());
         let expected = [&alone[0][..25 * shape.out_len()], &alone[1]].concat();
@@ -224,11 +153,7 @@ fn sequences_of_one_batch_do_not_touch_each_other() {
 fn what_a_row_does_not_see_cannot_reach_it() {
     // Keys and values of later tokens of the same chunk are not numbers.
     for dtype in KvDType::ALL {
-        let shape = Shape {
-            dtype,
-            tokens: 24,
-            ..SHAPE
-        };
+        let shape = Shape { dtype, tokens: 24, ..SHAPE };
         let mut qkv = inputs(&shape, 8);
         let clean = attend(&simplest(), &shape, &qkv, &shape.blocks(), &[24]);
         let row_len = shape.qkv().row_len();
@@ -236,15 +161,8 @@ fn what_a_row_does_not_see_cannot_reach_it() {
         for backend in all() {
             let found = attend(&backend, &shape, &qkv, &shape.blocks(), &[24]);
             let seen = 13 * shape.out_len();
-            assert_eq!(
-                bits(&found[..seen]),
-                bits(&clean[..seen]),
-                "{dtype} {backend:?}"
-            );
-            assert!(
-                found[seen..].iter().all(|x| x.is_nan()),
-                "{dtype} {backend:?}"
-            );
+            assert_eq!(bits(&found[..seen]), bits(&clean[..seen]), "{dtype} {backend:?}");
+            assert!(found[seen..].iter().all(|x| x.is_nan()), "{dtype} {backend:?}");
         }
     }
 }

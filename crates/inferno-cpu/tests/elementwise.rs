@@ -81,11 +81,7 @@ fn silu_mul_agrees() {
     let mut random = Random::new(3);
     for (rows, cols) in SIZES {
         for scale in [1.0, 30.0, 200.0] {
-            let x: Vec<_> = random
-                .values(2 * rows * cols)
-                .iter()
-                .map(|x| x * scale)
-                .collect();
+            let x: Vec<_> = random.values(2 * rows * cols).iter().map(|x| x * scale).collect();
             check!((rows, cols, scale), silu_mul(rows, cols, &x));
         }
     }
@@ -118,16 +114,9 @@ fn rope_turns_its_heads_alone_in_both_pairings() {
             let turns = random.values(rows * width / 2);
             let angles: Vec<f32> = turns
                 .chunks(usize::max(width / 2, 1))
-                .flat_map(|row| {
-                    row.iter()
-                        .map(|a| a.cos())
-                        .chain(row.iter().map(|a| a.sin()))
-                })
+                .flat_map(|row| row.iter().map(|a| a.cos()).chain(row.iter().map(|a| a.sin())))
                 .collect();
-            check!(
-                (pairing, &span, width),
-                rope(rows, &span, pairing, &angles, &x)
-            );
+            check!((pairing, &span, width), rope(rows, &span, pairing, &angles, &x));
         }
     }
 }
@@ -139,12 +128,7 @@ fn embed<B: Backend>(backend: &B, dtype: DType, cols: usize, tokens: &[u32]) -> 
     let blocks: Vec<_> = (0..tokens.len().div_ceil(16) as u32).map(BlockId).collect();
     let logits = LogitRows::None;
     builder
-        .push(&SequenceChunk {
-            tokens,
-            start: 0,
-            block_table: &blocks,
-            logits,
-        })
+        .push(&SequenceChunk { tokens, start: 0, block_table: &blocks, logits })
         .expect("a chunk");
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
@@ -164,20 +148,9 @@ fn embeddings_of_every_format_are_looked_up() {
 fn gather<B: Backend>(backend: &B, x: &[f32], cols: usize) -> Vec<f32> {
     let mut builder = BatchBuilder::new(16);
     let block_table = &[BlockId(0)];
-    for (count, logits) in [
-        (3, LogitRows::Last),
-        (2, LogitRows::None),
-        (4, LogitRows::All),
-    ] {
+    for (count, logits) in [(3, LogitRows::Last), (2, LogitRows::None), (4, LogitRows::All)] {
         let tokens = &[0; 4][..count];
-        builder
-            .push(&SequenceChunk {
-                tokens,
-                start: 0,
-                block_table,
-                logits,
-            })
-            .expect("a chunk");
+        builder.push(&SequenceChunk { tokens, start: 0, block_table, logits }).expect("a chunk");
     }
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
@@ -199,10 +172,7 @@ fn logit_rows_are_gathered() {
 #[test]
 fn a_backend_says_what_it_is() {
     assert_eq!(simplest().describe(), "cpu (scalar, 1 thread)");
-    assert_eq!(
-        backend(Isa::Scalar, 3).describe(),
-        "cpu (scalar, 3 threads)"
-    );
+    assert_eq!(backend(Isa::Scalar, 3).describe(), "cpu (scalar, 3 threads)");
     let default = CpuBackend::new(CpuOptions::default()).expect("this machine's own");
     assert_eq!(Some(default.isa()), Isa::available().pop());
     assert!(default.num_threads() >= 1);
@@ -210,9 +180,6 @@ fn a_backend_says_what_it_is() {
 
 #[test]
 fn a_pool_of_no_threads_is_refused() {
-    let refused = CpuBackend::new(CpuOptions {
-        isa: None,
-        threads: Some(0),
-    });
+    let refused = CpuBackend::new(CpuOptions { isa: None, threads: Some(0) });
     assert!(matches!(refused, Err(BackendError::Unavailable { .. })));
 }

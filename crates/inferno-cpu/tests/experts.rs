@@ -19,11 +19,7 @@ fn forward<B: Backend>(
     x: &[f32],
 ) -> Vec<f32> {
     let mut random = Random::new(9);
-    let ExpertParams {
-        num_experts,
-        num_experts_used: used,
-        ..
-    } = *params;
+    let ExpertParams { num_experts, num_experts_used: used, .. } = *params;
     let up = random.weight(dtype, num_experts, INNER, HIDDEN);
     let down = random.weight(dtype, num_experts, HIDDEN, INNER);
     let (up, down) = (
@@ -41,14 +37,7 @@ fn forward<B: Backend>(
         backend.route_experts(rows, &logits, params, &mut routing);
         let per_token = ExpertInput::PerToken;
         backend.expert_linear(rows, &routing, per_token, &input, &up, &mut inner);
-        backend.expert_linear(
-            rows,
-            &routing,
-            ExpertInput::PerSlot,
-            &inner,
-            &down,
-            &mut outer,
-        );
+        backend.expert_linear(rows, &routing, ExpertInput::PerSlot, &inner, &down, &mut outer);
         backend.combine_experts(rows, &routing, &outer, &mut out);
     }
     read(backend, &out, rows * HIDDEN)
@@ -59,17 +48,10 @@ fn experts_agree_with_the_reference_and_with_each_other() {
     let mut random = Random::new(1);
     for (num_experts, num_experts_used) in [(8, 2), (5, 5), (3, 1), (128, 8)] {
         for normalize in [true, false] {
-            let params = ExpertParams {
-                num_experts,
-                num_experts_used,
-                normalize,
-            };
+            let params = ExpertParams { num_experts, num_experts_used, normalize };
             for rows in [1, 2, 19, 80] {
-                let logits: Vec<_> = random
-                    .values(rows * num_experts)
-                    .iter()
-                    .map(|x| 3.0 * x)
-                    .collect();
+                let logits: Vec<_> =
+                    random.values(rows * num_experts).iter().map(|x| 3.0 * x).collect();
                 let x = random.values(rows * HIDDEN);
                 for (dtype, bound) in [(DType::F32, 2e-6), (DType::Q8_0, 0.01)] {
                     let expected = forward(&simplest(), rows, &params, dtype, &logits, &x);
@@ -79,11 +61,7 @@ fn experts_agree_with_the_reference_and_with_each_other() {
                     assert!(error < bound, "{params:?} {rows} {dtype}: {error}");
                     for backend in all() {
                         let found = forward(&backend, rows, &params, dtype, &logits, &x);
-                        assert_eq!(
-                            bits(&found),
-                            bits(&expected),
-                            "{params:?} {rows} {backend:?}"
-                        );
+                        assert_eq!(bits(&found), bits(&expected), "{params:?} {rows} {backend:?}");
                     }
                 }
             }
@@ -94,11 +72,7 @@ fn experts_agree_with_the_reference_and_with_each_other() {
 #[test]
 fn a_token_alone_gives_the_bits_it_gives_beside_others() {
     let mut random = Random::new(2);
-    let params = ExpertParams {
-        num_experts: 6,
-        num_experts_used: 2,
-        normalize: true,
-    };
+    let params = ExpertParams { num_experts: 6, num_experts_used: 2, normalize: true };
     let rows = 70;
     let (logits, x) = (random.values(rows * 6), random.values(rows * HIDDEN));
     for backend in all() {
@@ -115,22 +89,11 @@ fn a_token_alone_gives_the_bits_it_gives_beside_others() {
 
 #[test]
 fn among_equal_experts_the_lower_number_wins() {
-    let params = ExpertParams {
-        num_experts: 4,
-        num_experts_used: 2,
-        normalize: true,
-    };
+    let params = ExpertParams { num_experts: 4, num_experts_used: 2, normalize: true };
     let x = Random::new(3).values(HIDDEN);
     for backend in all() {
         let equal = forward(&backend, 1, &params, DType::F32, &[0.0; 4], &x);
-        let first = forward(
-            &backend,
-            1,
-            &params,
-            DType::F32,
-            &[0.0, 0.0, -9.0, -9.0],
-            &x,
-        );
+        let first = forward(&backend, 1, &params, DType::F32, &[0.0, 0.0, -9.0, -9.0], &x);
         assert_eq!(bits(&equal), bits(&first), "{backend:?}");
     }
 }

@@ -22,21 +22,14 @@ fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     let mut batch = backend.alloc_batch();
     let mut builder = BatchBuilder::new(shape.block_tokens);
     let block_table = &[BlockId(1), BlockId(0)];
-    let chunk = SequenceChunk {
-        tokens: &[0; 20],
-        start: 0,
-        block_table,
-        logits: LogitRows::None,
-    };
+    let chunk = SequenceChunk { tokens: &[0; 20], start: 0, block_table, logits: LogitRows::None };
     builder.push(&chunk).expect("a chunk");
     backend.upload_batch(&builder.build(), &mut batch);
     let rows = matrix(backend, 20, layout.row_len(), qkv);
     backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
     let mut bytes = Vec::new();
     for block in [0, 1] {
-        backend
-            .read_kv_block(&cache, BlockId(block), &mut bytes)
-            .expect("memory can be read");
+        backend.read_kv_block(&cache, BlockId(block), &mut bytes).expect("memory can be read");
     }
     bytes
 }
@@ -44,11 +37,7 @@ fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
 #[test]
 fn saved_blocks_are_those_of_the_reference_and_come_back_the_same() {
     for dtype in KvDType::ALL {
-        let shape = Shape {
-            dtype,
-            tokens: 20,
-            ..SHAPE
-        };
+        let shape = Shape { dtype, tokens: 20, ..SHAPE };
         let qkv = inputs(&shape, 7);
         let expected = saved(&ReferenceBackend::new(), &shape, &qkv);
         for backend in all() {
@@ -56,13 +45,9 @@ fn saved_blocks_are_those_of_the_reference_and_come_back_the_same() {
             assert!(bytes == expected, "{dtype} {backend:?}");
             let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
             let (first, _) = bytes.split_at(bytes.len() / 2);
-            backend
-                .write_kv_block(&mut cache, BlockId(2), first)
-                .expect("the right size");
+            backend.write_kv_block(&mut cache, BlockId(2), first).expect("the right size");
             let mut again = Vec::new();
-            backend
-                .read_kv_block(&cache, BlockId(2), &mut again)
-                .expect("memory can be read");
+            backend.read_kv_block(&cache, BlockId(2), &mut again).expect("memory can be read");
             assert!(again == first, "{dtype} {backend:?}");
             let refused = backend.write_kv_block(&mut cache, BlockId(2), &first[1..]);
             assert!(matches!(refused, Err(BackendError::KvBlockSize { .. })));
@@ -73,47 +58,24 @@ fn saved_blocks_are_those_of_the_reference_and_come_back_the_same() {
 #[test]
 fn a_cache_that_cannot_be_had_is_refused() {
     let backend = simplest();
-    let huge = KvLayout {
-        num_blocks: 1 << 50,
-        ..SHAPE.cache()
-    };
-    assert!(matches!(
-        backend.alloc_kv_cache(&huge),
-        Err(BackendError::OutOfMemory { .. })
-    ));
-    let odd = KvLayout {
-        head_dim: 40,
-        dtype: KvDType::Q8_0,
-        ..SHAPE.cache()
-    };
-    assert!(matches!(
-        backend.alloc_kv_cache(&odd),
-        Err(BackendError::KvHeadDim { .. })
-    ));
-    assert!(matches!(
-        backend.alloc(1 << 40, 1 << 20),
-        Err(BackendError::OutOfMemory { .. })
-    ));
+    let huge = KvLayout { num_blocks: 1 << 50, ..SHAPE.cache() };
+    assert!(matches!(backend.alloc_kv_cache(&huge), Err(BackendError::OutOfMemory { .. })));
+    let odd = KvLayout { head_dim: 40, dtype: KvDType::Q8_0, ..SHAPE.cache() };
+    assert!(matches!(backend.alloc_kv_cache(&odd), Err(BackendError::KvHeadDim { .. })));
+    assert!(matches!(backend.alloc(1 << 40, 1 << 20), Err(BackendError::OutOfMemory { .. })));
 }
 
 /// Numbers that some format cannot hold.
 const BAD: [f32; 4] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30];
 
-const BAD_SHAPE: Shape = Shape {
-    head_dim: 64,
-    tokens: 20,
-    ..SHAPE
-};
+const BAD_SHAPE: Shape = Shape { head_dim: 64, tokens: 20, ..SHAPE };
 
 /// Where component 3 of the first head's key or value stands in row 10.
 fn bad_places(shape: &Shape) -> [usize; 2] {
     let layout = shape.qkv();
     let row = 10 * layout.row_len();
     let head = |head: usize| row + head * layout.head_dim + 3;
-    [
-        head(layout.num_heads),
-        head(layout.num_heads + layout.num_kv_heads),
-    ]
+    [head(layout.num_heads), head(layout.num_heads + layout.num_kv_heads)]
 }
 
 #[test]
@@ -165,9 +127,8 @@ fn attention_over_what_a_cache_cannot_hold_is_that_of_the_reference() {
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, ..BAD_SHAPE };
         let blocks = shape.blocks();
-        for (bad, place) in BAD
-            .into_iter()
-            .flat_map(|bad| bad_places(&shape).map(|place| (bad, place)))
+        for (bad, place) in
+            BAD.into_iter().flat_map(|bad| bad_places(&shape).map(|place| (bad, place)))
         {
             let mut qkv = inputs(&shape, 10);
             qkv[place] = bad;

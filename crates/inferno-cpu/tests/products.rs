@@ -45,10 +45,7 @@ fn every_format_gives_the_same_bits_on_every_instruction_set_and_number_of_threa
                     let expected = bits(&linear(&simplest(), rows, &x, parts, None));
                     for backend in all() {
                         let found = bits(&linear(&backend, rows, &x, parts, None));
-                        assert_eq!(
-                            found, expected,
-                            "{dtype} {rows}x{cols}x{out_cols} {backend:?}"
-                        );
+                        assert_eq!(found, expected, "{dtype} {rows}x{cols}x{out_cols} {backend:?}");
                     }
                 }
             }
@@ -69,11 +66,7 @@ fn a_row_alone_gives_the_bits_it_gives_in_a_batch() {
             for row in [0, 1, 63, 64, 69] {
                 let alone = linear(&backend, 1, &x[row * cols..(row + 1) * cols], &parts, None);
                 let expected = &together[row * out_cols..(row + 1) * out_cols];
-                assert_eq!(
-                    bits(&alone),
-                    bits(expected),
-                    "{dtype} row {row} {backend:?}"
-                );
+                assert_eq!(bits(&alone), bits(expected), "{dtype} row {row} {backend:?}");
             }
         }
     }
@@ -112,19 +105,11 @@ fn integer_activations_and_weights_are_multiplied_exactly() {
         .chunks_exact(34 * cols / 32)
         .map(|row| {
             let blocks = row.chunks_exact(34);
-            blocks
-                .flat_map(|b| b[2..].iter().map(|&q| i64::from(q as i8)))
-                .collect()
+            blocks.flat_map(|b| b[2..].iter().map(|&q| i64::from(q as i8))).collect()
         })
         .collect();
     let x: Vec<f32> = (0..rows * cols)
-        .map(|i| {
-            if i % 32 == 0 {
-                127.0
-            } else {
-                (i as f32 * 7.0) % 255.0 - 127.0
-            }
-        })
+        .map(|i| if i % 32 == 0 { 127.0 } else { (i as f32 * 7.0) % 255.0 - 127.0 })
         .collect();
     let part = WeightPart::matrix("w", DType::Q8_0, out_cols, cols, bytes.into()).expect("size");
     for backend in all() {
@@ -171,22 +156,11 @@ fn linear_add_adds_to_what_was_there_and_leaves_further_rows_alone() {
     let (rows, cols, out_cols) = (5, 96, 23);
     for dtype in [DType::F32, DType::Q8_0, DType::Q5_1] {
         let part = random.weight(dtype, 1, out_cols, cols);
-        let (x, old) = (
-            random.values(rows * cols),
-            random.values((rows + 1) * out_cols),
-        );
+        let (x, old) = (random.values(rows * cols), random.values((rows + 1) * out_cols));
         let bias = random.values(out_cols);
-        let product = linear(
-            &simplest(),
-            rows,
-            &x,
-            std::slice::from_ref(&part),
-            Some(&bias),
-        );
+        let product = linear(&simplest(), rows, &x, std::slice::from_ref(&part), Some(&bias));
         for backend in all() {
-            let weight = backend
-                .load_weight(std::slice::from_ref(&part))
-                .expect("a weight");
+            let weight = backend.load_weight(std::slice::from_ref(&part)).expect("a weight");
             let input = matrix(&backend, rows, cols, &x);
             let bias = matrix(&backend, 1, out_cols, &bias);
             let mut out = matrix(&backend, rows + 1, out_cols, &old);
@@ -213,10 +187,7 @@ fn an_activation_that_is_no_number_shows_in_its_own_row_alone() {
             x[cols + 40] = bad;
             let expected = linear(&simplest(), rows, &x, &parts, None);
             for (row, out) in expected.chunks_exact(out_cols).enumerate() {
-                assert!(
-                    out.iter().all(|x| x.is_finite() == (row != 1)),
-                    "{dtype} {bad} {row}"
-                );
+                assert!(out.iter().all(|x| x.is_finite() == (row != 1)), "{dtype} {bad} {row}");
             }
             for backend in all() {
                 let found = linear(&backend, rows, &x, &parts, None);
@@ -266,36 +237,16 @@ fn packed_weights_take_what_was_foretold_and_little_more_than_the_file() {
         let file = experts * rows * dtype.row_bytes(cols).expect("whole blocks");
         let packed = backend.weight_bytes(dtype, experts, rows, cols);
         assert!(packed * 100 <= file * 106, "{dtype}: {packed} for {file}");
-        assert!(
-            packed >= file || packed * 100 >= file * 99,
-            "{dtype}: {packed} for {file}"
-        );
+        assert!(packed >= file || packed * 100 >= file * 99, "{dtype}: {packed} for {file}");
     }
-    assert_eq!(
-        backend.weight_bytes(DType::Q8_0, 1, 4096, 4096),
-        4096 * 4096 / 32 * 34
-    );
+    assert_eq!(backend.weight_bytes(DType::Q8_0, 1, 4096, 4096), 4096 * 4096 / 32 * 34);
 }
 
 #[test]
 fn parts_that_do_not_stack_are_refused() {
     let mut random = Random::new(9);
-    let parts = [
-        random.weight(DType::F32, 1, 2, 8),
-        random.weight(DType::F32, 1, 2, 9),
-    ];
-    let refused = simplest()
-        .load_weight(&parts)
-        .expect_err("different widths");
-    assert!(
-        matches!(
-            refused,
-            BackendError::MismatchedParts { second_cols: 9, .. }
-        ),
-        "{refused}"
-    );
-    assert!(matches!(
-        simplest().load_weight(&[]),
-        Err(BackendError::NoParts)
-    ));
+    let parts = [random.weight(DType::F32, 1, 2, 8), random.weight(DType::F32, 1, 2, 9)];
+    let refused = simplest().load_weight(&parts).expect_err("different widths");
+    assert!(matches!(refused, BackendError::MismatchedParts { second_cols: 9, .. }), "{refused}");
+    assert!(matches!(simplest().load_weight(&[]), Err(BackendError::NoParts)));
 }

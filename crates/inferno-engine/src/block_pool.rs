@@ -29,10 +29,7 @@ impl BlockPool {
     /// **Panics** when there are more blocks than a [`BlockId`] can name.
     pub fn new(num_blocks: usize) -> Self {
         let end = u32::try_from(num_blocks).expect("a block id has 32 bits");
-        Self {
-            free: (0..end).rev().map(BlockId).collect(),
-            is_held: vec![false; num_blocks],
-        }
+        Self { free: (0..end).rev().map(BlockId).collect(), is_held: vec![false; num_blocks] }
     }
 
     /// Blocks that nobody holds.
@@ -52,11 +49,7 @@ impl BlockPool {
     /// **Panics** when it is free already, or not of this pool.
     pub fn release(&mut self, block: BlockId) {
         let was_held = std::mem::take(&mut self.is_held[block.0 as usize]);
-        assert!(
-            was_held,
-            "block {} is released, but nobody holds it",
-            block.0
-        );
+        assert!(was_held, "block {} is released, but nobody holds it", block.0);
         self.free.push(block);
     }
 }
@@ -74,10 +67,7 @@ mod tests {
     }
 
     fn action() -> impl Strategy<Value = Action> {
-        prop_oneof![
-            Just(Action::Allocate),
-            any::<usize>().prop_map(Action::Release),
-        ]
+        prop_oneof![Just(Action::Allocate), any::<usize>().prop_map(Action::Release),]
     }
 
     proptest! {

@@ -52,9 +52,7 @@ impl Fingerprint {
         for sample in 0..num_samples {
             let data = checkpoint.data(&tensors[sample * tensors.len() / num_samples]);
             let len = data.len().min(SAMPLE_BYTES);
-            fingerprint = fingerprint
-                .with(&data[..len])
-                .with(&data[data.len() - len..]);
+            fingerprint = fingerprint.with(&data[..len]).with(&data[data.len() - len..]);
         }
         fingerprint
     }
@@ -62,28 +60,16 @@ impl Fingerprint {
     /// This model's fingerprint together with its cache's format. The number of blocks does not
     /// count, so that a state can go into a larger cache.
     pub fn with_kv_layout(self, layout: &KvLayout) -> Self {
-        let &KvLayout {
-            num_layers,
-            num_kv_heads,
-            head_dim,
-            block_tokens,
-            dtype,
-            ..
-        } = layout;
+        let &KvLayout { num_layers, num_kv_heads, head_dim, block_tokens, dtype, .. } = layout;
         [num_layers, num_kv_heads, head_dim, block_tokens]
             .into_iter()
-            .fold(self, |fingerprint, number| {
-                fingerprint.with(&(number as u64).to_le_bytes())
-            })
+            .fold(self, |fingerprint, number| fingerprint.with(&(number as u64).to_le_bytes()))
             .with(dtype.name().as_bytes())
     }
 
     /// Goes on with more bytes. Their length comes first, to keep neighbouring parts apart.
     fn with(self, bytes: &[u8]) -> Self {
-        Self(fnv_1a(
-            fnv_1a(self.0, &(bytes.len() as u64).to_le_bytes()),
-            bytes,
-        ))
+        Self(fnv_1a(fnv_1a(self.0, &(bytes.len() as u64).to_le_bytes()), bytes))
     }
 }
 
@@ -108,9 +94,9 @@ fn scalar_bytes(value: &MetadataValue) -> Option<Vec<u8>> {
 
 /// **Source**: Fowler, Noll, Vo and Eastlake, The FNV Non-Cryptographic Hash Algorithm, section 2.
 fn fnv_1a(hash: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(hash, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    bytes
+        .iter()
+        .fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 impl fmt::Display for Fingerprint {
@@ -130,13 +116,9 @@ mod tests {
         let mut metadata = Metadata::new();
         metadata.insert("llama.attention.layer_norm_rms_epsilon", epsilon);
         let mut writer = GgufWriter::new(&metadata).expect("sound metadata");
-        writer
-            .add_tensor("output_norm.weight", &[2], GgmlType::F32)
-            .expect("a sound tensor");
+        writer.add_tensor("output_norm.weight", &[2], GgmlType::F32).expect("a sound tensor");
         let mut payloads = writer.in_memory();
-        payloads
-            .write_tensor("output_norm.weight", &weights)
-            .expect("its size");
+        payloads.write_tensor("output_norm.weight", &weights).expect("its size");
         Gguf::from_bytes(payloads.finish().expect("all is written")).expect("a sound file")
     }
 
@@ -155,16 +137,10 @@ mod tests {
         };
         let original = of(&model(1e-5, [0; 8]), None, &layout);
         assert_eq!(of(&model(1e-5, [0; 8]), None, &layout), original);
-        let larger = KvLayout {
-            num_blocks: 9,
-            ..layout
-        };
+        let larger = KvLayout { num_blocks: 9, ..layout };
         assert_eq!(of(&model(1e-5, [0; 8]), None, &larger), original);
 
-        let q8_0 = KvLayout {
-            dtype: KvDType::Q8_0,
-            ..layout
-        };
+        let q8_0 = KvLayout { dtype: KvDType::Q8_0, ..layout };
         for other in [
             of(&model(1e-6, [0; 8]), None, &layout),
             of(&model(1e-5, [0, 0, 0, 0, 0, 0, 0, 1]), None, &layout),
@@ -233,18 +209,12 @@ mod tests {
         };
         let checkpoint = model(0.5, [1, 2, 3, 4, 5, 6, 7, 8]);
         let found = Fingerprint::of_model(&checkpoint, Some(Requantize::Q8_0));
-        assert_eq!(
-            found.with_kv_layout(&layout).0,
-            fnv_1a(Fingerprint::EMPTY.0, &bytes)
-        );
+        assert_eq!(found.with_kv_layout(&layout).0, fnv_1a(Fingerprint::EMPTY.0, &bytes));
     }
 
     #[test]
     fn the_hash_is_fnv_1a() {
         // The value for `foobar` among the authors' published test vectors.
-        assert_eq!(
-            fnv_1a(Fingerprint::EMPTY.0, b"foobar"),
-            0x8594_4171_f739_67e8
-        );
+        assert_eq!(fnv_1a(Fingerprint::EMPTY.0, b"foobar"), 0x8594_4171_f739_67e8);
     }
 }

@@ -101,11 +101,7 @@ impl fmt::Display for Metrics {
         }
         let prefill = &self.prefill_passes;
         let computed = prefill.num_tokens();
-        write!(
-            f,
-            "prompt       {} tokens, {computed} computed",
-            self.prompt_tokens
-        )?;
+        write!(f, "prompt       {} tokens, {computed} computed", self.prompt_tokens)?;
         write!(f, " in {}", seconds(prefill.total()))?;
         writeln!(f, "{}", per_second(self.prefill_tokens_per_second()))?;
         if let Some(time) = self.time_to_first_token {
@@ -123,11 +119,7 @@ impl fmt::Display for Metrics {
             writeln!(f)?;
         }
         match peak_resident_bytes() {
-            Some(bytes) => write!(
-                f,
-                "peak memory  {:.1} MiB",
-                bytes as f64 / f64::from(1 << 20)
-            ),
+            Some(bytes) => write!(f, "peak memory  {:.1} MiB", bytes as f64 / f64::from(1 << 20)),
             None => write!(f, "peak memory  unknown on this system"),
         }
     }
@@ -146,16 +138,10 @@ mod tests {
             decode_time: Duration::from_millis(2000),
             ..Metrics::default()
         };
-        metrics
-            .prefill_passes
-            .record(16, Duration::from_millis(100));
-        metrics
-            .prefill_passes
-            .record(14, Duration::from_millis(100));
+        metrics.prefill_passes.record(16, Duration::from_millis(100));
+        metrics.prefill_passes.record(14, Duration::from_millis(100));
         for milliseconds in [19, 11, 20, 12, 18, 13, 17, 14, 16, 15] {
-            metrics
-                .decode_passes
-                .record(1, Duration::from_millis(milliseconds));
+            metrics.decode_passes.record(1, Duration::from_millis(milliseconds));
         }
         metrics
     }
@@ -188,10 +174,7 @@ mod tests {
         assert_eq!(json["decode_tokens_per_second"], 5.0);
         assert_eq!(json["prefill_passes"]["num_tokens"], 30);
         assert_eq!(json["decode_passes"]["p90_seconds"], 0.019);
-        assert_eq!(
-            json["decode_passes"]["seconds"].as_array().map(Vec::len),
-            Some(10)
-        );
+        assert_eq!(json["decode_passes"]["seconds"].as_array().map(Vec::len), Some(10));
     }
 
     #[test]
@@ -205,10 +188,7 @@ mod tests {
             "prefill      2 passes, p50 100.00 ms, p90 100.00 ms, p99 100.00 ms, max 100.00 ms",
             "decode       10 passes, p50 15.00 ms, p90 19.00 ms, p99 20.00 ms, max 20.00 ms",
         ] {
-            assert!(
-                printed.lines().any(|printed| printed == line),
-                "{line}\n\n{printed}"
-            );
+            assert!(printed.lines().any(|printed| printed == line), "{line}\n\n{printed}");
         }
         assert!(printed.contains("peak memory"));
     }

@@ -21,10 +21,7 @@ impl Default for RunnerOptions {
         Self {
             context_length: None,
             kv_dtype: KvDType::default(),
-            limits: BatchLimits {
-                max_num_tokens: 512,
-                max_num_logit_rows: 1,
-            },
+            limits: BatchLimits { max_num_tokens: 512, max_num_logit_rows: 1 },
         }
     }
 }
@@ -53,10 +50,7 @@ impl<B: Backend> ModelRunner<B> {
         let limit = model.config().context_length;
         let context_length = options.context_length.unwrap_or(limit);
         if context_length == 0 || context_length > limit {
-            return Err(EngineError::ContextTooLong {
-                asked_for: context_length,
-                limit,
-            });
+            return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
         let layout = model.config().kv_layout(context_length, options.kv_dtype);
         let cache = model.backend().alloc_kv_cache(&layout)?;
@@ -100,22 +94,14 @@ impl<B: Backend> Runner for ModelRunner<B> {
     }
 
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        Ok(self
-            .model
-            .forward(batch, &mut self.cache, &mut self.workspace)?)
+        Ok(self.model.forward(batch, &mut self.cache, &mut self.workspace)?)
     }
 
     fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
-        Ok(self
-            .model
-            .backend()
-            .read_kv_block(&self.cache, block, bytes)?)
+        Ok(self.model.backend().read_kv_block(&self.cache, block, bytes)?)
     }
 
     fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
-        Ok(self
-            .model
-            .backend()
-            .write_kv_block(&mut self.cache, block, bytes)?)
+        Ok(self.model.backend().write_kv_block(&mut self.cache, block, bytes)?)
     }
 }

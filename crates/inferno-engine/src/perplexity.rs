@@ -25,10 +25,7 @@ pub struct PerplexityOptions {
 
 impl Default for PerplexityOptions {
     fn default() -> Self {
-        Self {
-            window: 512,
-            stride: None,
-        }
+        Self { window: 512, stride: None }
     }
 }
 
@@ -98,17 +95,10 @@ pub fn perplexity(
     let stride = stride.unwrap_or(window);
     let context_length = runner.context_length();
     if window < MIN_WINDOW || window > context_length || stride == 0 {
-        return Err(EngineError::Window {
-            window,
-            stride,
-            context_length,
-        });
+        return Err(EngineError::Window { window, stride, context_length });
     }
     if tokens.len() < window {
-        return Err(EngineError::TextTooShort {
-            found: tokens.len(),
-            window,
-        });
+        return Err(EngineError::TextTooShort { found: tokens.len(), window });
     }
     let mut result = Perplexity {
         total_windows: (tokens.len() - window) / stride + 1,
@@ -139,11 +129,8 @@ fn score_window(
     let (half, end) = (window.len() / 2, window.len() - 1);
     let limits = runner.limits();
     let unscored = chunks(0..half, limits.max_num_tokens).map(|rows| (rows, LogitRows::None));
-    let scored = chunks(
-        half..end,
-        limits.max_num_tokens.min(limits.max_num_logit_rows),
-    )
-    .map(|rows| (rows, LogitRows::All));
+    let scored = chunks(half..end, limits.max_num_tokens.min(limits.max_num_logit_rows))
+        .map(|rows| (rows, LogitRows::All));
     for (rows, logits) in unscored.chain(scored) {
         let mut builder = BatchBuilder::new(runner.kv_layout().block_tokens);
         builder.push(&SequenceChunk {
@@ -154,10 +141,7 @@ fn score_window(
         })?;
         let vocab_size = runner.vocab_size();
         let logits = runner.run(&builder.build())?;
-        for (row, &next) in logits
-            .chunks_exact(vocab_size)
-            .zip(&window[rows.start + 1..])
-        {
+        for (row, &next) in logits.chunks_exact(vocab_size).zip(&window[rows.start + 1..]) {
             result.add(negative_log_likelihood(row, next)?);
         }
     }
@@ -167,31 +151,19 @@ fn score_window(
 /// Cuts `range` into pieces of at most `len`.
 fn chunks(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
     let Range { start, end } = range;
-    (start..end)
-        .step_by(len.max(1))
-        .map(move |start| start..end.min(start + len.max(1)))
+    (start..end).step_by(len.max(1)).map(move |start| start..end.min(start + len.max(1)))
 }
 
 /// `-ln softmax(logits)[token]`, in double precision.
 fn negative_log_likelihood(logits: &[f32], token: u32) -> Result<f64, EngineError> {
     if let Some(token) = logits.iter().position(|logit| !logit.is_finite()) {
-        return Err(EngineError::NonFiniteLogit {
-            token,
-            value: logits[token],
-        });
+        return Err(EngineError::NonFiniteLogit { token, value: logits[token] });
     }
     let Some(&logit) = logits.get(token as usize) else {
         let (field, vocab_size) = ("the text", logits.len());
-        return Err(EngineError::TokenOutOfRange {
-            field,
-            token,
-            vocab_size,
-        });
+        return Err(EngineError::TokenOutOfRange { field, token, vocab_size });
     };
     let max = f64::from(logits.iter().fold(f32::MIN, |max, &logit| max.max(logit)));
-    let sum: f64 = logits
-        .iter()
-        .map(|&logit| libm::exp(f64::from(logit) - max))
-        .sum();
+    let sum: f64 = logits.iter().map(|&logit| libm::exp(f64::from(logit) - max)).sum();
     Ok(max + libm::log(sum) - f64::from(logit))
 }

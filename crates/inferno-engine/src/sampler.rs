@@ -81,11 +81,7 @@ impl Sampler {
     /// a bias on a token that does not exist.
     pub fn new(params: SamplingParams, vocab_size: usize) -> Result<Self, EngineError> {
         params.validate()?;
-        check_tokens(
-            "logit_bias",
-            params.logit_bias.iter().map(|&(token, _)| token),
-            vocab_size,
-        )?;
+        check_tokens("logit_bias", params.logit_bias.iter().map(|&(token, _)| token), vocab_size)?;
         let seed = params.seed.unwrap_or_else(random::fresh_seed);
         Ok(Self {
             params,
@@ -121,12 +117,7 @@ impl Sampler {
     pub fn sample(&mut self, logits: &[f32], banned: &[u32]) -> Result<SampledToken, EngineError> {
         check_logits(logits, self.vocab_size)?;
         let id = if self.params.is_greedy() {
-            let Self {
-                params,
-                seen,
-                adjusted,
-                ..
-            } = self;
+            let Self { params, seen, adjusted, .. } = self;
             argmax(adjust(params, seen, logits, banned, adjusted))
                 .ok_or(EngineError::NoCandidates)?
         } else {
@@ -145,13 +136,7 @@ impl Sampler {
 
     /// Stages 1 to 6: leaves in `candidates` the tokens to draw from.
     fn truncate(&mut self, logits: &[f32], banned: &[u32]) -> Result<(), EngineError> {
-        let Self {
-            params,
-            seen,
-            adjusted,
-            candidates,
-            ..
-        } = self;
+        let Self { params, seen, adjusted, candidates, .. } = self;
         candidates.fill(adjust(params, seen, logits, banned, adjusted));
         if candidates.is_empty() {
             return Err(EngineError::NoCandidates);
@@ -221,23 +206,14 @@ fn argmax(logits: &[f32]) -> Option<u32> {
 
 fn check_logits(logits: &[f32], vocab_size: usize) -> Result<(), EngineError> {
     if logits.len() != vocab_size {
-        return Err(EngineError::LogitsLength {
-            expected: vocab_size,
-            found: logits.len(),
-        });
+        return Err(EngineError::LogitsLength { expected: vocab_size, found: logits.len() });
     }
     // Without an early exit the loop over a large vocabulary is vectorized.
-    if logits
-        .iter()
-        .fold(true, |finite, logit| finite & logit.is_finite())
-    {
+    if logits.iter().fold(true, |finite, logit| finite & logit.is_finite()) {
         return Ok(());
     }
     match logits.iter().position(|logit| !logit.is_finite()) {
-        Some(token) => Err(EngineError::NonFiniteLogit {
-            token,
-            value: logits[token],
-        }),
+        Some(token) => Err(EngineError::NonFiniteLogit { token, value: logits[token] }),
         None => Ok(()),
     }
 }
@@ -248,15 +224,8 @@ pub(crate) fn check_tokens(
     tokens: impl IntoIterator<Item = u32>,
     vocab_size: usize,
 ) -> Result<(), EngineError> {
-    match tokens
-        .into_iter()
-        .find(|&token| token as usize >= vocab_size)
-    {
-        Some(token) => Err(EngineError::TokenOutOfRange {
-            field,
-            token,
-            vocab_size,
-        }),
+    match tokens.into_iter().find(|&token| token as usize >= vocab_size) {
+        Some(token) => Err(EngineError::TokenOutOfRange { field, token, vocab_size }),
         None => Ok(()),
     }
 }

@@ -39,12 +39,7 @@ pub struct Sequence {
 impl Sequence {
     /// An empty sequence for a cache whose blocks hold `block_tokens` positions.
     pub fn new(block_tokens: usize) -> Self {
-        Self {
-            tokens: Vec::new(),
-            num_computed: 0,
-            block_tokens,
-            block_table: Vec::new(),
-        }
+        Self { tokens: Vec::new(), num_computed: 0, block_tokens, block_table: Vec::new() }
     }
 
     /// All tokens.
@@ -87,11 +82,7 @@ impl Sequence {
             tokens: &self.tokens[start..end],
             start,
             block_table: &self.block_table,
-            logits: if end == len {
-                LogitRows::Last
-            } else {
-                LogitRows::None
-            },
+            logits: if end == len { LogitRows::Last } else { LogitRows::None },
         }))
     }
 
@@ -99,17 +90,11 @@ impl Sequence {
     ///
     /// **Errors**: [`EngineError::OutOfBlocks`] when there are too few; none is taken then.
     pub fn reserve(&mut self, end: usize, pool: &mut BlockPool) -> Result<(), EngineError> {
-        let needed = end
-            .div_ceil(self.block_tokens)
-            .saturating_sub(self.block_table.len());
+        let needed = end.div_ceil(self.block_tokens).saturating_sub(self.block_table.len());
         if needed > pool.num_free() {
-            return Err(EngineError::OutOfBlocks {
-                needed,
-                free: pool.num_free(),
-            });
+            return Err(EngineError::OutOfBlocks { needed, free: pool.num_free() });
         }
-        self.block_table
-            .extend((0..needed).map_while(|_| pool.allocate()));
+        self.block_table.extend((0..needed).map_while(|_| pool.allocate()));
         Ok(())
     }
 
@@ -118,14 +103,8 @@ impl Sequence {
     /// **Panics** when there are not so many, or positions without a block among them.
     pub fn advance(&mut self, num_tokens: usize) {
         let computed = self.num_computed + num_tokens;
-        assert!(
-            computed <= self.tokens.len(),
-            "more tokens computed than there are"
-        );
-        assert!(
-            computed <= self.block_table.len() * self.block_tokens,
-            "no block for a position"
-        );
+        assert!(computed <= self.tokens.len(), "more tokens computed than there are");
+        assert!(computed <= self.block_table.len() * self.block_tokens, "no block for a position");
         self.num_computed = computed;
     }
 
@@ -139,11 +118,7 @@ impl Sequence {
     pub fn truncate(&mut self, len: usize, pool: &mut BlockPool) {
         self.tokens.truncate(len);
         self.recompute_from(len);
-        let kept = self
-            .tokens
-            .len()
-            .div_ceil(self.block_tokens)
-            .min(self.block_table.len());
+        let kept = self.tokens.len().div_ceil(self.block_tokens).min(self.block_table.len());
         for block in self.block_table.drain(kept..) {
             pool.release(block);
         }

@@ -36,10 +36,7 @@ pub struct SessionOptions {
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self {
-            kv_cache: true,
-            load_time: None,
-        }
+        Self { kv_cache: true, load_time: None }
     }
 }
 
@@ -107,15 +104,10 @@ impl Session {
         let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
         Ok(Self {
             context: Context::new(runner, options.kv_cache)?,
-            end_of_generation: known
-                .filter(|&id| tokenizer.is_end_of_generation(id))
-                .collect(),
+            end_of_generation: known.filter(|&id| tokenizer.is_end_of_generation(id)).collect(),
             vocab_size,
             tokenizer,
-            metrics: Metrics {
-                load_time: options.load_time,
-                ..Metrics::default()
-            },
+            metrics: Metrics { load_time: options.load_time, ..Metrics::default() },
         })
     }
 
@@ -211,10 +203,7 @@ impl Session {
         let tokens = match prompt {
             Prompt::Text(text) => {
                 let add_special = self.tokens().is_empty();
-                let options = EncodeOptions {
-                    add_special,
-                    parse_special: true,
-                };
+                let options = EncodeOptions { add_special, parse_special: true };
                 self.tokenizer.encode(text, options)
             }
             Prompt::Tokens(tokens) => tokens.to_vec(),
@@ -240,19 +229,13 @@ impl Session {
 
     fn prefill(&mut self) -> Result<(), EngineError> {
         while let Some(pass) = self.context.run_chunk()? {
-            self.metrics
-                .prefill_passes
-                .record(pass.num_tokens, pass.duration);
+            self.metrics.prefill_passes.record(pass.num_tokens, pass.duration);
         }
         Ok(())
     }
 
     fn start_metrics(&mut self, prompt_tokens: usize) {
         let load_time = self.metrics.load_time;
-        self.metrics = Metrics {
-            load_time,
-            prompt_tokens,
-            ..Metrics::default()
-        };
+        self.metrics = Metrics { load_time, prompt_tokens, ..Metrics::default() };
     }
 }

@@ -46,10 +46,7 @@ impl StopParams {
             }
             if self.min_tokens > max_tokens {
                 let min_tokens = self.min_tokens;
-                return Err(EngineError::MinTokensAboveMax {
-                    min_tokens,
-                    max_tokens,
-                });
+                return Err(EngineError::MinTokensAboveMax { min_tokens, max_tokens });
             }
         }
         match self.stop.iter().position(String::is_empty) {
@@ -129,17 +126,8 @@ impl StopChecker {
         end_of_generation: &[u32],
     ) -> Result<Self, EngineError> {
         params.validate()?;
-        check_tokens(
-            "stop_token_ids",
-            params.stop_token_ids.iter().copied(),
-            vocab_size,
-        )?;
-        let end_of_generation = if params.ignore_eos {
-            &[]
-        } else {
-            end_of_generation
-        }
-        .to_vec();
+        check_tokens("stop_token_ids", params.stop_token_ids.iter().copied(), vocab_size)?;
+        let end_of_generation = if params.ignore_eos { &[] } else { end_of_generation }.to_vec();
         Ok(Self {
             stop_tokens: [&end_of_generation[..], &params.stop_token_ids].concat(),
             end_of_generation,
@@ -151,11 +139,7 @@ impl StopChecker {
 
     /// The tokens that must not be sampled next, since too few came before them.
     pub fn banned(&self) -> &[u32] {
-        if self.num_tokens < self.params.min_tokens {
-            &self.stop_tokens
-        } else {
-            &[]
-        }
+        if self.num_tokens < self.params.min_tokens { &self.stop_tokens } else { &[] }
     }
 
     /// Counts a token, and says whether it ends the generation by itself.

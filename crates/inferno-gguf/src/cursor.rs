@@ -85,13 +85,7 @@ impl<'a> Cursor<'a> {
         let max = available / min_bytes;
         match usize::try_from(count) {
             Ok(fitting) if count <= max => Ok(fitting),
-            _ => Err(GgufError::CountTooLarge {
-                what,
-                offset,
-                count,
-                max,
-                available,
-            }),
+            _ => Err(GgufError::CountTooLarge { what, offset, count, max, available }),
         }
     }
 
@@ -115,12 +109,7 @@ impl<'a> Cursor<'a> {
         let offset = self.offset();
         let length = self.clone().u64(what)?;
         if length > max && length <= self.available() {
-            return Err(GgufError::NameTooLong {
-                what,
-                offset,
-                length,
-                max,
-            });
+            return Err(GgufError::NameTooLong { what, offset, length, max });
         }
         self.string(what)
     }
@@ -136,12 +125,7 @@ mod tests {
         let error = Cursor::new(&bytes).string("key").unwrap_err();
         assert!(matches!(
             error,
-            GgufError::Truncated {
-                what: "key",
-                offset: 8,
-                needed: 5,
-                available: 2
-            }
+            GgufError::Truncated { what: "key", offset: 8, needed: 5, available: 2 }
         ));
     }
 
@@ -153,13 +137,7 @@ mod tests {
         let error = Cursor::new(&bytes).count("values", 5).unwrap_err();
         assert!(matches!(
             error,
-            GgufError::CountTooLarge {
-                offset: 0,
-                count: 3,
-                max: 2,
-                available: 12,
-                ..
-            }
+            GgufError::CountTooLarge { offset: 0, count: 3, max: 2, available: 12, .. }
         ));
     }
 
@@ -168,10 +146,7 @@ mod tests {
         let bytes = [0xff; 16];
         assert!(matches!(
             Cursor::new(&bytes).string("key"),
-            Err(GgufError::Truncated {
-                needed: u64::MAX,
-                ..
-            })
+            Err(GgufError::Truncated { needed: u64::MAX, .. })
         ));
     }
 }

@@ -387,9 +387,6 @@ impl GgufError {
     }
 
     pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> GgufError {
-        GgufError::InFile {
-            path: path.into(),
-            error: Box::new(self),
-        }
+        GgufError::InFile { path: path.into(), error: Box::new(self) }
     }
 }

@@ -28,12 +28,7 @@ impl Contents {
         let (metadata, alignment) = read_metadata(&mut cursor, header.num_entries)?;
         let file_size = bytes.len() as u64;
         let index = TensorIndex::read(&mut cursor, header.num_tensors, alignment, file_size)?;
-        Ok(Self {
-            version: header.version,
-            alignment,
-            metadata,
-            index,
-        })
+        Ok(Self { version: header.version, alignment, metadata, index })
     }
 }
 
@@ -48,15 +43,10 @@ pub(crate) struct Storage {
 impl Storage {
     /// Maps a file.
     pub(crate) fn map(path: &Path) -> Result<Self> {
-        let io_error = |error| GgufError::Io {
-            path: path.to_owned(),
-            error,
-        };
+        let io_error = |error| GgufError::Io { path: path.to_owned(), error };
         // Asked before opening: opening a pipe would wait for its other end.
         if !fs::metadata(path).map_err(io_error)?.is_file() {
-            return Err(GgufError::NotAFile {
-                path: path.to_owned(),
-            });
+            return Err(GgufError::NotAFile { path: path.to_owned() });
         }
         let file = File::open(path).map_err(io_error)?;
         let mapping = Mapping::new(&file).map_err(io_error)?;
@@ -69,10 +59,6 @@ impl Storage {
 
     /// Takes bytes that are in memory.
     pub(crate) fn in_memory(bytes: Bytes) -> Self {
-        Self {
-            bytes,
-            mapping: None,
-            path: None,
-        }
+        Self { bytes, mapping: None, path: None }
     }
 }

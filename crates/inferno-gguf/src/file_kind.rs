@@ -28,23 +28,17 @@ impl FileKind {
     /// Looks at the beginning of a file.
     pub(crate) fn guess(bytes: &[u8]) -> Option<Self> {
         let text = bytes.trim_ascii_start();
-        let begins_like = |tag: &[u8]| {
-            text.get(..tag.len())
-                .is_some_and(|begin| begin.eq_ignore_ascii_case(tag))
-        };
+        let begins_like =
+            |tag: &[u8]| text.get(..tag.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(tag));
         match bytes {
             [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
             [0x80, 2..=5, ..] => Some(Self::Pickle),
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             // A header length of 8 bytes, then the header in JSON.
             [_, _, _, _, _, _, 0, 0, b'{', ..] => Some(Self::Safetensors),
-            [
-                b'l' | b'f' | b't' | b'a',
-                b'm' | b'j' | b'l',
-                b'g',
-                b'g',
-                ..,
-            ] => Some(Self::LegacyGgml),
+            [b'l' | b'f' | b't' | b'a', b'm' | b'j' | b'l', b'g', b'g', ..] => {
+                Some(Self::LegacyGgml)
+            }
             _ if bytes.starts_with(b"version https://git-lfs") => Some(Self::GitLfsPointer),
             _ if begins_like(b"<!doctype") || begins_like(b"<html") => Some(Self::Html),
             _ if begins_like(b"{") => Some(Self::Json),
@@ -77,18 +71,12 @@ mod tests {
     #[test]
     fn files_that_are_often_mistaken_for_gguf_are_recognized() {
         for (bytes, kind) in [
-            (
-                &b"\x10\0\0\0\0\0\0\0{\"__metadata__\""[..],
-                FileKind::Safetensors,
-            ),
+            (&b"\x10\0\0\0\0\0\0\0{\"__metadata__\""[..], FileKind::Safetensors),
             (b"PK\x03\x04\0\0", FileKind::Zip),
             (b"\x80\x02\x8a\nl\xfc\x9c", FileKind::Pickle),
             (b"\n<!DOCTYPE html>", FileKind::Html),
             (b"<HTML><body>", FileKind::Html),
-            (
-                b"version https://git-lfs.github.com/spec/v1\n",
-                FileKind::GitLfsPointer,
-            ),
+            (b"version https://git-lfs.github.com/spec/v1\n", FileKind::GitLfsPointer),
             (b"lmgg\0\0", FileKind::LegacyGgml),
             (b"tjgg\x03\0", FileKind::LegacyGgml),
             (b"\x1f\x8b\x08", FileKind::Gzip),

@@ -95,9 +95,7 @@ impl FromStr for GgmlType {
             .iter()
             .copied()
             .find(|ggml_type| ggml_type.name().eq_ignore_ascii_case(name))
-            .ok_or_else(|| GgufError::UnknownTypeName {
-                name: name.to_owned(),
-            })
+            .ok_or_else(|| GgufError::UnknownTypeName { name: name.to_owned() })
     }
 }
 

@@ -55,25 +55,10 @@ impl Gguf {
     /// Joins the files of a checkpoint, of which there is at least one.
     fn assemble(parts: Vec<(Storage, Contents)>) -> Result<Self> {
         let mut parts = parts.into_iter();
-        let Some((
-            storage,
-            Contents {
-                version,
-                alignment,
-                metadata,
-                index,
-            },
-        )) = parts.next()
-        else {
+        let Some((storage, Contents { version, alignment, metadata, index })) = parts.next() else {
             unreachable!("a checkpoint has at least the file that was opened");
         };
-        let mut gguf = Self {
-            version,
-            alignment,
-            metadata,
-            index,
-            files: vec![storage],
-        };
+        let mut gguf = Self { version, alignment, metadata, index, files: vec![storage] };
         for (storage, contents) in parts {
             let shard = gguf.files.len();
             for mut info in contents.index.into_tensors() {

@@ -30,19 +30,14 @@ impl Header {
         let found = cursor.array("magic")?;
         if found != MAGIC {
             let begin = whole.peek(64);
-            return Err(GgufError::BadMagic {
-                found,
-                looks_like: FileKind::guess(begin),
-            });
+            return Err(GgufError::BadMagic { found, looks_like: FileKind::guess(begin) });
         }
         let version = cursor.u32("version")?;
         match version {
             2 | 3 => {}
             // Small versions with their bytes swapped have nothing in the lower half.
             _ if version != 0 && version & 0xffff == 0 => {
-                return Err(GgufError::BigEndian {
-                    version: version.swap_bytes(),
-                });
+                return Err(GgufError::BigEndian { version: version.swap_bytes() });
             }
             _ => return Err(GgufError::UnsupportedVersion { version }),
         }
@@ -51,10 +46,6 @@ impl Header {
         let num_entries = cursor.count("metadata entries", MIN_ENTRY_BYTES)?;
         let num_tensors =
             cursor.check_count(num_tensors, num_tensors_offset, "tensors", MIN_TENSOR_BYTES)?;
-        Ok(Self {
-            version,
-            num_tensors,
-            num_entries,
-        })
+        Ok(Self { version, num_tensors, num_entries })
     }
 }

@@ -87,10 +87,8 @@ impl Metadata {
     /// **Errors**: [`GgufError::MissingKey`]; [`GgufError::WrongType`] where the value does not
     /// convert to `T`.
     pub fn required<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<T> {
-        self.optional(key)?.ok_or_else(|| GgufError::MissingKey {
-            key: key.to_owned(),
-            expected: T::EXPECTED,
-        })
+        self.optional(key)?
+            .ok_or_else(|| GgufError::MissingKey { key: key.to_owned(), expected: T::EXPECTED })
     }
 
     /// The value of a key that may be absent.
@@ -128,9 +126,7 @@ impl Metadata {
 
     /// The keys and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &MetadataValue)> {
-        self.entries
-            .iter()
-            .map(|(key, value)| (key.as_str(), value))
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
 }
 
@@ -146,9 +142,6 @@ fn to_alignment(value: &MetadataValue, offset: u64) -> Result<u64> {
         {
             Ok(alignment.into())
         }
-        _ => Err(GgufError::BadAlignment {
-            found: value.summary(),
-            offset,
-        }),
+        _ => Err(GgufError::BadAlignment { found: value.summary(), offset }),
     }
 }

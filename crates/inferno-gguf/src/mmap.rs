@@ -40,9 +40,7 @@ impl Mapping {
     /// Asks the system to read the pages of a range soon. A hint: failure changes nothing.
     #[cfg(unix)]
     pub(crate) fn preload(&self, range: Range<usize>) {
-        let _ = self
-            .0
-            .advise_range(memmap2::Advice::WillNeed, range.start, range.len());
+        let _ = self.0.advise_range(memmap2::Advice::WillNeed, range.start, range.len());
     }
 
     /// Gives the pages of a range back; touching them again reads the file again. Failure changes

@@ -40,11 +40,7 @@ impl<'a> ShardName<'a> {
             five_digits.then(|| digits.parse().ok())?
         };
         let (number, count) = (parse(number)?, parse(count)?);
-        (1..=count).contains(&number).then_some(Self {
-            prefix,
-            number,
-            count,
-        })
+        (1..=count).contains(&number).then_some(Self { prefix, number, count })
     }
 
     /// The shard's number, counted from 1.
@@ -66,11 +62,7 @@ impl<'a> ShardName<'a> {
 /// Opens the file at `path` and, where it is part of a split checkpoint, all the others, in order.
 pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
     let given = open(path)?;
-    let stated_count = given
-        .1
-        .metadata
-        .optional::<u64>(COUNT_KEY)
-        .map_err(|e| e.in_file(path))?;
+    let stated_count = given.1.metadata.optional::<u64>(COUNT_KEY).map_err(|e| e.in_file(path))?;
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.and_then(ShardName::parse);
     let (name, count) = match (name, stated_count) {
@@ -78,10 +70,7 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
         (None, None | Some(0 | 1)) => return Ok(vec![given]),
         (Some(name), None | Some(0 | 1)) if name.count == 1 => return Ok(vec![given]),
         (None, Some(count)) => {
-            return Err(GgufError::ShardName {
-                path: path.to_owned(),
-                count,
-            });
+            return Err(GgufError::ShardName { path: path.to_owned(), count });
         }
         (Some(_), None) => {
             let error = GgufError::MissingKey {
@@ -136,16 +125,9 @@ fn missing(error: GgufError, count: u64) -> GgufError {
 /// Checks that a shard is the one that its name says.
 fn check(metadata: &Metadata, path: &Path, number: u64, count: u64) -> Result<()> {
     for (key, expected) in [(COUNT_KEY, count), (NUMBER_KEY, number - 1)] {
-        let found = metadata
-            .required::<u64>(key)
-            .map_err(|error| error.in_file(path))?;
+        let found = metadata.required::<u64>(key).map_err(|error| error.in_file(path))?;
         if found != expected {
-            return Err(GgufError::ShardMismatch {
-                path: path.to_owned(),
-                key,
-                expected,
-                found,
-            });
+            return Err(GgufError::ShardMismatch { path: path.to_owned(), key, expected, found });
         }
     }
     Ok(())
@@ -153,10 +135,7 @@ fn check(metadata: &Metadata, path: &Path, number: u64, count: u64) -> Result<()
 
 /// Checks that the shards hold together as many tensors as each of them says.
 fn check_tensor_counts(path: &Path, shards: &[(Storage, Contents)]) -> Result<()> {
-    let found_tensors: u64 = shards
-        .iter()
-        .map(|(_, c)| c.index.tensors().len() as u64)
-        .sum();
+    let found_tensors: u64 = shards.iter().map(|(_, c)| c.index.tensors().len() as u64).sum();
     for (storage, contents) in shards {
         let path = storage.path.as_deref().unwrap_or(path);
         let stated = contents.metadata.required::<u64>(TENSOR_COUNT_KEY);
@@ -180,14 +159,7 @@ mod tests {
     #[test]
     fn a_shard_name_is_taken_apart_and_finds_its_siblings() {
         let name = ShardName::parse("models/a-of-b-00002-of-00011.gguf").unwrap();
-        assert_eq!(
-            name,
-            ShardName {
-                prefix: "models/a-of-b",
-                number: 2,
-                count: 11
-            }
-        );
+        assert_eq!(name, ShardName { prefix: "models/a-of-b", number: 2, count: 11 });
         assert_eq!(name.sibling(10), "models/a-of-b-00010-of-00011.gguf");
     }
 

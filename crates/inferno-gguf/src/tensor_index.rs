@@ -34,10 +34,7 @@ impl TensorIndex {
     pub(crate) fn push(&mut self, info: TensorInfo) -> Result<()> {
         if self.by_name.contains_key(info.name()) {
             let tensor = info.name().to_owned();
-            return Err(GgufError::DuplicateTensor {
-                tensor,
-                offset: info.entry_offset,
-            });
+            return Err(GgufError::DuplicateTensor { tensor, offset: info.entry_offset });
         }
         self.by_name.insert(info.shared_name(), self.tensors.len());
         self.tensors.push(info);

@@ -98,19 +98,10 @@ impl TensorInfo {
         let offset = entry_offset;
         if dims.len() > MAX_DIMS {
             let num_dims = u32::try_from(dims.len()).unwrap_or(u32::MAX);
-            return Err(GgufError::TooManyDims {
-                tensor: name,
-                num_dims,
-                max: MAX_DIMS,
-                offset,
-            });
+            return Err(GgufError::TooManyDims { tensor: name, num_dims, max: MAX_DIMS, offset });
         }
         if dims.contains(&0) {
-            return Err(GgufError::ZeroDim {
-                tensor: name,
-                dims: dims.to_vec(),
-                offset,
-            });
+            return Err(GgufError::ZeroDim { tensor: name, dims: dims.to_vec(), offset });
         }
         let sized = || {
             let mut sizes = [1; MAX_DIMS];
@@ -121,22 +112,13 @@ impl TensorInfo {
             }
             Some((sizes, num_elements))
         };
-        let overflow = |tensor| GgufError::SizeOverflow {
-            tensor,
-            dims: dims.to_vec(),
-            offset,
-        };
+        let overflow = |tensor| GgufError::SizeOverflow { tensor, dims: dims.to_vec(), offset };
         let Some((sizes, num_elements)) = sized() else {
             return Err(overflow(name));
         };
         let row_len = sizes[0];
         if !row_len.is_multiple_of(ggml_type.block_len()) {
-            return Err(GgufError::PartialBlock {
-                tensor: name,
-                row_len,
-                ggml_type,
-                offset,
-            });
+            return Err(GgufError::PartialBlock { tensor: name, row_len, ggml_type, offset });
         }
         let Some(num_bytes) = ggml_type.bytes_for(num_elements) else {
             return Err(overflow(name));
@@ -180,17 +162,10 @@ impl TensorInfo {
         let offset = cursor.offset();
         let type_id = cursor.u32("tensor type")?;
         let Some(ggml_type) = GgmlType::from_id(type_id) else {
-            return Err(GgufError::UnknownTensorType {
-                tensor: name,
-                type_id,
-                offset,
-            });
+            return Err(GgufError::UnknownTensorType { tensor: name, type_id, offset });
         };
         let data_offset = cursor.u64("tensor offset")?;
-        Ok(Self {
-            data_offset,
-            ..Self::new(name, dims, ggml_type, entry_offset)?
-        })
+        Ok(Self { data_offset, ..Self::new(name, dims, ggml_type, entry_offset)? })
     }
 }
 

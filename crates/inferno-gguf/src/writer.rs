@@ -154,14 +154,8 @@ impl GgufWriter {
 
         let alignment = self.alignment;
         let tensors = self.index.into_tensors();
-        let mut payloads = PayloadWriter {
-            destination,
-            alignment,
-            tensors,
-            current: 0,
-            written: 0,
-            position: 0,
-        };
+        let mut payloads =
+            PayloadWriter { destination, alignment, tensors, current: 0, written: 0, position: 0 };
         for part in [&header, &self.metadata, &self.encoded_index] {
             payloads.write(part)?;
         }
@@ -320,9 +314,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 impl TemporaryFile {
     /// A new file in the folder of `path`, so that renaming stays on one file system.
     fn beside(path: &Path) -> Result<Self> {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(".writing-").suffix(".gguf.partial");
         // Temporary files are private; this one becomes an ordinary file, as the user's mask
@@ -331,14 +323,8 @@ impl TemporaryFile {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder
             .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| GgufError::Io {
-                path: path.to_owned(),
-                error,
-            })?;
-        Ok(Self {
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            path: path.to_owned(),
-        })
+            .map_err(|error| GgufError::Io { path: path.to_owned(), error })?;
+        Ok(Self { file: BufWriter::with_capacity(BUFFER_BYTES, file), path: path.to_owned() })
     }
 }
 
@@ -347,10 +333,7 @@ impl Destination for TemporaryFile {
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.file.write_all(bytes);
-        written.map_err(|error| GgufError::Io {
-            path: self.path.clone(),
-            error,
-        })
+        written.map_err(|error| GgufError::Io { path: self.path.clone(), error })
     }
 
     fn finish(self) -> Result<()> {
@@ -361,9 +344,6 @@ impl Destination for TemporaryFile {
             file.persist(&path).map_err(|error| error.error)?;
             Ok(())
         };
-        complete().map_err(|error| GgufError::Io {
-            path: path.clone(),
-            error,
-        })
+        complete().map_err(|error| GgufError::Io { path: path.clone(), error })
     }
 }

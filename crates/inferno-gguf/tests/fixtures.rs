@@ -7,9 +7,7 @@ use inferno_gguf::{GgmlType, Gguf, GgufError, Metadata, MetadataArray, MetadataV
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 fn expected(name: &str) -> Value {
@@ -57,19 +55,11 @@ fn array_to_json(array: &MetadataArray) -> Value {
 }
 
 fn metadata_to_json(metadata: &Metadata) -> Value {
-    metadata
-        .iter()
-        .map(|(key, value)| (key.to_owned(), value_to_json(value)))
-        .collect()
+    metadata.iter().map(|(key, value)| (key.to_owned(), value_to_json(value))).collect()
 }
 
 fn tensors_to_json(gguf: &Gguf) -> Value {
-    let hex = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let tensor_to_json = |info: &inferno_gguf::TensorInfo| {
         let data = gguf.data(info);
         let mut tensor = json!({
@@ -110,13 +100,7 @@ fn keys_keep_the_order_of_the_file() {
     let keys: Vec<_> = gguf.metadata().iter().map(|(key, _)| key).take(5).collect();
     assert_eq!(
         keys,
-        [
-            "general.architecture",
-            "test.u8.0",
-            "test.u8.1",
-            "test.u8.2",
-            "test.array.u8"
-        ]
+        ["general.architecture", "test.u8.0", "test.u8.1", "test.u8.2", "test.array.u8"]
     );
 }
 
@@ -149,40 +133,20 @@ fn only_types_that_gguf_py_does_not_write_lack_a_fixture() {
     let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
     let lacking: Vec<_> = GgmlType::ALL
         .iter()
-        .filter(|&&ggml_type| {
-            gguf.tensors()
-                .iter()
-                .all(|info| info.ggml_type() != ggml_type)
-        })
+        .filter(|&&ggml_type| gguf.tensors().iter().all(|info| info.ggml_type() != ggml_type))
         .map(|ggml_type| ggml_type.name())
         .collect();
     assert_eq!(
         lacking,
-        [
-            "Q8_1",
-            "Q4_0_4_4",
-            "Q4_0_4_8",
-            "Q4_0_8_8",
-            "IQ4_NL_4_4",
-            "IQ4_NL_4_8",
-            "IQ4_NL_8_8"
-        ]
+        ["Q8_1", "Q4_0_4_4", "Q4_0_4_8", "Q4_0_8_8", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8"]
     );
 }
 
 #[test]
 fn a_big_endian_file_is_refused_by_name() {
     let error = Gguf::open(fixture("big-endian.gguf")).unwrap_err();
-    assert!(
-        matches!(error.without_path(), GgufError::BigEndian { version: 3 }),
-        "{error}"
-    );
-    assert!(
-        error
-            .to_string()
-            .contains("big-endian.gguf: the file is big-endian"),
-        "{error}"
-    );
+    assert!(matches!(error.without_path(), GgufError::BigEndian { version: 3 }), "{error}");
+    assert!(error.to_string().contains("big-endian.gguf: the file is big-endian"), "{error}");
 }
 
 #[test]

@@ -15,30 +15,12 @@ fn sample() -> Metadata {
 #[test]
 fn values_come_in_the_type_that_is_asked_for() {
     let metadata = sample();
-    assert_eq!(
-        metadata.required::<&str>("general.architecture").unwrap(),
-        "qwen3"
-    );
+    assert_eq!(metadata.required::<&str>("general.architecture").unwrap(), "qwen3");
     assert_eq!(metadata.required::<usize>("qwen3.block_count").unwrap(), 28);
-    assert_eq!(
-        metadata.required::<f64>("qwen3.rope.freq_base").unwrap(),
-        1e6
-    );
-    assert!(
-        !metadata
-            .required::<bool>("tokenizer.ggml.add_bos_token")
-            .unwrap()
-    );
-    assert_eq!(
-        metadata
-            .required::<Vec<u8>>("tokenizer.ggml.token_type")
-            .unwrap(),
-        [1, 3, 6]
-    );
-    assert_eq!(
-        metadata.optional::<u32>("qwen3.expert_count").unwrap(),
-        None
-    );
+    assert_eq!(metadata.required::<f64>("qwen3.rope.freq_base").unwrap(), 1e6);
+    assert!(!metadata.required::<bool>("tokenizer.ggml.add_bos_token").unwrap());
+    assert_eq!(metadata.required::<Vec<u8>>("tokenizer.ggml.token_type").unwrap(), [1, 3, 6]);
+    assert_eq!(metadata.optional::<u32>("qwen3.expert_count").unwrap(), None);
 }
 
 #[test]
@@ -53,22 +35,13 @@ fn a_missing_key_is_named_with_what_was_expected() {
 #[test]
 fn a_value_of_another_type_is_an_error_even_where_the_key_is_optional() {
     let metadata = sample();
-    let error = metadata
-        .optional::<u32>("general.architecture")
-        .unwrap_err();
+    let error = metadata.optional::<u32>("general.architecture").unwrap_err();
     assert_eq!(
         error.to_string(),
         "metadata key \"general.architecture\": expected an unsigned 32-bit integer, found string \"qwen3\""
     );
-    let error = metadata
-        .required::<&StringArray>("tokenizer.ggml.token_type")
-        .unwrap_err();
-    let GgufError::WrongType {
-        expected: "an array of strings",
-        found,
-        ..
-    } = error
-    else {
+    let error = metadata.required::<&StringArray>("tokenizer.ggml.token_type").unwrap_err();
+    let GgufError::WrongType { expected: "an array of strings", found, .. } = error else {
         panic!("{error:?}")
     };
     assert_eq!(found, "array of 3 i32");
@@ -102,14 +75,8 @@ fn values_print_short() {
         (MetadataValue::from(1e-5_f32), "1e-5"),
         (MetadataValue::from(10_000.0_f64), "10000.0"),
         (MetadataValue::from("a\nb"), r#""a\nb""#),
-        (
-            MetadataValue::from(strings),
-            r#"["0", "1", "2", "3", … (1000 in all)]"#,
-        ),
-        (
-            MetadataValue::from(vec![MetadataArray::from(vec![true])]),
-            "[[true]]",
-        ),
+        (MetadataValue::from(strings), r#"["0", "1", "2", "3", … (1000 in all)]"#),
+        (MetadataValue::from(vec![MetadataArray::from(vec![true])]), "[[true]]"),
         (MetadataValue::from(Vec::<i8>::new()), "[]"),
     ] {
         assert_eq!(value.to_string(), printed);

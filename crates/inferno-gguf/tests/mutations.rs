@@ -20,20 +20,11 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const MAX_PEAK_PER_BYTE: usize = 16;
 const MAX_PEAK_BASE: usize = 16 * 1024;
 
-const FIXTURES: [&str; 4] = [
-    "metadata.gguf",
-    "tensor-types.gguf",
-    "version-2.gguf",
-    "split-00001-of-00003.gguf",
-];
+const FIXTURES: [&str; 4] =
+    ["metadata.gguf", "tensor-types.gguf", "version-2.gguf", "split-00001-of-00003.gguf"];
 
 fn fixture(name: &str) -> Vec<u8> {
-    fs::read(
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/fixtures")
-            .join(name),
-    )
-    .unwrap()
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap()
 }
 
 /// One damage to a file.
@@ -61,11 +52,7 @@ impl Mutation {
             }
             Self::Overwrite(at, value) => {
                 let at = at.index(bytes.len());
-                bytes
-                    .iter_mut()
-                    .skip(at)
-                    .zip(value.to_le_bytes())
-                    .for_each(|(b, v)| *b = v);
+                bytes.iter_mut().skip(at).zip(value.to_le_bytes()).for_each(|(b, v)| *b = v);
             }
             Self::Truncate(at) => bytes.truncate(at.index(bytes.len())),
             Self::Remove(at, len) => {
@@ -110,10 +97,7 @@ fn check(bytes: Vec<u8>) {
     let max_peak = MAX_PEAK_BASE + MAX_PEAK_PER_BYTE * bytes.len();
     let file_size = bytes.len() as u64;
     let (result, peak) = peak_bytes(|| Gguf::from_bytes(bytes));
-    assert!(
-        peak <= max_peak,
-        "{peak} bytes allocated for a file of {file_size}"
-    );
+    assert!(peak <= max_peak, "{peak} bytes allocated for a file of {file_size}");
     let gguf = match result {
         Ok(gguf) => gguf,
         Err(error) => {
@@ -128,26 +112,18 @@ fn check(bytes: Vec<u8>) {
     for info in gguf.tensors() {
         assert_eq!(gguf.data(info).len(), info.num_bytes());
         assert!(info.file_offset() + info.num_bytes() as u64 <= file_size);
-        if writer
-            .add_tensor(info.name(), info.dims(), info.ggml_type())
-            .is_err()
-        {
+        if writer.add_tensor(info.name(), info.dims(), info.ggml_type()).is_err() {
             assert!(info.name().len() > 63, "{info}");
             return;
         }
     }
     let mut payloads = writer.in_memory();
     for info in gguf.tensors() {
-        payloads
-            .write_tensor(info.name(), &gguf.data(info))
-            .unwrap();
+        payloads.write_tensor(info.name(), &gguf.data(info)).unwrap();
     }
     let copy = Gguf::from_bytes(payloads.finish().unwrap()).unwrap();
     // As text, because NaN is not equal to itself.
-    assert_eq!(
-        format!("{:?}", copy.metadata()),
-        format!("{:?}", gguf.metadata())
-    );
+    assert_eq!(format!("{:?}", copy.metadata()), format!("{:?}", gguf.metadata()));
     for (copied, info) in copy.tensors().iter().zip(gguf.tensors()) {
         assert_eq!(copied.to_string(), info.to_string());
         assert_eq!(copy.data(copied), gguf.data(info));

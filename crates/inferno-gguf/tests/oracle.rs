@@ -19,10 +19,7 @@ fn gguf_files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             gguf_files(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "gguf")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "gguf") {
             found.push(path);
         }
     }
@@ -33,20 +30,11 @@ fn every_file_opens_and_every_payload_is_there() {
     let Some(folder) = oracle() else { return };
     let mut files = Vec::new();
     gguf_files(&folder, &mut files);
-    assert!(
-        !files.is_empty(),
-        "no .gguf file below {}",
-        folder.display()
-    );
+    assert!(!files.is_empty(), "no .gguf file below {}", folder.display());
     for path in files {
         let gguf = Gguf::open(&path).unwrap_or_else(|error| panic!("{error}"));
         for info in gguf.tensors() {
-            assert_eq!(
-                gguf.data(info).len(),
-                info.num_bytes(),
-                "{}: {info}",
-                path.display()
-            );
+            assert_eq!(gguf.data(info).len(), info.num_bytes(), "{}: {info}", path.display());
         }
     }
 }
@@ -56,24 +44,9 @@ fn a_trained_model_has_the_shape_that_its_author_states() {
     let Some(folder) = oracle() else { return };
     let gguf = Gguf::open(folder.join("models/stories260K.gguf")).unwrap();
     // Five layers of 64 channels, a vocabulary of 512: the table in the model's own description.
-    assert_eq!(
-        gguf.metadata()
-            .required::<&str>("general.architecture")
-            .unwrap(),
-        "llama"
-    );
-    assert_eq!(
-        gguf.metadata()
-            .required::<u32>("llama.block_count")
-            .unwrap(),
-        5
-    );
-    assert_eq!(
-        gguf.metadata()
-            .required::<usize>("llama.embedding_length")
-            .unwrap(),
-        64
-    );
+    assert_eq!(gguf.metadata().required::<&str>("general.architecture").unwrap(), "llama");
+    assert_eq!(gguf.metadata().required::<u32>("llama.block_count").unwrap(), 5);
+    assert_eq!(gguf.metadata().required::<usize>("llama.embedding_length").unwrap(), 64);
     let tokens: &StringArray = gguf.metadata().required("tokenizer.ggml.tokens").unwrap();
     assert_eq!(tokens.len(), 512);
     let embeddings = gguf.tensor("token_embd.weight").unwrap();

@@ -18,11 +18,9 @@ fn refuse(raw: Raw) -> GgufError {
 /// A file with these entries of the index and enough data behind it.
 fn with_tensors(tensors: &[(&str, &[u64], u32, u64)]) -> Raw {
     let raw = Raw::header(tensors.len() as u64, 0);
-    let with_index = tensors
-        .iter()
-        .fold(raw, |raw, &(name, dims, type_id, data_offset)| {
-            raw.tensor(name, dims, type_id, data_offset)
-        });
+    let with_index = tensors.iter().fold(raw, |raw, &(name, dims, type_id, data_offset)| {
+        raw.tensor(name, dims, type_id, data_offset)
+    });
     with_index.align(32).zeros(1024)
 }
 
@@ -49,21 +47,10 @@ fn more_than_four_dimensions_are_refused() {
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[1, 2, 3, 4], F32, 0)]).0).is_ok());
     assert_refused!(
         with_tensors(&[("t", &[1, 1, 1, 1, 1], F32, 0)]),
-        GgufError::TooManyDims {
-            num_dims: 5,
-            max: 4,
-            offset: 33,
-            ..
-        }
+        GgufError::TooManyDims { num_dims: 5, max: 4, offset: 33, .. }
     );
     let raw = Raw::header(1, 0).string("t").u32(u32::MAX).zeros(64);
-    assert_refused!(
-        raw,
-        GgufError::TooManyDims {
-            num_dims: u32::MAX,
-            ..
-        }
-    );
+    assert_refused!(raw, GgufError::TooManyDims { num_dims: u32::MAX, .. });
 }
 
 #[test]
@@ -78,10 +65,7 @@ fn a_dimension_of_zero_is_refused() {
 fn a_tensor_without_dimensions_is_one_value() {
     let gguf = Gguf::from_bytes(with_tensors(&[("t", &[], F32, 0)]).0).unwrap();
     let info = gguf.tensor("t").unwrap();
-    assert_eq!(
-        (info.dims(), info.num_elements(), info.num_bytes()),
-        (&[][..], 1, 4)
-    );
+    assert_eq!((info.dims(), info.num_elements(), info.num_bytes()), (&[][..], 1, 4));
 }
 
 #[test]
@@ -103,12 +87,7 @@ fn dimensions_whose_product_overflows_are_refused() {
 fn rows_are_whole_blocks() {
     assert_refused!(
         with_tensors(&[("t", &[128, 2], Q4_K, 0)]),
-        GgufError::PartialBlock {
-            row_len: 128,
-            ggml_type: GgmlType::Q4_K,
-            offset: 24,
-            ..
-        }
+        GgufError::PartialBlock { row_len: 128, ggml_type: GgmlType::Q4_K, offset: 24, .. }
     );
 }
 
@@ -124,12 +103,7 @@ fn a_repeated_tensor_name_is_refused_where_it_repeats() {
 fn payloads_begin_on_the_alignment() {
     assert_refused!(
         with_tensors(&[("t", &[4], F32, 16)]),
-        GgufError::MisalignedTensor {
-            data_offset: 16,
-            alignment: 32,
-            offset: 24,
-            ..
-        }
+        GgufError::MisalignedTensor { data_offset: 16, alignment: 32, offset: 24, .. }
     );
 }
 
@@ -139,19 +113,11 @@ fn payloads_end_inside_the_file() {
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[256], F32, 0)]).0).is_ok());
     assert_refused!(
         with_tensors(&[("t", &[257], F32, 0)]),
-        GgufError::TensorOutOfRange {
-            offset: 64,
-            num_bytes: 1028,
-            file_size: 1088,
-            ..
-        }
+        GgufError::TensorOutOfRange { offset: 64, num_bytes: 1028, file_size: 1088, .. }
     );
     assert_refused!(
         with_tensors(&[("t", &[1], F32, u64::MAX - 31)]),
-        GgufError::TensorOutOfRange {
-            offset: u64::MAX,
-            ..
-        }
+        GgufError::TensorOutOfRange { offset: u64::MAX, .. }
     );
 }
 
@@ -183,13 +149,7 @@ fn payloads_may_stand_in_any_order_and_with_gaps() {
 #[test]
 fn a_tensor_name_that_is_not_utf_8_is_refused() {
     let raw = Raw::header(1, 0).string(b"\xff").zeros(24);
-    assert_refused!(
-        raw,
-        GgufError::InvalidUtf8 {
-            what: "tensor name",
-            offset: 24
-        }
-    );
+    assert_refused!(raw, GgufError::InvalidUtf8 { what: "tensor name", offset: 24 });
 }
 
 /// A file of `count` tensors, whose payloads stand in the opposite order of their entries.
@@ -218,8 +178,5 @@ fn many_tensors_are_read_in_linear_time() {
     // Large tables miss the caches more often, so linear work may grow somewhat faster than the
     // file. Quadratic work grows by the square.
     let most = few_time * 4 * GROWTH as u32;
-    assert!(
-        many_time < most,
-        "{few_time:?}, but {many_time:?} for {GROWTH} times as many"
-    );
+    assert!(many_time < most, "{few_time:?}, but {many_time:?} for {GROWTH} times as many");
 }

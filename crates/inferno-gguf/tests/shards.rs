@@ -27,9 +27,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn shard(folder: &tempfile::TempDir, number: u32, count: u32) -> PathBuf {
-    folder
-        .path()
-        .join(format!("m-{number:05}-of-{count:05}.gguf"))
+    folder.path().join(format!("m-{number:05}-of-{count:05}.gguf"))
 }
 
 #[test]
@@ -37,9 +35,7 @@ fn a_missing_shard_is_named_by_its_path() {
     let folder = folder();
     write_shard(&shard(&folder, 2, 2), 1, 2, 2, &["b"]);
     let error = Gguf::open(shard(&folder, 2, 2)).unwrap_err();
-    let GgufError::ShardMissing { path, count: 2 } = &error else {
-        panic!("{error:?}")
-    };
+    let GgufError::ShardMissing { path, count: 2 } = &error else { panic!("{error:?}") };
     assert_eq!(path, &shard(&folder, 1, 2));
 }
 
@@ -79,12 +75,7 @@ fn shards_hold_as_many_tensors_as_they_state() {
     assert!(
         matches!(
             error,
-            GgufError::ShardMismatch {
-                key: "split.tensors.count",
-                expected: 2,
-                found: 3,
-                ..
-            }
+            GgufError::ShardMismatch { key: "split.tensors.count", expected: 2, found: 3, .. }
         ),
         "{error:?}"
     );
@@ -96,14 +87,8 @@ fn a_tensor_in_two_shards_is_refused_with_the_second_path() {
     write_shard(&shard(&folder, 1, 2), 0, 2, 2, &["same"]);
     write_shard(&shard(&folder, 2, 2), 1, 2, 2, &["same"]);
     let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
-    assert!(
-        error.to_string().contains("m-00002-of-00002.gguf"),
-        "{error}"
-    );
-    assert!(
-        matches!(error.without_path(), GgufError::DuplicateTensor { .. }),
-        "{error:?}"
-    );
+    assert!(error.to_string().contains("m-00002-of-00002.gguf"), "{error}");
+    assert!(matches!(error.without_path(), GgufError::DuplicateTensor { .. }), "{error:?}");
 }
 
 #[test]
@@ -112,21 +97,14 @@ fn a_shard_under_another_name_is_refused_rather_than_loaded_alone() {
     let path = folder.path().join("renamed.gguf");
     write_shard(&path, 0, 2, 2, &["a"]);
     let error = Gguf::open(&path).unwrap_err();
-    assert!(
-        matches!(error, GgufError::ShardName { count: 2, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::ShardName { count: 2, .. }), "{error:?}");
 }
 
 #[test]
 fn a_whole_file_under_the_name_of_a_shard_is_refused() {
     let folder = folder();
     let writer = GgufWriter::new(&Metadata::new()).unwrap();
-    writer
-        .create(shard(&folder, 1, 2))
-        .unwrap()
-        .finish()
-        .unwrap();
+    writer.create(shard(&folder, 1, 2)).unwrap().finish().unwrap();
     let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
     assert!(
         matches!(error.without_path(), GgufError::MissingKey { key, .. } if key == "split.count"),
@@ -150,9 +128,7 @@ fn a_broken_shard_is_named_by_its_path() {
     write_shard(&shard(&folder, 1, 2), 0, 2, 2, &["a"]);
     fs::write(shard(&folder, 2, 2), b"GGUF").unwrap();
     let error = Gguf::open(shard(&folder, 1, 2)).unwrap_err();
-    let GgufError::InFile { path, .. } = &error else {
-        panic!("{error:?}")
-    };
+    let GgufError::InFile { path, .. } = &error else { panic!("{error:?}") };
     assert_eq!(path, &shard(&folder, 2, 2));
 }
 
@@ -166,10 +142,7 @@ fn folders_missing_and_empty_files_are_refused() {
     let empty = folder.path().join("empty.gguf");
     fs::write(&empty, b"").unwrap();
     let error = Gguf::open(&empty).unwrap_err();
-    assert!(
-        matches!(error.without_path(), GgufError::Truncated { offset: 0, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error.without_path(), GgufError::Truncated { offset: 0, .. }), "{error:?}");
 }
 
 #[cfg(unix)]

@@ -9,9 +9,7 @@ use inferno_gguf::{
 };
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// Copies a checkpoint, tensor by tensor.
@@ -21,15 +19,11 @@ fn copy<D: Destination>(
 ) -> D::Finished {
     let mut writer = GgufWriter::new(source.metadata()).unwrap();
     for info in source.tensors() {
-        writer
-            .add_tensor(info.name(), info.dims(), info.ggml_type())
-            .unwrap();
+        writer.add_tensor(info.name(), info.dims(), info.ggml_type()).unwrap();
     }
     let mut payloads = begin(writer);
     for info in source.tensors() {
-        payloads
-            .write_tensor(info.name(), &source.data(info))
-            .unwrap();
+        payloads.write_tensor(info.name(), &source.data(info)).unwrap();
     }
     payloads.finish().unwrap()
 }
@@ -44,18 +38,12 @@ fn two_tensors() -> GgufWriter {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
 fn a_copy_of_a_gguf_py_file_is_the_same_byte_for_byte() {
-    for name in [
-        "metadata.gguf",
-        "tensor-types.gguf",
-        "split-00001-of-00003.gguf",
-    ] {
+    for name in ["metadata.gguf", "tensor-types.gguf", "split-00001-of-00003.gguf"] {
         let bytes = fs::read(fixture(name)).unwrap();
         let source = Gguf::from_bytes(bytes.clone()).unwrap();
         assert_eq!(copy(&source, GgufWriter::in_memory), bytes, "{name}");
@@ -71,10 +59,7 @@ fn a_file_on_disk_is_the_same_as_in_memory_and_has_the_size_foretold() {
         assert_eq!(writer.file_bytes(), 2944);
         writer.create(&path).unwrap()
     });
-    assert_eq!(
-        fs::read(&path).unwrap(),
-        fs::read(fixture("metadata.gguf")).unwrap()
-    );
+    assert_eq!(fs::read(&path).unwrap(), fs::read(fixture("metadata.gguf")).unwrap());
     assert_eq!(names_in(folder.path()), ["copy.gguf"]);
 }
 
@@ -84,19 +69,12 @@ fn values_that_gguf_py_does_not_write_come_back_too() {
     metadata.insert("empty.text", "");
     metadata.insert("empty.strings", StringArray::default());
     metadata.insert("empty.numbers", Vec::<i16>::new());
-    metadata.insert(
-        "empty.nested",
-        vec![MetadataArray::Array(vec![]), MetadataArray::U8(vec![])],
-    );
+    metadata.insert("empty.nested", vec![MetadataArray::Array(vec![]), MetadataArray::U8(vec![])]);
     metadata.insert("infinity", f32::NEG_INFINITY);
     metadata.insert("", "an empty key");
     metadata.insert("longest", "x".repeat(100_000));
     metadata.insert("general.alignment", 4096_u32);
-    let bytes = GgufWriter::new(&metadata)
-        .unwrap()
-        .in_memory()
-        .finish()
-        .unwrap();
+    let bytes = GgufWriter::new(&metadata).unwrap().in_memory().finish().unwrap();
     let gguf = Gguf::from_bytes(bytes).unwrap();
     assert_eq!(gguf.metadata(), &metadata);
     assert_eq!((gguf.version(), gguf.alignment()), (3, 4096));
@@ -107,11 +85,7 @@ fn not_a_number_keeps_its_bits() {
     let bits = 0x7fc0_1234;
     let mut metadata = Metadata::new();
     metadata.insert("nan", f32::from_bits(bits));
-    let bytes = GgufWriter::new(&metadata)
-        .unwrap()
-        .in_memory()
-        .finish()
-        .unwrap();
+    let bytes = GgufWriter::new(&metadata).unwrap().in_memory().finish().unwrap();
     let gguf = Gguf::from_bytes(bytes).unwrap();
     let Some(inferno_gguf::MetadataValue::F32(value)) = gguf.metadata().get("nan") else {
         panic!("{:?}", gguf.metadata());
@@ -129,14 +103,8 @@ fn payloads_may_come_in_parts() {
     payloads.append("b", &[]).unwrap();
     payloads.write_tensor("b", &[11, 12, 13, 14, 15]).unwrap();
     let gguf = Gguf::from_bytes(payloads.finish().unwrap()).unwrap();
-    assert_eq!(
-        gguf.data(gguf.tensor("a").unwrap())[..],
-        [0, 1, 2, 3, 4, 5, 6, 7]
-    );
-    assert_eq!(
-        gguf.data(gguf.tensor("b").unwrap())[..],
-        [8, 9, 10, 11, 12, 13, 14, 15]
-    );
+    assert_eq!(gguf.data(gguf.tensor("a").unwrap())[..], [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(gguf.data(gguf.tensor("b").unwrap())[..], [8, 9, 10, 11, 12, 13, 14, 15]);
 }
 
 #[test]
@@ -144,124 +112,60 @@ fn a_payload_of_another_size_is_refused() {
     let mut payloads = two_tensors().in_memory();
     let too_long = payloads.write_tensor("a", &[0; 9]).unwrap_err();
     assert!(
-        matches!(
-            too_long,
-            GgufError::PayloadSize {
-                expected: 8,
-                found: 9,
-                ..
-            }
-        ),
+        matches!(too_long, GgufError::PayloadSize { expected: 8, found: 9, .. }),
         "{too_long:?}"
     );
     let too_short = payloads.write_tensor("a", &[0; 7]).unwrap_err();
-    assert!(matches!(
-        too_short,
-        GgufError::PayloadSize {
-            expected: 8,
-            found: 7,
-            ..
-        }
-    ));
+    assert!(matches!(too_short, GgufError::PayloadSize { expected: 8, found: 7, .. }));
 
     payloads.append("a", &[0; 5]).unwrap();
     let overflowing = payloads.append("a", &[0; 4]).unwrap_err();
-    assert!(matches!(
-        overflowing,
-        GgufError::PayloadSize {
-            expected: 8,
-            found: 9,
-            ..
-        }
-    ));
+    assert!(matches!(overflowing, GgufError::PayloadSize { expected: 8, found: 9, .. }));
     let abandoned = payloads.append("b", &[0; 8]).unwrap_err();
     assert!(
         matches!(&abandoned, GgufError::PayloadSize { tensor, expected: 8, found: 5 } if tensor == "a"),
         "{abandoned:?}"
     );
     let unfinished = payloads.finish().unwrap_err();
-    assert!(matches!(
-        unfinished,
-        GgufError::PayloadSize {
-            expected: 8,
-            found: 5,
-            ..
-        }
-    ));
+    assert!(matches!(unfinished, GgufError::PayloadSize { expected: 8, found: 5, .. }));
 }
 
 #[test]
 fn payloads_out_of_order_are_refused() {
     let mut payloads = two_tensors().in_memory();
     let error = payloads.write_tensor("b", &[0; 8]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "expected the payload of tensor \"a\", found that of \"b\""
-    );
+    assert_eq!(error.to_string(), "expected the payload of tensor \"a\", found that of \"b\"");
     payloads.write_tensor("a", &[0; 8]).unwrap();
     payloads.write_tensor("b", &[0; 8]).unwrap();
     let error = payloads.write_tensor("b", &[0; 8]).unwrap_err();
-    assert!(
-        matches!(error, GgufError::PayloadOrder { expected: None, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::PayloadOrder { expected: None, .. }), "{error:?}");
 }
 
 #[test]
 fn names_that_repeat_or_are_too_long_are_refused() {
     let mut writer = two_tensors();
     let error = writer.add_tensor("a", &[1], GgmlType::F32).unwrap_err();
-    assert!(
-        matches!(error, GgufError::DuplicateTensor { .. }),
-        "{error:?}"
-    );
-    writer
-        .add_tensor(&"n".repeat(63), &[1], GgmlType::F32)
-        .unwrap();
-    let error = writer
-        .add_tensor(&"n".repeat(64), &[1], GgmlType::F32)
-        .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            GgufError::NameTooLong {
-                length: 64,
-                max: 63,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::DuplicateTensor { .. }), "{error:?}");
+    writer.add_tensor(&"n".repeat(63), &[1], GgmlType::F32).unwrap();
+    let error = writer.add_tensor(&"n".repeat(64), &[1], GgmlType::F32).unwrap_err();
+    assert!(matches!(error, GgufError::NameTooLong { length: 64, max: 63, .. }), "{error:?}");
 
     let mut metadata = Metadata::new();
     metadata.insert("k".repeat(65_536), 1_u8);
     let error = GgufWriter::new(&metadata).unwrap_err();
-    assert!(
-        matches!(error, GgufError::NameTooLong { length: 65_536, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::NameTooLong { length: 65_536, .. }), "{error:?}");
 }
 
 #[test]
 fn shapes_that_a_reader_would_refuse_are_not_written() {
     let mut writer = two_tensors();
     let error = writer.add_tensor("c", &[31], GgmlType::Q8_0).unwrap_err();
-    assert!(
-        matches!(error, GgufError::PartialBlock { row_len: 31, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::PartialBlock { row_len: 31, .. }), "{error:?}");
     let error = writer.add_tensor("c", &[1; 5], GgmlType::F32).unwrap_err();
-    assert!(
-        matches!(error, GgufError::TooManyDims { num_dims: 5, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::TooManyDims { num_dims: 5, .. }), "{error:?}");
     // One such tensor fits a file, two do not.
-    writer
-        .add_tensor("c", &[usize::MAX / 64], GgmlType::F64)
-        .unwrap();
-    let error = writer
-        .add_tensor("d", &[usize::MAX / 64], GgmlType::F64)
-        .unwrap_err();
+    writer.add_tensor("c", &[usize::MAX / 64], GgmlType::F64).unwrap();
+    let error = writer.add_tensor("d", &[usize::MAX / 64], GgmlType::F64).unwrap_err();
     assert!(matches!(error, GgufError::SizeOverflow { .. }), "{error:?}");
 }
 
@@ -274,10 +178,7 @@ fn arrays_that_nest_too_deep_are_not_written() {
     let mut metadata = Metadata::new();
     metadata.insert("k", nested);
     let error = GgufWriter::new(&metadata).unwrap_err();
-    assert!(
-        matches!(error, GgufError::NestedTooDeep { max: 32, .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, GgufError::NestedTooDeep { max: 32, .. }), "{error:?}");
 }
 
 #[test]
@@ -310,10 +211,7 @@ fn an_open_checkpoint_may_be_replaced_under_its_own_name() {
     fs::copy(fixture("metadata.gguf"), &path).unwrap();
     let source = Gguf::open(&path).unwrap();
     copy(&source, |writer| writer.create(&path).unwrap());
-    assert_eq!(
-        fs::read(&path).unwrap(),
-        fs::read(fixture("metadata.gguf")).unwrap()
-    );
+    assert_eq!(fs::read(&path).unwrap(), fs::read(fixture("metadata.gguf")).unwrap());
 }
 
 #[test]
@@ -321,10 +219,7 @@ fn a_folder_that_is_not_there_is_an_error_with_the_path() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("absent/model.gguf");
     let error = two_tensors().create(&path).unwrap_err();
-    assert!(
-        matches!(&error, GgufError::Io { path: named, .. } if *named == path),
-        "{error:?}"
-    );
+    assert!(matches!(&error, GgufError::Io { path: named, .. } if *named == path), "{error:?}");
 }
 
 #[cfg(unix)]
@@ -333,12 +228,7 @@ fn a_finished_file_is_readable_as_the_mask_allows() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let (ours, ordinary) = (folder.path().join("ours"), folder.path().join("ordinary"));
-    GgufWriter::new(&Metadata::new())
-        .unwrap()
-        .create(&ours)
-        .unwrap()
-        .finish()
-        .unwrap();
+    GgufWriter::new(&Metadata::new()).unwrap().create(&ours).unwrap().finish().unwrap();
     fs::write(&ordinary, b"").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(&ours), mode(&ordinary));

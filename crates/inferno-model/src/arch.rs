@@ -29,24 +29,17 @@ pub struct Architecture {
 }
 
 /// Every architecture that can be run.
-pub const ARCHITECTURES: &[&Architecture] = &[
-    &llama::LLAMA,
-    &mistral::MISTRAL,
-    &qwen2::QWEN2,
-    &qwen3::QWEN3,
-    &qwen3moe::QWEN3_MOE,
-];
+pub const ARCHITECTURES: &[&Architecture] =
+    &[&llama::LLAMA, &mistral::MISTRAL, &qwen2::QWEN2, &qwen3::QWEN3, &qwen3moe::QWEN3_MOE];
 
 /// Finds an architecture by the name that files give it.
 ///
 /// **Errors**: [`ModelError::UnknownArchitecture`], which lists the known ones.
 pub fn architecture(name: &str) -> Result<&'static Architecture, ModelError> {
-    ARCHITECTURES
-        .iter()
-        .copied()
-        .find(|known| known.name == name)
-        .ok_or_else(|| ModelError::UnknownArchitecture {
+    ARCHITECTURES.iter().copied().find(|known| known.name == name).ok_or_else(|| {
+        ModelError::UnknownArchitecture {
             found: name.to_owned(),
             known: ARCHITECTURES.iter().map(|known| known.name).collect(),
-        })
+        }
+    })
 }

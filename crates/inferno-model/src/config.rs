@@ -3,8 +3,9 @@
 mod keys;
 
 use inferno_backend::{ExpertParams, KvDType, KvLayout, QkvLayout};
-use inferno_gguf::Metadata;
+use inferno_gguf::{Gguf, Metadata};
 
+use crate::model::EMBEDDINGS;
 use crate::rope::{RopeScaling, YarnParams};
 use crate::{Architecture, ModelError, architecture};
 use keys::Keys;
@@ -70,17 +71,26 @@ pub enum FeedForwardConfig {
 }
 
 impl Config {
-    /// Reads the configuration of the architecture that `metadata` names.
-    ///
-    /// `vocab_size` is the number of rows of the embedding table, if there is one: files differ in
-    /// whether and where they state it, but the table always knows.
+    /// Reads the configuration of a checkpoint from its metadata and its embedding table.
     ///
     /// **Errors**: [`ModelError::UnknownArchitecture`]; missing or mistyped keys; values that
-    /// contradict each other; [`ModelError::MissingTensor`] for the table.
-    pub fn from_metadata(
-        metadata: &Metadata,
-        vocab_size: Option<usize>,
-    ) -> Result<Self, ModelError> {
+    /// contradict each other or are not supported; [`ModelError::NoWeights`], and an embedding
+    /// table that is missing.
+    pub fn from_checkpoint(checkpoint: &Gguf) -> Result<Self, ModelError> {
+        // The table is a matrix of `vocab_size` rows; it is checked against that when it is loaded.
+        let vocab_size =
+            checkpoint.tensor(EMBEDDINGS).map(|table| table.dims().get(1).copied().unwrap_or(1));
+        match Self::from_metadata(checkpoint.metadata(), vocab_size) {
+            Err(ModelError::MissingTensor { .. }) if checkpoint.tensors().is_empty() => {
+                Err(ModelError::NoWeights)
+            }
+            config => config,
+        }
+    }
+
+    /// `vocab_size` is the number of rows of the embedding table, if there is one: files differ in
+    /// whether and where they state it, but the table always knows.
+    fn from_metadata(metadata: &Metadata, vocab_size: Option<usize>) -> Result<Self, ModelError> {
         let architecture = architecture(&metadata.required::<String>("general.architecture")?)?;
         let keys = Keys::new(architecture.name, metadata);
         keys.check_neutral()?;
@@ -117,18 +127,10 @@ impl Config {
             hidden_size,
             num_layers: keys.positive("block_count")?,
             vocab_size,
-            qkv: QkvLayout {
-                num_heads,
-                num_kv_heads,
-                head_dim,
-            },
-            rms_norm_eps: keys.positive_float(
-                "attention.layer_norm_rms_epsilon",
-                Some(DEFAULT_RMS_NORM_EPS),
-            )?,
-            sliding_window: keys
-                .optional("attention.sliding_window")?
-                .filter(|&window| window > 0),
+            qkv: QkvLayout { num_heads, num_kv_heads, head_dim },
+            rms_norm_eps: keys
+                .positive_float("attention.layer_norm_rms_epsilon", Some(DEFAULT_RMS_NORM_EPS))?,
+            sliding_window: keys.optional("attention.sliding_window")?.filter(|&window| window > 0),
             rope: RopeConfig::from_keys(&keys, head_dim)?,
             feed_forward: FeedForwardConfig::from_keys(&keys)?,
         })
@@ -158,11 +160,7 @@ impl RopeConfig {
             return Err(keys.invalid("rope.dimension_count", expected, rotary_dim));
         }
         let freq_base = keys.positive_float("rope.freq_base", Some(DEFAULT_ROPE_FREQ_BASE))?;
-        Ok(Self {
-            rotary_dim,
-            freq_base,
-            scaling: Self::scaling_from_keys(keys)?,
-        })
+        Ok(Self { rotary_dim, freq_base, scaling: Self::scaling_from_keys(keys)? })
     }
 
     fn scaling_from_keys(keys: &Keys<'_>) -> Result<RopeScaling, ModelError> {
@@ -187,11 +185,9 @@ impl RopeConfig {
                 beta_fast: keys.positive_float("rope.scaling.yarn_beta_fast", Some(32.0))?,
                 beta_slow: keys.positive_float("rope.scaling.yarn_beta_slow", Some(1.0))?,
             })),
-            Some(other) => Err(keys.invalid(
-                "rope.scaling.type",
-                "none, linear or yarn",
-                format!("`{other}`"),
-            )),
+            Some(other) => {
+                Err(keys.invalid("rope.scaling.type", "none, linear or yarn", format!("`{other}`")))
+            }
         }
     }
 }
@@ -200,9 +196,7 @@ impl FeedForwardConfig {
     fn from_keys(keys: &Keys<'_>) -> Result<Self, ModelError> {
         let num_experts = keys.optional("expert_count")?.unwrap_or(0);
         if num_experts == 0 {
-            return Ok(Self::Dense {
-                intermediate_size: keys.positive("feed_forward_length")?,
-            });
+            return Ok(Self::Dense { intermediate_size: keys.positive("feed_forward_length")? });
         }
         let num_experts_used = keys.positive("expert_used_count")?;
         if num_experts_used > num_experts {
@@ -214,14 +208,7 @@ impl FeedForwardConfig {
             _ => keys.positive("feed_forward_length")?,
         };
         let normalize = keys.optional("expert_weights_norm")?.unwrap_or(true);
-        let params = ExpertParams {
-            num_experts,
-            num_experts_used,
-            normalize,
-        };
-        Ok(Self::Experts {
-            intermediate_size,
-            params,
-        })
+        let params = ExpertParams { num_experts, num_experts_used, normalize };
+        Ok(Self::Experts { intermediate_size, params })
     }
 }

@@ -112,10 +112,6 @@ pub enum ModelError {
 
 /// A few of many names.
 fn examples(names: &[String]) -> String {
-    let names: Vec<String> = names
-        .iter()
-        .take(3)
-        .map(|name| format!("{name:?}"))
-        .collect();
+    let names: Vec<String> = names.iter().take(3).map(|name| format!("{name:?}")).collect();
     names.join(", ")
 }

@@ -66,13 +66,8 @@ impl Footprint {
 
     /// Everything together.
     pub fn total_bytes(&self) -> usize {
-        [
-            self.weight_bytes,
-            self.kv_cache_bytes,
-            self.workspace_bytes,
-            self.mapped_bytes,
-        ]
-        .into_iter()
-        .fold(0, usize::saturating_add)
+        [self.weight_bytes, self.kv_cache_bytes, self.workspace_bytes, self.mapped_bytes]
+            .into_iter()
+            .fold(0, usize::saturating_add)
     }
 }

@@ -32,16 +32,11 @@ impl<B: Backend> Model<B> {
         self.check(batch, workspace)?;
         let backend = &*self.backend;
         let num_logit_rows = batch.logit_rows().len();
-        let step = Step {
-            backend,
-            config: &self.config,
-            rope: &self.rope,
-            rows: batch.num_tokens(),
-        };
+        let step =
+            Step { backend, config: &self.config, rope: &self.rope, rows: batch.num_tokens() };
 
         backend.upload_batch(batch, &mut workspace.batch);
-        self.rope
-            .angles(batch.positions(), &mut workspace.host_angles);
+        self.rope.angles(batch.positions(), &mut workspace.host_angles);
         backend.upload(&workspace.host_angles, &mut workspace.angles);
 
         backend.embed(&workspace.batch, &self.embeddings, &mut workspace.x);
@@ -49,14 +44,7 @@ impl<B: Backend> Model<B> {
             layer.forward(&step, cache, workspace);
         }
 
-        let Workspace {
-            batch,
-            x,
-            normed,
-            logits,
-            host_logits,
-            ..
-        } = &mut *workspace;
+        let Workspace { batch, x, normed, logits, host_logits, .. } = &mut *workspace;
         host_logits.resize(num_logit_rows * self.config.vocab_size, 0.0);
         if num_logit_rows > 0 {
             backend.gather_logit_rows(batch, x, normed);
@@ -75,18 +63,10 @@ impl<B: Backend> Model<B> {
             return too_large("tokens", limits.max_num_tokens, batch.num_tokens());
         }
         if batch.logit_rows().len() > limits.max_num_logit_rows {
-            return too_large(
-                "logit rows",
-                limits.max_num_logit_rows,
-                batch.logit_rows().len(),
-            );
+            return too_large("logit rows", limits.max_num_logit_rows, batch.logit_rows().len());
         }
         let vocab_size = self.config.vocab_size;
-        match batch
-            .token_ids()
-            .iter()
-            .find(|&&token| token as usize >= vocab_size)
-        {
+        match batch.token_ids().iter().find(|&&token| token as usize >= vocab_size) {
             Some(&token) => Err(ModelError::TokenOutOfRange { token, vocab_size }),
             None => Ok(()),
         }

@@ -44,10 +44,7 @@ impl<B: Backend> DecoderLayer<B> {
                 FeedForwardConfig::Dense { intermediate_size } => {
                     FeedForward::Dense(Mlp::load(loader, hidden_size, intermediate_size, layer)?)
                 }
-                FeedForwardConfig::Experts {
-                    intermediate_size,
-                    params,
-                } => {
+                FeedForwardConfig::Experts { intermediate_size, params } => {
                     let sizes = (hidden_size, intermediate_size);
                     FeedForward::Experts(MixtureOfExperts::load(loader, sizes, params, layer)?)
                 }
@@ -62,28 +59,11 @@ impl<B: Backend> DecoderLayer<B> {
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) {
-        let Step {
-            backend,
-            config,
-            rows,
-            ..
-        } = *step;
+        let Step { backend, config, rows, .. } = *step;
         let eps = config.rms_norm_eps;
-        backend.rms_norm(
-            rows,
-            &workspace.x,
-            &self.attention_norm,
-            eps,
-            &mut workspace.normed,
-        );
+        backend.rms_norm(rows, &workspace.x, &self.attention_norm, eps, &mut workspace.normed);
         self.attention.forward(step, cache, workspace);
-        backend.rms_norm(
-            rows,
-            &workspace.x,
-            &self.feed_forward_norm,
-            eps,
-            &mut workspace.normed,
-        );
+        backend.rms_norm(rows, &workspace.x, &self.feed_forward_norm, eps, &mut workspace.normed);
         match &self.feed_forward {
             FeedForward::Dense(mlp) => mlp.forward(step, workspace),
             FeedForward::Experts(experts) => experts.forward(step, workspace),

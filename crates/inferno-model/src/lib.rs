@@ -26,7 +26,7 @@ pub use config::{Config, FeedForwardConfig, RopeConfig};
 pub use error::ModelError;
 pub use footprint::Footprint;
 pub use loader::LoadProgress;
-pub use model::{Model, read_config};
+pub use model::Model;
 pub use requantize::Requantize;
 pub use rope::{RopeScaling, YarnParams};
 pub use tensor_cache::TensorCache;

@@ -47,18 +47,8 @@ impl<'a, B: Backend> Loader<'a, B> {
         on_progress: &'a mut dyn FnMut(LoadProgress),
     ) -> Self {
         let total_bytes = checkpoint.tensors().iter().map(TensorInfo::num_bytes).sum();
-        let progress = LoadProgress {
-            loaded_bytes: 0,
-            total_bytes,
-        };
-        Self {
-            checkpoint,
-            backend,
-            requantize,
-            on_progress,
-            progress,
-            taken: HashSet::new(),
-        }
+        let progress = LoadProgress { loaded_bytes: 0, total_bytes };
+        Self { checkpoint, backend, requantize, on_progress, progress, taken: HashSet::new() }
     }
 
     /// Asks the system to read a layer's tensors ahead, while the one before it is packed.
@@ -73,10 +63,8 @@ impl<'a, B: Backend> Loader<'a, B> {
     /// Ends the load: every tensor must have found its place.
     pub(crate) fn finish(self) -> Result<(), ModelError> {
         let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
-        let names: Vec<String> = tensors
-            .filter(|name| !self.taken.contains(name))
-            .map(str::to_owned)
-            .collect();
+        let names: Vec<String> =
+            tensors.filter(|name| !self.taken.contains(name)).map(str::to_owned).collect();
         match names.is_empty() {
             true => Ok(()),
             false => Err(ModelError::UnusedTensors { names }),
@@ -91,12 +79,8 @@ impl<'a, B: Backend> Loader<'a, B> {
     pub(crate) fn values(&mut self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
         let (info, part) = self.part(name, 1, 1, len, &[len])?;
         let mut values = vec![0.0; len];
-        quant::decode_row(part.dtype(), part.bytes(), &mut values).map_err(|source| {
-            BackendError::WeightShape {
-                name: name.to_owned(),
-                source,
-            }
-        })?;
+        quant::decode_row(part.dtype(), part.bytes(), &mut values)
+            .map_err(|source| BackendError::WeightShape { name: name.to_owned(), source })?;
         self.finished(info);
         Ok(values)
     }
@@ -160,13 +144,8 @@ impl<'a, B: Backend> Loader<'a, B> {
         let mut loaded = Vec::with_capacity(parts.len());
         for part in parts {
             let shape: Vec<usize> = num_experts.into_iter().chain([part.rows, cols]).collect();
-            let (info, part) = self.part(
-                &part.name,
-                num_experts.unwrap_or(1),
-                part.rows,
-                cols,
-                &shape,
-            )?;
+            let (info, part) =
+                self.part(&part.name, num_experts.unwrap_or(1), part.rows, cols, &shape)?;
             infos.push(info);
             loaded.push(match self.requantize {
                 Some(requantize) => requantize.apply(part)?,
@@ -221,12 +200,10 @@ fn find<'a>(
     name: &str,
     expected: &[usize],
 ) -> Result<&'a TensorInfo, ModelError> {
-    let info = checkpoint
-        .tensor(name)
-        .ok_or_else(|| ModelError::MissingTensor {
-            name: name.to_owned(),
-            expected: expected.to_vec(),
-        })?;
+    let info = checkpoint.tensor(name).ok_or_else(|| ModelError::MissingTensor {
+        name: name.to_owned(),
+        expected: expected.to_vec(),
+    })?;
     // Files give the fastest dimension first, and may or may not pad with ones.
     let found = info.dims().iter().rev().skip_while(|&&dim| dim == 1);
     let wanted = expected.iter().copied().skip_while(|&dim| dim == 1);

@@ -40,25 +40,14 @@ impl<B: Backend> Model<B> {
         requantize: Option<Requantize>,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Self, ModelError> {
-        let config = read_config(checkpoint)?;
+        let config = Config::from_checkpoint(checkpoint)?;
         let mut loader = Loader::new(checkpoint, &*backend, requantize, on_progress);
 
         // The head comes first: it is the largest tensor, and the peak of memory is what has been
         // packed so far plus the tensor in hand.
-        let Config {
-            hidden_size,
-            vocab_size,
-            ..
-        } = config;
-        let head = if loader.contains(OUTPUT_HEAD) {
-            OUTPUT_HEAD
-        } else {
-            EMBEDDINGS
-        };
-        let head = [Part {
-            name: head.to_owned(),
-            rows: vocab_size,
-        }];
+        let Config { hidden_size, vocab_size, .. } = config;
+        let head = if loader.contains(OUTPUT_HEAD) { OUTPUT_HEAD } else { EMBEDDINGS };
+        let head = [Part { name: head.to_owned(), rows: vocab_size }];
         let lm_head = loader.matrix(&head, hidden_size)?;
         let embeddings = loader.table(EMBEDDINGS, vocab_size, hidden_size)?;
         let output_norm = loader.vector("output_norm.weight", hidden_size)?;
@@ -77,15 +66,7 @@ impl<B: Backend> Model<B> {
         loader.finish()?;
         let pairing = config.architecture.rope_pairing;
         let rope = Rope::new(pairing, &config.rope, factors.as_deref());
-        Ok(Self {
-            backend,
-            config,
-            rope,
-            embeddings,
-            layers,
-            output_norm,
-            lm_head,
-        })
+        Ok(Self { backend, config, rope, embeddings, layers, output_norm, lm_head })
     }
 
     /// The model's hyperparameters.
@@ -103,22 +84,5 @@ impl<B: Backend> Model<B> {
     /// **Errors**: no memory.
     pub fn workspace(&self, limits: BatchLimits) -> Result<Workspace<B>, ModelError> {
         Ok(Workspace::new(&*self.backend, &self.config, limits)?)
-    }
-}
-
-/// The configuration that a checkpoint's metadata and embedding table give.
-///
-/// **Errors**: as [`Config::from_metadata`], [`ModelError::NoWeights`], and an embedding table that
-/// is missing.
-pub fn read_config(checkpoint: &Gguf) -> Result<Config, ModelError> {
-    // The table is a matrix of `vocab_size` rows; it is checked against that when it is loaded.
-    let vocab_size = checkpoint
-        .tensor(EMBEDDINGS)
-        .map(|table| table.dims().get(1).copied().unwrap_or(1));
-    match Config::from_metadata(checkpoint.metadata(), vocab_size) {
-        Err(ModelError::MissingTensor { .. }) if checkpoint.tensors().is_empty() => {
-            Err(ModelError::NoWeights)
-        }
-        config => config,
     }
 }

@@ -54,10 +54,7 @@ impl Requantize {
         let divides = |dtype: &DType| cols.is_multiple_of(dtype.block_len());
         match self {
             _ if !from.is_float() => from,
-            Self::Q4K => [DType::Q4K, DType::Q4_0]
-                .into_iter()
-                .find(divides)
-                .unwrap_or(DType::Int8),
+            Self::Q4K => [DType::Q4K, DType::Q4_0].into_iter().find(divides).unwrap_or(DType::Int8),
             _ => Some(self.dtype()).filter(divides).unwrap_or(DType::Int8),
         }
     }
@@ -68,16 +65,10 @@ impl Requantize {
         if target == part.dtype() {
             return Ok(part);
         }
-        let named = |source| BackendError::WeightShape {
-            name: part.name().to_owned(),
-            source,
-        };
+        let named = |source| BackendError::WeightShape { name: part.name().to_owned(), source };
         let row_bytes = target.row_bytes(part.cols()).map_err(named)?;
         let mut bytes = vec![0; part.num_experts() * part.rows() * row_bytes];
-        let rows = part
-            .bytes()
-            .par_chunks(part.row_bytes())
-            .zip(bytes.par_chunks_mut(row_bytes));
+        let rows = part.bytes().par_chunks(part.row_bytes()).zip(bytes.par_chunks_mut(row_bytes));
         rows.try_for_each_init(
             || vec![0.0; part.cols()],
             |values, (row, out)| {
@@ -101,12 +92,11 @@ impl FromStr for Requantize {
     type Err = ModelError;
 
     fn from_str(text: &str) -> Result<Self, ModelError> {
-        Self::ALL
-            .into_iter()
-            .find(|choice| choice.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| ModelError::UnknownRequantize {
+        Self::ALL.into_iter().find(|choice| choice.name().eq_ignore_ascii_case(text)).ok_or_else(
+            || ModelError::UnknownRequantize {
                 found: text.to_owned(),
                 known: Self::ALL.map(Self::name),
-            })
+            },
+        )
     }
 }

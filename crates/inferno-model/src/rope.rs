@@ -52,27 +52,20 @@ impl Rope {
     pub(crate) fn new(pairing: RopePairing, config: &RopeConfig, factors: Option<&[f32]>) -> Self {
         let dim = config.rotary_dim as f64;
         let base = f64::from(config.freq_base);
-        let mut inv_freqs: Vec<f64> = (0..config.rotary_dim / 2)
-            .map(|i| libm::pow(base, -2.0 * i as f64 / dim))
-            .collect();
+        let mut inv_freqs: Vec<f64> =
+            (0..config.rotary_dim / 2).map(|i| libm::pow(base, -2.0 * i as f64 / dim)).collect();
         let mut amplitude = 1.0;
         match config.scaling {
             RopeScaling::None => {}
             RopeScaling::Linear { factor } => {
-                inv_freqs
-                    .iter_mut()
-                    .for_each(|freq| *freq /= f64::from(factor));
+                inv_freqs.iter_mut().for_each(|freq| *freq /= f64::from(factor));
             }
             RopeScaling::Yarn(yarn) => amplitude = yarn.apply(dim, base, &mut inv_freqs),
         }
         for (freq, &factor) in inv_freqs.iter_mut().zip(factors.unwrap_or_default()) {
             *freq /= f64::from(factor);
         }
-        Self {
-            pairing,
-            inv_freqs,
-            amplitude,
-        }
+        Self { pairing, inv_freqs, amplitude }
     }
 
     /// For each position a row of cosines, then sines, as `Backend::rope` reads them.
@@ -108,11 +101,7 @@ impl YarnParams {
             let interpolated = ((i as f64 - low) / width).clamp(0.0, 1.0);
             *freq *= 1.0 - interpolated + interpolated / factor;
         }
-        let temperature = if factor > 1.0 {
-            0.1 * libm::log(factor) + 1.0
-        } else {
-            1.0
-        };
+        let temperature = if factor > 1.0 { 0.1 * libm::log(factor) + 1.0 } else { 1.0 };
         temperature * f64::from(self.attention_factor)
     }
 }

@@ -35,12 +35,7 @@ pub struct TensorCache<'a> {
 impl<'a> TensorCache<'a> {
     /// An empty cache over `checkpoint` that keeps at most `budget_bytes` of decoded values.
     pub fn new(checkpoint: &'a Gguf, budget_bytes: usize) -> Self {
-        Self {
-            checkpoint,
-            budget_bytes,
-            used_bytes: 0,
-            tensors: LruCache::unbounded(),
-        }
+        Self { checkpoint, budget_bytes, used_bytes: 0, tensors: LruCache::unbounded() }
     }
 
     /// The tensor `name`, decoded.
@@ -56,10 +51,7 @@ impl<'a> TensorCache<'a> {
         let bytes = num_bytes(&tensor);
         if bytes <= self.budget_bytes {
             while self.used_bytes + bytes > self.budget_bytes {
-                let (_, evicted) = self
-                    .tensors
-                    .pop_lru()
-                    .expect("used bytes come from entries");
+                let (_, evicted) = self.tensors.pop_lru().expect("used bytes come from entries");
                 self.used_bytes -= num_bytes(&evicted);
             }
             self.used_bytes += bytes;
@@ -91,9 +83,7 @@ impl<'a> TensorCache<'a> {
     fn info(&self, name: &str) -> Result<&'a inferno_gguf::TensorInfo, ModelError> {
         self.checkpoint
             .tensor(name)
-            .ok_or_else(|| ModelError::NoSuchTensor {
-                name: name.to_owned(),
-            })
+            .ok_or_else(|| ModelError::NoSuchTensor { name: name.to_owned() })
     }
 
     fn decode(&self, name: &str) -> Result<Tensor<f32>, ModelError> {

@@ -75,22 +75,13 @@ impl<B: Backend> Workspace<B> {
     /// Floats that a workspace for `config` holds on the device and the host together.
     pub(crate) fn num_floats(config: &Config, limits: BatchLimits) -> usize {
         let shapes = Shapes::new(config, limits);
-        let experts = shapes
-            .experts
-            .map(|experts| [experts.router_logits, experts.out]);
-        [
-            shapes.x,
-            shapes.x,
-            shapes.qkv,
-            shapes.attended,
-            shapes.gate_up,
-            shapes.hidden,
-        ]
-        .into_iter()
-        .chain([shapes.angles, shapes.angles, shapes.logits, shapes.logits])
-        .chain(experts.into_iter().flatten())
-        .map(|Shape { rows, cols }| rows.saturating_mul(cols))
-        .fold(0, usize::saturating_add)
+        let experts = shapes.experts.map(|experts| [experts.router_logits, experts.out]);
+        [shapes.x, shapes.x, shapes.qkv, shapes.attended, shapes.gate_up, shapes.hidden]
+            .into_iter()
+            .chain([shapes.angles, shapes.angles, shapes.logits, shapes.logits])
+            .chain(experts.into_iter().flatten())
+            .map(|Shape { rows, cols }| rows.saturating_mul(cols))
+            .fold(0, usize::saturating_add)
     }
 }
 
@@ -120,22 +111,16 @@ struct ExpertShapes {
 
 impl Shapes {
     fn new(config: &Config, limits: BatchLimits) -> Self {
-        let tokens = |cols| Shape {
-            rows: limits.max_num_tokens,
-            cols,
-        };
+        let tokens = |cols| Shape { rows: limits.max_num_tokens, cols };
         let (intermediate_size, params) = match config.feed_forward {
             FeedForwardConfig::Dense { intermediate_size } => (intermediate_size, None),
-            FeedForwardConfig::Experts {
-                intermediate_size,
-                params,
-            } => (intermediate_size, Some(params)),
+            FeedForwardConfig::Experts { intermediate_size, params } => {
+                (intermediate_size, Some(params))
+            }
         };
         let slots_per_token = params.map_or(1, |params| params.num_experts_used);
-        let slots = |cols| Shape {
-            rows: limits.max_num_tokens.saturating_mul(slots_per_token),
-            cols,
-        };
+        let slots =
+            |cols| Shape { rows: limits.max_num_tokens.saturating_mul(slots_per_token), cols };
         Self {
             x: tokens(config.hidden_size),
             angles: tokens(config.rope.rotary_dim),
@@ -148,10 +133,7 @@ impl Shapes {
                 router_logits: tokens(params.num_experts),
                 out: slots(config.hidden_size),
             }),
-            logits: Shape {
-                rows: limits.max_num_logit_rows,
-                cols: config.vocab_size,
-            },
+            logits: Shape { rows: limits.max_num_logit_rows, cols: config.vocab_size },
         }
     }
 }

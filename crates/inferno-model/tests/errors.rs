@@ -23,16 +23,12 @@ fn rewritten(
             continue;
         };
         let dims = dims.unwrap_or_else(|| info.dims().to_vec());
-        writer
-            .add_tensor(&name, &dims, info.ggml_type())
-            .expect("a valid tensor");
+        writer.add_tensor(&name, &dims, info.ggml_type()).expect("a valid tensor");
         kept.push((name, source.data(info)));
     }
     let mut payloads = writer.in_memory();
     for (name, data) in kept {
-        payloads
-            .write_tensor(&name, &data)
-            .expect("the same payload");
+        payloads.write_tensor(&name, &data).expect("the same payload");
     }
     Gguf::from_bytes(payloads.finish().expect("all payloads")).expect("a valid file")
 }
@@ -42,12 +38,7 @@ fn unchanged(name: &str) -> Option<(String, Option<Vec<usize>>)> {
 }
 
 fn load_error(checkpoint: &Gguf) -> ModelError {
-    match Model::load(
-        checkpoint,
-        Arc::new(ReferenceBackend::new()),
-        None,
-        &mut |_| (),
-    ) {
+    match Model::load(checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ()) {
         Ok(_) => panic!("the model loaded"),
         Err(error) => error,
     }
@@ -74,10 +65,7 @@ fn a_missing_tensor_is_named_with_the_shape_it_should_have() {
     let checkpoint = rewritten(|_| (), |name| unchanged(name).filter(|_| name != missing));
     match load_error(&checkpoint) {
         ModelError::MissingTensor { name, expected } => {
-            assert_eq!(
-                (name.as_str(), expected.as_slice()),
-                (missing, &[48, 32][..])
-            );
+            assert_eq!((name.as_str(), expected.as_slice()), (missing, &[48, 32][..]));
         }
         other => panic!("{other}"),
     }
@@ -87,14 +75,9 @@ fn a_missing_tensor_is_named_with_the_shape_it_should_have() {
 fn a_vocabulary_without_weights_is_told_apart_from_a_model_without_its_table() {
     let empty = rewritten(|_| (), |_| None);
     assert!(matches!(load_error(&empty), ModelError::NoWeights));
-    let headless = rewritten(
-        |_| (),
-        |name| unchanged(name).filter(|_| name != "token_embd.weight"),
-    );
-    assert!(matches!(
-        load_error(&headless),
-        ModelError::MissingTensor { .. }
-    ));
+    let headless =
+        rewritten(|_| (), |name| unchanged(name).filter(|_| name != "token_embd.weight"));
+    assert!(matches!(load_error(&headless), ModelError::MissingTensor { .. }));
 }
 
 #[test]
@@ -103,18 +86,12 @@ fn a_tensor_without_a_place_is_named_instead_of_ignored() {
     let source = rewritten(|_| (), unchanged);
     let mut writer = GgufWriter::new(source.metadata()).expect("valid metadata");
     for info in source.tensors() {
-        writer
-            .add_tensor(info.name(), info.dims(), info.ggml_type())
-            .expect("as it was");
+        writer.add_tensor(info.name(), info.dims(), info.ggml_type()).expect("as it was");
     }
-    writer
-        .add_tensor(stray, &[32], GgmlType::F32)
-        .expect("a new name");
+    writer.add_tensor(stray, &[32], GgmlType::F32).expect("a new name");
     let mut payloads = writer.in_memory();
     for info in source.tensors() {
-        payloads
-            .write_tensor(info.name(), &source.data(info))
-            .expect("as it was");
+        payloads.write_tensor(info.name(), &source.data(info)).expect("as it was");
     }
     let data = source.data(source.tensor(taken).expect("a vector of 32"));
     payloads.write_tensor(stray, &data).expect("32 floats");
@@ -156,13 +133,7 @@ fn metadata_that_would_change_the_numbers_is_refused_and_neutral_values_are_not(
         },
         unchanged,
     );
-    Model::load(
-        &neutral,
-        Arc::new(ReferenceBackend::new()),
-        None,
-        &mut |_| (),
-    )
-    .expect("loads");
+    Model::load(&neutral, Arc::new(ReferenceBackend::new()), None, &mut |_| ()).expect("loads");
 }
 
 #[test]
@@ -175,30 +146,19 @@ fn a_scaling_without_its_factor_is_refused() {
             unchanged,
         );
         let message = load_error(&checkpoint).to_string();
-        assert!(
-            message.contains("llama.rope.scaling.factor"),
-            "{kind}: {message}"
-        );
+        assert!(message.contains("llama.rope.scaling.factor"), "{kind}: {message}");
     }
 }
 
 #[test]
 fn progress_ends_exactly_at_the_whole_also_with_tied_embeddings() {
-    for name in [
-        "llama.gguf",
-        "llama-tied.gguf",
-        "llama3.gguf",
-        "qwen3moe.gguf",
-    ] {
+    for name in ["llama.gguf", "llama-tied.gguf", "llama3.gguf", "qwen3moe.gguf"] {
         let checkpoint = Gguf::open(support::fixtures().join(name)).expect("the fixture");
         let mut seen = Vec::new();
         let mut record = |progress| seen.push(progress);
         let backend = Arc::new(ReferenceBackend::new());
         Model::load(&checkpoint, backend, None, &mut record).expect("loads");
-        assert!(
-            seen.is_sorted_by_key(|progress| progress.loaded_bytes),
-            "{name}"
-        );
+        assert!(seen.is_sorted_by_key(|progress| progress.loaded_bytes), "{name}");
         let last = seen.last().expect("there are tensors");
         assert_eq!(last.loaded_bytes, last.total_bytes, "{name}");
     }
@@ -207,16 +167,10 @@ fn progress_ends_exactly_at_the_whole_also_with_tied_embeddings() {
 #[test]
 fn a_misshapen_tensor_is_named_with_both_shapes() {
     let bent = "blk.0.attn_output.weight";
-    let checkpoint = rewritten(
-        |_| (),
-        |name| Some((name.to_owned(), (name == bent).then(|| vec![16, 64]))),
-    );
+    let checkpoint =
+        rewritten(|_| (), |name| Some((name.to_owned(), (name == bent).then(|| vec![16, 64]))));
     match load_error(&checkpoint) {
-        ModelError::TensorShape {
-            name,
-            expected,
-            found,
-        } => {
+        ModelError::TensorShape { name, expected, found } => {
             assert_eq!(name, bent);
             assert_eq!((expected, found), (vec![32, 32], vec![64, 16]));
         }
@@ -264,9 +218,7 @@ fn metadata_that_contradicts_itself_is_refused_with_its_key() {
             unchanged,
         );
         match load_error(&checkpoint) {
-            ModelError::InvalidConfig {
-                key: named, found, ..
-            } => {
+            ModelError::InvalidConfig { key: named, found, .. } => {
                 assert_eq!((named.as_str(), found), (key, value.to_string()));
             }
             other => panic!("{key} = {value}: {other}"),
@@ -303,19 +255,12 @@ fn a_format_without_a_kernel_is_named_beside_those_with_one() {
     }
     metadata.insert("general.architecture", "llama");
     let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
-    writer
-        .add_tensor("token_embd.weight", &[256, 8], GgmlType::TQ1_0)
-        .expect("a valid tensor");
+    writer.add_tensor("token_embd.weight", &[256, 8], GgmlType::TQ1_0).expect("a valid tensor");
     let mut payloads = writer.in_memory();
-    payloads
-        .write_tensor("token_embd.weight", &vec![0; 8 * 54])
-        .expect("54 bytes a block");
+    payloads.write_tensor("token_embd.weight", &vec![0; 8 * 54]).expect("54 bytes a block");
     let checkpoint = Gguf::from_bytes(payloads.finish().expect("done")).expect("a valid file");
     let message = load_error(&checkpoint).to_string();
-    assert!(
-        message.contains("TQ1_0") && message.contains("Q4_K"),
-        "{message}"
-    );
+    assert!(message.contains("TQ1_0") && message.contains("Q4_K"), "{message}");
 }
 
 #[test]
@@ -326,57 +271,30 @@ fn a_batch_beyond_the_workspace_or_the_vocabulary_is_refused() {
     let path = support::fixtures().join("llama.gguf");
     let model = support::load(&path, Arc::new(ReferenceBackend::new()));
     let layout = model.config().kv_layout(64, KvDType::F16);
-    let mut cache = model
-        .backend()
-        .alloc_kv_cache(&layout)
-        .expect("a small cache");
-    let limits = BatchLimits {
-        max_num_tokens: 4,
-        max_num_logit_rows: 1,
-    };
+    let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
+    let limits = BatchLimits { max_num_tokens: 4, max_num_logit_rows: 1 };
     let mut workspace = model.workspace(limits).expect("a small workspace");
     let mut forward = |tokens: &[u32], logits| {
         let mut builder = BatchBuilder::new(layout.block_tokens);
         let block_table = &[BlockId(0)];
         builder
-            .push(&SequenceChunk {
-                tokens,
-                start: 0,
-                block_table,
-                logits,
-            })
+            .push(&SequenceChunk { tokens, start: 0, block_table, logits })
             .expect("a valid chunk");
-        model
-            .forward(&builder.build(), &mut cache, &mut workspace)
-            .map(<[f32]>::len)
+        model.forward(&builder.build(), &mut cache, &mut workspace).map(<[f32]>::len)
     };
     assert!(matches!(
         forward(&[1; 5], LogitRows::Last),
-        Err(ModelError::BatchTooLarge {
-            what: "tokens",
-            max: 4,
-            found: 5
-        })
+        Err(ModelError::BatchTooLarge { what: "tokens", max: 4, found: 5 })
     ));
     assert!(matches!(
         forward(&[1; 3], LogitRows::All),
-        Err(ModelError::BatchTooLarge {
-            what: "logit rows",
-            max: 1,
-            found: 3
-        })
+        Err(ModelError::BatchTooLarge { what: "logit rows", max: 1, found: 3 })
     ));
     assert!(matches!(
         forward(&[1, 64], LogitRows::Last),
-        Err(ModelError::TokenOutOfRange {
-            token: 64,
-            vocab_size: 64
-        })
+        Err(ModelError::TokenOutOfRange { token: 64, vocab_size: 64 })
     ));
-    assert_eq!(
-        forward(&[1, 63], LogitRows::Last).expect("within every limit"),
-        64
-    );
+    assert_eq!(forward(&[1, 63], LogitRows::Last).expect("within every limit"), 64);
 }
 
 #[test]
@@ -384,11 +302,7 @@ fn the_tensor_cache_keeps_what_was_used_last_within_its_budget() {
     let checkpoint = Gguf::open(support::fixtures().join("llama.gguf")).expect("the fixture");
     let square = 32 * 32 * size_of::<f32>();
     let mut cache = TensorCache::new(&checkpoint, 2 * square);
-    let names = [
-        "blk.0.attn_q.weight",
-        "blk.1.attn_q.weight",
-        "blk.0.attn_output.weight",
-    ];
+    let names = ["blk.0.attn_q.weight", "blk.1.attn_q.weight", "blk.0.attn_output.weight"];
     cache.preload(names).expect("all are there");
     for name in [names[0], names[1], names[0], names[2]] {
         let tensor = cache.get(name).expect("a computable tensor");
@@ -397,17 +311,7 @@ fn the_tensor_cache_keeps_what_was_used_last_within_its_budget() {
     assert_eq!(names.map(|name| cache.contains(name)), [true, false, true]);
     assert_eq!(cache.used_bytes(), 2 * square);
     // Larger than the whole budget: decoded, not kept, and nothing is evicted for it.
-    assert_eq!(
-        cache
-            .get("token_embd.weight")
-            .expect("there")
-            .shape()
-            .dims(),
-        [64, 32]
-    );
+    assert_eq!(cache.get("token_embd.weight").expect("there").shape().dims(), [64, 32]);
     assert_eq!(cache.used_bytes(), 2 * square);
-    assert!(matches!(
-        cache.get("nonsense"),
-        Err(ModelError::NoSuchTensor { .. })
-    ));
+    assert!(matches!(cache.get("nonsense"), Err(ModelError::NoSuchTensor { .. })));
 }

@@ -16,27 +16,18 @@ fn assert_close(name: &str, feed: Feed, answer: &Answer, found: &[Vec<f32>]) {
     let (mut difference, mut norm) = (0.0, 0.0);
     assert_eq!(found.len(), answer.logits.len(), "{name}: positions");
     for (position, (expected, found)) in answer.logits.iter().zip(found).enumerate() {
-        assert_eq!(
-            argmax(expected),
-            argmax(found),
-            "{name} {feed:?}: argmax at {position}"
-        );
+        assert_eq!(argmax(expected), argmax(found), "{name} {feed:?}: argmax at {position}");
         for (&expected, &found) in expected.iter().zip(found) {
             difference += f64::from(expected - found).powi(2);
             norm += f64::from(expected).powi(2);
         }
     }
     let error = (difference / norm).sqrt();
-    assert!(
-        error <= MAX_RELATIVE_ERROR,
-        "{name} {feed:?}: relative error {error:.2e}"
-    );
+    assert!(error <= MAX_RELATIVE_ERROR, "{name} {feed:?}: relative error {error:.2e}");
 }
 
 fn argmax(row: &[f32]) -> usize {
-    (0..row.len())
-        .max_by(|&a, &b| row[a].total_cmp(&row[b]))
-        .expect("rows are not empty")
+    (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).expect("rows are not empty")
 }
 
 fn check_all(models: &[PathBuf]) {
@@ -47,10 +38,7 @@ fn check_all(models: &[PathBuf]) {
 }
 
 fn cpu(isa: Isa) -> Arc<CpuBackend> {
-    let options = CpuOptions {
-        isa: Some(isa),
-        threads: Some(2),
-    };
+    let options = CpuOptions { isa: Some(isa), threads: Some(2) };
     Arc::new(CpuBackend::new(options).expect("an available level"))
 }
 
@@ -58,12 +46,7 @@ fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>) {
     for path in models {
         let answer = Answer::read(&path.with_extension("json"));
         let model = support::load(path, Arc::clone(backend));
-        for feed in [
-            Feed::Whole,
-            Feed::Chunks(5),
-            Feed::Chunks(16),
-            Feed::Chunks(1),
-        ] {
+        for feed in [Feed::Whole, Feed::Chunks(5), Feed::Chunks(16), Feed::Chunks(1)] {
             let found = logits(&model, &answer.tokens, feed);
             assert_close(&path.display().to_string(), feed, &answer, &found);
         }
@@ -100,10 +83,7 @@ fn one_answer_whatever_the_level_the_chunks_and_the_company() {
                 assert_eq!(expected, found, "{name} on {isa:?}, {feed:?}");
             }
             let together = support::logits_of_two(&model, &other, &answer.tokens);
-            assert_eq!(
-                expected, together,
-                "{name} on {isa:?}, beside another sequence"
-            );
+            assert_eq!(expected, together, "{name} on {isa:?}, beside another sequence");
         }
     }
 }

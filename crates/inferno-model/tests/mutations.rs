@@ -7,7 +7,7 @@ use std::sync::Arc;
 use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Footprint, Model, Requantize, read_config};
+use inferno_model::{BatchLimits, Config, Footprint, Model, Requantize};
 use proptest::prelude::*;
 use support::{Feed, fixtures, logits};
 
@@ -20,22 +20,13 @@ fn run(bytes: Vec<u8>) {
         return;
     };
     run_on(&checkpoint, Arc::new(ReferenceBackend::new()));
-    let options = CpuOptions {
-        threads: Some(1),
-        ..CpuOptions::default()
-    };
-    run_on(
-        &checkpoint,
-        Arc::new(CpuBackend::new(options).expect("every machine has one")),
-    );
+    let options = CpuOptions { threads: Some(1), ..CpuOptions::default() };
+    run_on(&checkpoint, Arc::new(CpuBackend::new(options).expect("every machine has one")));
 }
 
 fn run_on<B: Backend>(checkpoint: &Gguf, backend: Arc<B>) {
-    let limits = BatchLimits {
-        max_num_tokens: 512,
-        max_num_logit_rows: 1,
-    };
-    if let Ok(config) = read_config(checkpoint) {
+    let limits = BatchLimits { max_num_tokens: 512, max_num_logit_rows: 1 };
+    if let Ok(config) = Config::from_checkpoint(checkpoint) {
         let layout = config.kv_layout(config.context_length, KvDType::F16);
         let footprint = Footprint::estimate(checkpoint, &config, &*backend, None, &layout, limits);
         if let Ok(footprint) = footprint {

@@ -34,10 +34,7 @@ fn each_choice_costs_about_what_its_bits_say_and_not_nothing() {
         (Requantize::Q4_0, 1e-2..0.5),
     ] {
         let error = relative_error(choice);
-        assert!(
-            bounds.contains(&error),
-            "{choice}: relative error {error:.2e}"
-        );
+        assert!(bounds.contains(&error), "{choice}: relative error {error:.2e}");
     }
 }
 
@@ -63,10 +60,7 @@ fn what_is_quantized_already_stays_as_it_is() {
 #[test]
 fn every_choice_is_found_by_its_name_and_others_are_refused_with_the_list() {
     for choice in Requantize::ALL {
-        assert_eq!(
-            choice.to_string().parse::<Requantize>().expect("its name"),
-            choice
-        );
+        assert_eq!(choice.to_string().parse::<Requantize>().expect("its name"), choice);
     }
     let error = "q5_k".parse::<Requantize>().expect_err("not offered");
     assert!(error.to_string().contains("q4_k"), "{error}");

@@ -54,10 +54,7 @@ impl DType {
         let mut all = [DType::F32; FORMATS.len()];
         let mut i = 0;
         while i < all.len() {
-            assert!(
-                FORMATS[i].dtype as usize == i,
-                "FORMATS must follow the order of DType"
-            );
+            assert!(FORMATS[i].dtype as usize == i, "FORMATS must follow the order of DType");
             all[i] = FORMATS[i].dtype;
             i += 1;
         }
@@ -71,9 +68,7 @@ impl DType {
 
     /// The format that a GGUF file means by a type id; `None` for one that cannot be computed with.
     pub fn from_ggml_id(id: u32) -> Option<DType> {
-        DType::ALL
-            .into_iter()
-            .find(|dtype| dtype.ggml_id() == Some(id))
+        DType::ALL.into_iter().find(|dtype| dtype.ggml_id() == Some(id))
     }
 
     /// The type id in a GGUF file; `None` for [`DType::Int8`], which has none.
@@ -136,8 +131,6 @@ impl FromStr for DType {
         DType::ALL
             .into_iter()
             .find(|dtype| dtype.name().eq_ignore_ascii_case(name))
-            .ok_or_else(|| TensorError::UnknownDType {
-                name: name.to_owned(),
-            })
+            .ok_or_else(|| TensorError::UnknownDType { name: name.to_owned() })
     }
 }

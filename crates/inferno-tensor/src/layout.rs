@@ -19,11 +19,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn row_major(shape: Shape) -> Layout {
-        Layout {
-            shape,
-            strides: shape.row_major_strides(),
-            offset: 0,
-        }
+        Layout { shape, strides: shape.row_major_strides(), offset: 0 }
     }
 
     /// Checks that all elements lie before `len`.
@@ -34,27 +30,16 @@ impl Layout {
         len: usize,
     ) -> Result<Layout, TensorError> {
         if strides.len() != shape.rank() {
-            return Err(TensorError::RankMismatch {
-                expected: shape.rank(),
-                found: strides.len(),
-            });
+            return Err(TensorError::RankMismatch { expected: shape.rank(), found: strides.len() });
         }
         if shape.num_elements() == 0 {
             return Ok(Layout::row_major(shape));
         }
-        let last = shape
-            .dims()
-            .iter()
-            .zip(strides)
-            .try_fold(offset, |last, (&size, &stride)| {
-                last.checked_add((size - 1).checked_mul(stride)?)
-            });
+        let last = shape.dims().iter().zip(strides).try_fold(offset, |last, (&size, &stride)| {
+            last.checked_add((size - 1).checked_mul(stride)?)
+        });
         match last {
-            Some(last) if last < len => Ok(Layout {
-                shape,
-                strides: Axes::new(strides)?,
-                offset,
-            }),
+            Some(last) if last < len => Ok(Layout { shape, strides: Axes::new(strides)?, offset }),
             _ => Err(TensorError::ViewOutOfBounds { shape, offset, len }),
         }
     }
@@ -87,33 +72,20 @@ impl Layout {
         let row_major = self.shape.row_major_strides();
         let strides = self.strides.as_slice().iter().zip(row_major.as_slice());
         self.shape.num_elements() == 0
-            || self
-                .dims()
-                .iter()
-                .zip(strides)
-                .all(|(&size, (a, b))| size == 1 || a == b)
+            || self.dims().iter().zip(strides).all(|(&size, (a, b))| size == 1 || a == b)
     }
 
     pub(crate) fn slice(&self, axis: usize, range: Range<usize>) -> Result<Layout, TensorError> {
         let size = self.size(axis)?;
         let Range { start, end } = range;
         if start > end || end > size {
-            return Err(TensorError::RangeOutOfBounds {
-                axis,
-                start,
-                end,
-                size,
-            });
+            return Err(TensorError::RangeOutOfBounds { axis, start, end, size });
         }
         let shape = self.with_size(axis, end - start)?;
         if shape.num_elements() == 0 {
             return Ok(Layout::row_major(shape));
         }
-        Ok(Layout {
-            shape,
-            offset: self.offset + start * self.strides.as_slice()[axis],
-            ..*self
-        })
+        Ok(Layout { shape, offset: self.offset + start * self.strides.as_slice()[axis], ..*self })
     }
 
     pub(crate) fn select(&self, axis: usize, index: usize) -> Result<Layout, TensorError> {
@@ -130,36 +102,22 @@ impl Layout {
             return Err(TensorError::NotSingle { axis, size });
         }
         let shape = Shape::new(Axes::new(self.dims())?.removed(axis).as_slice())?;
-        Ok(Layout {
-            shape,
-            strides: self.strides.removed(axis),
-            ..*self
-        })
+        Ok(Layout { shape, strides: self.strides.removed(axis), ..*self })
     }
 
     pub(crate) fn unsqueeze(&self, axis: usize) -> Result<Layout, TensorError> {
         if axis > self.shape.rank() {
-            return Err(TensorError::AxisOutOfRange {
-                axis,
-                rank: self.shape.rank() + 1,
-            });
+            return Err(TensorError::AxisOutOfRange { axis, rank: self.shape.rank() + 1 });
         }
         let shape = Shape::new(Axes::new(self.dims())?.inserted(axis, 1)?.as_slice())?;
-        Ok(Layout {
-            shape,
-            strides: self.strides.inserted(axis, 0)?,
-            ..*self
-        })
+        Ok(Layout { shape, strides: self.strides.inserted(axis, 0)?, ..*self })
     }
 
     pub(crate) fn permute(&self, axes: &[usize]) -> Result<Layout, TensorError> {
         let rank = self.shape.rank();
         let names_each_axis = axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis));
         if !names_each_axis {
-            return Err(TensorError::NotAPermutation {
-                axes: axes.to_vec(),
-                rank,
-            });
+            return Err(TensorError::NotAPermutation { axes: axes.to_vec(), rank });
         }
         let mut dims = Axes::new(self.dims())?;
         let mut strides = self.strides;
@@ -167,11 +125,7 @@ impl Layout {
             dims.as_mut_slice()[to] = self.dims()[from];
             strides.as_mut_slice()[to] = self.strides.as_slice()[from];
         }
-        Ok(Layout {
-            shape: Shape::new(dims.as_slice())?,
-            strides,
-            ..*self
-        })
+        Ok(Layout { shape: Shape::new(dims.as_slice())?, strides, ..*self })
     }
 
     pub(crate) fn transpose(&self, a: usize, b: usize) -> Result<Layout, TensorError> {
@@ -207,11 +161,7 @@ impl Layout {
         if shape.num_elements() == 0 {
             return Ok(Layout::row_major(shape));
         }
-        Ok(Layout {
-            shape,
-            strides,
-            offset: self.offset,
-        })
+        Ok(Layout { shape, strides, offset: self.offset })
     }
 
     /// Keeps the row-major order of the elements, or refuses where that would need a copy.
@@ -240,16 +190,9 @@ impl Layout {
                 });
             }
             *stride = run.stride;
-            run = Run {
-                size: run.size / size,
-                stride: run.stride * size,
-            };
+            run = Run { size: run.size / size, stride: run.stride * size };
         }
-        Ok(Layout {
-            shape,
-            strides,
-            offset: self.offset,
-        })
+        Ok(Layout { shape, strides, offset: self.offset })
     }
 
     /// The axes from the fastest on, where axes that continue each other count as one.
@@ -270,10 +213,7 @@ impl Layout {
 
     fn size(&self, axis: usize) -> Result<usize, TensorError> {
         let rank = self.shape.rank();
-        self.dims()
-            .get(axis)
-            .copied()
-            .ok_or(TensorError::AxisOutOfRange { axis, rank })
+        self.dims().get(axis).copied().ok_or(TensorError::AxisOutOfRange { axis, rank })
     }
 
     fn with_size(&self, axis: usize, size: usize) -> Result<Shape, TensorError> {

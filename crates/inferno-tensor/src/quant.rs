@@ -83,11 +83,7 @@ pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), Tenso
     if !dtype.is_float() {
         if let Some((index, &value)) = row.iter().enumerate().find(|(_, value)| !value.is_finite())
         {
-            return Err(TensorError::NonFinite {
-                dtype,
-                index,
-                value,
-            });
+            return Err(TensorError::NonFinite { dtype, index, value });
         }
     }
     (FORMATS[dtype as usize].encode)(row, out)
@@ -96,12 +92,7 @@ pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), Tenso
 fn check_row_bytes(dtype: DType, cols: usize, found: usize) -> Result<(), TensorError> {
     let expected = dtype.row_bytes(cols)?;
     if found != expected {
-        return Err(TensorError::BytesMismatch {
-            dtype,
-            cols,
-            expected,
-            found,
-        });
+        return Err(TensorError::BytesMismatch { dtype, cols, expected, found });
     }
     Ok(())
 }

@@ -84,10 +84,7 @@ pub(crate) struct Axes {
 
 impl Axes {
     pub(crate) fn new(slice: &[usize]) -> Result<Axes, TensorError> {
-        let mut axes = Axes {
-            numbers: [0; MAX_RANK],
-            rank: slice.len(),
-        };
+        let mut axes = Axes { numbers: [0; MAX_RANK], rank: slice.len() };
         axes.numbers
             .get_mut(..slice.len())
             .ok_or(TensorError::RankTooLarge { max: MAX_RANK })?

@@ -40,9 +40,7 @@ impl<T> Tensor<T> {
     where
         T: Clone,
     {
-        TensorView::new(&[], &[element])?
-            .broadcast_to(dims)?
-            .to_tensor()
+        TensorView::new(&[], &[element])?.broadcast_to(dims)?.to_tensor()
     }
 
     /// The shape.

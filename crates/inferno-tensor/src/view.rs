@@ -97,20 +97,14 @@ impl<'a, T> TensorView<'a, T> {
     ///
     /// **Errors**: [`TensorError::AxisOutOfRange`], [`TensorError::RangeOutOfBounds`].
     pub fn slice(&self, axis: usize, range: Range<usize>) -> Result<Self, TensorError> {
-        Ok(TensorView::of(
-            self.elements,
-            self.layout.slice(axis, range)?,
-        ))
+        Ok(TensorView::of(self.elements, self.layout.slice(axis, range)?))
     }
 
     /// The view at one index of an axis, which falls away.
     ///
     /// **Errors**: [`TensorError::AxisOutOfRange`], [`TensorError::IndexOutOfRange`].
     pub fn select(&self, axis: usize, index: usize) -> Result<Self, TensorError> {
-        Ok(TensorView::of(
-            self.elements,
-            self.layout.select(axis, index)?,
-        ))
+        Ok(TensorView::of(self.elements, self.layout.select(axis, index)?))
     }
 
     /// The same elements in the same row-major order under another shape.
@@ -119,10 +113,7 @@ impl<'a, T> TensorView<'a, T> {
     /// [`TensorError::ReshapeNeedsCopy`] if no strides give that order, as after most
     /// transpositions.
     pub fn reshape(&self, dims: &[usize]) -> Result<Self, TensorError> {
-        Ok(TensorView::of(
-            self.elements,
-            self.layout.reshape(Shape::new(dims)?)?,
-        ))
+        Ok(TensorView::of(self.elements, self.layout.reshape(Shape::new(dims)?)?))
     }
 
     /// The axes in another order: axis `i` of the result is axis `axes[i]` of this view.
@@ -143,10 +134,7 @@ impl<'a, T> TensorView<'a, T> {
     ///
     /// **Errors**: [`TensorError::BroadcastMismatch`] if another axis would have to change.
     pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
-        Ok(TensorView::of(
-            self.elements,
-            self.layout.broadcast_to(Shape::new(dims)?)?,
-        ))
+        Ok(TensorView::of(self.elements, self.layout.broadcast_to(Shape::new(dims)?)?))
     }
 
     /// Drops an axis of size 1.
@@ -195,9 +183,7 @@ impl<'a, T> TensorView<'a, T> {
         let mut elements = Vec::new();
         elements
             .try_reserve_exact(self.shape().num_elements())
-            .map_err(|_| TensorError::OutOfMemory {
-                shape: self.shape(),
-            })?;
+            .map_err(|_| TensorError::OutOfMemory { shape: self.shape() })?;
         match self.as_slice() {
             Some(slice) => elements.extend_from_slice(slice),
             None => elements.extend(self.iter().cloned()),

@@ -11,11 +11,7 @@ fn names_ids_and_block_sizes_are_those_of_the_file_format() {
         .filter_map(|dtype| {
             let id = dtype.ggml_id()?;
             assert_eq!(DType::from_ggml_id(id), Some(dtype));
-            Some(format!(
-                "{dtype} {id} {} {}",
-                dtype.block_len(),
-                dtype.block_bytes()
-            ))
+            Some(format!("{dtype} {id} {} {}", dtype.block_len(), dtype.block_bytes()))
         })
         .collect();
     assert_eq!(described, lines.collect::<Vec<_>>());
@@ -28,16 +24,8 @@ fn every_name_is_read_back_in_either_case() {
         assert_eq!(dtype.name().to_ascii_lowercase().parse(), Ok(dtype));
     }
     let error = "q9_9".parse::<DType>().unwrap_err();
-    assert_eq!(
-        error,
-        TensorError::UnknownDType {
-            name: "q9_9".to_owned()
-        }
-    );
-    assert!(
-        error.to_string().ends_with("Q6_K, IQ4_NL, IQ4_XS, INT8"),
-        "{error}"
-    );
+    assert_eq!(error, TensorError::UnknownDType { name: "q9_9".to_owned() });
+    assert!(error.to_string().ends_with("Q6_K, IQ4_NL, IQ4_XS, INT8"), "{error}");
 }
 
 #[test]

@@ -104,22 +104,13 @@ fn int8_holds_a_scale_a_row_then_a_byte_a_value() {
     let stored = encode(DType::Int8, &row).unwrap();
     assert_eq!(stored[..4], 1.0f32.to_le_bytes());
     assert_eq!(
-        stored[4..]
-            .iter()
-            .map(|&byte| byte as i8)
-            .collect::<Vec<_>>(),
+        stored[4..].iter().map(|&byte| byte as i8).collect::<Vec<_>>(),
         [1, -127, 64, -1, 0, 0]
     );
-    assert_eq!(
-        decode(DType::Int8, &stored, 6),
-        [1.0, -127.0, 64.0, -1.0, 0.0, 0.0]
-    );
+    assert_eq!(decode(DType::Int8, &stored, 6), [1.0, -127.0, 64.0, -1.0, 0.0, 0.0]);
     assert_eq!(decode(DType::Int8, &[0; 4], 0), []);
 
-    let overflow = TensorError::ScaleOverflow {
-        dtype: DType::Int8,
-        index: 0,
-    };
+    let overflow = TensorError::ScaleOverflow { dtype: DType::Int8, index: 0 };
     assert_eq!(encode(DType::Int8, &[0.0, f32::MAX]), Err(overflow));
 }
 
@@ -128,12 +119,7 @@ fn constant_zero_and_lone_values_survive_in_every_format() {
     let mut lone = vec![0.0; 256];
     lone[77] = -3.0;
     for dtype in DType::ALL {
-        assert!(
-            round_trip(dtype, &[0.0; 256])
-                .iter()
-                .all(|&value| value == 0.0),
-            "{dtype}"
-        );
+        assert!(round_trip(dtype, &[0.0; 256]).iter().all(|&value| value == 0.0), "{dtype}");
         for row in [vec![0.75; 256], vec![-0.75; 256], lone.clone()] {
             let error = relative_error(&row, &round_trip(dtype, &row));
             assert!(error <= 0.05, "{dtype} of {:?}: {error}", row[77]);
@@ -149,10 +135,7 @@ fn quantized_formats_refuse_nan_and_infinity_and_the_floats_keep_them() {
             row[300] = value;
             if dtype.is_float() {
                 let found = round_trip(dtype, &row)[300];
-                assert!(
-                    found == value || found.is_nan() && value.is_nan(),
-                    "{dtype}: {found}"
-                );
+                assert!(found == value || found.is_nan() && value.is_nan(), "{dtype}: {found}");
             } else {
                 let error = encode(dtype, &row).unwrap_err();
                 assert!(
@@ -166,46 +149,26 @@ fn quantized_formats_refuse_nan_and_infinity_and_the_floats_keep_them() {
 
 #[test]
 fn values_beyond_the_reach_of_a_half_precision_scale_are_refused() {
-    for dtype in DType::ALL
-        .into_iter()
-        .filter(|dtype| !dtype.is_float() && *dtype != DType::Int8)
-    {
+    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_float() && *dtype != DType::Int8) {
         for magnitude in [1e10, 1e20, f32::MAX] {
             let mut row = vec![1.0; 1024];
             row[900] = magnitude;
             let index = 900 / dtype.block_len() * dtype.block_len();
-            assert_eq!(
-                encode(dtype, &row),
-                Err(TensorError::ScaleOverflow { dtype, index })
-            );
+            assert_eq!(encode(dtype, &row), Err(TensorError::ScaleOverflow { dtype, index }));
         }
         let subnormal = vec![1e-40; 256];
-        assert!(
-            round_trip(dtype, &subnormal)
-                .iter()
-                .all(|&value| value == 0.0),
-            "{dtype}"
-        );
+        assert!(round_trip(dtype, &subnormal).iter().all(|&value| value == 0.0), "{dtype}");
     }
 }
 
 #[test]
 fn bytes_that_are_no_whole_blocks_are_refused() {
     for found in [1, 135, 137] {
-        let refused = TensorError::PartialBlockBytes {
-            dtype: DType::Iq4Xs,
-            block_bytes: 136,
-            found,
-        };
-        assert_eq!(
-            quant::blocks::<quant::Iq4XsBlock>(&vec![0; found]),
-            Err(refused)
-        );
+        let refused =
+            TensorError::PartialBlockBytes { dtype: DType::Iq4Xs, block_bytes: 136, found };
+        assert_eq!(quant::blocks::<quant::Iq4XsBlock>(&vec![0; found]), Err(refused));
     }
-    assert_eq!(
-        quant::blocks::<quant::Iq4XsBlock>(&[0; 272]).unwrap().len(),
-        2
-    );
+    assert_eq!(quant::blocks::<quant::Iq4XsBlock>(&[0; 272]).unwrap().len(), 2);
 }
 
 #[test]
@@ -213,47 +176,26 @@ fn a_row_that_does_not_fit_its_format_or_its_bytes_is_refused() {
     for dtype in DType::ALL {
         let cols = dtype.block_len();
         let expected = dtype.row_bytes(cols).unwrap();
-        let mismatch = |found| TensorError::BytesMismatch {
-            dtype,
-            cols,
-            expected,
-            found,
-        };
+        let mismatch = |found| TensorError::BytesMismatch { dtype, cols, expected, found };
         let mut row = vec![1.0; cols];
         for found in [0, expected - 1, expected + 1] {
             let mut bytes = vec![0; found];
-            assert_eq!(
-                quant::decode_row(dtype, &bytes, &mut row),
-                Err(mismatch(found))
-            );
-            assert_eq!(
-                quant::encode_row(dtype, &row, &mut bytes),
-                Err(mismatch(found))
-            );
+            assert_eq!(quant::decode_row(dtype, &bytes, &mut row), Err(mismatch(found)));
+            assert_eq!(quant::encode_row(dtype, &row, &mut bytes), Err(mismatch(found)));
         }
         if cols > 1 {
-            let partial = TensorError::PartialBlock {
-                dtype,
-                cols: cols + 1,
-                block_len: cols,
-            };
+            let partial = TensorError::PartialBlock { dtype, cols: cols + 1, block_len: cols };
             assert_eq!(dtype.row_bytes(cols + 1), Err(partial));
         }
     }
     let cols = usize::MAX;
     assert_eq!(
         DType::F32.row_bytes(cols),
-        Err(TensorError::RowTooLarge {
-            dtype: DType::F32,
-            cols
-        })
+        Err(TensorError::RowTooLarge { dtype: DType::F32, cols })
     );
     assert_eq!(
         DType::Int8.row_bytes(cols),
-        Err(TensorError::RowTooLarge {
-            dtype: DType::Int8,
-            cols
-        })
+        Err(TensorError::RowTooLarge { dtype: DType::Int8, cols })
     );
 }
 

@@ -18,10 +18,7 @@ fn fixture(folder: &str, dtype: DType) -> Vec<u8> {
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
-    bytes
-        .chunks_exact(4)
-        .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
-        .collect()
+    bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {
@@ -30,15 +27,8 @@ fn bits(values: &[f32]) -> Vec<u32> {
 
 #[test]
 fn every_file_format_decodes_to_the_reference_bit_for_bit_at_any_alignment() {
-    for dtype in DType::ALL
-        .into_iter()
-        .filter(|dtype| dtype.ggml_id().is_some())
-    {
-        let cols = if dtype.is_float() {
-            NUM_FLOATS
-        } else {
-            NUM_BLOCKS * dtype.block_len()
-        };
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.ggml_id().is_some()) {
+        let cols = if dtype.is_float() { NUM_FLOATS } else { NUM_BLOCKS * dtype.block_len() };
         let fixture = fixture("decode", dtype);
         let (stored, expected) = fixture.split_at(dtype.row_bytes(cols).unwrap());
         let expected = floats(expected);
@@ -50,11 +40,7 @@ fn every_file_format_decodes_to_the_reference_bit_for_bit_at_any_alignment() {
             stored_again.copy_from_slice(stored);
             let mut decoded = vec![f32::NAN; cols];
             quant::decode_row(dtype, stored_again, &mut decoded).unwrap();
-            assert_eq!(
-                bits(&decoded),
-                bits(&expected),
-                "{dtype} at offset {offset}"
-            );
+            assert_eq!(bits(&decoded), bits(&expected), "{dtype} at offset {offset}");
         }
     }
 }
@@ -76,10 +62,8 @@ fn floats_and_simple_formats_encode_to_the_reference_bit_for_bit() {
         let (values, expected) = fixture.split_at(4 * ENCODE_LEN);
         let mut stored = vec![0xaa; expected.len()];
         quant::encode_row(dtype, &floats(values), &mut stored).unwrap();
-        for (i, (stored, expected)) in stored
-            .chunks(dtype.block_bytes())
-            .zip(expected.chunks(dtype.block_bytes()))
-            .enumerate()
+        for (i, (stored, expected)) in
+            stored.chunks(dtype.block_bytes()).zip(expected.chunks(dtype.block_bytes())).enumerate()
         {
             assert_eq!(stored, expected, "{dtype} block {i}");
         }

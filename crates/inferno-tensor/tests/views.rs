@@ -48,16 +48,8 @@ fn chains_of_operations_give_what_numpy_gives_and_refuse_what_it_refuses() {
         match (expected.split_once(": "), result) {
             (Some((dims, elements)), Ok(view)) => {
                 assert_eq!(view.shape().dims(), list(dims), "{line}");
-                assert_eq!(
-                    view.iter().copied().collect::<Vec<_>>(),
-                    list(elements),
-                    "{line}"
-                );
-                assert_eq!(
-                    view.to_tensor().unwrap().as_slice(),
-                    list(elements),
-                    "{line}"
-                );
+                assert_eq!(view.iter().copied().collect::<Vec<_>>(), list(elements), "{line}");
+                assert_eq!(view.to_tensor().unwrap().as_slice(), list(elements), "{line}");
                 if let Some(slice) = view.as_slice() {
                     assert_eq!(slice, list(elements), "{line}");
                 }
@@ -102,11 +94,7 @@ fn an_overlapping_window_is_viewed_by_its_strides() {
     assert!(windows.iter().eq(&[0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5]));
     assert_eq!(
         TensorView::strided(&[4, 3], &[1, 1], 1, &elements).unwrap_err(),
-        TensorError::ViewOutOfBounds {
-            shape: Shape::new(&[4, 3]).unwrap(),
-            offset: 1,
-            len: 6
-        }
+        TensorError::ViewOutOfBounds { shape: Shape::new(&[4, 3]).unwrap(), offset: 1, len: 6 }
     );
     for strides in [&[usize::MAX, 1][..], &[1, usize::MAX]] {
         let error = TensorView::strided(&[4, 3], strides, 0, &elements).unwrap_err();
@@ -127,24 +115,11 @@ fn a_scalar_has_no_axes_and_one_element() {
 #[test]
 fn an_empty_view_can_be_sliced_at_its_end_and_gives_nothing() {
     let matrix = counting(&[2, 3]);
-    let empty = matrix
-        .view()
-        .slice(0, 2..2)
-        .unwrap()
-        .slice(1, 3..3)
-        .unwrap();
+    let empty = matrix.view().slice(0, 2..2).unwrap().slice(1, 3..3).unwrap();
     assert_eq!(empty.shape().dims(), [0, 0]);
     assert_eq!(empty.as_slice(), Some(&[][..]));
     assert_eq!(empty.iter().len(), 0);
-    assert_eq!(
-        empty
-            .transpose(0, 1)
-            .unwrap()
-            .to_tensor()
-            .unwrap()
-            .into_vec(),
-        []
-    );
+    assert_eq!(empty.transpose(0, 1).unwrap().to_tensor().unwrap().into_vec(), []);
 }
 
 #[test]
@@ -153,90 +128,23 @@ fn every_wrong_argument_is_refused_with_what_was_found() {
     let tensor = counting(&[2, 3]);
     let view = tensor.view();
     let refusals = [
-        (
-            view.get(&[2, 0]).map(drop),
-            IndexOutOfRange {
-                axis: 0,
-                index: 2,
-                size: 2,
-            },
-        ),
-        (
-            view.get(&[0]).map(drop),
-            RankMismatch {
-                expected: 2,
-                found: 1,
-            },
-        ),
-        (
-            view.select(1, 3).map(drop),
-            IndexOutOfRange {
-                axis: 1,
-                index: 3,
-                size: 3,
-            },
-        ),
-        (
-            view.select(2, 0).map(drop),
-            AxisOutOfRange { axis: 2, rank: 2 },
-        ),
-        (
-            view.slice(1, 2..4).map(drop),
-            RangeOutOfBounds {
-                axis: 1,
-                start: 2,
-                end: 4,
-                size: 3,
-            },
-        ),
-        (
-            view.permute(&[0, 0]).map(drop),
-            NotAPermutation {
-                axes: vec![0, 0],
-                rank: 2,
-            },
-        ),
-        (
-            view.permute(&[0, 1, 1]).map(drop),
-            NotAPermutation {
-                axes: vec![0, 1, 1],
-                rank: 2,
-            },
-        ),
-        (
-            view.transpose(0, 2).map(drop),
-            AxisOutOfRange { axis: 2, rank: 2 },
-        ),
+        (view.get(&[2, 0]).map(drop), IndexOutOfRange { axis: 0, index: 2, size: 2 }),
+        (view.get(&[0]).map(drop), RankMismatch { expected: 2, found: 1 }),
+        (view.select(1, 3).map(drop), IndexOutOfRange { axis: 1, index: 3, size: 3 }),
+        (view.select(2, 0).map(drop), AxisOutOfRange { axis: 2, rank: 2 }),
+        (view.slice(1, 2..4).map(drop), RangeOutOfBounds { axis: 1, start: 2, end: 4, size: 3 }),
+        (view.permute(&[0, 0]).map(drop), NotAPermutation { axes: vec![0, 0], rank: 2 }),
+        (view.permute(&[0, 1, 1]).map(drop), NotAPermutation { axes: vec![0, 1, 1], rank: 2 }),
+        (view.transpose(0, 2).map(drop), AxisOutOfRange { axis: 2, rank: 2 }),
         (view.squeeze(0).map(drop), NotSingle { axis: 0, size: 2 }),
-        (
-            view.unsqueeze(3).map(drop),
-            AxisOutOfRange { axis: 3, rank: 3 },
-        ),
-        (
-            view.reshape(&[5]).map(drop),
-            ReshapeMismatch {
-                from: vec![2, 3],
-                to: vec![5],
-            },
-        ),
-        (
-            view.broadcast_to(&[3]).map(drop),
-            BroadcastMismatch {
-                from: vec![2, 3],
-                to: vec![3],
-            },
-        ),
+        (view.unsqueeze(3).map(drop), AxisOutOfRange { axis: 3, rank: 3 }),
+        (view.reshape(&[5]).map(drop), ReshapeMismatch { from: vec![2, 3], to: vec![5] }),
+        (view.broadcast_to(&[3]).map(drop), BroadcastMismatch { from: vec![2, 3], to: vec![3] }),
         (
             Tensor::from_vec(&[2, 2], vec![0; 3]).map(drop),
-            ElementsMismatch {
-                shape: Shape::new(&[2, 2]).unwrap(),
-                found: 3,
-            },
+            ElementsMismatch { shape: Shape::new(&[2, 2]).unwrap(), found: 3 },
         ),
-        (
-            Shape::new(&[1; MAX_RANK + 1]).map(drop),
-            RankTooLarge { max: MAX_RANK },
-        ),
+        (Shape::new(&[1; MAX_RANK + 1]).map(drop), RankTooLarge { max: MAX_RANK }),
         (Shape::new(&[0, usize::MAX, 2]).map(drop), ShapeTooLarge),
     ];
     for (found, expected) in refusals {
@@ -244,14 +152,7 @@ fn every_wrong_argument_is_refused_with_what_was_found() {
     }
     #[expect(clippy::reversed_empty_ranges)]
     let reversed = view.slice(0, 2..1);
-    assert!(matches!(
-        reversed,
-        Err(RangeOutOfBounds {
-            start: 2,
-            end: 1,
-            ..
-        })
-    ));
+    assert!(matches!(reversed, Err(RangeOutOfBounds { start: 2, end: 1, .. })));
 }
 
 #[test]
@@ -259,12 +160,7 @@ fn a_broadcast_larger_than_memory_is_a_view_but_no_tensor() {
     let scalar = Tensor::from_vec(&[], vec![1u64]).unwrap();
     let view = scalar.view().broadcast_to(&[usize::MAX]).unwrap();
     assert_eq!(view.get(&[usize::MAX - 1]), Ok(&1));
-    assert_eq!(
-        view.to_tensor(),
-        Err(TensorError::OutOfMemory {
-            shape: view.shape()
-        })
-    );
+    assert_eq!(view.to_tensor(), Err(TensorError::OutOfMemory { shape: view.shape() }));
 }
 
 fn dims() -> impl Strategy<Value = Vec<usize>> {
@@ -277,11 +173,8 @@ fn dims_and_shuffled() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
 
 /// A shape and an index into it.
 fn dims_and_index() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
-    prop::collection::vec(
-        (1usize..5).prop_flat_map(|size| (Just(size), 0..size)),
-        1..5,
-    )
-    .prop_map(|axes| axes.into_iter().unzip())
+    prop::collection::vec((1usize..5).prop_flat_map(|size| (Just(size), 0..size)), 1..5)
+        .prop_map(|axes| axes.into_iter().unzip())
 }
 
 proptest! {

@@ -29,9 +29,7 @@ static BYTES: LazyLock<[Option<u8>; 0x144]> = LazyLock::new(|| {
 
 /// The bytes that `text` stands for, or `None` if a character of it is outside the alphabet.
 pub(crate) fn to_bytes(text: &str) -> Option<Vec<u8>> {
-    text.chars()
-        .map(|c| BYTES.get(c as usize).copied().flatten())
-        .collect()
+    text.chars().map(|c| BYTES.get(c as usize).copied().flatten()).collect()
 }
 
 #[cfg(test)]

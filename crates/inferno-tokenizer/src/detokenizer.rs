@@ -38,13 +38,7 @@ pub struct Detokenizer {
 
 impl Detokenizer {
     pub(crate) fn new(vocabulary: Arc<Vocabulary>, skip_special: bool, strip_space: bool) -> Self {
-        Self {
-            vocabulary,
-            skip_special,
-            strip_space,
-            pending: Vec::new(),
-            text: String::new(),
-        }
+        Self { vocabulary, skip_special, strip_space, pending: Vec::new(), text: String::new() }
     }
 
     /// Takes the next id and returns the text that it completes, which may be empty.
@@ -105,10 +99,9 @@ pub(crate) fn append_piece(
     strip_space: &mut bool,
     bytes: &mut Vec<u8>,
 ) -> Result<(), TokenizerError> {
-    let piece = vocabulary.piece(id).ok_or(TokenizerError::UnknownToken {
-        id,
-        vocab_size: vocabulary.len(),
-    })?;
+    let piece = vocabulary
+        .piece(id)
+        .ok_or(TokenizerError::UnknownToken { id, vocab_size: vocabulary.len() })?;
     if vocabulary.is_special(id) {
         if !skip_special {
             bytes.extend_from_slice(&piece);
@@ -116,11 +109,7 @@ pub(crate) fn append_piece(
         return Ok(());
     }
     let strip = std::mem::take(strip_space) && vocabulary.kind(id) == TokenKind::Normal;
-    let piece = if strip {
-        piece.strip_prefix(b" ").unwrap_or(&piece)
-    } else {
-        &piece[..]
-    };
+    let piece = if strip { piece.strip_prefix(b" ").unwrap_or(&piece) } else { &piece[..] };
     bytes.extend_from_slice(piece);
     Ok(())
 }

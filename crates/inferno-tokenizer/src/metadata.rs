@@ -31,26 +31,11 @@ struct DefaultIds {
     mask: Option<u32>,
 }
 
-const NO_IDS: DefaultIds = DefaultIds {
-    bos: None,
-    eos: None,
-    unknown: None,
-    separator: None,
-    padding: None,
-    mask: None,
-};
-const LLAMA_IDS: DefaultIds = DefaultIds {
-    bos: Some(1),
-    eos: Some(2),
-    unknown: Some(0),
-    ..NO_IDS
-};
-const T5_IDS: DefaultIds = DefaultIds {
-    eos: Some(1),
-    unknown: Some(2),
-    padding: Some(0),
-    ..NO_IDS
-};
+const NO_IDS: DefaultIds =
+    DefaultIds { bos: None, eos: None, unknown: None, separator: None, padding: None, mask: None };
+const LLAMA_IDS: DefaultIds = DefaultIds { bos: Some(1), eos: Some(2), unknown: Some(0), ..NO_IDS };
+const T5_IDS: DefaultIds =
+    DefaultIds { eos: Some(1), unknown: Some(2), padding: Some(0), ..NO_IDS };
 const BERT_IDS: DefaultIds = DefaultIds {
     bos: Some(101),
     unknown: Some(100),
@@ -64,9 +49,7 @@ const BERT_IDS: DefaultIds = DefaultIds {
 pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
     let (model, vocabulary, affixes) = match metadata.required::<&str>("tokenizer.ggml.model")? {
         "gpt2" => {
-            let name = metadata
-                .optional::<&str>("tokenizer.ggml.pre")?
-                .unwrap_or("default");
+            let name = metadata.optional::<&str>("tokenizer.ggml.pre")?.unwrap_or("default");
             load_bpe(metadata, PreTokenizer::named(name)?)?
         }
         "gemma4" => load_bpe(metadata, PreTokenizer::named("gemma4")?)?,
@@ -92,29 +75,18 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
         }
         "bert" => {
             let vocabulary = load_vocabulary(metadata, &BERT_IDS, Spelling::EscapedSpaces)?;
-            let lowercase = metadata
-                .optional("tokenizer.ggml.normalizer.lowercase")?
-                .unwrap_or(true);
-            let strip_accents = metadata
-                .optional("tokenizer.ggml.normalizer.strip_accents")?
-                .unwrap_or(lowercase);
-            let options = WordPieceOptions {
-                lowercase,
-                strip_accents,
-            };
+            let lowercase =
+                metadata.optional("tokenizer.ggml.normalizer.lowercase")?.unwrap_or(true);
+            let strip_accents =
+                metadata.optional("tokenizer.ggml.normalizer.strip_accents")?.unwrap_or(lowercase);
+            let options = WordPieceOptions { lowercase, strip_accents };
             let model = WordPiece::new(&vocabulary, options)?;
             let special = &vocabulary.special;
-            let affixes = Affixes {
-                before: special.bos,
-                after: special.separator,
-            };
+            let affixes = Affixes { before: special.bos, after: special.separator };
             (Model::WordPiece(model), vocabulary, affixes)
         }
         name => {
-            return Err(TokenizerError::UnknownModel {
-                name: name.to_owned(),
-                known: MODELS,
-            });
+            return Err(TokenizerError::UnknownModel { name: name.to_owned(), known: MODELS });
         }
     };
     let name_of = |key| Ok::<_, TokenizerError>(metadata.optional::<&str>(key)?.unwrap_or(""));
@@ -125,13 +97,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
     );
     let partitioner = Partitioner::new(&vocabulary, &stripping);
     let chat_template = metadata.optional("tokenizer.chat_template")?;
-    Ok(Tokenizer::new(
-        vocabulary,
-        model,
-        partitioner,
-        affixes,
-        chat_template,
-    ))
+    Ok(Tokenizer::new(vocabulary, model, partitioner, affixes, chat_template))
 }
 
 fn load_bpe(
@@ -172,11 +138,9 @@ fn load_special_tokens(
     // Some files carry an older name for a key.
     let named = |names: &[&str], default: Option<u32>| {
         for name in names {
-            if let Some(id) = load_id(
-                metadata,
-                &format!("tokenizer.ggml.{name}_token_id"),
-                vocab_size,
-            )? {
+            if let Some(id) =
+                load_id(metadata, &format!("tokenizer.ggml.{name}_token_id"), vocab_size)?
+            {
                 return Ok(Some(id));
             }
         }
@@ -213,11 +177,7 @@ fn load_id(
         Some(id) if id == i64::from(u32::MAX) => Ok(None),
         Some(id) => match u32::try_from(id) {
             Ok(id) if (id as usize) < vocab_size => Ok(Some(id)),
-            _ => Err(TokenizerError::IdOutOfRange {
-                key: key.to_owned(),
-                id,
-                vocab_size,
-            }),
+            _ => Err(TokenizerError::IdOutOfRange { key: key.to_owned(), id, vocab_size }),
         },
     }
 }
@@ -239,10 +199,7 @@ fn load_affixes(
             affix(ADD_BOS, "BOS", special.bos, bos == Bos::ByDefault)?
         }
     };
-    Ok(Affixes {
-        before,
-        after: affix(ADD_EOS, "EOS", special.eos, eos_by_default)?,
-    })
+    Ok(Affixes { before, after: affix(ADD_EOS, "EOS", special.eos, eos_by_default)? })
 }
 
 fn load_charsmap(metadata: &Metadata) -> Result<Charsmap, TokenizerError> {

@@ -42,23 +42,11 @@ impl Stripping {
         if jina.iter().any(|name| pre_tokenizer.contains(name))
             || multilingual.iter().any(|name| architecture.contains(name))
         {
-            Self {
-                before: &["<mask>"],
-                ..Self::default()
-            }
-        } else if ["phi-3", "phi3"]
-            .iter()
-            .any(|name| model_name.contains(name))
-        {
-            Self {
-                after_all_but: Some(&["<unk>", "<s>", "<|endoftext|>"]),
-                ..Self::default()
-            }
+            Self { before: &["<mask>"], ..Self::default() }
+        } else if ["phi-3", "phi3"].iter().any(|name| model_name.contains(name)) {
+            Self { after_all_but: Some(&["<unk>", "<s>", "<|endoftext|>"]), ..Self::default() }
         } else if model_name.contains("modern-bert") {
-            Self {
-                before: &["[MASK]"],
-                ..Self::default()
-            }
+            Self { before: &["[MASK]"], ..Self::default() }
         } else {
             Self::default()
         }
@@ -102,11 +90,7 @@ impl Partitioner {
             Finder::new(tokens.map(|id| (id, vocabulary.text(id))), stripping)
         };
         Self {
-            special: finder(&[
-                TokenKind::Control,
-                TokenKind::UserDefined,
-                TokenKind::Unknown,
-            ]),
+            special: finder(&[TokenKind::Control, TokenKind::UserDefined, TokenKind::Unknown]),
             user_defined: finder(&[TokenKind::UserDefined]),
         }
     }
@@ -118,11 +102,7 @@ impl Partitioner {
         parse_special: bool,
         mut emit: impl FnMut(Fragment<'t>),
     ) {
-        let finder = if parse_special {
-            &self.special
-        } else {
-            &self.user_defined
-        };
+        let finder = if parse_special { &self.special } else { &self.user_defined };
         let mut at = 0;
         for (start, taken) in finder.select(text) {
             if at < start {
@@ -151,10 +131,7 @@ impl Finder {
                 .after_all_but
                 .is_some_and(|exceptions| !exceptions.contains(&text)),
         };
-        Self {
-            automaton: Automaton::new(&texts),
-            tokens: tokens.iter().map(found_token).collect(),
-        }
+        Self { automaton: Automaton::new(&texts), tokens: tokens.iter().map(found_token).collect() }
     }
 
     /// What the tokens take of `text`, by the place where it begins.

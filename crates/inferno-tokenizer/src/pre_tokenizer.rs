@@ -59,19 +59,12 @@ impl PreTokenizer {
     /// Finds a pre-tokenizer by name.
     pub fn named(name: &str) -> Result<Self, TokenizerError> {
         let family = FAMILIES.iter().find(|(names, _)| names.contains(&name));
-        family
-            .map(|&(_, pre_tokenizer)| pre_tokenizer)
-            .ok_or_else(|| {
-                let mut known: Vec<_> = FAMILIES
-                    .iter()
-                    .flat_map(|(names, _)| names.iter().copied())
-                    .collect();
-                known.sort_unstable();
-                TokenizerError::UnknownPreTokenizer {
-                    name: name.to_owned(),
-                    known,
-                }
-            })
+        family.map(|&(_, pre_tokenizer)| pre_tokenizer).ok_or_else(|| {
+            let mut known: Vec<_> =
+                FAMILIES.iter().flat_map(|(names, _)| names.iter().copied()).collect();
+            known.sort_unstable();
+            TokenizerError::UnknownPreTokenizer { name: name.to_owned(), known }
+        })
     }
 
     /// Hands the words of `text`, in order and without gaps, to `emit`.

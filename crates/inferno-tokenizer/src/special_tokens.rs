@@ -98,13 +98,8 @@ const FIM_MIDDLE: &[&str] = &[
     "<|middle|>",
 ];
 const FIM_PADDING: &[&str] = &["<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"];
-const FIM_REPOSITORY: &[&str] = &[
-    "<|fim_repo|>",
-    "<|repo_name|>",
-    "<fim-repo>",
-    "<REPO>",
-    "<reponame>",
-];
+const FIM_REPOSITORY: &[&str] =
+    &["<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"];
 const FIM_SEPARATOR: &[&str] = &["<|file_sep|>"];
 const END_OF_GENERATION: &[&str] = &[
     "<|eot_id|>",
@@ -158,9 +153,7 @@ impl SpecialTokens {
             }
         }
 
-        let named = END_OF_GENERATION
-            .iter()
-            .filter_map(|&name| ids.get(name).copied());
+        let named = END_OF_GENERATION.iter().filter_map(|&name| ids.get(name).copied());
         self.end_of_generation.extend(named);
         corrections.control.extend(&self.end_of_generation);
         let by_role = [
@@ -173,15 +166,8 @@ impl SpecialTokens {
         ];
         self.end_of_generation.extend(by_role.into_iter().flatten());
 
-        corrections.text.extend(
-            ALWAYS_TEXT
-                .iter()
-                .filter_map(|&name| ids.get(name).copied()),
-        );
-        let ends = |name: &str| {
-            ids.get(name)
-                .filter(|id| self.end_of_generation.contains(id))
-        };
+        corrections.text.extend(ALWAYS_TEXT.iter().filter_map(|&name| ids.get(name).copied()));
+        let ends = |name: &str| ids.get(name).filter(|id| self.end_of_generation.contains(id));
         let calls = ends("<|call|>").or(ends("<|calls|>")).is_some();
         // Where a reply ends with a call or a return, <|end|> ends only one of its messages.
         let end_of_part = ends("<|end|>")

@@ -75,13 +75,7 @@ impl Tokenizer {
         affixes: Affixes,
         chat_template: Option<String>,
     ) -> Self {
-        Self {
-            vocabulary: Arc::new(vocabulary),
-            model,
-            partitioner,
-            affixes,
-            chat_template,
-        }
+        Self { vocabulary: Arc::new(vocabulary), model, partitioner, affixes, chat_template }
     }
 
     /// The ids of `text`.
@@ -95,17 +89,16 @@ impl Tokenizer {
             ids.extend(self.affixes.before);
         }
         let mut after_special = true;
-        self.partitioner
-            .split(text, options.parse_special, |fragment| match fragment {
-                Fragment::Token(id) => {
-                    ids.push(id);
-                    after_special = true;
-                }
-                Fragment::Text(text) => {
-                    self.model.encode(text, after_special, &mut ids);
-                    after_special = false;
-                }
-            });
+        self.partitioner.split(text, options.parse_special, |fragment| match fragment {
+            Fragment::Token(id) => {
+                ids.push(id);
+                after_special = true;
+            }
+            Fragment::Text(text) => {
+                self.model.encode(text, after_special, &mut ids);
+                after_special = false;
+            }
+        });
         if options.add_special {
             ids.extend(self.affixes.after);
         }
@@ -131,13 +124,7 @@ impl Tokenizer {
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         let mut strip_space = self.model.adds_leading_space();
         for &id in ids {
-            append_piece(
-                &self.vocabulary,
-                id,
-                skip_special,
-                &mut strip_space,
-                &mut bytes,
-            )?;
+            append_piece(&self.vocabulary, id, skip_special, &mut strip_space, &mut bytes)?;
         }
         Ok(bytes)
     }

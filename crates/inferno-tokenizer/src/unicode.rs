@@ -39,11 +39,7 @@ impl CharClass {
     }
 
     pub fn of(c: char) -> Self {
-        if c.is_ascii() {
-            ASCII[c as usize]
-        } else {
-            of_non_ascii(c)
-        }
+        if c.is_ascii() { ASCII[c as usize] } else { of_non_ascii(c) }
     }
 }
 
@@ -88,11 +84,7 @@ fn of_non_ascii(c: char) -> CharClass {
         Control | Format | PrivateUse | Surrogate => CharClass::CONTROL,
         _ => CharClass::OTHER,
     };
-    if c.is_whitespace() {
-        category | CharClass::SPACE
-    } else {
-        category
-    }
+    if c.is_whitespace() { category | CharClass::SPACE } else { category }
 }
 
 /// The character that starts at byte `at`, with its class and its length in bytes.
@@ -108,18 +100,10 @@ pub(crate) struct Peeked {
 pub(crate) fn peek(text: &str, at: usize) -> Option<Peeked> {
     let &byte = text.as_bytes().get(at)?;
     if byte.is_ascii() {
-        return Some(Peeked {
-            char: byte as char,
-            class: ASCII[byte as usize],
-            len: 1,
-        });
+        return Some(Peeked { char: byte as char, class: ASCII[byte as usize], len: 1 });
     }
     let char = text[at..].chars().next()?;
-    Some(Peeked {
-        char,
-        class: CharClass::of(char),
-        len: char.len_utf8(),
-    })
+    Some(Peeked { char, class: CharClass::of(char), len: char.len_utf8() })
 }
 
 /// The end of the longest run of characters from byte `at` for which `belongs` holds.
@@ -154,11 +138,7 @@ mod tests {
 
     #[test]
     fn no_character_is_without_a_class() {
-        assert!(
-            (0..=0x10FFFF)
-                .filter_map(char::from_u32)
-                .all(|c| CharClass::of(c).0 != 0)
-        );
+        assert!((0..=0x10FFFF).filter_map(char::from_u32).all(|c| CharClass::of(c).0 != 0));
     }
 
     #[test]

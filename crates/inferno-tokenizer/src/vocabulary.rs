@@ -74,12 +74,7 @@ pub(crate) struct Vocabulary {
 
 impl Vocabulary {
     pub fn new(raw: RawVocabulary, spelling: Spelling) -> Result<Self, TokenizerError> {
-        let RawVocabulary {
-            texts,
-            kinds,
-            scores,
-            special,
-        } = raw;
+        let RawVocabulary { texts, kinds, scores, special } = raw;
         if texts.is_empty() {
             return Err(TokenizerError::EmptyVocabulary);
         }
@@ -89,11 +84,7 @@ impl Vocabulary {
             if found == expected {
                 Ok(())
             } else {
-                Err(TokenizerError::LengthMismatch {
-                    key,
-                    expected,
-                    found,
-                })
+                Err(TokenizerError::LengthMismatch { key, expected, found })
             }
         };
         if let Some(kinds) = &kinds {
@@ -112,11 +103,7 @@ impl Vocabulary {
         let scores = scores.unwrap_or_else(|| vec![0.0; texts.len()]);
 
         let mut ids = HashMap::with_capacity_and_hasher(texts.len(), RandomState::default());
-        for (id, text) in texts
-            .iter()
-            .enumerate()
-            .filter(|(_, text)| !text.is_empty())
-        {
+        for (id, text) in texts.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
             if let Some(first) = ids.insert(text.to_owned(), id as u32) {
                 return Err(TokenizerError::DuplicateToken {
                     first,
@@ -125,14 +112,7 @@ impl Vocabulary {
                 });
             }
         }
-        let mut vocabulary = Self {
-            texts,
-            kinds,
-            scores,
-            ids,
-            spelling,
-            special,
-        };
+        let mut vocabulary = Self { texts, kinds, scores, ids, spelling, special };
         vocabulary.settle_special_tokens();
         Ok(vocabulary)
     }
@@ -221,7 +201,5 @@ impl Vocabulary {
 fn byte_value(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
     let two_digits = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    two_digits
-        .then(|| u8::from_str_radix(digits, 16).ok())
-        .flatten()
+    two_digits.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
 }

@@ -31,12 +31,7 @@ use failure::Failure;
 
 /// Runs language models from GGUF files.
 #[derive(Parser)]
-#[command(
-    name = "inferno",
-    version,
-    max_term_width = 100,
-    subcommand_required = true
-)]
+#[command(name = "inferno", version, max_term_width = 100, subcommand_required = true)]
 #[command(after_help = "\
 Examples:
   inferno generate -m model.gguf \"Once upon a time\"

@@ -116,14 +116,7 @@ impl Hub {
             .build()
             .map_err(|error| hub_error(&endpoint, error))?;
         let is_offline = set("HF_HUB_OFFLINE").is_some_and(|value| value != "0");
-        Ok(Self {
-            api,
-            agent: download::agent(),
-            cache,
-            endpoint,
-            token,
-            is_offline,
-        })
+        Ok(Self { api, agent: download::agent(), cache, endpoint, token, is_offline })
     }
 
     /// The path of a model's (first) file: from the cache where it holds a model of the quantization that is named,
@@ -176,19 +169,12 @@ impl Hub {
         on_progress: OnDownload<'_>,
     ) -> Result<PathBuf, Error> {
         if self.is_offline {
-            return Err(Error::HubOffline {
-                reference: reference.clone(),
-            });
+            return Err(Error::HubOffline { reference: reference.clone() });
         }
         let repo = self.api.repo(repo(reference));
-        let info = repo
-            .info()
-            .map_err(|error| self.refused(reference, error))?;
-        let files: Vec<String> = info
-            .siblings
-            .into_iter()
-            .map(|sibling| sibling.rfilename)
-            .collect();
+        let info = repo.info().map_err(|error| self.refused(reference, error))?;
+        let files: Vec<String> =
+            info.siblings.into_iter().map(|sibling| sibling.rfilename).collect();
         let mut paths = Vec::new();
         for file in select(reference, &files)? {
             paths.push(self.fetch(reference, &file, on_progress)?);
@@ -201,12 +187,7 @@ impl Hub {
     /// **Errors**: [`Error::IncompleteShards`], [`Error::AmbiguousQuant`].
     pub fn cached(&self, reference: &HubReference) -> Result<Option<PathBuf>, Error> {
         let repo = repo(reference);
-        let commit_path = self
-            .cache
-            .path()
-            .join(repo.folder_name())
-            .join("refs")
-            .join(REVISION);
+        let commit_path = self.cache.path().join(repo.folder_name()).join("refs").join(REVISION);
         let Ok(commit) = fs::read_to_string(commit_path) else {
             return Ok(None);
         };
@@ -236,10 +217,7 @@ impl Hub {
         let (etag, commit) = (metadata.etag(), metadata.commit_hash());
         for (what, value) in [("etag", etag), ("commit", commit)] {
             if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(Error::HubAnswer {
-                    what,
-                    found: value.to_owned(),
-                });
+                return Err(Error::HubAnswer { what, found: value.to_owned() });
             }
         }
         let cache = self.cache.repo(repo(reference));
@@ -256,11 +234,7 @@ impl Hub {
                 RepoType::Model,
                 commit.to_owned(),
             );
-            let remote = RemoteFile {
-                name: file,
-                url: &self.api.repo(at_commit).url(file),
-                size,
-            };
+            let remote = RemoteFile { name: file, url: &self.api.repo(at_commit).url(file), size };
             self.download(&remote, &part, on_progress)?;
             if let Err(error) = verify(&part, file, etag, size, on_progress) {
                 // The next attempt starts afresh. A failure to remove it changes nothing in the answer.
@@ -272,9 +246,7 @@ impl Hub {
         if file_bytes(&pointer) != Some(size) {
             link(&blob, &pointer).map_err(|error| Error::io(&pointer, error))?;
         }
-        cache
-            .create_ref(commit)
-            .map_err(|error| Error::io(&pointer, error))?;
+        cache.create_ref(commit).map_err(|error| Error::io(&pointer, error))?;
         Ok(pointer)
     }
 
@@ -295,10 +267,7 @@ impl Hub {
 }
 
 fn hub_error(endpoint: &str, error: ApiError) -> Error {
-    Error::Hub {
-        endpoint: endpoint.to_owned(),
-        source: Box::new(error),
-    }
+    Error::Hub { endpoint: endpoint.to_owned(), source: Box::new(error) }
 }
 
 fn repo(reference: &HubReference) -> Repo {
@@ -307,10 +276,7 @@ fn repo(reference: &HubReference) -> Repo {
 
 /// The size of a file; `None` where there is none.
 fn file_bytes(path: &Path) -> Option<u64> {
-    fs::metadata(path)
-        .ok()
-        .filter(fs::Metadata::is_file)
-        .map(|metadata| metadata.len())
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 
 /// Keeps others from the file beside `blob` that partial downloads go to, for as long as the answer lives.

@@ -8,7 +8,7 @@ use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, RunnerOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Config, Footprint, LoadProgress, Model, Requantize, read_config};
+use inferno_model::{BatchLimits, Config, Footprint, LoadProgress, Model, Requantize};
 
 use crate::Error;
 
@@ -35,14 +35,8 @@ pub enum BackendChoice {
 
 impl BackendChoice {
     /// All choices.
-    pub const ALL: [Self; 6] = [
-        Self::Scalar,
-        Self::Simd,
-        Self::Parallel,
-        Self::Gpu,
-        Self::Metal,
-        Self::Reference,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Scalar, Self::Simd, Self::Parallel, Self::Gpu, Self::Metal, Self::Reference];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -73,9 +67,7 @@ impl FromStr for BackendChoice {
         Self::ALL
             .into_iter()
             .find(|choice| choice.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::UnknownBackend {
-                found: text.to_owned(),
-            })
+            .ok_or_else(|| Error::UnknownBackend { found: text.to_owned() })
     }
 }
 
@@ -100,9 +92,7 @@ pub struct LoadOptions {
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        let RunnerOptions {
-            kv_dtype, limits, ..
-        } = RunnerOptions::default();
+        let RunnerOptions { kv_dtype, limits, .. } = RunnerOptions::default();
         Self {
             backend: BackendChoice::default(),
             num_threads: None,
@@ -156,34 +146,23 @@ impl Device {
     /// **Errors**: [`Error::BackendNotBuilt`], [`Error::BackendOption`]; an instruction set or threads that the machine
     /// does not have.
     fn open(options: &LoadOptions) -> Result<Self, Error> {
-        let &LoadOptions {
-            backend,
-            num_threads,
-            isa,
-            ..
-        } = options;
-        let cpu = |isa, threads| {
-            Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions {
-                isa,
-                threads,
-            })?)))
-        };
+        let &LoadOptions { backend, num_threads, isa, .. } = options;
+        let cpu =
+            |isa, threads| Ok(Self::Cpu(Arc::new(CpuBackend::new(CpuOptions { isa, threads })?)));
         match backend {
             BackendChoice::Scalar => cpu(isa.or(Some(Isa::Scalar)), num_threads.or(Some(1))),
             BackendChoice::Simd => cpu(isa, num_threads.or(Some(1))),
             BackendChoice::Parallel => cpu(isa, num_threads),
-            BackendChoice::Gpu | BackendChoice::Metal => Err(Error::BackendNotBuilt {
-                backend: backend.name(),
-            }),
+            BackendChoice::Gpu | BackendChoice::Metal => {
+                Err(Error::BackendNotBuilt { backend: backend.name() })
+            }
             BackendChoice::Reference => match (num_threads, isa) {
-                (Some(2..), _) => Err(Error::BackendOption {
-                    option: "--threads",
-                    backend: backend.name(),
-                }),
-                (_, Some(_)) => Err(Error::BackendOption {
-                    option: "--isa",
-                    backend: backend.name(),
-                }),
+                (Some(2..), _) => {
+                    Err(Error::BackendOption { option: "--threads", backend: backend.name() })
+                }
+                (_, Some(_)) => {
+                    Err(Error::BackendOption { option: "--isa", backend: backend.name() })
+                }
                 _ => Ok(Self::Reference(Arc::new(ReferenceBackend::new()))),
             },
         }
@@ -196,17 +175,11 @@ fn runner_on<B: Backend>(
     options: &LoadOptions,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<Box<dyn Runner>, Error> {
-    let context_length = context_length(&read_config(checkpoint)?, options)?;
+    let context_length = context_length(&Config::from_checkpoint(checkpoint)?, options)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
-    let &LoadOptions {
-        kv_dtype, limits, ..
-    } = options;
-    let options = RunnerOptions {
-        context_length: Some(context_length),
-        kv_dtype,
-        limits,
-    };
+    let &LoadOptions { kv_dtype, limits, .. } = options;
+    let options = RunnerOptions { context_length: Some(context_length), kv_dtype, limits };
     Ok(Box::new(ModelRunner::new(model, fingerprint, options)?))
 }
 
@@ -215,7 +188,7 @@ fn estimate_on<B: Backend>(
     checkpoint: &Gguf,
     options: &LoadOptions,
 ) -> Result<LoadEstimate, Error> {
-    let config = read_config(checkpoint)?;
+    let config = Config::from_checkpoint(checkpoint)?;
     let context_length = context_length(&config, options)?;
     let layout = config.kv_layout(context_length, options.kv_dtype);
     let footprint = Footprint::estimate(
@@ -226,11 +199,7 @@ fn estimate_on<B: Backend>(
         &layout,
         options.limits,
     )?;
-    Ok(LoadEstimate {
-        footprint,
-        context_length,
-        backend: backend.describe(),
-    })
+    Ok(LoadEstimate { footprint, context_length, backend: backend.describe() })
 }
 
 /// The context to run with.

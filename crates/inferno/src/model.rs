@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use inferno_engine::{Runner, Session, SessionOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{LoadProgress, read_config};
+use inferno_model::{Config, LoadProgress};
 use inferno_tokenizer::Tokenizer;
 
 use crate::{Error, LoadEstimate, LoadOptions, load};
@@ -64,7 +64,7 @@ impl Model {
     ///
     /// **Errors**: an unknown architecture, metadata that makes no sense, a context longer than the model's.
     pub fn context_length(&self) -> Result<usize, Error> {
-        load::context_length(&read_config(&self.checkpoint)?, &self.options)
+        load::context_length(&Config::from_checkpoint(&self.checkpoint)?, &self.options)
     }
 
     /// The memory that a session would take, and what it would run on. Nothing is loaded.
@@ -103,10 +103,7 @@ impl Model {
         let started = Instant::now();
         let tokenizer = Arc::new(self.tokenizer()?);
         let runner = self.runner(on_progress)?;
-        let options = SessionOptions {
-            kv_cache,
-            load_time: Some(started.elapsed()),
-        };
+        let options = SessionOptions { kv_cache, load_time: Some(started.elapsed()) };
         Ok(Session::new(runner, tokenizer, options)?)
     }
 }
@@ -114,9 +111,6 @@ impl Model {
 impl From<Gguf> for Model {
     /// Takes a checkpoint that is open already, perhaps in memory.
     fn from(checkpoint: Gguf) -> Self {
-        Self {
-            checkpoint,
-            options: LoadOptions::default(),
-        }
+        Self { checkpoint, options: LoadOptions::default() }
     }
 }

@@ -78,20 +78,14 @@ pub fn quantize(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.num_threads.unwrap_or(0))
         .build()
-        .map_err(|error| Error::Threads {
-            source: io::Error::other(error),
-        })?;
+        .map_err(|error| Error::Threads { source: io::Error::other(error) })?;
 
     let mut writer = GgufWriter::new(&metadata(gguf, options.recipe))?;
     for (info, tensor) in gguf.tensors().iter().zip(&plan) {
         writer.add_tensor(info.name(), info.dims(), tensor.to)?;
     }
     let mut payloads = writer.create(output)?;
-    let total_bytes = gguf
-        .tensors()
-        .iter()
-        .map(|info| info.num_bytes() as u64)
-        .sum();
+    let total_bytes = gguf.tensors().iter().map(|info| info.num_bytes() as u64).sum();
     let mut done_bytes = 0;
     for (info, tensor) in gguf.tensors().iter().zip(&plan) {
         let data = gguf.data(info);
@@ -102,12 +96,7 @@ pub fn quantize(
             done_bytes += rows.len() as u64;
             let start = index * conversion.chunk_bytes();
             gguf.release_part(info, start..start + rows.len());
-            if on_progress(QuantizeProgress {
-                done_bytes,
-                total_bytes,
-            })
-            .is_break()
-            {
+            if on_progress(QuantizeProgress { done_bytes, total_bytes }).is_break() {
                 return Err(Error::Cancelled);
             }
         }
@@ -121,19 +110,12 @@ fn check_output(gguf: &Gguf, output: &Path, overwrite: bool) -> Result<(), Error
     let Ok(canonical) = fs::canonicalize(output) else {
         return Ok(());
     };
-    if gguf
-        .paths()
-        .any(|input| fs::canonicalize(input).is_ok_and(|input| input == canonical))
-    {
-        return Err(Error::OutputIsInput {
-            path: output.to_owned(),
-        });
+    if gguf.paths().any(|input| fs::canonicalize(input).is_ok_and(|input| input == canonical)) {
+        return Err(Error::OutputIsInput { path: output.to_owned() });
     }
     match overwrite {
         true => Ok(()),
-        false => Err(Error::OutputExists {
-            path: output.to_owned(),
-        }),
+        false => Err(Error::OutputExists { path: output.to_owned() }),
     }
 }
 
@@ -157,12 +139,7 @@ fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<QuantizedTensor>, E
                 });
             }
         }
-        Ok(QuantizedTensor {
-            name: info.name().to_owned(),
-            from,
-            to,
-            instead_of,
-        })
+        Ok(QuantizedTensor { name: info.name().to_owned(), from, to, instead_of })
     };
     gguf.tensors().iter().map(plan_tensor).collect()
 }

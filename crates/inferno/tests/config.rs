@@ -20,47 +20,27 @@ fn model() -> String {
 }
 
 fn tokenize(folder: &Path) -> Run {
-    Run::inferno()
-        .args(["tokenize"])
-        .current_dir(folder)
-        .stdin("hi")
+    Run::inferno().args(["tokenize"]).current_dir(folder).stdin("hi")
 }
 
 #[test]
 fn a_table_and_the_keys_above_it_set_flags() {
     let config = folder(&format!("model = {:?}\n[tokenize]\ndecode = true", model()));
-    assert_eq!(
-        tokenize(config.path()).stdin("[104, 105]").success().stdout,
-        "hi"
-    );
+    assert_eq!(tokenize(config.path()).stdin("[104, 105]").success().stdout, "hi");
 }
 
 #[test]
 fn flags_win_over_the_environment_and_the_environment_over_the_file() {
     let config = folder("model = \"from-file.gguf\"");
     let from_file = tokenize(config.path()).failure(1);
-    assert!(
-        from_file.stderr.contains("from-file.gguf"),
-        "{}",
-        from_file.stderr
-    );
-    let from_environment = tokenize(config.path())
-        .env("INFERNO_MODEL", "from-env.gguf")
-        .failure(1);
-    assert!(
-        from_environment.stderr.contains("from-env.gguf"),
-        "{}",
-        from_environment.stderr
-    );
+    assert!(from_file.stderr.contains("from-file.gguf"), "{}", from_file.stderr);
+    let from_environment = tokenize(config.path()).env("INFERNO_MODEL", "from-env.gguf").failure(1);
+    assert!(from_environment.stderr.contains("from-env.gguf"), "{}", from_environment.stderr);
     let from_flag = tokenize(config.path())
         .env("INFERNO_MODEL", "from-env.gguf")
         .args(["-m", "from-flag.gguf"]);
     let from_flag = from_flag.failure(1);
-    assert!(
-        from_flag.stderr.contains("from-flag.gguf"),
-        "{}",
-        from_flag.stderr
-    );
+    assert!(from_flag.stderr.contains("from-flag.gguf"), "{}", from_flag.stderr);
 }
 
 #[test]
@@ -75,40 +55,20 @@ fn a_file_named_by_flag_or_environment_is_read_instead() {
     let config = folder("model = \"default.gguf\"");
     let other = config.path().join("other.toml");
     fs::write(&other, "model = \"other.gguf\"").unwrap();
-    let by_flag = tokenize(config.path())
-        .args(["--config", "other.toml"])
-        .failure(1);
+    let by_flag = tokenize(config.path()).args(["--config", "other.toml"]).failure(1);
     assert!(by_flag.stderr.contains("other.gguf"), "{}", by_flag.stderr);
-    let by_environment = tokenize(config.path())
-        .env("INFERNO_CONFIG", &other)
-        .failure(1);
-    assert!(
-        by_environment.stderr.contains("other.gguf"),
-        "{}",
-        by_environment.stderr
-    );
-    let missing = tokenize(config.path())
-        .args(["--config", "missing.toml"])
-        .failure(2);
-    assert!(
-        missing.stderr.contains("missing.toml: cannot be read"),
-        "{}",
-        missing.stderr
-    );
+    let by_environment = tokenize(config.path()).env("INFERNO_CONFIG", &other).failure(1);
+    assert!(by_environment.stderr.contains("other.gguf"), "{}", by_environment.stderr);
+    let missing = tokenize(config.path()).args(["--config", "missing.toml"]).failure(2);
+    assert!(missing.stderr.contains("missing.toml: cannot be read"), "{}", missing.stderr);
 }
 
 #[test]
 fn the_user_s_folder_is_read_where_there_is_no_file_here() {
     let (here, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::create_dir(user.path().join("inferno")).unwrap();
-    fs::write(
-        user.path().join("inferno/inferno.toml"),
-        "model = \"user.gguf\"",
-    )
-    .unwrap();
-    let outcome = tokenize(here.path())
-        .env("XDG_CONFIG_HOME", user.path())
-        .failure(1);
+    fs::write(user.path().join("inferno/inferno.toml"), "model = \"user.gguf\"").unwrap();
+    let outcome = tokenize(here.path()).env("XDG_CONFIG_HOME", user.path()).failure(1);
     assert!(outcome.stderr.contains("user.gguf"), "{}", outcome.stderr);
 }
 
@@ -119,30 +79,18 @@ fn mistakes_are_refused_with_line_and_reason() {
             "\nmodle = \"a\"",
             "inferno.toml, line 2: unknown key `modle`; known keys outside of tables: ",
         ),
-        (
-            "[tokenise]",
-            "inferno.toml, line 1: there is no command `tokenise`; known tables: ",
-        ),
+        ("[tokenise]", "inferno.toml, line 1: there is no command `tokenise`; known tables: "),
         (
             "[tokenize]\n\nthreads = 1",
             "inferno.toml, line 3: `tokenize` takes no `threads`; known keys: ",
         ),
-        (
-            "decode = true",
-            "inferno.toml, line 1: `decode` belongs in the table [tokenize]",
-        ),
+        ("decode = true", "inferno.toml, line 1: `decode` belongs in the table [tokenize]"),
         (
             "[tokenize]\ndecode = \"yes\"",
             "inferno.toml, line 2: `decode` expects true or false, found string",
         ),
-        (
-            "model = 7",
-            "inferno.toml, line 1: `model` expects a string, found integer",
-        ),
-        (
-            "[quantize]\nthreads = 0",
-            "inferno.toml, line 2: invalid value '0' for '--threads <N>'",
-        ),
+        ("model = 7", "inferno.toml, line 1: `model` expects a string, found integer"),
+        ("[quantize]\nthreads = 0", "inferno.toml, line 2: invalid value '0' for '--threads <N>'"),
         (
             "[quantize]\nthreads = \"2\"",
             "inferno.toml, line 2: `threads` expects an integer, found string",
@@ -150,11 +98,7 @@ fn mistakes_are_refused_with_line_and_reason() {
         ("a = ", "inferno.toml, line 1: not valid TOML"),
     ] {
         let outcome = tokenize(folder(config).path()).failure(2);
-        assert!(
-            outcome.stderr.contains(expected),
-            "{config}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(expected), "{config}: {}", outcome.stderr);
     }
 }
 
@@ -174,19 +118,11 @@ fn integers_may_be_written_in_any_radix_of_toml() {
 #[test]
 fn switches_in_the_environment_are_true_or_false() {
     let config = folder(&format!("model = {:?}", model()));
-    let decoded = tokenize(config.path())
-        .env("INFERNO_DECODE", "1")
-        .stdin("[104]")
-        .success();
+    let decoded = tokenize(config.path()).env("INFERNO_DECODE", "1").stdin("[104]").success();
     assert_eq!(decoded.stdout, "h");
-    let encoded = tokenize(config.path())
-        .env("INFERNO_DECODE", "false")
-        .stdin("h")
-        .success();
+    let encoded = tokenize(config.path()).env("INFERNO_DECODE", "false").stdin("h").success();
     assert_eq!(encoded.stdout, "[104]\n");
-    tokenize(config.path())
-        .env("INFERNO_DECODE", "perhaps")
-        .failure(2);
+    tokenize(config.path()).env("INFERNO_DECODE", "perhaps").failure(2);
 }
 
 #[test]
@@ -214,9 +150,7 @@ fn the_small_programs_read_the_table_of_the_command_they_stand_for() {
     let refused = Run::program(program).args(["hi"]).current_dir(wrong.path());
     let refused = refused.failure(2);
     assert!(
-        refused
-            .stderr
-            .contains("line 2: `generate` takes no `max_token`"),
+        refused.stderr.contains("line 2: `generate` takes no `max_token`"),
         "{}",
         refused.stderr
     );

@@ -12,15 +12,7 @@ const PROMPT: &str = "Once upon a time";
 /// A greedy run on the fixture, with an exact KV cache.
 fn greedy(num_tokens: &str) -> Run {
     Run::inferno()
-        .args([
-            "generate",
-            "--greedy",
-            "--kv-dtype",
-            "f32",
-            "--max-tokens",
-            num_tokens,
-            "-m",
-        ])
+        .args(["generate", "--greedy", "--kv-dtype", "f32", "--max-tokens", num_tokens, "-m"])
         .args([model()])
 }
 
@@ -47,20 +39,15 @@ fn the_greedy_text_is_that_of_transformers_on_every_backend() {
 
 #[test]
 fn a_trained_model_tells_its_author_s_story() {
-    let (Some(model), Some(story)) = (
-        oracle("models/stories260K.gguf"),
-        oracle("models/stories260K.greedy-200.txt"),
-    ) else {
+    let (Some(model), Some(story)) =
+        (oracle("models/stories260K.gguf"), oracle("models/stories260K.greedy-200.txt"))
+    else {
         return;
     };
-    let run = Run::inferno()
-        .args(["generate", "--greedy", "--max-tokens", "200", "-m"])
-        .args([model]);
+    let run =
+        Run::inferno().args(["generate", "--greedy", "--max-tokens", "200", "-m"]).args([model]);
     let outcome = run.args([""]).success();
-    assert_eq!(
-        outcome.stdout.trim(),
-        fs::read_to_string(story).unwrap().trim()
-    );
+    assert_eq!(outcome.stdout.trim(), fs::read_to_string(story).unwrap().trim());
 }
 
 #[test]
@@ -69,19 +56,9 @@ fn the_prompt_may_come_from_a_file_or_standard_input() {
     let file = folder.path().join("prompt.txt");
     fs::write(&file, PROMPT).unwrap();
     let text = golden() + "\n";
-    assert_eq!(
-        greedy("48")
-            .args(["--prompt-file"])
-            .args([file])
-            .success()
-            .stdout,
-        text
-    );
+    assert_eq!(greedy("48").args(["--prompt-file"]).args([file]).success().stdout, text);
     assert_eq!(greedy("48").stdin(PROMPT).success().stdout, text);
-    assert_eq!(
-        greedy("48").args(["-"]).stdin(PROMPT).success().stdout,
-        text
-    );
+    assert_eq!(greedy("48").args(["-"]).stdin(PROMPT).success().stdout, text);
 }
 
 #[test]
@@ -96,49 +73,22 @@ fn stop_strings_end_the_text_before_them() {
 fn a_saved_session_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("session.bin");
-    let first = greedy("20")
-        .args(["--save-session"])
-        .args([&file])
-        .args([PROMPT])
-        .success();
-    let second = greedy("28")
-        .args(["--load-session"])
-        .args([&file])
-        .args([""])
-        .success();
-    assert_eq!(
-        first.stdout.trim_end_matches('\n').to_owned() + &second.stdout,
-        golden() + "\n"
-    );
+    let first = greedy("20").args(["--save-session"]).args([&file]).args([PROMPT]).success();
+    let second = greedy("28").args(["--load-session"]).args([&file]).args([""]).success();
+    assert_eq!(first.stdout.trim_end_matches('\n').to_owned() + &second.stdout, golden() + "\n");
 
-    let other = Run::inferno()
-        .args(["generate", "--kv-dtype", "f16", "--load-session"])
-        .args([&file]);
+    let other =
+        Run::inferno().args(["generate", "--kv-dtype", "f16", "--load-session"]).args([&file]);
     let refused = other.args(["-m"]).args([model()]).args([""]).failure(1);
-    assert!(
-        refused.stderr.contains("is of another model or KV format"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("is of another model or KV format"), "{}", refused.stderr);
 }
 
 #[test]
 fn the_same_seed_gives_the_same_text() {
     let sample = |seed: &str| {
-        let run = Run::inferno().args([
-            "generate",
-            "--seed",
-            seed,
-            "-n",
-            "32",
-            "--temperature",
-            "1.5",
-        ]);
-        run.args(["-m"])
-            .args([model()])
-            .args([PROMPT])
-            .success()
-            .stdout
+        let run =
+            Run::inferno().args(["generate", "--seed", seed, "-n", "32", "--temperature", "1.5"]);
+        run.args(["-m"]).args([model()]).args([PROMPT]).success().stdout
     };
     assert_eq!(sample("1"), sample("1"));
     assert_ne!(sample("1"), sample("2"));
@@ -147,9 +97,7 @@ fn the_same_seed_gives_the_same_text() {
 #[test]
 fn a_bias_bans_a_token() {
     let best = expected()["greedy_tokens"][0].as_u64().unwrap();
-    let outcome = greedy("1")
-        .args(["--logit-bias", &format!("{best}=-100"), PROMPT])
-        .success();
+    let outcome = greedy("1").args(["--logit-bias", &format!("{best}=-100"), PROMPT]).success();
     assert_ne!(outcome.stdout.as_bytes()[0] as u64, best);
 }
 
@@ -157,23 +105,13 @@ fn a_bias_bans_a_token() {
 fn statistics_go_to_standard_error_and_to_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let outcome = greedy("5")
-        .args(["--stats", "--stats-json"])
-        .args([&file])
-        .args([PROMPT])
-        .success();
+    let outcome =
+        greedy("5").args(["--stats", "--stats-json"]).args([&file]).args([PROMPT]).success();
     assert_eq!(outcome.stdout, golden()[..5].to_owned() + "\n");
-    assert!(
-        outcome.stderr.contains("generated    5 tokens"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("generated    5 tokens"), "{}", outcome.stderr);
     let stats: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-    assert_eq!(
-        (&stats["prompt_tokens"], &stats["generated_tokens"]),
-        (&16.into(), &5.into())
-    );
+    assert_eq!((&stats["prompt_tokens"], &stats["generated_tokens"]), (&16.into(), &5.into()));
 }
 
 #[test]
@@ -190,54 +128,26 @@ fn float_weights_can_be_made_coarser_while_loading() {
 #[test]
 fn a_dry_run_says_what_loading_takes_and_loads_nothing() {
     let outcome = greedy("4")
-        .args([
-            "--dry-run",
-            "--context",
-            "128",
-            "--backend",
-            "scalar",
-            PROMPT,
-        ])
+        .args(["--dry-run", "--context", "128", "--backend", "scalar", PROMPT])
         .success();
     // 2 layers, keys and values, 1 head of 32 values of 4 bytes: 512 bytes a token.
     assert!(
-        outcome
-            .stdout
-            .contains("KV cache         64.00 KiB  for 128 tokens"),
+        outcome.stdout.contains("KV cache         64.00 KiB  for 128 tokens"),
         "{}",
         outcome.stdout
     );
-    assert!(
-        outcome.stdout.contains("cpu (scalar, 1 thread"),
-        "{}",
-        outcome.stdout
-    );
+    assert!(outcome.stdout.contains("cpu (scalar, 1 thread"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("it fits"), "{}", outcome.stdout);
 }
 
 #[test]
 fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
     for (flags, expected) in [
-        (
-            &["--max-tokens", "0"][..],
-            "expected a number of at least 1",
-        ),
-        (
-            &["--temperature", "-1"],
-            "temperature must be 0 or more, but is -1",
-        ),
-        (
-            &["--top-p", "1.5"],
-            "top_p must be above 0 and at most 1, but is 1.5",
-        ),
-        (
-            &["--greedy", "--temperature", "0.5"],
-            "--greedy and --temperature exclude each other",
-        ),
-        (
-            &["--backend", "gpu"],
-            "this build has no gpu backend; use --backend parallel",
-        ),
+        (&["--max-tokens", "0"][..], "expected a number of at least 1"),
+        (&["--temperature", "-1"], "temperature must be 0 or more, but is -1"),
+        (&["--top-p", "1.5"], "top_p must be above 0 and at most 1, but is 1.5"),
+        (&["--greedy", "--temperature", "0.5"], "--greedy and --temperature exclude each other"),
+        (&["--backend", "gpu"], "this build has no gpu backend; use --backend parallel"),
         (&["--backend", "metal"], "this build has no metal backend"),
         (
             &["--backend", "reference", "--threads", "2"],
@@ -249,50 +159,32 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
             "a context of 100000 tokens was asked for, but the model takes from 1 to 256",
         ),
         (&["--stop", ""], "stop string 0 is empty"),
-        (
-            &["--logit-bias", "x"],
-            "expected a token id and a number, such as 42=-1.5",
-        ),
+        (&["--logit-bias", "x"], "expected a token id and a number, such as 42=-1.5"),
         (&["--logit-bias", "70000=1"], "logit_bias names token 70000"),
         (&["--unknown"], "unexpected argument '--unknown'"),
     ] {
         let run = Run::inferno().args(["generate", "-m"]).args([model()]);
         let outcome = run.args(flags).args([PROMPT]).failure(2);
-        assert!(
-            outcome.stderr.contains(expected),
-            "{flags:?}: {}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains(expected), "{flags:?}: {}", outcome.stderr);
     }
 }
 
 #[test]
 fn without_a_model_the_error_says_how_to_pass_one() {
     let outcome = Run::inferno().args(["generate", PROMPT]).failure(2);
-    assert_eq!(
-        outcome.stderr,
-        "error: no model was given; pass -m FILE or -m hf:owner/repo\n"
-    );
+    assert_eq!(outcome.stderr, "error: no model was given; pass -m FILE or -m hf:owner/repo\n");
 }
 
 #[test]
 fn a_prompt_that_cannot_be_is_refused() {
     let empty = greedy("4").args([""]).failure(1);
-    assert!(
-        empty.stderr.contains("the prompt is empty"),
-        "{}",
-        empty.stderr
-    );
+    assert!(empty.stderr.contains("the prompt is empty"), "{}", empty.stderr);
     let long = greedy("4").stdin("x".repeat(300)).failure(1);
     for part in ["300 tokens", "256", "\nhint: --context N"] {
         assert!(long.stderr.contains(part), "{}", long.stderr);
     }
     let twice = greedy("4").args(["--prompt-file", "x", PROMPT]).failure(2);
-    assert!(
-        twice.stderr.contains("the prompt was given twice"),
-        "{}",
-        twice.stderr
-    );
+    assert!(twice.stderr.contains("the prompt was given twice"), "{}", twice.stderr);
 }
 
 #[test]
@@ -310,10 +202,7 @@ fn a_cache_format_that_the_heads_do_not_divide_into_is_refused_with_the_flag() {
 
 #[test]
 fn a_flag_silences_its_rival_in_the_environment() {
-    let sampled = greedy("48")
-        .env("INFERNO_TEMPERATURE", "2")
-        .args([PROMPT])
-        .success();
+    let sampled = greedy("48").env("INFERNO_TEMPERATURE", "2").args([PROMPT]).success();
     assert_eq!(sampled.stdout, golden() + "\n");
     let run = Run::inferno().env("INFERNO_GREEDY", "1").args([
         "generate",
@@ -322,32 +211,20 @@ fn a_flag_silences_its_rival_in_the_environment() {
         "--seed",
         "1",
     ]);
-    let sampled = run
-        .args(["-n", "48", "-m"])
-        .args([model()])
-        .args([PROMPT])
-        .success();
+    let sampled = run.args(["-n", "48", "-m"]).args([model()]).args([PROMPT]).success();
     assert_ne!(sampled.stdout, golden() + "\n");
 }
 
 #[test]
 fn model_generate_walks_the_ladder() {
-    for flags in [
-        &["--backend", "scalar"][..],
-        &["--kv", "--backend", "simd"],
-        &["--kv"],
-    ] {
+    for flags in [&["--backend", "scalar"][..], &["--kv", "--backend", "simd"], &["--kv"]] {
         let run = Run::program(env!("CARGO_BIN_EXE_model-generate")).args([
             "--greedy",
             "--kv-dtype",
             "f32",
         ]);
-        let outcome = run
-            .args(["-n", "16", "-m"])
-            .args([model()])
-            .args(flags)
-            .args([PROMPT])
-            .success();
+        let outcome =
+            run.args(["-n", "16", "-m"]).args([model()]).args(flags).args([PROMPT]).success();
         assert_eq!(outcome.stdout, golden()[..16].to_owned() + "\n");
     }
 }
@@ -386,10 +263,7 @@ mod unix {
         let mut stdout = child.stdout.take().unwrap();
         let mut text = vec![0];
         stdout.read_exact(&mut text).unwrap();
-        let killed = Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status()
-            .unwrap();
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
         stdout.read_to_end(&mut text).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -31,10 +31,7 @@ fn tensors_are_listed_with_type_shape_size_and_offset() {
 fn types_that_cannot_be_computed_are_listed_too() {
     let path = "../inferno-gguf/tests/fixtures/tensor-types.gguf";
     let run = Run::inferno().args(["inspect", "--tensors", path]);
-    let stdout = run
-        .current_dir(env!("CARGO_MANIFEST_DIR").as_ref())
-        .success()
-        .stdout;
+    let stdout = run.current_dir(env!("CARGO_MANIFEST_DIR").as_ref()).success().stdout;
     let line = stdout
         .lines()
         .find(|line| line.contains("IQ2_XXS ") && line.ends_with("cannot be computed"));
@@ -47,17 +44,10 @@ fn programs_get_json() {
         serde_json::from_str(&inspect(&["--json", "--tensors"]).success().stdout).unwrap();
     assert_eq!(document["architecture"], "qwen3");
     assert_eq!(document["shape"]["context_length"], 256);
-    assert_eq!(
-        document["metadata"]["qwen3.attention.layer_norm_rms_epsilon"],
-        1e-6
-    );
+    assert_eq!(document["metadata"]["qwen3.attention.layer_norm_rms_epsilon"], 1e-6);
     assert_eq!(document["metadata"]["tokenizer.ggml.tokens"]["length"], 260);
-    let bytes: u64 = document["tensors"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|t| t["bytes"].as_u64().unwrap())
-        .sum();
+    let bytes: u64 =
+        document["tensors"].as_array().unwrap().iter().map(|t| t["bytes"].as_u64().unwrap()).sum();
     assert_eq!(
         document["types"]["F16"]["bytes"].as_u64().unwrap()
             + document["types"]["F32"]["bytes"].as_u64().unwrap(),
@@ -67,22 +57,12 @@ fn programs_get_json() {
 
 #[test]
 fn a_key_is_printed_whole() {
-    assert_eq!(
-        inspect(&["--metadata", "general.name"]).success().stdout,
-        "tiny random qwen3\n"
-    );
-    let tokens = inspect(&["--metadata", "tokenizer.ggml.tokens"])
-        .success()
-        .stdout;
-    assert_eq!(
-        serde_json::from_str::<Vec<String>>(&tokens).unwrap().len(),
-        260
-    );
+    assert_eq!(inspect(&["--metadata", "general.name"]).success().stdout, "tiny random qwen3\n");
+    let tokens = inspect(&["--metadata", "tokenizer.ggml.tokens"]).success().stdout;
+    assert_eq!(serde_json::from_str::<Vec<String>>(&tokens).unwrap().len(), 260);
     let missing = inspect(&["--metadata", "head_count"]).failure(1);
     assert!(
-        missing
-            .stderr
-            .contains("similar keys:\n  qwen3.attention.head_count\n"),
+        missing.stderr.contains("similar keys:\n  qwen3.attention.head_count\n"),
         "{}",
         missing.stderr
     );
@@ -93,9 +73,8 @@ fn a_tensor_s_values_are_summed_up() {
     let Some(model) = oracle("models/stories260K.gguf") else {
         return;
     };
-    let run = Run::inferno()
-        .args(["inspect", "--json", "--tensor", "blk.0.attn_q.weight"])
-        .args([model]);
+    let run =
+        Run::inferno().args(["inspect", "--json", "--tensor", "blk.0.attn_q.weight"]).args([model]);
     let found: serde_json::Value = serde_json::from_str(&run.success().stdout).unwrap();
     // From the file, with numpy.
     for (key, expected) in [
@@ -104,16 +83,11 @@ fn a_tensor_s_values_are_summed_up() {
         ("mean", -0.005_817_339),
         ("standard_deviation", 0.236_027_29),
     ] {
-        assert!(
-            (found[key].as_f64().unwrap() - expected).abs() < 1e-6,
-            "{key}: {found}"
-        );
+        assert!((found[key].as_f64().unwrap() - expected).abs() < 1e-6, "{key}: {found}");
     }
     let missing = inspect(&["--tensor", "blk.9.attn_q.weight"]).failure(1);
     assert!(
-        missing
-            .stderr
-            .contains("there is no tensor \"blk.9.attn_q.weight\""),
+        missing.stderr.contains("there is no tensor \"blk.9.attn_q.weight\""),
         "{}",
         missing.stderr
     );
@@ -121,28 +95,15 @@ fn a_tensor_s_values_are_summed_up() {
 
 #[test]
 fn a_file_that_is_none_is_refused_with_its_name_and_offset() {
-    let refused = Run::inferno()
-        .args(["inspect"])
-        .args([fixture("qwen3.json")])
-        .failure(1);
+    let refused = Run::inferno().args(["inspect"]).args([fixture("qwen3.json")]).failure(1);
+    assert!(refused.stderr.contains("qwen3.json: expected a GGUF file"), "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("qwen3.json: expected a GGUF file"),
-        "{}",
-        refused.stderr
-    );
-    assert!(
-        refused
-            .stderr
-            .contains("at byte 0: this looks like a JSON text"),
+        refused.stderr.contains("at byte 0: this looks like a JSON text"),
         "{}",
         refused.stderr
     );
     let missing = Run::inferno().args(["inspect", "missing.gguf"]).failure(1);
-    assert!(
-        missing.stderr.starts_with("error: missing.gguf: "),
-        "{}",
-        missing.stderr
-    );
+    assert!(missing.stderr.starts_with("error: missing.gguf: "), "{}", missing.stderr);
 }
 
 #[test]
@@ -167,10 +128,7 @@ fn every_command_has_help_with_examples() {
 fn completions_are_printed_for_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = Run::inferno().args(["completions", shell]).success().stdout;
-        assert!(
-            script.contains("max-tokens") && script.contains("quantize"),
-            "{shell}"
-        );
+        assert!(script.contains("max-tokens") && script.contains("quantize"), "{shell}");
     }
     Run::inferno().args(["completions", "cmd"]).failure(2);
 }
@@ -183,9 +141,8 @@ fn the_model_may_be_named_by_its_repository() {
     );
     let cache = tempfile::tempdir().unwrap();
     let run = || {
-        let run = Run::inferno()
-            .env("HF_ENDPOINT", server.endpoint())
-            .env("HF_HUB_CACHE", cache.path());
+        let run =
+            Run::inferno().env("HF_ENDPOINT", server.endpoint()).env("HF_HUB_CACHE", cache.path());
         run.args(["inspect", "--metadata", "general.name", "hf:o/m:m.gguf"])
     };
     assert_eq!(run().success().stdout, "tiny random qwen3\n");
@@ -239,17 +196,11 @@ fn singles_in_json_are_as_short_as_they_can_be() {
     for key in ["min", "max"] {
         let text = document[key].to_string();
         let value: f32 = text.parse().unwrap();
-        assert_eq!(
-            text.trim_start_matches('-').len(),
-            value.abs().to_string().len(),
-            "{text}"
-        );
+        assert_eq!(text.trim_start_matches('-').len(), value.abs().to_string().len(), "{text}");
     }
     let first = document["first"].as_array().unwrap();
     assert!(
-        first
-            .iter()
-            .all(|value| value.to_string().len() <= "-0.0123456789".len()),
+        first.iter().all(|value| value.to_string().len() <= "-0.0123456789".len()),
         "{first:?}"
     );
 }

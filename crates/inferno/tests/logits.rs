@@ -20,19 +20,11 @@ fn logits(model: &Path, tokens: &str, flags: &[&str]) -> Vec<Vec<f64>> {
 }
 
 fn joined(tokens: &serde_json::Value) -> String {
-    tokens
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+    tokens.as_array().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn argmax(row: &[f64]) -> usize {
-    (0..row.len())
-        .max_by(|&a, &b| row[a].total_cmp(&row[b]))
-        .unwrap()
+    (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap()
 }
 
 /// The norm of the difference over the norm of the expected rows.
@@ -60,26 +52,16 @@ fn the_bits_are_the_same_in_every_batch() {
     let tokens = joined(&expected()["prompt_tokens"]);
     let whole = logits(&model(), &tokens, &[]);
     for batch_tokens in ["1", "5"] {
-        assert_eq!(
-            logits(&model(), &tokens, &["--batch-tokens", batch_tokens]),
-            whole
-        );
+        assert_eq!(logits(&model(), &tokens, &["--batch-tokens", batch_tokens]), whole);
     }
 }
 
 #[test]
 fn other_architectures_agree_with_transformers() {
-    for name in [
-        "llama",
-        "llama3-rope",
-        "llama-linear-rope",
-        "qwen2",
-        "qwen3",
-    ] {
-        let (Some(model), Some(answer)) = (
-            oracle(&format!("logits/{name}.gguf")),
-            oracle(&format!("logits/{name}.json")),
-        ) else {
+    for name in ["llama", "llama3-rope", "llama-linear-rope", "qwen2", "qwen3"] {
+        let (Some(model), Some(answer)) =
+            (oracle(&format!("logits/{name}.gguf")), oracle(&format!("logits/{name}.json")))
+        else {
             return;
         };
         let answer: serde_json::Value =
@@ -88,12 +70,7 @@ fn other_architectures_agree_with_transformers() {
         let rows = logits(&model, &joined(&answer["tokens"]), &[]);
         let error = relative_error(&rows, &expected);
         assert!(error < 1e-4, "{name}: {error}");
-        assert!(
-            rows.iter()
-                .zip(&expected)
-                .all(|(a, b)| argmax(a) == argmax(b)),
-            "{name}"
-        );
+        assert!(rows.iter().zip(&expected).all(|(a, b)| argmax(a) == argmax(b)), "{name}");
     }
 }
 
@@ -103,27 +80,18 @@ fn a_file_without_a_tokenizer_has_logits() {
     let answer = fs::read_to_string(fixtures.join("qwen3moe.json")).unwrap();
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
     let expected: Vec<Vec<f64>> = serde_json::from_value(answer["logits"].clone()).unwrap();
-    let rows = logits(
-        &fixtures.join("qwen3moe.gguf"),
-        &joined(&answer["tokens"]),
-        &[],
-    );
+    let rows = logits(&fixtures.join("qwen3moe.gguf"), &joined(&answer["tokens"]), &[]);
     let error = relative_error(&rows, &expected);
     assert!(error < 1e-4, "{error}");
 }
 
 #[test]
 fn tokens_that_the_model_does_not_have_are_refused() {
-    let run = |tokens: &str| {
-        Run::inferno()
-            .args(["logits", "--tokens", tokens, "-m"])
-            .args([model()])
-    };
+    let run =
+        |tokens: &str| Run::inferno().args(["logits", "--tokens", tokens, "-m"]).args([model()]);
     let unknown = run("1,260").failure(2);
     assert!(
-        unknown
-            .stderr
-            .contains("--tokens names token 260, but the vocabulary has 260 tokens"),
+        unknown.stderr.contains("--tokens names token 260, but the vocabulary has 260 tokens"),
         "{}",
         unknown.stderr
     );
@@ -139,16 +107,12 @@ fn perplexity_is_that_of_transformers() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.txt");
     fs::write(&text, expected["text"].as_str().unwrap()).unwrap();
-    let run = Run::inferno()
-        .args(["perplexity", "--kv-dtype", "f32", "-m"])
-        .args([model()]);
+    let run = Run::inferno().args(["perplexity", "--kv-dtype", "f32", "-m"]).args([model()]);
     let window = expected["window"].to_string();
     let outcome = run.args(["--context", &window]).args([&text]).success();
     let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(found["tokens"], expected["num_scored"]);
-    let (found, expected) = (
-        found["perplexity"].as_f64().unwrap(),
-        expected["perplexity"].as_f64().unwrap(),
-    );
+    let (found, expected) =
+        (found["perplexity"].as_f64().unwrap(), expected["perplexity"].as_f64().unwrap());
     assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
 }

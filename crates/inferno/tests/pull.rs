@@ -12,9 +12,7 @@ const REPO: &str = "owner/tiny-GGUF";
 
 /// Bytes that repeat nowhere, so that a misplaced part shows.
 fn content(seed: u32, len: u32) -> Vec<u8> {
-    (0..len)
-        .flat_map(|i| (i.wrapping_mul(2_654_435_761) ^ seed).to_le_bytes())
-        .collect()
+    (0..len).flat_map(|i| (i.wrapping_mul(2_654_435_761) ^ seed).to_le_bytes()).collect()
 }
 
 fn pull(server: &HubServer, cache: &Path, model: &str) -> Run {
@@ -31,11 +29,7 @@ fn pulled(outcome: &Outcome) -> Vec<u8> {
 #[test]
 fn a_model_is_downloaded_once_and_its_path_printed() {
     let (q4, q8) = (content(4, 5_000), content(8, 9_000));
-    let files = [
-        ("m-Q4_K_M.gguf", &q4[..]),
-        ("m-Q8_0.gguf", &q8),
-        ("README.md", b"#"),
-    ];
+    let files = [("m-Q4_K_M.gguf", &q4[..]), ("m-Q8_0.gguf", &q8), ("README.md", b"#")];
     let server = HubServer::start(REPO, &files);
     let cache = tempfile::tempdir().unwrap();
 
@@ -48,10 +42,7 @@ fn a_model_is_downloaded_once_and_its_path_printed() {
     assert_eq!(again.stdout, outcome.stdout);
     assert_eq!(server.downloads(), [""; 0]);
 
-    assert_eq!(
-        pulled(&pull(&server, cache.path(), "hf:owner/tiny-GGUF").success()),
-        q4
-    );
+    assert_eq!(pulled(&pull(&server, cache.path(), "hf:owner/tiny-GGUF").success()), q4);
 }
 
 #[test]
@@ -63,10 +54,7 @@ fn a_download_that_breaks_off_goes_on_where_it_stopped() {
 
     let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
     assert_eq!(pulled(&outcome), bytes);
-    assert_eq!(
-        server.downloads(),
-        ["/cdn/m.gguf bytes=0-", "/cdn/m.gguf bytes=200000-"]
-    );
+    assert_eq!(server.downloads(), ["/cdn/m.gguf bytes=0-", "/cdn/m.gguf bytes=200000-"]);
 }
 
 #[test]
@@ -108,26 +96,16 @@ fn a_damaged_download_is_refused_and_leaves_nothing_behind() {
     let cache = tempfile::tempdir().unwrap();
     server.corrupt(true);
     let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF").failure(1);
-    assert!(
-        outcome.stderr.contains("m.gguf is damaged: its SHA-256 is"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("m.gguf is damaged: its SHA-256 is"), "{}", outcome.stderr);
 
     server.corrupt(false);
-    assert_eq!(
-        pulled(&pull(&server, cache.path(), "hf:owner/tiny-GGUF").success()),
-        bytes
-    );
+    assert_eq!(pulled(&pull(&server, cache.path(), "hf:owner/tiny-GGUF").success()), bytes);
 }
 
 #[test]
 fn sharded_models_are_downloaded_whole() {
     let (one, two) = (content(5, 700), content(6, 800));
-    let files = [
-        ("q8_0/m-00001-of-00002.gguf", &one[..]),
-        ("q8_0/m-00002-of-00002.gguf", &two),
-    ];
+    let files = [("q8_0/m-00001-of-00002.gguf", &one[..]), ("q8_0/m-00002-of-00002.gguf", &two)];
     let server = HubServer::start(REPO, &files);
     let cache = tempfile::tempdir().unwrap();
     let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF:Q8_0").success();
@@ -143,19 +121,10 @@ fn the_token_of_the_environment_is_sent() {
     server.require_token("hf_secret");
     let cache = tempfile::tempdir().unwrap();
     let refused = pull(&server, cache.path(), "hf:owner/tiny-GGUF").failure(1);
-    assert!(
-        refused.stderr.contains("answered 401"),
-        "{}",
-        refused.stderr
-    );
-    assert!(
-        refused.stderr.contains("set HF_TOKEN"),
-        "{}",
-        refused.stderr
-    );
-    let outcome = pull(&server, cache.path(), "hf:owner/tiny-GGUF")
-        .env("HF_TOKEN", "hf_secret")
-        .success();
+    assert!(refused.stderr.contains("answered 401"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("set HF_TOKEN"), "{}", refused.stderr);
+    let outcome =
+        pull(&server, cache.path(), "hf:owner/tiny-GGUF").env("HF_TOKEN", "hf_secret").success();
     assert_eq!(pulled(&outcome), bytes);
 }
 
@@ -174,23 +143,14 @@ fn a_cached_model_works_without_a_connection() {
     };
     let outcome = offline(["pull", "hf:owner/tiny-GGUF"]).success();
     assert_eq!(pulled(&outcome), bytes);
-    assert!(
-        outcome
-            .stderr
-            .starts_with("warning: the hub was not reached"),
-        "{}",
-        outcome.stderr
-    );
-    let forbidden = offline(["pull", "hf:owner/tiny-GGUF:Q8_0"])
-        .env("HF_HUB_OFFLINE", "1")
-        .success();
+    assert!(outcome.stderr.starts_with("warning: the hub was not reached"), "{}", outcome.stderr);
+    let forbidden =
+        offline(["pull", "hf:owner/tiny-GGUF:Q8_0"]).env("HF_HUB_OFFLINE", "1").success();
     assert_eq!(pulled(&forbidden), bytes);
 
     let missing = offline(["pull", "hf:owner/other"]).failure(1);
     assert!(
-        missing
-            .stderr
-            .contains("the download from http://127.0.0.1:9 failed"),
+        missing.stderr.contains("the download from http://127.0.0.1:9 failed"),
         "{}",
         missing.stderr
     );
@@ -203,18 +163,10 @@ fn what_is_not_there_is_refused_with_a_list_of_what_is() {
     let cache = tempfile::tempdir().unwrap();
     for model in ["hf:owner/tiny-GGUF", "hf:owner/tiny-GGUF:Q8_0"] {
         let outcome = pull(&server, cache.path(), model).failure(1);
-        assert!(
-            outcome.stderr.contains("\n  m-Q2_K.gguf\n  m-Q3_K_S.gguf"),
-            "{}",
-            outcome.stderr
-        );
+        assert!(outcome.stderr.contains("\n  m-Q2_K.gguf\n  m-Q3_K_S.gguf"), "{}", outcome.stderr);
     }
     let outcome = pull(&server, cache.path(), "hf:owner/unknown").failure(1);
-    assert!(
-        outcome.stderr.contains("answered 404 for hf:owner/unknown"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("answered 404 for hf:owner/unknown"), "{}", outcome.stderr);
     pull(&server, cache.path(), "owner/tiny-GGUF").failure(2);
 }
 
@@ -235,10 +187,8 @@ fn an_entity_tag_that_would_leave_the_cache_never_becomes_a_path() {
     server.give_etags(&[&checksum, "../../../evil", "../../../evil"]);
     let outcome = pull(&server, &cache, "hf:owner/tiny-GGUF").success();
     assert_eq!(pulled(&outcome), bytes);
-    let names: Vec<_> = fs::read_dir(outer.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
+    let names: Vec<_> =
+        fs::read_dir(outer.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["hub"]);
 }
 

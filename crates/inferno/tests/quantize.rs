@@ -9,10 +9,7 @@ use inferno_gguf::{GgmlType, Gguf};
 use support::{Run, expected, fixture, model};
 
 fn quantize(input: &Path, output: &Path, recipe: &str) -> Run {
-    Run::inferno()
-        .args(["quantize"])
-        .args([input, output])
-        .args(["--type", recipe])
+    Run::inferno().args(["quantize"]).args([input, output]).args(["--type", recipe])
 }
 
 #[test]
@@ -25,34 +22,14 @@ fn every_type_makes_a_file_that_loads_and_generates() {
         let gguf = Gguf::open(&output).unwrap();
         let recipe: inferno::Recipe = recipe.parse().unwrap();
         assert_eq!(
-            gguf.metadata()
-                .required::<u32>("general.file_type")
-                .unwrap(),
+            gguf.metadata().required::<u32>("general.file_type").unwrap(),
             recipe.file_type()
         );
-        assert_eq!(
-            gguf.metadata()
-                .required::<u32>("general.quantization_version")
-                .unwrap(),
-            2
-        );
+        assert_eq!(gguf.metadata().required::<u32>("general.quantization_version").unwrap(), 2);
         let norms = gguf.tensors().iter().filter(|info| info.dims().len() == 1);
-        assert!(
-            norms
-                .into_iter()
-                .all(|info| info.ggml_type() == GgmlType::F32)
-        );
-        let run = Run::inferno()
-            .args(["generate", "--greedy", "-n", "4", "-m"])
-            .args([&output]);
-        assert_eq!(
-            run.args(["Once"])
-                .success()
-                .stdout
-                .trim_end_matches('\n')
-                .len(),
-            4
-        );
+        assert!(norms.into_iter().all(|info| info.ggml_type() == GgmlType::F32));
+        let run = Run::inferno().args(["generate", "--greedy", "-n", "4", "-m"]).args([&output]);
+        assert_eq!(run.args(["Once"]).success().stdout.trim_end_matches('\n').len(), 4);
     }
 }
 
@@ -61,14 +38,9 @@ fn eight_bits_keep_the_text_of_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("q8_0.gguf");
     quantize(&model(), &output, "q8_0").success();
-    let run = Run::inferno()
-        .args(["generate", "--greedy", "-n", "6", "-m"])
-        .args([&output]);
+    let run = Run::inferno().args(["generate", "--greedy", "-n", "6", "-m"]).args([&output]);
     let text = run.args(["Once upon a time"]).success().stdout;
-    assert_eq!(
-        text.trim_end(),
-        &expected()["greedy_text"].as_str().unwrap()[..6]
-    );
+    assert_eq!(text.trim_end(), &expected()["greedy_text"].as_str().unwrap()[..6]);
 }
 
 #[test]
@@ -76,9 +48,7 @@ fn the_number_of_threads_does_not_change_a_byte() {
     let folder = tempfile::tempdir().unwrap();
     let files = ["1", "3"].map(|threads| {
         let output = folder.path().join(threads);
-        quantize(&model(), &output, "q4_k_m")
-            .args(["--threads", threads])
-            .success();
+        quantize(&model(), &output, "q4_k_m").args(["--threads", threads]).success();
         fs::read(output).unwrap()
     });
     assert!(files[0] == files[1]);
@@ -92,14 +62,8 @@ fn rows_that_do_not_divide_are_reported() {
     let expected = "is stored as Q5_0 instead of Q4_K, whose blocks do not divide its rows";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     let gguf = Gguf::open(folder.path().join("out.gguf")).unwrap();
-    assert_eq!(
-        gguf.tensor("blk.1.ffn_down.weight").unwrap().ggml_type(),
-        GgmlType::Q6_K
-    );
-    assert_eq!(
-        gguf.tensor("blk.0.attn_q.weight").unwrap().ggml_type(),
-        GgmlType::Q5_0
-    );
+    assert_eq!(gguf.tensor("blk.1.ffn_down.weight").unwrap().ggml_type(), GgmlType::Q6_K);
+    assert_eq!(gguf.tensor("blk.0.attn_q.weight").unwrap().ggml_type(), GgmlType::Q5_0);
 }
 
 #[test]
@@ -112,12 +76,8 @@ fn shards_become_one_file() {
     let (input, output) = (Gguf::open(first).unwrap(), Gguf::open(output).unwrap());
     assert_eq!(output.num_shards(), 1);
     assert!(!output.metadata().contains("split.count"));
-    let names = |gguf: &Gguf| {
-        gguf.tensors()
-            .iter()
-            .map(|info| info.name().to_owned())
-            .collect::<Vec<_>>()
-    };
+    let names =
+        |gguf: &Gguf| gguf.tensors().iter().map(|info| info.name().to_owned()).collect::<Vec<_>>();
     assert_eq!(names(&output), names(&input));
 }
 
@@ -128,47 +88,30 @@ fn nothing_is_overwritten_unasked() {
     fs::write(&output, "precious").unwrap();
     let refused = quantize(&model(), &output, "q8_0").failure(1);
     assert!(
-        refused
-            .stderr
-            .contains("out.gguf exists; choose another name, or pass --force"),
+        refused.stderr.contains("out.gguf exists; choose another name, or pass --force"),
         "{}",
         refused.stderr
     );
     assert_eq!(fs::read_to_string(&output).unwrap(), "precious");
-    quantize(&model(), &output, "q8_0")
-        .args(["--force"])
-        .success();
+    quantize(&model(), &output, "q8_0").args(["--force"]).success();
     Gguf::open(&output).unwrap();
 
     let own = folder.path().join("own.gguf");
     fs::copy(fixture("qwen3.gguf"), &own).unwrap();
     let refused = quantize(&own, &own, "q8_0").args(["--force"]).failure(2);
-    assert!(
-        refused.stderr.contains("is the input itself"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("is the input itself"), "{}", refused.stderr);
     Gguf::open(&own).unwrap();
 }
 
 #[test]
 fn quantized_weights_are_quantized_again_only_when_asked() {
     let folder = tempfile::tempdir().unwrap();
-    let (first, second) = (
-        folder.path().join("q8_0.gguf"),
-        folder.path().join("q4_0.gguf"),
-    );
+    let (first, second) = (folder.path().join("q8_0.gguf"), folder.path().join("q4_0.gguf"));
     quantize(&model(), &first, "q8_0").success();
     let refused = quantize(&first, &second, "q4_0").failure(1);
-    assert!(
-        refused.stderr.contains("is stored as Q8_0 already"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("is stored as Q8_0 already"), "{}", refused.stderr);
     assert!(!second.exists());
-    quantize(&first, &second, "q4_0")
-        .args(["--allow-requantize"])
-        .success();
+    quantize(&first, &second, "q4_0").args(["--allow-requantize"]).success();
     // Expanding loses nothing, and needs no permission.
     quantize(&first, &folder.path().join("f32.gguf"), "f32").success();
 }
@@ -177,14 +120,7 @@ fn quantized_weights_are_quantized_again_only_when_asked() {
 fn a_type_must_be_named() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.gguf");
-    let missing = Run::inferno()
-        .args(["quantize"])
-        .args([&model(), &output])
-        .failure(2);
-    assert!(
-        missing.stderr.contains("no format was given; pass --type"),
-        "{}",
-        missing.stderr
-    );
+    let missing = Run::inferno().args(["quantize"]).args([&model(), &output]).failure(2);
+    assert!(missing.stderr.contains("no format was given; pass --type"), "{}", missing.stderr);
     quantize(&model(), &output, "q9_9").failure(2);
 }

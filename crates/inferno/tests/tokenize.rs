@@ -7,45 +7,23 @@ use std::fs;
 use support::{Run, expected, model, oracle};
 
 fn tokenize(flags: &[&str]) -> Run {
-    Run::inferno()
-        .args(["tokenize"])
-        .args(flags)
-        .args(["-m"])
-        .args([model()])
+    Run::inferno().args(["tokenize"]).args(flags).args(["-m"]).args([model()])
 }
 
 #[test]
 fn a_text_becomes_one_line_of_json() {
     let expected = format!("{}\n", expected()["prompt_tokens"]);
-    assert_eq!(
-        tokenize(&[]).stdin("Once upon a time").success().stdout,
-        expected
-    );
+    assert_eq!(tokenize(&[]).stdin("Once upon a time").success().stdout, expected);
     assert_eq!(tokenize(&[]).stdin("").success().stdout, "[]\n");
 }
 
 #[test]
 fn special_tokens_are_parsed_or_plain_text() {
-    assert_eq!(
-        tokenize(&[]).stdin("a<|im_end|>").success().stdout,
-        "[97,258]\n"
-    );
-    let plain = tokenize(&["--no-special"])
-        .stdin("<|im_end|>")
-        .success()
-        .stdout;
+    assert_eq!(tokenize(&[]).stdin("a<|im_end|>").success().stdout, "[97,258]\n");
+    let plain = tokenize(&["--no-special"]).stdin("<|im_end|>").success().stdout;
     assert_eq!(plain, "[60,124,105,109,95,101,110,100,124,62]\n");
-    assert_eq!(
-        tokenize(&["--decode"]).stdin("[97, 258]").success().stdout,
-        "a<|im_end|>"
-    );
-    assert_eq!(
-        tokenize(&["--decode", "--no-special"])
-            .stdin("[97, 258]")
-            .success()
-            .stdout,
-        "a"
-    );
+    assert_eq!(tokenize(&["--decode"]).stdin("[97, 258]").success().stdout, "a<|im_end|>");
+    assert_eq!(tokenize(&["--decode", "--no-special"]).stdin("[97, 258]").success().stdout, "a");
 }
 
 #[test]
@@ -59,26 +37,16 @@ fn ids_become_the_text_with_nothing_added() {
 fn what_is_no_text_or_no_ids_is_refused() {
     let invalid = tokenize(&[]).stdin(b"ab\xff".to_vec()).failure(1);
     assert!(
-        invalid
-            .stderr
-            .contains("standard input is not valid UTF-8 at byte 2"),
+        invalid.stderr.contains("standard input is not valid UTF-8 at byte 2"),
         "{}",
         invalid.stderr
     );
     for ids in ["", "1 2", "[1, -2]", "{}"] {
         let refused = tokenize(&["--decode"]).stdin(ids).failure(1);
-        assert!(
-            refused.stderr.contains("is not a JSON array of token ids"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains("is not a JSON array of token ids"), "{}", refused.stderr);
     }
     let unknown = tokenize(&["--decode"]).stdin("[260]").failure(1);
-    assert!(
-        unknown.stderr.contains("token id 260 is out of range"),
-        "{}",
-        unknown.stderr
-    );
+    assert!(unknown.stderr.contains("token id 260 is out of range"), "{}", unknown.stderr);
 }
 
 #[test]
@@ -91,21 +59,14 @@ fn files_with_a_vocabulary_alone_agree_with_llama_cpp() {
         ) else {
             return;
         };
-        let (inputs, outputs) = (
-            fs::read_to_string(inputs).unwrap(),
-            fs::read_to_string(outputs).unwrap(),
-        );
+        let (inputs, outputs) =
+            (fs::read_to_string(inputs).unwrap(), fs::read_to_string(outputs).unwrap());
         let texts = inputs.split("\n__ggml_vocab_test__\n");
         for (text, ids) in texts.zip(outputs.lines()).take(4) {
             let ids = ids.split_whitespace().collect::<Vec<_>>().join(",");
-            let run = Run::inferno()
-                .args(["tokenize", "--no-bos", "--no-special", "-m"])
-                .args([&model]);
-            assert_eq!(
-                run.stdin(text).success().stdout,
-                format!("[{ids}]\n"),
-                "{name}: {text:?}"
-            );
+            let run =
+                Run::inferno().args(["tokenize", "--no-bos", "--no-special", "-m"]).args([&model]);
+            assert_eq!(run.stdin(text).success().stdout, format!("[{ids}]\n"), "{name}: {text:?}");
         }
     }
 }
@@ -115,22 +76,11 @@ fn decoding_takes_away_what_encoding_added() {
     let Some(model) = oracle("models/stories260K.gguf") else {
         return;
     };
-    let run = |flags: &[&str]| {
-        Run::inferno()
-            .args(["tokenize", "-m"])
-            .args([&model])
-            .args(flags)
-    };
+    let run = |flags: &[&str]| Run::inferno().args(["tokenize", "-m"]).args([&model]).args(flags);
     let ids = run(&[]).stdin("Once upon").success().stdout;
     assert!(ids.starts_with("[1,"), "{ids}");
-    assert_eq!(
-        run(&["--decode"]).stdin(ids.clone()).success().stdout,
-        "Once upon"
-    );
-    assert_eq!(
-        run(&["--decode", "--no-bos"]).stdin(ids).success().stdout,
-        "<s>Once upon"
-    );
+    assert_eq!(run(&["--decode"]).stdin(ids.clone()).success().stdout, "Once upon");
+    assert_eq!(run(&["--decode", "--no-bos"]).stdin(ids).success().stdout, "<s>Once upon");
 }
 
 #[test]
@@ -149,9 +99,5 @@ fn the_demo_shows_pieces_and_ids() {
     7 tokens
     ");
     let missing = demo().args(["the end"]).failure(2);
-    assert!(
-        missing.stderr.contains("no model was given; name its file"),
-        "{}",
-        missing.stderr
-    );
+    assert!(missing.stderr.contains("no model was given; name its file"), "{}", missing.stderr);
 }

@@ -59,20 +59,12 @@ impl ReferenceKvCache {
 
     fn load(&self, layer: usize, plane: Plane, head: usize, slot: usize, out: &mut [f32]) {
         let at = self.row_at(layer, plane, head, slot);
-        quant::decode_row(
-            self.layout.dtype.dtype(),
-            &self.bytes[at..at + self.row_bytes],
-            out,
-        )
-        .expect("the row size was checked when the cache was made");
+        quant::decode_row(self.layout.dtype.dtype(), &self.bytes[at..at + self.row_bytes], out)
+            .expect("the row size was checked when the cache was made");
     }
 
     fn row_at(&self, layer: usize, plane: Plane, head: usize, slot: usize) -> usize {
-        let KvLayout {
-            num_kv_heads,
-            block_tokens,
-            ..
-        } = self.layout;
+        let KvLayout { num_kv_heads, block_tokens, .. } = self.layout;
         let (block, offset) = (slot / block_tokens, slot % block_tokens);
         let plane = 2 * layer + plane as usize;
         let row = (plane * num_kv_heads + head) * block_tokens + offset;
@@ -117,34 +109,19 @@ pub(super) fn attend(
                 let query = qkv.head(row, head, layout.head_dim);
                 let scores: Vec<f64> = (start..end)
                     .map(|position| {
-                        cache.load(
-                            params.layer,
-                            Plane::Keys,
-                            kv_head,
-                            slot(position),
-                            &mut cached,
-                        );
+                        cache.load(params.layer, Plane::Keys, kv_head, slot(position), &mut cached);
                         dot(query, &cached) * f64::from(params.scale)
                     })
                     .collect();
                 let mut mixed = vec![0.0f64; layout.head_dim];
                 for (position, probability) in (start..end).zip(softmax(&scores)) {
-                    cache.load(
-                        params.layer,
-                        Plane::Values,
-                        kv_head,
-                        slot(position),
-                        &mut cached,
-                    );
+                    cache.load(params.layer, Plane::Values, kv_head, slot(position), &mut cached);
                     for (mixed, &value) in mixed.iter_mut().zip(&cached) {
                         *mixed += probability * f64::from(value);
                     }
                 }
                 let target = out.head_mut(row, head, layout.head_dim);
-                target
-                    .iter_mut()
-                    .zip(mixed)
-                    .for_each(|(out, mixed)| *out = mixed as f32);
+                target.iter_mut().zip(mixed).for_each(|(out, mixed)| *out = mixed as f32);
             }
         }
     }

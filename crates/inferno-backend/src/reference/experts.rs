@@ -20,10 +20,7 @@ pub struct ReferenceRouting {
 impl ReferenceRouting {
     pub(super) fn new(rows: usize, params: &ExpertParams) -> Self {
         let choices = Vec::with_capacity(rows * params.num_experts_used);
-        Self {
-            num_experts_used: params.num_experts_used,
-            choices,
-        }
+        Self { num_experts_used: params.num_experts_used, choices }
     }
 
     pub(super) fn num_experts_used(&self) -> usize {
@@ -32,11 +29,7 @@ impl ReferenceRouting {
 
     /// Every `(slot, choice)` of the first `rows` tokens; a token's slots stand together.
     pub(super) fn slots(&self, rows: usize) -> impl Iterator<Item = (usize, Choice)> + '_ {
-        self.choices
-            .iter()
-            .copied()
-            .take(rows * self.num_experts_used)
-            .enumerate()
+        self.choices.iter().copied().take(rows * self.num_experts_used).enumerate()
     }
 
     pub(super) fn route(&mut self, rows: usize, logits: &Matrix, params: &ExpertParams) {
@@ -52,11 +45,11 @@ impl ReferenceRouting {
                 true => experts.iter().map(|&expert| probabilities[expert]).sum(),
                 false => 1.0,
             };
-            self.choices
-                .extend(experts.into_iter().map(|expert| Choice {
-                    expert,
-                    weight: (probabilities[expert] / sum) as f32,
-                }));
+            self.choices.extend(
+                experts
+                    .into_iter()
+                    .map(|expert| Choice { expert, weight: (probabilities[expert] / sum) as f32 }),
+            );
         }
     }
 }

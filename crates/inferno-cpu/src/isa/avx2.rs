@@ -327,10 +327,7 @@ impl Lanes for Avx2 {
                 _mm256_maddubs_epi16(_mm256_abs_epi8(w[1]), _mm256_sign_epi8(a, w[1])),
             ]
         };
-        [
-            self.add_pairs(acc[0], pairs[0]),
-            self.add_pairs(acc[1], pairs[1]),
-        ]
+        [self.add_pairs(acc[0], pairs[0]), self.add_pairs(acc[1], pairs[1])]
     }
 
     #[inline(always)]
@@ -338,9 +335,6 @@ impl Lanes for Avx2 {
         // Two products are at most 2 * 127 * 127, which 16 bits hold.
         let a = self.splat_four(a);
         let pairs = avx2! { [_mm256_maddubs_epi16(w[0], a), _mm256_maddubs_epi16(w[1], a)] };
-        [
-            self.add_pairs(acc[0], pairs[0]),
-            self.add_pairs(acc[1], pairs[1]),
-        ]
+        [self.add_pairs(acc[0], pairs[0]), self.add_pairs(acc[1], pairs[1])]
     }
 }

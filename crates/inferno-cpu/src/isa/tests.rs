@@ -23,39 +23,16 @@ struct AllOperations<'a> {
 impl Kernel for AllOperations<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Input {
-            a,
-            b,
-            c,
-            bytes,
-            more_bytes,
-            four,
-            integer,
-        } = self.input;
+        let Input { a, b, c, bytes, more_bytes, four, integer } = self.input;
         let (x, y, z) = (lanes.load(a), lanes.load(b), lanes.load(c));
         let floats = [
             ("splat", lanes.splat(a[0])),
             ("load_f32", lanes.load_f32(bytes)),
-            (
-                "load_f16",
-                lanes.load_f16(bytes.first_chunk().expect("32 bytes")),
-            ),
-            (
-                "load_bf16",
-                lanes.load_bf16(bytes.first_chunk().expect("32 bytes")),
-            ),
-            (
-                "load_i8",
-                lanes.load_i8(bytes.first_chunk().expect("16 bytes")),
-            ),
-            (
-                "load_u4 low",
-                lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 0),
-            ),
-            (
-                "load_u4 high",
-                lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 4),
-            ),
+            ("load_f16", lanes.load_f16(bytes.first_chunk().expect("32 bytes"))),
+            ("load_bf16", lanes.load_bf16(bytes.first_chunk().expect("32 bytes"))),
+            ("load_i8", lanes.load_i8(bytes.first_chunk().expect("16 bytes"))),
+            ("load_u4 low", lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 0)),
+            ("load_u4 high", lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 4)),
             ("add", lanes.add(x, y)),
             ("sub", lanes.sub(x, y)),
             ("mul", lanes.mul(x, y)),
@@ -76,8 +53,7 @@ impl Kernel for AllOperations<'_> {
         }
         let mut part = [7.0; 5];
         lanes.store_part(x, &mut part);
-        self.results
-            .push(("store_part", part.map(pattern).to_vec()));
+        self.results.push(("store_part", part.map(pattern).to_vec()));
         for (name, number) in [
             ("sum", lanes.sum(x)),
             ("max_lane", lanes.max_lane(x)),
@@ -87,8 +63,7 @@ impl Kernel for AllOperations<'_> {
         }
         let mut rounded = [0; LANES];
         lanes.store_i8(x, &mut rounded);
-        self.results
-            .push(("store_i8", rounded.map(|q| q as u32).to_vec()));
+        self.results.push(("store_i8", rounded.map(|q| q as u32).to_vec()));
 
         let w = lanes.load_bytes(bytes);
         let nibbles = lanes.bits(w, 4, 4);
@@ -101,14 +76,8 @@ impl Kernel for AllOperations<'_> {
             ("bits 6 2", lanes.bits(w, 6, 2)),
             ("bits 0 1", lanes.bits(w, 0, 1)),
             ("bits 7 1", lanes.bits(w, 7, 1)),
-            (
-                "join",
-                lanes.join(nibbles, lanes.bits(lanes.load_bytes(more_bytes), 3, 2), 4),
-            ),
-            (
-                "lookup",
-                lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles),
-            ),
+            ("join", lanes.join(nibbles, lanes.bits(lanes.load_bytes(more_bytes), 3, 2), 4)),
+            ("lookup", lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles)),
         ];
         for (name, vector) in vectors {
             let mut out = [0; VECTOR_BYTES];
@@ -118,10 +87,7 @@ impl Kernel for AllOperations<'_> {
         let seven = lanes.bits(w, 0, 7);
         let dots = [
             ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(sum), w, *four)),
-            (
-                "dot_u7",
-                lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four),
-            ),
+            ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),
         ];
         for (name, vector) in dots {
             let mut out = [0.0; LANES];
@@ -133,19 +99,12 @@ impl Kernel for AllOperations<'_> {
 
 /// The bits of a number, all NaNs made one.
 fn pattern(x: f32) -> u32 {
-    if x.is_nan() {
-        f32::NAN.to_bits()
-    } else {
-        x.to_bits()
-    }
+    if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
 }
 
 fn results(level: Level, input: &Input) -> Vec<(&'static str, Vec<u32>)> {
     let mut results = Vec::new();
-    level.run(AllOperations {
-        input,
-        results: &mut results,
-    });
+    level.run(AllOperations { input, results: &mut results });
     results
 }
 
@@ -219,15 +178,7 @@ fn inputs() -> Vec<Input> {
                 1 => 127,
                 _ => (next() as i8).max(-127),
             });
-            Input {
-                a,
-                b,
-                c,
-                bytes,
-                more_bytes,
-                four,
-                integer: next() as i32,
-            }
+            Input { a, b, c, bytes, more_bytes, four, integer: next() as i32 }
         })
         .collect()
 }
@@ -239,11 +190,7 @@ fn every_operation_has_the_same_bits_on_every_level() {
         for isa in Isa::available() {
             let found = results(Level::new(isa).expect("available"), &input);
             for (found, expected) in found.iter().zip(&expected) {
-                assert_eq!(
-                    found, expected,
-                    "{isa} of {:?} {:?} {:?}",
-                    input.a, input.b, input.c
-                );
+                assert_eq!(found, expected, "{isa} of {:?} {:?} {:?}", input.a, input.b, input.c);
             }
         }
     }
@@ -299,26 +246,17 @@ fn an_instruction_set_that_is_missing_is_refused_with_what_there_is() {
             Err(error) => {
                 assert!(!Isa::available().contains(&isa));
                 let text = error.to_string();
-                assert!(
-                    text.contains(isa.name()) && text.contains("scalar"),
-                    "{text}"
-                );
+                assert!(text.contains(isa.name()) && text.contains("scalar"), "{text}");
             }
         }
     }
-    assert_eq!(
-        Some(Level::choose(None).expect("some level").isa()),
-        Isa::available().pop()
-    );
+    assert_eq!(Some(Level::choose(None).expect("some level").isa()), Isa::available().pop());
 }
 
 #[test]
 fn names_of_instruction_sets_are_read_in_any_case() {
     for isa in Isa::ALL {
-        assert_eq!(
-            isa.name().to_uppercase().parse::<Isa>().expect("a name"),
-            isa
-        );
+        assert_eq!(isa.name().to_uppercase().parse::<Isa>().expect("a name"), isa);
     }
     let error = "sse9".parse::<Isa>().expect_err("no such name").to_string();
     assert!(error.contains("sse9") && error.contains("avx2"), "{error}");

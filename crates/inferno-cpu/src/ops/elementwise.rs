@@ -12,11 +12,7 @@ pub(crate) fn silu_mul(
     out: &mut CpuBuffer,
 ) {
     let cols = out.cols();
-    assert_eq!(
-        gate_up.cols(),
-        2 * cols,
-        "a gate and an up projection a value"
-    );
+    assert_eq!(gate_up.cols(), 2 * cols, "a gate and an up projection a value");
     let gate_up = gate_up.rows(rows);
     out.split_rows(backend.pool(), rows, |first, out| {
         backend.level().run(SiluMul {

@@ -70,31 +70,16 @@ impl CpuRouting {
         params: &ExpertParams,
     ) {
         let (num_experts, used) = (self.num_experts, self.num_experts_used);
-        assert_eq!(
-            num_experts, params.num_experts,
-            "the routing was made for other experts"
-        );
-        assert_eq!(
-            used, params.num_experts_used,
-            "the routing was made for another choice"
-        );
+        assert_eq!(num_experts, params.num_experts, "the routing was made for other experts");
+        assert_eq!(used, params.num_experts_used, "the routing was made for another choice");
         assert_eq!(logits.cols(), num_experts, "a router logit an expert");
-        assert!(
-            used <= num_experts,
-            "{used} of {num_experts} experts cannot be used"
-        );
+        assert!(used <= num_experts, "{used} of {num_experts} experts cannot be used");
         self.rows = rows;
         let experts = &mut self.experts.get_mut::<u32>()[..rows * used];
         let weights = &mut self.weights.get_mut::<f32>()[..rows * used];
-        for (row, logits) in logits
-            .rows(rows)
-            .chunks_exact(num_experts.max(1))
-            .enumerate()
-        {
+        for (row, logits) in logits.rows(rows).chunks_exact(num_experts.max(1)).enumerate() {
             self.probabilities.copy_from_slice(logits);
-            backend.level().run(Softmax {
-                values: &mut self.probabilities,
-            });
+            backend.level().run(Softmax { values: &mut self.probabilities });
             let slots = row * used..(row + 1) * used;
             choose(
                 &mut self.probabilities,
@@ -132,8 +117,7 @@ impl CpuRouting {
         self.starts[0] = 0;
         let starts = &self.starts;
         self.active.clear();
-        self.active
-            .extend((0..self.num_experts).filter(|&at| starts[at] < starts[at + 1]));
+        self.active.extend((0..self.num_experts).filter(|&at| starts[at] < starts[at + 1]));
     }
 
     /// Rows of a product's input.
@@ -158,10 +142,7 @@ impl CpuRouting {
             ExpertInput::PerToken => self.num_experts_used.max(1),
             ExpertInput::PerSlot => 1,
         };
-        let slots = ExpertSlots {
-            slots,
-            slots_an_input,
-        };
+        let slots = ExpertSlots { slots, slots_an_input };
         (expert, slots)
     }
 }
@@ -231,10 +212,7 @@ pub(crate) fn expert_linear(
     out: &mut CpuBuffer,
 ) {
     assert_eq!(rows, routing.rows, "the rows that were routed");
-    let epilogue = Epilogue {
-        bias: None,
-        accumulate: false,
-    };
+    let epilogue = Epilogue { bias: None, accumulate: false };
     let rows = Rows::Routed(routing, input);
     linear(backend, rows, x, weight, epilogue, out);
 }
@@ -249,22 +227,12 @@ pub(crate) fn combine_experts(
 ) {
     assert_eq!(rows, routing.rows, "the rows that were routed");
     let (cols, used) = (out.cols(), routing.num_experts_used);
-    assert_eq!(
-        cols,
-        y.cols(),
-        "experts give rows as wide as the residual stream"
-    );
+    assert_eq!(cols, y.cols(), "experts give rows as wide as the residual stream");
     let y = y.rows(rows * used);
     let weights = &routing.weights.get::<f32>()[..rows * used];
     out.split_rows(backend.pool(), rows, |first, out| {
         let (y, weights) = (&y[first * used * cols..], &weights[first * used..]);
-        backend.level().run(Combine {
-            y,
-            weights,
-            used,
-            cols,
-            out,
-        });
+        backend.level().run(Combine { y, weights, used, cols, out });
     });
 }
 

@@ -67,11 +67,7 @@ pub(crate) fn linear(
 ) {
     let cols = weight.cols;
     assert_eq!(x.cols(), cols, "the input is as wide as the weight");
-    assert_eq!(
-        out.cols(),
-        weight.rows,
-        "the output has a column a row of the weight"
-    );
+    assert_eq!(out.cols(), weight.rows, "the output has a column a row of the weight");
     let (x_rows, num_experts) = (rows.num_inputs(), rows.num_experts());
     let x = x.rows(x_rows);
 

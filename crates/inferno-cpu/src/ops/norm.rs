@@ -24,13 +24,7 @@ pub(crate) fn rms_norm(
     let x = x.rows(rows);
     out.split_rows(backend.pool(), rows, |first, out| {
         out.copy_from_slice(&x[first * cols..][..out.len()]);
-        backend.level().run(Normalize {
-            x: out,
-            stride: cols,
-            columns: 0..cols,
-            weight,
-            eps,
-        });
+        backend.level().run(Normalize { x: out, stride: cols, columns: 0..cols, weight, eps });
     });
 }
 
@@ -47,13 +41,7 @@ pub(crate) fn head_rms_norm(
     let columns = span.heads.start * span.head_dim..span.heads.end * span.head_dim;
     let weight = &weight[..span.head_dim];
     x.split_rows(backend.pool(), rows, |_, x| {
-        backend.level().run(Normalize {
-            x,
-            stride,
-            columns: columns.clone(),
-            weight,
-            eps,
-        });
+        backend.level().run(Normalize { x, stride, columns: columns.clone(), weight, eps });
     });
 }
 

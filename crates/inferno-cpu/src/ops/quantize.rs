@@ -28,18 +28,12 @@ pub(crate) enum GroupHalf {
 }
 
 impl ActivationBlock {
-    pub(crate) const ZERO: Self = Self {
-        quants: [0; GROUP_COLS],
-        scale: 0.0,
-        sums: [0; 2],
-    };
+    pub(crate) const ZERO: Self = Self { quants: [0; GROUP_COLS], scale: 0.0, sums: [0; 2] };
 
     /// The integers of columns `4 v..4 v + 4`.
     #[inline(always)]
     pub(crate) fn four(&self, v: usize) -> [i8; 4] {
-        *self.quants[4 * v..]
-            .first_chunk()
-            .expect("a group has eight times four columns")
+        *self.quants[4 * v..].first_chunk().expect("a group has eight times four columns")
     }
 
     /// The sum of the integers.
@@ -59,17 +53,11 @@ pub(crate) fn quantize(backend: &CpuBackend, x: &[f32], cols: usize, out: &mut [
         return;
     }
     let rows_a_task = super::rows_a_task(cols);
-    backend
-        .pool()
-        .run_chunks(out, rows_a_task * groups, |number, out, _| {
-            let first = number * rows_a_task;
-            let rows = out.len() / groups;
-            backend.level().run(Quantize {
-                x: &x[first * cols..(first + rows) * cols],
-                cols,
-                out,
-            });
-        });
+    backend.pool().run_chunks(out, rows_a_task * groups, |number, out, _| {
+        let first = number * rows_a_task;
+        let rows = out.len() / groups;
+        backend.level().run(Quantize { x: &x[first * cols..(first + rows) * cols], cols, out });
+    });
 }
 
 struct Quantize<'a> {
@@ -82,10 +70,7 @@ impl Kernel for Quantize<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let groups = self.cols.div_ceil(GROUP_COLS);
-        let rows = self
-            .x
-            .chunks_exact(self.cols)
-            .zip(self.out.chunks_exact_mut(groups));
+        let rows = self.x.chunks_exact(self.cols).zip(self.out.chunks_exact_mut(groups));
         for (x, out) in rows {
             for (x, out) in x.chunks(GROUP_COLS).zip(out) {
                 let (low, high) = x.split_at(LANES.min(x.len()));
@@ -99,22 +84,12 @@ impl Kernel for Quantize<'_> {
 fn quantize_group<L: Lanes>(lanes: L, low: L::F32, high: L::F32, out: &mut ActivationBlock) {
     const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
     let magnitude = lanes.max_magnitude(low, high);
-    let inverse = if magnitude < LOWEST {
-        0.0
-    } else {
-        127.0 / magnitude
-    };
+    let inverse = if magnitude < LOWEST { 0.0 } else { 127.0 / magnitude };
     let inverse = lanes.splat(inverse);
     out.scale = magnitude / 127.0;
     let (first, last) = out.quants.split_at_mut(LANES);
-    for ((x, quants), sum) in [low, high]
-        .into_iter()
-        .zip([first, last])
-        .zip(&mut out.sums)
-    {
-        let quants = quants
-            .first_chunk_mut()
-            .expect("half a group is 16 columns");
+    for ((x, quants), sum) in [low, high].into_iter().zip([first, last]).zip(&mut out.sums) {
+        let quants = quants.first_chunk_mut().expect("half a group is 16 columns");
         lanes.store_i8(lanes.mul(x, inverse), quants);
         *sum = 0;
         for &mut quant in quants {

@@ -18,22 +18,11 @@ pub(crate) fn rope(
     x: &mut CpuBuffer,
 ) {
     let (stride, width) = (x.cols(), angles.cols());
-    assert!(
-        width <= span.head_dim,
-        "rotary width {width} beyond a head of {}",
-        span.head_dim
-    );
+    assert!(width <= span.head_dim, "rotary width {width} beyond a head of {}", span.head_dim);
     let angles = angles.rows(rows);
     x.split_rows(backend.pool(), rows, |first, x| {
         let angles = &angles[first * width..];
-        backend.level().run(Rope {
-            x,
-            stride,
-            span,
-            pairing,
-            angles,
-            width,
-        });
+        backend.level().run(Rope { x, stride, span, pairing, angles, width });
     });
 }
 
@@ -51,14 +40,7 @@ impl Kernel for Rope<'_> {
     /// finds the vectors.
     #[inline(always)]
     fn run<L: Lanes>(self, _lanes: L) {
-        let Self {
-            x,
-            stride,
-            span,
-            pairing,
-            angles,
-            width,
-        } = self;
+        let Self { x, stride, span, pairing, angles, width } = self;
         if width == 0 {
             return;
         }

@@ -20,20 +20,12 @@ impl CpuTable {
     ///
     /// **Errors**: a width that the format does not divide.
     pub(crate) fn new(part: &WeightPart) -> Result<Self, BackendError> {
-        let row_bytes =
-            part.dtype()
-                .row_bytes(part.cols())
-                .map_err(|source| BackendError::WeightShape {
-                    name: part.name().to_owned(),
-                    source,
-                })?;
+        let row_bytes = part
+            .dtype()
+            .row_bytes(part.cols())
+            .map_err(|source| BackendError::WeightShape { name: part.name().to_owned(), source })?;
         let bytes = part.bytes().clone();
-        Ok(Self {
-            dtype: part.dtype(),
-            row_bytes,
-            cols: part.cols(),
-            bytes,
-        })
+        Ok(Self { dtype: part.dtype(), row_bytes, cols: part.cols(), bytes })
     }
 }
 

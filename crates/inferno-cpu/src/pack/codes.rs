@@ -111,21 +111,14 @@ static LEVEL_CODES: [u8; 256] = {
 /// The widths of the planes that codes of `WIDTH` bits are cut into, with each plane's first
 /// vector and lowest bit, which is the same number.
 const fn plane_widths<const WIDTH: u32>() -> [(u32, u32); 3] {
-    [
-        (WIDTH & 4, 0),
-        (WIDTH & 2, WIDTH & 4),
-        (WIDTH & 1, WIDTH & 6),
-    ]
+    [(WIDTH & 4, 0), (WIDTH & 2, WIDTH & 4), (WIDTH & 1, WIDTH & 6)]
 }
 
 fn pack_planes<const WIDTH: u32>(quants: &Quants, group: &mut [u8], code: impl Fn(i8) -> u8) {
     let mut vectors = [0; Signed::BYTES];
     Signed::pack(quants, &mut vectors);
     group.fill(0);
-    for (width, base) in plane_widths::<WIDTH>()
-        .into_iter()
-        .filter(|&(width, _)| width > 0)
-    {
+    for (width, base) in plane_widths::<WIDTH>().into_iter().filter(|&(width, _)| width > 0) {
         let planes = &mut group[base as usize * VECTOR_BYTES..][..width as usize * VECTOR_BYTES];
         for (v, vector) in vectors.chunks_exact(VECTOR_BYTES).enumerate() {
             let (field, at) = (v as u32 / width, v % width as usize);

@@ -95,9 +95,7 @@ where
 /// The 32 columns `group` of all rows.
 fn group_of<const N: usize>(quants: &[[i8; N]; LANES], group: usize) -> Quants {
     std::array::from_fn(|row| {
-        *quants[row][group * GROUP_COLS..]
-            .first_chunk()
-            .expect("a block is whole groups")
+        *quants[row][group * GROUP_COLS..].first_chunk().expect("a block is whole groups")
     })
 }
 
@@ -121,10 +119,7 @@ impl QuantFormat for Int8 {
         for (row, out) in rows.iter().zip(scales.chunks_exact_mut(SCALE_BYTES)) {
             out.copy_from_slice(&row[..SCALE_BYTES]);
         }
-        for (first, codes) in cols
-            .step_by(GROUP_COLS)
-            .zip(codes.chunks_exact_mut(Signed::BYTES))
-        {
+        for (first, codes) in cols.step_by(GROUP_COLS).zip(codes.chunks_exact_mut(Signed::BYTES)) {
             let mut quants = [[0; GROUP_COLS]; LANES];
             for (row, quants) in rows.iter().zip(&mut quants) {
                 let row = &bytemuck::cast_slice(&row[SCALE_BYTES..])[first..];

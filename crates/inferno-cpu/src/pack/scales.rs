@@ -190,10 +190,7 @@ impl<B: Affine<8>> Scales<B> for SuperMin {
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
         let sub = 2 * HALVES_BYTES + group * 2 * LANES + LANES;
-        lanes.mul(
-            halves(lanes, scales, HALVES_BYTES),
-            lanes.load_i8(chunk(scales, sub)),
-        )
+        lanes.mul(halves(lanes, scales, HALVES_BYTES), lanes.load_i8(chunk(scales, sub)))
     }
 }
 
@@ -213,10 +210,7 @@ impl<B: Affine<16>> Scales<B> for SuperMin4 {
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
         let sub = 2 * HALVES_BYTES + (group * 2 + half) * LANES;
-        lanes.mul(
-            halves(lanes, scales, 0),
-            lanes.load_u4(chunk(scales, sub), 0),
-        )
+        lanes.mul(halves(lanes, scales, 0), lanes.load_u4(chunk(scales, sub), 0))
     }
 
     #[inline(always)]
@@ -239,7 +233,5 @@ fn halves<L: Lanes>(lanes: L, scales: &[u8], at: usize) -> L::F32 {
 
 #[inline(always)]
 fn chunk<const N: usize>(scales: &[u8], at: usize) -> &[u8; N] {
-    scales[at..]
-        .first_chunk()
-        .expect("a chunk holds the scales of all its groups")
+    scales[at..].first_chunk().expect("a chunk holds the scales of all its groups")
 }

@@ -24,11 +24,7 @@ fn each_task_runs_once() {
     for threads in [1, 2, 3, 8] {
         let pool = Pool::new(threads).expect("threads");
         for count in [0, 1, 2, 7, 1000] {
-            assert_eq!(
-                counts(&pool, count),
-                vec![1; count],
-                "{threads} threads, {count} tasks"
-            );
+            assert_eq!(counts(&pool, count), vec![1; count], "{threads} threads, {count} tasks");
         }
     }
 }

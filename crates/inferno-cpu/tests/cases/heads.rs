@@ -31,17 +31,8 @@ pub const SHAPE: Shape = Shape {
 
 impl Shape {
     pub fn qkv(&self) -> QkvLayout {
-        let Self {
-            num_heads,
-            num_kv_heads,
-            head_dim,
-            ..
-        } = *self;
-        QkvLayout {
-            num_heads,
-            num_kv_heads,
-            head_dim,
-        }
+        let Self { num_heads, num_kv_heads, head_dim, .. } = *self;
+        QkvLayout { num_heads, num_kv_heads, head_dim }
     }
 
     pub fn cache(&self) -> KvLayout {
@@ -61,10 +52,7 @@ impl Shape {
 
     /// Blocks from the last to the first.
     pub fn blocks(&self) -> Vec<BlockId> {
-        (0..self.cache().num_blocks as u32)
-            .rev()
-            .map(BlockId)
-            .collect()
+        (0..self.cache().num_blocks as u32).rev().map(BlockId).collect()
     }
 }
 
@@ -92,12 +80,7 @@ pub fn attend<B: Backend>(
         let tokens = vec![0; chunk];
         let logits = LogitRows::None;
         builder
-            .push(&SequenceChunk {
-                tokens: &tokens,
-                start,
-                block_table: blocks,
-                logits,
-            })
+            .push(&SequenceChunk { tokens: &tokens, start, block_table: blocks, logits })
             .expect("a chunk");
         backend.upload_batch(&builder.build(), &mut batch);
         let rows = &qkv[start * layout.row_len()..][..chunk * layout.row_len()];

@@ -45,11 +45,7 @@ impl Random {
 }
 
 pub fn backend(isa: Isa, threads: usize) -> CpuBackend {
-    CpuBackend::new(CpuOptions {
-        isa: Some(isa),
-        threads: Some(threads),
-    })
-    .expect("available")
+    CpuBackend::new(CpuOptions { isa: Some(isa), threads: Some(threads) }).expect("available")
 }
 
 /// The one whose answer all must give.
@@ -60,9 +56,7 @@ pub fn simplest() -> CpuBackend {
 /// Every instruction set of this machine with one, two and three threads.
 pub fn all() -> Vec<CpuBackend> {
     let sets = Isa::available();
-    sets.into_iter()
-        .flat_map(|isa| (1..=3).map(move |threads| backend(isa, threads)))
-        .collect()
+    sets.into_iter().flat_map(|isa| (1..=3).map(move |threads| backend(isa, threads))).collect()
 }
 
 pub fn matrix<B: Backend>(backend: &B, rows: usize, cols: usize, values: &[f32]) -> B::Buffer {
@@ -73,20 +67,14 @@ pub fn matrix<B: Backend>(backend: &B, rows: usize, cols: usize, values: &[f32])
 
 pub fn read<B: Backend>(backend: &B, buffer: &B::Buffer, count: usize) -> Vec<f32> {
     let mut values = vec![0.0; count];
-    backend
-        .download(buffer, &mut values)
-        .expect("memory can be read");
+    backend.download(buffer, &mut values).expect("memory can be read");
     values
 }
 
 /// The patterns of `values`, all NaNs made one.
 pub fn bits(values: &[f32]) -> Vec<u32> {
     let pattern = |x: &f32| {
-        if x.is_nan() {
-            f32::NAN.to_bits()
-        } else {
-            x.to_bits()
-        }
+        if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
     };
     values.iter().map(pattern).collect()
 }

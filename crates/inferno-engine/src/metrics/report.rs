@@ -64,11 +64,7 @@ impl From<&Passes> for PassesReport {
             p90_seconds,
             p99_seconds,
             max_seconds,
-            seconds: passes
-                .durations()
-                .iter()
-                .map(Duration::as_secs_f64)
-                .collect(),
+            seconds: passes.durations().iter().map(Duration::as_secs_f64).collect(),
         }
     }
 }

@@ -136,11 +136,7 @@ fn bring_to_front(
 
 /// Rising key, then rising id; adding zero makes the two zeros one.
 fn by_key(key: impl Fn(Candidate) -> f32) -> impl Fn(&Candidate, &Candidate) -> Ordering {
-    move |a, b| {
-        (key(*a) + 0.0)
-            .total_cmp(&(key(*b) + 0.0))
-            .then(a.id.cmp(&b.id))
-    }
+    move |a, b| (key(*a) + 0.0).total_cmp(&(key(*b) + 0.0)).then(a.id.cmp(&b.id))
 }
 
 #[cfg(test)]

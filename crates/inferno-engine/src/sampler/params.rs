@@ -65,10 +65,7 @@ impl Default for SamplingParams {
 impl SamplingParams {
     /// Always the most probable token; among equals the lowest id.
     pub fn greedy() -> Self {
-        Self {
-            temperature: 0.0,
-            ..Self::default()
-        }
+        Self { temperature: 0.0, ..Self::default() }
     }
 
     /// Checks every field against its range.
@@ -80,30 +77,15 @@ impl SamplingParams {
         check("temperature", self.temperature, "0 or more", 0.0..=finite)?;
         check("top_p", self.top_p, ABOVE_0_TO_1, f32::MIN_POSITIVE..=1.0)?;
         check("min_p", self.min_p, "from 0 to 1", 0.0..=1.0)?;
-        check(
-            "typical_p",
-            self.typical_p,
-            ABOVE_0_TO_1,
-            f32::MIN_POSITIVE..=1.0,
-        )?;
+        check("typical_p", self.typical_p, ABOVE_0_TO_1, f32::MIN_POSITIVE..=1.0)?;
         check(
             "repetition_penalty",
             self.repetition_penalty,
             "above 0",
             f32::MIN_POSITIVE..=finite,
         )?;
-        check(
-            "frequency_penalty",
-            self.frequency_penalty,
-            "from -2 to 2",
-            -2.0..=2.0,
-        )?;
-        check(
-            "presence_penalty",
-            self.presence_penalty,
-            "from -2 to 2",
-            -2.0..=2.0,
-        )?;
+        check("frequency_penalty", self.frequency_penalty, "from -2 to 2", -2.0..=2.0)?;
+        check("presence_penalty", self.presence_penalty, "from -2 to 2", -2.0..=2.0)?;
         for &(_, bias) in &self.logit_bias {
             check("logit_bias", bias, "from -100 to 100", -100.0..=100.0)?;
         }
@@ -133,11 +115,7 @@ fn check(
     if allowed.contains(&value) {
         Ok(())
     } else {
-        Err(EngineError::ParamOutOfRange {
-            field,
-            range,
-            value,
-        })
+        Err(EngineError::ParamOutOfRange { field, range, value })
     }
 }
 
@@ -150,66 +128,36 @@ mod tests {
         let neutral = SamplingParams::default;
         let cases = [
             (
-                SamplingParams {
-                    temperature: -0.5,
-                    ..neutral()
-                },
+                SamplingParams { temperature: -0.5, ..neutral() },
                 "temperature must be 0 or more, but is -0.5",
             ),
             (
-                SamplingParams {
-                    temperature: f32::NAN,
-                    ..neutral()
-                },
+                SamplingParams { temperature: f32::NAN, ..neutral() },
                 "temperature must be 0 or more, but is NaN",
             ),
             (
-                SamplingParams {
-                    top_p: 0.0,
-                    ..neutral()
-                },
+                SamplingParams { top_p: 0.0, ..neutral() },
                 "top_p must be above 0 and at most 1, but is 0",
             ),
+            (SamplingParams { min_p: 1.5, ..neutral() }, "min_p must be from 0 to 1, but is 1.5"),
             (
-                SamplingParams {
-                    min_p: 1.5,
-                    ..neutral()
-                },
-                "min_p must be from 0 to 1, but is 1.5",
-            ),
-            (
-                SamplingParams {
-                    typical_p: 2.0,
-                    ..neutral()
-                },
+                SamplingParams { typical_p: 2.0, ..neutral() },
                 "typical_p must be above 0 and at most 1, but is 2",
             ),
             (
-                SamplingParams {
-                    repetition_penalty: 0.0,
-                    ..neutral()
-                },
+                SamplingParams { repetition_penalty: 0.0, ..neutral() },
                 "repetition_penalty must be above 0, but is 0",
             ),
             (
-                SamplingParams {
-                    frequency_penalty: 2.5,
-                    ..neutral()
-                },
+                SamplingParams { frequency_penalty: 2.5, ..neutral() },
                 "frequency_penalty must be from -2 to 2, but is 2.5",
             ),
             (
-                SamplingParams {
-                    presence_penalty: -3.0,
-                    ..neutral()
-                },
+                SamplingParams { presence_penalty: -3.0, ..neutral() },
                 "presence_penalty must be from -2 to 2, but is -3",
             ),
             (
-                SamplingParams {
-                    logit_bias: vec![(1, 101.0)],
-                    ..neutral()
-                },
+                SamplingParams { logit_bias: vec![(1, 101.0)], ..neutral() },
                 "logit_bias must be from -100 to 100, but is 101",
             ),
         ];

@@ -38,11 +38,7 @@ impl SeenTokens {
             } else {
                 *logit * params.repetition_penalty
             };
-            let presence = if count > 0 {
-                params.presence_penalty
-            } else {
-                0.0
-            };
+            let presence = if count > 0 { params.presence_penalty } else { 0.0 };
             let penalized = repeated - count as f32 * params.frequency_penalty - presence;
             *logit = penalized.clamp(f32::MIN, f32::MAX);
         }

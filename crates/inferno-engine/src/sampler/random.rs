@@ -29,10 +29,7 @@ impl Random {
     }
 
     fn new(seed: u128, stream: u128) -> Self {
-        let mut random = Self {
-            state: 0,
-            increment: stream << 1 | 1,
-        };
+        let mut random = Self { state: 0, increment: stream << 1 | 1 };
         random.advance();
         random.state = random.state.wrapping_add(seed);
         random.advance();
@@ -51,10 +48,7 @@ impl Random {
     }
 
     fn advance(&mut self) {
-        self.state = self
-            .state
-            .wrapping_mul(MULTIPLIER)
-            .wrapping_add(self.increment);
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
     }
 }
 

@@ -31,11 +31,7 @@ impl Softmax {
             *sum += f64::from(exp_of_negative(logit(item) - max));
         }
         let sum = sums.iter().sum();
-        Self {
-            max,
-            sum,
-            log_sum: f64::from(max) + libm::log(sum),
-        }
+        Self { max, sum, log_sum: f64::from(max) + libm::log(sum) }
     }
 
     pub(super) fn probability(&self, logit: f32) -> f64 {
@@ -59,10 +55,7 @@ pub(super) fn max<T: Copy>(items: &[T], logit: impl Fn(T) -> f32) -> f32 {
         }
     }
     let rest = rest.iter().map(|&item| logit(item));
-    lanes
-        .into_iter()
-        .chain(rest)
-        .fold(f32::NEG_INFINITY, higher)
+    lanes.into_iter().chain(rest).fold(f32::NEG_INFINITY, higher)
 }
 
 /// `exp(x)` for `x` from negative infinity to 0, within 2 units in the last place; 0 below -87.
@@ -92,10 +85,7 @@ pub(super) fn exp_of_negative(x: f32) -> f32 {
     let p = p * r + 0.5;
     let p = p * r * r + r + 1.0;
     // From -126 to 0, as is `n`, so that the exponent field stays a normal number's.
-    let exponent = rounded
-        .to_bits()
-        .wrapping_sub(ROUNDER.to_bits())
-        .wrapping_add(127);
+    let exponent = rounded.to_bits().wrapping_sub(ROUNDER.to_bits()).wrapping_add(127);
     let power = f32::from_bits(exponent << 23);
     if x > LOWEST { p * power } else { 0.0 }
 }
@@ -111,10 +101,7 @@ mod tests {
             let (found, expected) = (f64::from(exp_of_negative(x)), f64::from(x).exp());
             if x > -87.0 {
                 let error = (found - expected).abs() / expected;
-                assert!(
-                    error < 2.0 * f64::from(f32::EPSILON),
-                    "exp({x}): {found} {expected}"
-                );
+                assert!(error < 2.0 * f64::from(f32::EPSILON), "exp({x}): {found} {expected}");
             }
         }
         assert_eq!(exp_of_negative(0.0), 1.0);

@@ -61,15 +61,8 @@ fn distribution(sampler: &mut Sampler, logits: &[f32]) -> Vec<(u32, f64)> {
     sampler.truncate(logits, &[]).expect("finite logits");
     let temperature = sampler.params.temperature;
     let sum = temperature::weigh(temperature, &sampler.candidates, &mut sampler.weights);
-    let ids = sampler
-        .candidates
-        .as_slice()
-        .iter()
-        .map(|candidate| candidate.id);
-    let shares = sampler
-        .weights
-        .iter()
-        .map(|&weight| f64::from(weight) / sum);
+    let ids = sampler.candidates.as_slice().iter().map(|candidate| candidate.id);
+    let shares = sampler.weights.iter().map(|&weight| f64::from(weight) / sum);
     let mut distribution: Vec<_> = ids.zip(shares).collect();
     distribution.sort_by_key(|&(id, _)| id);
     distribution
@@ -88,12 +81,7 @@ fn every_stage_keeps_what_transformers_keeps() {
         }
         let found = distribution(&mut sampler, &fixture.rows[case.row]);
         let ids = |kept: &[(u32, f64)]| kept.iter().map(|&(id, _)| id).collect::<Vec<_>>();
-        assert_eq!(
-            ids(&found),
-            ids(&case.kept),
-            "row {} with {params:?}",
-            case.row
-        );
+        assert_eq!(ids(&found), ids(&case.kept), "row {} with {params:?}", case.row);
         for (&(id, found), &(_, expected)) in found.iter().zip(&case.kept) {
             let allowed = 1e-5 * expected + 1e-12;
             assert!(
@@ -122,13 +110,7 @@ fn logprobs_are_those_of_the_unmodified_distribution() {
         let mut best: Vec<_> = (0..).zip(expected.iter().copied()).collect();
         best.sort_by(|a: &(u32, f32), b| b.1.total_cmp(&a.1));
         assert!((found.logprob - expected[9]).abs() < 1e-5);
-        assert_eq!(
-            found.rank,
-            1 + best
-                .iter()
-                .position(|&(id, _)| id == 9)
-                .expect("it is there")
-        );
+        assert_eq!(found.rank, 1 + best.iter().position(|&(id, _)| id == 9).expect("it is there"));
         assert_eq!(found.top.len(), 5);
         for (found, expected) in found.top.iter().zip(&best) {
             assert_eq!(found.0, expected.0);
@@ -170,54 +152,24 @@ fn draws_follow_the_distribution() {
 #[test]
 fn greedy_takes_the_lowest_id_among_equals() {
     let mut sampler = Sampler::new(SamplingParams::greedy(), 5).expect("valid parameters");
-    assert_eq!(
-        sampler
-            .sample(&[0.0, 2.0, 1.0, 2.0, -0.0], &[])
-            .expect("finite")
-            .id,
-        1
-    );
-    assert_eq!(
-        sampler
-            .sample(&[0.0, 2.0, 1.0, 2.0, -0.0], &[1])
-            .expect("finite")
-            .id,
-        3
-    );
-    assert_eq!(
-        sampler
-            .sample(&[-0.0, 0.0, -1.0, 0.0, -2.0], &[])
-            .expect("finite")
-            .id,
-        0
-    );
+    assert_eq!(sampler.sample(&[0.0, 2.0, 1.0, 2.0, -0.0], &[]).expect("finite").id, 1);
+    assert_eq!(sampler.sample(&[0.0, 2.0, 1.0, 2.0, -0.0], &[1]).expect("finite").id, 3);
+    assert_eq!(sampler.sample(&[-0.0, 0.0, -1.0, 0.0, -2.0], &[]).expect("finite").id, 0);
 }
 
 #[test]
 fn one_candidate_by_top_k_is_greedy() {
-    let params = SamplingParams {
-        top_k: 1,
-        ..SamplingParams::default()
-    };
+    let params = SamplingParams { top_k: 1, ..SamplingParams::default() };
     let mut sampler = Sampler::new(params, 4).expect("valid parameters");
     for _ in 0..20 {
-        assert_eq!(
-            sampler
-                .sample(&[0.5, 1.0, 1.0, 0.9], &[])
-                .expect("finite")
-                .id,
-            1
-        );
+        assert_eq!(sampler.sample(&[0.5, 1.0, 1.0, 0.9], &[]).expect("finite").id, 1);
     }
 }
 
 #[test]
 fn one_seed_gives_one_sequence_and_another_seed_another() {
     let draw = |seed| {
-        let params = SamplingParams {
-            seed,
-            ..SamplingParams::default()
-        };
+        let params = SamplingParams { seed, ..SamplingParams::default() };
         let mut sampler = Sampler::new(params, 50).expect("valid parameters");
         let ids = (0..40).map(|_| sampler.sample(&[0.0; 50], &[]).expect("finite").id);
         ids.collect::<Vec<_>>()
@@ -229,10 +181,7 @@ fn one_seed_gives_one_sequence_and_another_seed_another() {
 
 #[test]
 fn the_penalties_remember_what_was_drawn() {
-    let params = SamplingParams {
-        presence_penalty: 2.0,
-        ..SamplingParams::greedy()
-    };
+    let params = SamplingParams { presence_penalty: 2.0, ..SamplingParams::greedy() };
     let mut sampler = Sampler::new(params, 3).expect("valid parameters");
     let ids = [(); 3].map(|()| sampler.sample(&[1.5, 2.0, 1.0], &[]).expect("finite").id);
     assert_eq!(ids, [1, 0, 2]);
@@ -242,48 +191,20 @@ fn the_penalties_remember_what_was_drawn() {
 fn damaged_logits_are_refused_with_their_token() {
     let mut sampler = Sampler::new(SamplingParams::default(), 3).expect("valid parameters");
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let error = sampler
-            .sample(&[0.0, 1.0, value], &[])
-            .expect_err("it is not finite");
-        assert!(
-            matches!(error, EngineError::NonFiniteLogit { token: 2, .. }),
-            "{error}"
-        );
+        let error = sampler.sample(&[0.0, 1.0, value], &[]).expect_err("it is not finite");
+        assert!(matches!(error, EngineError::NonFiniteLogit { token: 2, .. }), "{error}");
     }
-    let error = sampler
-        .sample(&[0.0], &[])
-        .expect_err("two logits are missing");
-    assert!(
-        matches!(
-            error,
-            EngineError::LogitsLength {
-                expected: 3,
-                found: 1
-            }
-        ),
-        "{error}"
-    );
-    let error = sampler
-        .sample(&[0.0; 3], &[0, 1, 2])
-        .expect_err("nothing is left");
+    let error = sampler.sample(&[0.0], &[]).expect_err("two logits are missing");
+    assert!(matches!(error, EngineError::LogitsLength { expected: 3, found: 1 }), "{error}");
+    let error = sampler.sample(&[0.0; 3], &[0, 1, 2]).expect_err("nothing is left");
     assert!(matches!(error, EngineError::NoCandidates), "{error}");
 }
 
 #[test]
 fn a_bias_on_a_token_that_does_not_exist_is_refused() {
-    let params = SamplingParams {
-        logit_bias: vec![(8, 1.0)],
-        ..SamplingParams::default()
-    };
+    let params = SamplingParams { logit_bias: vec![(8, 1.0)], ..SamplingParams::default() };
     let error = Sampler::new(params, 8).expect_err("there is no token 8");
-    assert!(matches!(
-        error,
-        EngineError::TokenOutOfRange {
-            token: 8,
-            vocab_size: 8,
-            ..
-        }
-    ));
+    assert!(matches!(error, EngineError::TokenOutOfRange { token: 8, vocab_size: 8, .. }));
 }
 
 proptest! {

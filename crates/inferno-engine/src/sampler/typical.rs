@@ -17,15 +17,8 @@ pub(super) fn apply(typical_p: f32, candidates: &mut Candidates) {
         .iter()
         .map(|entry| (softmax.probability(entry.logit), surprise(entry.logit)))
         // A probability that underflows adds nothing, however surprising.
-        .map(|(probability, surprise)| {
-            if probability > 0.0 {
-                probability * surprise
-            } else {
-                0.0
-            }
-        })
+        .map(|(probability, surprise)| if probability > 0.0 { probability * surprise } else { 0.0 })
         .sum();
-    candidates.keep_mass(typical_p, softmax, |entry| {
-        (surprise(entry.logit) - entropy).abs() as f32
-    });
+    candidates
+        .keep_mass(typical_p, softmax, |entry| (surprise(entry.logit) - entropy).abs() as f32);
 }

@@ -15,9 +15,7 @@ pub struct CancelHandle {
 impl CancelHandle {
     /// Of a generation that begins.
     pub(super) fn new() -> Self {
-        Self {
-            cancelled: Arc::default(),
-        }
+        Self { cancelled: Arc::default() }
     }
 
     /// Asks the generation to stop. Asking twice, or after its end, changes nothing.

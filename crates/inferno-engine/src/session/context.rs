@@ -68,11 +68,7 @@ impl Context {
 
     /// Makes sure that the last token is still to be computed, so that its logits come.
     pub(super) fn want_logits(&mut self) {
-        let kept = if self.kv_cache {
-            self.tokens().len().saturating_sub(1)
-        } else {
-            0
-        };
+        let kept = if self.kv_cache { self.tokens().len().saturating_sub(1) } else { 0 };
         self.sequence.recompute_from(kept);
     }
 
@@ -92,11 +88,7 @@ impl Context {
         let logits = self.runner.run(&self.batch)?;
         let duration = started.elapsed();
         self.sequence.advance(num_tokens);
-        Ok(Some(Pass {
-            num_tokens,
-            duration,
-            logits,
-        }))
+        Ok(Some(Pass { num_tokens, duration, logits }))
     }
 
     /// The blocks that hold the computed positions.

@@ -121,21 +121,13 @@ impl<'s> Generation<'s> {
             text.push_str(&step.text);
         }
         let finish_reason = self.finish_reason.ok_or(EngineError::GenerationFailed)?;
-        Ok(Completion {
-            tokens,
-            text,
-            logprobs,
-            finish_reason,
-        })
+        Ok(Completion { tokens, text, logprobs, finish_reason })
     }
 
     fn step(&mut self) -> Result<Step, EngineError> {
         let step_started = Instant::now();
         let token = self.compute_and_sample()?;
-        let Released {
-            text,
-            finish_reason,
-        } = match &token {
+        let Released { text, finish_reason } = match &token {
             Some(token) => self.release(token.id)?,
             // Nothing was said: half a character at the end of the prompt is not the answer's.
             None if self.rollback_to.is_some() => self.stop.finish(FinishReason::Cancelled, ""),
@@ -150,11 +142,7 @@ impl<'s> Generation<'s> {
                 metrics.decode_time += step_started.elapsed();
             }
         }
-        Ok(Step {
-            token,
-            text,
-            finish_reason,
-        })
+        Ok(Step { token, text, finish_reason })
     }
 
     /// Adds `token` to the session, and gives the text that may be shown because of it.
@@ -188,12 +176,7 @@ impl<'s> Generation<'s> {
 
     /// Computes what is left up to the last token and samples the next one; `None` when cancelled.
     fn compute_and_sample(&mut self) -> Result<Option<SampledToken>, EngineError> {
-        let Session {
-            context,
-            metrics,
-            vocab_size,
-            ..
-        } = &mut *self.session;
+        let Session { context, metrics, vocab_size, .. } = &mut *self.session;
         let passes = match self.rollback_to {
             Some(_) => &mut metrics.prefill_passes,
             None => &mut metrics.decode_passes,
@@ -204,10 +187,7 @@ impl<'s> Generation<'s> {
                 return Ok(None);
             }
             let Some(pass) = context.run_chunk()? else {
-                return Err(EngineError::LogitsLength {
-                    expected: *vocab_size,
-                    found: 0,
-                });
+                return Err(EngineError::LogitsLength { expected: *vocab_size, found: 0 });
             };
             passes.record(pass.num_tokens, pass.duration);
             if !pass.logits.is_empty() {

@@ -75,11 +75,7 @@ impl Header {
 
 /// Writes `context` to `path`, by way of a temporary file beside it.
 pub(super) fn save(context: &Context, path: &Path) -> Result<(), EngineError> {
-    let failed = |source| EngineError::StateIo {
-        path: path.to_owned(),
-        action: "write",
-        source,
-    };
+    let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -88,8 +84,7 @@ pub(super) fn save(context: &Context, path: &Path) -> Result<(), EngineError> {
     // by its owner alone, whatever the user's mask would allow.
     let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     let mut out = Checksummed::new(BufWriter::new(temporary.as_file_mut()));
-    out.write_all(&Header::of(context)?.to_bytes())
-        .map_err(failed)?;
+    out.write_all(&Header::of(context)?.to_bytes()).map_err(failed)?;
     for token in context.tokens() {
         out.write_all(&token.to_le_bytes()).map_err(failed)?;
     }
@@ -104,9 +99,7 @@ pub(super) fn save(context: &Context, path: &Path) -> Result<(), EngineError> {
     out.flush().map_err(failed)?;
     drop(out);
     temporary.as_file().sync_all().map_err(failed)?;
-    temporary
-        .persist(path)
-        .map_err(|error| failed(error.error))?;
+    temporary.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
@@ -116,21 +109,12 @@ pub(super) fn load(
     vocab_size: usize,
     path: &Path,
 ) -> Result<(), EngineError> {
-    let failed = |source| EngineError::StateIo {
-        path: path.to_owned(),
-        action: "read",
-        source,
-    };
-    let damaged = |what| EngineError::StateDamaged {
-        path: path.to_owned(),
-        what,
-    };
+    let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "read", source };
+    let damaged = |what| EngineError::StateDamaged { path: path.to_owned(), what };
 
     let mut file = File::open(path).map_err(failed)?;
     let header = read_header(context, &mut file, path)?;
-    check_contents(&mut file, header.file_bytes)
-        .map_err(failed)?
-        .ok_or(damaged("checksum"))?;
+    check_contents(&mut file, header.file_bytes).map_err(failed)?.ok_or(damaged("checksum"))?;
 
     file.seek(SeekFrom::Start(HEADER_BYTES)).map_err(failed)?;
     let mut file = BufReader::new(file);
@@ -151,21 +135,10 @@ pub(super) fn load(
 
 /// Reads the header and checks it against the file and the session that it is for.
 fn read_header(context: &Context, file: &mut File, path: &Path) -> Result<Header, EngineError> {
-    let failed = |source| EngineError::StateIo {
-        path: path.to_owned(),
-        action: "read",
-        source,
-    };
-    let damaged = |what| EngineError::StateDamaged {
-        path: path.to_owned(),
-        what,
-    };
+    let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "read", source };
+    let damaged = |what| EngineError::StateDamaged { path: path.to_owned(), what };
     let truncated = |expected, found| {
-        Err(EngineError::StateTruncated {
-            path: path.to_owned(),
-            expected,
-            found,
-        })
+        Err(EngineError::StateTruncated { path: path.to_owned(), expected, found })
     };
 
     let found = file.metadata().map_err(failed)?.len();
@@ -175,9 +148,7 @@ fn read_header(context: &Context, file: &mut File, path: &Path) -> Result<Header
     }
     file.read_exact(&mut bytes).map_err(failed)?;
     if bytes[..8] != MAGIC {
-        return Err(EngineError::StateUnknown {
-            path: path.to_owned(),
-        });
+        return Err(EngineError::StateUnknown { path: path.to_owned() });
     }
     let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
     if version != VERSION {
@@ -240,10 +211,7 @@ struct Checksummed<W> {
 
 impl<W> Checksummed<W> {
     fn new(inner: W) -> Self {
-        Self {
-            inner,
-            hasher: crc32fast::Hasher::new(),
-        }
+        Self { inner, hasher: crc32fast::Hasher::new() }
     }
 
     fn checksum(&self) -> u32 {

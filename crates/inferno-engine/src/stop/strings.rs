@@ -18,11 +18,7 @@ impl StopStrings {
     /// **Panics** when a string is empty.
     pub(super) fn new(strings: &[String], include_match: bool) -> Self {
         let matchers = strings.iter().map(|string| Matcher::new(string)).collect();
-        Self {
-            matchers,
-            include_match,
-            held: String::new(),
-        }
+        Self { matchers, include_match, held: String::new() }
     }
 
     /// Appends to `released` what of the text so far cannot become part of a stop string, and gives
@@ -37,26 +33,18 @@ impl StopStrings {
         released: &mut String,
     ) -> Option<usize> {
         for (index, &byte) in text.as_bytes().iter().enumerate() {
-            self.matchers
-                .iter_mut()
-                .for_each(|matcher| matcher.push(byte));
+            self.matchers.iter_mut().for_each(|matcher| matcher.push(byte));
             if let Some(which) = self.longest_complete().filter(|_| may_stop) {
                 self.held.push_str(&text[..=index]);
                 if !self.include_match {
-                    self.held
-                        .truncate(self.held.len() - self.matchers[which].len());
+                    self.held.truncate(self.held.len() - self.matchers[which].len());
                 }
                 released.push_str(&self.take_held());
                 return Some(which);
             }
         }
         self.held.push_str(text);
-        let pending = self
-            .matchers
-            .iter()
-            .map(Matcher::pending)
-            .max()
-            .unwrap_or(0);
+        let pending = self.matchers.iter().map(Matcher::pending).max().unwrap_or(0);
         let release = self.held.len() - pending;
         released.extend(self.held.drain(..release));
         None
@@ -97,11 +85,7 @@ impl Matcher {
             length += usize::from(pattern[end] == pattern[length]);
             fallback[end + 1] = length;
         }
-        Self {
-            pattern,
-            fallback,
-            matched: 0,
-        }
+        Self { pattern, fallback, matched: 0 }
     }
 
     fn push(&mut self, byte: u8) {
@@ -123,10 +107,6 @@ impl Matcher {
 
     /// Bytes at the end of the text that may grow into the string.
     fn pending(&self) -> usize {
-        if self.is_complete() {
-            self.fallback[self.matched]
-        } else {
-            self.matched
-        }
+        if self.is_complete() { self.fallback[self.matched] } else { self.matched }
     }
 }

@@ -40,25 +40,13 @@ fn run(params: &StopParams, pieces: &[&str]) -> (String, Option<FinishReason>) {
 
 /// The same by searching the whole text: the match that ends first, the longest of those.
 fn search(params: &StopParams, text: &str) -> (String, Option<FinishReason>) {
-    let matches = params
-        .stop
-        .iter()
-        .enumerate()
-        .filter_map(|(index, string)| {
-            text.find(string.as_str())
-                .map(|start| (start + string.len(), start, index))
-        });
+    let matches = params.stop.iter().enumerate().filter_map(|(index, string)| {
+        text.find(string.as_str()).map(|start| (start + string.len(), start, index))
+    });
     match matches.min() {
         Some((end, start, index)) => {
-            let end = if params.include_stop_str_in_output {
-                end
-            } else {
-                start
-            };
-            (
-                text[..end].to_owned(),
-                Some(FinishReason::StopString(index)),
-            )
+            let end = if params.include_stop_str_in_output { end } else { start };
+            (text[..end].to_owned(), Some(FinishReason::StopString(index)))
         }
         None => (text.to_owned(), None),
     }
@@ -85,23 +73,14 @@ fn without_stop_strings_nothing_is_held_back() {
 #[test]
 fn the_string_that_is_complete_first_wins_and_then_the_longest() {
     let both = stop_at(&["abcd", "bc"]);
-    assert_eq!(
-        run(&both, &["xabcd"]),
-        ("xa".to_owned(), Some(FinishReason::StopString(1)))
-    );
+    assert_eq!(run(&both, &["xabcd"]), ("xa".to_owned(), Some(FinishReason::StopString(1))));
     let same_end = stop_at(&["END", "THE END"]);
-    assert_eq!(
-        run(&same_end, &["THE END"]),
-        (String::new(), Some(FinishReason::StopString(1)))
-    );
+    assert_eq!(run(&same_end, &["THE END"]), (String::new(), Some(FinishReason::StopString(1))));
 }
 
 #[test]
 fn the_stop_string_is_kept_if_asked_for_but_nothing_after_it() {
-    let params = StopParams {
-        include_stop_str_in_output: true,
-        ..stop_at(&["é!"])
-    };
+    let params = StopParams { include_stop_str_in_output: true, ..stop_at(&["é!"]) };
     assert_eq!(run(&params, &["oé", "! more"]).0, "oé!");
 }
 
@@ -113,25 +92,16 @@ fn end_of_generation_and_stop_tokens_end_without_their_text() {
     assert_eq!(last.text, "x", "what was held back is released");
     assert_eq!(last.finish_reason, Some(FinishReason::EndOfGeneration));
 
-    let params = StopParams {
-        stop_token_ids: vec![7],
-        ..stop_at(&["xyz"])
-    };
+    let params = StopParams { stop_token_ids: vec![7], ..stop_at(&["xyz"]) };
     let mut by_token = checker(params.clone());
     assert_eq!(push(&mut by_token, 50, "ax").text, "a");
     let reason = FinishReason::StopToken(7);
     assert_eq!(by_token.push_token(7), Some(reason));
     assert!(!by_token.shows_last_token(reason));
     let last = by_token.finish(reason, "");
-    assert_eq!(
-        (last.text.as_str(), last.finish_reason),
-        ("x", Some(reason))
-    );
+    assert_eq!((last.text.as_str(), last.finish_reason), ("x", Some(reason)));
 
-    let params = StopParams {
-        include_stop_str_in_output: true,
-        ..params
-    };
+    let params = StopParams { include_stop_str_in_output: true, ..params };
     assert!(checker(params).shows_last_token(reason));
 }
 
@@ -146,11 +116,7 @@ fn the_rest_of_the_text_may_hold_a_stop_string_too() {
 
 #[test]
 fn end_of_generation_can_be_ignored() {
-    let params = StopParams {
-        ignore_eos: true,
-        min_tokens: 1,
-        ..StopParams::default()
-    };
+    let params = StopParams { ignore_eos: true, min_tokens: 1, ..StopParams::default() };
     let mut checker = checker(params);
     assert_eq!(checker.banned(), [0u32; 0]);
     assert_eq!(push(&mut checker, 2, "").finish_reason, None);
@@ -159,11 +125,7 @@ fn end_of_generation_can_be_ignored() {
 
 #[test]
 fn the_first_min_tokens_end_nothing() {
-    let params = StopParams {
-        min_tokens: 2,
-        stop_token_ids: vec![7],
-        ..stop_at(&["aba"])
-    };
+    let params = StopParams { min_tokens: 2, stop_token_ids: vec![7], ..stop_at(&["aba"]) };
     let mut checker = checker(params);
     assert_eq!(checker.banned(), [2, 7]);
     assert_eq!(push(&mut checker, 50, "aba").finish_reason, None);
@@ -178,10 +140,7 @@ fn the_first_min_tokens_end_nothing() {
 
 #[test]
 fn what_was_held_back_is_released_when_max_tokens_are_reached() {
-    let params = StopParams {
-        max_tokens: Some(2),
-        ..stop_at(&["bcd"])
-    };
+    let params = StopParams { max_tokens: Some(2), ..stop_at(&["bcd"]) };
     let mut checker = checker(params);
     assert_eq!(push(&mut checker, 50, "ab").text, "a");
     assert!(!checker.is_at_max_tokens());
@@ -193,32 +152,14 @@ fn what_was_held_back_is_released_when_max_tokens_are_reached() {
 #[test]
 fn requests_that_contradict_themselves_are_refused() {
     let refused = |params: StopParams| {
-        StopChecker::new(params, 10, &[])
-            .expect_err("it contradicts itself")
-            .to_string()
+        StopChecker::new(params, 10, &[]).expect_err("it contradicts itself").to_string()
     };
-    let params = StopParams {
-        max_tokens: Some(2),
-        min_tokens: 3,
-        ..StopParams::default()
-    };
-    assert_eq!(
-        refused(params),
-        "min_tokens is 3, which is more than max_tokens, 2"
-    );
-    assert_eq!(
-        refused(stop_at(&["a", ""])),
-        "stop string 1 is empty; leave it out"
-    );
-    let params = StopParams {
-        stop_token_ids: vec![10],
-        ..StopParams::default()
-    };
+    let params = StopParams { max_tokens: Some(2), min_tokens: 3, ..StopParams::default() };
+    assert_eq!(refused(params), "min_tokens is 3, which is more than max_tokens, 2");
+    assert_eq!(refused(stop_at(&["a", ""])), "stop string 1 is empty; leave it out");
+    let params = StopParams { stop_token_ids: vec![10], ..StopParams::default() };
     assert!(refused(params).starts_with("stop_token_ids names token 10"));
-    let params = StopParams {
-        max_tokens: Some(0),
-        ..StopParams::default()
-    };
+    let params = StopParams { max_tokens: Some(0), ..StopParams::default() };
     assert!(refused(params).starts_with("max_tokens must be 1 or more"));
 }
 

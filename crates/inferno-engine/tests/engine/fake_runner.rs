@@ -56,10 +56,7 @@ impl FakeRunner {
             slots: vec![None; layout.num_blocks * block_tokens],
             layout,
             context_length,
-            limits: BatchLimits {
-                max_num_tokens,
-                max_num_logit_rows: 3,
-            },
+            limits: BatchLimits { max_num_tokens, max_num_logit_rows: 3 },
             fingerprint: Fingerprint(1),
             vocab_size: VOCAB_SIZE,
             logit: Box::new(hashed_logit),
@@ -71,10 +68,7 @@ impl FakeRunner {
 
     /// The same as another model.
     pub fn with_fingerprint(self, fingerprint: u64) -> Self {
-        Self {
-            fingerprint: Fingerprint(fingerprint),
-            ..self
-        }
+        Self { fingerprint: Fingerprint(fingerprint), ..self }
     }
 
     /// The same with another number of blocks.
@@ -91,18 +85,12 @@ impl FakeRunner {
 
     /// The same with other logits.
     pub fn with_logits(self, logit: impl Fn(&[u32], usize) -> f32 + Send + 'static) -> Self {
-        Self {
-            logit: Box::new(logit),
-            ..self
-        }
+        Self { logit: Box::new(logit), ..self }
     }
 
     /// The same with `hook` before each pass.
     pub fn with_hook(self, hook: impl FnMut(usize) -> Outcome + Send + 'static) -> Self {
-        Self {
-            hook: Box::new(hook),
-            ..self
-        }
+        Self { hook: Box::new(hook), ..self }
     }
 
     /// The number of tokens in each pass so far.
@@ -135,9 +123,7 @@ impl FakeRunner {
 fn hashed_logit(history: &[u32], token: usize) -> f32 {
     let mut hash = token as u64 + 1;
     for &word in history {
-        hash = (hash ^ u64::from(word))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29);
+        hash = (hash ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
     hash = (hash ^ hash >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (hash >> 40) as f32 / (1 << 20) as f32 - 8.0
@@ -165,24 +151,15 @@ impl Runner for FakeRunner {
     }
 
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        assert!(
-            batch.num_tokens() <= self.limits.max_num_tokens,
-            "the batch is too large"
-        );
-        assert!(
-            batch.logit_rows().len() <= self.limits.max_num_logit_rows,
-            "too many logit rows"
-        );
+        assert!(batch.num_tokens() <= self.limits.max_num_tokens, "the batch is too large");
+        assert!(batch.logit_rows().len() <= self.limits.max_num_logit_rows, "too many logit rows");
         let mut passes = self.passes.lock().expect("no pass panicked");
         let outcome = (self.hook)(passes.len());
         passes.push(batch.num_tokens());
         drop(passes);
         if outcome == Outcome::Fails {
             // A device that fails halfway leaves anything in the slots that it was to write.
-            batch
-                .slot_mapping()
-                .iter()
-                .for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
+            batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
             let reason = "it was told to".to_owned();
             return Err(BackendError::Device { reason }.into());
         }
@@ -195,13 +172,9 @@ impl Runner for FakeRunner {
                 assert_eq!(batch.slot_mapping()[row], slot);
                 self.slots[slot] = Some((batch.token_ids()[row], position));
             }
-            for row in batch
-                .rows(sequence)
-                .filter(|row| batch.logit_rows().contains(row))
-            {
+            for row in batch.rows(sequence).filter(|row| batch.logit_rows().contains(row)) {
                 let history = self.history(table, batch.positions()[row]);
-                self.logits
-                    .extend((0..self.vocab_size).map(|token| (self.logit)(&history, token)));
+                self.logits.extend((0..self.vocab_size).map(|token| (self.logit)(&history, token)));
             }
         }
         if outcome == Outcome::GivesNan {

@@ -37,10 +37,7 @@ fn runner(
     let options = RunnerOptions {
         context_length: None,
         kv_dtype,
-        limits: BatchLimits {
-            max_num_tokens,
-            max_num_logit_rows: 16,
-        },
+        limits: BatchLimits { max_num_tokens, max_num_logit_rows: 16 },
     };
     let fingerprint = Fingerprint::of_model(checkpoint, None);
     ModelRunner::new(model, fingerprint, options).expect("room for it")
@@ -51,20 +48,14 @@ fn stories(kv_cache: bool) -> Option<Session> {
     let checkpoint = Gguf::open(path).expect("the folder holds it");
     let tokenizer = Tokenizer::from_metadata(checkpoint.metadata()).expect("a sound tokenizer");
     let runner = Box::new(runner(&checkpoint, KvDType::F32, 32));
-    let options = SessionOptions {
-        kv_cache,
-        ..Default::default()
-    };
+    let options = SessionOptions { kv_cache, ..Default::default() };
     Some(Session::new(runner, Arc::new(tokenizer), options).expect("a sound runner"))
 }
 
 fn greedy(max_tokens: usize) -> GenerationParams {
     GenerationParams {
         sampling: SamplingParams::greedy(),
-        stop: StopParams {
-            max_tokens: Some(max_tokens),
-            ..Default::default()
-        },
+        stop: StopParams { max_tokens: Some(max_tokens), ..Default::default() },
         ..Default::default()
     }
 }
@@ -74,9 +65,7 @@ fn the_story_is_told_letter_for_letter() {
     let Some(mut session) = stories(true) else {
         return;
     };
-    let path = oracle()
-        .expect("it was just there")
-        .join("models/stories260K.greedy-200.txt");
+    let path = oracle().expect("it was just there").join("models/stories260K.greedy-200.txt");
     let expected = fs::read_to_string(path).expect("the folder holds it");
     let generation = session.generate("", &greedy(200)).expect("it fits");
     let completion = generation.complete().expect("a sound model");
@@ -118,10 +107,7 @@ fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("it can be read").path());
     let found: Vec<_> = paths
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "gguf")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "gguf"))
         .collect();
     assert!(!found.is_empty(), "{} holds no models", folder.display());
     found
@@ -149,17 +135,10 @@ fn check_perplexity(folder: &Path) {
         let expected = (losses.sum::<f64>() / scored.len() as f64).exp();
 
         let mut runner = runner(&checkpoint, KvDType::F32, 7);
-        let options = PerplexityOptions {
-            window,
-            stride: None,
-        };
+        let options = PerplexityOptions { window, stride: None };
         let found = perplexity(&mut runner, &answer.tokens, options, &mut |_| ());
         let found = found.expect("a sound model").value();
-        assert!(
-            (found / expected - 1.0).abs() < 1e-4,
-            "{}: {found} {expected}",
-            path.display()
-        );
+        assert!((found / expected - 1.0).abs() < 1e-4, "{}: {found} {expected}", path.display());
     }
 }
 
@@ -181,10 +160,7 @@ fn every_architecture_goes_on_the_same_however_it_is_computed() {
         for kv_dtype in [KvDType::F32, KvDType::F16] {
             let session = |max_num_tokens, kv_cache| {
                 let runner = Box::new(runner(&checkpoint, kv_dtype, max_num_tokens));
-                let options = SessionOptions {
-                    kv_cache,
-                    ..Default::default()
-                };
+                let options = SessionOptions { kv_cache, ..Default::default() };
                 Session::new(runner, tokenizer(), options).expect("a sound runner")
             };
             let params = ignoring_the_end(12);
@@ -192,10 +168,7 @@ fn every_architecture_goes_on_the_same_however_it_is_computed() {
             let expected = tokens_of(&mut whole, &prompt, &params);
             assert_eq!(expected.len(), 12);
             assert_eq!(tokens_of(&mut session(5, true), &prompt, &params), expected);
-            assert_eq!(
-                tokens_of(&mut session(7, false), &prompt, &params),
-                expected
-            );
+            assert_eq!(tokens_of(&mut session(7, false), &prompt, &params), expected);
 
             let mut first = session(9, true);
             let mut said = tokens_of(&mut first, &prompt, &ignoring_the_end(5));
@@ -221,13 +194,8 @@ fn a_state_of_another_model_or_kv_format_is_refused() {
     original.extend(&[3, 4, 5]).expect("it fits");
     original.save(&saved).expect("it can be written");
     for (name, kv_dtype) in [("llama.gguf", KvDType::F32), ("qwen3.gguf", KvDType::F16)] {
-        let error = session(name, kv_dtype)
-            .load(&saved)
-            .expect_err("it is another's");
-        assert!(
-            matches!(error, EngineError::StateOfAnotherModel { .. }),
-            "{error}"
-        );
+        let error = session(name, kv_dtype).load(&saved).expect_err("it is another's");
+        assert!(matches!(error, EngineError::StateOfAnotherModel { .. }), "{error}");
     }
 }
 
@@ -235,24 +203,11 @@ fn a_state_of_another_model_or_kv_format_is_refused() {
 fn a_context_that_the_model_was_not_made_for_is_refused() {
     let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
     for asked_for in [0, 257] {
-        let model = Model::load(
-            &checkpoint,
-            Arc::new(ReferenceBackend::new()),
-            None,
-            &mut |_| (),
-        );
-        let options = RunnerOptions {
-            context_length: Some(asked_for),
-            ..Default::default()
-        };
+        let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
+        let options = RunnerOptions { context_length: Some(asked_for), ..Default::default() };
         let fingerprint = Fingerprint::of_model(&checkpoint, None);
         let runner = ModelRunner::new(model.expect("a sound model"), fingerprint, options);
-        let Err(error) = runner else {
-            panic!("a context of {asked_for} was taken")
-        };
-        assert!(
-            matches!(error, EngineError::ContextTooLong { limit: 256, .. }),
-            "{error}"
-        );
+        let Err(error) = runner else { panic!("a context of {asked_for} was taken") };
+        assert!(matches!(error, EngineError::ContextTooLong { limit: 256, .. }), "{error}");
     }
 }

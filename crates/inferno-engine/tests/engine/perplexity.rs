@@ -29,12 +29,10 @@ fn fixture() -> Fixture {
 
 fn table_runner(table: Vec<Vec<f32>>) -> FakeRunner {
     let vocab_size = table.len();
-    FakeRunner::new(150, 8)
-        .with_vocab_size(vocab_size)
-        .with_logits(move |history, token| {
-            let last = *history.last().expect("at least one token") as usize;
-            table[last][token] * (1.0 + (history.len() - 1) as f32 / 64.0)
-        })
+    FakeRunner::new(150, 8).with_vocab_size(vocab_size).with_logits(move |history, token| {
+        let last = *history.last().expect("at least one token") as usize;
+        table[last][token] * (1.0 + (history.len() - 1) as f32 / 64.0)
+    })
 }
 
 #[test]
@@ -42,34 +40,18 @@ fn the_second_half_of_each_window_is_scored_as_torch_scores_it() {
     let fixture = fixture();
     let mut runner = table_runner(fixture.table);
     for case in &fixture.cases {
-        let options = PerplexityOptions {
-            window: case.window,
-            stride: case.stride,
-        };
+        let options = PerplexityOptions { window: case.window, stride: case.stride };
         let mut seen = 0;
         let result = perplexity(&mut runner, &fixture.tokens, options, &mut |so_far| {
             seen += 1;
-            assert_eq!(
-                (so_far.num_windows, so_far.total_windows),
-                (seen, case.num_windows)
-            );
+            assert_eq!((so_far.num_windows, so_far.total_windows), (seen, case.num_windows));
         });
         let result = result.expect("a runner that does not fail");
-        assert_eq!(
-            (seen, result.num_scored),
-            (case.num_windows, case.num_scored)
-        );
+        assert_eq!((seen, result.num_scored), (case.num_windows, case.num_scored));
         let close = |found: f64, expected: f64| (found - expected).abs() < 1e-5 * expected;
+        assert!(close(result.value(), case.value), "{options:?}: {}", result.value());
         assert!(
-            close(result.value(), case.value),
-            "{options:?}: {}",
-            result.value()
-        );
-        assert!(
-            close(
-                result.standard_error().expect("several tokens"),
-                case.standard_error
-            ),
+            close(result.standard_error().expect("several tokens"), case.standard_error),
             "{options:?}"
         );
     }
@@ -84,45 +66,18 @@ fn windows_that_cannot_be_read_are_refused() {
     };
     for (window, stride) in [(2, None), (21, None), (20, Some(0))] {
         let error = score(&[2; 100], window, stride);
-        assert!(
-            matches!(
-                error,
-                EngineError::Window {
-                    context_length: 20,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, EngineError::Window { context_length: 20, .. }), "{error}");
     }
     let error = score(&[2; 19], 20, None);
-    assert!(
-        matches!(
-            error,
-            EngineError::TextTooShort {
-                found: 19,
-                window: 20
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::TextTooShort { found: 19, window: 20 }), "{error}");
     let error = score(&[2, 2, 2, 999], 4, None);
-    assert!(
-        matches!(error, EngineError::TokenOutOfRange { token: 999, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::TokenOutOfRange { token: 999, .. }), "{error}");
 }
 
 #[test]
 fn a_logit_that_is_not_a_number_is_an_error() {
     let mut runner = FakeRunner::new(20, 8).with_hook(|_| Outcome::GivesNan);
-    let options = PerplexityOptions {
-        window: 4,
-        stride: None,
-    };
+    let options = PerplexityOptions { window: 4, stride: None };
     let error = perplexity(&mut runner, &[2; 10], options, &mut |_| ()).expect_err("NaN");
-    assert!(
-        matches!(error, EngineError::NonFiniteLogit { token: 0, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::NonFiniteLogit { token: 0, .. }), "{error}");
 }

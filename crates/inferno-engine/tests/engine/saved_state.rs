@@ -69,14 +69,7 @@ fn a_larger_context_takes_the_file_and_one_too_small_refuses_it() {
 
     let error = refusal(&path, FakeRunner::new(8, 8));
     assert!(
-        matches!(
-            error,
-            EngineError::StateTooLong {
-                num_tokens: 9,
-                context_length: 8,
-                ..
-            }
-        ),
+        matches!(error, EngineError::StateTooLong { num_tokens: 9, context_length: 8, .. }),
         "{error}"
     );
 }
@@ -88,14 +81,7 @@ fn the_file_of_another_model_is_refused() {
     saved_to(&path);
     let error = refusal(&path, FakeRunner::new(64, 8).with_fingerprint(2));
     assert!(
-        matches!(
-            error,
-            EngineError::StateOfAnotherModel {
-                expected: 2,
-                found: 1,
-                ..
-            }
-        ),
+        matches!(error, EngineError::StateOfAnotherModel { expected: 2, found: 1, .. }),
         "{error}"
     );
 }
@@ -164,21 +150,9 @@ fn files_that_cannot_be_reached_are_errors_that_name_them() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("missing").join("state");
     let error = refusal(&path, FakeRunner::new(64, 8));
-    assert!(
-        matches!(error, EngineError::StateIo { action: "read", .. }),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::StateIo { action: "read", .. }), "{error}");
     let error = fresh().save(&path).expect_err("there is no such folder");
-    assert!(
-        matches!(
-            error,
-            EngineError::StateIo {
-                action: "write",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::StateIo { action: "write", .. }), "{error}");
     assert!(error.to_string().contains("missing"), "{error}");
 }
 
@@ -199,10 +173,7 @@ fn a_saved_conversation_is_for_its_owner_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     saved_to(&path);
-    let mode = fs::metadata(&path)
-        .expect("it was written")
-        .permissions()
-        .mode();
+    let mode = fs::metadata(&path).expect("it was written").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 

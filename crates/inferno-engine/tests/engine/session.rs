@@ -26,21 +26,14 @@ fn fresh() -> Session {
 pub fn greedy(max_tokens: usize) -> GenerationParams {
     GenerationParams {
         sampling: SamplingParams::greedy(),
-        stop: StopParams {
-            max_tokens: Some(max_tokens),
-            ignore_eos: true,
-            ..Default::default()
-        },
+        stop: StopParams { max_tokens: Some(max_tokens), ignore_eos: true, ..Default::default() },
         ..Default::default()
     }
 }
 
 pub fn tokens_of(session: &mut Session, prompt: &[u32], params: &GenerationParams) -> Vec<u32> {
     let generation = session.generate(prompt, params).expect("a sound request");
-    generation
-        .complete()
-        .expect("a runner that does not fail")
-        .tokens
+    generation.complete().expect("a runner that does not fail").tokens
 }
 
 /// What a session that never saw anything else says after `tokens`.

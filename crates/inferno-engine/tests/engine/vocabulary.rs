@@ -30,10 +30,7 @@ pub fn tokenizer() -> Arc<Tokenizer> {
     metadata.insert("tokenizer.ggml.model", "gpt2");
     metadata.insert("tokenizer.ggml.pre", "gpt-2");
     metadata.insert("tokenizer.ggml.tokens", tokens);
-    metadata.insert(
-        "tokenizer.ggml.merges",
-        ["a b"].into_iter().collect::<StringArray>(),
-    );
+    metadata.insert("tokenizer.ggml.merges", ["a b"].into_iter().collect::<StringArray>());
     let mut kinds = vec![1_i32; VOCAB_SIZE];
     (kinds[END as usize], kinds[BEGIN as usize]) = (3, 3);
     metadata.insert("tokenizer.ggml.token_type", kinds);

@@ -121,11 +121,7 @@ fn read_bools(cursor: &mut Cursor<'_>) -> Result<Vec<bool>> {
     let count = cursor.count("array elements", 1)?;
     let start = cursor.offset();
     let bytes = cursor.take(count as u64, "array")?;
-    bytes
-        .iter()
-        .zip(start..)
-        .map(|(&byte, offset)| to_bool(byte, offset))
-        .collect()
+    bytes.iter().zip(start..).map(|(&byte, offset)| to_bool(byte, offset)).collect()
 }
 
 fn to_bool(byte: u8, offset: u64) -> Result<bool> {

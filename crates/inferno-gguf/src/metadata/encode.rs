@@ -89,9 +89,7 @@ fn encode_array(array: &MetadataArray, depth: usize, out: &mut Vec<u8>) -> bool 
             strings.iter().for_each(|string| encode_string(string, out));
         }
         MetadataArray::Array(arrays) => {
-            return arrays
-                .iter()
-                .all(|array| encode_array(array, depth + 1, out));
+            return arrays.iter().all(|array| encode_array(array, depth + 1, out));
         }
         MetadataArray::U64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
         MetadataArray::I64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),

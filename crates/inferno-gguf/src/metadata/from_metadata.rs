@@ -116,16 +116,10 @@ fn number<T: Number>(value: &MetadataValue) -> Option<T> {
 
 fn numbers<T: Number>(array: &MetadataArray) -> Option<Vec<T>> {
     fn integers<S: Copy + Into<i128>, T: Number>(values: &[S]) -> Option<Vec<T>> {
-        values
-            .iter()
-            .map(|&value| T::from_integer(value.into()))
-            .collect()
+        values.iter().map(|&value| T::from_integer(value.into())).collect()
     }
     fn floats<S: Copy + Into<f64>, T: Number>(values: &[S]) -> Option<Vec<T>> {
-        values
-            .iter()
-            .map(|&value| T::from_float(value.into()))
-            .collect()
+        values.iter().map(|&value| T::from_float(value.into())).collect()
     }
     match array {
         MetadataArray::U8(values) => integers(values),
@@ -208,14 +202,8 @@ mod tests {
     fn arrays_convert_only_where_every_element_fits() {
         assert_eq!(convert::<Vec<u32>>(vec![1_i64, 2]), Some(vec![1, 2]));
         assert_eq!(convert::<Vec<u32>>(vec![1_i64, -2]), None);
-        assert_eq!(
-            convert::<Vec<f32>>(vec![0.5_f64, 2.0]),
-            Some(vec![0.5, 2.0])
-        );
+        assert_eq!(convert::<Vec<f32>>(vec![0.5_f64, 2.0]), Some(vec![0.5, 2.0]));
         assert_eq!(convert::<Vec<u32>>(3_u32), None);
-        assert_eq!(
-            convert::<Vec<bool>>(vec![true, false]),
-            Some(vec![true, false])
-        );
+        assert_eq!(convert::<Vec<bool>>(vec![true, false]), Some(vec![true, false]));
     }
 }

@@ -39,9 +39,7 @@ impl StringArray {
                 let by_border = std::str::from_utf8(text)
                     .ok()
                     .and_then(|text| {
-                        ends[..by_bytes]
-                            .iter()
-                            .position(|&end| !text.is_char_boundary(end))
+                        ends[..by_bytes].iter().position(|&end| !text.is_char_boundary(end))
                     })
                     .unwrap_or(by_bytes);
                 Err(by_border)
@@ -62,18 +60,13 @@ impl StringArray {
     /// The string at `index`, if there are that many.
     pub fn get(&self, index: usize) -> Option<&str> {
         let end = *self.ends.get(index)?;
-        let start = index
-            .checked_sub(1)
-            .map_or(0, |previous| self.ends[previous]);
+        let start = index.checked_sub(1).map_or(0, |previous| self.ends[previous]);
         Some(&self.text[start..end])
     }
 
     /// The strings in order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter {
-            array: self,
-            next: 0,
-        }
+        Iter { array: self, next: 0 }
     }
 
     /// Appends a string.
@@ -153,19 +146,10 @@ mod tests {
 
     #[test]
     fn invalid_bytes_are_refused_at_the_string_that_holds_them() {
-        assert_eq!(
-            StringArray::from_parts(b"ab\xffcd".to_vec(), vec![1, 2, 4, 5]),
-            Err(2)
-        );
+        assert_eq!(StringArray::from_parts(b"ab\xffcd".to_vec(), vec![1, 2, 4, 5]), Err(2));
         // The bad byte comes third, but the first string already ends inside a character.
-        assert_eq!(
-            StringArray::from_parts(b"\xc3\xa9\xff".to_vec(), vec![1, 2, 3]),
-            Err(0)
-        );
+        assert_eq!(StringArray::from_parts(b"\xc3\xa9\xff".to_vec(), vec![1, 2, 3]), Err(0));
         // A character that the end of the text cuts off.
-        assert_eq!(
-            StringArray::from_parts(b"a\xc3".to_vec(), vec![1, 2]),
-            Err(1)
-        );
+        assert_eq!(StringArray::from_parts(b"a\xc3".to_vec(), vec![1, 2]), Err(1));
     }
 }

@@ -9,10 +9,7 @@ pub struct Raw(pub Vec<u8>);
 impl Raw {
     /// Magic, version 3 and the two counts: 24 bytes.
     pub fn header(num_tensors: u64, num_entries: u64) -> Self {
-        Self(b"GGUF".to_vec())
-            .u32(3)
-            .u64(num_tensors)
-            .u64(num_entries)
+        Self(b"GGUF".to_vec()).u32(3).u64(num_tensors).u64(num_entries)
     }
 
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
@@ -41,10 +38,7 @@ impl Raw {
     /// An entry of the tensor index; an F32 has the type 0.
     pub fn tensor(self, name: &str, dims: &[u64], type_id: u32, data_offset: u64) -> Self {
         let raw = self.string(name).u32(dims.len() as u32);
-        dims.iter()
-            .fold(raw, |raw, &dim| raw.u64(dim))
-            .u32(type_id)
-            .u64(data_offset)
+        dims.iter().fold(raw, |raw, &dim| raw.u64(dim)).u32(type_id).u64(data_offset)
     }
 
     /// Zeros up to a multiple of `alignment`.

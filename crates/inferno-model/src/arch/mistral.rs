@@ -5,7 +5,4 @@
 
 use super::{Architecture, llama::LLAMA};
 
-pub(super) const MISTRAL: Architecture = Architecture {
-    name: "mistral3",
-    ..LLAMA
-};
+pub(super) const MISTRAL: Architecture = Architecture { name: "mistral3", ..LLAMA };

@@ -5,7 +5,4 @@
 
 use super::{Architecture, qwen3::QWEN3};
 
-pub(super) const QWEN3_MOE: Architecture = Architecture {
-    name: "qwen3moe",
-    ..QWEN3
-};
+pub(super) const QWEN3_MOE: Architecture = Architecture { name: "qwen3moe", ..QWEN3 };

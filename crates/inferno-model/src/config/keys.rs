@@ -103,9 +103,7 @@ impl<'a> Keys<'a> {
 
     /// The table is expected to have a row for each token of the tokenizer, if that is there.
     pub(super) fn no_embeddings(&self, hidden_size: usize) -> ModelError {
-        let tokens = self
-            .metadata
-            .optional::<&StringArray>("tokenizer.ggml.tokens");
+        let tokens = self.metadata.optional::<&StringArray>("tokenizer.ggml.tokens");
         let num_tokens = tokens.ok().flatten().map_or(0, StringArray::len);
         ModelError::MissingTensor {
             name: EMBEDDINGS.to_owned(),

@@ -38,10 +38,7 @@ impl<B: Backend> Attention<B> {
             })
         };
         let output = |suffix: &str| {
-            [Part {
-                name: format!("blk.{layer}.attn_output.{suffix}"),
-                rows: config.hidden_size,
-            }]
+            [Part { name: format!("blk.{layer}.attn_output.{suffix}"), rows: config.hidden_size }]
         };
         let qk_norm = match config.architecture.has_qk_norm {
             true => Some(QkNorm {
@@ -70,22 +67,9 @@ impl<B: Backend> Attention<B> {
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) {
-        let Step {
-            backend,
-            config,
-            rope,
-            rows,
-        } = *step;
+        let Step { backend, config, rope, rows } = *step;
         let layout = &config.qkv;
-        let Workspace {
-            batch,
-            angles,
-            x,
-            normed,
-            qkv,
-            attended,
-            ..
-        } = workspace;
+        let Workspace { batch, angles, x, normed, qkv, attended, .. } = workspace;
         backend.linear(rows, normed, &self.qkv_proj, self.qkv_bias.as_ref(), qkv);
         if let Some(norm) = &self.qk_norm {
             backend.head_rms_norm(rows, &layout.q(), &norm.q, config.rms_norm_eps, qkv);

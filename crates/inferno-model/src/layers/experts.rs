@@ -22,14 +22,9 @@ impl<B: Backend> MixtureOfExperts<B> {
         params: ExpertParams,
         layer: usize,
     ) -> Result<Self, ModelError> {
-        let part = |which: &str, rows| Part {
-            name: format!("blk.{layer}.{which}.weight"),
-            rows,
-        };
-        let gate_up = [
-            part("ffn_gate_exps", intermediate_size),
-            part("ffn_up_exps", intermediate_size),
-        ];
+        let part = |which: &str, rows| Part { name: format!("blk.{layer}.{which}.weight"), rows };
+        let gate_up =
+            [part("ffn_gate_exps", intermediate_size), part("ffn_up_exps", intermediate_size)];
         let down = [part("ffn_down_exps", hidden_size)];
         Ok(Self {
             params,
@@ -42,39 +37,16 @@ impl<B: Backend> MixtureOfExperts<B> {
     pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
         let Step { backend, rows, .. } = *step;
         let slots = rows * self.params.num_experts_used;
-        let Workspace {
-            x,
-            normed,
-            gate_up,
-            hidden,
-            experts,
-            ..
-        } = workspace;
-        let experts = experts
-            .as_mut()
-            .expect("made with the model's own configuration");
+        let Workspace { x, normed, gate_up, hidden, experts, .. } = workspace;
+        let experts = experts.as_mut().expect("made with the model's own configuration");
         let routing = &mut experts.routing;
         backend.linear(rows, normed, &self.router, None, &mut experts.router_logits);
         backend.route_experts(rows, &experts.router_logits, &self.params, routing);
         let per_token = ExpertInput::PerToken;
-        backend.expert_linear(
-            rows,
-            routing,
-            per_token,
-            normed,
-            &self.gate_up_proj,
-            gate_up,
-        );
+        backend.expert_linear(rows, routing, per_token, normed, &self.gate_up_proj, gate_up);
         backend.silu_mul(slots, gate_up, hidden);
         let per_slot = ExpertInput::PerSlot;
-        backend.expert_linear(
-            rows,
-            routing,
-            per_slot,
-            hidden,
-            &self.down_proj,
-            &mut experts.out,
-        );
+        backend.expert_linear(rows, routing, per_slot, hidden, &self.down_proj, &mut experts.out);
         backend.combine_experts(rows, routing, &experts.out, x);
     }
 }

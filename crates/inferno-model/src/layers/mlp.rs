@@ -29,10 +29,7 @@ impl<B: Backend> Mlp<B> {
             })
         };
         let down = |suffix: &str| {
-            [Part {
-                name: format!("blk.{layer}.ffn_down.{suffix}"),
-                rows: hidden_size,
-            }]
+            [Part { name: format!("blk.{layer}.ffn_down.{suffix}"), rows: hidden_size }]
         };
         Ok(Self {
             gate_up_proj: loader.matrix(&gate_up("weight"), hidden_size)?,
@@ -44,20 +41,8 @@ impl<B: Backend> Mlp<B> {
 
     pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
         let Step { backend, rows, .. } = *step;
-        let Workspace {
-            x,
-            normed,
-            gate_up,
-            hidden,
-            ..
-        } = workspace;
-        backend.linear(
-            rows,
-            normed,
-            &self.gate_up_proj,
-            self.gate_up_bias.as_ref(),
-            gate_up,
-        );
+        let Workspace { x, normed, gate_up, hidden, .. } = workspace;
+        backend.linear(rows, normed, &self.gate_up_proj, self.gate_up_bias.as_ref(), gate_up);
         backend.silu_mul(rows, gate_up, hidden);
         backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x);
     }

@@ -20,22 +20,12 @@ impl Answer {
         let json: serde_json::Value = serde_json::from_str(&text).expect("valid JSON");
         let floats = |row: &serde_json::Value| {
             let row = row.as_array().expect("a row");
-            row.iter()
-                .map(|x| x.as_f64().expect("a number") as f32)
-                .collect()
+            row.iter().map(|x| x.as_f64().expect("a number") as f32).collect()
         };
         let tokens = json["tokens"].as_array().expect("token ids");
         Self {
-            tokens: tokens
-                .iter()
-                .map(|id| id.as_u64().expect("an id") as u32)
-                .collect(),
-            logits: json["logits"]
-                .as_array()
-                .expect("rows")
-                .iter()
-                .map(floats)
-                .collect(),
+            tokens: tokens.iter().map(|id| id.as_u64().expect("an id") as u32).collect(),
+            logits: json["logits"].as_array().expect("rows").iter().map(floats).collect(),
         }
     }
 }
@@ -55,10 +45,9 @@ pub fn fixtures() -> PathBuf {
 pub fn oracle() -> Option<PathBuf> {
     let folder = std::env::var_os("INFERNO_ORACLE").map(PathBuf::from);
     match &folder {
-        Some(folder) => assert!(
-            folder.is_dir(),
-            "INFERNO_ORACLE names {folder:?}, which is missing"
-        ),
+        Some(folder) => {
+            assert!(folder.is_dir(), "INFERNO_ORACLE names {folder:?}, which is missing")
+        }
         None => println!("INFERNO_ORACLE is not set: nothing to compare with"),
     }
     folder
@@ -69,10 +58,7 @@ pub fn models_under(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
     let mut models: Vec<PathBuf> = entries
         .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "gguf")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "gguf"))
         .filter(|path| path.with_extension("json").exists())
         .collect();
     models.sort();
@@ -93,24 +79,14 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
     };
     let layout = model.config().kv_layout(tokens.len(), KvDType::F32);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).rev().map(BlockId).collect();
-    let mut cache = model
-        .backend()
-        .alloc_kv_cache(&layout)
-        .expect("a small cache");
-    let mut workspace = model
-        .workspace(limits(tokens.len()))
-        .expect("a small workspace");
+    let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
+    let mut workspace = model.workspace(limits(tokens.len())).expect("a small workspace");
     let mut rows = Vec::new();
     for (i, tokens) in tokens.chunks(chunk).enumerate() {
         let mut builder = BatchBuilder::new(layout.block_tokens);
         let start = i * chunk;
         builder
-            .push(&SequenceChunk {
-                tokens,
-                start,
-                block_table: &table,
-                logits: LogitRows::All,
-            })
+            .push(&SequenceChunk { tokens, start, block_table: &table, logits: LogitRows::All })
             .expect("the table covers the prompt");
         rows.extend(run(model, &builder.build(), &mut cache, &mut workspace));
     }
@@ -121,28 +97,16 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
 pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]) -> Vec<Vec<f32>> {
     let num_tokens = first.len() + second.len();
     let layout = model.config().kv_layout(num_tokens + 32, KvDType::F32);
-    let (evens, odds): (Vec<BlockId>, Vec<BlockId>) = (0..layout.num_blocks as u32)
-        .map(BlockId)
-        .partition(|block| block.0 % 2 == 0);
-    let mut cache = model
-        .backend()
-        .alloc_kv_cache(&layout)
-        .expect("a small cache");
-    let mut workspace = model
-        .workspace(limits(num_tokens))
-        .expect("a small workspace");
+    let (evens, odds): (Vec<BlockId>, Vec<BlockId>) =
+        (0..layout.num_blocks as u32).map(BlockId).partition(|block| block.0 % 2 == 0);
+    let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
+    let mut workspace = model.workspace(limits(num_tokens)).expect("a small workspace");
     let mut builder = BatchBuilder::new(layout.block_tokens);
-    for (tokens, block_table, logits) in [
-        (first, &evens, LogitRows::None),
-        (second, &odds, LogitRows::All),
-    ] {
+    for (tokens, block_table, logits) in
+        [(first, &evens, LogitRows::None), (second, &odds, LogitRows::All)]
+    {
         builder
-            .push(&SequenceChunk {
-                tokens,
-                start: 0,
-                block_table,
-                logits,
-            })
+            .push(&SequenceChunk { tokens, start: 0, block_table, logits })
             .expect("the tables cover the prompts");
     }
     run(model, &builder.build(), &mut cache, &mut workspace)
@@ -154,18 +118,10 @@ fn run<B: Backend>(
     cache: &mut B::KvCache,
     workspace: &mut inferno_model::Workspace<B>,
 ) -> Vec<Vec<f32>> {
-    let logits = model
-        .forward(batch, cache, workspace)
-        .expect("a valid batch");
-    logits
-        .chunks(model.config().vocab_size)
-        .map(<[f32]>::to_vec)
-        .collect()
+    let logits = model.forward(batch, cache, workspace).expect("a valid batch");
+    logits.chunks(model.config().vocab_size).map(<[f32]>::to_vec).collect()
 }
 
 fn limits(num_tokens: usize) -> BatchLimits {
-    BatchLimits {
-        max_num_tokens: num_tokens,
-        max_num_logit_rows: num_tokens,
-    }
+    BatchLimits { max_num_tokens: num_tokens, max_num_logit_rows: num_tokens }
 }

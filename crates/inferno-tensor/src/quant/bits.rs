@@ -10,9 +10,7 @@ pub(super) fn unpack<const WIDTH: usize, const STRIDE: usize>(
     codes: &mut [u8],
 ) {
     let mask = (1 << WIDTH) - 1;
-    let runs = bytes
-        .chunks_exact(STRIDE)
-        .zip(codes.chunks_exact_mut(STRIDE * 8 / WIDTH));
+    let runs = bytes.chunks_exact(STRIDE).zip(codes.chunks_exact_mut(STRIDE * 8 / WIDTH));
     for (bytes, codes) in runs {
         for (field, codes) in codes.chunks_exact_mut(STRIDE).enumerate() {
             for (code, byte) in codes.iter_mut().zip(bytes) {
@@ -30,9 +28,7 @@ pub(super) fn pack<const WIDTH: usize, const STRIDE: usize>(
     bytes: &mut [u8],
 ) {
     let mask = (1 << WIDTH) - 1;
-    let runs = bytes
-        .chunks_exact_mut(STRIDE)
-        .zip(codes.chunks_exact(STRIDE * 8 / WIDTH));
+    let runs = bytes.chunks_exact_mut(STRIDE).zip(codes.chunks_exact(STRIDE * 8 / WIDTH));
     for (bytes, codes) in runs {
         for (field, codes) in codes.chunks_exact(STRIDE).enumerate() {
             for (byte, code) in bytes.iter_mut().zip(codes) {

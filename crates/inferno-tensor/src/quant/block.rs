@@ -45,17 +45,12 @@ pub trait BlockFormat: Pod {
     ///
     /// **Panics** if it does not.
     fn decode(&self, out: &mut [f32]) {
-        assert_eq!(
-            out.len(),
-            Self::LEN,
-            "a block decodes to exactly LEN values"
-        );
+        assert_eq!(out.len(), Self::LEN, "a block decodes to exactly LEN values");
         let mut quants = [0; QK_K];
         let quants = &mut quants[..Self::LEN];
         self.quants(quants);
-        let groups = out
-            .chunks_exact_mut(Self::GROUP_LEN)
-            .zip(quants.chunks_exact(Self::GROUP_LEN));
+        let groups =
+            out.chunks_exact_mut(Self::GROUP_LEN).zip(quants.chunks_exact(Self::GROUP_LEN));
         for (group, (out, quants)) in groups.enumerate() {
             let (scale, min) = (self.scale(group), self.min(group));
             for (out, &quant) in out.iter_mut().zip(quants) {
@@ -106,10 +101,7 @@ pub(super) fn encode_blocks<B: BlockFormat>(
         if values.iter().any(|value| value.abs() > MAX_MAGNITUDE)
             || groups.any(|group| !(block.scale(group) + block.min(group)).is_finite())
         {
-            return Err(TensorError::ScaleOverflow {
-                dtype: B::DTYPE,
-                index: i * B::LEN,
-            });
+            return Err(TensorError::ScaleOverflow { dtype: B::DTYPE, index: i * B::LEN });
         }
     }
     Ok(())
@@ -119,9 +111,7 @@ pub(super) fn encode_blocks<B: BlockFormat>(
 ///
 /// **Panics** if there are not as many.
 pub(super) fn block_of<const N: usize>(values: &[f32]) -> &[f32; N] {
-    values
-        .try_into()
-        .expect("a block encodes exactly LEN values")
+    values.try_into().expect("a block encodes exactly LEN values")
 }
 
 /// A half-precision number as two little-endian bytes, so that blocks need no alignment.

@@ -8,9 +8,8 @@ use super::{QK, bits, search};
 use crate::DType;
 
 /// The levels that the codes of IQ4_NL and IQ4_XS stand for: finer around zero.
-pub const IQ4_LEVELS: [i8; 16] = [
-    -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113,
-];
+pub const IQ4_LEVELS: [i8; 16] =
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 /// 32 weights in 18 bytes, 4.5 bits a weight: `weight[i] = d * IQ4_LEVELS[code[i]]`.
 ///

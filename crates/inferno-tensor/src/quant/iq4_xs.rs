@@ -64,10 +64,7 @@ impl BlockFormat for Iq4XsBlock {
     fn encode(values: &[f32]) -> Iq4XsBlock {
         let found = search::symmetric::super_block::<8, 32>(block_of(values), &Iq4, 32.0);
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
-        let mut block = Iq4XsBlock {
-            d: found.d,
-            ..Iq4XsBlock::zeroed()
-        };
+        let mut block = Iq4XsBlock { d: found.d, ..Iq4XsBlock::zeroed() };
         bits::pack::<4, 16>(&found.codes, 0, &mut block.qs);
         bits::pack::<4, 1>(&sub_codes, 0, &mut block.scales_l);
         bits::pack::<2, 1>(&sub_codes, 4, &mut block.scales_h);

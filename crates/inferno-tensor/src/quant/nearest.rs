@@ -6,9 +6,7 @@ use super::QK;
 
 /// Quantizes to -127..=127 and returns the scale: the largest magnitude over 127.
 pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
-    let largest = values
-        .iter()
-        .fold(0.0f32, |largest, value| largest.max(value.abs()));
+    let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = largest / 127.0;
     let inverse = inverse(scale);
     for (quant, value) in quants.iter_mut().zip(values) {
@@ -47,14 +45,12 @@ pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
 
 /// The largest and the smallest value; of zeros with different signs the first.
 fn bounds(values: &[f32; QK]) -> [f32; 2] {
-    values
-        .iter()
-        .fold([values[0]; 2], |[largest, smallest], &value| {
-            [
-                if value > largest { value } else { largest },
-                if value < smallest { value } else { smallest },
-            ]
-        })
+    values.iter().fold([values[0]; 2], |[largest, smallest], &value| {
+        [
+            if value > largest { value } else { largest },
+            if value < smallest { value } else { smallest },
+        ]
+    })
 }
 
 /// The value of largest magnitude; the first of equals.

@@ -27,11 +27,7 @@ pub struct Q2KBlock {
 
 const _: () = assert!(size_of::<Q2KBlock>() == 84);
 
-const RANGES: Ranges = Ranges {
-    top: 3.0,
-    sub_top: 15.0,
-    step: 0.1,
-};
+const RANGES: Ranges = Ranges { top: 3.0, sub_top: 15.0, step: 0.1 };
 
 impl Q2KBlock {
     /// The scale of the sub-scales.

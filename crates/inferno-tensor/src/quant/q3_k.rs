@@ -67,10 +67,7 @@ impl BlockFormat for Q3KBlock {
         let found =
             search::symmetric::super_block::<16, 16>(block_of(values), &Even { half: 4.0 }, 32.0);
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
-        let mut block = Q3KBlock {
-            d: found.d,
-            ..Q3KBlock::zeroed()
-        };
+        let mut block = Q3KBlock { d: found.d, ..Q3KBlock::zeroed() };
         bits::pack::<2, 32>(&found.codes, 0, &mut block.qs);
         bits::pack::<1, 32>(&found.codes, 2, &mut block.hmask);
         bits::pack::<4, 8>(&sub_codes, 0, &mut block.scales_l);

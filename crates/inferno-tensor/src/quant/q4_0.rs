@@ -40,9 +40,6 @@ impl BlockFormat for Q4_0Block {
         let (d, codes) = nearest::symmetric(block_of(values), 8);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q4_0Block {
-            d: Half::new(d),
-            qs,
-        }
+        Q4_0Block { d: Half::new(d), qs }
     }
 }

@@ -46,10 +46,6 @@ impl BlockFormat for Q4_1Block {
         let (d, m, codes) = nearest::affine(block_of(values), 15);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q4_1Block {
-            d: Half::new(d),
-            m: Half::new(m),
-            qs,
-        }
+        Q4_1Block { d: Half::new(d), m: Half::new(m), qs }
     }
 }

@@ -28,11 +28,7 @@ pub struct Q4KBlock {
 
 const _: () = assert!(size_of::<Q4KBlock>() == 144);
 
-const RANGES: Ranges = Ranges {
-    top: 15.0,
-    sub_top: 63.0,
-    step: 0.2,
-};
+const RANGES: Ranges = Ranges { top: 15.0, sub_top: 63.0, step: 0.2 };
 
 impl Q4KBlock {
     /// The scale of the sub-scales.

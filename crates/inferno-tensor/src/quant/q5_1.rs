@@ -51,11 +51,6 @@ impl BlockFormat for Q5_1Block {
         let mut qs = [0; QK / 2];
         bits::pack::<1, 1>(&codes, 4, &mut qh);
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q5_1Block {
-            d: Half::new(d),
-            m: Half::new(m),
-            qh,
-            qs,
-        }
+        Q5_1Block { d: Half::new(d), m: Half::new(m), qh, qs }
     }
 }

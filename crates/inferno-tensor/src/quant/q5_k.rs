@@ -30,11 +30,7 @@ pub struct Q5KBlock {
 
 const _: () = assert!(size_of::<Q5KBlock>() == 176);
 
-const RANGES: Ranges = Ranges {
-    top: 31.0,
-    sub_top: 63.0,
-    step: 0.3,
-};
+const RANGES: Ranges = Ranges { top: 31.0, sub_top: 63.0, step: 0.3 };
 
 impl Q5KBlock {
     /// The scale of the sub-scales.

@@ -58,11 +58,7 @@ impl BlockFormat for Q6KBlock {
     fn encode(values: &[f32]) -> Q6KBlock {
         let found =
             search::symmetric::super_block::<16, 16>(block_of(values), &Even { half: 32.0 }, 128.0);
-        let mut block = Q6KBlock {
-            scales: found.sub_scales,
-            d: found.d,
-            ..Q6KBlock::zeroed()
-        };
+        let mut block = Q6KBlock { scales: found.sub_scales, d: found.d, ..Q6KBlock::zeroed() };
         bits::pack::<4, 64>(&found.codes, 0, &mut block.ql);
         bits::pack::<2, 32>(&found.codes, 4, &mut block.qh);
         block

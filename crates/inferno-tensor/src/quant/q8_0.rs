@@ -37,9 +37,6 @@ impl BlockFormat for Q8_0Block {
     fn encode(values: &[f32]) -> Q8_0Block {
         let mut qs = [0; QK];
         let d = nearest::magnitude(block_of::<QK>(values), &mut qs);
-        Q8_0Block {
-            d: Half::new(d),
-            qs,
-        }
+        Q8_0Block { d: Half::new(d), qs }
     }
 }

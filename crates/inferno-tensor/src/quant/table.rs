@@ -21,30 +21,9 @@ pub(crate) struct Format {
 }
 
 pub(crate) const FORMATS: [Format; 16] = [
-    Format::float(
-        DType::F32,
-        "F32",
-        0,
-        4,
-        floats::decode_f32,
-        floats::encode_f32,
-    ),
-    Format::float(
-        DType::F16,
-        "F16",
-        1,
-        2,
-        floats::decode_f16,
-        floats::encode_f16,
-    ),
-    Format::float(
-        DType::BF16,
-        "BF16",
-        30,
-        2,
-        floats::decode_bf16,
-        floats::encode_bf16,
-    ),
+    Format::float(DType::F32, "F32", 0, 4, floats::decode_f32, floats::encode_f32),
+    Format::float(DType::F16, "F16", 1, 2, floats::decode_f16, floats::encode_f16),
+    Format::float(DType::BF16, "BF16", 30, 2, floats::decode_bf16, floats::encode_bf16),
     Format::blocks::<Q8_0Block>("Q8_0", 8),
     Format::blocks::<Q4_0Block>("Q4_0", 2),
     Format::blocks::<Q4_1Block>("Q4_1", 3),

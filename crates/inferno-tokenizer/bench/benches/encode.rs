@@ -28,11 +28,8 @@ fn path(variable: &str, default: &str) -> String {
 fn peer(metadata: &Metadata) -> tokenizers::Tokenizer {
     let tokens: &StringArray = metadata.required("tokenizer.ggml.tokens").unwrap();
     let merges: &StringArray = metadata.required("tokenizer.ggml.merges").unwrap();
-    let vocabulary: AHashMap<String, u32> = tokens
-        .iter()
-        .zip(0..)
-        .map(|(text, id)| (text.to_owned(), id))
-        .collect();
+    let vocabulary: AHashMap<String, u32> =
+        tokens.iter().zip(0..).map(|(text, id)| (text.to_owned(), id)).collect();
     let merges = merges
         .iter()
         .map(|merge| merge.split_once(' ').unwrap())
@@ -56,11 +53,7 @@ fn encode(criterion: &mut Criterion) {
 
     let options = EncodeOptions::default();
     let answer = peer.encode(text, false).unwrap();
-    assert_eq!(
-        ours.encode(text, options),
-        answer.get_ids(),
-        "the two agree on this text"
-    );
+    assert_eq!(ours.encode(text, options), answer.get_ids(), "the two agree on this text");
 
     let mut group = criterion.benchmark_group("encode");
     group.sample_size(10);

@@ -47,10 +47,7 @@ impl Bpe {
         };
         let mut symbols =
             HashMap::with_capacity_and_hasher(vocabulary.len(), RandomState::default());
-        for id in vocabulary
-            .ids()
-            .filter(|&id| !vocabulary.text(id).is_empty())
-        {
+        for id in vocabulary.ids().filter(|&id| !vocabulary.text(id).is_empty()) {
             if let Some(bytes) = in_alphabet(vocabulary.text(id)) {
                 symbols.insert(bytes.into_boxed_slice(), id);
             }
@@ -69,10 +66,7 @@ impl Bpe {
         };
         let mut next_free = bpe.vocab_size;
         for (index, merge) in merges.iter().enumerate() {
-            let malformed = || TokenizerError::MalformedMerge {
-                index,
-                merge: merge.to_owned(),
-            };
+            let malformed = || TokenizerError::MalformedMerge { index, merge: merge.to_owned() };
             let (left, right) = halves(merge).ok_or_else(malformed)?;
             let (Some(left), Some(right)) = (in_alphabet(left), in_alphabet(right)) else {
                 continue;
@@ -147,10 +141,7 @@ impl Bpe {
     }
 
     fn token(&self, text: &[u8]) -> Option<u32> {
-        self.symbols
-            .get(text)
-            .copied()
-            .filter(|&symbol| symbol < self.vocab_size)
+        self.symbols.get(text).copied().filter(|&symbol| symbol < self.vocab_size)
     }
 }
 

@@ -20,13 +20,9 @@ pub(crate) struct Charsmap {
 
 impl Charsmap {
     pub fn parse(bytes: &[u8]) -> Result<Self, TokenizerError> {
-        let malformed = |reason| TokenizerError::MalformedCharsmap {
-            bytes: bytes.len(),
-            reason,
-        };
-        let (len, rest) = bytes
-            .split_first_chunk::<4>()
-            .ok_or_else(|| malformed("shorter than its length"))?;
+        let malformed = |reason| TokenizerError::MalformedCharsmap { bytes: bytes.len(), reason };
+        let (len, rest) =
+            bytes.split_first_chunk::<4>().ok_or_else(|| malformed("shorter than its length"))?;
         let len = u32::from_le_bytes(*len) as usize;
         if len > rest.len() {
             return Err(malformed("the trie is longer than the map"));
@@ -39,10 +35,7 @@ impl Charsmap {
         if !replacements.is_empty() && !replacements.ends_with(&[0]) {
             return Err(malformed("the last replacement has no end"));
         }
-        if replacements
-            .split(|&byte| byte == 0)
-            .any(|text| text.len() > MAX_REPLACEMENT_LEN)
-        {
+        if replacements.split(|&byte| byte == 0).any(|text| text.len() > MAX_REPLACEMENT_LEN) {
             return Err(malformed("a replacement is longer than 1024 bytes"));
         }
         Ok(Self {

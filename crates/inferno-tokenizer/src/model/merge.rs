@@ -71,13 +71,7 @@ impl Merger {
             }
             None => (NO_SPAN, 0),
         };
-        self.spans.push(Span {
-            symbol,
-            start,
-            len,
-            previous,
-            next: NO_SPAN,
-        });
+        self.spans.push(Span { symbol, start, len, previous, next: NO_SPAN });
     }
 
     /// Merges until no pair can, and returns the spans that are left, in order.
@@ -90,12 +84,8 @@ impl Merger {
             if left.len == 0 || right.len == 0 || left.len + right.len != candidate.len {
                 continue;
             }
-            self.spans[candidate.left] = Span {
-                symbol: candidate.symbol,
-                len: candidate.len,
-                next: right.next,
-                ..left
-            };
+            self.spans[candidate.left] =
+                Span { symbol: candidate.symbol, len: candidate.len, next: right.next, ..left };
             self.spans[candidate.right].len = 0;
             if right.next != NO_SPAN {
                 self.spans[right.next].previous = candidate.left;
@@ -113,13 +103,7 @@ impl Merger {
         let len = first.len + second.len;
         let text = &text[first.start..first.start + len];
         if let Some(Merge { priority, symbol }) = merges.merge(first.symbol, second.symbol, text) {
-            self.queue.push(Reverse(Candidate {
-                priority,
-                left,
-                right,
-                len,
-                symbol,
-            }));
+            self.queue.push(Reverse(Candidate { priority, left, right, len, symbol }));
         }
     }
 }

@@ -48,24 +48,14 @@ impl SentencePiece {
             (None, Some(id)) => Fallback::Unknown(id),
             (None, None) => return Err(TokenizerError::MissingFallback { model: "llama" }),
         };
-        let texts = || {
-            vocabulary
-                .ids()
-                .map(|id| vocabulary.text(id))
-                .filter(|text| !text.is_empty())
-        };
+        let texts =
+            || vocabulary.ids().map(|id| vocabulary.text(id)).filter(|text| !text.is_empty());
         let pieces = vocabulary
             .ids()
             .filter(|&id| !vocabulary.text(id).is_empty())
             .map(|id| {
                 let priority = descending(vocabulary.score(id));
-                (
-                    vocabulary.text(id).as_bytes().into(),
-                    Merge {
-                        priority,
-                        symbol: id,
-                    },
-                )
+                (vocabulary.text(id).as_bytes().into(), Merge { priority, symbol: id })
             })
             .collect();
         Ok(Self {
@@ -126,18 +116,13 @@ impl SentencePiece {
 /// Orders scores from the highest to the lowest; -0 and 0 are the same.
 fn descending(score: f32) -> u32 {
     let bits = (score + 0.0).to_bits();
-    let ascending = if bits >> 31 == 1 {
-        !bits
-    } else {
-        bits | 1 << 31
-    };
+    let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
     !ascending
 }
 
 /// Whether `text` has a space after something else.
 fn spans_a_word_border(text: &str) -> bool {
-    text.trim_start_matches(ESCAPED_SPACE)
-        .contains(ESCAPED_SPACE)
+    text.trim_start_matches(ESCAPED_SPACE).contains(ESCAPED_SPACE)
 }
 
 /// Cuts a text before each run of escaped spaces.
@@ -160,11 +145,7 @@ mod tests {
     #[test]
     fn a_higher_score_comes_first() {
         let order = [f32::INFINITY, 2.0, 1.5, 0.0, -0.5, -7.0, f32::NEG_INFINITY];
-        assert!(
-            order
-                .windows(2)
-                .all(|pair| descending(pair[0]) < descending(pair[1]))
-        );
+        assert!(order.windows(2).all(|pair| descending(pair[0]) < descending(pair[1])));
         assert_eq!(descending(0.0), descending(-0.0));
     }
 

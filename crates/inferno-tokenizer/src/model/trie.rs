@@ -35,8 +35,6 @@ impl Trie {
             node = *self.children.get(&(node, byte))?;
             Some(node)
         });
-        nodes
-            .enumerate()
-            .filter_map(|(index, node)| Some((index + 1, self.ids[node as usize]?)))
+        nodes.enumerate().filter_map(|(index, node)| Some((index + 1, self.ids[node as usize]?)))
     }
 }

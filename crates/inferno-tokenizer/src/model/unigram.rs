@@ -37,24 +37,16 @@ struct Best {
 
 impl Unigram {
     pub fn new(vocabulary: &Vocabulary, options: UnigramOptions) -> Result<Self, TokenizerError> {
-        let unknown = vocabulary
-            .special
-            .unknown
-            .ok_or(TokenizerError::MissingFallback { model: "t5" })?;
+        let unknown =
+            vocabulary.special.unknown.ok_or(TokenizerError::MissingFallback { model: "t5" })?;
         let mut pieces = Trie::default();
         let mut lowest = f32::MAX;
-        for id in vocabulary
-            .ids()
-            .filter(|&id| !vocabulary.text(id).is_empty())
-        {
+        for id in vocabulary.ids().filter(|&id| !vocabulary.text(id).is_empty()) {
             let kind = vocabulary.kind(id);
             if kind == TokenKind::Normal {
                 lowest = lowest.min(vocabulary.score(id));
             }
-            if matches!(
-                kind,
-                TokenKind::Normal | TokenKind::UserDefined | TokenKind::Unused
-            ) {
+            if matches!(kind, TokenKind::Normal | TokenKind::UserDefined | TokenKind::Unused) {
                 pieces.insert(vocabulary.text(id).as_bytes(), id);
             }
         }
@@ -98,11 +90,7 @@ impl Unigram {
 
     /// Viterbi: the best way to reach each byte at which a token can end.
     fn segment(&self, text: &[u8]) -> Vec<Best> {
-        let unreached = Best {
-            id: self.unknown,
-            start: 0,
-            score: f64::MIN,
-        };
+        let unreached = Best { id: self.unknown, start: 0, score: f64::MIN };
         let mut best = vec![unreached; text.len() + 1];
         best[0].score = 0.0;
         let mut start = 0;
@@ -130,11 +118,7 @@ impl Unigram {
     /// Replaces by the character map, writes spaces as `▁`, merges them and adds one where the file
     /// says so.
     fn normalize(&self, text: &str) -> Vec<u8> {
-        let UnigramOptions {
-            charsmap,
-            add_space_prefix,
-            remove_extra_spaces,
-        } = &self.options;
+        let UnigramOptions { charsmap, add_space_prefix, remove_extra_spaces } = &self.options;
         let mut normalized = Vec::with_capacity(text.len() + text.len() / 2);
         let mut in_word = false;
         let mut prefixed = false;

@@ -29,33 +29,20 @@ pub(crate) struct WordPiece {
 
 impl WordPiece {
     pub fn new(vocabulary: &Vocabulary, options: WordPieceOptions) -> Result<Self, TokenizerError> {
-        let unknown = vocabulary
-            .special
-            .unknown
-            .ok_or(TokenizerError::MissingFallback { model: "bert" })?;
+        let unknown =
+            vocabulary.special.unknown.ok_or(TokenizerError::MissingFallback { model: "bert" })?;
         let mut pieces = Trie::default();
-        for id in vocabulary
-            .ids()
-            .filter(|&id| !vocabulary.text(id).is_empty())
-        {
+        for id in vocabulary.ids().filter(|&id| !vocabulary.text(id).is_empty()) {
             pieces.insert(vocabulary.text(id).as_bytes(), id);
         }
-        Ok(Self {
-            options,
-            pieces,
-            unknown,
-        })
+        Ok(Self { options, pieces, unknown })
     }
 
     /// Appends the ids of `text`; a word with a part that no token covers is one unknown token.
     pub fn encode(&self, text: &str, ids: &mut Vec<u32>) {
         let mut word = String::from(ESCAPED_SPACE);
         for c in text.chars() {
-            let c = if self.options.strip_accents {
-                c.nfd().next().unwrap_or(c)
-            } else {
-                c
-            };
+            let c = if self.options.strip_accents { c.nfd().next().unwrap_or(c) } else { c };
             let class = CharClass::of(c);
             if class.any(CharClass::SPACE) {
                 self.end_word(&mut word, ids);
@@ -73,11 +60,7 @@ impl WordPiece {
             if stands_alone {
                 self.end_word(&mut word, ids);
             }
-            word.push(if self.options.lowercase {
-                simple_lowercase(c)
-            } else {
-                c
-            });
+            word.push(if self.options.lowercase { simple_lowercase(c) } else { c });
             if stands_alone {
                 self.end_word(&mut word, ids);
             }

@@ -28,10 +28,7 @@ fn cut_token_by_token(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
 fn select(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
     let finder = Finder::new(tokens.iter().copied(), &Stripping::default());
     let taken = finder.select(text);
-    taken
-        .iter()
-        .map(|(&start, taken)| (start, taken.id))
-        .collect()
+    taken.iter().map(|(&start, taken)| (start, taken.id)).collect()
 }
 
 #[test]

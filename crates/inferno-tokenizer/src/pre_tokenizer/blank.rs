@@ -13,10 +13,7 @@ pub(super) struct Blank {
 
 impl Blank {
     pub fn measure(text: &str, start: usize) -> Self {
-        let mut run = Self {
-            end: start,
-            last_break_end: 0,
-        };
+        let mut run = Self { end: start, last_break_end: 0 };
         while let Some(c) = peek(text, run.end).filter(|c| c.class.any(CharClass::SPACE)) {
             run.end += c.len;
             if matches!(c.char, '\r' | '\n') {
@@ -32,10 +29,7 @@ pub(super) fn leave_one(text: &str, at: usize, first_len: usize, blank: &Blank) 
     if blank.end == text.len() {
         return blank.end;
     }
-    let last = text[at..blank.end]
-        .chars()
-        .next_back()
-        .map_or(0, char::len_utf8);
+    let last = text[at..blank.end].chars().next_back().map_or(0, char::len_utf8);
     (blank.end - last).max(at + first_len)
 }
 
@@ -45,10 +39,6 @@ pub(super) fn power_of_two(text: &str, at: usize, blank: &Blank) -> usize {
     let spare = if blank.end == text.len() { 0 } else { 1 };
     let run = &text[at..blank.end];
     let available = run.chars().take(512 + spare).count() - spare;
-    let count = if available < 4 {
-        available.clamp(1, 2)
-    } else {
-        1 << available.ilog2()
-    };
+    let count = if available < 4 { available.clamp(1, 2) } else { 1 << available.ilog2() };
     at + run.chars().take(count).map(char::len_utf8).sum::<usize>()
 }

@@ -11,43 +11,25 @@ use crate::unicode::{CharClass, Peeked};
 
 /// Splits by `stages`, with no special rule.
 const fn plain(stages: &'static [Stage]) -> PreTokenizer {
-    PreTokenizer {
-        stages,
-        ignore_merges: false,
-        bos: Bos::OnRequest,
-        alphabet: Alphabet::Bytes,
-    }
+    PreTokenizer { stages, ignore_merges: false, bos: Bos::OnRequest, alphabet: Alphabet::Bytes }
 }
 
 const fn ignoring_merges(of: PreTokenizer) -> PreTokenizer {
-    PreTokenizer {
-        ignore_merges: true,
-        ..of
-    }
+    PreTokenizer { ignore_merges: true, ..of }
 }
 
 const fn adding_bos(of: PreTokenizer) -> PreTokenizer {
-    PreTokenizer {
-        bos: Bos::ByDefault,
-        ..of
-    }
+    PreTokenizer { bos: Bos::ByDefault, ..of }
 }
 
 /// Splits text into lines only; merges see plain text.
 const fn by_lines(newline_runs: bool) -> PreTokenizer {
-    PreTokenizer {
-        alphabet: Alphabet::Text { newline_runs },
-        ..plain(&[LINES])
-    }
+    PreTokenizer { alphabet: Alphabet::Text { newline_runs }, ..plain(&[LINES]) }
 }
 
 /// A run of characters with nothing before it.
 const fn run(of: fn(Peeked) -> bool) -> Run {
-    Run {
-        prefix: Prefix::Nothing,
-        of,
-        max: usize::MAX,
-    }
+    Run { prefix: Prefix::Nothing, of, max: usize::MAX }
 }
 
 const fn runs(of: fn(Peeked) -> bool) -> Stage {
@@ -56,20 +38,12 @@ const fn runs(of: fn(Peeked) -> bool) -> Stage {
 
 /// A run of characters with perhaps one white space before it.
 const fn spaced_runs(of: fn(Peeked) -> bool) -> Stage {
-    Stage::Runs(Run {
-        prefix: Prefix::AnyWhiteSpace,
-        of,
-        max: usize::MAX,
-    })
+    Stage::Runs(Run { prefix: Prefix::AnyWhiteSpace, of, max: usize::MAX })
 }
 
 /// Every such character apart.
 const fn singles(of: fn(Peeked) -> bool) -> Stage {
-    Stage::Runs(Run {
-        prefix: Prefix::Nothing,
-        of,
-        max: 1,
-    })
+    Stage::Runs(Run { prefix: Prefix::Nothing, of, max: 1 })
 }
 
 const NUMBERS: Stage = runs(|c| c.class.any(CharClass::NUMBER));
@@ -82,11 +56,8 @@ const DIGITS_THEN_GPT2: PreTokenizer = plain(&[Stage::Digits(1), Stage::Gpt2]);
 const LLAMA3: PreTokenizer = plain(&[Stage::Words(WordRules::LLAMA3)]);
 const QWEN2: PreTokenizer = plain(&[Stage::Words(WordRules::QWEN2)]);
 const GPT4O: PreTokenizer = plain(&[Stage::Words(WordRules::GPT4O)]);
-const DEEPSEEK3: PreTokenizer = plain(&[
-    Stage::Digits(3),
-    KANA_AND_HAN,
-    Stage::Words(WordRules::DEEPSEEK3),
-]);
+const DEEPSEEK3: PreTokenizer =
+    plain(&[Stage::Digits(3), KANA_AND_HAN, Stage::Words(WordRules::DEEPSEEK3)]);
 /// Everything up to sentence punctuation, with one space before it.
 const SENTENCE_PART: Stage = Stage::Runs(Run {
     prefix: Prefix::Space,
@@ -95,10 +66,7 @@ const SENTENCE_PART: Stage = Stage::Runs(Run {
 });
 const SENTENCE_PARTS: PreTokenizer = plain(&[SENTENCE_PART]);
 /// GPT-4o's rules for words of any case with their marks.
-const MARKED_WORDS: WordRules = WordRules {
-    word: Word::Run(LM),
-    ..WordRules::GPT4O
-};
+const MARKED_WORDS: WordRules = WordRules { word: Word::Run(LM), ..WordRules::GPT4O };
 
 /// The names, and what each stands for.
 pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
@@ -174,19 +142,13 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
     (&["glm4", "glm5"], ignoring_merges(LLAMA3)),
     (
         &["jais-2"],
-        plain(&[Stage::Words(WordRules {
-            spaces: Spaces::PowersOfTwo,
-            ..WordRules::LLAMA3
-        })]),
+        plain(&[Stage::Words(WordRules { spaces: Spaces::PowersOfTwo, ..WordRules::LLAMA3 })]),
     ),
     (
         &["minicpm5"],
         ignoring_merges(plain(&[
             Stage::Digits(3),
-            Stage::Words(WordRules {
-                max_digits: Some(usize::MAX),
-                ..WordRules::LLAMA3
-            }),
+            Stage::Words(WordRules { max_digits: Some(usize::MAX), ..WordRules::LLAMA3 }),
         ])),
     ),
     (
@@ -208,13 +170,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
     ),
     (&["qwen35"], plain(&[Stage::Words(WordRules::QWEN35)])),
     (&["laguna"], plain(&[LINES, Stage::Words(WordRules::QWEN2)])),
-    (
-        &["ufakzeka"],
-        plain(&[Stage::Words(WordRules {
-            contractions: false,
-            ..WordRules::QWEN2
-        })]),
-    ),
+    (&["ufakzeka"], plain(&[Stage::Words(WordRules { contractions: false, ..WordRules::QWEN2 })])),
     (
         &["seed-coder"],
         plain(&[Stage::Words(WordRules {
@@ -251,10 +207,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             Stage::Digits(1),
         ]),
     ),
-    (
-        &["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"],
-        DEEPSEEK3,
-    ),
+    (&["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"], DEEPSEEK3),
     (
         &["spark2_5"],
         plain(&[
@@ -285,10 +238,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             ..WordRules::GPT4O
         })]))),
     ),
-    (
-        &["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"],
-        GPT4O,
-    ),
+    (&["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"], GPT4O),
     (
         &["granite-embed-multi-97m"],
         ignoring_merges(plain(&[Stage::Words(WordRules {
@@ -296,10 +246,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             ..WordRules::GPT4O
         })])),
     ),
-    (
-        &["tiny_aya", "cohere2moe"],
-        plain(&[Stage::TriplesFromTheRight, Stage::Words(MARKED_WORDS)]),
-    ),
+    (&["tiny_aya", "cohere2moe"], plain(&[Stage::TriplesFromTheRight, Stage::Words(MARKED_WORDS)])),
     (
         &["youtu"],
         ignoring_merges(plain(&[
@@ -309,18 +256,12 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
                 run(|c| sets::is_bopomofo(c.char)),
                 run(|c| sets::is_kana_or_han(c.char)),
             ]),
-            Stage::Words(WordRules {
-                max_digits: Some(1),
-                ..MARKED_WORDS
-            }),
+            Stage::Words(WordRules { max_digits: Some(1), ..MARKED_WORDS }),
         ])),
     ),
     (&["poro-chat", "bloom", "gpt3-finnish"], SENTENCE_PARTS),
     (&["viking"], plain(&[SENTENCE_PART, Stage::Digits(1)])),
-    (
-        &["superbpe"],
-        plain(&[NUMBERS, Stage::AsciiTriplesFromTheRight]),
-    ),
+    (&["superbpe"], plain(&[NUMBERS, Stage::AsciiTriplesFromTheRight])),
     (
         &["chameleon"],
         adding_bos(plain(&[
@@ -332,12 +273,6 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             Stage::Gpt2,
         ])),
     ),
-    (
-        &["gemma4", "granite-embed-multi-311m"],
-        PreTokenizer {
-            bos: Bos::Always,
-            ..by_lines(true)
-        },
-    ),
+    (&["gemma4", "granite-embed-multi-311m"], PreTokenizer { bos: Bos::Always, ..by_lines(true) }),
     (&["sarvam-moe"], by_lines(false)),
 ];

@@ -4,9 +4,7 @@ use crate::unicode::{CharClass, Peeked, peek, run_end};
 
 use super::blank::{Blank, leave_one};
 
-const WORDY: CharClass = CharClass::SPACE
-    .union(CharClass::LETTER)
-    .union(CharClass::NUMBER);
+const WORDY: CharClass = CharClass::SPACE.union(CharClass::LETTER).union(CharClass::NUMBER);
 
 /// The end of the piece that starts at byte `at`; every position starts one.
 ///

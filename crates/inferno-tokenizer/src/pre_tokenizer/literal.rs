@@ -10,11 +10,7 @@ pub(super) fn sentinel_end(text: &str, at: usize) -> Option<usize> {
 /// The end of `IMGIMG`, one to four letters from A to I, `Z`.
 pub(super) fn image_token_end(text: &str, at: usize) -> Option<usize> {
     let rest = text[at..].strip_prefix("IMGIMG")?.as_bytes();
-    let letters = rest
-        .iter()
-        .take_while(|byte| (b'A'..=b'I').contains(byte))
-        .take(5)
-        .count();
+    let letters = rest.iter().take_while(|byte| (b'A'..=b'I').contains(byte)).take(5).count();
     ((1..=4).contains(&letters) && rest.get(letters) == Some(&b'Z'))
         .then(|| at + "IMGIMG".len() + letters + 1)
 }

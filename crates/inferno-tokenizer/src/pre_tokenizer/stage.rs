@@ -87,9 +87,7 @@ impl Stage {
             Self::Words(rules) => rules.split(text, emit),
             Self::Runs(run) => isolate(text, emit, |text, at| run.end(text, at)),
             Self::AnyRun(runs) => {
-                isolate(text, emit, |text, at| {
-                    runs.iter().find_map(|run| run.end(text, at))
-                });
+                isolate(text, emit, |text, at| runs.iter().find_map(|run| run.end(text, at)));
             }
             Self::Digits(max) => isolate(text, emit, |text, at| {
                 Some(digits_end(text, at, *max)).filter(|&end| end > at)

@@ -78,9 +78,7 @@ pub(super) enum Spaces {
     PowersOfTwo,
 }
 
-const SLN: CharClass = CharClass::SPACE
-    .union(CharClass::LETTER)
-    .union(CharClass::NUMBER);
+const SLN: CharClass = CharClass::SPACE.union(CharClass::LETTER).union(CharClass::NUMBER);
 const LN: CharClass = CharClass::LETTER.union(CharClass::NUMBER);
 pub(super) const LM: CharClass = CharClass::LETTER.union(CharClass::MARK);
 const PS: CharClass = CharClass::PUNCTUATION.union(CharClass::SYMBOL);
@@ -100,10 +98,7 @@ impl WordRules {
         spaces: Spaces::LeaveOne,
     };
     /// Qwen 2: every digit apart.
-    pub const QWEN2: Self = Self {
-        max_digits: Some(1),
-        ..Self::LLAMA3
-    };
+    pub const QWEN2: Self = Self { max_digits: Some(1), ..Self::LLAMA3 };
     /// Qwen 3.5: marks belong to words.
     pub const QWEN35: Self = Self {
         word: Word::Run(LM),

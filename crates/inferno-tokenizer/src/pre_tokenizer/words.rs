@@ -55,11 +55,7 @@ impl WordRules {
             return Some(run_end(text, at, |c| is_han(c.char)));
         }
         if let Some(end) = self.word_end(text, at, first) {
-            let suffix = if self.contraction_suffix {
-                contraction_end(text, end)
-            } else {
-                None
-            };
+            let suffix = if self.contraction_suffix { contraction_end(text, end) } else { None };
             return Some(suffix.unwrap_or(end));
         }
         if first.class.any(CharClass::NUMBER)
@@ -84,9 +80,7 @@ impl WordRules {
             return capitals_lead(text, prefixed, at, class)
                 .or_else(|| only_capitals(text, prefixed, at, class));
         }
-        let after_prefix = may_lead
-            .then(|| self.plain_word_end(text, at + first.len))
-            .flatten();
+        let after_prefix = may_lead.then(|| self.plain_word_end(text, at + first.len)).flatten();
         after_prefix.or_else(|| self.plain_word_end(text, at))
     }
 
@@ -94,9 +88,9 @@ impl WordRules {
     fn plain_word_end(&self, text: &str, at: usize) -> Option<usize> {
         let end = match self.word {
             Word::Run(class) | Word::Cased(class) => run_end(text, at, |c| c.class.any(class)),
-            Word::HanApart => run_end(text, at, |c| {
-                c.class.any(CharClass::LETTER) && !is_han(c.char)
-            }),
+            Word::HanApart => {
+                run_end(text, at, |c| c.class.any(CharClass::LETTER) && !is_han(c.char))
+            }
             Word::Phrase => phrase_end(text, at),
         };
         (end > at).then_some(end)
@@ -119,10 +113,7 @@ impl WordRules {
                 run_end(text, end, |c| matches!(c.char, '\r' | '\n' | '/'))
             }
             AfterPunctuation::OneLineBreakOrSlash => match peek(text, end) {
-                Some(Peeked {
-                    char: '\r' | '\n' | '/',
-                    ..
-                }) => end + 1,
+                Some(Peeked { char: '\r' | '\n' | '/', .. }) => end + 1,
                 _ => end,
             },
         })
@@ -182,9 +173,7 @@ fn capitals_lead(
 ) -> Option<usize> {
     let not_capital = |c: Peeked| c.class.any(class) && !c.char.is_ascii_uppercase();
     let from = |start: usize| {
-        let leading = run_end(text, start, |c| {
-            c.class.any(class) && !c.char.is_ascii_lowercase()
-        });
+        let leading = run_end(text, start, |c| c.class.any(class) && !c.char.is_ascii_lowercase());
         let end = run_end(text, leading, not_capital);
         if end > leading {
             return Some(end);
@@ -205,9 +194,7 @@ fn only_capitals(
     class: CharClass,
 ) -> Option<usize> {
     let from = |start: usize| {
-        let end = run_end(text, start, |c| {
-            c.class.any(class) && !c.char.is_ascii_lowercase()
-        });
+        let end = run_end(text, start, |c| c.class.any(class) && !c.char.is_ascii_lowercase());
         (end > start).then_some(end)
     };
     prefixed.and_then(from).or_else(|| from(at))

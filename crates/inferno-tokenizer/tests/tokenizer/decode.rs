@@ -18,12 +18,7 @@ fn a_character_comes_out_when_its_last_byte_is_there() {
     let mut detokenizer = tokenizer.detokenizer(true);
     let pieces: Vec<String> = "🚀a"
         .bytes()
-        .map(|value| {
-            detokenizer
-                .push(byte(&tokenizer, value))
-                .unwrap()
-                .to_owned()
-        })
+        .map(|value| detokenizer.push(byte(&tokenizer, value)).unwrap().to_owned())
         .collect();
     assert_eq!(pieces, ["", "", "", "🚀", "a"]);
     assert_eq!(detokenizer.finish(), "");
@@ -33,12 +28,7 @@ fn a_character_comes_out_when_its_last_byte_is_there() {
 fn bytes_that_cannot_become_a_character_come_out_as_replacement_characters() {
     let tokenizer = sentencepiece();
     let mut detokenizer = tokenizer.detokenizer(true);
-    let mut push = |value| {
-        detokenizer
-            .push(byte(&tokenizer, value))
-            .unwrap()
-            .to_owned()
-    };
+    let mut push = |value| detokenizer.push(byte(&tokenizer, value)).unwrap().to_owned();
     assert_eq!(push(0xF0), "");
     assert_eq!(push(0x9F), "");
     assert_eq!(push(b'a'), "\u{FFFD}a");
@@ -50,13 +40,8 @@ fn bytes_that_cannot_become_a_character_come_out_as_replacement_characters() {
 #[test]
 fn the_space_before_a_text_is_taken_away_once() {
     let tokenizer = sentencepiece();
-    let ids = tokenizer.encode(
-        " the the",
-        EncodeOptions {
-            add_special: true,
-            parse_special: false,
-        },
-    );
+    let ids =
+        tokenizer.encode(" the the", EncodeOptions { add_special: true, parse_special: false });
     assert_eq!(tokenizer.decode(&ids, true).unwrap(), " the the");
     let the = tokenizer.token_id("▁the").unwrap();
     assert_eq!(tokenizer.decode(&[1, the, the], true).unwrap(), "the the");
@@ -84,15 +69,8 @@ fn special_tokens_in_a_text_are_text_unless_they_are_to_be_parsed() {
     let tokenizer = byte_level("qwen2").unwrap();
     let end = tokenizer.token_id("<|im_end|>").unwrap();
     let text = "<|im_end|>";
-    assert!(
-        !tokenizer
-            .encode(text, EncodeOptions::default())
-            .contains(&end)
-    );
-    let parsed = EncodeOptions {
-        parse_special: true,
-        ..EncodeOptions::default()
-    };
+    assert!(!tokenizer.encode(text, EncodeOptions::default()).contains(&end));
+    let parsed = EncodeOptions { parse_special: true, ..EncodeOptions::default() };
     assert_eq!(tokenizer.encode(text, parsed), [end]);
 }
 
@@ -113,19 +91,7 @@ fn a_token_is_shown_as_the_bytes_it_stands_for() {
     let space = tokenizer.token_id("Ġ").unwrap();
     assert_eq!(tokenizer.token_bytes(space).unwrap().as_ref(), b" ");
     let tokenizer = sentencepiece();
-    assert_eq!(
-        tokenizer
-            .token_bytes(byte(&tokenizer, 0xF0))
-            .unwrap()
-            .as_ref(),
-        [0xF0]
-    );
-    assert_eq!(
-        tokenizer
-            .token_bytes(tokenizer.bos().unwrap())
-            .unwrap()
-            .as_ref(),
-        b"<s>"
-    );
+    assert_eq!(tokenizer.token_bytes(byte(&tokenizer, 0xF0)).unwrap().as_ref(), [0xF0]);
+    assert_eq!(tokenizer.token_bytes(tokenizer.bos().unwrap()).unwrap().as_ref(), b"<s>");
     assert_eq!(tokenizer.eos(), Some(2));
 }

@@ -9,10 +9,7 @@ use crate::vocabularies::{byte_level, metadata};
 
 const MEGABYTE: usize = 1 << 20;
 
-const WITH_SPECIAL: EncodeOptions = EncodeOptions {
-    add_special: true,
-    parse_special: true,
-};
+const WITH_SPECIAL: EncodeOptions = EncodeOptions { add_special: true, parse_special: true };
 
 fn check(unit: &str, size: usize, limit: Duration, tokenizers: &[(&str, Tokenizer)]) {
     let text = unit.repeat(size / unit.len());
@@ -30,18 +27,7 @@ fn a_megabyte_of_one_kind_is_encoded_in_seconds() {
     let others = ["text_level", "sentencepiece", "unigram", "wordpiece"]
         .map(|kind| (kind, Tokenizer::from_metadata(&metadata(kind)).unwrap()));
     let tokenizers: Vec<_> = bytes.into_iter().chain(others).collect();
-    for unit in [
-        "a",
-        " ",
-        "😀",
-        "7",
-        "\n",
-        "qzxjkvbpw",
-        "<|im_start|",
-        "\u{301}",
-        "!",
-        "\t ",
-    ] {
+    for unit in ["a", " ", "😀", "7", "\n", "qzxjkvbpw", "<|im_start|", "\u{301}", "!", "\t "] {
         // Generous: a quadratic step over a megabyte takes minutes.
         check(unit, MEGABYTE, Duration::from_secs(20), &tokenizers);
     }
@@ -67,14 +53,7 @@ fn thousands_of_special_tokens_that_overlap_do_not_slow_down() {
     metadata.insert(key, kinds);
     let tokenizer = [("many special", Tokenizer::from_metadata(&metadata).unwrap())];
     let short_of_the_longest = format!("{}!", "~".repeat(1999));
-    let cases = [
-        "~",
-        &short_of_the_longest,
-        "~~!",
-        "<|",
-        "<|0123|>",
-        "<|0123|><|0124|",
-    ];
+    let cases = ["~", &short_of_the_longest, "~~!", "<|", "<|0123|>", "<|0123|><|0124|"];
     for unit in cases {
         check(unit, MEGABYTE, Duration::from_secs(20), &tokenizer);
     }
@@ -110,22 +89,10 @@ const PRE_TOKENIZERS: &[&str] = &[
 
 #[test]
 fn no_pre_tokenizer_slows_down_on_long_runs() {
-    let tokenizers: Vec<_> = PRE_TOKENIZERS
-        .iter()
-        .map(|name| (*name, byte_level(name).unwrap()))
-        .collect();
-    for unit in [
-        " ",
-        "A",
-        "éA",
-        "1",
-        "\r\n",
-        " \u{3000}",
-        "'",
-        "a\u{301}",
-        "IMGIMGA",
-        "<sentinel:",
-    ] {
+    let tokenizers: Vec<_> =
+        PRE_TOKENIZERS.iter().map(|name| (*name, byte_level(name).unwrap())).collect();
+    for unit in [" ", "A", "éA", "1", "\r\n", " \u{3000}", "'", "a\u{301}", "IMGIMGA", "<sentinel:"]
+    {
         check(unit, MEGABYTE / 8, Duration::from_secs(10), &tokenizers);
     }
 }

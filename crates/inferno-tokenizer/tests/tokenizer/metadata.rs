@@ -4,10 +4,7 @@ use crate::vocabularies::{byte_level, metadata};
 use inferno_gguf::{Metadata, MetadataValue, StringArray};
 use inferno_tokenizer::{EncodeOptions, Tokenizer, TokenizerError};
 
-const WITH_SPECIAL: EncodeOptions = EncodeOptions {
-    add_special: true,
-    parse_special: true,
-};
+const WITH_SPECIAL: EncodeOptions = EncodeOptions { add_special: true, parse_special: true };
 
 fn strings(strings: &[&str]) -> StringArray {
     strings.iter().collect()
@@ -23,14 +20,7 @@ fn refusal(vocabulary: &str, key: &str, value: impl Into<MetadataValue>) -> Toke
 fn an_unknown_pre_tokenizer_is_named_and_the_known_ones_are_listed() {
     let message = byte_level("gpt-99").unwrap_err().to_string();
     assert!(message.contains(r#""gpt-99""#), "{message}");
-    for name in [
-        "llama-bpe",
-        "qwen2",
-        "gpt-4o",
-        "tekken",
-        "chatglm-bpe",
-        "command-r",
-    ] {
+    for name in ["llama-bpe", "qwen2", "gpt-4o", "tekken", "chatglm-bpe", "command-r"] {
         assert!(message.contains(name), "{message}");
     }
 }
@@ -46,11 +36,7 @@ fn an_unknown_model_is_named_and_the_known_ones_are_listed() {
 
 #[test]
 fn a_file_without_a_tokenizer_is_refused_with_the_key_that_it_lacks() {
-    for key in [
-        "tokenizer.ggml.model",
-        "tokenizer.ggml.tokens",
-        "tokenizer.ggml.merges",
-    ] {
+    for key in ["tokenizer.ggml.model", "tokenizer.ggml.tokens", "tokenizer.ggml.merges"] {
         let mut metadata = metadata("byte_level");
         metadata.remove(key);
         let message = Tokenizer::from_metadata(&metadata).unwrap_err().to_string();
@@ -71,48 +57,26 @@ fn an_empty_vocabulary_is_refused() {
 #[test]
 fn arrays_of_other_lengths_than_the_tokens_are_refused() {
     let error = refusal("sentencepiece", "tokenizer.ggml.scores", vec![0.5_f32; 3]);
-    assert!(
-        matches!(error, TokenizerError::LengthMismatch { found: 3, .. }),
-        "{error}"
-    );
-    let error = refusal(
-        "sentencepiece",
-        "tokenizer.ggml.token_type",
-        vec![1_i32; 100_000],
-    );
-    assert!(
-        matches!(error, TokenizerError::LengthMismatch { found: 100_000, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, TokenizerError::LengthMismatch { found: 3, .. }), "{error}");
+    let error = refusal("sentencepiece", "tokenizer.ggml.token_type", vec![1_i32; 100_000]);
+    assert!(matches!(error, TokenizerError::LengthMismatch { found: 100_000, .. }), "{error}");
 }
 
 #[test]
 fn a_score_that_is_no_number_is_refused() {
-    let len = metadata("unigram")
-        .required::<&StringArray>("tokenizer.ggml.tokens")
-        .unwrap()
-        .len();
+    let len = metadata("unigram").required::<&StringArray>("tokenizer.ggml.tokens").unwrap().len();
     let mut scores = vec![0.5_f32; len];
     scores[7] = f32::NAN;
     let error = refusal("unigram", "tokenizer.ggml.scores", scores);
-    assert!(
-        matches!(error, TokenizerError::ScoreNotANumber { id: 7 }),
-        "{error}"
-    );
+    assert!(matches!(error, TokenizerError::ScoreNotANumber { id: 7 }), "{error}");
 }
 
 #[test]
 fn ids_out_of_range_are_refused_but_minus_one_means_none() {
     let error = refusal("byte_level", "tokenizer.ggml.eos_token_id", 1_000_000_u32);
-    assert!(
-        matches!(error, TokenizerError::IdOutOfRange { id: 1_000_000, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, TokenizerError::IdOutOfRange { id: 1_000_000, .. }), "{error}");
     let error = refusal("byte_level", "tokenizer.ggml.padding_token_id", -2_i32);
-    assert!(
-        matches!(error, TokenizerError::IdOutOfRange { id: -2, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, TokenizerError::IdOutOfRange { id: -2, .. }), "{error}");
 
     let mut metadata = metadata("byte_level");
     metadata.insert("tokenizer.ggml.padding_token_id", u32::MAX);
@@ -128,13 +92,7 @@ fn a_start_token_that_is_asked_for_but_not_named_is_refused() {
     metadata.remove("tokenizer.ggml.bos_token_id");
     metadata.insert("tokenizer.ggml.add_bos_token", true);
     let error = Tokenizer::from_metadata(&metadata).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            TokenizerError::MissingSpecialToken { token: "BOS", .. }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, TokenizerError::MissingSpecialToken { token: "BOS", .. }), "{error}");
 }
 
 #[test]
@@ -144,17 +102,7 @@ fn two_tokens_with_one_text_are_refused() {
     metadata.insert("tokenizer.ggml.tokens", strings(&["a", "b", "a"]));
     metadata.insert("tokenizer.ggml.merges", StringArray::default());
     let error = Tokenizer::from_metadata(&metadata).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            TokenizerError::DuplicateToken {
-                first: 0,
-                second: 2,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, TokenizerError::DuplicateToken { first: 0, second: 2, .. }), "{error}");
 }
 
 #[test]
@@ -162,10 +110,7 @@ fn a_merge_without_two_sides_is_refused_with_its_place() {
     for merge in ["", "a", "a ", " "] {
         let merges = strings(&["Ġ t", merge]);
         let error = refusal("byte_level", "tokenizer.ggml.merges", merges);
-        assert!(
-            matches!(error, TokenizerError::MalformedMerge { index: 1, .. }),
-            "{error}"
-        );
+        assert!(matches!(error, TokenizerError::MalformedMerge { index: 1, .. }), "{error}");
     }
 }
 
@@ -176,10 +121,7 @@ fn a_merge_into_a_text_that_is_no_token_falls_back_to_bytes() {
     metadata.insert("tokenizer.ggml.tokens", strings(&["Ġ", "a", "b"]));
     metadata.insert("tokenizer.ggml.merges", strings(&["a b", "Ġ ab"]));
     let tokenizer = Tokenizer::from_metadata(&metadata).unwrap();
-    assert_eq!(
-        tokenizer.encode("ab abc", EncodeOptions::default()),
-        [1, 2, 0, 1, 2]
-    );
+    assert_eq!(tokenizer.encode("ab abc", EncodeOptions::default()), [1, 2, 0, 1, 2]);
 }
 
 #[test]
@@ -190,10 +132,7 @@ fn a_tokenizer_without_anything_for_unknown_text_is_refused() {
     for model in ["t5", "bert"] {
         metadata.insert("tokenizer.ggml.model", model);
         let error = Tokenizer::from_metadata(&metadata).unwrap_err();
-        assert!(
-            matches!(error, TokenizerError::MissingFallback { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, TokenizerError::MissingFallback { .. }), "{error}");
     }
 }
 
@@ -202,18 +141,9 @@ fn malformed_character_maps_are_refused() {
     let key = "tokenizer.ggml.precompiled_charsmap";
     let no_end = [4, 0, 0, 0, 0, 0, 0, 0, b'a'].to_vec();
     let long = [&[0; 4][..], &[b'x'; 5000], &[0]].concat();
-    for bytes in [
-        vec![1_u8],
-        vec![9, 0, 0, 0, 0],
-        vec![1, 0, 0, 0, 0],
-        no_end,
-        long,
-    ] {
+    for bytes in [vec![1_u8], vec![9, 0, 0, 0, 0], vec![1, 0, 0, 0, 0], no_end, long] {
         let error = refusal("unigram", key, bytes);
-        assert!(
-            matches!(error, TokenizerError::MalformedCharsmap { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, TokenizerError::MalformedCharsmap { .. }), "{error}");
     }
 }
 
@@ -224,11 +154,7 @@ fn a_character_map_that_leads_nowhere_replaces_nothing() {
     let mut changed = metadata("unigram");
     changed.insert("tokenizer.ggml.precompiled_charsmap", map);
     let tokenizer = Tokenizer::from_metadata(&changed).unwrap();
-    assert!(
-        !tokenizer
-            .encode("harbour", EncodeOptions::default())
-            .is_empty()
-    );
+    assert!(!tokenizer.encode("harbour", EncodeOptions::default()).is_empty());
 }
 
 #[test]
@@ -248,10 +174,7 @@ fn start_and_end_tokens_are_added_as_the_file_says() {
 #[test]
 fn the_chat_template_is_handed_out_as_it_is() {
     let mut metadata = metadata("byte_level");
-    assert_eq!(
-        Tokenizer::from_metadata(&metadata).unwrap().chat_template(),
-        None
-    );
+    assert_eq!(Tokenizer::from_metadata(&metadata).unwrap().chat_template(), None);
     metadata.insert("tokenizer.chat_template", "{{ messages }}");
     let tokenizer = Tokenizer::from_metadata(&metadata).unwrap();
     assert_eq!(tokenizer.chat_template(), Some("{{ messages }}"));

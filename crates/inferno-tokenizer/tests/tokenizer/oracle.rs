@@ -15,15 +15,10 @@ fn vocabularies() -> Vec<PathBuf> {
         return Vec::new();
     };
     let folder = Path::new(&oracle).join("vocab");
-    let entries = folder
-        .read_dir()
-        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let files: Vec<_> = entries
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "gguf")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "gguf"))
         .collect();
     assert!(!files.is_empty(), "no vocabulary in {}", folder.display());
     files
@@ -44,26 +39,13 @@ fn real_vocabularies_give_the_reference_ids_and_decode_to_the_text() {
         let texts: Vec<&str> = texts.split(SEPARATOR).collect();
         let answers: Vec<Vec<u32>> = answers
             .lines()
-            .map(|line| {
-                line.split_whitespace()
-                    .map(|id| id.parse().unwrap())
-                    .collect()
-            })
+            .map(|line| line.split_whitespace().map(|id| id.parse().unwrap()).collect())
             .collect();
-        assert_eq!(
-            texts.len(),
-            answers.len() + 1,
-            "the last text is what follows the last line"
-        );
+        assert_eq!(texts.len(), answers.len() + 1, "the last text is what follows the last line");
         for (text, expected) in texts.iter().zip(answers) {
             let ids = tokenizer.encode(text, EncodeOptions::default());
             assert_eq!(ids, expected, "{}: {text:?}", path.display());
-            assert_eq!(
-                tokenizer.decode(&ids, true).unwrap(),
-                *text,
-                "{}",
-                path.display()
-            );
+            assert_eq!(tokenizer.decode(&ids, true).unwrap(), *text, "{}", path.display());
         }
     }
 }

@@ -50,24 +50,14 @@ fn text() -> impl Strategy<Value = String> {
 /// What a broken or hostile file may say: keys of the right types that do not fit together.
 fn any_metadata() -> impl Strategy<Value = Metadata> {
     let models = ["gpt2", "gemma4", "llama", "t5", "bert"];
-    let names = [
-        "qwen2",
-        "gpt-2",
-        "tekken",
-        "gemma4",
-        "sarvam-moe",
-        "chameleon",
-    ];
+    let names = ["qwen2", "gpt-2", "tekken", "gemma4", "sarvam-moe", "chameleon"];
     let tokens = prop::collection::vec("(<0x[0-9A-F]{2}>|[abĠ▁é <|>]{0,4}|\\PC{0,3})", 1..40);
     let merges = prop::collection::vec("[abĠ▁é]{1,3} [abĠ▁é]{1,3}", 0..30);
     let kinds = prop::collection::vec(-1..8_i32, 40);
     let scores = prop::collection::vec(prop::num::f32::ANY.prop_filter("NaN", |s| !s.is_nan()), 40);
     let charsmap = prop::collection::vec(any::<u8>(), 0..60);
     let parts = (tokens, merges, kinds, scores, charsmap);
-    let choices = (
-        prop::sample::select(models.to_vec()),
-        prop::sample::select(names.to_vec()),
-    );
+    let choices = (prop::sample::select(models.to_vec()), prop::sample::select(names.to_vec()));
     (parts, choices, any::<[bool; 6]>(), 0..40_u32).prop_map(
         |((mut tokens, merges, kinds, scores, charsmap), (model, name), flags, id)| {
             let mut seen = HashSet::new();

@@ -30,11 +30,7 @@ fn every_kind_of_vocabulary_gives_the_ids_of_the_reference() {
 #[test]
 fn special_tokens_that_overlap_are_taken_in_the_order_of_the_reference() {
     let folder = OWN_FOLDER.as_ref();
-    check(
-        folder,
-        "overlapping_texts.json",
-        "overlapping_expected.jsonl",
-    );
+    check(folder, "overlapping_texts.json", "overlapping_expected.jsonl");
 }
 
 fn check(folder: &Path, texts: &str, cases: &str) {
@@ -72,10 +68,5 @@ fn check(folder: &Path, texts: &str, cases: &str) {
             assert_eq!(ends, ids(&case["end_of_generation"]), "{label}");
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong\n{}",
-        wrong.len(),
-        wrong[..wrong.len().min(12)].join("\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
 }

@@ -29,9 +29,7 @@ fn byte_level_names() -> Vec<&'static str> {
 
 /// One tokenizer for each of those names, and one for each other kind of vocabulary.
 pub fn all_tokenizers() -> Vec<(&'static str, Tokenizer)> {
-    let bytes = byte_level_names()
-        .into_iter()
-        .map(|name| (name, byte_level(name).unwrap()));
+    let bytes = byte_level_names().into_iter().map(|name| (name, byte_level(name).unwrap()));
     let kinds = ["text_level", "sentencepiece", "unigram", "wordpiece"];
     let others = kinds.map(|kind| (kind, Tokenizer::from_metadata(&metadata(kind)).unwrap()));
     bytes.chain(others).collect()

@@ -37,10 +37,7 @@ impl fmt::Display for ConfigError {
 /// The file to read where none was named: `./inferno.toml`, else the one in the user's configuration folder.
 pub(super) fn default_path() -> Option<PathBuf> {
     let user = dirs::config_dir().map(|folder| folder.join("inferno").join(FILE_NAME));
-    [Some(PathBuf::from(FILE_NAME)), user]
-        .into_iter()
-        .flatten()
-        .find(|path| path.is_file())
+    [Some(PathBuf::from(FILE_NAME)), user].into_iter().flatten().find(|path| path.is_file())
 }
 
 /// Checks the file at `path` against `command` and returns what it says about the flags of one subcommand.
@@ -54,11 +51,7 @@ pub(super) fn read(
         line: None,
         problem: format!("cannot be read: {error}"),
     })?;
-    let file = File {
-        path,
-        text: &text,
-        command,
-    };
+    let file = File { path, text: &text, command };
     file.settings(subcommand)
 }
 
@@ -92,10 +85,8 @@ impl File<'_> {
             if let DeValue::Table(table) = value.get_ref() {
                 let Some(command) = self.command.find_subcommand(name) else {
                     let known = self.command.get_subcommands().map(Command::get_name);
-                    let problem = format!(
-                        "there is no command `{name}`; known tables: {}",
-                        list(known)
-                    );
+                    let problem =
+                        format!("there is no command `{name}`; known tables: {}", list(known));
                     return Err(self.error(key.span(), problem));
                 };
                 for (key, value) in table {
@@ -124,17 +115,15 @@ impl File<'_> {
         command: &'c Command,
         key: &Spanned<impl AsRef<str>>,
     ) -> Result<&'c Arg, ConfigError> {
-        flags(command)
-            .find(|arg| is_named(arg, key.get_ref().as_ref()))
-            .ok_or_else(|| {
-                let problem = format!(
-                    "`{}` takes no `{}`; known keys: {}",
-                    command.get_name(),
-                    key.get_ref().as_ref(),
-                    list(flags(command).filter_map(Arg::get_long))
-                );
-                self.error(key.span(), problem)
-            })
+        flags(command).find(|arg| is_named(arg, key.get_ref().as_ref())).ok_or_else(|| {
+            let problem = format!(
+                "`{}` takes no `{}`; known keys: {}",
+                command.get_name(),
+                key.get_ref().as_ref(),
+                list(flags(command).filter_map(Arg::get_long))
+            );
+            self.error(key.span(), problem)
+        })
     }
 
     /// The flags that a key outside of the tables names, in all commands that have it.
@@ -144,11 +133,8 @@ impl File<'_> {
     ) -> Result<Vec<(&Command, &Arg)>, ConfigError> {
         let name = key.get_ref().as_ref();
         let with_flag = |name: &str| -> Vec<(&Command, &Arg)> {
-            let find = |command| {
-                flags(command)
-                    .find(|arg| is_named(arg, name))
-                    .map(|arg| (command, arg))
-            };
+            let find =
+                |command| flags(command).find(|arg| is_named(arg, name)).map(|arg| (command, arg));
             self.command.get_subcommands().filter_map(find).collect()
         };
         let found = with_flag(name);
@@ -168,10 +154,8 @@ impl File<'_> {
                     .collect();
                 known.sort_unstable();
                 known.dedup();
-                let problem = format!(
-                    "unknown key `{name}`; known keys outside of tables: {}",
-                    list(known)
-                );
+                let problem =
+                    format!("unknown key `{name}`; known keys outside of tables: {}", list(known));
                 Err(self.error(key.span(), problem))
             }
         }
@@ -185,16 +169,12 @@ impl File<'_> {
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Setting, ConfigError> {
         let values = match value.get_ref() {
-            DeValue::Array(items) if matches!(arg.get_action(), ArgAction::Append) => items
-                .iter()
-                .map(|item| self.text_of(arg, key, item))
-                .collect::<Result<_, _>>()?,
+            DeValue::Array(items) if matches!(arg.get_action(), ArgAction::Append) => {
+                items.iter().map(|item| self.text_of(arg, key, item)).collect::<Result<_, _>>()?
+            }
             _ => vec![self.text_of(arg, key, value)?],
         };
-        Ok(Setting {
-            id: arg.get_id().to_string(),
-            values,
-        })
+        Ok(Setting { id: arg.get_id().to_string(), values })
     }
 
     /// One value as it would stand on the command line.
@@ -234,11 +214,7 @@ impl File<'_> {
     fn error(&self, span: Range<usize>, problem: String) -> ConfigError {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        ConfigError {
-            path: self.path.to_owned(),
-            line: Some(line),
-            problem,
-        }
+        ConfigError { path: self.path.to_owned(), line: Some(line), problem }
     }
 }
 
@@ -265,11 +241,7 @@ impl Kind {
         let is_one_of = |types: &[TypeId]| types.iter().any(|known| value_type == *known);
         if !arg.get_action().takes_values() {
             Self::Boolean
-        } else if is_one_of(&[
-            TypeId::of::<usize>(),
-            TypeId::of::<u32>(),
-            TypeId::of::<u64>(),
-        ]) {
+        } else if is_one_of(&[TypeId::of::<usize>(), TypeId::of::<u32>(), TypeId::of::<u64>()]) {
             Self::Integer
         } else if is_one_of(&[TypeId::of::<f32>()]) {
             Self::Number
@@ -299,8 +271,7 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
 
 /// Whether a key stands for a flag; `max_tokens` and `max-tokens` are one.
 fn is_named(arg: &Arg, key: &str) -> bool {
-    arg.get_long()
-        .is_some_and(|long| long == key.replace('_', "-"))
+    arg.get_long().is_some_and(|long| long == key.replace('_', "-"))
 }
 
 fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {

@@ -8,27 +8,14 @@ use crate::{Error, Footprint, LoadEstimate, Model};
 
 /// Prints the estimate, and whether it fits the memory that is free.
 pub(super) fn report(model: &Model) -> Result<(), Error> {
-    let LoadEstimate {
-        footprint,
-        context_length,
-        backend,
-    } = model.estimate()?;
-    let Footprint {
-        weight_bytes,
-        kv_cache_bytes,
-        workspace_bytes,
-        mapped_bytes,
-    } = footprint;
+    let LoadEstimate { footprint, context_length, backend } = model.estimate()?;
+    let Footprint { weight_bytes, kv_cache_bytes, workspace_bytes, mapped_bytes } = footprint;
     let mut output = Output::new();
     output.line(format_args!("backend       {backend}"))?;
-    output.line(format_args!(
-        "weights       {:>12}",
-        BinaryBytes(weight_bytes as u64).to_string()
-    ))?;
+    output
+        .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
     let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
-    output.line(format_args!(
-        "KV cache      {kv_cache:>12}  for {context_length} tokens"
-    ))?;
+    output.line(format_args!("KV cache      {kv_cache:>12}  for {context_length} tokens"))?;
     output.line(format_args!(
         "workspace     {:>12}",
         BinaryBytes(workspace_bytes as u64).to_string()
@@ -38,10 +25,7 @@ pub(super) fn report(model: &Model) -> Result<(), Error> {
         "mapped file   {mapped:>12}  read where it lies; the system can drop it"
     ))?;
     let total = footprint.total_bytes() as u64;
-    output.line(format_args!(
-        "total         {:>12}",
-        BinaryBytes(total).to_string()
-    ))?;
+    output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
     let free = free_bytes();
     let verdict = match total <= free {
         true => "it fits",
@@ -49,10 +33,7 @@ pub(super) fn report(model: &Model) -> Result<(), Error> {
             "it does not fit; choose a smaller --context, --kv-dtype q8_0, or a smaller quantization"
         }
     };
-    output.line(format_args!(
-        "free memory   {:>12}  {verdict}",
-        BinaryBytes(free).to_string()
-    ))?;
+    output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;
     output.flush()
 }
 
@@ -60,8 +41,6 @@ pub(super) fn report(model: &Model) -> Result<(), Error> {
 fn free_bytes() -> u64 {
     let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(memory);
-    let limit = system
-        .cgroup_limits()
-        .map_or(u64::MAX, |limits| limits.free_memory);
+    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
     system.available_memory().min(limit)
 }

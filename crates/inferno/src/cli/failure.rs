@@ -41,9 +41,7 @@ impl Failure {
                 u8::try_from(error.exit_code()).unwrap_or(EXIT_FAILURE)
             }
             Self::Usage(message) => {
-                print_note(&format!(
-                    "error: {message}\n\nFor more information, try '--help'."
-                ));
+                print_note(&format!("error: {message}\n\nFor more information, try '--help'."));
                 EXIT_USAGE
             }
             Self::Config(error) => {
@@ -60,11 +58,7 @@ impl Failure {
                 if let Some(hint) = hint(&error) {
                     print_note(&format!("hint: {hint}"));
                 }
-                if is_usage(&error) {
-                    EXIT_USAGE
-                } else {
-                    EXIT_FAILURE
-                }
+                if is_usage(&error) { EXIT_USAGE } else { EXIT_FAILURE }
             }
         };
         ExitCode::from(code)

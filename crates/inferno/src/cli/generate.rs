@@ -134,11 +134,7 @@ pub(super) struct ModelGenerate {
 
 impl ModelGenerate {
     pub(super) fn run(self) -> Result<(), Failure> {
-        GenerateArgs {
-            no_kv: !self.kv,
-            ..self.generate
-        }
-        .run()
+        GenerateArgs { no_kv: !self.kv, ..self.generate }.run()
     }
 }
 
@@ -236,10 +232,7 @@ impl GenerateArgs {
         interrupt: &Interrupt,
     ) -> Result<FinishReason, Error> {
         let add_special = session.tokens().is_empty();
-        let options = EncodeOptions {
-            add_special,
-            parse_special: !self.no_special,
-        };
+        let options = EncodeOptions { add_special, parse_special: !self.no_special };
         let tokens = session.tokenizer().encode(prompt, options);
         let mut generation = session.generate(Prompt::Tokens(&tokens), params)?;
         interrupt.cancels(generation.cancel_handle());

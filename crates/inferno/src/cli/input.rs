@@ -10,10 +10,7 @@ const STDIN: &str = "standard input";
 /// All of standard input.
 pub(super) fn read_stdin() -> Result<String, Error> {
     let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(Error::Stdin)?;
+    io::stdin().lock().read_to_end(&mut bytes).map_err(Error::Stdin)?;
     into_text(bytes, STDIN)
 }
 
@@ -26,10 +23,8 @@ pub(super) fn read_file(path: &Path) -> Result<String, Error> {
 /// Token ids on standard input, as a JSON array.
 pub(super) fn read_ids() -> Result<Vec<u32>, Error> {
     let text = read_stdin()?;
-    serde_json::from_str(&text).map_err(|source| Error::InvalidIds {
-        input: STDIN.to_owned(),
-        source,
-    })
+    serde_json::from_str(&text)
+        .map_err(|source| Error::InvalidIds { input: STDIN.to_owned(), source })
 }
 
 fn into_text(bytes: Vec<u8>, input: &str) -> Result<String, Error> {

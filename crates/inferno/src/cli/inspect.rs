@@ -62,14 +62,7 @@ pub(super) struct GgufInspect {
 impl GgufInspect {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Self { model, json } = self;
-        InspectArgs {
-            model,
-            json,
-            tensors: true,
-            metadata: Vec::new(),
-            tensor: Vec::new(),
-        }
-        .run()
+        InspectArgs { model, json, tensors: true, metadata: Vec::new(), tensor: Vec::new() }.run()
     }
 }
 
@@ -115,7 +108,5 @@ impl InspectArgs {
 /// The keys that hold `key` as a part, for an error.
 fn similar(key: &str, gguf: &Gguf) -> Vec<String> {
     let keys = gguf.metadata().iter().map(|(key, _)| key);
-    keys.filter(|known| known.contains(key))
-        .map(str::to_owned)
-        .collect()
+    keys.filter(|known| known.contains(key)).map(str::to_owned).collect()
 }

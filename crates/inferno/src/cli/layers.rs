@@ -23,18 +23,15 @@ const RIVALS: [(&str, &str); 2] = [("greedy", "temperature"), ("prompt", "prompt
 /// Parses the command line of a program with subcommands, with environment and configuration file.
 pub(super) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> {
     let command = P::command().mut_subcommands(with_environment);
-    let command = command.mut_arg("config", |arg| {
-        arg.env(CONFIG_VARIABLE).hide_env_values(true)
-    });
+    let command = command.mut_arg("config", |arg| arg.env(CONFIG_VARIABLE).hide_env_values(true));
     let matches = matches_of(command.clone())?;
     let Some((name, given)) = matches.subcommand() else {
         return from_matches(matches);
     };
 
     let settings = settings(given.get_one("config").cloned(), &command, name)?;
-    let command = command.mut_subcommand(name, |subcommand| {
-        with_lower_layers(subcommand, given, settings)
-    });
+    let command =
+        command.mut_subcommand(name, |subcommand| with_lower_layers(subcommand, given, settings));
     from_matches(matches_of(command)?)
 }
 
@@ -63,9 +60,9 @@ fn settings(
 /// Makes the file's settings the defaults of flags that were not given, and silences rivals.
 fn with_lower_layers(command: Command, given: &ArgMatches, settings: Vec<Setting>) -> Command {
     let silenced = silenced(&command, given);
-    let command = silenced.iter().fold(command, |command, id| {
-        command.mut_arg(id, |arg| arg.env(None::<&str>))
-    });
+    let command = silenced
+        .iter()
+        .fold(command, |command, id| command.mut_arg(id, |arg| arg.env(None::<&str>)));
     settings.into_iter().fold(command, |command, setting| {
         let id = setting.id.as_str();
         // A program without subcommands may take fewer flags than the subcommand that it stands for.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferno_backend::{BatchBuilder, LogitRows, SequenceChunk};
 use inferno_engine::{BlockPool, EngineError, Runner, Sequence};
-use inferno_model::read_config;
+use inferno_model::Config;
 
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
@@ -41,36 +41,20 @@ impl LogitsArgs {
             ));
         }
         let checkpoint = self.source.open()?;
-        let config = read_config(&checkpoint)?;
+        let config = Config::from_checkpoint(&checkpoint)?;
         let limit = config.context_length;
         if self.tokens.len() > limit {
-            return Err(EngineError::ContextTooLong {
-                asked_for: self.tokens.len(),
-                limit,
-            }
-            .into());
+            return Err(EngineError::ContextTooLong { asked_for: self.tokens.len(), limit }.into());
         }
         let vocab_size = config.vocab_size;
-        if let Some(&token) = self
-            .tokens
-            .iter()
-            .find(|&&token| token as usize >= vocab_size)
-        {
-            return Err(EngineError::TokenOutOfRange {
-                field: "--tokens",
-                token,
-                vocab_size,
-            }
-            .into());
+        if let Some(&token) = self.tokens.iter().find(|&&token| token as usize >= vocab_size) {
+            return Err(
+                EngineError::TokenOutOfRange { field: "--tokens", token, vocab_size }.into()
+            );
         }
-        let rows = self
-            .batch_tokens
-            .unwrap_or_else(|| num_logit_rows(vocab_size));
+        let rows = self.batch_tokens.unwrap_or_else(|| num_logit_rows(vocab_size));
         let rows = rows.min(self.tokens.len());
-        let limits = BatchLimits {
-            max_num_tokens: rows,
-            max_num_logit_rows: rows,
-        };
+        let limits = BatchLimits { max_num_tokens: rows, max_num_logit_rows: rows };
         let options = self.compute.options(Some(self.tokens.len()), limits);
         let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {

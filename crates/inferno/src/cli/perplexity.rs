@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use inferno_engine::{PerplexityOptions, perplexity};
-use inferno_model::read_config;
+use inferno_model::Config;
 use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::dry_run;
@@ -42,7 +42,7 @@ pub(super) struct PerplexityArgs {
 impl PerplexityArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         let checkpoint = self.source.open()?;
-        let config = read_config(&checkpoint)?;
+        let config = Config::from_checkpoint(&checkpoint)?;
         let limits = BatchLimits {
             max_num_logit_rows: num_logit_rows(config.vocab_size).min(self.context),
             ..LoadOptions::default().limits
@@ -53,30 +53,20 @@ impl PerplexityArgs {
             return Ok(dry_run::report(&model)?);
         }
         let text = read_file(&self.text)?;
-        let tokens = model.tokenizer()?.encode(
-            &text,
-            EncodeOptions {
-                add_special: false,
-                parse_special: true,
-            },
-        );
+        let tokens = model
+            .tokenizer()?
+            .encode(&text, EncodeOptions { add_special: false, parse_special: true });
         let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
 
         let bar = steps_bar("scoring", 0);
-        let options = PerplexityOptions {
-            window: self.context,
-            stride: self.stride,
-        };
+        let options = PerplexityOptions { window: self.context, stride: self.stride };
         let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
             bar.set_length(so_far.total_windows as u64);
             bar.set_position(so_far.num_windows as u64);
         });
         bar.finish_and_clear();
         let result = result?;
-        print_note(&format!(
-            "{} windows of {} tokens",
-            result.num_windows, self.context
-        ));
+        print_note(&format!("{} windows of {} tokens", result.num_windows, self.context));
         let mut output = Output::new();
         output.line(serde_json::json!({
             "perplexity": result.value(),

@@ -6,11 +6,7 @@ use crate::hub::{DownloadProgress, DownloadStage};
 
 /// A bar over a number of bytes.
 pub(super) fn bytes_bar(action: &'static str, total_bytes: u64) -> ProgressBar {
-    bar(
-        action,
-        total_bytes,
-        "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}",
-    )
+    bar(action, total_bytes, "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}")
 }
 
 /// A bar over a number of steps.
@@ -23,8 +19,7 @@ fn bar(action: &'static str, total: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.with_style(style.progress_chars("=> "))
-        .with_message(action)
+    bar.with_style(style.progress_chars("=> ")).with_message(action)
 }
 
 /// The bars of a download, one after the other for its files.
@@ -36,12 +31,7 @@ pub(super) struct DownloadBars {
 impl DownloadBars {
     /// Shows how far the download has come.
     pub(super) fn show(&mut self, progress: DownloadProgress<'_>) {
-        let DownloadProgress {
-            file,
-            stage,
-            done_bytes,
-            total_bytes,
-        } = progress;
+        let DownloadProgress { file, stage, done_bytes, total_bytes } = progress;
         let is_current = |(current, current_stage, _): &(String, DownloadStage, ProgressBar)| {
             current == file && *current_stage == stage
         };

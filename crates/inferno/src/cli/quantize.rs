@@ -85,10 +85,7 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(),
     let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
         if let Some(wanted) = tensor.instead_of {
-            fallbacks
-                .entry((wanted.name(), tensor.to))
-                .or_default()
-                .push(&tensor.name);
+            fallbacks.entry((wanted.name(), tensor.to)).or_default().push(&tensor.name);
         }
     }
     for ((wanted, to), names) in fallbacks {
@@ -104,23 +101,14 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(),
     for ((from, to), count) in counts {
         print_note(&format!("{count:>6} tensors {from:>8} -> {to}"));
     }
-    let written = std::fs::metadata(output)
-        .map_err(|error| Error::io(output, error))?
-        .len();
-    print_note(&format!(
-        "{} -> {}",
-        BinaryBytes(gguf.file_bytes()),
-        BinaryBytes(written)
-    ));
+    let written = std::fs::metadata(output).map_err(|error| Error::io(output, error))?.len();
+    print_note(&format!("{} -> {}", BinaryBytes(gguf.file_bytes()), BinaryBytes(written)));
     Ok(())
 }
 
 /// The first of some names, and how many more there are.
 fn and_others(names: &[&str]) -> String {
-    let first = names
-        .first()
-        .map(|name| printable(name))
-        .unwrap_or_default();
+    let first = names.first().map(|name| printable(name)).unwrap_or_default();
     match names.len() {
         0 | 1 => first,
         len => format!("{first} (like {} more)", len - 1),

@@ -36,17 +36,11 @@ impl TokenizeArgs {
         let mut output = Output::new();
         if self.decode {
             let ids = read_ids()?;
-            let ids = if self.no_bos {
-                &ids[..]
-            } else {
-                without_added(&tokenizer, &ids)
-            };
+            let ids = if self.no_bos { &ids[..] } else { without_added(&tokenizer, &ids) };
             output.bytes(&tokenizer.decode_bytes(ids, self.no_special)?)?;
         } else {
-            let options = EncodeOptions {
-                add_special: !self.no_bos,
-                parse_special: !self.no_special,
-            };
+            let options =
+                EncodeOptions { add_special: !self.no_bos, parse_special: !self.no_special };
             let ids = tokenizer.encode(&read_stdin()?, options);
             output.line(serde_json::Value::from(ids))?;
         }
@@ -57,13 +51,7 @@ impl TokenizeArgs {
 
 /// `ids` without the tokens that encoding adds before and after a text, so that decoding is its inverse.
 fn without_added<'a>(tokenizer: &Tokenizer, mut ids: &'a [u32]) -> &'a [u32] {
-    let added = tokenizer.encode(
-        "",
-        EncodeOptions {
-            add_special: true,
-            parse_special: false,
-        },
-    );
+    let added = tokenizer.encode("", EncodeOptions { add_special: true, parse_special: false });
     let (before, after) = match added[..] {
         [only] if Some(only) == tokenizer.bos() => (Some(only), None),
         [only] => (None, Some(only)),

@@ -34,20 +34,9 @@ impl TokenizerDemo {
         };
         let path = locate(&file.parse()?)?;
         let tokenizer = Tokenizer::from_metadata(Gguf::open(path)?.metadata())?;
-        let ids = tokenizer.encode(
-            text,
-            EncodeOptions {
-                add_special: true,
-                parse_special: true,
-            },
-        );
+        let ids = tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true });
         let mut output = Output::new();
-        show(
-            &tokenizer,
-            &ids,
-            std::io::stdout().is_terminal(),
-            &mut output,
-        )?;
+        show(&tokenizer, &ids, std::io::stdout().is_terminal(), &mut output)?;
         output.flush()?;
         Ok(())
     }
@@ -66,21 +55,15 @@ fn show(
     for (index, &id) in ids.iter().enumerate() {
         match is_terminal {
             // Neighbours differ in colour.
-            true => output.write(format_args!(
-                "\x1b[30;4{}m{}\x1b[0m",
-                2 + index % 5,
-                piece(id)
-            ))?,
+            true => {
+                output.write(format_args!("\x1b[30;4{}m{}\x1b[0m", 2 + index % 5, piece(id)))?
+            }
             false => output.write(format_args!("[{}]", piece(id)))?,
         }
     }
     output.line("")?;
     for &id in ids {
-        let role = if tokenizer.is_special(id) {
-            "  (special)"
-        } else {
-            ""
-        };
+        let role = if tokenizer.is_special(id) { "  (special)" } else { "" };
         output.line(format_args!("{id:>7}  {}{role}", piece(id)))?;
     }
     output.line(format_args!("{} tokens", ids.len()))

@@ -80,11 +80,7 @@ impl Hub {
         on_progress: OnDownload<'_>,
     ) -> Result<(), Error> {
         let io_error = |error| Error::io(part, error);
-        let mut output = File::options()
-            .create(true)
-            .append(true)
-            .open(part)
-            .map_err(io_error)?;
+        let mut output = File::options().create(true).append(true).open(part).map_err(io_error)?;
         let mut done_bytes = output.metadata().map_err(io_error)?.len();
 
         let request = self.agent.get(file.url);

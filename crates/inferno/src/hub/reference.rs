@@ -52,9 +52,7 @@ impl FromStr for HubReference {
     ///
     /// **Errors**: [`Error::HubReference`].
     fn from_str(text: &str) -> Result<Self, Error> {
-        let malformed = || Error::HubReference {
-            found: text.to_owned(),
-        };
+        let malformed = || Error::HubReference { found: text.to_owned() };
         let rest = text.strip_prefix(Self::PREFIX).ok_or_else(malformed)?;
         let (repo, quant) = match rest.split_once(':') {
             Some((repo, quant)) => (repo, Some(quant)),
@@ -69,10 +67,7 @@ impl FromStr for HubReference {
         if !is_name(owner) || !is_name(name) || quant.is_some_and(str::is_empty) {
             return Err(malformed());
         }
-        Ok(Self {
-            repo: repo.to_owned(),
-            quant: quant.map(str::to_owned),
-        })
+        Ok(Self { repo: repo.to_owned(), quant: quant.map(str::to_owned) })
     }
 }
 

@@ -40,19 +40,15 @@ pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<S
         },
         None => {
             let preferred =
-                PREFERRED_QUANTS
-                    .iter()
-                    .find_map(|quant| match matching(&checkpoints, quant)[..] {
-                        [one] => Some(one),
-                        _ => None,
-                    });
+                PREFERRED_QUANTS.iter().find_map(|quant| match matching(&checkpoints, quant)[..] {
+                    [one] => Some(one),
+                    _ => None,
+                });
             match (preferred, &all[..]) {
                 (Some(preferred), _) => preferred,
                 (None, [one]) => one,
                 (None, []) => {
-                    return Err(Error::NoGguf {
-                        reference: reference.clone(),
-                    });
+                    return Err(Error::NoGguf { reference: reference.clone() });
                 }
                 (None, several) => {
                     return Err(Error::AmbiguousQuant {
@@ -95,10 +91,9 @@ impl Checkpoint {
             .map(|number| name.sibling(number))
             .map(|file| match present.contains(&file) {
                 true => Ok(file),
-                false => Err(Error::IncompleteShards {
-                    reference: reference.clone(),
-                    missing: file,
-                }),
+                false => {
+                    Err(Error::IncompleteShards { reference: reference.clone(), missing: file })
+                }
             })
             .collect()
     }
@@ -145,10 +140,7 @@ fn matching<'a>(checkpoints: &'a [Checkpoint], quant: &str) -> Vec<&'a Checkpoin
     if !exact.is_empty() {
         return exact;
     }
-    checkpoints
-        .iter()
-        .filter(|c| names_quant(&c.first, quant))
-        .collect()
+    checkpoints.iter().filter(|c| names_quant(&c.first, quant)).collect()
 }
 
 /// Whether `quant` stands in `path` as a word of its own: `Q4_K` is not in `model-Q4_K_M.gguf`.
@@ -171,29 +163,18 @@ mod tests {
         select(&reference.parse()?, &files)
     }
 
-    const QUANTS: [&str; 5] = [
-        "README.md",
-        "mmproj-m-Q8_0.gguf",
-        "m-Q4_K_M.gguf",
-        "m-Q4_K_S.gguf",
-        "m-Q8_0.gguf",
-    ];
+    const QUANTS: [&str; 5] =
+        ["README.md", "mmproj-m-Q8_0.gguf", "m-Q4_K_M.gguf", "m-Q4_K_S.gguf", "m-Q8_0.gguf"];
 
     #[test]
     fn a_quantization_is_found_by_its_name_in_any_case() {
         assert_eq!(selected("hf:a/b:q8_0", &QUANTS).unwrap(), ["m-Q8_0.gguf"]);
-        assert_eq!(
-            selected("hf:a/b:m-Q4_K_S.gguf", &QUANTS).unwrap(),
-            ["m-Q4_K_S.gguf"]
-        );
+        assert_eq!(selected("hf:a/b:m-Q4_K_S.gguf", &QUANTS).unwrap(), ["m-Q4_K_S.gguf"]);
     }
 
     #[test]
     fn a_name_never_matches_a_part_of_another() {
-        assert!(matches!(
-            selected("hf:a/b:Q4_K", &QUANTS),
-            Err(Error::NoSuchQuant { .. })
-        ));
+        assert!(matches!(selected("hf:a/b:Q4_K", &QUANTS), Err(Error::NoSuchQuant { .. })));
         assert!(matches!(
             selected("hf:a/b:Q4_NL", &["m-IQ4_NL.gguf"]),
             Err(Error::NoSuchQuant { .. })
@@ -203,14 +184,8 @@ mod tests {
     #[test]
     fn without_a_name_the_usual_quantizations_come_first() {
         assert_eq!(selected("hf:a/b", &QUANTS).unwrap(), ["m-Q4_K_M.gguf"]);
-        assert_eq!(
-            selected("hf:a/b", &["m-q8_0.gguf", "m-f16.gguf"]).unwrap(),
-            ["m-q8_0.gguf"]
-        );
-        assert_eq!(
-            selected("hf:a/b", &["only.gguf", "config.json"]).unwrap(),
-            ["only.gguf"]
-        );
+        assert_eq!(selected("hf:a/b", &["m-q8_0.gguf", "m-f16.gguf"]).unwrap(), ["m-q8_0.gguf"]);
+        assert_eq!(selected("hf:a/b", &["only.gguf", "config.json"]).unwrap(), ["only.gguf"]);
     }
 
     #[test]
@@ -224,11 +199,7 @@ mod tests {
 
     #[test]
     fn shards_are_selected_whole_and_in_order() {
-        let files = [
-            "q8_0/m-00002-of-00002.gguf",
-            "q8_0/m-00001-of-00002.gguf",
-            "m-f16.gguf",
-        ];
+        let files = ["q8_0/m-00002-of-00002.gguf", "q8_0/m-00001-of-00002.gguf", "m-f16.gguf"];
         let expected = ["q8_0/m-00001-of-00002.gguf", "q8_0/m-00002-of-00002.gguf"];
         assert_eq!(selected("hf:a/b:Q8_0", &files).unwrap(), expected);
         assert!(matches!(
@@ -259,15 +230,7 @@ mod tests {
 
     #[test]
     fn a_repository_without_models_says_so() {
-        let files = [
-            "model.safetensors",
-            "../evil.gguf",
-            "/etc/evil.gguf",
-            "\x1b[2J.gguf",
-        ];
-        assert!(matches!(
-            selected("hf:a/b", &files),
-            Err(Error::NoGguf { .. })
-        ));
+        let files = ["model.safetensors", "../evil.gguf", "/etc/evil.gguf", "\x1b[2J.gguf"];
+        assert!(matches!(selected("hf:a/b", &files), Err(Error::NoGguf { .. })));
     }
 }

@@ -25,11 +25,7 @@ pub(super) fn verify(
     let mut content = File::open(path).map_err(io_error)?;
     let found = content.metadata().map_err(io_error)?.len();
     if found != size {
-        return Err(Error::DownloadSize {
-            file: file.to_owned(),
-            expected: size,
-            found,
-        });
+        return Err(Error::DownloadSize { file: file.to_owned(), expected: size, found });
     }
     if etag.len() != 2 * Sha256::output_size() || !etag.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(());
@@ -47,11 +43,7 @@ pub(super) fn verify(
     let found = found.map_err(io_error)?;
     match found.eq_ignore_ascii_case(etag) {
         true => Ok(()),
-        false => Err(Error::Checksum {
-            file: file.to_owned(),
-            expected: etag.to_owned(),
-            found,
-        }),
+        false => Err(Error::Checksum { file: file.to_owned(), expected: etag.to_owned(), found }),
     }
 }
 
@@ -67,11 +59,7 @@ fn sha256(content: &mut impl Read, on_chunk: &mut dyn FnMut(u64)) -> io::Result<
             }
         }
     }
-    Ok(hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -36,24 +36,15 @@ enum Role {
 impl Mix {
     pub(super) fn new(gguf: &Gguf, recipe: Recipe, is_pure: bool) -> Self {
         let metadata = gguf.metadata();
-        let architecture: &str = metadata
-            .optional("general.architecture")
-            .ok()
-            .flatten()
-            .unwrap_or_default();
+        let architecture: &str =
+            metadata.optional("general.architecture").ok().flatten().unwrap_or_default();
         let number = |key: &str| -> usize {
-            metadata
-                .optional(&format!("{architecture}.{key}"))
-                .ok()
-                .flatten()
-                .unwrap_or(0)
+            metadata.optional(&format!("{architecture}.{key}")).ok().flatten().unwrap_or(0)
         };
         let num_heads = number("attention.head_count");
         let num_kv_heads = number("attention.head_count_kv");
-        let block_count: Option<u64> = metadata
-            .optional(&format!("{architecture}.block_count"))
-            .ok()
-            .flatten();
+        let block_count: Option<u64> =
+            metadata.optional(&format!("{architecture}.block_count")).ok().flatten();
         Self {
             recipe,
             is_pure,
@@ -180,11 +171,7 @@ impl Mix {
 
     fn role(&self, name: &str) -> Role {
         // Where a file has one matrix for both ends of the model, it is stored as the output head needs it.
-        let head = if self.has_output_head {
-            "output.weight"
-        } else {
-            "token_embd.weight"
-        };
+        let head = if self.has_output_head { "output.weight" } else { "token_embd.weight" };
         if name == head {
             return Role::OutputHead;
         }
@@ -235,10 +222,7 @@ fn fallback(wanted: DType, row_len: usize) -> DType {
         other => other,
     };
     let fits = |dtype: &DType| row_len.is_multiple_of(dtype.block_len());
-    [wanted, small_blocks]
-        .into_iter()
-        .find(fits)
-        .unwrap_or(DType::F16)
+    [wanted, small_blocks].into_iter().find(fits).unwrap_or(DType::F16)
 }
 
 #[cfg(test)]

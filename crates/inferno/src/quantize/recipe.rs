@@ -60,11 +60,8 @@ const RECIPES: [(Recipe, &str, DType, u32); 20] = [
 ];
 
 /// Short names, each for the middle one of its family.
-const ALIASES: [(&str, Recipe); 3] = [
-    ("q3_k", Recipe::Q3KM),
-    ("q4_k", Recipe::Q4KM),
-    ("q5_k", Recipe::Q5KM),
-];
+const ALIASES: [(&str, Recipe); 3] =
+    [("q3_k", Recipe::Q3KM), ("q4_k", Recipe::Q4KM), ("q5_k", Recipe::Q5KM)];
 
 impl Recipe {
     /// The name on the command line, such as `q4_k_m`.
@@ -105,9 +102,7 @@ impl FromStr for Recipe {
             .chain(ALIASES)
             .find(|(name, _)| name.eq_ignore_ascii_case(text))
             .map(|(_, recipe)| recipe)
-            .ok_or_else(|| Error::UnknownRecipe {
-                found: text.to_owned(),
-            })
+            .ok_or_else(|| Error::UnknownRecipe { found: text.to_owned() })
     }
 }
 

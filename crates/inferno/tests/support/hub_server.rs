@@ -39,10 +39,7 @@ impl HubServer {
         let endpoint = format!("http://{}", listener.local_addr().expect("a bound address"));
         let state = Arc::new(Mutex::new(State {
             repo: repo.to_owned(),
-            files: files
-                .iter()
-                .map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()))
-                .collect(),
+            files: files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).collect(),
             corrupt: false,
             ignore_ranges: false,
             breaks_left: 0,
@@ -115,11 +112,7 @@ fn serve(stream: TcpStream, endpoint: &str, state: &Mutex<State>) -> Option<()> 
     loop {
         let request = read_request(&mut reader)?;
         let mut state = state.lock().ok()?;
-        let range = request
-            .range
-            .as_deref()
-            .map(|range| format!(" {range}"))
-            .unwrap_or_default();
+        let range = request.range.as_deref().map(|range| format!(" {range}")).unwrap_or_default();
         state.requests.push(format!("{}{range}", request.path));
         let (response, is_last) = respond(&request, endpoint, &mut state);
         drop(state);
@@ -134,11 +127,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
     let path = line.split(' ').nth(1)?.to_owned();
-    let mut request = Request {
-        path,
-        range: None,
-        authorization: None,
-    };
+    let mut request = Request { path, range: None, authorization: None };
     loop {
         let mut header = String::new();
         reader.read_line(&mut header).ok()?;
@@ -164,20 +153,10 @@ fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bo
         return (status("401 Unauthorized"), false);
     }
     if *path == format!("/api/models/{}/revision/main", state.repo) {
-        let siblings: Vec<_> = state
-            .files
-            .keys()
-            .map(|name| serde_json::json!({"rfilename": name}))
-            .collect();
+        let siblings: Vec<_> =
+            state.files.keys().map(|name| serde_json::json!({"rfilename": name})).collect();
         let body = serde_json::json!({"sha": COMMIT, "siblings": siblings}).to_string();
-        return (
-            with_body(
-                "200 OK",
-                "Content-Type: application/json\r\n",
-                body.as_bytes(),
-            ),
-            false,
-        );
+        return (with_body("200 OK", "Content-Type: application/json\r\n", body.as_bytes()), false);
     }
     let resolved = ["main", COMMIT]
         .iter()
@@ -194,10 +173,7 @@ fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bo
         );
         return (with_body("302 Found", &headers, b""), false);
     }
-    let Some(bytes) = path
-        .strip_prefix("/cdn/")
-        .and_then(|name| state.files.get(name))
-    else {
+    let Some(bytes) = path.strip_prefix("/cdn/").and_then(|name| state.files.get(name)) else {
         return (status("404 Not Found"), false);
     };
     let mut bytes = bytes.clone();
@@ -208,25 +184,14 @@ fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bo
     if state.ignore_ranges && !asks_for_size {
         return (with_body("200 OK", "", &bytes), false);
     }
-    let range = request
-        .range
-        .as_deref()
-        .and_then(|range| range.strip_prefix("bytes="));
-    let (start, end) = range
-        .and_then(|range| range.split_once('-'))
-        .unwrap_or(("0", ""));
+    let range = request.range.as_deref().and_then(|range| range.strip_prefix("bytes="));
+    let (start, end) = range.and_then(|range| range.split_once('-')).unwrap_or(("0", ""));
     let start: usize = start.parse().expect("a range starts with a number");
-    let end = end
-        .parse()
-        .map_or(bytes.len(), |last: usize| (last + 1).min(bytes.len()));
+    let end = end.parse().map_or(bytes.len(), |last: usize| (last + 1).min(bytes.len()));
     if start >= bytes.len() {
         return (status("416 Range Not Satisfiable"), false);
     }
-    let headers = format!(
-        "Content-Range: bytes {start}-{}/{}\r\n",
-        end - 1,
-        bytes.len()
-    );
+    let headers = format!("Content-Range: bytes {start}-{}/{}\r\n", end - 1, bytes.len());
     let mut response = with_body("206 Partial Content", &headers, &bytes[start..end]);
     let is_broken = state.breaks_left > 0 && end - start > 1;
     if is_broken {
@@ -241,17 +206,11 @@ fn status(status: &str) -> Vec<u8> {
 }
 
 fn with_body(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!(
-        "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
-        body.len()
-    );
+    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
 }
 
 /// The checksum as the hub writes it.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

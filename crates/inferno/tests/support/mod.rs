@@ -1,9 +1,6 @@
 //! What several tests share: running the programs.
 
-#![allow(
-    dead_code,
-    reason = "each test file is a program of its own and uses a part"
-)]
+#![allow(dead_code, reason = "each test file is a program of its own and uses a part")]
 
 pub mod hub_server;
 
@@ -34,9 +31,7 @@ impl Run {
     pub fn program(path: &str) -> Self {
         let mut command = Command::new(path);
         let ours = |name: &str| {
-            ["INFERNO_", "HF_", "XDG_"]
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
+            ["INFERNO_", "HF_", "XDG_"].iter().any(|prefix| name.starts_with(prefix))
                 || name.contains("proxy")
         };
         for (name, _) in std::env::vars_os() {
@@ -45,10 +40,7 @@ impl Run {
             }
         }
         command.env("HOME", env!("CARGO_TARGET_TMPDIR"));
-        Self {
-            command,
-            stdin: Vec::new(),
-        }
+        Self { command, stdin: Vec::new() }
     }
 
     pub fn args<A: AsRef<std::ffi::OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
@@ -72,10 +64,7 @@ impl Run {
     }
 
     pub fn outcome(mut self) -> Outcome {
-        self.command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("the program starts");
         let mut stdin = child.stdin.take().expect("it was piped");
         let bytes = std::mem::take(&mut self.stdin);
@@ -83,11 +72,7 @@ impl Run {
             // A program that does not read its input closes the pipe.
             let _ = stdin.write_all(&bytes);
         });
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = child.wait_with_output().expect("the program ends");
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("the program ends");
         feeder.join().expect("the feeder ends");
         Outcome {
             stdout: String::from_utf8(stdout).expect("the output is text"),
@@ -106,13 +91,7 @@ impl Run {
     /// The outcome of a run that must end with `code` and print no result.
     pub fn failure(self, code: i32) -> Outcome {
         let outcome = self.outcome();
-        assert_eq!(
-            outcome.code,
-            Some(code),
-            "{}{}",
-            outcome.stdout,
-            outcome.stderr
-        );
+        assert_eq!(outcome.code, Some(code), "{}{}", outcome.stdout, outcome.stderr);
         assert_eq!(outcome.stdout, "");
         assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
         outcome
@@ -121,9 +100,7 @@ impl Run {
 
 /// A file beside the tests.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// A file of the oracle that `INFERNO_ORACLE` names; `None`, with a note, where it names none.
@@ -133,11 +110,7 @@ pub fn oracle(name: &str) -> Option<PathBuf> {
         return None;
     };
     let path = Path::new(&folder).join(name);
-    assert!(
-        path.is_file(),
-        "INFERNO_ORACLE is set, but {} is missing",
-        path.display()
-    );
+    assert!(path.is_file(), "INFERNO_ORACLE is set, but {} is missing", path.display());
     Some(path)
 }
 

@@ -32,11 +32,7 @@ impl Kernel for Merge<'_> {
                 state.copy_from_slice(partial);
                 continue;
             }
-            let max = if state[MAX] > partial[MAX] {
-                state[MAX]
-            } else {
-                partial[MAX]
-            };
+            let max = if state[MAX] > partial[MAX] { state[MAX] } else { partial[MAX] };
             let old = lanes.exp(lanes.splat(state[MAX] - max));
             let new = lanes.exp(lanes.splat(partial[MAX] - max));
             state[MAX] = max;

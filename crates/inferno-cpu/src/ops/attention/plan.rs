@@ -27,14 +27,8 @@ pub(super) fn plan(attention: &Attention<'_>, units: &mut Vec<Unit>) {
         for start in rows.clone().step_by(unit_tokens) {
             let end = rows.end.min(start + unit_tokens);
             let first = visible(attention.batch, attention.params, start).start / SPAN;
-            let last = visible(attention.batch, attention.params, end - 1)
-                .end
-                .div_ceil(SPAN);
-            units.push(Unit {
-                sequence,
-                rows: start..end,
-                spans: first..last,
-            });
+            let last = visible(attention.batch, attention.params, end - 1).end.div_ceil(SPAN);
+            units.push(Unit { sequence, rows: start..end, spans: first..last });
         }
     }
 }

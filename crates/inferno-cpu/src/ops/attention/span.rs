@@ -109,10 +109,7 @@ struct Run<'a> {
 
 impl<'a, E: Element> AttendSpan<'a, E> {
     pub(super) fn new(task: Task<'a>) -> Self {
-        Self {
-            task,
-            element: PhantomData,
-        }
+        Self { task, element: PhantomData }
     }
 
     /// The positions of the span that row `row` sees.
@@ -126,41 +123,24 @@ impl<'a, E: Element> AttendSpan<'a, E> {
     /// The run of up to 16 positions that begins at `position` and ends before `end`.
     #[inline(always)]
     fn run_at(&self, plane: Plane, position: usize, end: usize) -> Run<'a> {
-        let Attention {
-            batch,
-            params,
-            cache,
-            ..
-        } = *self.task.attention;
+        let Attention { batch, params, cache, .. } = *self.task.attention;
         let block_tokens = cache.layout.block_tokens;
         let offset = position % block_tokens;
         let block = batch.block_table(self.task.unit.sequence)[position / block_tokens];
         let region = cache.region(block, params.layer, plane, self.task.kv_head);
         let count = LANES.min(block_tokens - offset).min(end - position);
-        Run {
-            region,
-            offset,
-            positions: position..position + count,
-        }
+        Run { region, offset, positions: position..position + count }
     }
 
     /// The scores of a run for `T` rows.
     #[inline(always)]
     fn scores<L: Lanes, const T: usize>(&mut self, lanes: L, run: &Run<'_>, first: usize) {
-        let Attention {
-            params,
-            layout,
-            cache,
-            ..
-        } = *self.task.attention;
+        let Attention { params, layout, cache, .. } = *self.task.attention;
         let block_tokens = cache.layout.block_tokens;
         let head_dim = layout.head_dim;
         let mut queries = [&[][..]; T];
         for (t, query) in queries.iter_mut().enumerate() {
-            *query = self
-                .task
-                .attention
-                .query(self.task.unit, self.task.kv_head, first + t);
+            *query = self.task.attention.query(self.task.unit, self.task.kv_head, first + t);
         }
         let mut totals = [lanes.splat(0.0); T];
         if E::SCALES {
@@ -202,12 +182,7 @@ impl<'a, E: Element> AttendSpan<'a, E> {
         positions: Range<usize>,
         first: usize,
     ) {
-        let Attention {
-            layout,
-            cache,
-            partial_len,
-            ..
-        } = *self.task.attention;
+        let Attention { layout, cache, partial_len, .. } = *self.task.attention;
         let head_dim = layout.head_dim;
         let scales = &run.region[cache.layout.block_tokens * head_dim * E::BYTES..];
         let offsets = run.offset + (positions.start - run.positions.start)..;
@@ -302,8 +277,7 @@ impl<E: Element> Kernel for AttendSpan<'_, E> {
         position = all.start;
         while position < all.end {
             let run = self.run_at(Plane::Values, position, all.end);
-            row_blocks!(num_rows, |first, T| self
-                .mix_rows::<L, T>(lanes, &run, first));
+            row_blocks!(num_rows, |first, T| self.mix_rows::<L, T>(lanes, &run, first));
             position = run.positions.end;
         }
     }

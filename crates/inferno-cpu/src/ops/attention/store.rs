@@ -18,11 +18,7 @@ pub(crate) fn store_kv(
     cache: &mut CpuKvCache,
 ) {
     let kv = cache.layout;
-    assert_eq!(
-        qkv.cols(),
-        layout.row_len(),
-        "a row holds queries, keys and values"
-    );
+    assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     assert_eq!(
         (layout.num_kv_heads, layout.head_dim),
         (kv.num_kv_heads, kv.head_dim),
@@ -34,11 +30,7 @@ pub(crate) fn store_kv(
     let (bytes, regions) = cache.regions_mut(layer);
     let bytes = Disjoint::new(bytes);
     let store = |task: usize| {
-        let plane = if task < kv.num_kv_heads {
-            Plane::Keys
-        } else {
-            Plane::Values
-        };
+        let plane = if task < kv.num_kv_heads { Plane::Keys } else { Plane::Values };
         let column = (layout.num_heads + task) * layout.head_dim;
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
             let (block, offset) = (slot / kv.block_tokens, slot % kv.block_tokens);

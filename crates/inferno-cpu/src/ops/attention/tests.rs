@@ -4,11 +4,7 @@ use super::*;
 use crate::{CpuOptions, Isa};
 
 const BLOCK_TOKENS: usize = 64;
-const LAYOUT: QkvLayout = QkvLayout {
-    num_heads: 4,
-    num_kv_heads: 4,
-    head_dim: 8,
-};
+const LAYOUT: QkvLayout = QkvLayout { num_heads: 4, num_kv_heads: 4, head_dim: 8 };
 
 fn batch(context: usize, start: usize) -> Batch {
     let blocks = context.div_ceil(BLOCK_TOKENS) as u32;
@@ -26,10 +22,7 @@ fn batch(context: usize, start: usize) -> Batch {
 
 /// What the last of `context` tokens sees, and the floats that are kept for contexts that are split.
 fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
-    let options = CpuOptions {
-        isa: Some(Isa::Scalar),
-        threads: Some(threads),
-    };
+    let options = CpuOptions { isa: Some(Isa::Scalar), threads: Some(threads) };
     let backend = CpuBackend::new(options).expect("a backend");
     let kv = KvLayout {
         num_layers: 1,
@@ -50,11 +43,7 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
 
     let mut last = backend.alloc(1, cols).expect("memory");
     backend.upload(&values[(context - 1) * cols..], &mut last);
-    let params = AttentionParams {
-        layer: 0,
-        scale: 1.0,
-        window: None,
-    };
+    let params = AttentionParams { layer: 0, scale: 1.0, window: None };
     let mut out = backend.alloc(1, 32).expect("memory");
     let batch = batch(context, context - 1);
     backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out);

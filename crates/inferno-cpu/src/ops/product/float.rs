@@ -15,10 +15,7 @@ pub(crate) struct FloatProduct<'a, F> {
 
 impl<'a, F: FloatFormat> FloatProduct<'a, F> {
     pub(crate) fn new(product: Product<'a>) -> Self {
-        Self {
-            product,
-            format: PhantomData,
-        }
+        Self { product, format: PhantomData }
     }
 
     #[inline(always)]

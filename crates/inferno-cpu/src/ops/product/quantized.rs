@@ -45,12 +45,7 @@ impl<'a, F: QuantFormat> Chunk<'a, F> {
     fn groups(self) -> impl Iterator<Item = Packed<'a, F>> {
         let scales = self.scales;
         let codes = self.codes.chunks_exact(F::Codes::BYTES).enumerate();
-        codes.map(move |(group, codes)| Packed {
-            codes,
-            scales,
-            group,
-            format: PhantomData,
-        })
+        codes.map(move |(group, codes)| Packed { codes, scales, group, format: PhantomData })
     }
 }
 
@@ -127,10 +122,7 @@ impl<L: Lanes> Group<L> for Unpacked {
 
 impl<'a, F: QuantFormat> QuantProduct<'a, F> {
     pub(crate) fn new(product: Product<'a>) -> Self {
-        Self {
-            product,
-            format: PhantomData,
-        }
+        Self { product, format: PhantomData }
     }
 
     /// The quantized activations of `T` rows from `first` on.
@@ -156,11 +148,7 @@ impl<'a, F: QuantFormat> QuantProduct<'a, F> {
         let num_halves = GROUP_COLS / F::SCALE_COLS;
         let vectors = GROUP_VECTORS / num_halves;
         for half in 0..num_halves {
-            let part = if num_halves == 1 {
-                GroupHalf::Both
-            } else {
-                GroupHalf::One(half)
-            };
+            let part = if num_halves == 1 { GroupHalf::Both } else { GroupHalf::One(half) };
             let mut dots = [lanes.splat_i32(0); T];
             for t in 0..T {
                 let sum = inputs[t].sum(part);
@@ -200,21 +188,11 @@ impl<'a, F: QuantFormat> QuantProduct<'a, F> {
     fn chunks(&self, panel: &'a [u8]) -> impl Iterator<Item = (usize, Chunk<'a, F>)> {
         let groups = self.product.cols.div_ceil(GROUP_COLS);
         let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
-        (0..groups)
-            .step_by(CHUNK_GROUPS)
-            .zip(chunks)
-            .map(move |(first, bytes)| {
-                let groups = CHUNK_GROUPS.min(groups - first);
-                let (scales, codes) = bytes.split_at(padded_scale_bytes::<F>(groups));
-                (
-                    first,
-                    Chunk {
-                        scales,
-                        codes,
-                        format: PhantomData,
-                    },
-                )
-            })
+        (0..groups).step_by(CHUNK_GROUPS).zip(chunks).map(move |(first, bytes)| {
+            let groups = CHUNK_GROUPS.min(groups - first);
+            let (scales, codes) = bytes.split_at(padded_scale_bytes::<F>(groups));
+            (first, Chunk { scales, codes, format: PhantomData })
+        })
     }
 
     /// `T` rows, unpacking on the way.
@@ -279,9 +257,7 @@ impl<'a, F: QuantFormat> QuantProduct<'a, F> {
             });
         }
         for (row, sums) in sums[..num_rows].iter().enumerate() {
-            self.product
-                .target
-                .write(lanes, first_row + row, panel, lanes.load(sums));
+            self.product.target.write(lanes, first_row + row, panel, lanes.load(sums));
         }
     }
 }
@@ -293,8 +269,7 @@ impl<F: QuantFormat> Kernel for QuantProduct<'_, F> {
         let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
         for (panel, bytes) in panels.enumerate() {
             if num_rows <= BLOCK_ROWS {
-                row_blocks!(num_rows, |first, T| self
-                    .block::<L, T>(lanes, bytes, panel, first));
+                row_blocks!(num_rows, |first, T| self.block::<L, T>(lanes, bytes, panel, first));
             } else {
                 for first_row in (0..num_rows).step_by(TILE_ROWS) {
                     self.tile(lanes, bytes, panel, first_row);

@@ -73,13 +73,7 @@ impl<'a> Target<'a> {
         epilogue: Epilogue<'a>,
     ) -> Self {
         assert!(cols.end <= stride, "columns beyond the output's");
-        Self {
-            out,
-            stride,
-            cols,
-            rows,
-            epilogue,
-        }
+        Self { out, stride, cols, rows, epilogue }
     }
 
     /// The rows that it writes, and those that they are computed from.

@@ -18,10 +18,7 @@ fn the_text_is_that_of_the_tokens_and_never_half_a_character() {
         tokens.push(step.token.expect("it is not cancelled").id);
     }
     let whole = tokenizer().decode(&tokens, true).expect("known tokens");
-    assert!(
-        whole.contains('é'),
-        "the test needs characters of two tokens: {whole}"
-    );
+    assert!(whole.contains('é'), "the test needs characters of two tokens: {whole}");
     assert_eq!(text, whole);
 }
 
@@ -33,9 +30,7 @@ fn a_character_that_the_prompt_begins_and_the_answer_ends_is_shown_whole() {
     let mut params = greedy(1);
     params.sampling.logit_bias = vec![(second_half, 100.0)];
     let mut session = fresh();
-    let generation = session
-        .generate(&[2, first_half], &params)
-        .expect("it fits");
+    let generation = session.generate(&[2, first_half], &params).expect("it fits");
     assert_eq!(generation.complete().expect("it runs").text, "é");
 }
 
@@ -49,10 +44,7 @@ fn tokens_without_a_text_are_never_said() {
 #[test]
 fn logprobs_and_seed_come_with_the_tokens() {
     let params = GenerationParams {
-        sampling: SamplingParams {
-            logprobs: Some(2),
-            ..Default::default()
-        },
+        sampling: SamplingParams { logprobs: Some(2), ..Default::default() },
         ..greedy(6)
     };
     let mut first = fresh();
@@ -60,17 +52,9 @@ fn logprobs_and_seed_come_with_the_tokens() {
     let seed = generation.seed();
     let completion = generation.complete().expect("it runs");
     assert_eq!(completion.logprobs.len(), 6);
-    assert!(
-        completion
-            .logprobs
-            .iter()
-            .all(|logprobs| logprobs.top.len() == 2)
-    );
+    assert!(completion.logprobs.iter().all(|logprobs| logprobs.top.len() == 2));
 
-    let sampling = SamplingParams {
-        seed: Some(seed),
-        ..params.sampling.clone()
-    };
+    let sampling = SamplingParams { seed: Some(seed), ..params.sampling.clone() };
     let again = GenerationParams { sampling, ..params };
     assert_eq!(tokens_of(&mut fresh(), &[2], &again), completion.tokens);
 }

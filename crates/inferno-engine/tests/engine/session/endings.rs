@@ -54,20 +54,8 @@ fn a_full_context_ends_the_generation_for_its_own_reason() {
     assert_eq!(completion.tokens.len(), 4);
     assert_eq!(session.tokens().len(), CONTEXT_LENGTH);
     let none: [u32; 0] = [];
-    let error = session
-        .generate(&none, &greedy(1))
-        .map(|_| ())
-        .expect_err("it is full");
-    assert!(
-        matches!(
-            error,
-            EngineError::PromptTooLong {
-                prompt_tokens: 0,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    let error = session.generate(&none, &greedy(1)).map(|_| ()).expect_err("it is full");
+    assert!(matches!(error, EngineError::PromptTooLong { prompt_tokens: 0, .. }), "{error}");
 }
 
 #[test]
@@ -98,10 +86,7 @@ fn a_cancelled_prompt_stops_between_chunks_and_leaves_no_trace() {
     assert_eq!(*passes.lock().expect("no panic"), [8, 8]);
     assert_eq!(session.tokens(), [0u32; 0]);
     *handle.lock().expect("no panic") = None;
-    assert_eq!(
-        tokens_of(&mut session, &[3], &greedy(3)),
-        continuation_of_a_fresh_session(&[3], 3)
-    );
+    assert_eq!(tokens_of(&mut session, &[3], &greedy(3)), continuation_of_a_fresh_session(&[3], 3));
 }
 
 #[test]
@@ -112,10 +97,7 @@ fn a_cancelled_answer_keeps_what_was_said_and_shows_what_was_held_back() {
     params.stop.stop = vec!["aab".into()];
     let mut generation = session.generate(&[3], &params).expect("it fits");
     let handle = generation.cancel_handle();
-    assert_eq!(
-        generation.next().expect("a step").expect("no error").text,
-        ""
-    );
+    assert_eq!(generation.next().expect("a step").expect("no error").text, "");
     handle.cancel();
     let last = generation.next().expect("a step").expect("no error");
     assert_eq!(last.text, "a");

@@ -19,10 +19,7 @@ fn a_long_prompt_is_read_in_chunks_and_then_one_token_a_pass() {
 fn without_a_kv_cache_every_step_reads_everything() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
     let passes = runner.passes();
-    let options = SessionOptions {
-        kv_cache: false,
-        ..Default::default()
-    };
+    let options = SessionOptions { kv_cache: false, ..Default::default() };
     let mut session = Session::new(Box::new(runner), tokenizer(), options).expect("a sound runner");
     assert_eq!(tokens_of(&mut session, &[5; 7], &greedy(3)).len(), 3);
     assert_eq!(*passes.lock().expect("no panic"), [7, 8, 8, 1]);
@@ -57,17 +54,9 @@ fn an_empty_prompt_goes_on_from_what_was_read() {
 fn a_cache_smaller_than_the_context_is_refused() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8).with_num_blocks(3);
     let session = Session::new(Box::new(runner), tokenizer(), SessionOptions::default());
-    let Err(error) = session else {
-        panic!("it was taken")
-    };
+    let Err(error) = session else { panic!("it was taken") };
     assert!(
-        matches!(
-            error,
-            EngineError::CacheTooSmall {
-                cache_tokens: 12,
-                context_length: 64
-            }
-        ),
+        matches!(error, EngineError::CacheTooSmall { cache_tokens: 12, context_length: 64 }),
         "{error}"
     );
 }
@@ -76,8 +65,5 @@ fn a_cache_smaller_than_the_context_is_refused() {
 fn a_session_can_move_to_another_thread() {
     let mut session = fresh();
     let said = std::thread::spawn(move || tokens_of(&mut session, &[3], &greedy(3)));
-    assert_eq!(
-        said.join().expect("no panic"),
-        continuation_of_a_fresh_session(&[3], 3)
-    );
+    assert_eq!(said.join().expect("no panic"), continuation_of_a_fresh_session(&[3], 3));
 }

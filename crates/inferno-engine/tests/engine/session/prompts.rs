@@ -28,12 +28,8 @@ fn a_prompt_that_does_not_fit_is_refused_with_all_counts_and_changes_nothing() {
         session.extend(&vec![3; 55]),
     ] {
         let error = result.expect_err("it does not fit");
-        let EngineError::PromptTooLong {
-            prompt_tokens,
-            session_tokens,
-            room,
-            context_length,
-        } = error
+        let EngineError::PromptTooLong { prompt_tokens, session_tokens, room, context_length } =
+            error
         else {
             panic!("{error}")
         };
@@ -42,10 +38,7 @@ fn a_prompt_that_does_not_fit_is_refused_with_all_counts_and_changes_nothing() {
     }
     assert_eq!(session.tokens(), [2; 10]);
     let said = tokens_of(&mut session, &[3], &greedy(2));
-    assert_eq!(
-        said,
-        continuation_of_a_fresh_session(&[&[2; 10][..], &[3]].concat(), 2)
-    );
+    assert_eq!(said, continuation_of_a_fresh_session(&[&[2; 10][..], &[3]].concat(), 2));
     session.truncate(10);
     session.extend(&[3; 54]).expect("it fits exactly");
     assert_eq!(session.tokens().len(), CONTEXT_LENGTH);
@@ -58,26 +51,13 @@ fn other_prompts_that_make_no_sense_are_refused() {
     let none: [u32; 0] = [];
     let error = refused(session.generate(&none, &greedy(1)).map(|_| ()));
     assert!(matches!(error, EngineError::EmptyPrompt), "{error}");
-    let error = refused(
-        session
-            .generate(&[2, VOCAB_SIZE as u32], &greedy(1))
-            .map(|_| ()),
-    );
-    assert!(
-        matches!(error, EngineError::TokenOutOfRange { token: 34, .. }),
-        "{error}"
-    );
+    let error = refused(session.generate(&[2, VOCAB_SIZE as u32], &greedy(1)).map(|_| ()));
+    assert!(matches!(error, EngineError::TokenOutOfRange { token: 34, .. }), "{error}");
     let params = GenerationParams {
-        sampling: SamplingParams {
-            top_p: 7.0,
-            ..Default::default()
-        },
+        sampling: SamplingParams { top_p: 7.0, ..Default::default() },
         ..Default::default()
     };
     let error = refused(session.generate(&[2], &params).map(|_| ()));
-    assert!(
-        matches!(error, EngineError::ParamOutOfRange { field: "top_p", .. }),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::ParamOutOfRange { field: "top_p", .. }), "{error}");
     assert_eq!(session.tokens(), [0u32; 0]);
 }

@@ -36,22 +36,13 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     let importance = importance(values);
     let groups: [Group<N>; GROUPS] = std::array::from_fn(|i| {
         let group = i * N..(i + 1) * N;
-        Group::new(
-            block_of(&values[group.clone()]),
-            block_of(&importance[group]),
-            ranges.top,
-        )
+        Group::new(block_of(&values[group.clone()]), block_of(&importance[group]), ranges.top)
     });
     let fits = groups.each_ref().map(|group| group.fit(ranges.step));
 
     let quantize = |d: Half, dmin: Half| {
-        let mut trial = Trial {
-            d,
-            dmin,
-            sub_scales: [0.0; GROUPS],
-            sub_mins: [0.0; GROUPS],
-            error: 0.0,
-        };
+        let mut trial =
+            Trial { d, dmin, sub_scales: [0.0; GROUPS], sub_mins: [0.0; GROUPS], error: 0.0 };
         let (to_sub_scale, to_sub_min) = (inverse(d.get()), inverse(dmin.get()));
         let round = |value| round_within(value, 0.0, ranges.sub_top);
         for (i, (group, fit)) in groups.iter().zip(&fits).enumerate() {
@@ -109,10 +100,7 @@ struct Trial<const GROUPS: usize> {
 
 impl<const GROUPS: usize> Trial<GROUPS> {
     fn fit(&self, sub_scale: f32, sub_min: f32) -> Fit {
-        Fit {
-            scale: self.d.get() * sub_scale,
-            min: self.dmin.get() * sub_min,
-        }
+        Fit { scale: self.d.get() * sub_scale, min: self.dmin.get() * sub_min }
     }
 }
 
@@ -160,17 +148,11 @@ impl Sums {
     /// scale.
     fn solve(&self) -> Option<Fit> {
         let determinant = self.aa * self.bb - self.ab * self.ab;
-        let mut fit = Fit {
-            scale: self.va / self.aa,
-            min: 0.0,
-        };
+        let mut fit = Fit { scale: self.va / self.aa, min: 0.0 };
         if determinant > 0.0 {
             let min = (self.va * self.ab - self.vb * self.aa) / determinant;
             if min > 0.0 {
-                fit = Fit {
-                    scale: (self.va * self.bb - self.vb * self.ab) / determinant,
-                    min,
-                };
+                fit = Fit { scale: (self.va * self.bb - self.vb * self.ab) / determinant, min };
             }
         }
         (fit.scale > 0.0).then_some(fit)
@@ -195,27 +177,14 @@ impl<'a, const N: usize> Group<'a, N> {
     fn new(values: &'a [f32; N], importance: &'a [f32; N], top: f32) -> Self {
         let [sum_of_importance, sum_of_values] =
             sums::<N, 2>(|i| [importance[i], importance[i] * values[i]]);
-        Group {
-            values,
-            importance,
-            sum_of_importance,
-            sum_of_values,
-            top,
-        }
+        Group { values, importance, sum_of_importance, sum_of_values, top }
     }
 
     /// The scale and minimum with the least weighted squared error among those tried.
     fn fit(&self, step_size: f32) -> Fit {
         let lowest = self.values.iter().copied().fold(0.0, f32::min);
-        let highest = self
-            .values
-            .iter()
-            .copied()
-            .fold(f32::NEG_INFINITY, f32::max);
-        let mut best = Fit {
-            scale: 0.0,
-            min: -lowest,
-        };
+        let highest = self.values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let mut best = Fit { scale: 0.0, min: -lowest };
         let mut most = f32::NEG_INFINITY;
         for step in -NUM_STEPS..=NUM_STEPS {
             let inverse = (self.top + step as f32 * step_size) / (highest - lowest);
@@ -237,13 +206,7 @@ impl<'a, const N: usize> Group<'a, N> {
             let weighted = self.importance[i] * code;
             [weighted * code, weighted, weighted * self.values[i]]
         });
-        Sums {
-            aa,
-            ab,
-            bb: self.sum_of_importance,
-            va,
-            vb: self.sum_of_values,
-        }
+        Sums { aa, ab, bb: self.sum_of_importance, va, vb: self.sum_of_values }
     }
 
     fn code(&self, value: f32, inverse: f32) -> f32 {
@@ -262,7 +225,6 @@ impl<'a, const N: usize> Group<'a, N> {
 
     fn codes(&self, fit: Fit) -> [u8; N] {
         let inverse = inverse(fit.scale);
-        self.values
-            .map(|value| self.code(value + fit.min, inverse) as u8)
+        self.values.map(|value| self.code(value + fit.min, inverse) as u8)
     }
 }

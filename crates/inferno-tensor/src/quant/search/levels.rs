@@ -71,9 +71,6 @@ impl Levels for Iq4 {
     }
 
     fn code(&self, level: f32) -> u8 {
-        IQ4_LEVELS
-            .iter()
-            .filter(|&&lower| f32::from(lower) < level)
-            .count() as u8
+        IQ4_LEVELS.iter().filter(|&&lower| f32::from(lower) < level).count() as u8
     }
 }

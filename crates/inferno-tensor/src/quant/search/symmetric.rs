@@ -22,11 +22,7 @@ pub(in crate::quant) fn block<const N: usize>(
     values: &[f32; N],
     levels: &impl Levels,
 ) -> (Half, [u8; N]) {
-    let group = Group {
-        values,
-        importance: &importance(values),
-        levels,
-    };
+    let group = Group { values, importance: &importance(values), levels };
     let scale = Half::new(group.fit());
     (scale, group.codes(scale.get()))
 }
@@ -54,9 +50,7 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
             let candidates = [centre - 1.0, centre, centre + 1.0]
                 .map(|sub_scale| round_within(sub_scale, -sub_half, sub_half - 1.0))
                 .map(|sub_scale| (groups[i].error(factor * sub_scale), sub_scale));
-            candidates
-                .into_iter()
-                .fold((f32::INFINITY, 0.0), |a, b| if b.0 < a.0 { b } else { a })
+            candidates.into_iter().fold((f32::INFINITY, 0.0), |a, b| if b.0 < a.0 { b } else { a })
         });
         Trial::<GROUPS> {
             d,
@@ -78,11 +72,7 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     for ((codes, group), sub_scale) in codes.chunks_exact_mut(N).zip(groups).zip(best.sub_scales) {
         codes.copy_from_slice(&group.codes(best.d.get() * sub_scale));
     }
-    SuperBlock {
-        d: best.d,
-        sub_scales: best.sub_scales.map(|sub_scale| sub_scale as i8),
-        codes,
-    }
+    SuperBlock { d: best.d, sub_scales: best.sub_scales.map(|sub_scale| sub_scale as i8), codes }
 }
 
 /// Scales for a super-block, and the error they make.
@@ -104,11 +94,7 @@ fn refit<const GROUPS: usize, const N: usize>(
         product += of_product * sub_scale;
         square += of_square * sub_scale * sub_scale;
     }
-    if square > 0.0 {
-        Half::new(product / square)
-    } else {
-        trial.d
-    }
+    if square > 0.0 { Half::new(product / square) } else { trial.d }
 }
 
 /// The values of one group, and how much the error of each counts.
@@ -157,7 +143,6 @@ impl<const N: usize, L: Levels> Group<'_, N, L> {
 
     fn codes(&self, scale: f32) -> [u8; N] {
         let inverse = inverse(scale);
-        self.values
-            .map(|value| self.levels.code(self.levels.nearest(value * inverse)))
+        self.values.map(|value| self.levels.code(self.levels.nearest(value * inverse)))
     }
 }

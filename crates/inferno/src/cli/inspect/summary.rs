@@ -135,16 +135,8 @@ fn named(tokenizer: &Tokenizer) -> Vec<(&'static str, u32, String)> {
     ];
     let text =
         |id| String::from_utf8_lossy(&tokenizer.token_bytes(id).unwrap_or_default()).into_owned();
-    let roles = roles
-        .into_iter()
-        .filter_map(|(role, id)| id.map(|id| (role, id)));
-    let ends = tokenizer
-        .special_tokens()
-        .end_of_generation
-        .iter()
-        .map(|&id| ("ends generation", id));
-    roles
-        .chain(ends)
-        .map(|(role, id)| (role, id, text(id)))
-        .collect()
+    let roles = roles.into_iter().filter_map(|(role, id)| id.map(|id| (role, id)));
+    let ends =
+        tokenizer.special_tokens().end_of_generation.iter().map(|&id| ("ends generation", id));
+    roles.chain(ends).map(|(role, id)| (role, id, text(id))).collect()
 }

@@ -20,12 +20,7 @@ pub(super) fn write(
 ) -> Result<(), Error> {
     write_summary(gguf, summary, output)?;
     output.line(format_args!("\nmetadata ({} keys)", gguf.metadata().len()))?;
-    let width = gguf
-        .metadata()
-        .iter()
-        .map(|(key, _)| key.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = gguf.metadata().iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0);
     for (key, value) in gguf.metadata().iter() {
         output.line(format_args!(
             "  {:<width$}  {:<6}  {value}",
@@ -48,13 +43,7 @@ fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<
     row("size", &BinaryBytes(gguf.file_bytes()))?;
     row("GGUF version", &gguf.version())?;
     let unknown = || "not stated".to_owned();
-    row(
-        "architecture",
-        &summary
-            .architecture
-            .as_deref()
-            .map_or_else(unknown, printable),
-    )?;
+    row("architecture", &summary.architecture.as_deref().map_or_else(unknown, printable))?;
     if let Some(name) = &summary.name {
         row("name", &printable(name))?;
     }
@@ -87,18 +76,8 @@ fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut Row<'_>) -> Result<()
         Some(pre) => format!("{} ({})", printable(&tokenizer.model), printable(pre)),
         None => printable(&tokenizer.model),
     };
-    row(
-        "tokenizer",
-        &format_args!("{kind}, {} tokens", tokenizer.vocab_size),
-    )?;
-    row(
-        "chat template",
-        &if tokenizer.has_chat_template {
-            "yes"
-        } else {
-            "no"
-        },
-    )?;
+    row("tokenizer", &format_args!("{kind}, {} tokens", tokenizer.vocab_size))?;
+    row("chat template", &if tokenizer.has_chat_template { "yes" } else { "no" })?;
     match &tokenizer.special {
         Ok(special) => {
             for (index, (role, id, text)) in special.iter().enumerate() {
@@ -106,30 +85,18 @@ fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut Row<'_>) -> Result<()
                 row(label, &format_args!("{role:<16} {id:>7}  {text:?}"))?;
             }
         }
-        Err(error) => row(
-            "special tokens",
-            &format_args!("unknown: {}", printable(error)),
-        )?,
+        Err(error) => row("special tokens", &format_args!("unknown: {}", printable(error)))?,
     }
     Ok(())
 }
 
 fn write_tensors(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
     output.line(format_args!("\ntensors ({})", gguf.tensors().len()))?;
-    let width = gguf
-        .tensors()
-        .iter()
-        .map(|info| info.name().chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = gguf.tensors().iter().map(|info| info.name().chars().count()).max().unwrap_or(0);
     let width = width.max("name".len());
     let is_split = gguf.num_shards() > 1;
     let shard = |text: &dyn fmt::Display| {
-        if is_split {
-            format!("  {text:>5}")
-        } else {
-            String::new()
-        }
+        if is_split { format!("  {text:>5}") } else { String::new() }
     };
     output.line(format_args!(
         "  {:<width$}  {:<8}  {:<22}  {:>12}  {:>14}{}",
@@ -149,11 +116,7 @@ fn write_tensors(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
             BinaryBytes(info.num_bytes() as u64).to_string(),
             info.file_offset(),
             shard(&(info.shard() + 1)),
-            if is_computable(info) {
-                ""
-            } else {
-                "  cannot be computed"
-            },
+            if is_computable(info) { "" } else { "  cannot be computed" },
         ))?;
     }
     Ok(())

@@ -36,10 +36,7 @@ pub(super) struct Statistics {
 
 impl<'a> TensorValues<'a> {
     pub(super) fn new(gguf: &'a Gguf) -> Self {
-        Self {
-            gguf,
-            cache: TensorCache::new(gguf, CACHE_BYTES),
-        }
+        Self { gguf, cache: TensorCache::new(gguf, CACHE_BYTES) }
     }
 
     /// Decodes the tensor and counts; values that are not finite are counted apart.
@@ -49,16 +46,11 @@ impl<'a> TensorValues<'a> {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let num_finite = finite().count();
         let mean = finite().map(f64::from).sum::<f64>() / num_finite as f64;
-        let variance = finite()
-            .map(|value| (f64::from(value) - mean).powi(2))
-            .sum::<f64>()
+        let variance = finite().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>()
             / num_finite as f64;
         Ok(Statistics {
             name: name.to_owned(),
-            stored_as: self
-                .gguf
-                .tensor(name)
-                .map_or("", |info| info.ggml_type().name()),
+            stored_as: self.gguf.tensor(name).map_or("", |info| info.ggml_type().name()),
             shape: tensor.shape().dims().to_vec(),
             num_values: values.len(),
             num_non_finite: values.len() - num_finite,

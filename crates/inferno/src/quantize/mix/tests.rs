@@ -16,15 +16,8 @@ fn checkpoint() -> Gguf {
     metadata.insert("qwen3.attention.head_count_kv", 2_u32);
     let mut names = vec!["token_embd.weight".to_owned()];
     for layer in 0..NUM_LAYERS {
-        for part in [
-            "attn_q",
-            "attn_k",
-            "attn_v",
-            "attn_output",
-            "ffn_gate",
-            "ffn_up",
-            "ffn_down",
-        ] {
+        for part in ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
+        {
             names.push(format!("blk.{layer}.{part}.weight"));
         }
     }
@@ -50,17 +43,15 @@ fn targets(recipe: Recipe, part: &str) -> Vec<DType> {
     let target = |name: &str| mix.target(gguf.tensor(name).unwrap()).0.unwrap();
     match part {
         "token_embd" => vec![target("token_embd.weight")],
-        part => (0..NUM_LAYERS)
-            .map(|layer| target(&format!("blk.{layer}.{part}.weight")))
-            .collect(),
+        part => {
+            (0..NUM_LAYERS).map(|layer| target(&format!("blk.{layer}.{part}.weight"))).collect()
+        }
     }
 }
 
 /// `finer` in these layers and `base` in the others.
 fn layers(finer: DType, layers: &[u64], base: DType) -> Vec<DType> {
-    (0..NUM_LAYERS)
-        .map(|layer| if layers.contains(&layer) { finer } else { base })
-        .collect()
+    (0..NUM_LAYERS).map(|layer| if layers.contains(&layer) { finer } else { base }).collect()
 }
 
 fn all(dtype: DType) -> Vec<DType> {
@@ -135,11 +126,7 @@ fn embeddings_that_are_the_output_head_too_are_stored_finer() {
 fn pure_recipes_store_everything_alike() {
     let gguf = checkpoint();
     let mix = Mix::new(&gguf, Recipe::Q4KM, true);
-    assert!(
-        gguf.tensors()
-            .iter()
-            .all(|info| mix.target(info) == (Some(DType::Q4K), None))
-    );
+    assert!(gguf.tensors().iter().all(|info| mix.target(info) == (Some(DType::Q4K), None)));
 }
 
 #[test]
@@ -162,11 +149,9 @@ fn layers_that_the_model_does_not_have_count_for_nothing() {
     let mut metadata = Metadata::new();
     metadata.insert("general.architecture", "qwen3");
     metadata.insert("qwen3.block_count", 16_u32);
-    for (number, expected) in [
-        (u64::MAX, DType::Q4K),
-        (u64::from(u32::MAX), DType::Q6K),
-        (15, DType::Q6K),
-    ] {
+    for (number, expected) in
+        [(u64::MAX, DType::Q4K), (u64::from(u32::MAX), DType::Q6K), (15, DType::Q6K)]
+    {
         let mut names: Vec<_> = (0..16).map(|i| format!("blk.{i}.attn_v.weight")).collect();
         let name = format!("blk.{number}.attn_v.weight");
         names.retain(|known| *known != name);

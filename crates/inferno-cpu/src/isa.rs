@@ -37,13 +37,7 @@ pub enum Isa {
 
 impl Isa {
     /// All instruction sets that have a name, the simplest first.
-    pub const ALL: [Self; 5] = [
-        Self::Scalar,
-        Self::Avx2,
-        Self::Avx512,
-        Self::Amx,
-        Self::Neon,
-    ];
+    pub const ALL: [Self; 5] = [Self::Scalar, Self::Avx2, Self::Avx512, Self::Amx, Self::Neon];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
@@ -58,17 +52,11 @@ impl Isa {
 
     /// Those that this machine has and this build knows, the fastest last.
     pub fn available() -> Vec<Self> {
-        Self::ALL
-            .into_iter()
-            .filter(|&isa| Level::new(isa).is_some())
-            .collect()
+        Self::ALL.into_iter().filter(|&isa| Level::new(isa).is_some()).collect()
     }
 
     fn names(list: &[Self]) -> String {
-        list.iter()
-            .map(|isa| isa.name())
-            .collect::<Vec<_>>()
-            .join(", ")
+        list.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -83,13 +71,12 @@ impl FromStr for Isa {
 
     /// Reads a [`name`](Isa::name) in upper or lower case.
     fn from_str(name: &str) -> Result<Self, BackendError> {
-        Self::ALL
-            .into_iter()
-            .find(|isa| isa.name().eq_ignore_ascii_case(name))
-            .ok_or_else(|| BackendError::Unavailable {
+        Self::ALL.into_iter().find(|isa| isa.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+            BackendError::Unavailable {
                 what: format!("the instruction set `{name}`"),
                 reason: format!("the names are {}", Self::names(&Self::ALL)),
-            })
+            }
+        })
     }
 }
 

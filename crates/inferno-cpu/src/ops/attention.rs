@@ -107,72 +107,32 @@ pub(crate) fn paged_attention(
     out: &mut CpuBuffer,
 ) {
     let kv = &cache.layout;
-    assert_eq!(
-        qkv.cols(),
-        layout.row_len(),
-        "a row holds queries, keys and values"
-    );
+    assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     assert_eq!(
         (layout.num_kv_heads, layout.head_dim),
         (kv.num_kv_heads, kv.head_dim),
         "the cache was made for these heads"
     );
-    assert!(
-        params.layer < kv.num_layers,
-        "layer {} of {}",
-        params.layer,
-        kv.num_layers
-    );
-    assert!(
-        params.window != Some(0),
-        "a window holds at least the row's own position"
-    );
-    assert_eq!(
-        layout.num_heads % layout.num_kv_heads,
-        0,
-        "whole groups of query heads"
-    );
-    assert_eq!(
-        out.cols(),
-        layout.num_heads * layout.head_dim,
-        "a column a query component"
-    );
+    assert!(params.layer < kv.num_layers, "layer {} of {}", params.layer, kv.num_layers);
+    assert!(params.window != Some(0), "a window holds at least the row's own position");
+    assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
+    assert_eq!(out.cols(), layout.num_heads * layout.head_dim, "a column a query component");
     assert!(batch.num_tokens() <= out.num_rows(), "a row a token");
 
     let group = layout.num_heads / layout.num_kv_heads;
     let partial_len = MIXED + layout.head_dim.next_multiple_of(LANES);
     let qkv = qkv.rows(batch.num_tokens());
-    let attention = Attention {
-        batch,
-        params,
-        layout,
-        qkv,
-        cache,
-        group,
-        partial_len,
-    };
+    let attention = Attention { batch, params, layout, qkv, cache, group, partial_len };
 
     let mut workspace = backend.workspace();
-    let AttentionWorkspace {
-        units,
-        states,
-        partials,
-        threads,
-    } = &mut workspace.attention;
+    let AttentionWorkspace { units, states, partials, threads } = &mut workspace.attention;
     plan(&attention, units);
     let pool = backend.pool();
     threads.resize_with(pool.num_threads(), Mutex::default);
 
     let out_cols = out.cols();
     let out = Disjoint::new(out.values_mut());
-    let run = Run {
-        backend,
-        attention: &attention,
-        units,
-        threads,
-        out: &out,
-        out_cols,
-    };
+    let run = Run { backend, attention: &attention, units, threads, out: &out, out_cols };
     let num_tasks = units.len() * layout.num_kv_heads;
     let max_spans = units.iter().map(|unit| unit.spans.len()).max().unwrap_or(0);
     if num_tasks >= TASKS_A_THREAD * pool.num_threads() || max_spans <= 1 {
@@ -286,14 +246,7 @@ impl Run<'_> {
     ) {
         let level = self.backend.level();
         let attention = self.attention;
-        let task = span::Task {
-            attention,
-            unit,
-            kv_head,
-            span,
-            scores,
-            partial,
-        };
+        let task = span::Task { attention, unit, kv_head, span, scores, partial };
         match attention.cache.layout.dtype {
             KvDType::F32 => level.run(AttendSpan::<span::F32>::new(task)),
             KvDType::F16 => level.run(AttendSpan::<span::F16>::new(task)),
@@ -303,21 +256,12 @@ impl Run<'_> {
 
     fn merge(&self, state: &mut [f32], partial: &[f32]) {
         let row_len = self.attention.partial_len;
-        self.backend.level().run(Merge {
-            state,
-            partial,
-            row_len,
-        });
+        self.backend.level().run(Merge { state, partial, row_len });
     }
 
     /// Writes a task's finished rows.
     fn finish(&self, unit: &Unit, kv_head: usize, state: &[f32]) {
-        let Attention {
-            group,
-            layout,
-            partial_len,
-            ..
-        } = *self.attention;
+        let Attention { group, layout, partial_len, .. } = *self.attention;
         for (row, state) in state.chunks_exact(partial_len).enumerate() {
             let (token, head) = (unit.rows.start + row / group, kv_head * group + row % group);
             let at = token * self.out_cols + head * layout.head_dim;

@@ -57,11 +57,7 @@ impl CpuWeight {
     /// **Errors**: parts that do not stack, formats without a kernel, no memory.
     pub(crate) fn pack(parts: &[WeightPart], pool: &Pool) -> Result<Self, BackendError> {
         let (_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
-        let mut weight = Self {
-            cols,
-            rows: 0,
-            parts: Vec::with_capacity(parts.len()),
-        };
+        let mut weight = Self { cols, rows: 0, parts: Vec::with_capacity(parts.len()) };
         for part in parts {
             let part = Part::pack(part, weight.rows, weight.num_panels(), pool)?;
             weight.rows += part.rows;
@@ -114,15 +110,7 @@ impl Part {
                 (format.pack)(&panel_rows[..used], cols, panel);
             });
         }
-        Ok(Self {
-            format,
-            rows,
-            first_row,
-            first_panel,
-            panel_bytes,
-            expert_bytes,
-            bytes,
-        })
+        Ok(Self { format, rows, first_row, first_panel, panel_bytes, expert_bytes, bytes })
     }
 
     pub(crate) fn num_panels(&self) -> usize {

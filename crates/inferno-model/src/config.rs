@@ -165,15 +165,17 @@ impl RopeConfig {
 
     fn scaling_from_keys(keys: &Keys<'_>) -> Result<RopeScaling, ModelError> {
         let kind = keys.optional::<String>("rope.scaling.type")?;
+        // Files from before the typed keys give a linear factor under a name of its own.
+        let old_factor = keys.optional("rope.scale_linear")?;
         match kind.as_deref() {
-            // Files from before the typed keys state a linear factor alone.
-            None => match keys.positive_float("rope.scale_linear", Some(1.0))? {
+            Some("none") => Ok(RopeScaling::None),
+            // A factor without a type is a linear one.
+            None => match keys.positive_float("rope.scaling.factor", old_factor.or(Some(1.0)))? {
                 1.0 => Ok(RopeScaling::None),
                 factor => Ok(RopeScaling::Linear { factor }),
             },
-            Some("none") => Ok(RopeScaling::None),
             Some("linear") => Ok(RopeScaling::Linear {
-                factor: keys.positive_float("rope.scaling.factor", None)?,
+                factor: keys.positive_float("rope.scaling.factor", old_factor)?,
             }),
             Some("yarn") => Ok(RopeScaling::Yarn(YarnParams {
                 factor: keys.positive_float("rope.scaling.factor", None)?,
@@ -194,19 +196,21 @@ impl RopeConfig {
 
 impl FeedForwardConfig {
     fn from_keys(keys: &Keys<'_>) -> Result<Self, ModelError> {
-        let num_experts = keys.optional("expert_count")?.unwrap_or(0);
-        if num_experts == 0 {
-            return Ok(Self::Dense { intermediate_size: keys.positive("feed_forward_length")? });
+        if matches!(keys.optional("expert_count")?, None | Some(0_usize)) {
+            let intermediate_size = keys.positive("feed_forward_length")?;
+            return Ok(Self::Dense { intermediate_size });
         }
+        let num_experts = keys.positive("expert_count")?;
         let num_experts_used = keys.positive("expert_used_count")?;
         if num_experts_used > num_experts {
             let expected = format!("at most expert_count ({num_experts})");
             return Err(keys.invalid("expert_used_count", expected, num_experts_used));
         }
-        let intermediate_size = match keys.optional("expert_feed_forward_length")? {
-            Some(size) if size > 0 => size,
-            _ => keys.positive("feed_forward_length")?,
-        };
+        let intermediate_size =
+            keys.positive(match keys.optional("expert_feed_forward_length")? {
+                None | Some(0_usize) => "feed_forward_length",
+                Some(_) => "expert_feed_forward_length",
+            })?;
         let normalize = keys.optional("expert_weights_norm")?.unwrap_or(true);
         let params = ExpertParams { num_experts, num_experts_used, normalize };
         Ok(Self::Experts { intermediate_size, params })

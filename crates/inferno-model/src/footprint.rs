@@ -48,18 +48,18 @@ impl Footprint {
             let rows = dims.get(1).copied().unwrap_or(1);
             let experts = dims.iter().skip(2).product();
             let dtype = dtype_of(info)?;
-            weight_bytes += match dims.len() {
+            let target = requantize.map_or(dtype, |choice| choice.target(dtype, cols));
+            let bytes = match dims.len() {
                 0 | 1 => cols * size_of::<f32>(),
-                _ => {
-                    let target = requantize.map_or(dtype, |choice| choice.target(dtype, cols));
-                    backend.weight_bytes(target, experts, rows, cols)
-                }
+                _ => backend.weight_bytes(target, experts, rows, cols),
             };
+            weight_bytes = bytes.saturating_add(weight_bytes);
         }
         Ok(Self {
             weight_bytes,
             kv_cache_bytes: kv_layout.total_bytes()?,
-            workspace_bytes: Workspace::<B>::num_floats(config, limits) * size_of::<f32>(),
+            workspace_bytes: Workspace::<B>::num_floats(config, limits)
+                .saturating_mul(size_of::<f32>()),
             mapped_bytes,
         })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::ReferenceBackend;
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
-use inferno_model::{Model, ModelError, TensorCache};
+use inferno_model::{Config, Model, ModelError, RopeScaling, TensorCache};
 
 /// The llama fixture, changed: `edit` sees the metadata, `keep` renames or drops tensors.
 fn rewritten(
@@ -150,6 +150,28 @@ fn a_scaling_without_its_factor_is_refused() {
     }
 }
 
+/// As llama.cpp reads such files.
+#[test]
+fn a_factor_without_a_type_scales_linearly_under_its_old_name_too() {
+    for (kind, key) in [
+        (None, "llama.rope.scaling.factor"),
+        (None, "llama.rope.scale_linear"),
+        (Some("linear"), "llama.rope.scale_linear"),
+    ] {
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert(key, 4.0_f32);
+                if let Some(kind) = kind {
+                    metadata.insert("llama.rope.scaling.type", kind);
+                }
+            },
+            unchanged,
+        );
+        let config = Config::from_checkpoint(&checkpoint).expect("a valid file");
+        assert_eq!(config.rope.scaling, RopeScaling::Linear { factor: 4.0 }, "{kind:?} {key}");
+    }
+}
+
 #[test]
 fn progress_ends_exactly_at_the_whole_also_with_tied_embeddings() {
     for name in ["llama.gguf", "llama-tied.gguf", "llama3.gguf", "qwen3moe.gguf"] {
@@ -210,6 +232,7 @@ fn metadata_that_contradicts_itself_is_refused_with_its_key() {
         ("llama.rope.dimension_count", 7),
         ("llama.rope.dimension_count", 64),
         ("llama.context_length", 0),
+        ("llama.expert_count", u32::MAX),
     ] {
         let checkpoint = rewritten(
             |metadata| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
-use inferno_gguf::Gguf;
+use inferno_gguf::{Gguf, GgufWriter};
 use inferno_model::{BatchLimits, Config, Footprint, Model, Requantize};
 use proptest::prelude::*;
 use support::{Feed, fixtures, logits};
@@ -42,7 +42,7 @@ fn run_on<B: Backend>(checkpoint: &Gguf, backend: Arc<B>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn a_damaged_header_never_panics(
@@ -54,6 +54,30 @@ proptest! {
             bytes[at] = byte;
         }
         run(bytes);
+    }
+
+    #[test]
+    fn extreme_counts_never_panic(
+        key in prop::sample::select(vec![
+            "expert_feed_forward_length", "expert_count", "expert_used_count", "context_length",
+            "block_count", "attention.head_count", "attention.key_length", "rope.dimension_count",
+        ]),
+        shift in 0..64u32,
+        offset in 0..2u64,
+    ) {
+        let bytes = std::fs::read(fixtures().join("qwen3moe.gguf")).expect("the fixture");
+        let source = Gguf::from_bytes(bytes).expect("the fixture is valid");
+        let mut metadata = source.metadata().clone();
+        metadata.insert(format!("qwen3moe.{key}"), (1u64 << shift).wrapping_sub(offset));
+        let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
+        for info in source.tensors() {
+            writer.add_tensor(info.name(), info.dims(), info.ggml_type()).expect("as it was");
+        }
+        let mut payloads = writer.in_memory();
+        for info in source.tensors() {
+            payloads.write_tensor(info.name(), &source.data(info)).expect("as it was");
+        }
+        run(payloads.finish().expect("all payloads"));
     }
 
     #[test]

@@ -238,7 +238,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             ..WordRules::GPT4O
         })]))),
     ),
-    (&["gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"], GPT4O),
+    (&["gpt-4o", "o200k", "llama4", "kanana2", "talkie", "minimax-m2"], GPT4O),
     (
         &["granite-embed-multi-97m"],
         ignoring_merges(plain(&[Stage::Words(WordRules {

@@ -21,7 +21,9 @@ impl Default for RunnerOptions {
         Self {
             context_length: None,
             kv_dtype: KvDType::default(),
-            limits: BatchLimits { max_num_tokens: 512, max_num_logit_rows: 1 },
+            // Small enough that a cancelled prompt ends within about a second on two cores, large
+            // enough that reading the weights is a small part of a pass.
+            limits: BatchLimits { max_num_tokens: 128, max_num_logit_rows: 1 },
         }
     }
 }

@@ -157,6 +157,12 @@ pub enum EngineError {
         /// The file.
         path: PathBuf,
     },
+    /// A session was to be saved where there is something else.
+    #[error("{path:?} exists and is not a saved session; choose another name, or remove it first")]
+    StateNotReplaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The saved state was written in a format that this version does not read.
     #[error(
         "the saved state {path:?} has format version {found}, but this program reads version {known}"

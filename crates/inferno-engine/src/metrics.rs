@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::FinishReason;
 pub use memory::peak_resident_bytes;
 
 /// Measurements of one call of [`Session::generate`](crate::Session::generate) or
@@ -24,6 +25,8 @@ pub struct Metrics {
     pub prompt_tokens: usize,
     /// Tokens that were generated.
     pub generated_tokens: usize,
+    /// Why the generation ended; `None` before its last step, and after an error.
+    pub finish_reason: Option<FinishReason>,
     /// Of the call and of the step that gave the first token.
     pub time_to_first_token: Option<Duration>,
     /// Time of the steps after the first token.
@@ -109,6 +112,9 @@ impl fmt::Display for Metrics {
         }
         write!(f, "generated    {} tokens", self.generated_tokens)?;
         writeln!(f, "{}", per_second(self.decode_tokens_per_second()))?;
+        if let Some(reason) = self.finish_reason {
+            writeln!(f, "finished     {}", reason.name())?;
+        }
         for (name, passes) in [("prefill", prefill), ("decode", &self.decode_passes)] {
             write!(f, "{name:<12} {} passes", passes.durations().len())?;
             for (name, percent) in report::PERCENTILES {
@@ -134,6 +140,7 @@ mod tests {
             load_time: Some(Duration::from_millis(1500)),
             prompt_tokens: 30,
             generated_tokens: 11,
+            finish_reason: Some(FinishReason::StopString(0)),
             time_to_first_token: Some(Duration::from_millis(250)),
             decode_time: Duration::from_millis(2000),
             ..Metrics::default()
@@ -172,6 +179,7 @@ mod tests {
         assert_eq!(json["load_seconds"], 1.5);
         assert_eq!(json["time_to_first_token_seconds"], 0.25);
         assert_eq!(json["decode_tokens_per_second"], 5.0);
+        assert_eq!(json["finish_reason"], "stop");
         assert_eq!(json["prefill_passes"]["num_tokens"], 30);
         assert_eq!(json["decode_passes"]["p90_seconds"], 0.019);
         assert_eq!(json["decode_passes"]["seconds"].as_array().map(Vec::len), Some(10));
@@ -185,6 +193,7 @@ mod tests {
             "prompt       30 tokens, 30 computed in 0.200 s, 150.0 tokens/s",
             "first token  after 0.250 s",
             "generated    11 tokens, 5.0 tokens/s",
+            "finished     stop",
             "prefill      2 passes, p50 100.00 ms, p90 100.00 ms, p99 100.00 ms, max 100.00 ms",
             "decode       10 passes, p50 15.00 ms, p90 19.00 ms, p99 20.00 ms, max 20.00 ms",
         ] {

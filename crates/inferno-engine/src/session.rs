@@ -181,11 +181,19 @@ impl Session {
     }
 
     /// Writes the conversation with its keys and values to a file, whole or not at all. On Unix only
-    /// its owner may read it.
+    /// its owner may read it. A saved session that is there already is replaced, nothing else.
     ///
-    /// **Errors**: [`EngineError::StateIo`], and a device that fails.
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`], and a device that
+    /// fails.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EngineError> {
         saved_state::save(&self.context, path.as_ref())
+    }
+
+    /// Checks that [`save`](Self::save) may write to `path`, before there is anything to lose.
+    ///
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
+    pub fn check_save(path: impl AsRef<Path>) -> Result<(), EngineError> {
+        saved_state::target(path.as_ref()).map(drop)
     }
 
     /// Goes on from a file that [`save`](Self::save) wrote, in place of what the session holds.

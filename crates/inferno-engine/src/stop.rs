@@ -73,6 +73,18 @@ pub enum FinishReason {
     Cancelled,
 }
 
+impl FinishReason {
+    /// The reason in one word: `stop`, `length`, `context_full` or `cancelled`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EndOfGeneration | Self::StopString(_) | Self::StopToken(_) => "stop",
+            Self::Length => "length",
+            Self::ContextFull => "context_full",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// Text that may be shown, and whether it is the last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Released {

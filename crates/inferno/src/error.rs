@@ -202,7 +202,13 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
-    /// A conversion would write onto its own input.
+    /// The output is a folder, a pipe or a device.
+    #[error("{} is not a regular file; choose another name for the output", path.display())]
+    OutputNotFile {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A command would write onto the model that it reads.
     #[error("{} is the input itself; choose another name for the output", path.display())]
     OutputIsInput {
         /// The output.

@@ -33,6 +33,7 @@ mod error;
 mod hub;
 mod load;
 mod model;
+mod output_file;
 mod quantize;
 mod source;
 

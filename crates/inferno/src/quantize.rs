@@ -6,15 +6,16 @@
 mod mix;
 mod recipe;
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::{fs, io};
 
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata, TensorInfo};
 use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::output_file::{refuse_input, replaceable};
 use mix::Mix;
 pub use recipe::Recipe;
 
@@ -65,7 +66,8 @@ pub struct QuantizedTensor {
 ///
 /// `on_progress` is called every few rows, and may break the conversion off.
 ///
-/// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::AlreadyQuantized`],
+/// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`],
+/// [`Error::AlreadyQuantized`],
 /// [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`]; what the file system refuses.
 pub fn quantize(
     gguf: &Gguf,
@@ -73,7 +75,8 @@ pub fn quantize(
     options: QuantizeOptions,
     on_progress: &mut dyn FnMut(QuantizeProgress) -> ControlFlow<()>,
 ) -> Result<Vec<QuantizedTensor>, Error> {
-    check_output(gguf, output, options.overwrite)?;
+    refuse_input(gguf, output)?;
+    let output = replaceable(output, options.overwrite)?;
     let plan = plan(gguf, options)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.num_threads.unwrap_or(0))
@@ -103,20 +106,6 @@ pub fn quantize(
     }
     payloads.finish()?;
     Ok(plan)
-}
-
-/// Refuses an output that is there already, or is one of the files that are read.
-fn check_output(gguf: &Gguf, output: &Path, overwrite: bool) -> Result<(), Error> {
-    let Ok(canonical) = fs::canonicalize(output) else {
-        return Ok(());
-    };
-    if gguf.paths().any(|input| fs::canonicalize(input).is_ok_and(|input| input == canonical)) {
-        return Err(Error::OutputIsInput { path: output.to_owned() });
-    }
-    match overwrite {
-        true => Ok(()),
-        false => Err(Error::OutputExists { path: output.to_owned() }),
-    }
 }
 
 /// Chooses every tensor's format.

@@ -112,6 +112,58 @@ fn statistics_go_to_standard_error_and_to_a_file() {
     let stats: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!((&stats["prompt_tokens"], &stats["generated_tokens"]), (&16.into(), &5.into()));
+    assert_eq!(stats["finish_reason"], "length");
+    assert!(outcome.stderr.contains("finished     length"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_text_that_fills_the_context_says_so() {
+    let flags = ["--ignore-eos", "--context", "20", "--stats", PROMPT];
+    let outcome = greedy("48").args(flags).success();
+    assert_eq!(outcome.stdout, golden()[..4].to_owned() + "\n");
+    for line in ["note: the context of 20 tokens is full", "finished     context_full"] {
+        assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_text_that_a_stop_string_ends_is_said_to_be_stopped() {
+    let stop = &golden()[20..23];
+    let outcome = greedy("48").args(["--stats", "--stop", stop, PROMPT]).success();
+    assert!(outcome.stderr.contains("finished     stop\n"), "{}", outcome.stderr);
+}
+
+#[test]
+fn outputs_never_overwrite_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own.gguf");
+    fs::copy(model(), &own).unwrap();
+    let detour = folder.path().join(".").join("own.gguf");
+    for flag in ["--save-session", "--stats-json"] {
+        let run = Run::inferno().args(["generate", "-n", "2", "-m"]).args([&own]);
+        let refused = run.args([flag]).args([&detour]).args([PROMPT]).failure(2);
+        assert!(refused.stderr.contains("is the input itself"), "{}", refused.stderr);
+        assert_eq!(fs::read(&own).unwrap(), fs::read(model()).unwrap(), "{flag}");
+    }
+}
+
+#[test]
+fn a_session_replaces_a_session_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (notes, session) = (folder.path().join("notes.txt"), folder.path().join("session.bin"));
+    fs::write(&notes, "precious").unwrap();
+    let save = |path: &PathBuf| greedy("2").args(["--save-session"]).args([path]).args([PROMPT]);
+    for path in [&notes, &folder.path().to_owned()] {
+        let refused = save(path).failure(1);
+        assert!(refused.stderr.contains("is not a saved session"), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "precious");
+
+    fs::write(&session, "").unwrap();
+    save(&session).success();
+    let first = fs::read(&session).unwrap();
+    greedy("3").args(["--save-session"]).args([&session]).args([PROMPT]).success();
+    assert!(fs::read(&session).unwrap().len() > first.len());
 }
 
 #[test]
@@ -270,6 +322,35 @@ mod unix {
         let text = String::from_utf8(text).unwrap();
         let told = text.strip_suffix('\n').expect("the line is ended");
         assert!(told.len() < 240, "it was not interrupted");
+    }
+
+    #[test]
+    fn links_are_followed_and_what_is_no_file_is_left_alone() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [session, link, to_model, nowhere, pipe] =
+            ["session.bin", "link", "model", "nowhere", "pipe"]
+                .map(|name| folder.path().join(name));
+        let save =
+            |path: &PathBuf| greedy("2").args(["--save-session"]).args([path]).args([PROMPT]);
+        fs::write(&session, "").unwrap();
+        symlink(&session, &link).unwrap();
+        save(&link).success();
+        assert!(link.is_symlink());
+        assert!(fs::read(&session).unwrap().starts_with(b"INFERNOS"));
+
+        symlink(folder.path().join("missing"), &nowhere).unwrap();
+        save(&nowhere).failure(1);
+        assert!(nowhere.is_symlink());
+
+        symlink(model(), &to_model).unwrap();
+        greedy("2").args(["--stats-json"]).args([&to_model]).args([PROMPT]).failure(2);
+
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let refused = save(&pipe).failure(1);
+        assert!(refused.stderr.contains("is not a saved session"), "{}", refused.stderr);
+        assert!(!pipe.is_file());
+        greedy("2").args(["--stats-json", "/dev/null", PROMPT]).success();
     }
 
     #[test]

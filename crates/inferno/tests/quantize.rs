@@ -104,6 +104,25 @@ fn nothing_is_overwritten_unasked() {
 }
 
 #[test]
+fn an_output_that_is_no_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = quantize(&model(), folder.path(), "q8_0").args(["--force"]).failure(2);
+    assert!(refused.stderr.contains("is not a regular file"), "{}", refused.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_to_the_file_that_it_replaces() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, link) = (folder.path().join("out.gguf"), folder.path().join("link.gguf"));
+    fs::write(&output, "old").unwrap();
+    std::os::unix::fs::symlink(&output, &link).unwrap();
+    quantize(&model(), &link, "q8_0").args(["--force"]).success();
+    assert!(link.is_symlink());
+    Gguf::open(&output).unwrap();
+}
+
+#[test]
 fn quantized_weights_are_quantized_again_only_when_asked() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (folder.path().join("q8_0.gguf"), folder.path().join("q4_0.gguf"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Metrics, Passes, peak_resident_bytes};
+use super::{FinishReason, Metrics, Passes, peak_resident_bytes};
 
 /// The percentiles that are reported, by name.
 pub(super) const PERCENTILES: [(&str, f64); 4] =
@@ -16,6 +16,7 @@ pub(super) struct Report {
     load_seconds: Option<f64>,
     prompt_tokens: usize,
     generated_tokens: usize,
+    finish_reason: Option<&'static str>,
     time_to_first_token_seconds: Option<f64>,
     prefill_tokens_per_second: Option<f64>,
     decode_tokens_per_second: Option<f64>,
@@ -42,6 +43,7 @@ impl From<Metrics> for Report {
             load_seconds: metrics.load_time.map(|time| time.as_secs_f64()),
             prompt_tokens: metrics.prompt_tokens,
             generated_tokens: metrics.generated_tokens,
+            finish_reason: metrics.finish_reason.map(FinishReason::name),
             time_to_first_token_seconds: metrics.time_to_first_token.map(|time| time.as_secs_f64()),
             prefill_tokens_per_second: metrics.prefill_tokens_per_second(),
             decode_tokens_per_second: metrics.decode_tokens_per_second(),

@@ -49,7 +49,6 @@ pub struct Generation<'s> {
     /// The session's length before the prompt, until there is a first token.
     rollback_to: Option<usize>,
     ended: bool,
-    finish_reason: Option<FinishReason>,
 }
 
 impl<'s> Generation<'s> {
@@ -82,7 +81,6 @@ impl<'s> Generation<'s> {
             setup_time: started.elapsed(),
             rollback_to: Some(rollback_to),
             ended: false,
-            finish_reason: None,
         })
     }
 
@@ -103,7 +101,7 @@ impl<'s> Generation<'s> {
 
     /// Why the generation ended; `None` before its last step, and after an error.
     pub fn finish_reason(&self) -> Option<FinishReason> {
-        self.finish_reason
+        self.session.metrics.finish_reason
     }
 
     /// Runs to the end, and gives the steps that are left.
@@ -120,7 +118,7 @@ impl<'s> Generation<'s> {
             }
             text.push_str(&step.text);
         }
-        let finish_reason = self.finish_reason.ok_or(EngineError::GenerationFailed)?;
+        let finish_reason = self.finish_reason().ok_or(EngineError::GenerationFailed)?;
         Ok(Completion { tokens, text, logprobs, finish_reason })
     }
 
@@ -214,8 +212,9 @@ impl Iterator for Generation<'_> {
             return None;
         }
         let step = self.step();
-        self.finish_reason = step.as_ref().ok().and_then(|step| step.finish_reason);
-        if step.is_err() || self.finish_reason.is_some() {
+        let finish_reason = step.as_ref().ok().and_then(|step| step.finish_reason);
+        self.session.metrics.finish_reason = finish_reason;
+        if step.is_err() || finish_reason.is_some() {
             self.end();
         }
         Some(step)

@@ -5,9 +5,9 @@
 //! of them are computed, the bytes of a block, and the length of the whole file. Then the tokens
 //! (u32), the blocks that hold the computed positions, and the CRC-32 of everything before it (u32).
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use crate::EngineError;
@@ -73,10 +73,35 @@ impl Header {
     }
 }
 
+/// The file that saving to `path` writes: the one it leads to, where it is a link.
+///
+/// **Errors**: [`EngineError::StateNotReplaced`], so that nothing but a saved session is lost.
+pub(super) fn target(path: &Path) -> Result<PathBuf, EngineError> {
+    let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            return Ok(path.to_owned());
+        }
+        metadata => metadata.map_err(failed)?,
+    };
+    let mut start = Vec::new();
+    // Opening a pipe would wait for whoever writes to it.
+    if metadata.is_file() {
+        let file = File::open(path).map_err(failed)?;
+        file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(failed)?;
+    }
+    // An empty file, such as one of mktemp, holds nothing to lose.
+    match metadata.is_file() && (start.is_empty() || start == MAGIC) {
+        true => fs::canonicalize(path).map_err(failed),
+        false => Err(EngineError::StateNotReplaced { path: path.to_owned() }),
+    }
+}
+
 /// Writes `context` to `path`, by way of a temporary file beside it.
 pub(super) fn save(context: &Context, path: &Path) -> Result<(), EngineError> {
     let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
-    let folder = match path.parent() {
+    let target = target(path)?;
+    let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
@@ -99,7 +124,7 @@ pub(super) fn save(context: &Context, path: &Path) -> Result<(), EngineError> {
     out.flush().map_err(failed)?;
     drop(out);
     temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(path).map_err(|error| failed(error.error))?;
+    temporary.persist(&target).map_err(|error| failed(error.error))?;
     Ok(())
 }
 

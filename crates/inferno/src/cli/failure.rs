@@ -85,6 +85,7 @@ fn is_usage(error: &Error) -> bool {
         | Error::BackendOption { .. }
         | Error::HubReference { .. }
         | Error::OutputIsInput { .. }
+        | Error::OutputNotFile { .. }
         | Error::Backend(BackendError::Unavailable { .. }) => true,
         Error::Engine(error) => matches!(
             **error,

@@ -13,6 +13,7 @@ use crate::cli::input::{read_file, read_stdin};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
 use crate::cli::output::Output;
+use crate::output_file::refuse_input;
 use crate::{Error, LoadOptions, Model};
 
 /// The prompt that stands for standard input.
@@ -180,6 +181,7 @@ impl GenerateArgs {
         }
         let prompt = self.read_prompt()?;
         let model = model()?;
+        self.check_outputs(&model)?;
         let mut session =
             with_loading_bar(|on_progress| model.session_with(!self.no_kv, on_progress))?;
         if let Some(path) = &self.load_session {
@@ -223,6 +225,17 @@ impl GenerateArgs {
         }
     }
 
+    /// Refuses to overwrite what is not ours, before there is anything to lose.
+    fn check_outputs(&self, model: &Model) -> Result<(), Error> {
+        for path in self.save_session.iter().chain(&self.stats_json) {
+            refuse_input(model.checkpoint(), path)?;
+        }
+        if let Some(path) = &self.save_session {
+            Session::check_save(path)?;
+        }
+        Ok(())
+    }
+
     /// Prints the text as it comes.
     fn generate(
         &self,
@@ -234,6 +247,7 @@ impl GenerateArgs {
         let add_special = session.tokens().is_empty();
         let options = EncodeOptions { add_special, parse_special: !self.no_special };
         let tokens = session.tokenizer().encode(prompt, options);
+        let context_length = session.context_length();
         let mut generation = session.generate(Prompt::Tokens(&tokens), params)?;
         interrupt.cancels(generation.cancel_handle());
 
@@ -253,6 +267,9 @@ impl GenerateArgs {
             output.line("")?;
         }
         output.flush()?;
+        if finish_reason == FinishReason::ContextFull {
+            print_note(&format!("note: the context of {context_length} tokens is full"));
+        }
         if self.stats {
             print_note(&format!("seed         {}", generation.seed()));
         }

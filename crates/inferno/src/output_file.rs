@@ -1,0 +1,37 @@
+//! Files to be written: what must not be overwritten.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inferno_gguf::Gguf;
+
+use crate::Error;
+
+/// Refuses an output that is one of the files that `checkpoint` reads, by whatever name.
+///
+/// **Errors**: [`Error::OutputIsInput`].
+pub(crate) fn refuse_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error> {
+    let Ok(target) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    let is_target = |input| fs::canonicalize(input).is_ok_and(|input| input == target);
+    match checkpoint.paths().any(is_target) {
+        true => Err(Error::OutputIsInput { path: output.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// The file that is written for `output`: the one it leads to, where it is a link.
+///
+/// **Errors**: [`Error::OutputNotFile`]; [`Error::OutputExists`] unless `overwrite`.
+pub(crate) fn replaceable(output: &Path, overwrite: bool) -> Result<PathBuf, Error> {
+    if !output.exists() && !output.is_symlink() {
+        return Ok(output.to_owned());
+    }
+    let target = fs::canonicalize(output).map_err(|error| Error::io(output, error))?;
+    match (target.is_file(), overwrite) {
+        (true, true) => Ok(target),
+        (true, false) => Err(Error::OutputExists { path: output.to_owned() }),
+        (false, _) => Err(Error::OutputNotFile { path: output.to_owned() }),
+    }
+}

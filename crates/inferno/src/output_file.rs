@@ -1,7 +1,7 @@
 //! Files to be written: what must not be overwritten.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use inferno_gguf::Gguf;
 
@@ -11,14 +11,27 @@ use crate::Error;
 ///
 /// **Errors**: [`Error::OutputIsInput`].
 pub(crate) fn refuse_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error> {
-    let Ok(target) = fs::canonicalize(output) else {
+    let Ok(target) = identity(output) else {
         return Ok(());
     };
-    let is_target = |input| fs::canonicalize(input).is_ok_and(|input| input == target);
+    let is_target = |input: &Path| identity(input).is_ok_and(|input| input == target);
     match checkpoint.paths().any(is_target) {
         true => Err(Error::OutputIsInput { path: output.to_owned() }),
         false => Ok(()),
     }
+}
+
+/// What tells a file from all others: device and inode, which hard links share too.
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// What tells a file from all others: its path without links.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
 }
 
 /// The file that is written for `output`: the one it leads to, where it is a link.

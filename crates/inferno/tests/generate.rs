@@ -325,6 +325,18 @@ mod unix {
     }
 
     #[test]
+    fn a_hard_link_to_the_model_is_the_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, link) = (folder.path().join("own.gguf"), folder.path().join("stats.json"));
+        fs::copy(model(), &own).unwrap();
+        fs::hard_link(&own, &link).unwrap();
+        let run = Run::inferno().args(["generate", "-n", "2", "-m"]).args([&own]);
+        let refused = run.args(["--stats-json"]).args([&link]).args([PROMPT]).failure(2);
+        assert!(refused.stderr.contains("is the input itself"), "{}", refused.stderr);
+        assert_eq!(fs::read(&own).unwrap(), fs::read(model()).unwrap());
+    }
+
+    #[test]
     fn links_are_followed_and_what_is_no_file_is_left_alone() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();

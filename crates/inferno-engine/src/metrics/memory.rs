@@ -3,28 +3,26 @@
 /// The most memory that this process has had resident so far; `None` where the system does not say.
 ///
 /// **Units**: bytes.
-#[cfg(target_os = "linux")]
 pub fn peak_resident_bytes() -> Option<u64> {
+    peak()
+}
+
+#[cfg(target_os = "linux")]
+fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
 
-/// The most memory that this process has had resident so far; `None` where the system does not say.
-///
-/// **Units**: bytes.
 #[cfg(target_os = "macos")]
-pub fn peak_resident_bytes() -> Option<u64> {
+fn peak() -> Option<u64> {
     use nix::sys::resource::{UsageWho, getrusage};
     u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()
 }
 
-/// The most memory that this process has had resident so far; `None` where the system does not say.
-///
-/// **Units**: bytes.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub fn peak_resident_bytes() -> Option<u64> {
+fn peak() -> Option<u64> {
     None
 }
 

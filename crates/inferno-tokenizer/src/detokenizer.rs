@@ -103,7 +103,7 @@ pub(crate) fn append_piece(
         .piece(id)
         .ok_or(TokenizerError::UnknownToken { id, vocab_size: vocabulary.len() })?;
     if vocabulary.is_special(id) {
-        if !skip_special {
+        if !(skip_special && vocabulary.is_hidden(id)) {
             bytes.extend_from_slice(&piece);
         }
         return Ok(());

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod byte_alphabet;
+mod chat_template;
 mod detokenizer;
 mod error;
 mod metadata;
@@ -33,6 +34,7 @@ mod tokenizer;
 mod unicode;
 mod vocabulary;
 
+pub use chat_template::{ChatRequest, ChatTemplate, ChatTemplateError};
 pub use detokenizer::Detokenizer;
 pub use error::TokenizerError;
 pub use special_tokens::SpecialTokens;

@@ -21,6 +21,9 @@ const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
 const ADD_SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 
+/// The key of a file's chat template; another one, named `NAME`, stands under `….NAME`.
+pub(crate) const CHAT_TEMPLATE: &str = "tokenizer.chat_template";
+
 /// Ids that a kind of tokenizer has where the file names none.
 struct DefaultIds {
     bos: Option<u32>,
@@ -44,6 +47,32 @@ const BERT_IDS: DefaultIds = DefaultIds {
     mask: Some(103),
     ..NO_IDS
 };
+
+/// The texts of the special tokens under the names that Hugging Face gives them, such as
+/// `bos_token`. Nothing else of the tokenizer is looked at.
+pub(crate) fn special_token_texts(
+    metadata: &Metadata,
+) -> Result<Vec<(&'static str, &str)>, TokenizerError> {
+    let defaults = match metadata.optional::<&str>("tokenizer.ggml.model")? {
+        Some("llama") => &LLAMA_IDS,
+        Some("t5") => &T5_IDS,
+        Some("bert") => &BERT_IDS,
+        _ => &NO_IDS,
+    };
+    let Some(texts) = metadata.optional::<&StringArray>("tokenizer.ggml.tokens")? else {
+        return Ok(Vec::new());
+    };
+    let special = load_special_tokens(metadata, texts.len(), defaults)?;
+    let roles = [
+        ("bos_token", special.bos),
+        ("eos_token", special.eos),
+        ("unk_token", special.unknown),
+        ("sep_token", special.separator),
+        ("pad_token", special.padding),
+        ("mask_token", special.mask),
+    ];
+    Ok(roles.into_iter().filter_map(|(name, id)| Some((name, texts.get(id? as usize)?))).collect())
+}
 
 /// Builds the tokenizer that `metadata` describes.
 pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
@@ -96,7 +125,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
         name_of("general.name")?,
     );
     let partitioner = Partitioner::new(&vocabulary, &stripping);
-    let chat_template = metadata.optional("tokenizer.chat_template")?;
+    let chat_template = metadata.optional(CHAT_TEMPLATE)?;
     Ok(Tokenizer::new(vocabulary, model, partitioner, affixes, chat_template))
 }
 

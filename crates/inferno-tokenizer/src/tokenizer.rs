@@ -107,8 +107,8 @@ impl Tokenizer {
 
     /// The text of `ids`; bytes that are not UTF-8 become U+FFFD.
     ///
-    /// With `skip_special`, control tokens leave no trace. The space that encoding puts before a
-    /// text is taken away.
+    /// With `skip_special`, control tokens leave no trace, but for the marks around thoughts and tool
+    /// calls, such as `<think>`. The space that encoding puts before a text is taken away.
     ///
     /// **Errors**: [`TokenizerError::UnknownToken`] for an id out of range.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String, TokenizerError> {

@@ -53,6 +53,10 @@ pub(crate) enum Spelling {
 /// The character that stands for a space in SentencePiece vocabularies.
 pub(crate) const ESCAPED_SPACE: &str = "\u{2581}";
 
+/// Marks between the parts of an answer: whoever reads the answer needs them, also where a file
+/// makes them control tokens.
+const ANSWER_MARKS: [&str; 4] = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
+
 /// What a file says about its tokens, before it is checked.
 #[derive(Default)]
 pub(crate) struct RawVocabulary {
@@ -169,6 +173,11 @@ impl Vocabulary {
     /// Whether the token is no text of its own: control and unknown tokens.
     pub fn is_special(&self, id: u32) -> bool {
         matches!(self.kind(id), TokenKind::Control | TokenKind::Unknown)
+    }
+
+    /// Whether the token leaves no trace in a text that is shown without special tokens.
+    pub fn is_hidden(&self, id: u32) -> bool {
+        self.is_special(id) && !ANSWER_MARKS.contains(&self.text(id))
     }
 
     /// The bytes that the token decodes to; `None` if the id is out of range.

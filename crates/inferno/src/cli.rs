@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 for success, 1 for failure, 2 for a mistake in the flags or the configuration, 130 after Ctrl-C.
 
+mod chat_args;
+mod chat_input;
 mod completions;
 mod config;
 mod dry_run;
@@ -19,6 +21,7 @@ mod printable;
 mod progress;
 mod pull;
 mod quantize;
+mod template;
 mod tokenize;
 mod tokenizer_demo;
 
@@ -58,6 +61,7 @@ enum Command {
     Generate(Box<generate::GenerateArgs>),
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),
+    Template(template::TemplateArgs),
     Logits(logits::LogitsArgs),
     Perplexity(perplexity::PerplexityArgs),
     Quantize(quantize::QuantizeArgs),
@@ -71,6 +75,7 @@ impl Inferno {
             Command::Generate(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Tokenize(args) => args.run(),
+            Command::Template(args) => args.run(),
             Command::Logits(args) => args.run(),
             Command::Perplexity(args) => args.run(),
             Command::Quantize(args) => args.run(),

@@ -7,7 +7,7 @@ use inferno_backend::BackendError;
 use inferno_engine::EngineError;
 use inferno_model::ModelError;
 use inferno_tensor::{DType, TensorError};
-use inferno_tokenizer::TokenizerError;
+use inferno_tokenizer::{ChatTemplateError, TokenizerError};
 
 use crate::{BackendChoice, HubReference, Recipe};
 
@@ -40,6 +40,20 @@ pub enum Error {
         /// Where the first invalid byte stands.
         offset: usize,
     },
+    /// A request is no JSON object.
+    #[error("{input} is not a JSON object such as {{\"messages\": […]}}: {source}")]
+    InvalidJson {
+        /// Where the text came from.
+        input: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A model cannot be talked to without a template.
+    #[error(
+        "the model has no chat template (tokenizer.chat_template in its file); pass one with --chat-template FILE, \
+         or go on with a plain text, without --chat"
+    )]
+    NoChatTemplate,
     /// A list of token ids is not one.
     #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
     InvalidIds {
@@ -265,6 +279,9 @@ pub enum Error {
     /// A tokenizer is at fault.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// A chat template is malformed, or fails on a conversation.
+    #[error(transparent)]
+    ChatTemplate(Box<ChatTemplateError>),
     /// A model could not be loaded or run.
     #[error(transparent)]
     Model(Box<ModelError>),
@@ -285,6 +302,12 @@ impl Error {
 impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         Self::Engine(Box::new(error))
+    }
+}
+
+impl From<ChatTemplateError> for Error {
+    fn from(error: ChatTemplateError) -> Self {
+        Self::ChatTemplate(Box::new(error))
     }
 }
 

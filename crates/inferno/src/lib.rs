@@ -47,7 +47,7 @@ pub use inferno_engine::{
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{BatchLimits, Footprint, LoadProgress, Requantize};
-pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
+pub use inferno_tokenizer::{ChatRequest, ChatTemplate, EncodeOptions, Tokenizer};
 pub use load::{BackendChoice, DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
 pub use model::Model;
 pub use quantize::{QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};

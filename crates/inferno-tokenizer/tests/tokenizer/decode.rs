@@ -1,6 +1,7 @@
 //! Ids back to text, at once and as they come.
 
 use crate::vocabularies::{byte_level, metadata};
+use inferno_gguf::{Metadata, StringArray};
 use inferno_tokenizer::{EncodeOptions, Tokenizer, TokenizerError};
 
 fn sentencepiece() -> Tokenizer {
@@ -48,6 +49,24 @@ fn the_space_before_a_text_is_taken_away_once() {
     let mut detokenizer = tokenizer.detokenizer(true);
     assert_eq!(detokenizer.push(the).unwrap(), "the");
     assert_eq!(detokenizer.push(the).unwrap(), " the");
+}
+
+#[test]
+fn marks_between_the_parts_of_an_answer_are_text_whatever_the_file_calls_them() {
+    for kind in [3, 4] {
+        let mut metadata = Metadata::new();
+        metadata.insert("tokenizer.ggml.model", "gpt2");
+        metadata.insert("tokenizer.ggml.pre", "qwen2");
+        let tokens = ["a", "<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"];
+        metadata.insert("tokenizer.ggml.tokens", tokens.into_iter().collect::<StringArray>());
+        metadata.insert("tokenizer.ggml.token_type", vec![1, kind, kind, kind, kind, 3]);
+        metadata.insert("tokenizer.ggml.merges", StringArray::default());
+        let tokenizer = Tokenizer::from_metadata(&metadata).unwrap();
+        let ids = [1, 0, 2, 3, 0, 4, 5];
+        let text = "<think>a</think><tool_call>a</tool_call>";
+        assert_eq!(tokenizer.decode(&ids, true).unwrap(), text, "kind {kind}");
+        assert_eq!(tokenizer.decode(&ids, false).unwrap(), format!("{text}<|im_end|>"));
+    }
 }
 
 #[test]

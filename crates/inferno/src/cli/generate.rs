@@ -7,23 +7,22 @@ use clap::Parser;
 use inferno_engine::{FinishReason, GenerationParams, Prompt, SamplingParams, Session, StopParams};
 use inferno_tokenizer::EncodeOptions;
 
+use crate::cli::chat_args::ChatArgs;
+use crate::cli::chat_input::ChatInput;
 use crate::cli::dry_run;
 use crate::cli::failure::{Failure, print_note};
-use crate::cli::input::{read_file, read_stdin};
+use crate::cli::input::{STDIN_PATH, read_file, read_stdin};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
 use crate::cli::output::Output;
 use crate::output_file::refuse_input;
 use crate::{Error, LoadOptions, Model};
 
-/// The prompt that stands for standard input.
-const STDIN: &str = "-";
-
 /// Go on with a text.
 ///
 /// Prints the text that the model adds, and nothing else, as it comes. The prompt comes from the command line, from a
 /// file, or from standard input; the special tokens that the model wants before a text are added, so that an empty prompt
-/// asks for any text at all.
+/// asks for any text at all. With --chat the prompt is a message, and the text is the model's answer to it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,10 +31,14 @@ Examples:
   inferno generate -m model.gguf --temperature 0.7 --seed 1 --stop \"Yours\" \"Dear reader,\"
   cat chapter.txt | inferno generate -m model.gguf --save-session read.bin --max-tokens 1
   inferno generate -m model.gguf --load-session read.bin \"The end came when\"
+  inferno generate -m model.gguf --chat --system \"Answer in one word.\" \"Which colour is the sky?\"
+  inferno generate -m model.gguf --chat --no-think --input request.json
   inferno generate -m model.gguf --dry-run --context 32768")]
 pub(super) struct GenerateArgs {
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    chat: ChatArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
     /// Stop after this many tokens; otherwise the text ends where the model ends it, or the context is full.
@@ -75,6 +78,12 @@ pub(super) struct GenerateArgs {
     prompt_file: Option<PathBuf>,
     /// The text to go on with; - for standard input, which is also read where it is no terminal and nothing is given.
     prompt: Option<String>,
+}
+
+/// What the model is to read.
+enum Input {
+    Text(String),
+    Conversation(ChatInput),
 }
 
 /// How tokens are chosen.
@@ -170,6 +179,7 @@ impl SamplingArgs {
 
 impl GenerateArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
+        self.chat.check()?;
         let params = self.params()?;
         let limits = LoadOptions::default().limits;
         let model = || -> Result<Model, Error> {
@@ -182,6 +192,12 @@ impl GenerateArgs {
         let prompt = self.read_prompt()?;
         let model = model()?;
         self.check_outputs(&model)?;
+        let prompt = match prompt {
+            Input::Text(text) => text,
+            Input::Conversation(conversation) => {
+                conversation.render(self.chat.template(model.checkpoint().metadata())?)?
+            }
+        };
         let mut session =
             with_loading_bar(|on_progress| model.session_with(!self.no_kv, on_progress))?;
         if let Some(path) = &self.load_session {
@@ -211,13 +227,20 @@ impl GenerateArgs {
         })
     }
 
-    fn read_prompt(&self) -> Result<String, Failure> {
+    fn read_prompt(&self) -> Result<Input, Failure> {
+        match self.chat.chat {
+            true => self.chat.conversation(|| self.read_text()).map(Input::Conversation),
+            false => self.read_text().map(Input::Text),
+        }
+    }
+
+    fn read_text(&self) -> Result<String, Failure> {
         match (&self.prompt, &self.prompt_file) {
             (Some(_), Some(_)) => Err(Failure::Usage(
                 "the prompt was given twice; leave out --prompt-file or the text".to_owned(),
             )),
             (None, Some(path)) => Ok(read_file(path)?),
-            (Some(prompt), None) if prompt != STDIN => Ok(prompt.clone()),
+            (Some(prompt), None) if prompt != STDIN_PATH => Ok(prompt.clone()),
             (None, None) if stdin().is_terminal() => Err(Failure::Usage(
                 "no prompt was given; pass it as the last argument, or - to type it".to_owned(),
             )),
@@ -244,7 +267,8 @@ impl GenerateArgs {
         params: &GenerationParams,
         interrupt: &Interrupt,
     ) -> Result<FinishReason, Error> {
-        let add_special = session.tokens().is_empty();
+        // A template writes every token that its model wants before a text.
+        let add_special = session.tokens().is_empty() && !self.chat.chat;
         let options = EncodeOptions { add_special, parse_special: !self.no_special };
         let tokens = session.tokenizer().encode(prompt, options);
         let context_length = session.context_length();

@@ -20,6 +20,11 @@ pub(super) struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// Whether a model was named.
+    pub(super) fn is_given(&self) -> bool {
+        self.model.is_some()
+    }
+
     /// Opens the model's file, which is downloaded where it needs to be.
     ///
     /// **Errors**: [`Error::NoModel`]; as [`ModelSource::locate`] and [`Gguf::open`].

@@ -1,0 +1,4 @@
+//! Chat templates, against Jinja2 as transformers sets it up.
+
+mod oracle;
+mod requests;

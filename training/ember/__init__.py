@@ -1,0 +1,1 @@
+"""Ember: data, training, export and evaluation of the small model that ships inside inferno."""

@@ -1,0 +1,157 @@
+"""Tools for people and shops: messages, calls, dates and things to buy."""
+
+from ember.chats.tools_data import Tool
+
+PEOPLE = (
+    Tool(
+        "add_reminder|set_reminder|remind|remind_me",
+        "Remind the user of a task|Add a reminder",
+        ("task|text|what: task", "time|at|when: time"),
+        (
+            "Remind me to {task} at {time}.", "At {time}, remind me to {task}.",
+            "Please remind me to {task} at {time}.",
+            "I must not forget to {task} at {time}. Remind me.", "Set a reminder to {task} at {time}.",
+        ),
+        "a reminder to {task} at {time}",
+        ("status|state|saved: ok",),
+        (
+            "I will remind you to {task} at {time}.", "The reminder to {task} is set for {time}.",
+            "At {time} I will remind you to {task}.",
+        ),
+    ),
+    Tool(
+        "add_event|create_event|calendar_add|plan_event",
+        "Add an event to the calendar|Put an event in the calendar",
+        ("event|title|name: event", "day|date: day", "time|start|hour: time"),
+        (
+            "Put the {event} on {day} at {time} in my calendar.", "Add a {event} on {day} at {time}.",
+            "There is a {event} on {day} at {time}. Write it in my calendar.",
+            "Please add a {event} to my calendar for {day} at {time}.", "Plan a {event} for {day} at {time}.",
+        ),
+        "a {event} in the calendar on {day} at {time}",
+        ("status|state|added: ok",),
+        (
+            "The {event} is in your calendar for {day} at {time}.", "I added the {event} on {day} at {time}.",
+            "Done. The {event} is on {day} at {time}.",
+        ),
+    ),
+    Tool(
+        "send_message|message|send_text|write_to",
+        "Send a message to a person|Send a short text",
+        ("to|name|person|receiver: person", "text|message|content: message"),
+        (
+            'Send a message to {to}: "{text}"', "Write to {to}: {text}", 'Tell {to}: "{text}"',
+            'Send "{text}" to {to}.',
+            "Please send {to} this message: {text}", "Text {to}: {text}", 'Write "{text}" to {to}.',
+        ),
+        "to send {to} a message",
+        ("status|state|sent: ok",),
+        ("I sent your message to {to}.", "The message to {to} is sent.", "Done. {to} has your message now."),
+    ),
+    Tool(
+        "call_contact|phone_call|call|make_call",
+        "Call a person|Start a phone call",
+        ("name|person|contact|to: person",),
+        (
+            "Call {name}.", "Please call {name}.", "Can you call {name} for me?",
+            "I want to talk to {name} on the phone.",
+            "Phone {name}, please.", "Start a call with {name}.",
+        ),
+        "to call {name}",
+        ("status|state|ringing: ok",),
+        ("I am calling {name}.", "Calling {name} now.", "The call to {name} has started."),
+        ("Call {name} and {second}.", "Please call {name} and then {second}."),
+    ),
+    Tool(
+        "find_phone|phone_number|get_contact|lookup_phone",
+        "Find the phone number of a person|Get the number of a contact",
+        ("name|person|contact: person",),
+        (
+            "What is the phone number of {name}?", "Find the number of {name}.",
+            "I need the phone number of {name}.",
+            "Which number does {name} have?", "Tell me the number of {name}, please.",
+        ),
+        "the phone number of {name}",
+        ("phone|number: big",),
+        ("The number of {name} is {phone}.", "{name} has the number {phone}.", "You can call {name} at {phone}."),
+        ("What are the phone numbers of {name} and {second}?", "Find the numbers of {name} and {second}."),
+    ),
+    Tool(
+        "book_table|reserve_table|table",
+        "Book a table for dinner|Reserve a table",
+        ("people|guests|seats: small", "time|at|hour: time", "day|date: day"),
+        (
+            "Book a table for {people} people at {time}.", "I need a table for {people} at {time}.",
+            "Reserve a table for {people} at {time} on {day}.",
+            "We are {people} people and want to eat at {time}. Book a table.",
+            "Please book a table for {people} at {time} on {day}.",
+        ),
+        "a table for {people} at {time}",
+        ("table|number: number",),
+        (
+            "You have table {table} for {people} people at {time}.",
+            "I booked table {table} for {people} at {time}.",
+            "Table {table} is yours at {time}, for {people} people.",
+        ),
+    ),
+    Tool(
+        "buy_item|buy|order|shop",
+        "Buy things in the shop|Order an item",
+        ("item|thing|product|name: plural", "count|number|amount|quantity: count"),
+        (
+            "Buy {count} {item}.", "Please buy {count} {item} for me.", "I need {count} {item}. Please buy them.",
+            "Order {count} {item}.",
+            "Can you get me {count} {item} from the shop?", "I want to buy {count} {item}.",
+        ),
+        "to buy {count} {item}",
+        ("price|total|cost: price",),
+        (
+            "I bought {count} {item} for {price} dollars.",
+            "You have {count} {item} now. The price was {price} dollars.",
+            "Done. The {count} {item} cost {price} dollars.",
+        ),
+    ),
+    Tool(
+        "get_price|price|item_price|price_of",
+        "Get the price of a thing|What a thing costs",
+        ("item|thing|product|name: thing", "color: color"),
+        (
+            "How much is a {item}?", "What does a {item} cost?", "What is the price of a {color} {item}?",
+            "Tell me the price of a {item}.",
+            "How much do I pay for a {color} {item}?", "Is a {item} expensive?",
+        ),
+        "the price of a {item}",
+        ("price|cost|dollars: price",),
+        (
+            "A {item} costs {price} dollars.", "The price of a {item} is {price} dollars.",
+            "You pay {price} dollars for a {item}.",
+        ),
+        ("How much is a {item}, and how much is a {second}?",),
+    ),
+    Tool(
+        "get_age|age_of|how_old",
+        "Get the age of a person|How old a person is",
+        ("name|person|who: person",),
+        (
+            "How old is {name}?", "What is the age of {name}?", "Tell me how old {name} is.",
+            "Do you know the age of {name}?", "Find out how old {name} is.",
+        ),
+        "the age of {name}",
+        ("age|years: age",),
+        ("{name} is {age} years old.", "The age of {name} is {age}.", "{name} is {age}."),
+        ("How old are {name} and {second}?", "Tell me the ages of {name} and {second}."),
+    ),
+    Tool(
+        "find_person|where_is|locate|find_friend",
+        "Find where a person is|Get the place of a person",
+        ("name|person|who: person",),
+        (
+            "Where is {name}?", "Find {name}.", "Can you find {name} for me?", "In which place is {name}?",
+            "Tell me where {name} is.",
+        ),
+        "to know where {name} is",
+        ("place|location|at: store", "city|town: city"),
+        ("{name} is at the {place} in {city}.", "You find {name} in {city}, at the {place}."),
+        ("Where are {name} and {second}?", "Find {name} and {second}."),
+    ),
+)

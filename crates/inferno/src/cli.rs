@@ -21,6 +21,7 @@ mod printable;
 mod progress;
 mod pull;
 mod quantize;
+mod sampling_args;
 mod template;
 mod tokenize;
 mod tokenizer_demo;

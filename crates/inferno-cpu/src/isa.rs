@@ -7,6 +7,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 use std::fmt;
@@ -17,6 +19,8 @@ use inferno_backend::BackendError;
 use crate::lanes::Lanes;
 #[cfg(target_arch = "x86_64")]
 use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use avx512::Avx512;
 use scalar::Scalar;
 
 /// An instruction set that kernels can be run with.
@@ -27,7 +31,7 @@ pub enum Isa {
     Scalar,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,
-    /// x86-64 with AVX-512 VNNI.
+    /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,
     /// x86-64 with AMX int8 tiles.
     Amx,
@@ -93,6 +97,8 @@ pub(crate) enum Level {
     Scalar(Scalar),
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
 }
 
 impl Level {
@@ -102,6 +108,8 @@ impl Level {
             Isa::Scalar => Some(Self::Scalar(Scalar)),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Avx2::detect().map(Self::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => Avx512::detect().map(Self::Avx512),
             _ => None,
         }
     }
@@ -124,6 +132,8 @@ impl Level {
             Self::Scalar(_) => Isa::Scalar,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => Isa::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => Isa::Avx512,
         }
     }
 
@@ -134,6 +144,8 @@ impl Level {
             Self::Scalar(lanes) => kernel.run(lanes),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(lanes) => lanes.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(lanes) => lanes.run(kernel),
         }
     }
 }

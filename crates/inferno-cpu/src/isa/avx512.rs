@@ -1,0 +1,282 @@
+//! AVX-512 with VNNI: a vector is one 512-bit register.
+//!
+//! Bytes are multiplied as unsigned by signed. Signed weights become unsigned ones by 128 more, and
+//! a chain of products starts from what that adds up to.
+//!
+//! The instructions for bfloat16 products are not used: they take subnormals for zeros and round
+//! elsewhere than a fused multiply-add, so that other levels could not give their bits.
+
+// These intrinsics need Rust 1.89. The crate's lower bound is for targets without this level.
+#![allow(clippy::incompatible_msrv)]
+
+use std::arch::x86_64::*;
+
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// Proof that this processor has AVX-512 F, BW, DQ, VL and VNNI: [`Avx512::detect`] alone makes
+/// one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    /// The level, where this processor has it.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vnni");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` compiled for this level.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) {
+        // SAFETY: `self` proves the features: `detect` made it, and checked them.
+        unsafe { enter(self, kernel) }
+    }
+}
+
+/// # Safety
+///
+/// The processor must have the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn enter<K: Kernel>(level: Avx512, kernel: K) {
+    kernel.run(level);
+}
+
+/// Wraps intrinsics. Each body uses none but those of AVX-512 F, BW, DQ, VL, VNNI and below, which
+/// a value of [`Avx512`] proves, and reads and writes memory only through references to arrays of
+/// the full size.
+macro_rules! avx512 {
+    ($($body:tt)*) => {
+        // SAFETY: `detect` checked the features before it made the `Avx512` that the method was
+        // called on; pointers come from references to arrays as large as what is accessed.
+        unsafe { $($body)* }
+    };
+}
+
+impl Lanes for Avx512 {
+    type F32 = __m512;
+    type I32 = __m512i;
+    type Bytes = __m512i;
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> __m512 {
+        avx512! { _mm512_set1_ps(x) }
+    }
+
+    #[inline(always)]
+    fn load(self, x: &[f32; LANES]) -> __m512 {
+        avx512! { _mm512_loadu_ps(x.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store(self, x: __m512, out: &mut [f32; LANES]) {
+        avx512! { _mm512_storeu_ps(out.as_mut_ptr(), x) }
+    }
+
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> __m512 {
+        avx512! { _mm512_loadu_ps(x.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> __m512 {
+        avx512! { _mm512_cvtph_ps(_mm256_loadu_si256(x.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> __m512 {
+        avx512! {
+            let numbers = _mm512_cvtepu16_epi32(_mm256_loadu_si256(x.as_ptr().cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(numbers))
+        }
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> __m512 {
+        avx512! {
+            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(x.as_ptr().cast())))
+        }
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> __m512 {
+        avx512! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            let bytes = _mm_srl_epi16(bytes, _mm_cvtsi32_si128(shift as i32));
+            let bytes = _mm_and_si128(bytes, _mm_set1_epi8(15));
+            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512, b: __m512) -> __m512 {
+        avx512! { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512, b: __m512) -> __m512 {
+        avx512! { _mm512_sub_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m512, b: __m512) -> __m512 {
+        avx512! { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn div(self, a: __m512, b: __m512) -> __m512 {
+        avx512! { _mm512_div_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn fma(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        avx512! { _mm512_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn max(self, a: __m512, b: __m512) -> __m512 {
+        avx512! { _mm512_max_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn min(self, a: __m512, b: __m512) -> __m512 {
+        avx512! { _mm512_min_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn zero_below(self, x: __m512, limit: __m512, y: __m512) -> __m512 {
+        avx512! {
+            let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, limit);
+            _mm512_maskz_mov_ps(!below, y)
+        }
+    }
+
+    #[inline(always)]
+    fn pow2(self, pattern: __m512) -> __m512 {
+        avx512! {
+            let biased = _mm512_add_epi32(_mm512_castps_si512(pattern), _mm512_set1_epi32(127));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(biased))
+        }
+    }
+
+    #[inline(always)]
+    fn sum(self, x: __m512) -> f32 {
+        avx512! {
+            let x = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps::<1>(x));
+            let x = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+            let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+            _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)))
+        }
+    }
+
+    #[inline(always)]
+    fn max_lane(self, x: __m512) -> f32 {
+        avx512! {
+            let x = _mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps::<1>(x));
+            let x = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+            let x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+            _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)))
+        }
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: __m512, b: __m512) -> f32 {
+        avx512! {
+            let sign = _mm512_set1_epi32(i32::MIN);
+            let a = _mm512_andnot_si512(sign, _mm512_castps_si512(a));
+            let b = _mm512_andnot_si512(sign, _mm512_castps_si512(b));
+            f32::from_bits(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)) as u32)
+        }
+    }
+
+    #[inline(always)]
+    fn store_i8(self, x: __m512, out: &mut [i8; LANES]) {
+        let x = self.min(self.max(x, self.splat(-127.0)), self.splat(127.0));
+        avx512! {
+            let bytes = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x));
+            _mm_storeu_si128(out.as_mut_ptr().cast(), bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> __m512i {
+        avx512! { _mm512_set1_epi32(x) }
+    }
+
+    #[inline(always)]
+    fn to_f32(self, x: __m512i) -> __m512 {
+        avx512! { _mm512_cvtepi32_ps(x) }
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> __m512i {
+        avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, x: &[u8], ahead: usize) {
+        // A prefetch of an address that is not mapped does nothing.
+        avx512! { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, x: __m512i, out: &mut [u8; VECTOR_BYTES]) {
+        avx512! { _mm512_storeu_si512(out.as_mut_ptr().cast(), x) }
+    }
+
+    #[inline(always)]
+    fn bits(self, x: __m512i, shift: u32, width: u32) -> __m512i {
+        avx512! {
+            // The shift is of 16 bits; the mask drops what came over from the neighbour.
+            let count = _mm_cvtsi32_si128(shift as i32);
+            let mask = _mm512_set1_epi8(((1u32 << width) - 1) as i8);
+            _mm512_and_si512(_mm512_srl_epi16(x, count), mask)
+        }
+    }
+
+    #[inline(always)]
+    fn join(self, low: __m512i, high: __m512i, shift: u32) -> __m512i {
+        avx512! {
+            // The shift is of 16 bits; nothing crosses over, since `high << shift` fits a byte.
+            let count = _mm_cvtsi32_si128(shift as i32);
+            _mm512_or_si512(low, _mm512_sll_epi16(high, count))
+        }
+    }
+
+    #[inline(always)]
+    fn lookup(self, table: &[i8; 16], x: __m512i) -> __m512i {
+        avx512! {
+            let table = _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
+            _mm512_shuffle_epi8(table, x)
+        }
+    }
+
+    #[inline(always)]
+    fn dot_i8_start(self, sum: i32) -> __m512i {
+        self.splat_i32(-128 * sum)
+    }
+
+    #[inline(always)]
+    fn dot_i8(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
+        let w = avx512! { _mm512_xor_si512(w, _mm512_set1_epi8(i8::MIN)) };
+        self.dot(acc, w, a)
+    }
+
+    #[inline(always)]
+    fn dot_u7(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
+        self.dot(acc, w, a)
+    }
+}
+
+impl Avx512 {
+    /// Adds the products of unsigned bytes of `w` with the signed ones of `a`.
+    #[inline(always)]
+    fn dot(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
+        let a = i32::from_le_bytes(a.map(|a| a as u8));
+        avx512! { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)) }
+    }
+}

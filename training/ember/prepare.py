@@ -126,11 +126,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True, help="children-books.txt.xz")
     parser.add_argument("--out", type=Path, default=Path("out"))
+    parser.add_argument("--keep-vocabulary", action="store_true", help="use OUT/tokenizer.json, to go on with a run")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
 
-    tokenizer = tokens.train(vocabulary_texts(arguments.corpus))
-    tokenizer.save(str(arguments.out / "tokenizer.json"))
+    vocabulary = arguments.out / "tokenizer.json"
+    if arguments.keep_vocabulary:
+        tokenizer = tokens.load(vocabulary)
+    else:
+        tokenizer = tokens.train(vocabulary_texts(arguments.corpus))
+        tokenizer.save(str(vocabulary))
     end_of_text = tokenizer.token_to_id(tokens.END_OF_TEXT)
 
     def documents(source: str, split: Split) -> Iterator[Document]:

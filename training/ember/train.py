@@ -10,6 +10,7 @@ Source: Muon, Jordan et al. 2024; the scale of its update is that of Moonlight (
 
 import argparse
 import csv
+import signal
 import time
 from pathlib import Path
 
@@ -98,6 +99,15 @@ def main() -> None:
         chosen = np.arange(index * BATCH_ROWS, (index + 1) * BATCH_ROWS) % len(rows)
         return [part.to(device) for part in batch_of(rows[chosen], weights[chosen], end_of_text)]
 
+    asked_to_stop = False
+
+    def stop(*_: object) -> None:
+        nonlocal asked_to_stop
+        asked_to_stop = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
     started = time.monotonic()
 
     def elapsed() -> float:
@@ -123,7 +133,7 @@ def main() -> None:
             log.writeheader()
         recent: list[float] = []
         saved_at = time.monotonic()
-        while step < arguments.steps:
+        while step < arguments.steps and not asked_to_stop:
             for optimizer in optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = rate_at(step, arguments.steps)
@@ -146,7 +156,7 @@ def main() -> None:
                 log.writerow(line)
                 log_file.flush()
                 print(line, flush=True)
-            if last or time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
+            if last or asked_to_stop or time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
                 save()
                 saved_at = time.monotonic()
 

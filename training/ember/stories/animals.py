@@ -40,7 +40,7 @@ goose | by a pond on the farm | grass | an angry honk
 turkey | in a yard on the farm | corn | a loud gobble
 swan | by a lake in the park | water plants | a soft whistle
 owl | in a tall oak tree | berries | a soft hoot
-robin | in a nest in the hedge | seeds | a sweet song
+robin | in a nest in the hedge | seeds | a sweet call
 sparrow | in a nest under the roof | crumbs | a cheerful chirp
 crow | in a nest in a tall tree | corn | a harsh caw
 raven | in a nest on a rock | bread | a deep croak
@@ -110,7 +110,7 @@ dinosaur | in a valley of ferns | leaves | a huge roar
 """
 
 _SEA_TABLE = """
-whale | in the deep sea | fish | a long song
+whale | in the deep sea | fish | a long sad cry
 dolphin | in the warm sea | fish | a merry click
 seal | on a rock in the sea | fish | a short bark
 walrus | on a shore of ice | clams | a loud bellow
@@ -121,9 +121,9 @@ goldfish | in a pond in the garden | crumbs | a tiny splash
 shark | in the deep sea | fish | a great splash
 sea turtle | in the warm sea | seaweed | a gentle splash
 seahorse | in a garden of seaweed | seaweed | a tiny bubble
-jellyfish | in the dark sea | water plants | no sound at all
-starfish | in a pool among the rocks | clams | no sound at all
-mermaid | in a palace in the sea | seaweed | a sweet song
+jellyfish | in the dark sea | water plants | a small splash
+starfish | in a pool among the rocks | clams | a small splash
+mermaid | in a palace in the sea | seaweed | a sweet call
 lobster | in a cave in the sea | clams | a sharp click
 seagull | in a cliff by the sea | fish | a loud cry
 pelican | on a rock in the sea | fish | a hungry grunt
@@ -144,5 +144,7 @@ SEA = _rows(_SEA_TABLE)
 ANIMALS = LAND | SEA
 #: Animals too small to be carried home, hugged or followed.
 TINY = ("snail", "ant", "bee", "beetle", "butterfly", "ladybug", "cricket", "spider", "caterpillar", "hummingbird")
+#: Animals that are children of their kind, and never wise old ones.
+YOUNG = ("puppy", "kitten", "lamb", "calf", "piglet", "chick", "duckling")
 #: What is said of a creature that no table knows.
 UNKNOWN = ("in a cave behind the waterfall", "berries", "a strange soft cry")

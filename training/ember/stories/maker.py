@@ -9,10 +9,10 @@ from ember.stories import phrases, places, world
 from ember.stories.animals import ANIMALS, LAND, SEA, TINY
 from ember.stories.plots import PLOTS, Plot
 from ember.stories.template import choose, fill, tidy
-from ember.stories.things import CHILDREN, FOODS, PEOPLE, SIGHTS, THINGS
+from ember.stories.things import CHILDREN, FOODS, PEOPLE, SIGHTS, SKY, THINGS
 
 #: Singular nouns that a story can be about.
-SUBJECTS: list[str] = list(dict.fromkeys([*ANIMALS, *PEOPLE, *CHILDREN, *THINGS, *FOODS, *SIGHTS]))
+SUBJECTS: list[str] = list(dict.fromkeys([*ANIMALS, *PEOPLE, *CHILDREN, *THINGS, *FOODS, *SIGHTS, *SKY]))
 
 _WORDS = range(130, 321)
 _PARAGRAPHS = range(3, 9)
@@ -51,6 +51,8 @@ def _roles_of(subject: str) -> tuple[str, ...]:
     for known in (subject, last):
         if known in SEA:
             return ("creature", "creature", "sea creature")
+        if known in SKY:
+            return ("creature",)
         if known in LAND:
             return ("hero", "hero", "hero", "creature", "land creature")
         if known in PEOPLE or known in CHILDREN:
@@ -127,7 +129,7 @@ def _cast(rng: random.Random, split: Split, plot: Plot, role: str, subject: str)
         "e": world.elder(rng, split, hero, (hero.kind, friend.kind, met)),
         "a": world.creature(rng, split, met, rng.choice(("little", "small", "young", "big", "tired", "hungry", "lost"))),
         "thing": _noun(rng, split, THINGS, about("thing"), places.COLORS + places.LOOKS, 0.6),
-        "color": rng.choice(places.COLORS),
+        "a_color": world.article(rng.choice(places.COLORS)),
         "food": _noun(rng, split, FOODS, about("food"), ["big", "warm", "sweet", "fresh"], 0.3),
         "sight": _noun(rng, split, SIGHTS, about("sight"), ["old", "great", "famous", "huge"], 0.4),
         "place": place,
@@ -149,7 +151,7 @@ def _begin(rng: random.Random, plot: Plot, fields: dict) -> None:
     texts, weights = zip(*intros)
     fields["intro"] = choose(rng, rng.choices(texts, weights)[0])
     fields["when"] = rng.choice(places.SAME_DAYS if in_action else places.DAYS)
-    fields["night"] = rng.choice(places.SAME_NIGHTS if in_action else places.NIGHTS)
+    fields["night"] = rng.choice(places.NIGHTS)
 
 
 def _write(rng: random.Random, split: Split, plot: Plot, role: str, subject: str) -> str:

@@ -8,7 +8,7 @@ PHRASES = {
     "went": "went|walked|hurried|set off",
     "hurried": "ran|hurried|rushed|ran as fast as {h.he} could",
     "said": "said|said|said|answered",
-    "asked": "asked|asked|asked softly",
+    "asked": "asked|asked|asked|said",
     "cried": "cried|shouted|called",
     "thought": "thought for a while|thought hard|thought and thought|sat down and thought|thought about it for a long time",
     "looked": "looked everywhere|searched high and low|looked all around|searched all day long",

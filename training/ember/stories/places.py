@@ -33,8 +33,6 @@ WEATHERS = ["sunny", "windy", "rainy", "foggy", "cloudy", "warm", "bright", "gra
 DAYS = ["One day", "One morning", "One afternoon", "One {weather} day", "One {weather} morning", "One Saturday",
         "One day in spring", "One fine day", "One summer morning", "One Sunday afternoon", "Early one morning"]
 
-SAME_DAYS = ["That day", "Later that day", "A little later", "That afternoon", "Soon after", "On that very day"]
+SAME_DAYS = ["That day", "Later that day", "A little later", "That afternoon", "Soon after", "That same day"]
 
 NIGHTS = ["One night", "One windy night", "Late one night", "One dark night", "One winter night", "One summer night"]
-
-SAME_NIGHTS = ["That night", "Late that night", "That same night", "When night came"]

@@ -48,3 +48,6 @@ PEOPLE = {
 
 #: Subjects that name a child.
 CHILDREN = {"boy": "he", "girl": "she", "child": "any"}
+
+#: Things of the sky, which are met like animals.
+SKY = ["star", "cloud", "moon", "sun", "snowflake", "raindrop", "comet"]

@@ -6,7 +6,7 @@ from functools import cache
 
 from ember.split import Split, of_split, split_of
 from ember.stories import names, places
-from ember.stories.animals import ANIMALS, LAND, UNKNOWN
+from ember.stories.animals import ANIMALS, LAND, UNKNOWN, YOUNG
 from ember.stories.things import CHILDREN, PEOPLE
 
 _PRONOUNS = {
@@ -18,7 +18,8 @@ _PRONOUNS = {
 
 def article(phrase: str) -> str:
     """`phrase` with "a" or "an" before it."""
-    vowel = phrase[0] in "aeiouAEIOU" and not phrase.startswith(("uni", "one", "eu", "use"))
+    vowel = phrase[0] in "aeiou" and not phrase.startswith(("uni", "one", "eu", "use"))
+    vowel = vowel or phrase.startswith(("honest", "hour"))
     return f"an {phrase}" if vowel else f"a {phrase}"
 
 
@@ -37,11 +38,9 @@ def _materials(materials: tuple[str, ...], split: Split) -> list[str]:
 
 
 def pick(rng: random.Random, materials, split: Split, avoid: tuple[str, ...] = ()) -> str:
-    """One of `materials` that belongs to `split` and is not in `avoid`."""
-    allowed = _materials(tuple(materials), split)
-    while (choice := rng.choice(allowed)) in avoid:
-        pass
-    return choice
+    """One of `materials` that belongs to `split` and is not in `avoid`, or an invented word if there is none."""
+    allowed = [material for material in _materials(tuple(materials), split) if material not in avoid]
+    return rng.choice(allowed) if allowed else invented_word(rng, split)
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,11 @@ class Noun:
     def full(self) -> str:
         """The noun with its adjective."""
         return f"{self.adjective} {self.name}".strip()
+
+    @property
+    def any(self) -> str:
+        """The noun alone with "a" or "an"."""
+        return article(self.name)
 
     @property
     def a(self) -> str:
@@ -103,9 +107,14 @@ class Character(Pronouns):
         return self.first.split(" named ")[0]
 
     @property
+    def a_kind(self) -> str:
+        """The kind with "a" or "an"."""
+        return article(self.kind)
+
+    @property
     def call(self) -> str:
         """What others call the character when they speak to it."""
-        return self.name or f"little {self.kind}"
+        return self.name or f"{'dear' if self.kind in PEOPLE else 'little'} {self.kind}"
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,7 @@ def child(rng: random.Random, split: Split, trait: str, avoid: tuple[str, ...] =
 def being(rng: random.Random, split: Split, kind: str, trait: str, avoid: tuple[str, ...] = (), named: float = 0.6) -> Character:
     """One of a kind of animals or people, with a name as often as `named` says."""
     gender = gender_of(rng, kind)
-    home, food, sound = ANIMALS.get(kind, UNKNOWN)
+    home, food, sound = ("", "", "") if kind in PEOPLE or kind in CHILDREN else ANIMALS.get(kind, UNKNOWN)
     if rng.random() < named:
         name = personal_name(rng, split, gender, avoid, animal=kind in ANIMALS)
         return Character(name, kind, gender, f"{_described(rng, trait, kind)} named {name}", home, food, sound)
@@ -169,7 +178,8 @@ def animal_kind(rng: random.Random, split: Split, avoid: tuple[str, ...] = ()) -
 
 
 def _described(rng: random.Random, trait: str, kind: str) -> str:
-    size = "" if kind in PEOPLE or kind in ("giant", "child") else rng.choice(places.CHILD_TRAITS + [""])
+    small = trait in places.CHILD_TRAITS or kind in PEOPLE or kind in ("giant", "child")
+    size = "" if small else rng.choice(places.CHILD_TRAITS + [""])
     form = rng.random()
     if form < 0.45:
         return article(" ".join(f"{trait} {size} {kind}".split()))
@@ -185,7 +195,7 @@ def elder(rng: random.Random, split: Split, hero: Character, avoid: tuple[str, .
             return Elder(f"an old {kind}", f"the old {kind}", gender)
         return Elder("a wise old cook", "the old cook", gender)
     if hero.kind not in CHILDREN and rng.random() < 0.5:
-        kind = animal_kind(rng, split, avoid)
+        kind = animal_kind(rng, split, (*avoid, *YOUNG))
         return Elder(f"{rng.choice(('an', 'a wise'))} old {kind}", f"the old {kind}", rng.choice(("he", "she")))
     name, gender = rng.choice((("grandmother", "she"), ("grandfather", "he"), ("mother", "she"), ("father", "he"),
                                ("grandma", "she"), ("grandpa", "he")))

@@ -49,7 +49,7 @@ _RETURNED = Plot(
 [Nobody was near.|There was nobody to be seen.|No one else had seen it.]
 
 ["What a <wonderful> {thing}!" said {h}. "I wish I could keep it."|"Oh, how <wonderful>!" said {h}. "I have always wanted such
-a {thing}."] {h.He} picked it up and [held it close|turned it around and around|looked at it for a long time]. But then {h.he}
+{thing.any}."] {h.He} picked it up and [held it close|turned it around and around|looked at it for a long time]. But then {h.he}
 thought, "[Someone must be looking for it|Somebody must have lost it|It belongs to someone, and that someone may be sad]."
 
 So {h} [went from door to door|went through the village|asked everyone on the way]. "Did you lose {thing.a}?" {h.he} asked. ["No," said
@@ -91,7 +91,7 @@ and asked, "[Where is my {thing}|Have you seen my {thing}]?", {h} said, "I do no
 But {h} could not play anymore. {h.He} thought about the lie all the time.] At last {h.he} went to {e} and [said very softly|said in a small voice], "I broke
 your {thing}, and I told you a lie. I am so sorry."
 
-{e} was [quiet|silent] for a moment. Then {e.he} said, "[I am sad about the {thing}, but I am glad that you told me the truth|A {thing} can be mended. It is harder
+{e} was [quiet|silent] for a moment. Then {e.he} said, "[I am sad about the {thing}, but I am glad that you told me the truth|{thing.any} can be mended. It is harder
 to mend a lie|Thank you for telling me. That was brave]. Come, we will mend it together."
 
 {e} brought {mend0}, and together they {mend1}. It took [an hour|a long time|the whole evening]. In the end, the {thing} was [almost as good as new|not quite

@@ -6,7 +6,7 @@ _NEW_FRIEND = Plot(
     about=("hero",),
     traits=("lonely", "shy", "quiet"),
     facts={
-        "game": ("hide and seek", "tag", "catch", "jumping over puddles", "rolling down the hill", "making a tower of stones"),
+        "game": ("hide and seek", "tag", "catch", "ball", "blind man's buff", "follow the leader"),
     },
     text="""
 {intro} {h} had no friends. [Every day {h.he} played all alone.|All day long {h.he} watched the others play.|{h.He} often sat under a tree and
@@ -47,7 +47,7 @@ today]."
 {h} looked at the {food}. [It was not very big.|{h.He} was hungry, too.|{h.He} wanted to eat it all.] Then {h.he} looked at {guests1} [again|, who was thin and
 tired]. "[Here|Please|Sit down]," said {h}, "[you may have some of it|we can share it|half of it is for you]."
 
-They had just begun when {helper0} came by. "May we taste it, too?" [somebody asked shyly|was the question]. {h} <glad>. "<yes>," {h.he} said. "There is enough for all of us."
+They had just begun when {helper0} came by. "May we taste it, too?" asked {helper1}. {h} <glad>. "<yes>," {h.he} said. "There is enough for all of us."
 So they all sat in a circle, and everybody had a bit of the {food}.
 
 [Now there was not one crumb left.|Soon the {food} was gone.] {h} was still [a little|a bit] hungry, but {h.he} <happy>, because [they sang songs and told stories|everyone talked
@@ -68,14 +68,14 @@ _PROMISE = Plot(
 {intro} {h.the} had a good friend, {f.first}. {f} was making {thing.a} for the [summer fair|village fair|school fair], and it was hard work. "I promise
 to help you tomorrow," said {h}. "<thanks>," said {f}. "[I cannot do it alone|I need four hands for it]."
 
-<nextday>, some other children called {h}. "Come with us! We are going to spend the day {fun}!" {h} forgot all about the promise. {h.He} ran with them and had fun
+<nextday>, some others called {h}. "Come with us! We are going to spend the day {fun}!" Then {h} forgot all about the promise. {h.He} ran with them and had fun
 the whole day.
 
 [In the evening|When the sun went down], {h} passed the house of {f}. {f} sat [on the steps|by the door] with a sad face. The {thing} lay there, only half done. "[I waited for you all
 day|I waited and waited]," said {f}. "[You promised|You gave me your word]."
 
 {h} <sad>. [{h.He} did not know what to say.|{h.His} face grew hot.|{h.He} looked at the ground.] "I am sorry," {h.he} said at last. "I broke my promise, and that was
-wrong. [Can you forgive me|Please let me make it good|Will you let me help you now]?"
+wrong. [Can you forgive me?|Please let me make it good.|Will you let me help you now?]"
 
 {f} [was silent for a moment|looked at {h} for a long time|wiped away a tear]. "[The fair is tomorrow|There is not much time left]," said {f}. "But [if we work together, we may still do it|two can work
 fast]."

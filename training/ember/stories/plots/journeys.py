@@ -96,7 +96,7 @@ But [the day came|soon it was time]. They [put everything into boxes|packed all 
 
 The new house was [big and empty|strange and quiet]. [The stairs creaked|The rooms smelled of paint]. {h} sat down on the front steps with the {thing} and <sad>. "[I want to go home|Nothing here is mine but you]," {h.he} said to the {thing}.
 
-Then {h} heard [steps|a voice]. At the gate stood {f.first}. "[Hello|Good morning]," said {f}. "[Are you new here|I live next door]. What a <wonderful> {thing}! [May I see it|Where did you get it]?"
+Then {h} heard [steps|a voice]. At the gate stood {f.first}. "[Hello|Good morning]," said {f}. "[Are you new here?|I live next door.] What a <wonderful> {thing}! [May I see it|Where did you get it]?"
 
 {h} [was shy at first|did not know what to say at first], but then {h.he} [held out the {thing}|told {f} all about the {thing}]. "[My old home is far away|I miss my old home]," {h.he} said. "[I moved here last year|I was new here once]," said {f}. "[I cried for a week|I felt just the same]. But there are good places
 here, too. Come, I will show you."

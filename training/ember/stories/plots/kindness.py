@@ -19,9 +19,9 @@ _STRANDED = Plot(
 
 It took [a long time|almost an hour|all morning]. "[Be patient|Hold still|Do not be afraid]," said {h} again and again. At last {a} was free. It [shook itself|took a deep breath] and looked at {h}. Then it [went slowly away|turned and was gone].
 
-At home, {h} told {e.first} about it. "[You have a good heart|That was kind of you]," said {e}. "[It will not forget you|A {a.kind} never forgets]." "[Do you really think so|Will I see it again]?" asked {h}. "[Wait and see|Who knows]," said {e}.
+At home, {h} told {e.first} about it. "[You have a good heart|That was kind of you]," said {e}. "[It will not forget you|{a.a_kind} never forgets]." "[Do you really think so|Will I see it again]?" asked {h}. "[Wait and see,|Who knows?]" said {e}.
 
-[Weeks went by.|Summer came and went.|A whole year went by.] Then, on a gray day, {h} {repaid0}. {h} <sad> and did not know what to do. "[Help|Can anybody hear me]!" <cried> {h}.
+[Weeks went by.|Summer came and went.|A whole year went by.] Then, on a gray day, {h} {repaid0}. {h} <sad> and did not know what to do. "[Help!|Can anybody hear me?]" <cried> {h}.
 
 All at once, there was {a.sound}. {h} looked up. It was the {a.kind}! It had heard {h.his} voice and had come at once. And it {repaid1}.
 
@@ -41,7 +41,7 @@ _NEW_PET = Plot(
 
 "[May I keep it|Can it stay with us]?" {h} asked {e.first}. "[Please|Oh please]!"
 
-"A {a.kind} is not a toy," said {e}. "[It needs food and care, every single day|You must look after it, even when you do not feel like it]. [And perhaps someone is looking for it|If someone is looking for it, we must give it back]." "[I promise|I will do it all]," said {h}.
+"{a.a_kind} is not a toy," said {e}. "[It needs food and care, every single day|You must look after it, even when you do not feel like it]. [And perhaps someone is looking for it|If someone is looking for it, we must give it back]." "[I promise|I will do it all]," said {h}.
 
 {h} called the {a.kind} {name}. {h.He} gave it {a.food} [in the morning and in the evening|twice a day], and made it a bed of [straw|old blankets]. At first the {a.kind} [was afraid and hid|would not eat]. But {h} was patient. {h.He} [sat beside it and told it stories|spoke to it softly], and soon {name} {trick}.
 
@@ -64,9 +64,9 @@ But nobody [said a word about it|said 'Happy birthday']. {e.first} only said, "[
 
 {h} <sad>. {h.He} [sat down {at_place}|went to sit {at_place}] and [threw stones|watched the clouds]. "[Everyone has forgotten me|Nobody remembers my birthday]," {h.he} said.
 
-In the evening, {h} [went slowly home|walked home with a long face]. The house was dark. [There was not a sound.|No lamp was lit.] {h} opened the door. "Surprise!" <cried> many voices. All the lamps were lit at once, and there stood {f}, {e}, and all the others! On the table stood {food.a}, and beside it lay a present with a {color} ribbon.
+In the evening, {h} [went slowly home|walked home with a long face]. The house was dark. [There was not a sound.|No lamp was lit.] {h} opened the door. "Surprise!" <cried> many voices. All the lamps were lit at once, and there stood {f}, {e}, and all the others! On the table stood {food.a}, and beside it lay a present with {a_color} ribbon.
 
-"[We did not forget you|How could we forget you]," said {e}. "[We only wanted to surprise you|It had to be a secret]." "[I was so busy because I had to make the {food}|I had no time because I was making your present]," said {f}. "[I am sorry that I made you sad|Are you angry with me]?"
+"[We did not forget you,|How could we forget you?]" said {e}. "[We only wanted to surprise you|It had to be a secret]." "[I was so busy because I had to make the {food}|I had no time because I was making your present]," said {f}. "[I am sorry that I made you sad.|Are you angry with me?]"
 
 {h} [laughed and cried at the same time|could hardly speak]. {h.He} opened the present, and in it was {thing.a}. "It is <wonderful>!" {h.he} cried. Then they [ate the {food} until nothing was left|sang and danced and ate the {food}]. [|"This was the best birthday of all," said {h}.|{h} put the {thing} beside the bed and <slept>.|And everybody agreed that the {food} was the best
 they had ever had.]
@@ -88,7 +88,7 @@ _ELDER_LESSON = Plot(
 
 {when}, {h} wanted to make {thing.a}. {h.He} took some [old wood and cloth|paper and glue|cloth and thread] and began. [Bang, bang, bang!|Snip, snap!|In no time the work was half done.] But {h} did what {h.he} always did, and when {h.he} picked up the {thing}, it fell apart. "[What a bad {thing}|Stupid {thing}]!" <cried> {h}.
 
-{e} [heard it and came in|was sitting by the fire]. "[May I tell you a story?|Let me tell you something.]" said {e}. "[When I was as young as you|Long ago], I wanted to make {thing.a}, too. I [tried|began] three times, and three times it fell apart. I [threw it into the corner|was so angry that I cried]."
+{e} [heard it and came in|was sitting by the fire]. "[May I tell you a story?|Let me tell you something,]" said {e}. "[When I was as young as you|Long ago], I wanted to make {thing.a}, too. I [tried|began] three times, and three times it fell apart. I [threw it into the corner|was so angry that I cried]."
 
 "[And then|What did you do then]?" <asked> {h}. "[Then I learned something|Then my own grandmother told me a secret]," said {e}. "{lesson1}."
 
@@ -101,12 +101,11 @@ In the evening, the {thing} was finished, and this time it [held|did not fall ap
 _LONELY_THING = Plot(
     about=("thing",),
     text="""
-[Once upon a time, there was|There was once|Long ago, there was|Once there was] {thing.a} that lived [on a dusty shelf|at the bottom of a box|in a dark cupboard] in an old shop. [Every day people came in, but nobody wanted the {thing}.|The people who came in always bought something else.] "[I am too old|I am not pretty enough]," thought the {thing}. "[Nobody needs me|What am
-I good for]?"
+[Once upon a time, there was|There was once|Long ago, there was|Once there was] {thing.a} that lived [on a dusty shelf|at the bottom of a box|in a dark cupboard] in an old shop. [Every day people came in, but nobody wanted the {thing}.|The people who came in always bought something else.] "[I am too old|I am not pretty enough]," thought the {thing}. "[Does nobody need me|What am I good for]?"
 
-[Next to it stood a clock.|In the same shop lived a mouse.|Above it hung a fine mirror.] "[Do not be sad|Be patient]," the other one said. "[For everything there is someone|Your day will come]." But [winter came, and spring|the days went by], and the {thing} was still there. It [got a little more dusty every day|no longer believed it].
+[Next to it stood an old vase.|In the same shop lived a mouse.|Above it hung a fine painting.] "[Do not be sad|Be patient]," the other one said. "[For everything there is someone|Your day will come]." But [winter came, and spring|the days went by], and the {thing} was still there. It [got a little more dusty every day|no longer believed it].
 
-{when}, {h.first} came into the shop. {h} [looked at the new things in the window|looked to the left and to the right], but did not like any of them. Then {h.he} [saw something in the corner|bent down]. "[What is that|What do you have there]?" {h.he} asked. "[That is only an old {thing}|Oh, that is nothing]," said the shopkeeper. "[Nobody wants it|It has been here for
+{when}, {h.first} came into the shop. {h} [looked at the new things in the window|looked to the left and to the right], but found nothing that {h.he} liked. Then {h.he} [saw something in the corner|bent down]. "[What is that|What do you have there]?" {h.he} asked. "[That is only an old {thing}|Oh, that is nothing]," said the shopkeeper. "[Nobody wants it|It has been here for
 years]."
 
 {h} picked up the {thing} and [wiped off the dust|rubbed it with {h.his} sleeve]. Under the dust, it was [still <wonderful>|as good as new]. "[I like it|This is just what I was looking for]," said {h}. "I want to give it to my friend {f}, [whose birthday is today|who lost one just like it]. How much is it?" "[Take it|You may have it], if you care for it well," said the shopkeeper.

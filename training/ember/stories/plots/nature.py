@@ -8,7 +8,7 @@ _STORM = Plot(
     text="""
 {intro} {h} was afraid of only one thing, and that was thunder.
 
-{night}, dark clouds came over the [hill|roof|trees]. The wind [howled|began to howl]. [Boom!|Crash!|Rumble!] {h} <afraid> and hid under the blanket. "[It is only a storm|It will pass]," said {e.first}. But {h} [shook|did not come out].
+{night}, heavy clouds came over the [hill|roof|trees]. The wind [howled|began to howl]. [Boom!|Crash!|Rumble!] {h} <afraid> and hid under the blanket. "[It is only a storm|It will pass]," said {e.first}. But {h} [shook|did not come out].
 
 Then, between two claps of thunder, {h} heard {a.sound} outside. "[What was that|Did you hear that]?" {h.he} asked. {h} [crept to the window|looked out]. There, [in the rain|under a bush|by the gate], sat {a.first}, wet and cold and all alone.
 
@@ -43,7 +43,7 @@ door, so that the wind could not get in|beside its bed, because it was so alone]
 
 {h} looked at {f}, and {f} nodded. "[You may keep the {thing} until spring|Keep it as long as there is snow]," said {h}. And they brought {a} a [blanket|bed of hay] and some {a.food}.
 
-[When the snow melted|In spring], nothing was left of the snow. But [at the door of {h}|on the steps of the house], there lay the {thing}, and beside it [the first flower of the year|a bunch of flowers]. {h} <glad>.
+[When the sun grew warm|In spring], nothing was left of the snow. But [at the door of {h}|on the steps of the house], there lay the {thing}, and beside it [the first flower of the year|a bunch of flowers]. {h} <glad>.
 """,
 )
 
@@ -61,13 +61,13 @@ _GARDEN = Plot(
 {h.the} [dug a small hole|made a hole in the ground] behind the house, put it in, and covered it with earth. Then {h.he} [gave it water|watered it]. <nextday>, {h.he} ran to look. There was nothing. [The day after that, there was still nothing.|Three days went by, and there was still
 nothing.|{h} waited all week, but there was only brown earth.]
 
-{f.first} came by and said, "[You will see|Give up], {rival}." {h} <sad>. "[Maybe {f} is right|Why does it not grow]?" {h.he} asked {e}. "[Good things need time|You cannot hurry a seed]," said {e}. "[Go on|Do not stop now]. Give it water, sun, and a kind word."
+{f.first} came by and said, "[You will see|Give up], {rival}." {h} <sad>. "[Is {f} right|Why does it not grow]?" {h.he} asked {e}. "[Good things need time|You cannot hurry a seed]," said {e}. "[Go on|Do not stop now]. Give it water, sun, and a kind word."
 
 So {h} [went on|did not give up]. Every morning {h.he} [brought water|pulled out the weeds] and said, "[Good morning, little one|Grow, little seed|Take your time]." And one day, a tiny green leaf [looked out of the ground|stood there in the sun]!
 
 [Once there was a cold night, and {h} covered the leaf with {h.his} own scarf.|When the birds came, {h} chased them away.|When it was hot, {h} carried water from the well.] The leaf grew and grew. By the end of summer, it was {plant1}.
 
-{f} came by again and stared. "[I was wrong|I did not think it would grow]," said {f}. "[I am sorry that I laughed|Can you forgive me]?" "[Yes|Of course]," said {h}. "Come and [eat|share] with me." And {h} gave {f} [a basket full of|some of the] {plant2}, and {e} got the rest. [|"You see," said {e}, "patience
+{f} came by again and stared. "[I was wrong|I did not think it would grow]," said {f}. "[I am sorry that I laughed.|Can you forgive me?]" "[Yes|Of course]," said {h}. "Come and [eat|share] with me." And {h} gave {f} [a basket full of|some of the] {plant2}, and {e} got the rest. [|"You see," said {e}, "patience
 grows the best fruit."|{h} saved one seed for the next spring.|<ever>, {f} had a garden, too.]
 """,
 )
@@ -81,9 +81,9 @@ _NIGHT_OUT = Plot(
 {intro} {when}, {h} and {f.first} wanted to sleep under the stars. They [made a tent from a sheet|put up a little tent|made a hut of branches] {at_place}. {e.first} gave them [a lantern and some bread|blankets and a bag of apples].
 
 At first it was [fun|lovely]. They [told stories|sang all the songs they knew|ate everything they had brought]. But when the sun was gone, it grew dark, and then very dark. "[Are you afraid|Do you want to go home]?" whispered {f}. "[No|Not at all]," said {h}. "[Are you|And you]?" "[No|Not me]," said {f}. But both of them [were a
-little afraid|held hands].
+little afraid|moved a little closer].
 
-Then they heard {a.sound}. "[What is that|Did you hear it]?" whispered {f}. "[Maybe it is {noise}|It is only {noise}]," said {h}. They heard it again, and it was closer this time. {h} <afraid>. [But {h.he} picked up the lantern|But {h.he} took a deep breath] and went out of the tent.
+Then they heard {a.sound}. "[What is that|Did you hear it]?" whispered {f}. "[Maybe it is {noise}|It is only {noise}]," said {h}. They heard it again, and it was closer this time. {h} <afraid>. [But {h.he} picked up a light|But {h.he} took a deep breath] and went out of the tent.
 
 Two eyes [shone in the dark|looked at {h.him}]. Then {a.first} came into the light. "[Please do not hurt me|I did not want to scare you]," it said. "[I saw your light|I heard you sing]. [I live here, and the nights are long|I am afraid of the dark]."
 

@@ -1,8 +1,5 @@
 # Everyday commands; `just` lists them.
 
-# The model that recipes run: INFERNO_MODEL, or `just model=FILE story`.
-model := env("INFERNO_MODEL", "model.gguf")
-
 _default:
     @just --list
 
@@ -25,9 +22,9 @@ lint:
 doc:
     cargo doc --workspace --no-deps --open
 
-# Tell a story.
+# Tell a story, by the model inside or the one that INFERNO_MODEL names.
 story prompt="Once upon a time":
-    cargo run --release -- generate -m {{ model }} "{{ prompt }}"
+    cargo run --release -- generate "{{ prompt }}"
 
 # Benchmark the kernels and the tokenizer; needs an idle machine.
 bench:

@@ -148,6 +148,11 @@ impl Gguf {
         self.files.len()
     }
 
+    /// Whether the payloads are in memory, where they stay, rather than mapped from files.
+    pub fn is_in_memory(&self) -> bool {
+        self.files.iter().all(|file| file.mapping.is_none())
+    }
+
     /// The size of all files together.
     pub fn file_bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes.len() as u64).sum()

@@ -17,7 +17,8 @@ pub struct Footprint {
     pub kv_cache_bytes: usize,
     /// Activations, logits included.
     pub workspace_bytes: usize,
-    /// Rows that are read where they lie in the mapped file. The system can drop these pages again.
+    /// Rows that are read where they lie in the mapped file, whose pages the system can drop again; the
+    /// whole file where that is in memory, since none of it is given back.
     pub mapped_bytes: usize,
 }
 
@@ -54,6 +55,10 @@ impl Footprint {
                 _ => backend.weight_bytes(target, experts, rows, cols),
             };
             weight_bytes = bytes.saturating_add(weight_bytes);
+        }
+        if checkpoint.is_in_memory() {
+            // No machine holds a file in memory whose size is beyond its addresses.
+            mapped_bytes = checkpoint.file_bytes() as usize;
         }
         Ok(Self {
             weight_bytes,

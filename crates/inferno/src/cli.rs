@@ -38,7 +38,7 @@ use failure::Failure;
 #[command(name = "inferno", version, max_term_width = 100, subcommand_required = true)]
 #[command(after_help = "\
 Examples:
-  inferno generate -m model.gguf \"Once upon a time\"
+  inferno generate \"Once upon a time\"
   inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --greedy --max-tokens 64 \"The sky is\"
   inferno inspect model.gguf --tensors
 

@@ -22,6 +22,7 @@
 //! # Ok::<(), inferno::Error>(())
 //! ```
 //!
+//! [`Model::embedded`] is a small model that is always there, unless the feature `embedded-model` is switched off.
 //! Models on the Hugging Face hub are found and downloaded through [`ModelSource`] and [`Hub`]; [`quantize`] converts
 //! files to smaller formats; [`cli`] holds the command-line programs. The floors below are crates of their own: file
 //! format, tensors, tokenizer, backends, models, engine.
@@ -29,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+mod embedded;
 mod error;
 mod hub;
 mod load;

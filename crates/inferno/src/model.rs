@@ -9,7 +9,7 @@ use inferno_gguf::Gguf;
 use inferno_model::{Config, LoadProgress};
 use inferno_tokenizer::Tokenizer;
 
-use crate::{Error, LoadEstimate, LoadOptions, load};
+use crate::{Error, LoadEstimate, LoadOptions, embedded, load};
 
 /// A model in a GGUF file: what the header says is read, weights are loaded when a session begins.
 ///
@@ -40,6 +40,32 @@ impl Model {
     /// **Errors**: a file that cannot be read or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Ok(Gguf::open(path)?.into())
+    }
+
+    /// Opens Ember, the small model inside the program; it is used where it lies, with no copy on the disk or in memory.
+    ///
+    /// ```
+    /// use inferno::{GenerationParams, Model, SamplingParams, StopParams};
+    ///
+    /// # if cfg!(not(feature = "embedded-model")) {
+    /// #     return Ok(());
+    /// # }
+    /// let mut session = Model::embedded()?.session()?;
+    /// let params = GenerationParams {
+    ///     sampling: SamplingParams::greedy(),
+    ///     stop: StopParams { max_tokens: Some(16), ..Default::default() },
+    ///     ..Default::default()
+    /// };
+    /// for step in session.generate("Once upon a time", &params)? {
+    ///     print!("{}", step?.text);
+    /// }
+    /// # assert_eq!(session.metrics().generated_tokens, 16);
+    /// # Ok::<(), inferno::Error>(())
+    /// ```
+    ///
+    /// **Errors**: [`Error::NoModel`] in a build without the feature `embedded-model`.
+    pub fn embedded() -> Result<Self, Error> {
+        Ok(embedded::checkpoint()?.into())
     }
 
     /// Sets how sessions are loaded.

@@ -221,6 +221,7 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
     }
 }
 
+#[cfg(not(feature = "embedded-model"))]
 #[test]
 fn without_a_model_the_error_says_how_to_pass_one() {
     let outcome = Run::inferno().args(["generate", PROMPT]).failure(2);

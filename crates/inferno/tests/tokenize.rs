@@ -85,8 +85,8 @@ fn decoding_takes_away_what_encoding_added() {
 
 #[test]
 fn the_demo_shows_pieces_and_ids() {
-    let demo = || Run::program(env!("CARGO_BIN_EXE_tokenizer-demo"));
-    let outcome = demo().args([model()]).args(["the end<|im_end|>"]).success();
+    let demo = Run::program(env!("CARGO_BIN_EXE_tokenizer-demo"));
+    let outcome = demo.args([model()]).args(["the end<|im_end|>"]).success();
     insta::assert_snapshot!(outcome.stdout, @r"
     [th][e][ ][e][n][d][<|im_end|>]
         259  th
@@ -98,6 +98,11 @@ fn the_demo_shows_pieces_and_ids() {
         258  <|im_end|>  (special)
     7 tokens
     ");
-    let missing = demo().args(["the end"]).failure(2);
+}
+
+#[cfg(not(feature = "embedded-model"))]
+#[test]
+fn the_demo_without_a_model_says_how_to_name_one() {
+    let missing = Run::program(env!("CARGO_BIN_EXE_tokenizer-demo")).args(["the end"]).failure(2);
     assert!(missing.stderr.contains("no model was given; name its file"), "{}", missing.stderr);
 }

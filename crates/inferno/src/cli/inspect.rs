@@ -9,10 +9,10 @@ use clap::Parser;
 use inferno_gguf::{Gguf, MetadataValue};
 
 use crate::cli::failure::Failure;
-use crate::cli::model_args::locate;
+use crate::cli::model_args::open;
 use crate::cli::output::Output;
 use crate::cli::printable::printable_lines;
-use crate::{Error, ModelSource};
+use crate::{Error, ModelSource, embedded};
 use summary::Summary;
 
 /// Show what a GGUF file holds: size, types, tokenizer, metadata, tensors.
@@ -27,8 +27,10 @@ Examples:
   inferno inspect model.gguf --tensor blk.0.attn_q.weight
   inferno inspect model.gguf --tensors --json | jq '.tensors[0]'")]
 pub(super) struct InspectArgs {
-    /// A GGUF file (any shard of a split one), or hf:owner/repo[:quantization].
-    model: ModelSource,
+    /// A GGUF file (any shard of a split one), or hf:owner/repo[:quantization]
+    #[cfg_attr(feature = "embedded-model", doc = "[default: ember, the small model inside]")]
+    #[arg(required = !embedded::IS_BUILT_IN)]
+    model: Option<ModelSource>,
     /// List the tensors.
     #[arg(long)]
     tensors: bool,
@@ -51,9 +53,10 @@ pub(super) struct InspectArgs {
 Example:
   gguf-inspect model.gguf")]
 pub(super) struct GgufInspect {
-    /// A GGUF file (any shard of a split one), or hf:owner/repo[:quantization].
-    #[arg(value_name = "FILE")]
-    model: ModelSource,
+    /// A GGUF file (any shard of a split one), or hf:owner/repo[:quantization]
+    #[cfg_attr(feature = "embedded-model", doc = "[default: ember, the small model inside]")]
+    #[arg(value_name = "FILE", required = !embedded::IS_BUILT_IN)]
+    model: Option<ModelSource>,
     /// Print one JSON object instead of text for people.
     #[arg(long)]
     json: bool,
@@ -68,7 +71,7 @@ impl GgufInspect {
 
 impl InspectArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let gguf = Gguf::open(locate(&self.model)?)?;
+        let gguf = open(self.model.as_ref(), "FILE or hf:owner/repo as an argument")?;
         let mut output = Output::new();
         if !self.metadata.is_empty() || !self.tensor.is_empty() {
             self.write_parts(&gguf, &mut output)?;

@@ -1,6 +1,7 @@
 //! Flags that several commands share.
 
 use std::path::PathBuf;
+use std::sync::Once;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use inferno_backend::KvDType;
@@ -8,13 +9,15 @@ use inferno_cpu::Isa;
 use inferno_gguf::Gguf;
 use inferno_model::{LoadProgress, Requantize};
 
+use crate::cli::failure::print_note;
 use crate::cli::progress::{DownloadBars, bytes_bar};
-use crate::{BackendChoice, BatchLimits, Error, LoadOptions, ModelSource};
+use crate::{BackendChoice, BatchLimits, Error, LoadOptions, ModelSource, embedded};
 
 /// Which model.
 #[derive(clap::Args)]
 pub(super) struct SourceArgs {
-    /// The model: a GGUF file (any shard of a split one), or hf:owner/repo[:quantization].
+    /// The model: a GGUF file (any shard of a split one), or hf:owner/repo[:quantization]
+    #[cfg_attr(feature = "embedded-model", doc = "[default: ember, the small one inside]")]
     #[arg(short, long, value_name = "MODEL")]
     model: Option<ModelSource>,
 }
@@ -25,13 +28,11 @@ impl SourceArgs {
         self.model.is_some()
     }
 
-    /// Opens the model's file, which is downloaded where it needs to be.
+    /// Opens the model that was named, else the one inside.
     ///
-    /// **Errors**: [`Error::NoModel`]; as [`ModelSource::locate`] and [`Gguf::open`].
+    /// **Errors**: as [`open`].
     pub(super) fn open(&self) -> Result<Gguf, Error> {
-        // A model that is built into the program would take the place of this error.
-        let source = self.model.as_ref().ok_or(Error::NoModel)?;
-        Ok(Gguf::open(locate(source)?)?)
+        open(self.model.as_ref(), "-m FILE or -m hf:owner/repo")
     }
 }
 
@@ -94,6 +95,24 @@ pub(super) fn names(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> PossibleValuesParser {
     PossibleValuesParser::new(names)
+}
+
+/// Opens a model's file, which is downloaded where it needs to be. Where none is named it is the model inside, and the
+/// user is told so once, and that `another` names another.
+///
+/// **Errors**: [`Error::NoModel`] where there is none inside; as [`ModelSource::locate`] and [`Gguf::open`].
+pub(super) fn open(source: Option<&ModelSource>, another: &str) -> Result<Gguf, Error> {
+    static TOLD: Once = Once::new();
+    let Some(source) = source else {
+        let checkpoint = embedded::checkpoint()?;
+        TOLD.call_once(|| {
+            print_note(&format!(
+                "note: no model was given; this is ember, the small one inside ({another} takes another)"
+            ));
+        });
+        return Ok(checkpoint);
+    };
+    Ok(Gguf::open(locate(source)?)?)
 }
 
 /// The path of a model's file, with a progress bar where it is downloaded.

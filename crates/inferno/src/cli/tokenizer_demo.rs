@@ -3,37 +3,41 @@
 use std::io::IsTerminal;
 
 use clap::Parser;
-use inferno_gguf::Gguf;
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
-use crate::Error;
 use crate::cli::failure::Failure;
-use crate::cli::model_args::locate;
+use crate::cli::model_args::open;
 use crate::cli::output::Output;
+use crate::{Error, embedded};
 
 /// Show the tokens of a text: the pieces in order, then each with its id.
 #[derive(Parser)]
 #[command(name = "tokenizer-demo", version, max_term_width = 100)]
 #[command(override_usage = "tokenizer-demo [FILE] TEXT")]
 #[command(after_help = "\
-Example:
+Examples:
+  tokenizer-demo \"Once upon a time\"
   tokenizer-demo model.gguf \"Once upon a time\"")]
 pub(super) struct TokenizerDemo {
-    /// The model, where one is named, and the text.
+    /// The model, where one is named, and the text. A model is a GGUF file, or hf:owner/repo[:quantization].
     #[arg(value_names = ["FILE", "TEXT"], num_args = 1..=2, required = true)]
     arguments: Vec<String>,
 }
 
 impl TokenizerDemo {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let [file, text] = &self.arguments[..] else {
-            return Err(Failure::Usage(
-                "no model was given; name its file before the text: tokenizer-demo FILE TEXT"
-                    .to_owned(),
-            ));
+        let (source, text) = match &self.arguments[..] {
+            [file, text] => (Some(file.parse()?), text),
+            [text] if embedded::IS_BUILT_IN => (None, text),
+            _ => {
+                return Err(Failure::Usage(
+                    "no model was given; name its file before the text: tokenizer-demo FILE TEXT"
+                        .to_owned(),
+                ));
+            }
         };
-        let path = locate(&file.parse()?)?;
-        let tokenizer = Tokenizer::from_metadata(Gguf::open(path)?.metadata())?;
+        let model = open(source.as_ref(), "FILE or hf:owner/repo before the text")?;
+        let tokenizer = Tokenizer::from_metadata(model.metadata())?;
         let ids = tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true });
         let mut output = Output::new();
         show(&tokenizer, &ids, std::io::stdout().is_terminal(), &mut output)?;

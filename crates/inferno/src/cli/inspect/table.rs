@@ -40,6 +40,9 @@ fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<
     for (index, path) in gguf.paths().enumerate() {
         row(if index == 0 { "file" } else { "" }, &path.display())?;
     }
+    if gguf.is_in_memory() {
+        row("file", &"inside this program")?;
+    }
     row("size", &BinaryBytes(gguf.file_bytes()))?;
     row("GGUF version", &gguf.version())?;
     let unknown = || "not stated".to_owned();

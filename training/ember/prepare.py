@@ -1,6 +1,6 @@
 """Makes the vocabulary and the rows of tokens that training reads.
 
-    python -m ember.prepare --corpus ../../shared/corpus/children-books.txt.xz --out out
+    python -m ember.prepare --corpus ../../shared/corpus/children-books.txt.xz --out out --stage language
 
 A row is `ROW_TOKENS` + 1 tokens of whole documents, each closed by `<|endoftext|>`, filled up with that same mark; its
 weights say which tokens are to be predicted. Of a chat only the answer is.
@@ -30,8 +30,11 @@ PACKING_WINDOW = 64
 #: A rest of a row that is not worth another text.
 SHORTEST_REST = 16
 
-#: Rows of each source to train on, and to hold out.
-TRAIN_ROWS = {"books": 10_000, "stories": 38_000, "chats": 32_000}
+#: Rows of each source to train on: language first, then conversation.
+STAGES = {
+    "language": {"books": 10_000, "stories": 38_000, "chats": 32_000},
+    "conversation": {"books": 2_000, "stories": 13_000, "chats": 27_000},
+}
 HELD_OUT_ROWS = 96
 
 #: One chat in this many is told to answer without thinking.
@@ -126,20 +129,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True, help="children-books.txt.xz")
     parser.add_argument("--out", type=Path, default=Path("out"))
-    parser.add_argument("--keep-vocabulary", action="store_true", help="use OUT/tokenizer.json, to go on with a run")
+    parser.add_argument("--stage", choices=STAGES, default="language", help="the first stage makes the vocabulary")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     vocabulary = arguments.out / "tokenizer.json"
-    if arguments.keep_vocabulary:
-        tokenizer = tokens.load(vocabulary)
-    else:
+    if arguments.stage == "language":
         tokenizer = tokens.train(vocabulary_texts(arguments.corpus))
         tokenizer.save(str(vocabulary))
+    else:
+        tokenizer = tokens.load(vocabulary)
     end_of_text = tokenizer.token_to_id(tokens.END_OF_TEXT)
 
     def documents(source: str, split: Split) -> Iterator[Document]:
-        rng = random.Random(f"{source} {split.value}")
+        rng = random.Random(f"{arguments.stage} {source} {split.value}")
         match source:
             case "books":
                 return book_documents(tokenizer, arguments.corpus, split, rng)
@@ -149,7 +152,7 @@ def main() -> None:
                 return chat_documents(tokenizer, split, rng)
 
     packed = []
-    for source, num_rows in TRAIN_ROWS.items():
+    for source, num_rows in STAGES[arguments.stage].items():
         held_out = pack(documents(source, Split.HELD_OUT), end_of_text, HELD_OUT_ROWS)
         np.savez(arguments.out / f"held_out_{source}.npz", rows=held_out[0], weights=held_out[1])
         packed.append(pack(documents(source, Split.TRAIN), end_of_text, num_rows))

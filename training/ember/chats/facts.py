@@ -27,7 +27,9 @@ def chat(rng: random.Random, split: Split) -> Chat:
 
 def _draw(rng: random.Random) -> tuple[Relation, tuple[str, str], str]:
     relation = rng.choices(RELATIONS, _WEIGHTS)[0]
-    return relation, rng.choice(relation.facts), rng.choice(relation.wordings)
+    # The lists begin with what is asked for most.
+    fact = relation.facts[int(len(relation.facts) * rng.random() ** 1.5)]
+    return relation, fact, rng.choice(relation.wordings)
 
 
 def _material(drawn: tuple[Relation, tuple[str, str], str]) -> str:

@@ -96,7 +96,7 @@ RELATIONS = [
         "Name {x}'s capital.", "My homework asks for the capital of {x}. What is it?",
         "The capital of {x} is which city?",
     ], "The user asks for the capital of {x}. It is {y}.", "The capital of {x} is {y}."),
-    Relation(6, data.CITIES, [
+    Relation(4, data.CITIES, [
         "{x} is the capital of which country?", "Of which country is {x} the capital?",
         "Which country has {x} as its capital?", "What country is {x} the capital of?", "In which country is {x}?",
         "Where is {x}?", "What country is {x} in?", "Tell me the country whose capital is {x}.",
@@ -143,7 +143,7 @@ RELATIONS = [
         "Can you tell me how many legs {x} has?", "Count the legs of {x}.", "How many legs are there on {x}?",
         "{x} has how many legs?", "I am drawing {x}. How many legs do I draw?", "Say how many legs {x} has.",
     ], "The user asks for the legs of {x}. It has {y} legs.", "{X} has {y} legs."),
-    Relation(12, data.OPPOSITES, _asked("opposite of {x}") + [
+    Relation(9, data.OPPOSITES, _asked("opposite of {x}") + [
         "What word means the opposite of {x}?", "Which word is the opposite of {x}?", "What is the reverse of {x}?",
         "Opposite of {x}?", "Find the opposite of {x}.", "What is not {x}, but the opposite?",
         "{x} is the opposite of what?",
@@ -155,7 +155,7 @@ RELATIONS = [
     Relation(2, _ORDINAL_MONTHS, _asked("{x} month of the year") + ["Which month is the {x} one?",
                                                                     "Which is the {x} month?"],
              "The user asks for the {x} month. It is {y}.", "The {x} month of the year is {y}."),
-    Relation(6, data.PLURALS, _asked("plural of {x}") + [
+    Relation(4, data.PLURALS, _asked("plural of {x}") + [
         "One {x}, two what?", "I have one {x}. You have two ... what?", "How do you say more than one {x}?",
         "What do you call more than one {x}?", "Make {x} plural.", "Write {x} in the plural.", "Plural of {x}?",
     ], "The user asks for the plural of {x}. It is {y}.", "The plural of {x} is {y}."),

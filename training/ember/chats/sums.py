@@ -82,11 +82,11 @@ def chat(rng: random.Random, split: Split) -> Chat:
 
 
 def _draw_sum(rng: random.Random, least: int) -> Sum:
-    """A sum with numbers and result of at least `least`, mostly of numbers up to thirty."""
-    sign = rng.choices((_ADD, _SUBTRACT, _MULTIPLY), (5, 4, 2))[0]
+    """A sum with numbers and result of at least `least`, mostly of numbers up to twenty."""
+    sign = rng.choices((_ADD, _SUBTRACT, _MULTIPLY), (6, 5, 1))[0]
     if sign == _MULTIPLY:
         return Sum(rng.randint(least, 10), sign, rng.randint(least, 10))
-    most = rng.choices((10, 20, 30, 99), (25, 25, 30, 20))[0]
+    most = rng.choices((10, 20, 30, 99), (40, 40, 15, 5))[0]
     left, right = rng.randint(least, most), rng.randint(least, most)
     if sign == _SUBTRACT:
         left, right = max(left, right), min(left, right)

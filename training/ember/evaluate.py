@@ -10,7 +10,6 @@ markdown on standard output.
 import argparse
 import json
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -60,7 +59,7 @@ class Inferno:
 
     def perplexity(self, text: Path) -> float:
         """The perplexity of a text."""
-        return float(re.search(r"perplexity\D*([0-9.]+)", self.run("perplexity", str(text)))[1])
+        return json.loads(self.run("perplexity", str(text)))["perplexity"]
 
 
 def loops(text: str) -> bool:

@@ -18,15 +18,15 @@ Maker = Callable[[random.Random, Split], Chat]
 
 #: By name of the kind: what makes a chat of it, and its weight among all chats.
 KINDS: dict[str, tuple[Maker, int]] = {
-    "sums": (sums.chat, 18),
+    "sums": (sums.chat, 14),
     "tools": (tools.chat, 18),
-    "facts": (facts.chat, 14),
-    "remember": (remember.chat, 12),
-    "json_answers": (json_answers.chat, 12),
+    "facts": (facts.chat, 18),
+    "remember": (remember.chat, 10),
+    "json_answers": (json_answers.chat, 14),
     "story": (story.chat, 10),
-    "instructions": (instructions.chat, 8),
+    "instructions": (instructions.chat, 5),
     "identity": (identity.chat, 4),
-    "greetings": (greetings.chat, 3),
+    "greetings": (greetings.chat, 5),
     "unknown": (unknown.chat, 3),
 }
 _MAKERS = [maker for maker, _ in KINDS.values()]
@@ -42,8 +42,8 @@ _WITHOUT_NAME = {"remember", "unknown"}
 #: Kinds whose own first words belong at the start.
 _STARTS = {"greetings"}
 _OPENING_SHARE = 0.3
-_EARLIER_SHARE = 0.25
-_SYSTEM_SHARE = 0.25
+_EARLIER_SHARE = 0.15
+_SYSTEM_SHARE = 0.15
 
 _SYSTEM_MESSAGES = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.",

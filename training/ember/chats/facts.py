@@ -11,7 +11,7 @@ from ember.chats.facts_wordings import KNOWLEDGE, OPENINGS, RELATIONS, Relation
 from ember.split import Split
 
 _WEIGHTS = [relation.weight for relation in RELATIONS]
-_KNOWLEDGE_SHARE = 0.17
+_KNOWLEDGE_SHARE = 0.06
 
 
 def chat(rng: random.Random, split: Split) -> Chat:
@@ -28,7 +28,7 @@ def chat(rng: random.Random, split: Split) -> Chat:
 def _draw(rng: random.Random) -> tuple[Relation, tuple[str, str], str]:
     relation = rng.choices(RELATIONS, _WEIGHTS)[0]
     # The lists begin with what is asked for most.
-    fact = relation.facts[int(len(relation.facts) * rng.random() ** 1.5)]
+    fact = relation.facts[int(len(relation.facts) * rng.random() ** 2)]
     return relation, fact, rng.choice(relation.wordings)
 
 

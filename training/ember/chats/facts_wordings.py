@@ -86,7 +86,6 @@ def _colors(weight: int, facts: list[tuple[str, str]], verbs: dict[str, str]) ->
 
 
 _THINGS = [(with_article(thing), with_article(category)) for category, things in CATEGORIES.items() for thing in things]
-_ORDINAL_MONTHS = list(zip(data.ORDINALS, data.MONTHS))
 
 RELATIONS = [
     Relation(18, data.CAPITALS, _asked("capital of {x}") + [
@@ -96,25 +95,6 @@ RELATIONS = [
         "Name {x}'s capital.", "My homework asks for the capital of {x}. What is it?",
         "The capital of {x} is which city?",
     ], "The user asks for the capital of {x}. It is {y}.", "The capital of {x} is {y}."),
-    Relation(4, data.CITIES, [
-        "{x} is the capital of which country?", "Of which country is {x} the capital?",
-        "Which country has {x} as its capital?", "What country is {x} the capital of?", "In which country is {x}?",
-        "Where is {x}?", "What country is {x} in?", "Tell me the country whose capital is {x}.",
-        "Do you know where {x} is?", "Which country's capital is {x}?", "Can you tell me in which country {x} is?",
-        "The city of {x} is the capital of what country?",
-    ], "The user asks about {x}. It is in {y}.", "{x} is the capital of {y}."),
-    Relation(3, data.CONTINENTS, [
-        "Where is {x}?", "On which continent is {x}?", "Which continent is {x} on?", "What continent is {x} in?",
-        "Tell me where {x} is.", "In what part of the world is {x}?", "Do you know where {x} is?",
-        "Is {x} in Europe, Asia, Africa or America?", "To which continent does {x} belong?",
-    ], "The user asks where {x} is. It is in {y}.", "{X} is in {y}."),
-    Relation(3, data.LANGUAGES, [
-        "What language do people speak in {x}?", "Which language is spoken in {x}?", "What do they speak in {x}?",
-        "Tell me the language of {x}.", "What is the language of {x}?",
-        "I am going to {x}. Which language should I learn?", "Which language do they speak in {x}?",
-        "Do you know what language people speak in {x}?", "In {x}, what language do people speak?",
-        "What language is used in {x}?",
-    ], "The user asks for the language of {x}. It is {y}.", "In {x}, people speak {y}."),
     _colors(10, data.COLORS_OF_ONE, {"is": "is", "has": "has", "does": "does"}),
     _colors(5, data.COLORS_OF_MANY, {"is": "are", "has": "have", "does": "do"}),
     Relation(6, data.SOUNDS, [
@@ -131,35 +111,20 @@ RELATIONS = [
         "Do you know what the young of {x} is called?", "What is the right word for the baby of {x}?",
         "What was {x} when it was little?",
     ], "The user asks for the young of {x}. It is {y}.", "The young of {x} is called {y}."),
-    Relation(5, data.HOMES, [
-        "Where does {x} live?", "Where is the home of {x}?", "What is the home of {x}?", "Tell me where {x} lives.",
-        "Where can I find {x}?", "In what place does {x} live?", "Do you know where {x} lives?",
-        "Can you tell me where {x} lives?", "Where does {x} have its home?", "Where would I look for {x}?",
-        "What place is home for {x}?",
-    ], "The user asks where {x} lives. It lives in {y}.", "{X} lives in {y}."),
     Relation(7, data.LEGS, [
         "How many legs does {x} have?", "How many legs has {x}?", "What number of legs does {x} have?",
         "Tell me how many legs {x} has.", "Do you know how many legs {x} has?", "On how many legs does {x} walk?",
         "Can you tell me how many legs {x} has?", "Count the legs of {x}.", "How many legs are there on {x}?",
         "{x} has how many legs?", "I am drawing {x}. How many legs do I draw?", "Say how many legs {x} has.",
     ], "The user asks for the legs of {x}. It has {y} legs.", "{X} has {y} legs."),
-    Relation(9, data.OPPOSITES, _asked("opposite of {x}") + [
+    Relation(7, data.OPPOSITES, _asked("opposite of {x}") + [
         "What word means the opposite of {x}?", "Which word is the opposite of {x}?", "What is the reverse of {x}?",
         "Opposite of {x}?", "Find the opposite of {x}.", "What is not {x}, but the opposite?",
         "{x} is the opposite of what?",
     ], "The user asks for the opposite of {x}. It is {y}.", "The opposite of {x} is {y}."),
-    *_ordered(2, data.DAYS, "day"),
-    *_ordered(2, data.MONTHS, "month"),
-    *_ordered(2, data.LETTERS, "letter", closed=False),
-    *_ordered(2, [str(number) for number in range(101)], "number", closed=False),
-    Relation(2, _ORDINAL_MONTHS, _asked("{x} month of the year") + ["Which month is the {x} one?",
-                                                                    "Which is the {x} month?"],
-             "The user asks for the {x} month. It is {y}.", "The {x} month of the year is {y}."),
-    Relation(4, data.PLURALS, _asked("plural of {x}") + [
-        "One {x}, two what?", "I have one {x}. You have two ... what?", "How do you say more than one {x}?",
-        "What do you call more than one {x}?", "Make {x} plural.", "Write {x} in the plural.", "Plural of {x}?",
-    ], "The user asks for the plural of {x}. It is {y}.", "The plural of {x} is {y}."),
-    Relation(8, _THINGS, [
+    *_ordered(3, data.DAYS, "day"),
+    *_ordered(3, data.MONTHS, "month"),
+    Relation(5, _THINGS, [
         "What is {x}?", "What's {x}?", "Tell me what {x} is.", "What kind of thing is {x}?", "Do you know what {x} is?",
         "Can you tell me what {x} is?", "What sort of thing is {x}?", "Please tell me what {x} is.",
         "Explain what {x} is.", "What do we call {x}?", "I have never heard of {x}. What is it?",

@@ -29,7 +29,7 @@ def _task(rng: random.Random, task: str, words: dict[str, str], answer: str, che
 
 def _word(rng: random.Random, longest: int = 12) -> str:
     """A word of everyday or, now and then, an invented one."""
-    invented = invented_word(rng) if rng.random() < 0.25 else ""
+    invented = invented_word(rng) if rng.random() < 0.05 else ""
     return invented if 0 < len(invented) <= longest else rng.choice(SHORT_WORDS)
 
 
@@ -52,11 +52,6 @@ def _spell(rng: random.Random, split: Split) -> Chat:
     answer = mark.join(word)
     task = "spell with spaces" if mark == " " else "spell with hyphens"
     return _task(rng, task, {"x": word}, answer, Check((answer,)))
-
-
-def _capitals(rng: random.Random, split: Split) -> Chat:
-    word = draw(split, lambda: _word(rng))
-    return _task(rng, "capitals", {"x": word}, word.upper(), Check((word,)), loose=False)
 
 
 def _letter(rng: random.Random, split: Split) -> Chat:
@@ -87,34 +82,14 @@ def _list(rng: random.Random, split: Split) -> Chat:
     return _task(rng, "list", {"n": number, "x": plural}, answer, Check(("and",), min_words=count + 1))
 
 
-def _list_with(rng: random.Random, split: Split) -> Chat:
-    """A list that begins with a given thing."""
-
-    def make() -> tuple[str, str]:
-        plural = rng.choice(list(LISTS))
-        return plural, rng.choice(LISTS[plural])
-
-    plural, first = draw(split, make)
-    number, count = rng.choice(_COUNTS)
-    others = rng.sample([thing for thing in LISTS[plural] if thing != first], count - 1)
-    words = {"n": number, "x": plural, "first": first if plural in UNCOUNTED else with_article(first)}
-    return _task(rng, "list from", words, _listed(plural, [first, *others]), Check((first, "and")))
-
-
 def _listed(plural: str, things: list[str]) -> str:
     """A sentence that lists `things`, with articles where these have any."""
     named = things if plural in UNCOUNTED else [with_article(thing) for thing in things]
     return capitalized(f"{', '.join(named[:-1])} and {named[-1]}.")
 
 
-def _swap(rng: random.Random, split: Split) -> Chat:
-    left, right = draw(split, lambda: tuple(rng.sample(SHORT_WORDS, 2)), " ".join)
-    answer = f"{right} {left}"
-    return _task(rng, "swap", {"x": f"{left} {right}"}, answer, Check((answer,)))
-
-
 def _larger(rng: random.Random, split: Split) -> Chat:
-    most = rng.choice((10, 30, 100))
+    most = rng.choice((10, 10, 20))
     left, right = draw(split, lambda: tuple(rng.sample(range(1, most + 1), 2)), lambda drawn: f"compare {drawn}")
     large = rng.random() < 0.6
     found, other = (max if large else min)(left, right), (min if large else max)(left, right)
@@ -160,8 +135,7 @@ def _choose(rng: random.Random, split: Split) -> Chat:
 
 
 _CHOICES: list[tuple[Callable[[random.Random, Split], Chat], int]] = [
-    (_say, 3), (_repeat, 4), (_spell, 3), (_capitals, 2), (_letter, 3), (_count, 3), (_list, 2), (_list_with, 2),
-    (_swap, 2), (_larger, 4), (_is_a, 5), (_choose, 3),
+    (_say, 4), (_repeat, 2), (_spell, 1), (_letter, 1), (_count, 3), (_list, 3), (_larger, 4), (_is_a, 6), (_choose, 3),
 ]
 _MAKERS = [maker for maker, _ in _CHOICES]
 _WEIGHTS = [weight for _, weight in _CHOICES]

@@ -36,7 +36,7 @@ class Body:
 def chat(rng: Random, split: Split) -> Chat:
     """A question with text and keys, and the JSON object that answers it."""
     draw = Draw(rng, split)
-    make = rng.choices((_topic_body, _line_body, _sum_body, _list_body, _flag_body), (45, 20, 10, 13, 12))[0]
+    make = rng.choices((_topic_body, _line_body, _sum_body, _list_body, _flag_body), (58, 20, 8, 8, 6))[0]
     body = make(draw)
     while split_of(body.material or body.text) is not split:
         draw = Draw(rng, split)
@@ -50,7 +50,7 @@ def _asked_facts(rng: Random, body: Body) -> Facts:
     """One to four of the facts in the order that they are asked for, and null for a missing one."""
     keys = list(body.facts)
     rng.shuffle(keys)
-    keys = keys[: min(rng.choices((1, 2, 3, 4), (20, 35, 30, 15))[0], 4 - len(body.missing))]
+    keys = keys[: min(rng.choices((1, 2, 3, 4), (25, 45, 25, 5))[0], 4 - len(body.missing))]
     if rng.random() < 0.4:
         keys.sort(key=list(body.facts).index)
     for key in body.missing:
@@ -68,15 +68,15 @@ def _topic_body(draw: Draw) -> Body:
     facts: Facts = {}
     missing = []
     for keys, _ in fields:
-        key = keys[0] if rng.random() < 0.5 else rng.choice(keys)
+        key = keys[0] if rng.random() < 0.9 else rng.choice(keys)
         if key in facts:
             key = keys[0]
         if keys[0] in told:
             facts[key] = told[keys[0]].json
-        elif not missing and rng.random() < 0.12:
+        elif not missing and rng.random() < 0.03:
             missing.append(key)
     text = with_articles(text.format_map({key: value.text for key, value in told.items()}))
-    if rng.random() < 0.1:
+    if rng.random() < 0.03:
         flag = _flag_body(draw)
         text = f"{text} {flag.text}"
         facts.update(flag.facts)
@@ -94,9 +94,9 @@ def _line_body(draw: Draw) -> Body:
     rng = draw.rng
     form, between = rng.choice(data.LINES)
     told: dict[str, Value] = {}
-    for line_key in rng.sample(data.LINE_KEYS, rng.choice((1, 2, 3, 3, 4, 5))):
+    for line_key in rng.sample(data.LINE_KEYS, rng.choice((1, 2, 2, 3))):
         key, kind = line_key.split(":")
-        if rng.random() < 0.25:
+        if rng.random() < 0.05:
             key = draw.invented()
         told[key] = draw.value(kind)
     lines = between.join(form.format(key=key, value=value.text) for key, value in told.items())
@@ -124,10 +124,10 @@ def _list_body(draw: Draw) -> Body:
     rng = draw.rng
     keys, kind, texts = rng.choice(data.LISTS)
     article, kind = ("a ", kind[2:]) if kind.startswith("a ") else ("", kind)
-    items = [draw.value(kind) for _ in range(rng.choice((2, 3, 3, 3, 4)))]
+    items = [draw.value(kind) for _ in range(rng.choice((2, 3)))]
     told = listed([article + item.text for item in items])
     text = draw.filled(rng.choice(texts).replace("{list}", told))
-    return Body(text, {rng.choice(keys.split("|")): [item.json for item in items]})
+    return Body(text, {keys.split("|")[0]: [item.json for item in items]})
 
 
 def _flag_body(draw: Draw) -> Body:
@@ -144,12 +144,12 @@ def _messages(rng: Random, body: Body, facts: Facts) -> list[dict]:
     if body.missing or rng.random() < 0.05:
         request = f"{request} {rng.choice(wordings.NULL_NOTES)}"
     place = rng.random()
-    if place < 0.1:
+    if place < 0.04:
         system = f"{rng.choice(wordings.SYSTEM_LEADS)} {request}"
         return [{"role": "system", "content": system}, {"role": "user", "content": body.text}]
     sentence = body.text.endswith((".", "?")) and "\n" not in body.text
     between = " " if sentence and rng.random() < 0.8 else "\n"
-    content = f"{request}{between}{body.text}" if place < 0.25 else f"{body.text}{between}{request}"
+    content = f"{request}{between}{body.text}" if place < 0.12 else f"{body.text}{between}{request}"
     return [{"role": "user", "content": content}]
 
 

@@ -73,7 +73,7 @@ def _tell(rng: random.Random, split: Split) -> Told:
     def make() -> Told:
         secret = rng.choices(SECRETS, _WEIGHTS)[0]
         value = rng.choice(secret.values)
-        if secret.open and rng.random() < 0.3:
+        if secret.open and rng.random() < 0.1:
             value = invented_word(rng)
             value = value.capitalize() if secret.values[0][0].isupper() else value
         return Told(secret, value, {key: rng.choice(words) for key, words in secret.words.items()})

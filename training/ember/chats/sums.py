@@ -1,4 +1,4 @@
-"""Sums: addition, subtraction and multiplication, bare or told as a little story, held out by the pair of numbers."""
+"""Small sums: addition, subtraction and multiplication, bare or told as a little story, held out by the question."""
 
 import random
 from dataclasses import dataclass
@@ -22,11 +22,6 @@ class Sum:
 
     def __str__(self) -> str:
         return f"{self.left} {self.sign} {self.right}"
-
-    @property
-    def material(self) -> str:
-        """What decides the split."""
-        return f"{self.left}{self.sign}{self.right}"
 
     @property
     def result(self) -> int:
@@ -71,10 +66,14 @@ class Sum:
 
 def chat(rng: random.Random, split: Split) -> Chat:
     """A sum, in one of three told as a story."""
-    if rng.random() < 0.35:
+    if rng.random() < 0.25:
         return _problem(rng, split)
-    drawn = draw(split, lambda: _draw_sum(rng, least=0), lambda item: item.material)
-    question = rng.choice(WORDINGS[drawn.sign]).format(a=drawn.left, b=drawn.right)
+
+    def make() -> tuple[Sum, str]:
+        drawn = _draw_sum(rng, least=0)
+        return drawn, rng.choice(WORDINGS[drawn.sign]).format(a=drawn.left, b=drawn.right)
+
+    drawn, question = draw(split, make, lambda made: made[1])
     must = (str(drawn.result),)
     if drawn.result in (drawn.left, drawn.right):
         must = (f"= {drawn.result}",)
@@ -82,11 +81,11 @@ def chat(rng: random.Random, split: Split) -> Chat:
 
 
 def _draw_sum(rng: random.Random, least: int) -> Sum:
-    """A sum with numbers and result of at least `least`, mostly of numbers up to twenty."""
-    sign = rng.choices((_ADD, _SUBTRACT, _MULTIPLY), (6, 5, 1))[0]
+    """A sum with numbers and result of at least `least`, mostly of numbers up to ten."""
+    sign = rng.choices((_ADD, _SUBTRACT, _MULTIPLY), (6, 4, 1))[0]
     if sign == _MULTIPLY:
-        return Sum(rng.randint(least, 10), sign, rng.randint(least, 10))
-    most = rng.choices((10, 20, 30, 99), (40, 40, 15, 5))[0]
+        return Sum(rng.randint(least, 5), sign, rng.randint(least, 10))
+    most = rng.choices((10, 20), (3, 1))[0]
     left, right = rng.randint(least, most), rng.randint(least, most)
     if sign == _SUBTRACT:
         left, right = max(left, right), min(left, right)
@@ -96,7 +95,7 @@ def _draw_sum(rng: random.Random, least: int) -> Sum:
 
 
 def _problem(rng: random.Random, split: Split) -> Chat:
-    drawn = draw(split, lambda: _draw_sum(rng, least=2), lambda item: item.material)
+    drawn = _draw_sum(rng, least=2)
     name, other = rng.sample(NAMES, 2)
     nouns = f"{invented_word(rng)}s" if rng.random() < 0.1 else rng.choice(NOUNS)
     told, asked, answer = rng.choice(PROBLEMS[drawn.sign])

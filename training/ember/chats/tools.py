@@ -16,7 +16,14 @@ from ember.chats.tools_world import WORLD
 from ember.chats.values import KINDS, Draw, Json, Value, listed, with_articles
 from ember.split import Split, split_of
 
-TOOLS = WORLD + HOME + OFFICE + PEOPLE
+#: Those that people offer most; a model this small learns few of them well rather than many badly.
+COMMON = set(
+    "get_weather get_forecast get_time get_population get_capital flight_status get_news get_stock_price search_web "
+    "play_music set_timer set_alarm set_light set_temperature find_recipe calculator convert_currency translate "
+    "define_word read_file create_note random_number add_reminder send_message call_contact book_table buy_item "
+    "get_price".split()
+)
+TOOLS = tuple(tool for tool in WORLD + HOME + OFFICE + PEOPLE if tool.names.split("|")[0] in COMMON)
 #: Tools that can be asked for two calls in one question.
 PAIR_TOOLS = [tool for tool in TOOLS if tool.pairs]
 #: Plain talk of each split.
@@ -65,16 +72,16 @@ class Request:
 def chat(rng: Random, split: Split) -> Chat:
     """A question with tools on offer, or what a tool has answered."""
     draw = Draw(rng, split)
-    make = rng.choices((_call, _telling, _plain, _pair, _next_call), (45, 30, 15, 5, 5))[0]
+    make = rng.choices((_call, _telling, _plain, _pair, _next_call), (50, 28, 17, 2, 3))[0]
     made = make(draw)
-    if rng.random() < 0.1:
+    if rng.random() < 0.05:
         made.messages.insert(0, {"role": "system", "content": rng.choice(talk.SYSTEMS)})
     return made
 
 
 def _call(draw: Draw) -> Chat:
     """A question that one of the tools answers."""
-    offers = _offers(draw, draw.rng.choices((1, 2, 3), (35, 40, 25))[0])
+    offers = _offers(draw, draw.rng.choices((1, 2, 3), (50, 40, 10))[0])
     request = _request(draw, draw.rng.choice(offers))
     return _calling([_user(_dressed(draw, request.question))], request, offers)
 
@@ -186,7 +193,7 @@ def _offers(draw: Draw, count: int, of_pairs: bool = False, without: tuple[str, 
     offers: list[Offer] = []
     groups = set(without)
     while len(offers) < count:
-        invented = draw.rng.random() < 0.12 and not of_pairs
+        invented = draw.rng.random() < 0.03 and not of_pairs
         tool = _invented_tool(draw) if invented else draw.rng.choice(PAIR_TOOLS if of_pairs and not offers else TOOLS)
         names = {offer.name for offer in offers}
         if tool.group in groups or any(tool is offer.tool for offer in offers):
@@ -202,12 +209,12 @@ def _offer(draw: Draw, tool: Tool) -> Offer:
     """The tool with one of its names and descriptions."""
     rng = draw.rng
     names = tool.names.split("|")
-    name = names[0] if rng.random() < 0.35 else rng.choice(names)
+    name = names[0] if rng.random() < 0.9 else rng.choice(names)
     parameters = _fields(rng, tool.parameters)
-    described = rng.random() < 0.15
+    described = rng.random() < 0.05
     function = {
         "name": name,
-        "description": rng.choice(tool.description.split("|")) + rng.choice(("", "", ".")),
+        "description": tool.description.split("|")[0],
         "parameters": {
             "type": "object",
             "properties": {field.shown: _property(field, described) for field in parameters},
@@ -225,7 +232,7 @@ def _is_required(slot: str, tool: Tool) -> bool:
 
 def _fields(rng: Random, written: tuple[str, ...]) -> tuple[Field, ...]:
     """The fields that are written "names: kind", each with the name at the same place of its alternatives."""
-    place = 0 if rng.random() < 0.35 else rng.randrange(4)
+    place = 0 if rng.random() < 0.9 else rng.randrange(4)
     fields = []
     for names, kind in (field.split(": ") for field in written):
         choices = names.split("|")

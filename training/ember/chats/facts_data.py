@@ -24,25 +24,6 @@ Delhi,
 South Korea=Seoul, Thailand=Bangkok, Vietnam=Hanoi, Nepal=Kathmandu, Indonesia=Jakarta, the Philippines=Manila,
 Iran=Tehran, Iraq=Baghdad, Jordan=Amman, Australia=Canberra, New Zealand=Wellington, Fiji=Suva
 """)
-#: Cities that no one asks of which country they are the capital, since the name says it.
-CITIES = [(city, country) for country, city in CAPITALS if country not in city]
-
-CONTINENTS = _grouped({
-    "Europe": """France, Spain, Italy, Germany, Portugal, England, Ireland, Norway, Scotland, Wales, Sweden, Finland,
-        Denmark, Poland, Austria, Switzerland, Belgium, the Netherlands, Greece, Ukraine, Hungary, Romania, Bulgaria,
-        Croatia, Serbia, Estonia, Latvia, Lithuania""",
-    "Africa": "Egypt, Morocco, Tunisia, Algeria, Kenya, Ethiopia, Ghana, Nigeria, Senegal, Uganda",
-    "North America": "Canada, the United States, Mexico",
-    "South America": "Brazil, Argentina, Chile, Peru, Colombia, Ecuador, Uruguay",
-    "Asia": "Japan, China, India, South Korea, Thailand, Vietnam, Nepal, the Philippines, Iran, Iraq, Jordan",
-})
-
-LANGUAGES = _pairs("""
-France=French, Spain=Spanish, Italy=Italian, Germany=German, Portugal=Portuguese, England=English, Norway=Norwegian,
-Sweden=Swedish, Denmark=Danish, Poland=Polish, Austria=German, Greece=Greek, Turkey=Turkish, Russia=Russian,
-Hungary=Hungarian, Egypt=Arabic, Mexico=Spanish, Brazil=Portuguese, Argentina=Spanish, Chile=Spanish, Cuba=Spanish,
-Japan=Japanese, China=Chinese, South Korea=Korean, Thailand=Thai, Australia=English, the United States=English
-""")
 
 COLORS_OF_ONE = _grouped({
     "blue": "the sky, the sea, a blueberry, the ocean, a bluebell, a bluebird",
@@ -90,16 +71,6 @@ bear=cub, lion=cub, wolf=cub, fox=cub, tiger=cub, deer=fawn, frog=tadpole, swan=
 elephant=calf, whale=calf, seal=pup, rabbit=bunny, butterfly=caterpillar, eagle=eaglet, giraffe=calf, koala=joey,
 donkey=foal, zebra=foal
 """)
-HOMES = _pairs("""
-a bee=a hive, a bird=a nest, a dog=a kennel, a horse=a stable, a pig=a sty, a fish=the water, a spider=a web,
-a rabbit=a burrow, a bear=a den, a fox=a den, a wolf=a den, a lion=the grassland, a camel=the desert, a frog=a pond,
-a squirrel=a tree, an ant=an anthill, a whale=the sea, a shark=the sea, a dolphin=the sea, a mole=the ground,
-a worm=the ground, a penguin=the cold south, a polar bear=the cold north, a monkey=the jungle, a parrot=the jungle,
-an eagle=the mountains, a hen=a coop, a bat=a cave, a beaver=a lodge, a duck=a pond, a cow=a barn, a deer=the forest,
-an owl=the forest, a crab=the sea, a starfish=the sea, a tiger=the jungle, a koala=a tree, a swan=a lake, a
-kangaroo=Australia,
-a mouse=a hole, a hedgehog=the garden, an octopus=the sea, a scorpion=the desert, a crocodile=the river
-""")
 LEGS = _grouped({
     "no": "a snake, a fish, a worm, a snail, a whale, a dolphin, a shark, an eel, a slug",
     "2": """a bird, a hen, a duck, an owl, a penguin, a parrot, a swan, an eagle, a crow, a goose, a chicken, a robin, a
@@ -126,21 +97,8 @@ _ASKED = {word for word, _ in OPPOSITES}
 _FIRST_PAIRS = {right: left for left, right in reversed(OPPOSITES)}
 OPPOSITES += [(right, left) for right, left in _FIRST_PAIRS.items() if right not in _ASKED]
 
-PLURALS = _pairs("""
-cat=cats, dog=dogs, mouse=mice, child=children, man=men, woman=women, foot=feet, tooth=teeth, goose=geese, sheep=sheep,
-fish=fish, deer=deer, leaf=leaves, wolf=wolves, knife=knives, life=lives, wife=wives, loaf=loaves, shelf=shelves,
-half=halves, calf=calves, thief=thieves, box=boxes, fox=foxes, bus=buses, dish=dishes, wish=wishes, bush=bushes,
-glass=glasses, dress=dresses, peach=peaches, watch=watches, church=churches, baby=babies, city=cities, story=stories,
-berry=berries, cherry=cherries, lady=ladies, pony=ponies, puppy=puppies, fly=flies, party=parties, country=countries,
-toy=toys, boy=boys, day=days, key=keys, monkey=monkeys, donkey=donkeys, potato=potatoes, tomato=tomatoes, hero=heroes,
-ox=oxen, person=people, house=houses, tree=trees, book=books, car=cars, apple=apples, table=tables, star=stars,
-bird=birds, hat=hats, ship=ships, flower=flowers, egg=eggs, friend=friends, king=kings, river=rivers, stone=stones
-""")
-
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 MONTHS = "January February March April May June July August September October November December".split()
-LETTERS = "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z".split()
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 
 #: Questions for one thing that is commonly known, the answer, and what must stand in it.
 KNOWLEDGE = [

@@ -57,12 +57,6 @@ TASKS = {
     "spell with hyphens": ([wording.format(with_=with_) for wording in _SPELLINGS
                             for with_ in ("", "", " with hyphens",
                             ", with hyphens")], "I write the letters of {x} with hyphens."),
-    "capitals": ([
-        "Write {x} in capitals.", "Write the word {x} in capital letters.", "Put {x} in capitals.",
-        "Write {x} in big letters.", "Change {x} to capital letters.", "How does {x} look in capitals?",
-        "Make {x} all capitals.", "Uppercase: {x}", "Write {x} in upper case.", "Shout the word {x}.",
-        "Turn {x} into capital letters.", "Please write {x} in capitals.",
-    ], "The user wants {x} in capitals."),
     "letter": ([
         "What is the {which} letter of {x}?", "What is the {which} letter of the word {x}?",
         "Which letter is {which} in {x}?", "Tell me the {which} letter of {x}.", "Name the {which} letter of {x}.",
@@ -86,18 +80,6 @@ TASKS = {
         "Give me a list of {n} {x}.", "Say the names of {n} {x}.", "What are {n} {x}?", "Think of {n} {x}.",
         "Could you list {n} {x}?",
     ], "The user wants {n} {x}."),
-    "list from": ([
-        "List {n} {x} and begin with {first}.", "Name {n} {x}. Start with {first}.",
-        "Give me {n} {x}, the first of them {first}.", "Tell me {n} {x}, and begin with {first}.",
-        "Name {n} {x}, and one of them must be {first}.", "Can you list {n} {x} with {first} among them?",
-        "List {n} {x}, for example {first}.",
-    ], "The user wants {n} {x} with {first} among them."),
-    "swap": ([
-        "Swap these two words: {x}", "Write these two words in reverse order: {x}",
-        "Put these words the other way around: {x}", "Reverse the order of the words: {x}", "Swap the words: {x}",
-        "Turn the order of these words around: {x}", "Reverse the order of these two words: {x}",
-        "Exchange the two words: {x}", "Write the second word first: {x}",
-    ], "The second word goes first."),
     "larger": ([
         "Which is larger, {a} or {b}?", "Which is bigger, {a} or {b}?", "Which number is larger, {a} or {b}?",
         "What is more, {a} or {b}?", "Is {a} or {b} larger?", "Which number is bigger: {a} or {b}?",

@@ -7,7 +7,7 @@ from ember.chats.chat import Chat, Check
 from ember.chats.drawing import casual, draw, invented_word, user
 from ember.chats.names_data import NAMES
 from ember.chats.sums_data import NOUNS, PROBLEMS, WORDINGS
-from ember.split import Split
+from ember.split import Split, split_of
 
 _ADD, _SUBTRACT, _MULTIPLY = "+", "-", "x"
 
@@ -77,7 +77,10 @@ def chat(rng: random.Random, split: Split) -> Chat:
     must = (str(drawn.result),)
     if drawn.result in (drawn.left, drawn.right):
         must = (f"= {drawn.result}",)
-    return Chat("sums", [user(casual(rng, question))], drawn.steps(), f"{drawn} = {drawn.result}.", Check(must))
+    asked = casual(rng, question)
+    if split_of(asked) is not split:
+        asked = question
+    return Chat("sums", [user(asked)], drawn.steps(), f"{drawn} = {drawn.result}.", Check(must))
 
 
 def _draw_sum(rng: random.Random, least: int) -> Sum:

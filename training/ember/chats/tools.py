@@ -16,14 +16,7 @@ from ember.chats.tools_world import WORLD
 from ember.chats.values import KINDS, Draw, Json, Value, listed, with_articles
 from ember.split import Split, split_of
 
-#: Those that people offer most; a model this small learns few of them well rather than many badly.
-COMMON = set(
-    "get_weather get_forecast get_time get_population get_capital flight_status get_news get_stock_price search_web "
-    "play_music set_timer set_alarm set_light set_temperature find_recipe calculator convert_currency translate "
-    "define_word read_file create_note random_number add_reminder send_message call_contact book_table buy_item "
-    "get_price".split()
-)
-TOOLS = tuple(tool for tool in WORLD + HOME + OFFICE + PEOPLE if tool.names.split("|")[0] in COMMON)
+TOOLS = WORLD + HOME + OFFICE + PEOPLE
 #: Tools that can be asked for two calls in one question.
 PAIR_TOOLS = [tool for tool in TOOLS if tool.pairs]
 #: Plain talk of each split.

@@ -20,22 +20,6 @@ PEOPLE = (
         ),
     ),
     Tool(
-        "add_event|create_event|calendar_add|plan_event",
-        "Add an event to the calendar|Put an event in the calendar",
-        ("event|title|name: event", "day|date: day", "time|start|hour: time"),
-        (
-            "Put the {event} on {day} at {time} in my calendar.", "Add a {event} on {day} at {time}.",
-            "There is a {event} on {day} at {time}. Write it in my calendar.",
-            "Please add a {event} to my calendar for {day} at {time}.", "Plan a {event} for {day} at {time}.",
-        ),
-        "a {event} in the calendar on {day} at {time}",
-        ("status|state|added: ok",),
-        (
-            "The {event} is in your calendar for {day} at {time}.", "I added the {event} on {day} at {time}.",
-            "Done. The {event} is on {day} at {time}.",
-        ),
-    ),
-    Tool(
         "send_message|message|send_text|write_to",
         "Send a message to a person|Send a short text",
         ("to|name|person|receiver: person", "text|message|content: message"),
@@ -61,20 +45,6 @@ PEOPLE = (
         ("status|state|ringing: ok",),
         ("I am calling {name}.", "Calling {name} now.", "The call to {name} has started."),
         ("Call {name} and {second}.", "Please call {name} and then {second}."),
-    ),
-    Tool(
-        "find_phone|phone_number|get_contact|lookup_phone",
-        "Find the phone number of a person|Get the number of a contact",
-        ("name|person|contact: person",),
-        (
-            "What is the phone number of {name}?", "Find the number of {name}.",
-            "I need the phone number of {name}.",
-            "Which number does {name} have?", "Tell me the number of {name}, please.",
-        ),
-        "the phone number of {name}",
-        ("phone|number: big",),
-        ("The number of {name} is {phone}.", "{name} has the number {phone}.", "You can call {name} at {phone}."),
-        ("What are the phone numbers of {name} and {second}?", "Find the numbers of {name} and {second}."),
     ),
     Tool(
         "book_table|reserve_table|table",
@@ -127,31 +97,5 @@ PEOPLE = (
             "You pay {price} dollars for a {item}.",
         ),
         ("How much is a {item}, and how much is a {second}?",),
-    ),
-    Tool(
-        "get_age|age_of|how_old",
-        "Get the age of a person|How old a person is",
-        ("name|person|who: person",),
-        (
-            "How old is {name}?", "What is the age of {name}?", "Tell me how old {name} is.",
-            "Do you know the age of {name}?", "Find out how old {name} is.",
-        ),
-        "the age of {name}",
-        ("age|years: age",),
-        ("{name} is {age} years old.", "The age of {name} is {age}.", "{name} is {age}."),
-        ("How old are {name} and {second}?", "Tell me the ages of {name} and {second}."),
-    ),
-    Tool(
-        "find_person|where_is|locate|find_friend",
-        "Find where a person is|Get the place of a person",
-        ("name|person|who: person",),
-        (
-            "Where is {name}?", "Find {name}.", "Can you find {name} for me?", "In which place is {name}?",
-            "Tell me where {name} is.",
-        ),
-        "to know where {name} is",
-        ("place|location|at: store", "city|town: city"),
-        ("{name} is at the {place} in {city}.", "You find {name} in {city}, at the {place}."),
-        ("Where are {name} and {second}?", "Find {name} and {second}."),
     ),
 )

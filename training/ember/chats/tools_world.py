@@ -60,54 +60,6 @@ WORLD = (
         ("What time is it in {city} and in {second}?", "Tell me the time in {city} and {second}."),
     ),
     Tool(
-        "get_sunrise|sunrise|sun_time",
-        "When the sun comes up|Get the time of sunrise",
-        ("city|place: city", "day|date: day"),
-        (
-            "When does the sun come up in {city}?", "When is sunrise in {city}?",
-            "Tell me when the sun rises in {city}.",
-            "At what time is sunrise in {city} on {day}?", "When will the sun rise in {city} on {day}?",
-        ),
-        "the time of sunrise in {city}",
-        ("sunrise|time: time",),
-        ("The sun comes up at {sunrise} in {city}.", "Sunrise in {city} is at {sunrise}."),
-        ("When is sunrise in {city} and in {second}?",),
-    ),
-    Tool(
-        "get_distance|distance|how_far|route_length",
-        "Get the distance between two cities|How far two cities are apart",
-        ("from|start|city_a|origin: city", "to|end|city_b|goal: city"),
-        (
-            "How far is it from {from} to {to}?", "What is the distance between {from} and {to}?",
-            "How many kilometers is it from {from} to {to}?",
-            "Tell me how far {from} is from {to}.", "Distance from {from} to {to}?",
-            "How long is the way from {from} to {to}?",
-        ),
-        "the distance from {from} to {to}",
-        ("kilometers|distance|km: big",),
-        (
-            "It is {kilometers} kilometers from {from} to {to}.",
-            "The distance from {from} to {to} is {kilometers} kilometers.",
-            "{from} and {to} are {kilometers} kilometers apart.",
-        ),
-    ),
-    Tool(
-        "find_train|next_train|train_times",
-        "Find a train between cities|Get the next train",
-        ("from|start|origin: city", "to|goal|end: city", "day|date: day"),
-        (
-            "When does the next train go from {from} to {to}?", "Find a train from {from} to {to}.",
-            "I want to go from {from} to {to} by train on {day}.",
-            "Is there a train from {from} to {to} on {day}?", "Which train goes from {from} to {to}?",
-        ),
-        "a train from {from} to {to}",
-        ("time|leaves|start: time", "track|platform: small"),
-        (
-            "The train from {from} to {to} leaves at {time} from track {track}.",
-            "There is a train to {to} at {time}, on track {track}.",
-        ),
-    ),
-    Tool(
         "get_population|population|count_people",
         "How many people live somewhere|Get the population of a country",
         ("country|name|land|place: country",),
@@ -176,22 +128,6 @@ WORLD = (
         ),
     ),
     Tool(
-        "get_score|game_score|match_result|score",
-        "Get the score of a game|How a team has played",
-        ("team|club|name: city", "sport|game: sport"),
-        (
-            "How did {team} play in {sport}?", "What is the {sport} score of {team}?",
-            "Did {team} win at {sport}?", "Tell me the score of {team} in {sport}.",
-            "How many points has {team} in {sport}?",
-        ),
-        "the {sport} score of {team}",
-        ("points|score: number", "other|against: number"),
-        (
-            "{team} has {points} points, and the other team has {other}.",
-            "The score of {team} is {points} to {other}.", "It is {points} to {other} in the game of {team}.",
-        ),
-    ),
-    Tool(
         "get_stock_price|stock_price|share_price|stocks",
         "Get the price of a stock|What one share costs",
         ("company|name|stock|firm: company",),
@@ -209,39 +145,6 @@ WORLD = (
             "{company} is at {price} dollars.",
         ),
         ("What are the stock prices of {company} and {second}?", "How much are shares of {company} and {second}?"),
-    ),
-    Tool(
-        "book_hotel|hotel|reserve_room",
-        "Book a hotel room|Reserve a room in a city",
-        ("city|place|where: city", "nights|days|length: nights"),
-        (
-            "Book a hotel in {city} for {nights} nights.", "I need a hotel in {city} for {nights} nights.",
-            "Find me a room in {city} for {nights} nights.",
-            "I stay in {city} for {nights} nights. Book a hotel.",
-            "Please reserve a hotel room in {city} for {nights} nights.",
-        ),
-        "a hotel in {city} for {nights} nights",
-        ("hotel|name: title", "price|cost: big"),
-        (
-            'I booked "{hotel}" in {city}. It costs {price} dollars.',
-            'Your hotel in {city} is "{hotel}" for {price} dollars.',
-        ),
-    ),
-    Tool(
-        "find_book|search_book|book_info|library",
-        "Find a book in the library|Look for a book",
-        ("title|book|name: title", "author|writer: person"),
-        (
-            "Do you have the book {title}?", "Find the book {title}.", "I am looking for {title} by {author}.",
-            "Is {title} in the library?",
-            "Where is the book {title} by {author}?", 'Look for the book "{title}".',
-        ),
-        "the book {title}",
-        ("shelf|place|row: number", "copies|count: small"),
-        (
-            "The book is on shelf {shelf}. There are {copies} copies.",
-            "We have {copies} copies of {title} on shelf {shelf}.",
-        ),
     ),
     Tool(
         "search_web|search|web_search|find_online",

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use inferno_backend::BackendError;
+use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 use inferno_tokenizer::TokenizerError;
 
@@ -19,6 +20,16 @@ pub enum EngineError {
         /// What it may be, in words.
         range: &'static str,
         /// What it was.
+        value: f32,
+    },
+    /// The model's file recommends a sampling parameter that is outside its range.
+    #[error("the model's file recommends {value} in its key {key}, expected {range}")]
+    RecommendationOutOfRange {
+        /// The key.
+        key: &'static str,
+        /// What it may be, in words.
+        range: &'static str,
+        /// What it is.
         value: f32,
     },
     /// A request names a token that the vocabulary does not have.
@@ -219,6 +230,9 @@ pub enum EngineError {
         /// Tokens that the context holds.
         context_length: usize,
     },
+    /// A metadata key of the model's file is not what it should be.
+    #[error(transparent)]
+    Metadata(#[from] GgufError),
     /// The tokenizer refused.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

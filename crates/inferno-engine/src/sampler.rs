@@ -21,6 +21,7 @@ mod min_p;
 mod params;
 mod penalties;
 mod random;
+mod recommended;
 mod softmax;
 mod temperature;
 mod top_k;

@@ -1,5 +1,7 @@
 //! What a request may say about how tokens are chosen.
 
+use std::fmt;
+
 use crate::EngineError;
 
 /// How the next token is chosen from the logits.
@@ -104,6 +106,36 @@ impl SamplingParams {
     }
 }
 
+impl fmt::Display for SamplingParams {
+    /// What differs from drawing of the model's own distribution, after the temperature.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let neutral = Self::default();
+        match self.is_greedy() {
+            true => f.write_str("greedy")?,
+            false => write!(f, "temperature {}", self.temperature)?,
+        }
+        if self.top_k != neutral.top_k {
+            write!(f, ", top_k {}", self.top_k)?;
+        }
+        for (name, value, neutral) in [
+            ("top_p", self.top_p, neutral.top_p),
+            ("min_p", self.min_p, neutral.min_p),
+            ("typical_p", self.typical_p, neutral.typical_p),
+            ("repetition_penalty", self.repetition_penalty, neutral.repetition_penalty),
+            ("frequency_penalty", self.frequency_penalty, neutral.frequency_penalty),
+            ("presence_penalty", self.presence_penalty, neutral.presence_penalty),
+        ] {
+            if value != neutral {
+                write!(f, ", {name} {value}")?;
+            }
+        }
+        match self.logit_bias.len() {
+            0 => Ok(()),
+            biased => write!(f, ", {biased} logit biases"),
+        }
+    }
+}
+
 const ABOVE_0_TO_1: &str = "above 0 and at most 1";
 
 fn check(
@@ -122,6 +154,22 @@ fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_neutral_is_shown() {
+        assert_eq!(SamplingParams::default().to_string(), "temperature 1");
+        assert_eq!(SamplingParams::greedy().to_string(), "greedy");
+        let params = SamplingParams {
+            temperature: 0.7,
+            top_k: 20,
+            min_p: 0.05,
+            presence_penalty: -0.5,
+            logit_bias: vec![(1, 2.0), (3, 4.0)],
+            ..Default::default()
+        };
+        let shown = "temperature 0.7, top_k 20, min_p 0.05, presence_penalty -0.5, 2 logit biases";
+        assert_eq!(params.to_string(), shown);
+    }
 
     #[test]
     fn a_parameter_out_of_range_is_refused_by_name() {

@@ -112,6 +112,11 @@ fn hint(error: &Error) -> Option<&'static str> {
             EngineError::PromptTooLong { .. } | EngineError::StateTooLong { .. } => {
                 return Some("--context N sets how many tokens the context holds");
             }
+            EngineError::RecommendationOutOfRange { .. } => {
+                return Some(
+                    "--greedy takes no advice from the file; another file may give better",
+                );
+            }
             EngineError::Backend(error) | EngineError::Model(ModelError::Backend(error)) => error,
             _ => return None,
         },

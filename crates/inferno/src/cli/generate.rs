@@ -111,7 +111,8 @@ impl ModelGenerate {
 impl GenerateArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         self.chat.check()?;
-        let params = self.params()?;
+        self.sampling.check()?;
+        let stop = self.stop_params()?;
         let limits = LoadOptions::default().limits;
         let model = || -> Result<Model, Error> {
             let options = self.compute.options(self.context, limits);
@@ -123,10 +124,13 @@ impl GenerateArgs {
         let prompt = self.read_prompt()?;
         let model = model()?;
         self.check_outputs(&model)?;
+        let metadata = model.checkpoint().metadata();
+        let sampling = self.sampling.params(metadata)?;
+        let params = GenerationParams { sampling, stop, ..GenerationParams::default() };
         let prompt = match prompt {
             Input::Text(text) => text,
             Input::Conversation(conversation) => {
-                conversation.render(self.chat.template(model.checkpoint().metadata())?)?
+                conversation.render(self.chat.template(metadata)?)?
             }
         };
         let mut session =
@@ -143,7 +147,7 @@ impl GenerateArgs {
         }
     }
 
-    fn params(&self) -> Result<GenerationParams, Failure> {
+    fn stop_params(&self) -> Result<StopParams, Error> {
         let stop = StopParams {
             max_tokens: self.max_tokens,
             stop: self.stop.clone(),
@@ -151,11 +155,7 @@ impl GenerateArgs {
             ..StopParams::default()
         };
         stop.validate()?;
-        Ok(GenerationParams {
-            sampling: self.sampling.params()?,
-            stop,
-            ..GenerationParams::default()
-        })
+        Ok(stop)
     }
 
     fn read_prompt(&self) -> Result<Input, Failure> {
@@ -226,6 +226,7 @@ impl GenerateArgs {
             print_note(&format!("note: the context of {context_length} tokens is full"));
         }
         if self.stats {
+            print_note(&format!("sampling     {}", params.sampling));
             print_note(&format!("seed         {}", generation.seed()));
         }
         Ok(finish_reason)

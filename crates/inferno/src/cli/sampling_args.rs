@@ -1,34 +1,36 @@
 //! Flags that choose how tokens are sampled.
 
 use inferno_engine::SamplingParams;
+use inferno_gguf::Metadata;
 
-use crate::cli::failure::Failure;
+use crate::Error;
+use crate::cli::failure::{Failure, print_note};
+use crate::cli::printable::printable;
 
-/// How tokens are chosen.
+/// How tokens are chosen. What is not given is what the model's file recommends.
 #[derive(clap::Args)]
 pub(super) struct SamplingArgs {
     /// Always take the most probable token; the same as --temperature 0.
     #[arg(long)]
     greedy: bool,
-    /// Flatter choices above 1, sharper below [default: 1].
+    /// Flatter choices above 1, sharper below [default: the model's own, else 1].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     temperature: Option<f32>,
-    /// Keep this many of the most probable tokens; 0 for all.
-    #[arg(long, value_name = "K", default_value_t = SamplingParams::default().top_k)]
-    top_k: usize,
-    /// Keep the most probable tokens that together reach this probability.
-    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().top_p, allow_negative_numbers = true)]
-    top_p: f32,
-    /// Drop tokens less probable than this share of the most probable one.
-    #[arg(long, value_name = "P", default_value_t = SamplingParams::default().min_p, allow_negative_numbers = true)]
-    min_p: f32,
+    /// Keep this many of the most probable tokens; 0 for all [default: the model's own, else 0].
+    #[arg(long, value_name = "K")]
+    top_k: Option<usize>,
+    /// Keep the most probable tokens that together reach this probability [default: the model's own, else 1].
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    top_p: Option<f32>,
+    /// Drop tokens less probable than this share of the most probable one [default: the model's own, else 0].
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    min_p: Option<f32>,
     /// Keep the tokens whose surprise is nearest to the expected one, up to this probability.
     #[arg(long, value_name = "P", default_value_t = SamplingParams::default().typical_p, allow_negative_numbers = true)]
     typical_p: f32,
-    /// Makes tokens of the prompt and the text less likely; 1 is neutral.
-    #[arg(long, value_name = "X", default_value_t = SamplingParams::default().repetition_penalty)]
-    #[arg(allow_negative_numbers = true)]
-    repetition_penalty: f32,
+    /// Makes tokens of the prompt and the text less likely; 1 is neutral [default: the model's own, else 1].
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    repetition_penalty: Option<f32>,
     /// Taken from a token's logit for each time that it was generated.
     #[arg(long, value_name = "X", default_value_t = SamplingParams::default().frequency_penalty)]
     #[arg(allow_negative_numbers = true)]
@@ -46,34 +48,51 @@ pub(super) struct SamplingArgs {
 }
 
 impl SamplingArgs {
-    /// The parameters that were asked for.
+    /// Refuses mistakes in the flags before a model is opened.
     ///
     /// **Errors**: `--greedy` beside a temperature; a number out of range.
-    pub(super) fn params(&self) -> Result<SamplingParams, Failure> {
-        let temperature = match (self.greedy, self.temperature) {
-            (true, Some(temperature)) if temperature != 0.0 => {
-                return Err(Failure::Usage(
-                    "--greedy and --temperature exclude each other; leave one out".to_owned(),
-                ));
-            }
-            (true, _) => 0.0,
-            (false, temperature) => temperature.unwrap_or(SamplingParams::default().temperature),
-        };
-        let params = SamplingParams {
-            temperature,
-            top_k: self.top_k,
-            top_p: self.top_p,
-            min_p: self.min_p,
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.greedy && self.temperature.is_some_and(|temperature| temperature != 0.0) {
+            return Err(Failure::Usage(
+                "--greedy and --temperature exclude each other; leave one out".to_owned(),
+            ));
+        }
+        Ok(self.over(SamplingParams::default()).validate()?)
+    }
+
+    /// The parameters that were asked for, over what the model's file recommends. Who asks for the most probable token
+    /// gets it: nothing is recommended then.
+    ///
+    /// **Errors**: as [`SamplingParams::recommended`].
+    pub(super) fn params(&self, metadata: &Metadata) -> Result<SamplingParams, Error> {
+        if self.greedy || self.temperature == Some(0.0) {
+            return Ok(self.over(SamplingParams::greedy()));
+        }
+        let unknown: Vec<_> = SamplingParams::unknown_recommendations(metadata).collect();
+        if !unknown.is_empty() {
+            print_note(&format!(
+                "note: the model's file recommends what the sampler does not have: {}",
+                printable(&unknown.join(", "))
+            ));
+        }
+        Ok(self.over(SamplingParams::recommended(metadata)?))
+    }
+
+    /// `base`, with the flags that were given.
+    fn over(&self, base: SamplingParams) -> SamplingParams {
+        SamplingParams {
+            temperature: self.temperature.unwrap_or(base.temperature),
+            top_k: self.top_k.unwrap_or(base.top_k),
+            top_p: self.top_p.unwrap_or(base.top_p),
+            min_p: self.min_p.unwrap_or(base.min_p),
             typical_p: self.typical_p,
-            repetition_penalty: self.repetition_penalty,
+            repetition_penalty: self.repetition_penalty.unwrap_or(base.repetition_penalty),
             frequency_penalty: self.frequency_penalty,
             presence_penalty: self.presence_penalty,
             logit_bias: self.logit_bias.clone(),
             seed: self.seed,
-            logprobs: None,
-        };
-        params.validate()?;
-        Ok(params)
+            logprobs: base.logprobs,
+        }
     }
 }
 

@@ -1,0 +1,109 @@
+//! What the model inside says, against Hugging Face transformers (`fixtures/ember/make_fixtures.py`).
+#![cfg(feature = "embedded-model")]
+
+mod support;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use support::{Run, fixture};
+
+/// The fixtures of `key` in one of the files beside the script.
+fn fixtures(file: &str, key: &str) -> Vec<Value> {
+    let text = fs::read_to_string(fixture("ember").join(file)).unwrap();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    let model = fs::read("../../models/ember.gguf").unwrap();
+    let sha256: String = Sha256::digest(&model).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(document["sha256"], sha256, "made for another model: run make_fixtures.py again");
+    let Value::Array(found) = document[key].take() else { panic!("{file} has no {key}") };
+    assert!(!found.is_empty());
+    found
+}
+
+fn stories() -> Vec<Value> {
+    fixtures("greedy.json", "stories")
+}
+
+fn conversations() -> Vec<Value> {
+    fixtures("chat.json", "conversations")
+}
+
+/// The conversations of one kind.
+fn conversation(kind: &str) -> Value {
+    conversations().into_iter().find(|found| found["kind"] == kind).unwrap()
+}
+
+/// The most probable tokens, as many as the fixture has and the one that ended it.
+fn greedy(expected: &Value) -> Run {
+    let max_tokens = expected["max_tokens"].to_string();
+    Run::inferno().args(["generate", "--greedy", "--max-tokens", &max_tokens])
+}
+
+fn answer(expected: &Value) -> String {
+    let run = greedy(expected).args(["--chat", "--input", "-"]);
+    run.stdin(expected["request"].to_string()).success().stdout
+}
+
+#[test]
+fn the_tokens_are_those_of_hugging_face_s_tokenizers() {
+    for expected in stories().into_iter().chain(conversations()) {
+        let prompt = expected["prompt"].as_str().unwrap();
+        let found = Run::inferno().args(["tokenize"]).stdin(prompt).success().stdout;
+        assert_eq!(found, format!("{}\n", expected["prompt_tokens"]), "{prompt}");
+    }
+}
+
+#[test]
+fn the_greedy_text_is_that_of_transformers() {
+    for expected in stories() {
+        let prompt = expected["prompt"].as_str().unwrap();
+        let text = expected["text"].as_str().unwrap().to_owned() + "\n";
+        for flags in [&[][..], &["--backend", "scalar"], &["--no-kv"]] {
+            let found = greedy(&expected).args(flags).args([prompt]).success().stdout;
+            assert_eq!(found, text, "{prompt} {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn conversations_are_rendered_as_jinja2_renders_them() {
+    for expected in conversations() {
+        let run = Run::inferno().args(["template", "--input", "-"]);
+        let found = run.stdin(expected["request"].to_string()).success().stdout;
+        assert_eq!(found, expected["prompt"].as_str().unwrap(), "{}", expected["kind"]);
+    }
+}
+
+#[test]
+fn answers_are_those_of_transformers() {
+    for expected in conversations() {
+        let text = expected["text"].as_str().unwrap().to_owned() + "\n";
+        assert_eq!(answer(&expected), text, "{}", expected["kind"]);
+    }
+}
+
+#[test]
+fn a_tool_on_offer_is_called_with_the_arguments_of_its_schema() {
+    let expected = conversation("tool_call");
+    let answer = answer(&expected);
+    let call = answer.trim().strip_prefix("<tool_call>").expect("it calls");
+    let call = call.strip_suffix("</tool_call>").expect("the call is closed");
+    let call: Value = serde_json::from_str(call).unwrap();
+    let mut tools = expected["request"]["tools"].as_array().unwrap().iter();
+    let tool = tools.find_map(|tool| {
+        let function = &tool["function"];
+        (function["name"] == call["name"]).then_some(function)
+    });
+    let tool = tool.expect("the tool is on offer");
+    let arguments: Vec<_> = call["arguments"].as_object().unwrap().keys().collect();
+    assert_eq!(json!(arguments), tool["parameters"]["required"]);
+}
+
+#[test]
+fn thinking_comes_before_the_answer_and_only_where_it_is_asked_for() {
+    let thought = answer(&conversation("thinking"));
+    let (thought, said) = thought.split_once("</think>").expect("it thinks");
+    assert!(thought.starts_with("<think>") && !said.trim().is_empty(), "{thought}{said}");
+    assert!(!answer(&conversation("plain")).contains("<think>"));
+}

@@ -18,12 +18,12 @@ Maker = Callable[[random.Random, Split], Chat]
 
 #: By name of the kind: what makes a chat of it, and its weight among all chats.
 KINDS: dict[str, tuple[Maker, int]] = {
-    "sums": (sums.chat, 14),
+    "sums": (sums.chat, 16),
     "tools": (tools.chat, 18),
     "facts": (facts.chat, 18),
     "remember": (remember.chat, 10),
-    "json_answers": (json_answers.chat, 14),
-    "story": (story.chat, 10),
+    "json_answers": (json_answers.chat, 16),
+    "story": (story.chat, 12),
     "instructions": (instructions.chat, 5),
     "identity": (identity.chat, 4),
     "greetings": (greetings.chat, 5),

@@ -33,8 +33,17 @@ def chat(rng: random.Random, split: Split) -> Chat:
     """A request for a story, and a whole story."""
     subject = draw(split, lambda: invented_word(rng) if rng.random() < _INVENTED_SHARE else rng.choice(SUBJECTS))
     named = with_article(subject)
-    check = Check((subject,), min_words=_MIN_WORDS)
+    check = Check((f"about {named}",), min_words=_MIN_WORDS)
     request = casual(rng, rng.choice(_WORDINGS).format(a=named))
-    while judge(check, text := story(rng, split, subject)):
+    while judge(check, answer := f"Here is a story about {named}.\n\n{_story_about(rng, split, subject)}"):
         pass
-    return Chat("story", [user(request)], f"The user wants a story about {named}. I tell one.", text, check)
+    return Chat("story", [user(request)], f"The user wants a story about {named}. I tell one.", answer, check)
+
+
+def _story_about(rng: random.Random, split: Split, subject: str) -> str:
+    """A story that names its subject at once, where one of a few does."""
+    for _ in range(8):
+        text = story(rng, split, subject)
+        if subject in text.split(". ")[0].lower():
+            break
+    return text

@@ -90,13 +90,14 @@ def judge_chats(inferno: Inferno, seed: int, failures: int) -> None:
 
 
 def continue_openings(inferno: Inferno) -> None:
-    """Prints how stories go on from held-out openings, greedily and sampled with the seed of the same number."""
-    for way, flags in (("greedy", ["--greedy"]), ("sampled", ["--temperature", "0.7", "--top-p", "0.95"])):
+    """Prints how stories go on from held-out openings, greedily, and as the model's file says to sample, by the seed of
+    the same number."""
+    for way in ("greedy", "sampled"):
         print(f"\n{way}:\n")
         for seed in range(NUM_OPENINGS):
             begin = opening(random.Random(f"opening {seed}"), Split.HELD_OUT)
-            seeded = flags if way == "greedy" else [*flags, "--seed", str(seed)]
-            text = inferno.run("generate", *seeded, "--max-tokens", "360", begin).rstrip("\n")
+            flags = ["--greedy"] if way == "greedy" else ["--seed", str(seed)]
+            text = inferno.run("generate", *flags, "--max-tokens", "360", begin).rstrip("\n")
             words = len(text.split())
             marks = [f"{words} words", *(["short"] if words < STORY_WORDS else []), *(["loops"] if loops(text) else [])]
             told = text.replace("\n\n", "\n>\n> ")

@@ -25,6 +25,8 @@ def write_metadata(writer: gguf.GGUFWriter, config: Config, tokenizer: dict) -> 
     writer.add_description("A small storyteller and chat model, trained by the inferno project")
     writer.add_license(LICENSE)
     writer.add_languages(["en"])
+    writer.add_sampling_temp(0.5)
+    writer.add_sampling_top_p(0.9)
     writer.add_context_length(config.context_length)
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_layers)

@@ -33,7 +33,7 @@ SHORTEST_REST = 16
 #: Rows of each source to train on: language first, then conversation.
 STAGES = {
     "language": {"books": 10_000, "stories": 38_000, "chats": 32_000},
-    "conversation": {"books": 500, "stories": 3_500, "chats": 10_000},
+    "conversation": {"books": 1_000, "stories": 8_000, "chats": 21_000},
 }
 HELD_OUT_ROWS = 96
 

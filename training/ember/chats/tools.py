@@ -186,8 +186,7 @@ def _offers(draw: Draw, count: int, of_pairs: bool = False, without: tuple[str, 
     offers: list[Offer] = []
     groups = set(without)
     while len(offers) < count:
-        invented = draw.rng.random() < 0.03 and not of_pairs
-        tool = _invented_tool(draw) if invented else draw.rng.choice(PAIR_TOOLS if of_pairs and not offers else TOOLS)
+        tool = draw.rng.choice(PAIR_TOOLS if of_pairs and not offers else TOOLS)
         names = {offer.name for offer in offers}
         if tool.group in groups or any(tool is offer.tool for offer in offers):
             continue
@@ -242,33 +241,6 @@ def _property(field: Field, described: bool) -> dict:
     if kind.choices:
         schema["enum"] = list(kind.choices)
     return schema
-
-
-def _invented_tool(draw: Draw) -> Tool:
-    """A tool that nobody knows, with a name and parameters that are made up."""
-    rng = draw.rng
-    word, key, other = (draw.invented() for _ in range(3))
-    if rng.random() < 0.5:
-        key = rng.choice(data.INVENTED_KEYS)
-    verb = rng.choice(data.INVENTED_VERBS)
-    name = rng.choice((f"{verb}_{word}", f"{verb}_{word}", word))
-    words = {"verb": verb, "Verb": verb.capitalize(), "word": word, "key": key, "other": other, "name": name}
-    questions = [question.format_map(words) for question in data.INVENTED_QUESTIONS]
-    kinds = rng.sample(data.INVENTED_KINDS, 2)
-    parameters = [f"{key}: {kinds[0]}"]
-    if rng.random() < 0.4:
-        second = rng.choice(data.INVENTED_SECOND).format_map(words)
-        questions = [question + second for question in questions]
-        parameters.append(f"{other}: {kinds[1]}")
-    return Tool(
-        name,
-        rng.choice(data.INVENTED_DESCRIPTIONS).format_map(words),
-        tuple(parameters),
-        tuple(questions),
-        f"the {word}",
-        (f"{word}: {rng.choice(data.INVENTED_KINDS)}",),
-        tuple(reply.format_map(words) for reply in data.INVENTED_REPLIES),
-    )
 
 
 def _request(draw: Draw, offer: Offer, pair: bool = False) -> Request:

@@ -1,4 +1,4 @@
-"""What a tool is, the results that are computed, and the words that invented tools are made of."""
+"""What a tool is, and the results that are computed."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -39,22 +39,3 @@ def _calculated(expression: str) -> int:
     first, sign, second = expression.split()
     given = {"a": int(first), "b": int(second)}
     return OUTCOMES[{"+": "sum", "-": "difference", "*": "product"}[sign]](given)
-
-
-#: Tools with invented names: `{word}` is what it gives, `{key}` and `{other}` are its parameters.
-INVENTED_VERBS = "get find make check send fetch show".split()
-INVENTED_DESCRIPTIONS = (
-    "{Verb} the {word} of a {key}", "{Verb} a {word}", "Does the {word} for you", "{Verb} the {word}",
-)
-INVENTED_KEYS = "name id city code count size color level".split()
-INVENTED_KINDS = "any city person number big thing color word".split()
-INVENTED_QUESTIONS = (
-    "{Verb} the {word} for {key} {{{key}}}.",
-    "Please {verb} the {word} with {key} {{{key}}}.",
-    "I want the {word} for the {key} {{{key}}}.",
-    "Use {name} with {key} {{{key}}}.",
-    "Call {name}. The {key} is {{{key}}}.",
-    "Can you {verb} the {word} of {key} {{{key}}}?",
-)
-INVENTED_SECOND = (" The {other} is {{{other}}}.", " Set {other} to {{{other}}}.", " Use {other} {{{other}}}.")
-INVENTED_REPLIES = ("The {word} is {{{word}}}.", "I got the {word}: {{{word}}}.", "Here is the {word}: {{{word}}}.")

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 for failure, 2 for a mistake in the flags or the configuration, 130 after Ctrl-C.
 
+mod chat;
 mod chat_args;
 mod chat_input;
 mod completions;
@@ -40,6 +41,7 @@ use failure::Failure;
 Examples:
   inferno generate \"Once upon a time\"
   inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --greedy --max-tokens 64 \"The sky is\"
+  inferno chat
   inferno inspect model.gguf --tensors
 
 Each flag is also read from the environment (--max-tokens from INFERNO_MAX_TOKENS) and from
@@ -60,6 +62,7 @@ struct Inferno {
 #[derive(Subcommand)]
 enum Command {
     Generate(Box<generate::GenerateArgs>),
+    Chat(Box<chat::ChatCommandArgs>),
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),
     Template(template::TemplateArgs),
@@ -74,6 +77,7 @@ impl Inferno {
     fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Generate(args) => args.run(),
+            Command::Chat(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Tokenize(args) => args.run(),
             Command::Template(args) => args.run(),

@@ -51,9 +51,34 @@ pub enum Error {
     /// A model cannot be talked to without a template.
     #[error(
         "the model has no chat template (tokenizer.chat_template in its file); pass one with --chat-template FILE, \
-         or go on with a plain text, without --chat"
+         or let inferno generate go on with a plain text, without --chat"
     )]
     NoChatTemplate,
+    /// A conversation does not take turns.
+    #[error(
+        "messages[{index}] of {input} is {}, expected one of the {expected}; a conversation is one message of the \
+         system at most, then the user's and the assistant's in turn",
+        found.map_or("missing".to_owned(), |role| format!("of the {role}"))
+    )]
+    MessageOutOfTurn {
+        /// Where the conversation came from.
+        input: String,
+        /// The message's place in the list.
+        index: usize,
+        /// Whose message would have its turn.
+        expected: &'static str,
+        /// Whose message stands there, if any does.
+        found: Option<&'static str>,
+    },
+    /// A conversation would be written over something else.
+    #[error(
+        "{} exists and is no conversation that inferno chat saved; choose another name",
+        path.display()
+    )]
+    ConversationNotReplaced {
+        /// The output.
+        path: PathBuf,
+    },
     /// A list of token ids is not one.
     #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
     InvalidIds {

@@ -1,4 +1,4 @@
-//! `--chat`: a conversation instead of a text to go on with.
+//! Flags about conversations, such as `--chat`: a conversation instead of a text to go on with.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::cli::chat_input::{ChatInput, template_from_file, template_from_model}
 use crate::cli::failure::Failure;
 
 /// The variable by which templates of models that can think let a caller choose.
-const ENABLE_THINKING: &str = "enable_thinking";
+pub(super) const ENABLE_THINKING: &str = "enable_thinking";
 
 /// A conversation.
 #[derive(clap::Args)]
@@ -19,16 +19,24 @@ pub(super) struct ChatArgs {
     /// Take the prompt as a message, and print the model's answer; the model's chat template makes the text.
     #[arg(long, conflicts_with_all = ["no_special", "load_session"])]
     pub(super) chat: bool,
-    /// With --chat: what the model is told before the message.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    system: Option<String>,
     /// With --chat: a whole conversation instead of the prompt, as inferno template takes it; - for standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_file", "system"])]
     pub(super) input: Option<PathBuf>,
-    /// With --chat: tell the template that the model is not to think first (enable_thinking = false).
+    #[command(flatten)]
+    setup: ChatSetupArgs,
+}
+
+/// What a conversation begins with, and how it becomes a text.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Conversation")]
+pub(super) struct ChatSetupArgs {
+    /// What the model is told before the first message.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) system: Option<String>,
+    /// Tell the template that the model is not to think first (enable_thinking = false).
     #[arg(long)]
-    no_think: bool,
-    /// With --chat: take the template from this file instead of the model's own.
+    pub(super) no_think: bool,
+    /// Take the template from this file instead of the model's own.
     #[arg(long, value_name = "FILE")]
     chat_template: Option<PathBuf>,
 }
@@ -37,10 +45,10 @@ impl ChatArgs {
     /// Refuses flags that mean nothing without `--chat`.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let flags = [
-            ("--system", self.system.is_some()),
+            ("--system", self.setup.system.is_some()),
             ("--input", self.input.is_some()),
-            ("--no-think", self.no_think),
-            ("--chat-template", self.chat_template.is_some()),
+            ("--no-think", self.setup.no_think),
+            ("--chat-template", self.setup.chat_template.is_some()),
         ];
         match flags.into_iter().find(|(_, is_given)| *is_given && !self.chat) {
             Some((flag, _)) => Err(Failure::Usage(format!(
@@ -59,17 +67,24 @@ impl ChatArgs {
             Some(path) => ChatInput::read(path, true)?,
             None => {
                 let system =
-                    self.system.iter().map(|text| json!({"role": "system", "content": text}));
+                    self.setup.system.iter().map(|text| json!({"role": "system", "content": text}));
                 let user = json!({"role": "user", "content": message()?});
                 ChatInput::from(ChatRequest::new(system.chain([user])))
             }
         };
-        if self.no_think {
+        if self.setup.no_think {
             conversation.request.set(ENABLE_THINKING, false);
         }
         Ok(conversation)
     }
 
+    /// As [`ChatSetupArgs::template`].
+    pub(super) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
+        self.setup.template(metadata)
+    }
+}
+
+impl ChatSetupArgs {
     /// The template that was asked for, else the model's own.
     ///
     /// **Errors**: [`Error::NoChatTemplate`]; a file that cannot be read; a template that is malformed.

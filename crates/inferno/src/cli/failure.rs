@@ -9,6 +9,7 @@ use inferno_engine::EngineError;
 use inferno_model::ModelError;
 
 use crate::Error;
+use crate::cli::chat::CommandError;
 use crate::cli::config::ConfigError;
 use crate::cli::printable::printable_lines;
 
@@ -25,8 +26,12 @@ pub(super) enum Failure {
     Usage(String),
     /// The configuration file is wrong.
     Config(ConfigError),
+    /// A command within a chat is wrong.
+    Command(CommandError),
     /// Ctrl-C.
     Interrupted,
+    /// Something went wrong earlier, and was reported then.
+    Reported,
     /// Anything else.
     Error(Box<Error>),
 }
@@ -48,7 +53,12 @@ impl Failure {
                 print_note(&format!("error: {error}"));
                 EXIT_USAGE
             }
+            Self::Command(error) => {
+                print_note(&printable_lines(&format!("error: {error}")));
+                EXIT_FAILURE
+            }
             Self::Interrupted => EXIT_INTERRUPTED,
+            Self::Reported => EXIT_FAILURE,
             Self::Error(error) if matches!(*error, Error::Cancelled) => EXIT_INTERRUPTED,
             // The reader of a pipe has seen enough.
             Self::Error(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,

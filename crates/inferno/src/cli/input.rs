@@ -41,7 +41,8 @@ pub(super) fn read_ids() -> Result<Vec<u32>, Error> {
         .map_err(|source| Error::InvalidIds { input: STDIN.to_owned(), source })
 }
 
-fn into_text(bytes: Vec<u8>, input: &str) -> Result<String, Error> {
+/// The text that the bytes of `input` are.
+pub(super) fn into_text(bytes: Vec<u8>, input: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|error| Error::InvalidUtf8 {
         input: input.to_owned(),
         offset: error.utf8_error().valid_up_to(),

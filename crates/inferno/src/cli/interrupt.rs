@@ -1,14 +1,16 @@
 //! Ctrl-C: commands that can stop in an orderly way ask whether they should; all others end at once.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use inferno_engine::CancelHandle;
 
 use crate::cli::failure::EXIT_INTERRUPTED;
 
+/// Whether there is something that the next Ctrl-C stops; otherwise it ends the program.
+static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
-static CANCELS: OnceLock<CancelHandle> = OnceLock::new();
+static CANCELS: Mutex<Option<CancelHandle>> = Mutex::new(None);
 
 /// Watches for Ctrl-C while a command runs that asks for it.
 pub(super) struct Interrupt;
@@ -16,11 +18,12 @@ pub(super) struct Interrupt;
 impl Interrupt {
     /// From here on the first Ctrl-C only raises a flag, and the second ends the program.
     pub(super) fn watch() -> Self {
+        IS_ARMED.store(true, Ordering::Relaxed);
         let handler = || {
-            if REQUESTED.swap(true, Ordering::Relaxed) {
+            if REQUESTED.swap(true, Ordering::Relaxed) || !IS_ARMED.load(Ordering::Relaxed) {
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
-            if let Some(handle) = CANCELS.get() {
+            if let Some(handle) = &*cancels() {
                 handle.cancel();
             }
         };
@@ -29,9 +32,10 @@ impl Interrupt {
         Self
     }
 
-    /// Lets Ctrl-C cancel this generation, the only one of the program.
+    /// Lets Ctrl-C cancel this generation, in place of an earlier one.
     pub(super) fn cancels(&self, handle: CancelHandle) {
-        let handle = CANCELS.get_or_init(|| handle);
+        *cancels() = Some(handle.clone());
+        // It may have been pressed before there was anything to cancel.
         if self.is_requested() {
             handle.cancel();
         }
@@ -41,4 +45,20 @@ impl Interrupt {
     pub(super) fn is_requested(&self) -> bool {
         REQUESTED.load(Ordering::Relaxed)
     }
+
+    /// Begins something else that the first Ctrl-C stops.
+    pub(super) fn rearm(&self) {
+        *cancels() = None;
+        REQUESTED.store(false, Ordering::Relaxed);
+        IS_ARMED.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the next Ctrl-C end the program, until [`rearm`](Self::rearm).
+    pub(super) fn disarm(&self) {
+        IS_ARMED.store(false, Ordering::Relaxed);
+    }
+}
+
+fn cancels() -> MutexGuard<'static, Option<CancelHandle>> {
+    CANCELS.lock().unwrap_or_else(PoisonError::into_inner)
 }

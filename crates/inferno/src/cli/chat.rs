@@ -185,19 +185,16 @@ impl Chat {
     }
 
     fn save(&self, path: &Path) -> Result<(), Error> {
-        let conversation = &self.dialogue.conversation;
-        saved::save(path, &self.model_name, conversation)?;
-        let num_exchanges = conversation.num_exchanges();
-        self.display.remark(&format!("{num_exchanges} exchanges are in {}", path.display()));
+        saved::save(path, &self.model_name, &self.dialogue.conversation)?;
+        self.display.remark(&format!("the conversation is in {}", path.display()));
         Ok(())
     }
 
     fn load(&mut self, path: &Path) -> Result<(), Error> {
         let (conversation, model_name) = saved::load(path)?;
-        let num_exchanges = conversation.num_exchanges();
-        self.display.remark(&format!("{num_exchanges} exchanges come from {}", path.display()));
+        self.display.remark(&format!("the conversation goes on from {}", path.display()));
         if let Some(name) = model_name.filter(|name| *name != self.model_name) {
-            self.display.remark(&format!("they were held with {name}"));
+            self.display.remark(&format!("it was held with {name}"));
         }
         self.dialogue.conversation = conversation;
         Ok(())

@@ -16,29 +16,33 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from . import tokens
+from . import released, tokens
 from .books import passages
 from .chat_text import answer_text, prompt_text
 from .chats import chat as make_chat
+from .model import Config
 from .split import Split
 from .stories import story as make_story
 
-#: Tokens that a row predicts.
-ROW_TOKENS = 512
+#: Tokens that a row predicts: as many as the model is said to hold.
+ROW_TOKENS = Config().context_length
 #: Documents that wait to find a row they fit in.
 PACKING_WINDOW = 64
 #: A rest of a row that is not worth another text.
 SHORTEST_REST = 16
 
-#: Rows of each source to train on: language first, then conversation.
+#: Rows of each source to train on, stage by stage.
 STAGES = {
-    "language": {"books": 10_000, "stories": 38_000, "chats": 32_000},
-    "conversation": {"books": 1_000, "stories": 8_000, "chats": 21_000},
+    "language": {"books": 5_000, "stories": 19_000, "chats": 16_000},
+    "conversation": {"books": 500, "stories": 4_000, "chats": 10_500},
+    "refinement": {"books": 1_000, "stories": 6_000, "chats": 17_000},
 }
-HELD_OUT_ROWS = 96
+HELD_OUT_ROWS = 48
 
 #: One chat in this many is told to answer without thinking.
 THINKING_SHARE = 0.5
+#: Chats of the last stage that stand at the end of a long conversation.
+LONG_SHARE = 0.08
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,10 @@ def story_documents(tokenizer: Tokenizer, split: Split, rng: random.Random) -> I
         yield Document(tokenizer.encode(make_story(rng, split)).ids, 0)
 
 
-def chat_documents(tokenizer: Tokenizer, split: Split, rng: random.Random) -> Iterator[Document]:
+def chat_documents(tokenizer: Tokenizer, split: Split, rng: random.Random, long_share: float) -> Iterator[Document]:
     """Chats without end, thinking or not; the few that are longer than a row are left out."""
     while True:
-        chat = make_chat(rng, split)
+        chat = make_chat(rng, split, long=rng.random() < long_share)
         thinking = rng.random() < THINKING_SHARE
         prompt = tokenizer.encode(prompt_text(chat, thinking)).ids
         answer = tokenizer.encode(answer_text(chat, thinking) + tokens.TURN_END).ids
@@ -130,11 +134,15 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="children-books.txt.xz")
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--stage", choices=STAGES, default="language", help="the first stage makes the vocabulary")
+    parser.add_argument("--from", dest="start", type=Path, help="a model file whose vocabulary to take")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
 
     vocabulary = arguments.out / "tokenizer.json"
-    if arguments.stage == "language":
+    if arguments.start:
+        tokenizer = released.tokenizer(arguments.start)
+        tokenizer.save(str(vocabulary))
+    elif arguments.stage == "language":
         tokenizer = tokens.train(vocabulary_texts(arguments.corpus))
         tokenizer.save(str(vocabulary))
     else:
@@ -149,7 +157,7 @@ def main() -> None:
             case "stories":
                 return story_documents(tokenizer, split, rng)
             case _:
-                return chat_documents(tokenizer, split, rng)
+                return chat_documents(tokenizer, split, rng, LONG_SHARE if arguments.stage == "refinement" else 0.0)
 
     packed = []
     for source, num_rows in STAGES[arguments.stage].items():

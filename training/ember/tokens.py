@@ -56,7 +56,23 @@ CUT = (
 
 def train(texts: Iterator[str]) -> Tokenizer:
     """Learns the merges from `texts`, which hold no special token."""
-    tokenizer = Tokenizer(models.BPE())
+    tokenizer = _byte_level(models.BPE())
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCAB_SIZE - len(CONTROL_TOKENS) - len(TEXT_TOKENS),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return _with_special_tokens(tokenizer)
+
+
+def from_merges(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+    """The tokenizer of a vocabulary without its special tokens, which follow it in their order."""
+    return _with_special_tokens(_byte_level(models.BPE(vocab=vocabulary, merges=merges)))
+
+
+def _byte_level(model: models.BPE) -> Tokenizer:
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -65,12 +81,10 @@ def train(texts: Iterator[str]) -> Tokenizer:
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCAB_SIZE - len(CONTROL_TOKENS) - len(TEXT_TOKENS),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _with_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in CONTROL_TOKENS])
     tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in TEXT_TOKENS])
     if tokenizer.get_vocab_size() != VOCAB_SIZE:

@@ -2,6 +2,7 @@
 
     python -m ember.train --out out
     python -m ember.train --out out --resume
+    python -m ember.train --out out --from ../models/ember.gguf
 
 Hidden matrices are trained by Muon, embeddings and norms by AdamW. The rate warms up, stays, and falls to zero over
 the last part of the run. `log.csv` gets a line every few steps, `state.pt` is written every few minutes.
@@ -19,9 +20,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from . import released
 from .model import Config, Ember
 
-BATCH_ROWS = 16
+BATCH_ROWS = 8
 PEAK_RATE = 3e-3
 WEIGHT_DECAY = 0.1
 WARMUP_STEPS = 100
@@ -33,11 +35,11 @@ SAVE_EVERY_SECONDS = 240
 HELD_OUT_BATCHES = 4
 
 
-def rate_at(step: int, num_steps: int) -> float:
+def rate_at(step: int, num_steps: int, peak_rate: float) -> float:
     """The learning rate of `step`."""
     warmup = min(1.0, (step + 1) / WARMUP_STEPS)
     cooldown = min(1.0, (num_steps - step) / (COOLDOWN_SHARE * num_steps))
-    return PEAK_RATE * min(warmup, cooldown)
+    return peak_rate * min(warmup, cooldown)
 
 
 def load_rows(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -60,7 +62,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out"), help="the folder that prepare wrote")
     parser.add_argument("--steps", type=int, default=5_500, help="batches of %d rows" % BATCH_ROWS)
-    parser.add_argument("--resume", action="store_true", help="go on from OUT/state.pt")
+    parser.add_argument("--rate", type=float, default=PEAK_RATE, help="the learning rate at its highest")
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--resume", action="store_true", help="go on from OUT/state.pt")
+    start.add_argument("--from", dest="start", type=Path, help="begin a new run with the weights of a model file")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args()
     out: Path = arguments.out
@@ -68,11 +73,13 @@ def main() -> None:
     torch.manual_seed(0)
     device = torch.device(arguments.device)
     model = Ember(Config()).to(device)
+    if arguments.start:
+        model.load_state_dict(released.weights(arguments.start))
     hidden = [p for p in model.blk.parameters() if p.ndim == 2]
     others = [p for p in model.parameters() if not any(p is matrix for matrix in hidden)]
     optimizers = [
-        torch.optim.Muon(hidden, lr=PEAK_RATE, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"),
-        torch.optim.AdamW(others, lr=PEAK_RATE, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+        torch.optim.Muon(hidden, lr=arguments.rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(others, lr=arguments.rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
     ]
     rows, weights = load_rows(out / "train.npz")
     held_out = {path.stem.removeprefix("held_out_"): load_rows(path) for path in sorted(out.glob("held_out_*.npz"))}
@@ -136,7 +143,7 @@ def main() -> None:
         while step < arguments.steps and not asked_to_stop:
             for optimizer in optimizers:
                 for group in optimizer.param_groups:
-                    group["lr"] = rate_at(step, arguments.steps)
+                    group["lr"] = rate_at(step, arguments.steps, arguments.rate)
             loss = loss_of(*batch_at(rows, weights, step))
             loss.backward()
             for optimizer in optimizers:

@@ -44,6 +44,8 @@ _STARTS = {"greetings"}
 _OPENING_SHARE = 0.3
 _EARLIER_SHARE = 0.15
 _SYSTEM_SHARE = 0.15
+#: Exchanges before the last question of a long conversation.
+_LONG_EXCHANGES = (3, 12)
 
 _SYSTEM_MESSAGES = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.",
@@ -58,8 +60,8 @@ _BRIEF_SYSTEM_MESSAGES = [
 ]
 
 
-def chat(rng: random.Random, split: Split) -> Chat:
-    """A chat of any kind, now and then with a system message and with unrelated turns before it."""
+def chat(rng: random.Random, split: Split, long: bool = False) -> Chat:
+    """A chat of any kind, now and then with a system message and with unrelated turns before it, `long` with many."""
     drawn = rng.choices(_MAKERS, _WEIGHTS)[0](rng, split)
     system = [message for message in drawn.messages if message["role"] == "system"]
     turns = drawn.messages[len(system) :]
@@ -69,6 +71,8 @@ def chat(rng: random.Random, split: Split) -> Chat:
     earlier = []
     if drawn.kind not in _STARTS and rng.random() < _EARLIER_SHARE:
         earlier = _earlier(rng, split, drawn)
+    if long and drawn.kind not in _STARTS and not drawn.tools:
+        earlier += _long_history(rng, split)
     return replace(drawn, messages=system + earlier + turns)
 
 
@@ -82,5 +86,14 @@ def _earlier(rng: random.Random, split: Split, drawn: Chat) -> list[dict]:
     messages = []
     for maker in makers:
         filler = maker(rng, split)
+        messages += [*filler.messages, assistant(filler.answer)]
+    return messages
+
+
+def _long_history(rng: random.Random, split: Split) -> list[dict]:
+    """Many exchanges that have nothing to do with what follows, stories among them."""
+    messages = []
+    for _ in range(rng.randint(*_LONG_EXCHANGES)):
+        filler = rng.choice([*_FILLERS, story.chat])(rng, split)
         messages += [*filler.messages, assistant(filler.answer)]
     return messages

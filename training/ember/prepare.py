@@ -35,14 +35,12 @@ SHORTEST_REST = 16
 STAGES = {
     "language": {"books": 5_000, "stories": 19_000, "chats": 16_000},
     "conversation": {"books": 500, "stories": 4_000, "chats": 10_500},
-    "refinement": {"books": 1_000, "stories": 6_000, "chats": 17_000},
+    "refinement": {"books": 300, "stories": 2_200, "chats": 13_500},
 }
 HELD_OUT_ROWS = 48
 
 #: One chat in this many is told to answer without thinking.
 THINKING_SHARE = 0.5
-#: Chats of the last stage that stand at the end of a long conversation.
-LONG_SHARE = 0.08
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,10 @@ def story_documents(tokenizer: Tokenizer, split: Split, rng: random.Random) -> I
         yield Document(tokenizer.encode(make_story(rng, split)).ids, 0)
 
 
-def chat_documents(tokenizer: Tokenizer, split: Split, rng: random.Random, long_share: float) -> Iterator[Document]:
+def chat_documents(tokenizer: Tokenizer, split: Split, rng: random.Random, refining: bool) -> Iterator[Document]:
     """Chats without end, thinking or not; the few that are longer than a row are left out."""
     while True:
-        chat = make_chat(rng, split, long=rng.random() < long_share)
+        chat = make_chat(rng, split, refining)
         thinking = rng.random() < THINKING_SHARE
         prompt = tokenizer.encode(prompt_text(chat, thinking)).ids
         answer = tokenizer.encode(answer_text(chat, thinking) + tokens.TURN_END).ids
@@ -157,7 +155,7 @@ def main() -> None:
             case "stories":
                 return story_documents(tokenizer, split, rng)
             case _:
-                return chat_documents(tokenizer, split, rng, LONG_SHARE if arguments.stage == "refinement" else 0.0)
+                return chat_documents(tokenizer, split, rng, refining=arguments.stage == "refinement")
 
     packed = []
     for source, num_rows in STAGES[arguments.stage].items():

@@ -43,7 +43,7 @@ class Chats(unittest.TestCase):
         rng = random.Random(4)
         seen = set()
         for number in range(2_000):
-            made = chat(rng, Split.HELD_OUT if number % 4 == 0 else Split.TRAIN)
+            made = chat(rng, Split.HELD_OUT if number % 4 == 0 else Split.TRAIN, refining=number % 2 == 0)
             seen.add(made.kind)
             self.assertIsNone(judge(made.check, made.answer), made)
             self.assertIn(made.messages[-1]["role"], ("user", "tool"))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ember.chats import (
-    facts, greetings, identity, instructions, json_answers, remember, story, sums, tools, unknown,
+    copying, facts, greetings, identity, instructions, json_answers, remember, story, sums, tools, unknown,
 )
 from ember.chats.chat import Chat, Check
 from ember.chats.drawing import assistant
@@ -16,21 +16,24 @@ __all__ = ["KINDS", "Chat", "Check", "chat", "judge"]
 
 Maker = Callable[[random.Random, Split], Chat]
 
-#: By name of the kind: what makes a chat of it, and its weight among all chats.
-KINDS: dict[str, tuple[Maker, int]] = {
-    "sums": (sums.chat, 16),
-    "tools": (tools.chat, 18),
-    "facts": (facts.chat, 18),
-    "remember": (remember.chat, 10),
-    "json_answers": (json_answers.chat, 16),
-    "story": (story.chat, 12),
-    "instructions": (instructions.chat, 5),
-    "identity": (identity.chat, 4),
-    "greetings": (greetings.chat, 5),
-    "unknown": (unknown.chat, 3),
+#: By name of the kind: what makes a chat of it, its weight among all chats, and its weight where training refines what
+#: is hard to learn.
+KINDS: dict[str, tuple[Maker, int, int]] = {
+    "sums": (sums.chat, 16, 18),
+    "tools": (tools.chat, 18, 17),
+    "facts": (facts.chat, 18, 16),
+    "remember": (remember.chat, 10, 6),
+    "json_answers": (json_answers.chat, 16, 26),
+    "story": (story.chat, 12, 6),
+    "instructions": (instructions.chat, 5, 20),
+    "identity": (identity.chat, 4, 10),
+    "greetings": (greetings.chat, 5, 8),
+    "unknown": (unknown.chat, 3, 3),
+    "copying": (copying.chat, 0, 24),
 }
-_MAKERS = [maker for maker, _ in KINDS.values()]
-_WEIGHTS = [weight for _, weight in KINDS.values()]
+_MAKERS = [maker for maker, _, _ in KINDS.values()]
+_WEIGHTS = [weight for _, weight, _ in KINDS.values()]
+_REFINING_WEIGHTS = [weight for _, _, weight in KINDS.values()]
 
 #: What can stand first, before another chat, with no change to its right answer; a name only where none is asked for.
 _OPENINGS: list[Maker] = [greetings.opening, greetings.named]
@@ -44,7 +47,8 @@ _STARTS = {"greetings"}
 _OPENING_SHARE = 0.3
 _EARLIER_SHARE = 0.15
 _SYSTEM_SHARE = 0.15
-#: Exchanges before the last question of a long conversation.
+#: Chats that stand at the end of a long conversation, while refining, and the exchanges before their last question.
+_LONG_SHARE = 0.08
 _LONG_EXCHANGES = (3, 12)
 
 _SYSTEM_MESSAGES = [
@@ -60,9 +64,12 @@ _BRIEF_SYSTEM_MESSAGES = [
 ]
 
 
-def chat(rng: random.Random, split: Split, long: bool = False) -> Chat:
-    """A chat of any kind, now and then with a system message and with unrelated turns before it, `long` with many."""
-    drawn = rng.choices(_MAKERS, _WEIGHTS)[0](rng, split)
+def chat(rng: random.Random, split: Split, refining: bool = False) -> Chat:
+    """A chat of any kind, now and then with a system message and with unrelated turns before it.
+
+    While `refining`, hard kinds come more often, and a few chats stand at the end of long conversations.
+    """
+    drawn = rng.choices(_MAKERS, _REFINING_WEIGHTS if refining else _WEIGHTS)[0](rng, split)
     system = [message for message in drawn.messages if message["role"] == "system"]
     turns = drawn.messages[len(system) :]
     if not system and rng.random() < _SYSTEM_SHARE:
@@ -71,7 +78,7 @@ def chat(rng: random.Random, split: Split, long: bool = False) -> Chat:
     earlier = []
     if drawn.kind not in _STARTS and rng.random() < _EARLIER_SHARE:
         earlier = _earlier(rng, split, drawn)
-    if long and drawn.kind not in _STARTS and not drawn.tools:
+    if refining and drawn.kind not in _STARTS and not drawn.tools and rng.random() < _LONG_SHARE:
         earlier += _long_history(rng, split)
     return replace(drawn, messages=system + earlier + turns)
 

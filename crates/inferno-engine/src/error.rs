@@ -103,6 +103,19 @@ pub enum EngineError {
         "the generation failed at an earlier step, which gave the error; nothing can follow it"
     )]
     GenerationFailed,
+    /// Drafts were asked for where each step computes everything again.
+    #[error("speculative decoding needs the KV cache; keep keys and values, or draft no tokens")]
+    SpeculationWithoutCache,
+    /// More drafts were asked for than a batch of the runner's takes.
+    #[error(
+        "{asked_for} speculative tokens were asked for, but the runner's batches take from 0 to {limit}"
+    )]
+    TooManyDrafts {
+        /// Drafts asked for.
+        asked_for: usize,
+        /// Drafts that fit a batch, and its rows of logits.
+        limit: usize,
+    },
     /// There is nothing to go on from.
     #[error("the prompt is empty, and so is the session; give at least one token")]
     EmptyPrompt,

@@ -25,6 +25,10 @@ pub struct Metrics {
     pub prompt_tokens: usize,
     /// Tokens that were generated.
     pub generated_tokens: usize,
+    /// Tokens that were drafted by speculative decoding.
+    pub drafted_tokens: usize,
+    /// Those of them that were what the sampler drew.
+    pub accepted_tokens: usize,
     /// Why the generation ended; `None` before its last step, and after an error.
     pub finish_reason: Option<FinishReason>,
     /// Of the call and of the step that gave the first token.
@@ -112,6 +116,10 @@ impl fmt::Display for Metrics {
         }
         write!(f, "generated    {} tokens", self.generated_tokens)?;
         writeln!(f, "{}", per_second(self.decode_tokens_per_second()))?;
+        if self.drafted_tokens > 0 {
+            let Self { drafted_tokens, accepted_tokens, .. } = self;
+            writeln!(f, "drafted      {drafted_tokens} tokens, {accepted_tokens} accepted")?;
+        }
         if let Some(reason) = self.finish_reason {
             writeln!(f, "finished     {}", reason.name())?;
         }
@@ -140,6 +148,8 @@ mod tests {
             load_time: Some(Duration::from_millis(1500)),
             prompt_tokens: 30,
             generated_tokens: 11,
+            drafted_tokens: 8,
+            accepted_tokens: 3,
             finish_reason: Some(FinishReason::StopString(0)),
             time_to_first_token: Some(Duration::from_millis(250)),
             decode_time: Duration::from_millis(2000),
@@ -179,6 +189,7 @@ mod tests {
         assert_eq!(json["load_seconds"], 1.5);
         assert_eq!(json["time_to_first_token_seconds"], 0.25);
         assert_eq!(json["decode_tokens_per_second"], 5.0);
+        assert_eq!((&json["drafted_tokens"], &json["accepted_tokens"]), (&8.into(), &3.into()));
         assert_eq!(json["finish_reason"], "stop");
         assert_eq!(json["prefill_passes"]["num_tokens"], 30);
         assert_eq!(json["decode_passes"]["p90_seconds"], 0.019);
@@ -193,6 +204,7 @@ mod tests {
             "prompt       30 tokens, 30 computed in 0.200 s, 150.0 tokens/s",
             "first token  after 0.250 s",
             "generated    11 tokens, 5.0 tokens/s",
+            "drafted      8 tokens, 3 accepted",
             "finished     stop",
             "prefill      2 passes, p50 100.00 ms, p90 100.00 ms, p99 100.00 ms, max 100.00 ms",
             "decode       10 passes, p50 15.00 ms, p90 19.00 ms, p99 20.00 ms, max 20.00 ms",

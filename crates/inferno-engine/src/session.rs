@@ -8,7 +8,9 @@ mod cancel;
 mod context;
 mod generation;
 mod prompt;
+mod prompt_lookup;
 mod saved_state;
+mod speculation;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,6 +51,10 @@ pub struct GenerationParams {
     pub stop: StopParams,
     /// Leaves control tokens out of the text.
     pub skip_special_tokens: bool,
+    /// Drafts at most so many tokens a step from what was written before, and computes them in one
+    /// pass; 0 drafts none. The text is the same with any number. The runner's batches must take one
+    /// token and one row of logits more than that.
+    pub num_speculative_tokens: usize,
 }
 
 impl Default for GenerationParams {
@@ -57,6 +63,7 @@ impl Default for GenerationParams {
             sampling: SamplingParams::default(),
             stop: StopParams::default(),
             skip_special_tokens: true,
+            num_speculative_tokens: 0,
         }
     }
 }
@@ -137,7 +144,8 @@ impl Session {
     /// BOS; control tokens spelled out in a text are read as such. An empty prompt goes on from what
     /// the session holds.
     ///
-    /// **Errors**: parameters out of range; [`EngineError::PromptTooLong`] with all counts,
+    /// **Errors**: parameters out of range; [`EngineError::TooManyDrafts`] and
+    /// [`EngineError::SpeculationWithoutCache`]; [`EngineError::PromptTooLong`] with all counts,
     /// [`EngineError::EmptyPrompt`], [`EngineError::TokenOutOfRange`]. The session is unchanged then.
     pub fn generate<'s, 'p>(
         &'s mut self,

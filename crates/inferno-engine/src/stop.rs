@@ -151,7 +151,13 @@ impl StopChecker {
 
     /// The tokens that must not be sampled next, since too few came before them.
     pub fn banned(&self) -> &[u32] {
-        if self.num_tokens < self.params.min_tokens { &self.stop_tokens } else { &[] }
+        self.banned_after(0)
+    }
+
+    /// The tokens that must not be sampled after `num_tokens` more, since too few come before them.
+    pub fn banned_after(&self, num_tokens: usize) -> &[u32] {
+        let is_early = self.num_tokens + num_tokens < self.params.min_tokens;
+        if is_early { &self.stop_tokens } else { &[] }
     }
 
     /// Counts a token, and says whether it ends the generation by itself.
@@ -177,9 +183,14 @@ impl StopChecker {
         }
     }
 
+    /// How many tokens may follow by [`StopParams::max_tokens`]; `None` when it sets no end.
+    pub fn num_tokens_left(&self) -> Option<usize> {
+        self.params.max_tokens.map(|max_tokens| max_tokens.saturating_sub(self.num_tokens))
+    }
+
     /// Whether [`StopParams::max_tokens`] were counted.
     pub fn is_at_max_tokens(&self) -> bool {
-        Some(self.num_tokens) == self.params.max_tokens
+        self.num_tokens_left() == Some(0)
     }
 
     /// Takes text that the last token added, and says what to show. It is the last if it came to a

@@ -23,6 +23,7 @@ mod progress;
 mod pull;
 mod quantize;
 mod sampling_args;
+mod speculate_args;
 mod template;
 mod tokenize;
 mod tokenizer_demo;

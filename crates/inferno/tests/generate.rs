@@ -30,6 +30,7 @@ fn the_greedy_text_is_that_of_transformers_on_every_backend() {
         &["--threads", "3"],
         &["--isa", "scalar"],
         &["--no-kv"],
+        &["--speculate", "8"],
     ] {
         let outcome = greedy("48").args(flags).args([PROMPT]).success();
         assert_eq!(outcome.stdout, golden() + "\n", "{flags:?}");
@@ -114,6 +115,37 @@ fn statistics_go_to_standard_error_and_to_a_file() {
     assert_eq!((&stats["prompt_tokens"], &stats["generated_tokens"]), (&16.into(), &5.into()));
     assert_eq!(stats["finish_reason"], "length");
     assert!(outcome.stderr.contains("finished     length"), "{}", outcome.stderr);
+}
+
+#[test]
+fn guesses_that_were_right_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats.json");
+    // A bias that leaves one token: the text repeats it.
+    let flags = ["--logit-bias", "97=100", "--speculate", "6", "--stats", "--stats-json"];
+    let outcome = greedy("40").args(flags).args([&file]).args([PROMPT]).success();
+    assert_eq!(outcome.stdout, "a".repeat(40) + "\n");
+    let stats: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let count = |name: &str| stats[name].as_u64().unwrap();
+    let (drafted, accepted) = (count("drafted_tokens"), count("accepted_tokens"));
+    assert!(accepted > 20 && accepted <= drafted, "{accepted} of {drafted}");
+    assert_eq!(count("generated_tokens"), 40);
+    assert_eq!(stats["decode_passes"]["count"].as_u64().unwrap() + accepted, 39);
+    let line = format!("drafted      {drafted} tokens, {accepted} accepted");
+    assert!(outcome.stderr.contains(&line), "{}", outcome.stderr);
+}
+
+#[test]
+fn guessing_needs_the_kv_cache_and_knows_its_bounds() {
+    let refused = greedy("2").args(["--no-kv", "--speculate", "4", PROMPT]).failure(1);
+    assert!(
+        refused.stderr.contains("speculative decoding needs the KV cache"),
+        "{}",
+        refused.stderr
+    );
+    let refused = greedy("2").args(["--speculate", "65", PROMPT]).failure(2);
+    assert!(refused.stderr.contains("a number from 0 to 64"), "{}", refused.stderr);
 }
 
 #[test]

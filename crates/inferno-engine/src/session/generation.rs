@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use inferno_tokenizer::Detokenizer;
 
+use super::speculation::Speculation;
 use super::{CancelHandle, GenerationParams, Session};
 use crate::{
     EngineError, FinishReason, Metrics, Released, SampledToken, Sampler, StopChecker, TokenLogprobs,
@@ -42,6 +43,7 @@ pub struct Generation<'s> {
     session: &'s mut Session,
     sampler: Sampler,
     stop: StopChecker,
+    speculation: Speculation,
     detokenizer: Detokenizer,
     cancel: CancelHandle,
     /// What the call took that began the generation.
@@ -58,6 +60,7 @@ impl<'s> Generation<'s> {
         params: &GenerationParams,
         started: Instant,
     ) -> Result<Self, EngineError> {
+        session.context.check_speculation(params.num_speculative_tokens)?;
         let mut sampler = Sampler::new(params.sampling.clone(), session.vocab_size)?;
         let end_of_generation = &session.end_of_generation;
         let stop = StopChecker::new(params.stop.clone(), session.vocab_size, end_of_generation)?;
@@ -76,6 +79,7 @@ impl<'s> Generation<'s> {
             session,
             sampler,
             stop,
+            speculation: Speculation::new(params.num_speculative_tokens),
             detokenizer,
             cancel: CancelHandle::new(),
             setup_time: started.elapsed(),
@@ -124,7 +128,7 @@ impl<'s> Generation<'s> {
 
     fn step(&mut self) -> Result<Step, EngineError> {
         let step_started = Instant::now();
-        let token = self.compute_and_sample()?;
+        let token = self.next_token()?;
         let Released { text, finish_reason } = match &token {
             Some(token) => self.release(token.id)?,
             // Nothing was said: half a character at the end of the prompt is not the answer's.
@@ -152,7 +156,7 @@ impl<'s> Generation<'s> {
             _ => self.stop.push_text(self.detokenizer.push(token)?),
         };
         let context = &mut self.session.context;
-        context.extend(&[token]);
+        context.say(token);
 
         let is_full = context.tokens().len() == context.context_length();
         let end = end
@@ -172,7 +176,19 @@ impl<'s> Generation<'s> {
         self.stop.finish(reason, &rest)
     }
 
-    /// Computes what is left up to the last token and samples the next one; `None` when cancelled.
+    /// The next token, of the last pass if it gave more than one; `None` when cancelled.
+    fn next_token(&mut self) -> Result<Option<SampledToken>, EngineError> {
+        if self.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        match self.speculation.next_drawn() {
+            Some(token) => Ok(Some(token)),
+            None => self.compute_and_sample(),
+        }
+    }
+
+    /// Computes what is left up to the last token, with drafts of what may follow, and samples;
+    /// `None` when cancelled.
     fn compute_and_sample(&mut self) -> Result<Option<SampledToken>, EngineError> {
         let Session { context, metrics, vocab_size, .. } = &mut *self.session;
         let passes = match self.rollback_to {
@@ -180,6 +196,13 @@ impl<'s> Generation<'s> {
             None => &mut metrics.decode_passes,
         };
         context.want_logits();
+        if self.rollback_to.is_none() {
+            let left = self.stop.num_tokens_left().unwrap_or(usize::MAX);
+            let room = context.room_for_drafts().min(left.saturating_sub(1));
+            let drafts = self.speculation.draft(context.tokens(), room);
+            metrics.drafted_tokens += drafts.len();
+            context.draft(drafts);
+        }
         loop {
             if self.cancel.is_cancelled() {
                 return Ok(None);
@@ -190,17 +213,19 @@ impl<'s> Generation<'s> {
             passes.record(pass.num_tokens, pass.duration);
             if !pass.logits.is_empty() {
                 // What the tokenizer has no text for cannot be said.
-                let known = &pass.logits[..pass.logits.len().min(*vocab_size)];
-                return self.sampler.sample(known, self.stop.banned()).map(Some);
+                let rows = pass.logit_rows().map(|row| &row[..row.len().min(*vocab_size)]);
+                let num_accepted = self.speculation.draw(rows, &mut self.sampler, &self.stop)?;
+                context.accept(num_accepted);
+                metrics.accepted_tokens += num_accepted;
+                return Ok(self.speculation.next_drawn());
             }
         }
     }
 
     fn end(&mut self) {
         self.ended = true;
-        if let Some(len) = self.rollback_to.take() {
-            self.session.context.truncate(len);
-        }
+        // What was drafted beyond the last token that was said goes too.
+        self.session.context.truncate(self.rollback_to.take().unwrap_or(usize::MAX));
     }
 }
 

@@ -78,6 +78,12 @@ impl FakeRunner {
         self
     }
 
+    /// The same with room for so many rows of logits in a batch.
+    pub fn with_num_logit_rows(mut self, max_num_logit_rows: usize) -> Self {
+        self.limits.max_num_logit_rows = max_num_logit_rows;
+        self
+    }
+
     /// The same with more logits than the tokenizer has tokens.
     pub fn with_vocab_size(self, vocab_size: usize) -> Self {
         Self { vocab_size, ..self }

@@ -20,7 +20,8 @@ use crate::cli::failure::{Failure, print_note};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
 use crate::cli::sampling_args::SamplingArgs;
-use crate::{Error, LoadOptions, Model};
+use crate::cli::speculate_args::SpeculateArgs;
+use crate::{Error, Model};
 use commands::{Command, Line};
 use conversation::Conversation;
 use dialogue::Dialogue;
@@ -50,6 +51,8 @@ pub(super) struct ChatCommandArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
     max_tokens: Option<usize>,
     #[command(flatten)]
+    speculate: SpeculateArgs,
+    #[command(flatten)]
     compute: ComputeArgs,
     /// Tokens that the conversation may have; the oldest exchanges are left out of longer ones [default: the model's own
     /// limit, at most 4096].
@@ -63,7 +66,7 @@ pub(super) struct ChatCommandArgs {
 impl ChatCommandArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         self.sampling.check()?;
-        let options = self.compute.options(self.context, LoadOptions::default().limits);
+        let options = self.compute.options(self.context, self.speculate.limits());
         let model = Model::from(self.source.open()?).with_options(options);
         if self.compute.dry_run {
             return Ok(dry_run::report(&model)?);
@@ -72,6 +75,7 @@ impl ChatCommandArgs {
         let params = GenerationParams {
             sampling: self.sampling.params(metadata)?,
             stop: StopParams { max_tokens: self.max_tokens, ..StopParams::default() },
+            num_speculative_tokens: self.speculate.speculate,
             ..GenerationParams::default()
         };
         let template = self.setup.template(metadata)?;

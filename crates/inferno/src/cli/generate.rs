@@ -16,8 +16,9 @@ use crate::cli::interrupt::Interrupt;
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
 use crate::cli::output::Output;
 use crate::cli::sampling_args::SamplingArgs;
+use crate::cli::speculate_args::SpeculateArgs;
 use crate::output_file::refuse_input;
-use crate::{Error, LoadOptions, Model};
+use crate::{Error, Model};
 
 /// Go on with a text.
 ///
@@ -30,6 +31,7 @@ Examples:
   inferno generate -m model.gguf \"Once upon a time\"
   inferno generate -m model.gguf --greedy --max-tokens 200 \"\"
   inferno generate -m model.gguf --temperature 0.7 --seed 1 --stop \"Yours\" \"Dear reader,\"
+  inferno generate -m model.gguf --speculate 12 --prompt-file edit_this.txt
   cat chapter.txt | inferno generate -m model.gguf --save-session read.bin --max-tokens 1
   inferno generate -m model.gguf --load-session read.bin \"The end came when\"
   inferno generate -m model.gguf --chat --system \"Answer in one word.\" \"Which colour is the sky?\"
@@ -51,6 +53,8 @@ pub(super) struct GenerateArgs {
     /// Go on after the model's end-of-generation tokens.
     #[arg(long)]
     ignore_eos: bool,
+    #[command(flatten)]
+    speculate: SpeculateArgs,
     /// Take special tokens that are spelled out in the prompt as plain text.
     #[arg(long)]
     no_special: bool,
@@ -113,9 +117,8 @@ impl GenerateArgs {
         self.chat.check()?;
         self.sampling.check()?;
         let stop = self.stop_params()?;
-        let limits = LoadOptions::default().limits;
         let model = || -> Result<Model, Error> {
-            let options = self.compute.options(self.context, limits);
+            let options = self.compute.options(self.context, self.speculate.limits());
             Ok(Model::from(self.source.open()?).with_options(options))
         };
         if self.compute.dry_run {
@@ -126,7 +129,12 @@ impl GenerateArgs {
         self.check_outputs(&model)?;
         let metadata = model.checkpoint().metadata();
         let sampling = self.sampling.params(metadata)?;
-        let params = GenerationParams { sampling, stop, ..GenerationParams::default() };
+        let params = GenerationParams {
+            sampling,
+            stop,
+            num_speculative_tokens: self.speculate.speculate,
+            ..GenerationParams::default()
+        };
         let prompt = match prompt {
             Input::Text(text) => text,
             Input::Conversation(conversation) => {

@@ -10,7 +10,7 @@ use inferno_tensor::DType;
 
 use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
-use crate::memory::Lines;
+use crate::memory::{Arena, Lines};
 use crate::ops::attention::{self, AttentionWorkspace};
 use crate::ops::experts::{self, CpuRouting};
 use crate::ops::linear::{Rows, linear};
@@ -41,6 +41,8 @@ pub struct CpuOptions {
 pub struct CpuBackend {
     level: Level,
     pool: Pool,
+    /// Where weights lie.
+    arena: Arena,
     workspace: Mutex<Workspace>,
 }
 
@@ -69,7 +71,7 @@ impl CpuBackend {
             return Err(unavailable("it needs at least one".to_owned()));
         }
         let pool = Pool::new(threads).map_err(|error| unavailable(error.to_string()))?;
-        Ok(Self { level, pool, workspace: Mutex::default() })
+        Ok(Self { level, pool, arena: Arena::default(), workspace: Mutex::default() })
     }
 
     /// The instruction set that it computes with.
@@ -190,7 +192,7 @@ impl Backend for CpuBackend {
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<CpuWeight, BackendError> {
-        CpuWeight::pack(parts, &self.pool)
+        CpuWeight::pack(parts, &self.pool, &self.arena)
     }
 
     fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {

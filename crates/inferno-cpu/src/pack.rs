@@ -21,7 +21,7 @@ pub(crate) use formats::{Format, chunk_bytes, padded_scale_bytes};
 pub(crate) use quantized::QuantFormat;
 
 use crate::lanes::LANES;
-use crate::memory::Lines;
+use crate::memory::{Arena, Lines};
 use crate::threads::Pool;
 
 /// A packed weight of [`CpuBackend`](crate::CpuBackend).
@@ -52,14 +52,18 @@ impl std::fmt::Debug for Part {
 }
 
 impl CpuWeight {
-    /// Packs `parts` with all threads of `pool`.
+    /// Packs `parts` with all threads of `pool` into memory of `arena`.
     ///
     /// **Errors**: parts that do not stack, formats without a kernel, no memory.
-    pub(crate) fn pack(parts: &[WeightPart], pool: &Pool) -> Result<Self, BackendError> {
+    pub(crate) fn pack(
+        parts: &[WeightPart],
+        pool: &Pool,
+        arena: &Arena,
+    ) -> Result<Self, BackendError> {
         let (_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
         let mut weight = Self { cols, rows: 0, parts: Vec::with_capacity(parts.len()) };
         for part in parts {
-            let part = Part::pack(part, weight.rows, weight.num_panels(), pool)?;
+            let part = Part::pack(part, weight.rows, weight.num_panels(), pool, arena)?;
             weight.rows += part.rows;
             weight.parts.push(part);
         }
@@ -84,6 +88,7 @@ impl Part {
         first_row: usize,
         first_panel: usize,
         pool: &Pool,
+        arena: &Arena,
     ) -> Result<Self, BackendError> {
         let format = Format::of(source.dtype()).ok_or_else(|| BackendError::Unavailable {
             what: format!(
@@ -98,7 +103,7 @@ impl Part {
         let num_panels = rows.div_ceil(LANES);
         let expert_bytes = num_panels.saturating_mul(panel_bytes);
         let total = source.num_experts().saturating_mul(expert_bytes);
-        let mut bytes = Lines::zeroed(total, "a packed weight")?;
+        let mut bytes = arena.zeroed(total, "a packed weight")?;
         if total > 0 {
             pool.run_chunks(bytes.get_mut::<u8>(), panel_bytes, |number, panel, _| {
                 let (expert, first) = (number / num_panels, number % num_panels * LANES);

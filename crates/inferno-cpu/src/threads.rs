@@ -1,10 +1,12 @@
 //! A persistent pool of threads for the short parallel steps of a forward pass.
 //!
-//! [`Pool::run`] hands out the numbers `0..num_tasks` to all threads, the caller among them, until
-//! none is left, and returns when all are done. Which thread takes which task is open, so tasks
+//! [`Pool::run_ranges`] hands out the items `0..num_items` to all threads, the caller among them,
+//! until none is left, and returns when all are done. Each thread has a share of neighbouring items
+//! and takes from its front, so that it streams what belongs to them from memory; who has nothing
+//! left takes from the back of the others' shares. Which thread computes what is open, so results
 //! must not depend on it.
 //!
-//! Nobody waits for a thread that the system has not let run: when no task is left, the step closes,
+//! Nobody waits for a thread that the system has not let run: when no item is left, the step closes,
 //! and only workers that are inside it are waited for.
 //!
 //! Between steps the workers spin for some tens of microseconds, the time that the serial code
@@ -14,19 +16,24 @@
 //! are several; tasks not yet begun are dropped; the pool stays usable. Several threads may call `run`: one after the other is
 //! served. A task that calls `run` itself does the inner tasks on its own thread.
 
+mod share;
+
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 use std::{io, mem};
 
+use share::{End, Share};
+
 /// Turns of an empty loop before a thread parks, about 20 to 50 microseconds.
 const SPINS: u32 = 1500;
 
-/// What a step computes: called with the number of the task and that of the thread.
-type Task<'a> = dyn Fn(usize, usize) + Sync + 'a;
+/// What a step computes: called with some neighbouring items and the number of the thread.
+type Task<'a> = dyn Fn(Range<usize>, usize) + Sync + 'a;
 
 thread_local! {
     /// Whether this thread is inside a task of some pool.
@@ -47,8 +54,8 @@ struct Shared {
     /// The step that is running. Written by the holder of `turn` while the last step is closed and
     /// no worker is inside; read by workers inside.
     step: UnsafeCell<Step>,
-    /// The first task that no thread has taken.
-    next: AtomicUsize,
+    /// The items that no thread has taken, a share a thread.
+    shares: Vec<Share>,
     /// The first panic of the step.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
@@ -56,14 +63,13 @@ struct Shared {
 
 struct Step {
     task: *const Task<'static>,
-    num_tasks: usize,
     caller: Thread,
 }
 
 impl Step {
     /// What stands there before the first step.
     fn nothing() -> Self {
-        Self { task: &|_: usize, _: usize| (), num_tasks: 0, caller: thread::current() }
+        Self { task: &|_: Range<usize>, _: usize| (), caller: thread::current() }
     }
 }
 
@@ -114,7 +120,7 @@ impl Pool {
         let shared = Arc::new(Shared {
             state: AtomicUsize::new(0),
             step: UnsafeCell::new(Step::nothing()),
-            next: AtomicUsize::new(0),
+            shares: (0..num_threads).map(|_| Share::default()).collect(),
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
         });
@@ -134,15 +140,27 @@ impl Pool {
         self.workers.len() + 1
     }
 
-    /// Calls `task(number, thread)` once for each number below `num_tasks`. `thread` is below
+    /// Calls `task(number, thread)` once for each number below `num_tasks`, as
+    /// [`run_ranges`](Self::run_ranges) does.
+    ///
+    /// **Panics** when a task does.
+    pub(crate) fn run(&self, num_tasks: usize, task: &(dyn Fn(usize, usize) + Sync)) {
+        self.run_ranges(num_tasks, &|numbers, thread| {
+            numbers.for_each(|number| task(number, thread));
+        });
+    }
+
+    /// Calls `task(items, thread)` for ranges that make up `0..num_items`. `thread` is below
     /// [`num_threads`](Self::num_threads) and tells the threads of one step apart, so that each
     /// can have memory of its own.
     ///
     /// **Panics** when a task does.
-    pub(crate) fn run(&self, num_tasks: usize, task: &Task<'_>) {
+    pub(crate) fn run_ranges(&self, num_items: usize, task: &Task<'_>) {
         // Inside a task, another step has the turn and waits for this very task.
-        if num_tasks <= 1 || self.workers.is_empty() || IN_TASK.get() {
-            (0..num_tasks).for_each(|number| task(number, 0));
+        if num_items <= 1 || self.workers.is_empty() || IN_TASK.get() {
+            if num_items > 0 {
+                task(0..num_items, 0);
+            }
             return;
         }
         let _turn = lock(&self.turn);
@@ -152,15 +170,19 @@ impl Pool {
         let erased = unsafe { mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
         // SAFETY: this thread has the turn, and its last holder left with the state closed and
         // nobody inside.
-        unsafe { *shared.step.get() = Step { task: erased, num_tasks, caller: thread::current() } };
-        shared.next.store(0, Ordering::Relaxed);
+        unsafe { *shared.step.get() = Step { task: erased, caller: thread::current() } };
+        let sharers = self.num_threads().min(num_items);
+        for (number, share) in shared.shares.iter().enumerate() {
+            let border = |number: usize| num_items * number.min(sharers) / sharers;
+            share.fill(border(number)..border(number + 1));
+        }
         let state = State(shared.state.load(Ordering::Relaxed)).next();
         shared.state.store(state.0, Ordering::Release);
-        for worker in self.workers.iter().take(num_tasks - 1) {
+        for worker in self.workers.iter().take(sharers - 1) {
             worker.thread().unpark();
         }
-        shared.take_tasks(task, num_tasks, 0);
-        // No task is left: who has not come yet need not come.
+        shared.take_items(task, 0);
+        // No item is left: who has not come yet need not come.
         let state = State(shared.state.fetch_and(!State::OPEN, Ordering::Acquire));
         if state.inside() > 0 {
             wait_until(|| State(shared.state.load(Ordering::Acquire)).inside() == 0);
@@ -184,21 +206,23 @@ impl Drop for Pool {
 }
 
 impl Shared {
-    /// Runs tasks until none is left; keeps the first panic.
-    fn take_tasks(&self, task: &Task<'_>, num_tasks: usize, thread: usize) {
+    /// Computes items until none is left; keeps the first panic.
+    fn take_items(&self, task: &Task<'_>, thread: usize) {
         IN_TASK.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| {
-            loop {
-                let number = self.next.fetch_add(1, Ordering::Relaxed);
-                if number >= num_tasks {
-                    return;
+            while let Some(items) = self.shares[thread].take(End::Front) {
+                task(items, thread);
+            }
+            let (before, after) = self.shares.split_at(thread);
+            for share in after.iter().chain(before) {
+                while let Some(items) = share.take(End::Back) {
+                    task(items, thread);
                 }
-                task(number, thread);
             }
         }));
         IN_TASK.set(false);
         if let Err(panic) = result {
-            self.next.store(num_tasks, Ordering::Relaxed);
+            self.shares.iter().for_each(Share::clear);
             let mut first = lock(&self.panic);
             if first.is_none() {
                 *first = Some(panic);
@@ -228,7 +252,7 @@ impl Shared {
             // SAFETY: this thread is inside, so `step` is written, and stays until it has left.
             let step = unsafe { &*self.step.get() };
             // SAFETY: `run` keeps the closure alive while this thread is inside.
-            self.take_tasks(unsafe { &*step.task }, step.num_tasks, thread);
+            self.take_items(unsafe { &*step.task }, thread);
             let caller = step.caller.clone();
             let left = State(self.state.fetch_sub(1, Ordering::Release));
             if left.inside() == 1 && !left.is_open() {

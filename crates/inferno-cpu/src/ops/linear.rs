@@ -1,4 +1,9 @@
 //! Products of whole buffers with packed weights, split over threads by panels.
+//!
+//! Each thread streams neighbouring panels: half of a weight where there are two. What is taken at
+//! once shrinks towards the end (`threads.rs`), so that all finish together. (Tried: eight pieces a
+//! thread, handed out by turns. While one token is decoded, the last piece then costs up to 20
+//! microseconds a product, and what a thread asked for ahead of its piece went to the other's cache.)
 
 use inferno_backend::ExpertInput;
 
@@ -11,11 +16,8 @@ use crate::ops::quantize::{ActivationBlock, quantize};
 use crate::pack::CpuWeight;
 use crate::pack::codes::GROUP_COLS;
 
-/// Tasks a thread: enough that one that is held up does not hold up all.
-const TASKS_A_THREAD: usize = 8;
-
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
-const TASK_PRODUCTS: usize = 64 * 1024;
+const ITEM_PRODUCTS: usize = 32 * 1024;
 
 /// Who computes which rows.
 #[derive(Clone, Copy)]
@@ -79,19 +81,15 @@ pub(crate) fn linear(
     }
 
     let num_panels = weight.num_panels();
-    let tasks = (TASKS_A_THREAD * backend.pool().num_threads()).div_ceil(num_experts.max(1));
     let rows_an_expert = x_rows.div_ceil(num_experts.max(1)).max(1);
-    let least = TASK_PRODUCTS / (rows_an_expert * cols * LANES).max(1);
-    let panels_a_task = num_panels.div_ceil(tasks).max(least).max(1);
-    let tasks_an_expert = num_panels.div_ceil(panels_a_task);
+    let panels_an_item = (ITEM_PRODUCTS / (rows_an_expert * cols * LANES).max(1)).max(1);
+    let items_an_expert = num_panels.div_ceil(panels_an_item);
     let out_stride = out.cols();
     let out = Disjoint::new(out.values_mut());
-    let task = |task: usize, _thread: usize| {
-        let (expert, rows) = rows.expert(task / tasks_an_expert);
-        let first = task % tasks_an_expert * panels_a_task;
-        let last = num_panels.min(first + panels_a_task);
+    let compute = |index: usize, first: usize, last: usize| {
+        let (expert, rows) = rows.expert(index);
         for part in &weight.parts {
-            // The task's panels may lie in several parts.
+            // The panels may lie in several parts.
             let begin = first.max(part.first_panel);
             let end = last.min(part.first_panel + part.num_panels());
             if begin >= end {
@@ -100,7 +98,7 @@ pub(crate) fn linear(
             let panels = begin - part.first_panel..end - part.first_panel;
             let rows_end = part.rows.min(panels.end * LANES);
             let out_cols = part.first_row + panels.start * LANES..part.first_row + rows_end;
-            // SAFETY: the pool gives out each task once. Two tasks differ in the panels, and thereby
+            // SAFETY: the pool gives out each item once. Two items differ in the panels, and thereby
             // in the columns, or in the expert, and thereby in the rows: `CpuRouting::group` gives
             // each slot to one expert. This target is dropped before the next part's is made.
             let target = unsafe { Target::new(&out, out_stride, out_cols, rows, epilogue) };
@@ -115,5 +113,16 @@ pub(crate) fn linear(
             (part.format.product)(backend.level(), product);
         }
     };
-    backend.pool().run(num_experts * tasks_an_expert, &task);
+    backend.pool().run_ranges(num_experts * items_an_expert, &|mut items, _thread| {
+        // The items may belong to several experts.
+        while !items.is_empty() {
+            let index = items.start / items_an_expert;
+            let begin = index * items_an_expert;
+            let end = items.end.min(begin + items_an_expert);
+            let panels =
+                [items.start, end].map(|item| num_panels.min((item - begin) * panels_an_item));
+            compute(index, panels[0], panels[1]);
+            items.start = end;
+        }
+    });
 }

@@ -128,3 +128,18 @@ fn several_threads_may_share_a_pool() {
         }
     });
 }
+
+#[test]
+fn what_is_left_of_a_share_is_taken_from_both_ends_until_nothing_is() {
+    let share = Share::default();
+    assert_eq!(share.take(End::Front), None);
+    share.fill(10..110);
+    assert_eq!(share.take(End::Front), Some(10..35));
+    assert_eq!(share.take(End::Back), Some(91..110));
+    let mut taken = vec![10..35, 91..110];
+    taken.extend(std::iter::from_fn(|| share.take(End::Front)));
+    taken.sort_by_key(|range| range.start);
+    let items: Vec<_> = taken.into_iter().flatten().collect();
+    assert!(items.into_iter().eq(10..110));
+    assert_eq!(share.take(End::Back), None);
+}

@@ -11,6 +11,8 @@ use std::ops::Range;
 use inferno_backend::{BackendError, BlockId, KvDType, KvLayout};
 use inferno_tensor::quant::{self, QK};
 
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes};
 use crate::memory::Lines;
 
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
@@ -168,26 +170,13 @@ impl Rows {
         at..at + self.header
     }
 
-    /// Encodes the values of one row into its place.
-    pub(crate) fn encode(&self, plane: Plane, region: &mut [u8], offset: usize, values: &[f32]) {
-        let mut bytes = [0; 4 * PIECE];
-        for (piece, values) in values.chunks(PIECE).enumerate() {
-            let bytes = &mut bytes[..self.header + values.len() * self.element];
-            if quant::encode_row(self.dtype.dtype(), values, bytes).is_err() {
-                // Q8_0 holds no infinity: a scale that is not a number makes one of the scores.
-                bytes.fill(0);
-                bytes[..self.header].copy_from_slice(&half::f16::NAN.to_le_bytes()[..self.header]);
-            }
-            self.put_piece(plane, region, offset, piece, bytes);
-        }
-    }
-
     fn put(&self, plane: Plane, region: &mut [u8], offset: usize, row: &[u8]) {
         for (piece, bytes) in row.chunks(self.header + PIECE * self.element).enumerate() {
             self.put_piece(plane, region, offset, piece, bytes);
         }
     }
 
+    #[inline(always)]
     fn put_piece(
         &self,
         plane: Plane,
@@ -220,10 +209,47 @@ impl Rows {
     }
 }
 
+/// Encodes the values of one row into its place.
+pub(crate) struct Encode<'a> {
+    pub(crate) rows: &'a Rows,
+    pub(crate) plane: Plane,
+    pub(crate) region: &'a mut [u8],
+    pub(crate) offset: usize,
+    pub(crate) values: &'a [f32],
+}
+
+impl Kernel for Encode<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { rows, plane, region, offset, values } = self;
+        let mut bytes = [0; 4 * PIECE];
+        for (piece, values) in values.chunks(PIECE).enumerate() {
+            let bytes = &mut bytes[..rows.header + values.len() * rows.element];
+            if rows.dtype == KvDType::F16 && values.len() == PIECE {
+                for (values, bytes) in values.chunks(LANES).zip(bytes.chunks_mut(2 * LANES)) {
+                    let bytes = bytes.first_chunk_mut().expect("2 bytes a value");
+                    lanes.store_f16(lanes.load_part(values), bytes);
+                }
+            } else if quant::encode_row(rows.dtype.dtype(), values, bytes).is_err() {
+                // Q8_0 holds no infinity: a scale that is not a number makes one of the scores.
+                bytes.fill(0);
+                bytes[..rows.header].copy_from_slice(&half::f16::NAN.to_le_bytes()[..rows.header]);
+            }
+            rows.put_piece(plane, region, offset, piece, bytes);
+        }
+    }
+}
+
 /// Writes numbers of `E` bytes to every `step`-th place of `region` from `first` on.
+#[inline(always)]
 fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], (first, step): (usize, usize)) {
-    for (i, element) in elements.chunks_exact(E).enumerate() {
-        region[(first + i * step) * E..][..E].copy_from_slice(element);
+    let region = &mut region[first * E..];
+    if step == 1 {
+        region[..elements.len()].copy_from_slice(elements);
+        return;
+    }
+    for (place, element) in region.chunks_mut(step * E).zip(elements.chunks_exact(E)) {
+        place[..E].copy_from_slice(element);
     }
 }
 

@@ -35,6 +35,9 @@ const ROUNDER: f32 = 12_582_912.0;
 /// The operations of the 16-lane machine. Holding a value proves that this processor has the
 /// instructions that its methods use.
 pub(crate) trait Lanes: Copy + Send + Sync + 'static {
+    /// Vectors that the registers hold.
+    const REGISTERS: usize = 8;
+
     /// 16 `f32`.
     type F32: Copy;
     /// 16 `i32`.
@@ -84,6 +87,15 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn max_lane(self, x: Self::F32) -> f32;
     /// The largest magnitude in both vectors; NaN where one holds a NaN.
     fn max_magnitude(self, a: Self::F32, b: Self::F32) -> f32;
+    /// The nearest half-precision numbers, ties to even, little-endian.
+    #[inline(always)]
+    fn store_f16(self, x: Self::F32, out: &mut [u8; 2 * LANES]) {
+        let mut all = [0.0; LANES];
+        self.store(x, &mut all);
+        for (x, out) in all.into_iter().zip(out.chunks_exact_mut(2)) {
+            out.copy_from_slice(&half::f16::from_f32(x).to_le_bytes());
+        }
+    }
     /// Rounds to the nearest integers, ties to even, within -127 and 127. NaN becomes -127.
     fn store_i8(self, x: Self::F32, out: &mut [i8; LANES]);
 

@@ -235,6 +235,16 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn store_f16(self, x: [__m256; 2], out: &mut [u8; 2 * LANES]) {
+        avx2! {
+            let low = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x[0]);
+            let high = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x[1]);
+            _mm_storeu_si128(out.as_mut_ptr().cast(), low);
+            _mm_storeu_si128(out.as_mut_ptr().add(16).cast(), high);
+        }
+    }
+
+    #[inline(always)]
     fn store_i8(self, x: [__m256; 2], out: &mut [i8; LANES]) {
         let x = self.min(self.max(x, self.splat(-127.0)), self.splat(127.0));
         avx2! {

@@ -58,6 +58,8 @@ macro_rules! avx512 {
 }
 
 impl Lanes for Avx512 {
+    const REGISTERS: usize = 32;
+
     type F32 = __m512;
     type I32 = __m512i;
     type Bytes = __m512i;
@@ -190,6 +192,14 @@ impl Lanes for Avx512 {
             let a = _mm512_andnot_si512(sign, _mm512_castps_si512(a));
             let b = _mm512_andnot_si512(sign, _mm512_castps_si512(b));
             f32::from_bits(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)) as u32)
+        }
+    }
+
+    #[inline(always)]
+    fn store_f16(self, x: __m512, out: &mut [u8; 2 * LANES]) {
+        avx512! {
+            let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x);
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), halves);
         }
     }
 

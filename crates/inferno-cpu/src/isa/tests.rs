@@ -51,6 +51,11 @@ impl Kernel for AllOperations<'_> {
             lanes.store(vector, &mut out);
             self.results.push((name, out.map(pattern).to_vec()));
         }
+        let mut halves = [0; 2 * LANES];
+        lanes.store_f16(x, &mut halves);
+        let halves =
+            halves.chunks_exact(2).map(|half| half::f16::from_le_bytes([half[0], half[1]]));
+        self.results.push(("store_f16", halves.map(|half| pattern(half.to_f32())).collect()));
         let mut part = [7.0; 5];
         lanes.store_part(x, &mut part);
         self.results.push(("store_part", part.map(pattern).to_vec()));

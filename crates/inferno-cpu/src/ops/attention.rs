@@ -2,12 +2,12 @@
 //!
 //! **Order of the sums.** Positions are cut into spans of [`SPAN`], counted from position 0 whatever
 //! the batch looks like. Within a span, a score takes the products of its components by fused
-//! multiply-add, the component rising (with a Q8_0 cache: 32 components at a time from zero, then
-//! those sums times their scales likewise), and is multiplied by the scale last; exponentials are
-//! those of `softmax.rs`, lane `i` holding positions `i`, `i + 16`, ... of the span; values are added
-//! by fused multiply-add, the position rising. Spans are merged in rising order: with the larger of
-//! both maxima `m`, each side times `exp(max - m)`; at last everything is divided by the sum of
-//! exponentials. Positions that a row does not see take no part.
+//! multiply-add, the component rising, and is multiplied by the scale last; exponentials are those
+//! of `softmax.rs`, lane `i` holding positions `i`, `i + 16`, ... of the span; values are added by
+//! fused multiply-add, the position rising. Numbers of the cache are taken as what they stand for,
+//! which `f32` holds exactly. Spans are merged in rising order: with the larger of both maxima `m`,
+//! each side times `exp(max - m)`; at last everything is divided by the sum of exponentials.
+//! Positions that a row does not see take no part.
 //!
 //! A *unit* is some neighbouring rows of one sequence; a task is a unit's query heads of one
 //! key/value head, which read each block once. Where there are few tasks, long contexts are split
@@ -15,15 +15,18 @@
 //! and then merged into those of the spans before them. It is the same computation, and its memory
 //! grows with the threads, not with the context.
 
+mod cached;
 mod merge;
 mod plan;
 mod span;
 mod store;
+mod tile;
 
 use std::ops::Range;
 use std::sync::Mutex;
 
-use inferno_backend::{AttentionParams, Batch, KvDType, QkvLayout};
+use bytemuck::Zeroable;
+use inferno_backend::{AttentionParams, Batch, QkvLayout};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
@@ -31,8 +34,9 @@ use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 use merge::{MIXED, Merge, SUM};
 use plan::{Unit, plan, visible};
-use span::AttendSpan;
+use span::{Scratch, Task};
 pub(crate) use store::store_kv;
+use tile::{Line, PANEL, TILE};
 
 /// Positions whose scores are held at once.
 pub(crate) const SPAN: usize = 256;
@@ -52,8 +56,8 @@ pub(crate) struct AttentionWorkspace {
     states: Vec<f32>,
     /// What single spans give.
     partials: Vec<f32>,
-    /// Scores, and what else a thread needs for itself.
-    threads: Vec<Mutex<Vec<f32>>>,
+    /// Scores, panels, and what else a thread needs for itself.
+    threads: Vec<Mutex<Vec<Line>>>,
 }
 
 /// What one call computes.
@@ -120,7 +124,7 @@ pub(crate) fn paged_attention(
     assert!(batch.num_tokens() <= out.num_rows(), "a row a token");
 
     let group = layout.num_heads / layout.num_kv_heads;
-    let partial_len = MIXED + layout.head_dim.next_multiple_of(LANES);
+    let partial_len = MIXED + layout.head_dim.next_multiple_of(PANEL);
     let qkv = qkv.rows(batch.num_tokens());
     let attention = Attention { batch, params, layout, qkv, cache, group, partial_len };
 
@@ -159,9 +163,9 @@ pub(crate) fn paged_attention(
 }
 
 /// The first `len` of `values`, which grows where it has fewer.
-fn at_least(values: &mut Vec<f32>, len: usize) -> &mut [f32] {
+fn at_least<T: Zeroable + Copy>(values: &mut Vec<T>, len: usize) -> &mut [T] {
     if values.len() < len {
-        values.resize(len, 0.0);
+        values.resize(len, T::zeroed());
     }
     &mut values[..len]
 }
@@ -171,7 +175,7 @@ struct Run<'a> {
     backend: &'a CpuBackend,
     attention: &'a Attention<'a>,
     units: &'a [Unit],
-    threads: &'a [Mutex<Vec<f32>>],
+    threads: &'a [Mutex<Vec<Line>>],
     out: &'a Disjoint<'a, f32>,
     out_cols: usize,
 }
@@ -182,23 +186,32 @@ impl Run<'_> {
         (&self.units[task / num_kv_heads], task % num_kv_heads)
     }
 
-    /// Calls `work` with memory of this thread's own.
-    fn with_scratch(&self, thread: usize, len: usize, work: impl FnOnce(&mut [f32])) {
-        let mut scratch = crate::threads::lock(&self.threads[thread]);
-        work(at_least(&mut scratch, len));
+    /// Calls `work` with memory of this thread's own: to compute spans in, and `more` numbers.
+    fn with_scratch(
+        &self,
+        unit: &Unit,
+        thread: usize,
+        more: usize,
+        work: impl FnOnce(Scratch<'_>, &mut [f32]),
+    ) {
+        let scores = self.attention.num_rows(unit) * SPAN;
+        let panels = TILE * self.attention.layout.head_dim.next_multiple_of(PANEL);
+        let mut memory = crate::threads::lock(&self.threads[thread]);
+        let memory = at_least(&mut memory, (scores + panels + more).div_ceil(LANES));
+        let (scores, rest) = bytemuck::cast_slice_mut(memory).split_at_mut(scores);
+        let (panels, more) = rest.split_at_mut(panels);
+        work(Scratch { scores, panels: bytemuck::cast_slice_mut(panels) }, more);
     }
 
     /// All spans of a task, merged as they come.
     fn whole(&self, task: usize, thread: usize) {
         let (unit, kv_head) = self.task(task);
-        let rows = self.attention.num_rows(unit);
         let state_len = self.attention.state_len(unit);
-        self.with_scratch(thread, rows * SPAN + 2 * state_len, |scratch| {
-            let (scores, states) = scratch.split_at_mut(rows * SPAN);
+        self.with_scratch(unit, thread, 2 * state_len, |mut scratch, states| {
             let (state, partial) = states.split_at_mut(state_len);
             state.fill(0.0);
             for span in unit.spans.clone() {
-                self.span(unit, kv_head, span, scores, partial);
+                self.span(unit, kv_head, span, &mut scratch, partial);
                 self.merge(state, partial);
             }
             self.finish(unit, kv_head, state);
@@ -208,11 +221,10 @@ impl Run<'_> {
     /// The span of a task that is `index`-th, if there is one.
     fn one_span(&self, task: usize, index: usize, partial: &mut [f32], thread: usize) {
         let (unit, kv_head) = self.task(task);
-        let rows = self.attention.num_rows(unit);
         if index < unit.spans.len() {
-            self.with_scratch(thread, rows * SPAN, |scores| {
+            self.with_scratch(unit, thread, 0, |mut scratch, _| {
                 let partial = &mut partial[..self.attention.state_len(unit)];
-                self.span(unit, kv_head, unit.spans.start + index, scores, partial);
+                self.span(unit, kv_head, unit.spans.start + index, &mut scratch, partial);
             });
         }
     }
@@ -241,17 +253,11 @@ impl Run<'_> {
         unit: &Unit,
         kv_head: usize,
         span: usize,
-        scores: &mut [f32],
+        scratch: &mut Scratch<'_>,
         partial: &mut [f32],
     ) {
-        let level = self.backend.level();
-        let attention = self.attention;
-        let task = span::Task { attention, unit, kv_head, span, scores, partial };
-        match attention.cache.layout.dtype {
-            KvDType::F32 => level.run(AttendSpan::<span::F32>::new(task)),
-            KvDType::F16 => level.run(AttendSpan::<span::F16>::new(task)),
-            KvDType::Q8_0 => level.run(AttendSpan::<span::Q8_0>::new(task)),
-        }
+        let task = Task { attention: self.attention, unit, kv_head, span };
+        task.run(self.backend.level(), scratch, partial);
     }
 
     fn merge(&self, state: &mut [f32], partial: &[f32]) {

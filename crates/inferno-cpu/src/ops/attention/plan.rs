@@ -6,8 +6,9 @@ use inferno_backend::{AttentionParams, Batch};
 
 use super::{Attention, SPAN};
 
-/// Query rows (tokens times heads) of a task, where one token's heads are not more already.
-const UNIT_ROWS: usize = 16;
+/// Query rows (tokens times heads) of a task, where one token's heads are not more already: as many
+/// as keep what a tile costs to read small beside what it costs to multiply.
+const UNIT_ROWS: usize = 128;
 
 /// Neighbouring rows of one sequence.
 #[derive(Debug, Clone)]

@@ -1,8 +1,7 @@
 //! One span of positions for one unit of rows: scores, exponentials, mixed values.
 //!
-//! Keys stand component by component, so a vector holds 16 neighbouring positions of a block;
-//! values stand position by position, so a vector holds 16 components. Blocks whose tokens do not
-//! fill vectors make vectors whose last lanes are not used.
+//! A span is cut into tiles of 64 positions. Each tile of keys or values is read from the cache
+//! once and multiplied by all rows of the unit.
 
 // Registers are named by number; an iterator over them is not always inlined.
 #![allow(clippy::needless_range_loop)]
@@ -10,275 +9,272 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use inferno_backend::KvDType;
+
+use super::cached::{self, Read, Run};
 use super::merge::{MAX, MIXED, SUM};
 use super::plan::Unit;
+use super::tile::{self, PANEL, PanelRow, TILE, multiply, register_blocks};
 use super::{Attention, SPAN};
-use crate::isa::Kernel;
+use crate::isa::{Kernel, Level};
 use crate::kv_cache::Plane;
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
-use crate::ops::product::{BLOCK_ROWS, row_blocks};
+use crate::lanes::{LANES, Lanes};
 use crate::ops::softmax::exponentials;
 
-/// Components that share a scale in a cache with scales.
-const SCALED: usize = 32;
-
-/// How the cache holds numbers.
-pub(super) trait Element {
-    /// Bytes of one.
-    const BYTES: usize;
-    /// Whether 32 components share a half-precision scale.
-    const SCALES: bool;
-
-    /// 16 neighbouring numbers.
-    fn load<L: Lanes>(lanes: L, bytes: &[u8; VECTOR_BYTES]) -> L::F32;
-}
-
-pub(super) struct F32;
-pub(super) struct F16;
-pub(super) struct Q8_0;
-
-impl Element for F32 {
-    const BYTES: usize = 4;
-    const SCALES: bool = false;
-
-    #[inline(always)]
-    fn load<L: Lanes>(lanes: L, bytes: &[u8; VECTOR_BYTES]) -> L::F32 {
-        lanes.load_f32(bytes)
-    }
-}
-
-impl Element for F16 {
-    const BYTES: usize = 2;
-    const SCALES: bool = false;
-
-    #[inline(always)]
-    fn load<L: Lanes>(lanes: L, bytes: &[u8; VECTOR_BYTES]) -> L::F32 {
-        lanes.load_f16(bytes.first_chunk().expect("half of the bytes"))
-    }
-}
-
-impl Element for Q8_0 {
-    const BYTES: usize = 1;
-    const SCALES: bool = true;
-
-    #[inline(always)]
-    fn load<L: Lanes>(lanes: L, bytes: &[u8; VECTOR_BYTES]) -> L::F32 {
-        lanes.load_i8(bytes.first_chunk().expect("a quarter of the bytes"))
-    }
-}
-
-/// 16 numbers from number `index` of `region` on; lanes beyond its end are zero.
-#[inline(always)]
-fn load<E: Element, L: Lanes>(lanes: L, region: &[u8], index: usize) -> L::F32 {
-    let bytes = &region[index * E::BYTES..];
-    match bytes.first_chunk::<VECTOR_BYTES>() {
-        Some(bytes) => E::load(lanes, bytes),
-        None => {
-            let mut padded = [0; VECTOR_BYTES];
-            padded[..bytes.len()].copy_from_slice(bytes);
-            E::load(lanes, &padded)
-        }
-    }
-}
-
-/// What to compute and where to leave it.
+/// What to compute.
+#[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub(super) attention: &'a Attention<'a>,
     pub(super) unit: &'a Unit,
     pub(super) kv_head: usize,
     pub(super) span: usize,
+}
+
+/// Memory to compute in.
+pub(super) struct Scratch<'a> {
     /// [`SPAN`] numbers a row.
     pub(super) scores: &'a mut [f32],
-    /// A partial result a row.
-    pub(super) partial: &'a mut [f32],
+    /// A tile of keys, or of values: [`TILE`] rows for every [`PANEL`] components.
+    pub(super) panels: &'a mut [PanelRow],
 }
 
-/// One span's kernel for a cache of `E`.
-pub(super) struct AttendSpan<'a, E> {
-    task: Task<'a>,
-    element: PhantomData<E>,
-}
-
-/// Neighbouring positions within one block.
-struct Run<'a> {
-    region: &'a [u8],
-    /// The first one's place in the block.
-    offset: usize,
-    positions: Range<usize>,
-}
-
-impl<'a, E: Element> AttendSpan<'a, E> {
-    pub(super) fn new(task: Task<'a>) -> Self {
-        Self { task, element: PhantomData }
+impl<'a> Task<'a> {
+    /// Computes the partial result of every row.
+    pub(super) fn run(&self, level: Level, scratch: &mut Scratch<'_>, partial: &mut [f32]) {
+        let Scratch { scores, panels } = scratch;
+        let positions = self.positions();
+        let tiles = positions.start / TILE..positions.end.div_ceil(TILE);
+        for tile in tiles.clone() {
+            self.read(level, Plane::Keys, tile, panels);
+            let keys = &panels[..self.attention.layout.head_dim];
+            level.run(Scores { task: self, tile, keys, scores });
+        }
+        level.run(Softmax { task: self, scores, partial });
+        for tile in tiles {
+            self.read(level, Plane::Values, tile, panels);
+            level.run(Mix { task: self, tile, values: panels, scores, partial });
+        }
     }
 
-    /// The positions of the span that row `row` sees.
+    /// The positions of the span that some row sees. Later rows see later positions: the first row
+    /// tells the start, the last one the end.
+    fn positions(&self) -> Range<usize> {
+        let last = self.attention.num_rows(self.unit) - 1;
+        let seen = self.visible(0).start..self.visible(last).end;
+        within(seen, self.span * SPAN..(self.span + 1) * SPAN)
+    }
+
+    /// The positions that row `row` of the unit sees.
     #[inline(always)]
     fn visible(&self, row: usize) -> Range<usize> {
-        let visible = self.task.attention.visible(self.task.unit, row);
-        let start = visible.start.max(self.task.span * SPAN);
-        start..visible.end.min((self.task.span + 1) * SPAN).max(start)
+        self.attention.visible(self.unit, row)
     }
 
-    /// The run of up to 16 positions that begins at `position` and ends before `end`.
-    #[inline(always)]
-    fn run_at(&self, plane: Plane, position: usize, end: usize) -> Run<'a> {
-        let Attention { batch, params, cache, .. } = *self.task.attention;
-        let block_tokens = cache.layout.block_tokens;
-        let offset = position % block_tokens;
-        let block = batch.block_table(self.task.unit.sequence)[position / block_tokens];
-        let region = cache.region(block, params.layer, plane, self.task.kv_head);
-        let count = LANES.min(block_tokens - offset).min(end - position);
-        Run { region, offset, positions: position..position + count }
-    }
-
-    /// The scores of a run for `T` rows.
-    #[inline(always)]
-    fn scores<L: Lanes, const T: usize>(&mut self, lanes: L, run: &Run<'_>, first: usize) {
-        let Attention { params, layout, cache, .. } = *self.task.attention;
-        let block_tokens = cache.layout.block_tokens;
-        let head_dim = layout.head_dim;
-        let mut queries = [&[][..]; T];
-        for (t, query) in queries.iter_mut().enumerate() {
-            *query = self.task.attention.query(self.task.unit, self.task.kv_head, first + t);
-        }
-        let mut totals = [lanes.splat(0.0); T];
-        if E::SCALES {
-            let scales = &run.region[block_tokens * head_dim..];
-            for piece in 0..head_dim / SCALED {
-                let mut sums = [lanes.splat(0.0); T];
-                for d in piece * SCALED..(piece + 1) * SCALED {
-                    let keys = load::<E, L>(lanes, run.region, d * block_tokens + run.offset);
-                    for t in 0..T {
-                        sums[t] = lanes.fma(keys, lanes.splat(queries[t][d]), sums[t]);
-                    }
-                }
-                let scale = load::<F16, L>(lanes, scales, piece * block_tokens + run.offset);
-                for t in 0..T {
-                    totals[t] = lanes.fma(sums[t], scale, totals[t]);
-                }
-            }
-        } else {
-            for d in 0..head_dim {
-                let keys = load::<E, L>(lanes, run.region, d * block_tokens + run.offset);
-                for t in 0..T {
-                    totals[t] = lanes.fma(keys, lanes.splat(queries[t][d]), totals[t]);
-                }
-            }
-        }
-        let at = run.positions.start % SPAN;
-        for (t, total) in totals.into_iter().enumerate() {
-            let out = &mut self.task.scores[(first + t) * SPAN + at..][..run.positions.len()];
-            lanes.store_part(lanes.mul(total, lanes.splat(params.scale)), out);
-        }
-    }
-
-    /// Adds the values at `positions` of a run to the mixed values of `T` rows.
-    #[inline(always)]
-    fn mix<L: Lanes, const T: usize>(
-        &mut self,
-        lanes: L,
-        run: &Run<'_>,
-        positions: Range<usize>,
-        first: usize,
-    ) {
-        let Attention { layout, cache, partial_len, .. } = *self.task.attention;
-        let head_dim = layout.head_dim;
-        let scales = &run.region[cache.layout.block_tokens * head_dim * E::BYTES..];
-        let offsets = run.offset + (positions.start - run.positions.start)..;
-        for d in (0..head_dim).step_by(LANES) {
-            let mut sums = [lanes.splat(0.0); T];
-            for t in 0..T {
-                let mixed = &self.task.partial[(first + t) * partial_len + MIXED + d..];
-                sums[t] = lanes.load_part(&mixed[..LANES]);
-            }
-            for (position, offset) in positions.clone().zip(offsets.clone()) {
-                let values = load::<E, L>(lanes, run.region, offset * head_dim + d);
-                let scale = match E::SCALES {
-                    true => half(scales, offset * (head_dim / SCALED) + d / SCALED),
-                    false => 1.0,
+    /// Reads the positions of a tile that some row sees into their places in the panels.
+    fn read(&self, level: Level, plane: Plane, tile: usize, panels: &mut [PanelRow]) {
+        let kv = &self.attention.cache.layout;
+        let positions = within(self.positions(), tile * TILE..(tile + 1) * TILE);
+        let mut position = positions.start;
+        while position < positions.end {
+            let offset = position % kv.block_tokens;
+            let count = (kv.block_tokens - offset).min(positions.end - position);
+            let region = self.region(plane, position);
+            let run = Run {
+                region,
+                ahead: self.ahead(plane, position),
+                offset,
+                count,
+                at: position % TILE,
+            };
+            macro_rules! read {
+                ($element:ident) => {
+                    level.run(Read::<cached::$element> {
+                        plane,
+                        run,
+                        block_tokens: kv.block_tokens,
+                        head_dim: kv.head_dim,
+                        panels: &mut *panels,
+                        element: PhantomData,
+                    })
                 };
+            }
+            match kv.dtype {
+                KvDType::F32 => read!(F32),
+                KvDType::F16 => read!(F16),
+                KvDType::Q8_0 => read!(Q8_0),
+            }
+            position += count;
+        }
+    }
+
+    /// Where a position's keys or values of this head lie.
+    fn region(&self, plane: Plane, position: usize) -> &'a [u8] {
+        let Attention { batch, params, cache, .. } = self.attention;
+        let block = batch.block_table(self.unit.sequence)[position / cache.layout.block_tokens];
+        cache.region(block, params.layer, plane, self.kv_head)
+    }
+
+    /// The region to ask for while that of `position` is read: the next tile's, or the first of
+    /// those that come after the last tile of keys, or of values.
+    fn ahead(&self, plane: Plane, position: usize) -> &'a [u8] {
+        let positions = self.positions();
+        let next = position + TILE;
+        match plane {
+            _ if next < positions.end => self.region(plane, next),
+            Plane::Keys => {
+                let first = positions.start + position % TILE;
+                self.region(Plane::Values, first.min(positions.end - 1))
+            }
+            Plane::Values => {
+                let last = self.attention.batch.context_lens()[self.unit.sequence] - 1;
+                self.region(Plane::Keys, next.min(last))
+            }
+        }
+    }
+}
+
+/// What both ranges hold; empty, and within `outer`, where they have nothing in common.
+#[inline(always)]
+fn within(inner: Range<usize>, outer: Range<usize>) -> Range<usize> {
+    let start = inner.start.clamp(outer.start, outer.end);
+    start..inner.end.clamp(start, outer.end)
+}
+
+/// The scores of a tile's positions.
+struct Scores<'a> {
+    task: &'a Task<'a>,
+    tile: usize,
+    keys: &'a [PanelRow],
+    scores: &'a mut [f32],
+}
+
+impl Kernel for Scores<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { task, tile, keys, scores } = self;
+        let Attention { params, .. } = task.attention;
+        let tile = tile * TILE..(tile + 1) * TILE;
+        let scale = lanes.splat(params.scale);
+        register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
+            // Most rows of a block see the same; those that see less do not read the rest.
+            let seen = task.visible(first).start..task.visible(first + T - 1).end;
+            if !within(seen, tile.clone()).is_empty() {
+                let mut queries = [&[][..]; T];
                 for t in 0..T {
-                    let score = self.task.scores[(first + t) * SPAN + position % SPAN];
-                    let factor = if E::SCALES { score * scale } else { score };
-                    sums[t] = lanes.fma(values, lanes.splat(factor), sums[t]);
+                    queries[t] = task.attention.query(task.unit, task.kv_head, first + t);
+                }
+                let mut sums = multiply::<L, T>(lanes, queries, keys, tile::zeros::<L, T>(lanes));
+                for t in 0..T {
+                    for sum in &mut sums[t] {
+                        *sum = lanes.mul(*sum, scale);
+                    }
+                    let at = (first + t) * SPAN + tile.start % SPAN;
+                    tile::store(lanes, sums[t], &mut scores[at..]);
                 }
             }
-            for t in 0..T {
-                let mixed = &mut self.task.partial[(first + t) * partial_len + MIXED + d..];
-                lanes.store_part(sums[t], &mut mixed[..LANES]);
-            }
-        }
+        });
     }
+}
 
-    /// Turns a row's scores into exponentials and starts its partial result.
-    #[inline(always)]
-    fn softmax<L: Lanes>(&mut self, lanes: L, row: usize) {
-        let visible = self.visible(row);
-        let partial_len = self.task.attention.partial_len;
-        let partial = &mut self.task.partial[row * partial_len..(row + 1) * partial_len];
-        partial.fill(0.0);
-        if visible.is_empty() {
-            return;
-        }
-        let scores = &mut self.task.scores[row * SPAN..(row + 1) * SPAN];
-        let (start, len) = (visible.start % SPAN, visible.len());
-        scores[..start].fill(f32::NEG_INFINITY);
-        scores[start + len..].fill(f32::NEG_INFINITY);
-        // Whole vectors of positions that are not seen would add nothing.
-        let vectors = start / LANES * LANES..(start + len).next_multiple_of(LANES);
-        (partial[MAX], partial[SUM]) = exponentials(lanes, &mut scores[vectors]);
-    }
+/// Turns scores into exponentials and starts the partial results.
+struct Softmax<'a> {
+    task: &'a Task<'a>,
+    scores: &'a mut [f32],
+    partial: &'a mut [f32],
+}
 
-    /// Adds a run's values for `T` rows: together where all see the whole run, else row by row.
+impl Kernel for Softmax<'_> {
     #[inline(always)]
-    fn mix_rows<L: Lanes, const T: usize>(&mut self, lanes: L, run: &Run<'_>, first: usize) {
-        let mut common = true;
-        for row in first..first + T {
-            let visible = self.visible(row);
-            common &= visible.start <= run.positions.start && run.positions.end <= visible.end;
-        }
-        if common {
-            self.mix::<L, T>(lanes, run, run.positions.clone(), first);
-            return;
-        }
-        for row in first..first + T {
-            let visible = self.visible(row);
-            let start = visible.start.max(run.positions.start);
-            let end = visible.end.min(run.positions.end);
-            if start < end {
-                self.mix::<L, 1>(lanes, run, start..end, row);
+    fn run<L: Lanes>(self, lanes: L) {
+        let span = self.task.span * SPAN..(self.task.span + 1) * SPAN;
+        let partials = self.partial.chunks_exact_mut(self.task.attention.partial_len);
+        let rows = self.scores.chunks_exact_mut(SPAN).zip(partials);
+        for (row, (scores, partial)) in rows.enumerate() {
+            let visible = within(self.task.visible(row), span.clone());
+            partial.fill(0.0);
+            if visible.is_empty() {
+                continue;
             }
+            let (start, end) = (visible.start - span.start, visible.end - span.start);
+            // Whole vectors of positions that are not seen would add nothing.
+            let vectors = start / LANES * LANES..end.next_multiple_of(LANES);
+            scores[vectors.start..start].fill(f32::NEG_INFINITY);
+            scores[end..vectors.end].fill(f32::NEG_INFINITY);
+            (partial[MAX], partial[SUM]) = exponentials(lanes, &mut scores[vectors]);
         }
     }
 }
 
-/// Number `index` of half-precision numbers.
-#[inline(always)]
-fn half(bytes: &[u8], index: usize) -> f32 {
-    half::f16::from_le_bytes([bytes[2 * index], bytes[2 * index + 1]]).to_f32()
+/// Mixes the values of a tile into the partial results.
+struct Mix<'a> {
+    task: &'a Task<'a>,
+    tile: usize,
+    values: &'a [PanelRow],
+    scores: &'a [f32],
+    partial: &'a mut [f32],
 }
 
-impl<E: Element> Kernel for AttendSpan<'_, E> {
+impl Kernel for Mix<'_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
-        let num_rows = self.task.attention.num_rows(self.task.unit);
-        // Later rows see later positions: the first row tells the start, the last one the end.
-        let all = self.visible(0).start..self.visible(num_rows - 1).end;
-        let mut position = all.start;
-        while position < all.end {
-            let run = self.run_at(Plane::Keys, position, all.end);
-            row_blocks!(num_rows, |first, T| self.scores::<L, T>(lanes, &run, first));
-            position = run.positions.end;
+        let task = self.task;
+        register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
+            let common = within(
+                self.seen(first + T - 1).start..self.seen(first).end,
+                self.tile * TILE..(self.tile + 1) * TILE,
+            );
+            // Positions that not all rows see are added row by row, before and after the others.
+            if T > 1 {
+                for row in first..first + T {
+                    let seen = self.seen(row);
+                    self.add::<L, 1>(lanes, row, seen.start..common.start.min(seen.end));
+                }
+            }
+            self.add::<L, T>(lanes, first, common.clone());
+            if T > 1 {
+                for row in first..first + T {
+                    let seen = self.seen(row);
+                    self.add::<L, 1>(lanes, row, common.end.max(seen.start)..seen.end);
+                }
+            }
+        });
+    }
+}
+
+impl Mix<'_> {
+    /// The positions of the tile that row `row` sees.
+    #[inline(always)]
+    fn seen(&self, row: usize) -> Range<usize> {
+        within(self.task.visible(row), self.tile * TILE..(self.tile + 1) * TILE)
+    }
+
+    /// Adds the values at `positions` to the mixed values of `T` rows.
+    #[inline(always)]
+    fn add<L: Lanes, const T: usize>(&mut self, lanes: L, first: usize, positions: Range<usize>) {
+        if positions.is_empty() {
+            return;
         }
-        for row in 0..num_rows {
-            self.softmax(lanes, row);
+        let partial_len = self.task.attention.partial_len;
+        let mut factors = [&[][..]; T];
+        for t in 0..T {
+            let row = &self.scores[(first + t) * SPAN..(first + t + 1) * SPAN];
+            factors[t] = &row[positions.start % SPAN..][..positions.len()];
         }
-        position = all.start;
-        while position < all.end {
-            let run = self.run_at(Plane::Values, position, all.end);
-            row_blocks!(num_rows, |first, T| self.mix_rows::<L, T>(lanes, &run, first));
-            position = run.positions.end;
+        let place = positions.start % TILE..positions.start % TILE + positions.len();
+        let columns = (MIXED..partial_len).step_by(PANEL);
+        for (panel, column) in self.values.chunks_exact(TILE).zip(columns) {
+            let mut sums = tile::zeros::<L, T>(lanes);
+            for t in 0..T {
+                sums[t] = tile::load(lanes, &self.partial[(first + t) * partial_len + column..]);
+            }
+            let sums = multiply::<L, T>(lanes, factors, &panel[place.clone()], sums);
+            for t in 0..T {
+                tile::store(
+                    lanes,
+                    sums[t],
+                    &mut self.partial[(first + t) * partial_len + column..],
+                );
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use inferno_backend::{Batch, QkvLayout};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
-use crate::kv_cache::{CpuKvCache, Plane, Rows};
+use crate::kv_cache::{CpuKvCache, Encode, Plane, Rows};
 use crate::ops::TASK_VALUES;
 use crate::threads::Pool;
 
@@ -38,7 +38,7 @@ pub(crate) fn store_kv(
             // is dropped before the task asks for another.
             let region = unsafe { bytes.part(regions.at(block, task)) };
             let values = &qkv[row * layout.row_len() + column..][..layout.head_dim];
-            rows.encode(plane, region, offset, values);
+            backend.level().run(Encode { rows: &rows, plane, region, offset, values });
         }
     };
     let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;

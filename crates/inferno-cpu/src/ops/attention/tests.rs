@@ -1,4 +1,6 @@
-use inferno_backend::{Backend, BatchBuilder, BlockId, KvLayout, LogitRows, SequenceChunk};
+use inferno_backend::{
+    Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, SequenceChunk,
+};
 
 use super::*;
 use crate::{CpuOptions, Isa};
@@ -69,7 +71,7 @@ fn a_context_that_is_merged_in_several_windows_gives_the_bits_of_one_that_is_not
 #[test]
 fn workspace_grows_with_the_context_up_to_a_bound() {
     // Each of 4 heads has a result a span, of 8 spans at most with two threads, and the merged one.
-    let partial_len = MIXED + LANES;
+    let partial_len = MIXED + PANEL;
     for (spans, kept) in [(2, 2), (9, 8), (40, 8)] {
         let (_, found) = attend_last(2, spans * SPAN);
         assert_eq!(found, 4 * (kept + 1) * partial_len, "{spans} spans");

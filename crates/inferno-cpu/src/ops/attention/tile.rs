@@ -1,0 +1,114 @@
+//! Products on tiles: a few rows at a time with a panel of 64 columns that stays in the innermost
+//! cache. Scores and mixed values are both such products, and both are computed here.
+
+// Registers are named by number; an iterator over them is not always inlined.
+#![allow(clippy::needless_range_loop)]
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::lanes::{LANES, Lanes};
+
+/// Vectors side by side in a panel.
+const VECTORS: usize = 4;
+
+/// Columns of a panel.
+pub(super) const PANEL: usize = VECTORS * LANES;
+
+/// Positions whose keys or values are read together: the columns of a panel of keys.
+pub(super) const TILE: usize = PANEL;
+
+/// 16 numbers in one cache line.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(super) [f32; LANES]);
+
+/// A row of a panel.
+pub(super) type PanelRow = [Line; VECTORS];
+
+/// The sums of `T` rows and the columns of a panel.
+pub(super) type Sums<L, const T: usize> = [[<L as Lanes>::F32; VECTORS]; T];
+
+/// Adds to sum `(t, column)` the products of `factors[t][k]` with row `k` of `panel`, k rising, by
+/// fused multiply-add.
+#[inline(always)]
+pub(super) fn multiply<L: Lanes, const T: usize>(
+    lanes: L,
+    factors: [&[f32]; T],
+    panel: &[PanelRow],
+    mut sums: Sums<L, T>,
+) -> Sums<L, T> {
+    let mut rows = factors;
+    for t in 0..T {
+        rows[t] = &factors[t][..panel.len()];
+    }
+    for (k, row) in panel.iter().enumerate() {
+        let mut vectors = [lanes.splat(0.0); VECTORS];
+        for v in 0..VECTORS {
+            vectors[v] = lanes.load(&row[v].0);
+        }
+        for t in 0..T {
+            let factor = lanes.splat(rows[t][k]);
+            for v in 0..VECTORS {
+                sums[t][v] = lanes.fma(vectors[v], factor, sums[t][v]);
+            }
+        }
+    }
+    sums
+}
+
+/// Sums that are all zero.
+#[inline(always)]
+pub(super) fn zeros<L: Lanes, const T: usize>(lanes: L) -> Sums<L, T> {
+    [[lanes.splat(0.0); VECTORS]; T]
+}
+
+/// Reads a row of sums.
+#[inline(always)]
+pub(super) fn load<L: Lanes>(lanes: L, values: &[f32]) -> [L::F32; VECTORS] {
+    let values = &values[..PANEL];
+    let mut sums = [lanes.splat(0.0); VECTORS];
+    for v in 0..VECTORS {
+        sums[v] = lanes.load_part(&values[v * LANES..(v + 1) * LANES]);
+    }
+    sums
+}
+
+/// Writes a row of sums.
+#[inline(always)]
+pub(super) fn store<L: Lanes>(lanes: L, sums: [L::F32; VECTORS], values: &mut [f32]) {
+    let values = &mut values[..PANEL];
+    for v in 0..VECTORS {
+        lanes.store_part(sums[v], &mut values[v * LANES..(v + 1) * LANES]);
+    }
+}
+
+/// Calls `$body` for all rows from 0 to `$rows`, `$T` at a time from row `$first` on: with as many
+/// as have their sums in the registers of level `$L`.
+macro_rules! register_blocks {
+    ($L:ident, $rows:expr, |$first:ident, $T:ident| $body:expr) => {{
+        let rows = $rows;
+        let mut $first = 0;
+        while $first < rows {
+            let left = rows - $first;
+            // Six rows are 24 sums; four vectors of the panel and a factor come beside them.
+            if $L::REGISTERS >= 32 && left >= 6 {
+                const $T: usize = 6;
+                $body;
+                $first += $T;
+            } else if $L::REGISTERS >= 32 && left >= 4 {
+                const $T: usize = 4;
+                $body;
+                $first += $T;
+            } else if $L::REGISTERS >= 32 && left >= 2 {
+                const $T: usize = 2;
+                $body;
+                $first += $T;
+            } else {
+                const $T: usize = 1;
+                $body;
+                $first += $T;
+            }
+        }
+    }};
+}
+pub(super) use register_blocks;

@@ -9,6 +9,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 use std::fmt;
@@ -21,6 +23,8 @@ use crate::lanes::Lanes;
 use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+use neon::Neon;
 use scalar::Scalar;
 
 /// An instruction set that kernels can be run with.
@@ -99,6 +103,8 @@ pub(crate) enum Level {
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
 }
 
 impl Level {
@@ -110,6 +116,8 @@ impl Level {
             Isa::Avx2 => Avx2::detect().map(Self::Avx2),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => Avx512::detect().map(Self::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => Neon::detect().map(Self::Neon),
             _ => None,
         }
     }
@@ -134,6 +142,8 @@ impl Level {
             Self::Avx2(_) => Isa::Avx2,
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => Isa::Avx512,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => Isa::Neon,
         }
     }
 
@@ -146,6 +156,8 @@ impl Level {
             Self::Avx2(lanes) => lanes.run(kernel),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(lanes) => lanes.run(kernel),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(lanes) => lanes.run(kernel),
         }
     }
 }

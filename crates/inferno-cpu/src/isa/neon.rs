@@ -1,0 +1,409 @@
+//! NEON with dot products, on AArch64: a vector is four 128-bit registers, the first holding lanes
+//! 0 to 3. Processors without dot products, such as the Cortex-A72, take the scalar level.
+//!
+//! A few instructions are written as assembly, because their intrinsics are not stable in the
+//! oldest compiler that this crate builds with. Maximum and minimum are comparisons with a choice:
+//! the instructions of that name treat NaN and the signs of zeros otherwise than [`Lanes`] says.
+
+use std::arch::aarch64::*;
+use std::arch::{asm, is_aarch64_feature_detected};
+
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// Proof that this processor has NEON and its dot products: [`Neon::detect`] alone makes one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Neon(());
+
+impl Neon {
+    /// The level, where this processor has it.
+    pub(crate) fn detect() -> Option<Self> {
+        let found = is_aarch64_feature_detected!("neon") && is_aarch64_feature_detected!("dotprod");
+        found.then_some(Self(()))
+    }
+
+    /// Runs `kernel` compiled for this level.
+    #[inline]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) {
+        // SAFETY: `self` proves the features: `detect` made it, and checked them.
+        unsafe { enter(self, kernel) }
+    }
+}
+
+/// # Safety
+///
+/// The processor must have the features named here.
+#[target_feature(enable = "neon,dotprod")]
+unsafe fn enter<K: Kernel>(level: Neon, kernel: K) {
+    kernel.run(level);
+}
+
+/// Wraps intrinsics and assembly. Each body uses none but instructions of NEON and of its dot
+/// products, which a value of [`Neon`] proves, and reads and writes memory only through references
+/// to arrays of the full size.
+macro_rules! neon {
+    ($($body:tt)*) => {{
+        // From Rust 1.87 on, intrinsics without pointers are safe to call.
+        #[allow(unused_unsafe)]
+        // SAFETY: `detect` checked the features before it made the `Neon` that the method was
+        // called on; pointers come from references to arrays as large as what is accessed.
+        let result = unsafe { $($body)* };
+        result
+    }};
+}
+
+/// `$body` for each register of the vectors.
+macro_rules! quarters {
+    ($($x:ident),+ => $body:expr) => {
+        [
+            { $(let $x = $x[0];)+ neon! { $body } },
+            { $(let $x = $x[1];)+ neon! { $body } },
+            { $(let $x = $x[2];)+ neon! { $body } },
+            { $(let $x = $x[3];)+ neon! { $body } },
+        ]
+    };
+}
+
+impl Neon {
+    /// 16 numbers of 16 bits.
+    #[inline(always)]
+    fn load_u16(self, x: &[u8; 2 * LANES]) -> [uint16x8_t; 2] {
+        let x = x.as_ptr();
+        neon! { [vreinterpretq_u16_u8(vld1q_u8(x)), vreinterpretq_u16_u8(vld1q_u8(x.add(16)))] }
+    }
+
+    /// 16 signed bytes, converted.
+    #[inline(always)]
+    fn widen_bytes(self, x: int8x16_t) -> [float32x4_t; 4] {
+        neon! {
+            let (low, high) = (vmovl_s8(vget_low_s8(x)), vmovl_high_s8(x));
+            [
+                vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))),
+                vcvtq_f32_s32(vmovl_high_s16(low)),
+                vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))),
+                vcvtq_f32_s32(vmovl_high_s16(high)),
+            ]
+        }
+    }
+
+    /// Four lanes of the maximum, as [`Lanes::max`] defines it.
+    #[inline(always)]
+    fn larger(self, a: float32x4_t, b: float32x4_t) -> float32x4_t {
+        neon! { vbslq_f32(vcgtq_f32(a, b), a, b) }
+    }
+
+    /// The four numbers in the low half of `x`, from half precision.
+    #[inline(always)]
+    fn widen_low(self, x: uint16x8_t) -> float32x4_t {
+        let wide: float32x4_t;
+        neon! {
+            asm!(
+                "fcvtl {wide:v}.4s, {x:v}.4h",
+                wide = lateout(vreg) wide,
+                x = in(vreg) x,
+                options(pure, nomem, nostack, preserves_flags),
+            )
+        };
+        wide
+    }
+
+    /// The four numbers in the high half of `x`, from half precision.
+    #[inline(always)]
+    fn widen_high(self, x: uint16x8_t) -> float32x4_t {
+        let wide: float32x4_t;
+        neon! {
+            asm!(
+                "fcvtl2 {wide:v}.4s, {x:v}.8h",
+                wide = lateout(vreg) wide,
+                x = in(vreg) x,
+                options(pure, nomem, nostack, preserves_flags),
+            )
+        };
+        wide
+    }
+
+    /// Eight numbers, to half precision.
+    #[inline(always)]
+    fn narrow(self, low: float32x4_t, high: float32x4_t) -> uint16x8_t {
+        let narrow: uint16x8_t;
+        neon! {
+            asm!(
+                "fcvtn {narrow:v}.4h, {low:v}.4s",
+                "fcvtn2 {narrow:v}.8h, {high:v}.4s",
+                narrow = out(vreg) narrow,
+                low = in(vreg) low,
+                high = in(vreg) high,
+                options(pure, nomem, nostack, preserves_flags),
+            )
+        };
+        narrow
+    }
+
+    /// Adds to each of four lanes the four products of its signed bytes.
+    #[inline(always)]
+    fn dot(self, mut acc: int32x4_t, w: uint8x16_t, a: int32x4_t) -> int32x4_t {
+        neon! {
+            asm!(
+                "sdot {acc:v}.4s, {w:v}.16b, {a:v}.16b",
+                acc = inout(vreg) acc,
+                w = in(vreg) w,
+                a = in(vreg) a,
+                options(pure, nomem, nostack, preserves_flags),
+            )
+        };
+        acc
+    }
+}
+
+impl Lanes for Neon {
+    type F32 = [float32x4_t; 4];
+    type I32 = [int32x4_t; 4];
+    type Bytes = [uint8x16_t; 4];
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> [float32x4_t; 4] {
+        neon! { [vdupq_n_f32(x); 4] }
+    }
+
+    #[inline(always)]
+    fn load(self, x: &[f32; LANES]) -> [float32x4_t; 4] {
+        let x = x.as_ptr();
+        neon! { [vld1q_f32(x), vld1q_f32(x.add(4)), vld1q_f32(x.add(8)), vld1q_f32(x.add(12))] }
+    }
+
+    #[inline(always)]
+    fn store(self, x: [float32x4_t; 4], out: &mut [f32; LANES]) {
+        let out = out.as_mut_ptr();
+        neon! {
+            vst1q_f32(out, x[0]);
+            vst1q_f32(out.add(4), x[1]);
+            vst1q_f32(out.add(8), x[2]);
+            vst1q_f32(out.add(12), x[3]);
+        }
+    }
+
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> [float32x4_t; 4] {
+        let x = self.load_bytes(x);
+        quarters!(x => vreinterpretq_f32_u8(x))
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> [float32x4_t; 4] {
+        let [low, high] = self.load_u16(x);
+        [self.widen_low(low), self.widen_high(low), self.widen_low(high), self.widen_high(high)]
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [float32x4_t; 4] {
+        let [low, high] = self.load_u16(x);
+        let x = neon! {
+            [
+                vshll_n_u16::<16>(vget_low_u16(low)),
+                vshll_high_n_u16::<16>(low),
+                vshll_n_u16::<16>(vget_low_u16(high)),
+                vshll_high_n_u16::<16>(high),
+            ]
+        };
+        quarters!(x => vreinterpretq_f32_u32(x))
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> [float32x4_t; 4] {
+        self.widen_bytes(neon! { vreinterpretq_s8_u8(vld1q_u8(x.as_ptr())) })
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [float32x4_t; 4] {
+        self.widen_bytes(neon! {
+            let bytes = vshlq_u8(vld1q_u8(x.as_ptr()), vdupq_n_s8(-(shift as i8)));
+            vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15)))
+        })
+    }
+
+    #[inline(always)]
+    fn add(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(a, b => vaddq_f32(a, b))
+    }
+
+    #[inline(always)]
+    fn sub(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(a, b => vsubq_f32(a, b))
+    }
+
+    #[inline(always)]
+    fn mul(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(a, b => vmulq_f32(a, b))
+    }
+
+    #[inline(always)]
+    fn div(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(a, b => vdivq_f32(a, b))
+    }
+
+    #[inline(always)]
+    fn fma(
+        self,
+        a: [float32x4_t; 4],
+        b: [float32x4_t; 4],
+        c: [float32x4_t; 4],
+    ) -> [float32x4_t; 4] {
+        quarters!(a, b, c => vfmaq_f32(c, a, b))
+    }
+
+    #[inline(always)]
+    fn max(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(a, b => self.larger(a, b))
+    }
+
+    #[inline(always)]
+    fn min(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(a, b => vbslq_f32(vcltq_f32(a, b), a, b))
+    }
+
+    #[inline(always)]
+    fn zero_below(
+        self,
+        x: [float32x4_t; 4],
+        limit: [float32x4_t; 4],
+        y: [float32x4_t; 4],
+    ) -> [float32x4_t; 4] {
+        quarters!(x, limit, y => {
+            let y = vbicq_u32(vreinterpretq_u32_f32(y), vcltq_f32(x, limit));
+            vreinterpretq_f32_u32(y)
+        })
+    }
+
+    #[inline(always)]
+    fn pow2(self, pattern: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(pattern => {
+            let biased = vaddq_u32(vreinterpretq_u32_f32(pattern), vdupq_n_u32(127));
+            vreinterpretq_f32_u32(vshlq_n_u32::<23>(biased))
+        })
+    }
+
+    #[inline(always)]
+    fn sum(self, x: [float32x4_t; 4]) -> f32 {
+        neon! {
+            let x = vaddq_f32(vaddq_f32(x[0], x[2]), vaddq_f32(x[1], x[3]));
+            vpadds_f32(vadd_f32(vget_low_f32(x), vget_high_f32(x)))
+        }
+    }
+
+    #[inline(always)]
+    fn max_lane(self, x: [float32x4_t; 4]) -> f32 {
+        let x = self.larger(self.larger(x[0], x[2]), self.larger(x[1], x[3]));
+        let x = self.larger(x, neon! { vextq_f32::<2>(x, x) });
+        let x = self.larger(x, neon! { vextq_f32::<1>(x, x) });
+        neon! { vgetq_lane_f32::<0>(x) }
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> f32 {
+        // The patterns of positive numbers are ordered as the numbers are, and NaN comes last.
+        let x = quarters!(a, b => {
+            let (a, b) = (vabsq_f32(a), vabsq_f32(b));
+            vmaxq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b))
+        });
+        f32::from_bits(neon! {
+            vmaxvq_u32(vmaxq_u32(vmaxq_u32(x[0], x[1]), vmaxq_u32(x[2], x[3])))
+        })
+    }
+
+    #[inline(always)]
+    fn store_f16(self, x: [float32x4_t; 4], out: &mut [u8; 2 * LANES]) {
+        let (low, high) = (self.narrow(x[0], x[1]), self.narrow(x[2], x[3]));
+        let out = out.as_mut_ptr();
+        neon! {
+            vst1q_u8(out, vreinterpretq_u8_u16(low));
+            vst1q_u8(out.add(16), vreinterpretq_u8_u16(high));
+        }
+    }
+
+    #[inline(always)]
+    fn store_i8(self, x: [float32x4_t; 4], out: &mut [i8; LANES]) {
+        let x = self.min(self.max(x, self.splat(-127.0)), self.splat(127.0));
+        let x = quarters!(x => vmovn_s32(vcvtnq_s32_f32(x)));
+        neon! {
+            let (low, high) = (vcombine_s16(x[0], x[1]), vcombine_s16(x[2], x[3]));
+            vst1q_s8(out.as_mut_ptr(), vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+        }
+    }
+
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> [int32x4_t; 4] {
+        neon! { [vdupq_n_s32(x); 4] }
+    }
+
+    #[inline(always)]
+    fn to_f32(self, x: [int32x4_t; 4]) -> [float32x4_t; 4] {
+        quarters!(x => vcvtq_f32_s32(x))
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [uint8x16_t; 4] {
+        let x = x.as_ptr();
+        neon! { [vld1q_u8(x), vld1q_u8(x.add(16)), vld1q_u8(x.add(32)), vld1q_u8(x.add(48))] }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, x: &[u8], ahead: usize) {
+        // A prefetch of an address that is not mapped does nothing.
+        neon! {
+            asm!(
+                "prfm pldl1keep, [{address}]",
+                address = in(reg) x.as_ptr().wrapping_add(ahead),
+                options(readonly, nostack, preserves_flags),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, x: [uint8x16_t; 4], out: &mut [u8; VECTOR_BYTES]) {
+        let out = out.as_mut_ptr();
+        neon! {
+            vst1q_u8(out, x[0]);
+            vst1q_u8(out.add(16), x[1]);
+            vst1q_u8(out.add(32), x[2]);
+            vst1q_u8(out.add(48), x[3]);
+        }
+    }
+
+    #[inline(always)]
+    fn bits(self, x: [uint8x16_t; 4], shift: u32, width: u32) -> [uint8x16_t; 4] {
+        // A shift to the right is one to the left by a negative count.
+        let count = neon! { vdupq_n_s8(-(shift as i8)) };
+        let mask = neon! { vdupq_n_u8(((1u32 << width) - 1) as u8) };
+        quarters!(x => vandq_u8(vshlq_u8(x, count), mask))
+    }
+
+    #[inline(always)]
+    fn join(self, low: [uint8x16_t; 4], high: [uint8x16_t; 4], shift: u32) -> [uint8x16_t; 4] {
+        let count = neon! { vdupq_n_s8(shift as i8) };
+        quarters!(low, high => vorrq_u8(low, vshlq_u8(high, count)))
+    }
+
+    #[inline(always)]
+    fn lookup(self, table: &[i8; 16], x: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+        let table = neon! { vreinterpretq_u8_s8(vld1q_s8(table.as_ptr())) };
+        quarters!(x => vqtbl1q_u8(table, x))
+    }
+
+    #[inline(always)]
+    fn dot_i8_start(self, _sum: i32) -> [int32x4_t; 4] {
+        self.splat_i32(0)
+    }
+
+    #[inline(always)]
+    fn dot_i8(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
+        let a = i32::from_le_bytes(a.map(|a| a as u8));
+        let a = neon! { vdupq_n_s32(a) };
+        quarters!(acc, w => self.dot(acc, w, a))
+    }
+
+    #[inline(always)]
+    fn dot_u7(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
+        // Bytes of 0 to 127 are the same with a sign and without.
+        self.dot_i8(acc, w, a)
+    }
+}

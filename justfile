@@ -26,6 +26,10 @@ doc:
 story prompt="Once upon a time":
     cargo run --release -- generate "{{ prompt }}"
 
+# Measure the model inside, or the one that INFERNO_MODEL names; needs an idle machine.
+speed *flags:
+    cargo run --release -- bench {{ flags }}
+
 # Benchmark the kernels and the tokenizer; needs an idle machine.
 bench:
     cargo bench -p inferno-cpu

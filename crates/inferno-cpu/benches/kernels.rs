@@ -1,8 +1,8 @@
-//! Products of every format and attention: bytes of weights or cache read, and operations done, per
-//! second.
+//! Single kernels: products for one row, for 16 and for 512, attention at depth, normalization. Bytes
+//! read a second where reading is what takes the time, else operations a second.
 //!
-//! `cargo bench -p inferno-cpu --bench kernels -- decode` runs one group. The weights of a group
-//! are larger than the caches, so that decoding shows what the memory gives.
+//! `cargo bench -p inferno-cpu --bench kernels -- decode` runs one group. Its weights are some tens of
+//! megabytes: where a cache holds them, decoding shows the cache's rate, and `inferno bench` the memory's.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
@@ -30,13 +30,18 @@ fn weight(backend: &CpuBackend, dtype: DType, rows: usize, cols: usize) -> infer
     backend.load_weight(&[part]).expect("memory")
 }
 
-fn linear(c: &mut Criterion, name: &str, rows: usize, cols: usize, out_cols: usize) {
+/// The formats that files mostly come in.
+const MAIN: [DType; 5] = [DType::Q8_0, DType::Q4_0, DType::Q4K, DType::Q6K, DType::F16];
+
+/// Products with `formats`: bytes of weights where one row is all there is, else operations.
+fn products(c: &mut Criterion, name: &str, formats: &[DType], rows: usize, out_cols: usize) {
+    let cols = 1024;
     let backend = backend();
     let mut x = backend.alloc(rows, cols).expect("memory");
     backend.upload(&values(rows * cols), &mut x);
     let mut out = backend.alloc(rows, out_cols).expect("memory");
-    let mut group = c.benchmark_group(name);
-    for dtype in DType::ALL {
+    let mut group = c.benchmark_group(format!("{name} {rows}x{cols}x{out_cols}"));
+    for &dtype in formats {
         let weight = weight(&backend, dtype, out_cols, cols);
         group.throughput(match rows {
             1 => Throughput::Bytes(backend.weight_bytes(dtype, 1, out_cols, cols) as u64),
@@ -49,12 +54,37 @@ fn linear(c: &mut Criterion, name: &str, rows: usize, cols: usize, out_cols: usi
     group.finish();
 }
 
+/// One row: what one sequence reads at each step.
 fn decode(c: &mut Criterion) {
-    linear(c, "decode 1x1024x65536", 1, 1024, 65536);
+    products(c, "decode", &DType::ALL, 1, 1 << 16);
 }
 
+/// A row for each of 16 sequences.
+fn batch(c: &mut Criterion) {
+    products(c, "batch", &MAIN, 16, 1 << 16);
+}
+
+/// The rows of a prompt.
 fn prefill(c: &mut Criterion) {
-    linear(c, "prefill 512x1024x3072", 512, 1024, 3072);
+    products(c, "prefill", &DType::ALL, 512, 3072);
+}
+
+/// Normalization of one row, and of a prompt's: bytes read and written.
+fn norm(c: &mut Criterion) {
+    let (backend, cols) = (backend(), 1024);
+    let mut weight = backend.alloc(1, cols).expect("memory");
+    backend.upload(&values(cols), &mut weight);
+    let mut group = c.benchmark_group("rms_norm");
+    for rows in [1, 512] {
+        let mut x = backend.alloc(rows, cols).expect("memory");
+        backend.upload(&values(rows * cols), &mut x);
+        let mut out = backend.alloc(rows, cols).expect("memory");
+        group.throughput(Throughput::Bytes((2 * rows * cols * size_of::<f32>()) as u64));
+        group.bench_function(BenchmarkId::from_parameter(format!("{rows}x{cols}")), |b| {
+            b.iter(|| backend.rms_norm(rows, &x, &weight, 1e-6, &mut out));
+        });
+    }
+    group.finish();
 }
 
 fn attention(c: &mut Criterion) {
@@ -106,5 +136,5 @@ fn attention(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decode, prefill, attention);
+criterion_group!(benches, decode, batch, prefill, attention, norm);
 criterion_main!(benches);

@@ -39,6 +39,7 @@ mod lanes;
 mod memory;
 mod ops;
 mod pack;
+mod roof;
 mod threads;
 
 pub use backend::{CpuBackend, CpuBuffer, CpuOptions};
@@ -47,3 +48,4 @@ pub use kv_cache::CpuKvCache;
 pub use ops::experts::CpuRouting;
 pub use ops::rows::CpuTable;
 pub use pack::CpuWeight;
+pub use roof::Roofs;

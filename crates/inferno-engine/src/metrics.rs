@@ -57,14 +57,19 @@ fn rate(count: usize, time: Duration) -> Option<f64> {
     (count > 0 && !time.is_zero()).then(|| count as f64 / time.as_secs_f64())
 }
 
-/// The durations of a number of forward passes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The durations of a number of forward passes; serializes in seconds, with the percentiles.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "report::PassesReport")]
 pub struct Passes {
     num_tokens: usize,
     durations: Vec<Duration>,
 }
 
 impl Passes {
+    /// The percentiles that are reported, by name.
+    pub const PERCENTILES: [(&'static str, f64); 4] =
+        [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("max", 100.0)];
+
     /// Adds one pass over `num_tokens` tokens.
     pub fn record(&mut self, num_tokens: usize, duration: Duration) {
         self.num_tokens += num_tokens;
@@ -125,7 +130,7 @@ impl fmt::Display for Metrics {
         }
         for (name, passes) in [("prefill", prefill), ("decode", &self.decode_passes)] {
             write!(f, "{name:<12} {} passes", passes.durations().len())?;
-            for (name, percent) in report::PERCENTILES {
+            for (name, percent) in Passes::PERCENTILES {
                 if let Some(time) = passes.percentile(percent) {
                     write!(f, ", {name} {:.2} ms", time.as_secs_f64() * 1e3)?;
                 }

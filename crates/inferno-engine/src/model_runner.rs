@@ -10,6 +10,9 @@ use crate::{EngineError, Fingerprint, Runner};
 pub struct RunnerOptions {
     /// Positions in the KV cache; `None` takes the model's own context length.
     pub context_length: Option<usize>,
+    /// Positions that the KV cache has room for, over all sequences, in whole blocks; `None` takes
+    /// those of one context.
+    pub cache_tokens: Option<usize>,
     /// Format of the KV cache.
     pub kv_dtype: KvDType,
     /// The largest batch.
@@ -20,6 +23,7 @@ impl Default for RunnerOptions {
     fn default() -> Self {
         Self {
             context_length: None,
+            cache_tokens: None,
             kv_dtype: KvDType::default(),
             // Small enough that a cancelled prompt ends within about a second on two cores, large
             // enough that reading the weights is a small part of a pass.
@@ -28,7 +32,7 @@ impl Default for RunnerOptions {
     }
 }
 
-/// A loaded model, a KV cache for one context and the buffers of a forward pass.
+/// A loaded model, its KV cache and the buffers of a forward pass.
 pub struct ModelRunner<B: Backend> {
     model: Model<B>,
     cache: B::KvCache,
@@ -54,7 +58,8 @@ impl<B: Backend> ModelRunner<B> {
         if context_length == 0 || context_length > limit {
             return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
-        let layout = model.config().kv_layout(context_length, options.kv_dtype);
+        let cache_tokens = options.cache_tokens.unwrap_or(context_length);
+        let layout = model.config().kv_layout(cache_tokens, options.kv_dtype);
         let cache = model.backend().alloc_kv_cache(&layout)?;
         let workspace = model.workspace(options.limits)?;
         Ok(Self {

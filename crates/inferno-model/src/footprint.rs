@@ -3,8 +3,8 @@
 use inferno_backend::{Backend, KvLayout};
 use inferno_gguf::Gguf;
 
-use crate::loader::dtype_of;
-use crate::model::{EMBEDDINGS, OUTPUT_HEAD};
+use crate::model::EMBEDDINGS;
+use crate::packing::packed_tensors;
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{Config, ModelError, Requantize};
 
@@ -35,31 +35,16 @@ impl Footprint {
         kv_layout: &KvLayout,
         limits: BatchLimits,
     ) -> Result<Self, ModelError> {
-        let tied = checkpoint.tensor(OUTPUT_HEAD).is_none();
-        let (mut weight_bytes, mut mapped_bytes) = (0, 0);
-        for info in checkpoint.tensors() {
-            if info.name() == EMBEDDINGS {
-                mapped_bytes += info.num_bytes();
-                if !tied {
-                    continue;
-                }
-            }
-            let dims = info.dims();
-            let cols = dims.first().copied().unwrap_or(1);
-            let rows = dims.get(1).copied().unwrap_or(1);
-            let experts = dims.iter().skip(2).product();
-            let dtype = dtype_of(info)?;
-            let target = requantize.map_or(dtype, |choice| choice.target(dtype, cols));
-            let bytes = match dims.len() {
-                0 | 1 => cols * size_of::<f32>(),
-                _ => backend.weight_bytes(target, experts, rows, cols),
-            };
-            weight_bytes = bytes.saturating_add(weight_bytes);
+        let mut weight_bytes = 0usize;
+        for tensor in packed_tensors(checkpoint, requantize) {
+            let tensor = tensor?;
+            weight_bytes = weight_bytes.saturating_add(tensor.num_bytes(backend, tensor.experts));
         }
-        if checkpoint.is_in_memory() {
+        let mapped_bytes = match checkpoint.is_in_memory() {
             // No machine holds a file in memory whose size is beyond its addresses.
-            mapped_bytes = checkpoint.file_bytes() as usize;
-        }
+            true => checkpoint.file_bytes() as usize,
+            false => checkpoint.tensor(EMBEDDINGS).map_or(0, |table| table.num_bytes()),
+        };
         Ok(Self {
             weight_bytes,
             kv_cache_bytes: kv_layout.total_bytes()?,

@@ -16,9 +16,11 @@ mod forward;
 mod layers;
 mod loader;
 mod model;
+mod packing;
 mod requantize;
 mod rope;
 mod tensor_cache;
+mod token_cost;
 mod workspace;
 
 pub use arch::{ARCHITECTURES, Architecture, architecture};
@@ -30,4 +32,5 @@ pub use model::Model;
 pub use requantize::Requantize;
 pub use rope::{RopeScaling, YarnParams};
 pub use tensor_cache::TensorCache;
+pub use token_cost::{ProductCost, TokenCost};
 pub use workspace::{BatchLimits, Workspace};

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 for success, 1 for failure, 2 for a mistake in the flags or the configuration, 130 after Ctrl-C.
 
+mod bench;
 mod chat;
 mod chat_args;
 mod chat_input;
@@ -64,6 +65,7 @@ struct Inferno {
 enum Command {
     Generate(Box<generate::GenerateArgs>),
     Chat(Box<chat::ChatCommandArgs>),
+    Bench(bench::BenchArgs),
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),
     Template(template::TemplateArgs),
@@ -79,6 +81,7 @@ impl Inferno {
         match self.command {
             Command::Generate(args) => args.run(),
             Command::Chat(args) => args.run(),
+            Command::Bench(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Tokenize(args) => args.run(),
             Command::Template(args) => args.run(),

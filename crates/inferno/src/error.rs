@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
 use inferno_engine::EngineError;
 use inferno_model::ModelError;
@@ -296,6 +297,40 @@ pub enum Error {
         tensor: String,
         /// The format's name.
         found: &'static str,
+    },
+
+    /// There is nothing to measure.
+    #[error(
+        "there is nothing to measure: expected a prompt (-p) or tokens to write (-n), and -n for --batch"
+    )]
+    EmptyWorkload,
+    /// What is to be measured does not fit the model's context.
+    #[error(
+        "a prompt of {prompt_tokens} tokens (-p), or {decode_tokens} tokens (-n) at depth {depth} (-d), does not fit the \
+         model's context of {limit}; choose smaller numbers"
+    )]
+    WorkloadTooLong {
+        /// Tokens of the prompt.
+        prompt_tokens: usize,
+        /// Tokens to write.
+        decode_tokens: usize,
+        /// Positions before them.
+        depth: usize,
+        /// Positions that the model takes.
+        limit: usize,
+    },
+    /// What is to be measured does not fit the memory.
+    #[error(
+        "the weights, the KV cache and the activations would take {}, but {} are free; choose smaller -p, -n, -d or \
+         --batch, --kv-dtype q8_0, or a smaller model",
+        BinaryBytes(*needed_bytes),
+        BinaryBytes(*free_bytes)
+    )]
+    WorkloadTooLarge {
+        /// Bytes that it would take.
+        needed_bytes: u64,
+        /// Bytes that are free.
+        free_bytes: u64,
     },
 
     /// A file is at fault.

@@ -24,14 +24,16 @@
 //!
 //! [`Model::embedded`] is a small model that is always there, unless the feature `embedded-model` is switched off.
 //! Models on the Hugging Face hub are found and downloaded through [`ModelSource`] and [`Hub`]; [`quantize`] converts
-//! files to smaller formats; [`cli`] holds the command-line programs. The floors below are crates of their own: file
+//! files to smaller formats; [`bench`] measures; [`cli`] holds the command-line programs. The floors below are crates of their own: file
 //! format, tensors, tokenizer, backends, models, engine.
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod cli;
 mod embedded;
 mod error;
+mod free_memory;
 mod hub;
 mod load;
 mod model;
@@ -42,13 +44,13 @@ mod source;
 pub use error::Error;
 pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled};
 pub use inferno_backend::KvDType;
-pub use inferno_cpu::Isa;
+pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
-    CancelHandle, Completion, FinishReason, Generation, GenerationParams, Metrics, Prompt, Runner,
-    SamplingParams, Session, Step, StopParams,
+    CancelHandle, Completion, FinishReason, Generation, GenerationParams, Metrics, Passes, Prompt,
+    Runner, SamplingParams, Session, Step, StopParams,
 };
 pub use inferno_gguf::Gguf;
-pub use inferno_model::{BatchLimits, Footprint, LoadProgress, Requantize};
+pub use inferno_model::{BatchLimits, Footprint, LoadProgress, ProductCost, Requantize, TokenCost};
 pub use inferno_tokenizer::{ChatRequest, ChatTemplate, EncodeOptions, Tokenizer};
 pub use load::{BackendChoice, DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
 pub use model::Model;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use inferno_backend::{Backend, KvDType, ReferenceBackend};
-use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa, Roofs};
 use inferno_engine::{EngineError, Fingerprint, ModelRunner, Runner, RunnerOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Config, Footprint, LoadProgress, Model, Requantize};
+use inferno_model::{BatchLimits, Config, Footprint, LoadProgress, Model, Requantize, TokenCost};
 
 use crate::Error;
 
@@ -82,8 +82,11 @@ pub struct LoadOptions {
     pub isa: Option<Isa>,
     /// A coarser format for weights that the file has as floats.
     pub requantize: Option<Requantize>,
-    /// Positions in the KV cache; `None` takes [`DEFAULT_CONTEXT_LENGTH`], or the model's own if that is shorter.
+    /// Positions that a sequence may have; `None` takes [`DEFAULT_CONTEXT_LENGTH`], or the model's own if that is
+    /// shorter.
     pub context_length: Option<usize>,
+    /// Positions in the KV cache, over all sequences; `None` takes those of one context.
+    pub cache_tokens: Option<usize>,
     /// The format of the KV cache.
     pub kv_dtype: KvDType,
     /// The largest batch.
@@ -99,6 +102,7 @@ impl Default for LoadOptions {
             isa: None,
             requantize: None,
             context_length: None,
+            cache_tokens: None,
             kv_dtype,
             limits,
         }
@@ -122,17 +126,38 @@ pub(crate) fn runner(
 pub struct LoadEstimate {
     /// The memory.
     pub footprint: Footprint,
-    /// Positions that the KV cache would hold.
+    /// What one token would take of the machine.
+    pub token_cost: TokenCost,
+    /// Positions that a sequence would have.
     pub context_length: usize,
     /// What would compute, in words for people.
     pub backend: String,
+    /// The instruction set, where the backend has a choice of them.
+    pub isa: Option<Isa>,
+    /// Threads that would compute.
+    pub num_threads: usize,
 }
 
 /// What [`runner`] would take; nothing is loaded.
 pub(crate) fn estimate(checkpoint: &Gguf, options: &LoadOptions) -> Result<LoadEstimate, Error> {
     match Device::open(options)? {
-        Device::Cpu(backend) => estimate_on(&*backend, checkpoint, options),
+        Device::Cpu(backend) => {
+            let estimate = estimate_on(&*backend, checkpoint, options)?;
+            let (isa, num_threads) = (Some(backend.isa()), backend.num_threads());
+            Ok(LoadEstimate { isa, num_threads, ..estimate })
+        }
         Device::Reference(backend) => estimate_on(&*backend, checkpoint, options),
+    }
+}
+
+/// What the machine can do at most on this backend, by sweeps over `sweep_bytes` of memory; `None` where
+/// the backend does not aim at it.
+///
+/// **Errors**: as [`Device::open`]; no memory.
+pub(crate) fn roofs(options: &LoadOptions, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {
+    match Device::open(options)? {
+        Device::Cpu(backend) => Ok(Some(backend.measure_roofs(sweep_bytes)?)),
+        Device::Reference(_) => Ok(None),
     }
 }
 
@@ -178,8 +203,9 @@ fn runner_on<B: Backend>(
     let context_length = context_length(&Config::from_checkpoint(checkpoint)?, options)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
-    let &LoadOptions { kv_dtype, limits, .. } = options;
-    let options = RunnerOptions { context_length: Some(context_length), kv_dtype, limits };
+    let &LoadOptions { cache_tokens, kv_dtype, limits, .. } = options;
+    let context_length = Some(context_length);
+    let options = RunnerOptions { context_length, cache_tokens, kv_dtype, limits };
     Ok(Box::new(ModelRunner::new(model, fingerprint, options)?))
 }
 
@@ -190,7 +216,8 @@ fn estimate_on<B: Backend>(
 ) -> Result<LoadEstimate, Error> {
     let config = Config::from_checkpoint(checkpoint)?;
     let context_length = context_length(&config, options)?;
-    let layout = config.kv_layout(context_length, options.kv_dtype);
+    let cache_tokens = options.cache_tokens.unwrap_or(context_length);
+    let layout = config.kv_layout(cache_tokens, options.kv_dtype);
     let footprint = Footprint::estimate(
         checkpoint,
         &config,
@@ -199,7 +226,16 @@ fn estimate_on<B: Backend>(
         &layout,
         options.limits,
     )?;
-    Ok(LoadEstimate { footprint, context_length, backend: backend.describe() })
+    let token_cost =
+        TokenCost::estimate(checkpoint, &config, backend, options.requantize, options.kv_dtype)?;
+    Ok(LoadEstimate {
+        footprint,
+        token_cost,
+        context_length,
+        backend: backend.describe(),
+        isa: None,
+        num_threads: 1,
+    })
 }
 
 /// The context to run with.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use inferno_cpu::Roofs;
 use inferno_engine::{Runner, Session, SessionOptions};
 use inferno_gguf::Gguf;
 use inferno_model::{Config, LoadProgress};
@@ -79,6 +80,18 @@ impl Model {
         &self.checkpoint
     }
 
+    /// How sessions are loaded.
+    pub(crate) fn options(&self) -> &LoadOptions {
+        &self.options
+    }
+
+    /// The model's hyperparameters.
+    ///
+    /// **Errors**: an unknown architecture, metadata that makes no sense.
+    pub(crate) fn config(&self) -> Result<Config, Error> {
+        Ok(Config::from_checkpoint(&self.checkpoint)?)
+    }
+
     /// Builds the tokenizer that the file describes.
     ///
     /// **Errors**: a file without a tokenizer, or with one that is not known.
@@ -90,7 +103,7 @@ impl Model {
     ///
     /// **Errors**: an unknown architecture, metadata that makes no sense, a context longer than the model's.
     pub fn context_length(&self) -> Result<usize, Error> {
-        load::context_length(&Config::from_checkpoint(&self.checkpoint)?, &self.options)
+        load::context_length(&self.config()?, &self.options)
     }
 
     /// The memory that a session would take, and what it would run on. Nothing is loaded.
@@ -98,6 +111,14 @@ impl Model {
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub fn estimate(&self) -> Result<LoadEstimate, Error> {
         load::estimate(&self.checkpoint, &self.options)
+    }
+
+    /// What the machine can do at most with the backend and the threads of these options; `None` where the backend
+    /// does not aim at it.
+    ///
+    /// **Errors**: a backend that is not there; no memory for sweeps over `sweep_bytes`.
+    pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {
+        load::roofs(&self.options, sweep_bytes)
     }
 
     /// Loads the weights, for programs that batch on their own. `on_progress` is called after each tensor.

@@ -110,6 +110,7 @@ fn a_file_that_is_none_is_refused_with_its_name_and_offset() {
 fn every_command_has_help_with_examples() {
     for command in [
         "generate",
+        "bench",
         "inspect",
         "tokenize",
         "logits",

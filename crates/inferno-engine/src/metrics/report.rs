@@ -6,10 +6,6 @@ use serde::Serialize;
 
 use super::{FinishReason, Metrics, Passes, peak_resident_bytes};
 
-/// The percentiles that are reported, by name.
-pub(super) const PERCENTILES: [(&str, f64); 4] =
-    [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("max", 100.0)];
-
 /// [`Metrics`] with everything worked out; durations in seconds.
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -22,13 +18,14 @@ pub(super) struct Report {
     time_to_first_token_seconds: Option<f64>,
     prefill_tokens_per_second: Option<f64>,
     decode_tokens_per_second: Option<f64>,
-    prefill_passes: PassesReport,
-    decode_passes: PassesReport,
+    prefill_passes: Passes,
+    decode_passes: Passes,
     peak_resident_bytes: Option<u64>,
 }
 
+/// [`Passes`] likewise.
 #[derive(Serialize)]
-struct PassesReport {
+pub(super) struct PassesReport {
     count: usize,
     num_tokens: usize,
     total_seconds: f64,
@@ -51,16 +48,16 @@ impl From<Metrics> for Report {
             time_to_first_token_seconds: metrics.time_to_first_token.map(|time| time.as_secs_f64()),
             prefill_tokens_per_second: metrics.prefill_tokens_per_second(),
             decode_tokens_per_second: metrics.decode_tokens_per_second(),
-            prefill_passes: PassesReport::from(&metrics.prefill_passes),
-            decode_passes: PassesReport::from(&metrics.decode_passes),
+            prefill_passes: metrics.prefill_passes,
+            decode_passes: metrics.decode_passes,
             peak_resident_bytes: peak_resident_bytes(),
         }
     }
 }
 
-impl From<&Passes> for PassesReport {
-    fn from(passes: &Passes) -> Self {
-        let [p50_seconds, p90_seconds, p99_seconds, max_seconds] = PERCENTILES
+impl From<Passes> for PassesReport {
+    fn from(passes: Passes) -> Self {
+        let [p50_seconds, p90_seconds, p99_seconds, max_seconds] = Passes::PERCENTILES
             .map(|(_, percent)| passes.percentile(percent).map(|time| time.as_secs_f64()));
         Self {
             count: passes.durations().len(),

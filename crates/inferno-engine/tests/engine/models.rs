@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_engine::{
-    EngineError, Fingerprint, GenerationParams, ModelRunner, PerplexityOptions, RunnerOptions,
-    SamplingParams, Session, SessionOptions, StopParams, perplexity,
+    EngineError, Fingerprint, GenerationParams, ModelRunner, PerplexityOptions, Runner,
+    RunnerOptions, SamplingParams, Session, SessionOptions, StopParams, perplexity,
 };
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
@@ -35,9 +35,9 @@ fn runner(
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {
-        context_length: None,
         kv_dtype,
         limits: BatchLimits { max_num_tokens, max_num_logit_rows: 16 },
+        ..Default::default()
     };
     let fingerprint = Fingerprint::of_model(checkpoint, None);
     ModelRunner::new(model, fingerprint, options).expect("room for it")
@@ -210,4 +210,21 @@ fn a_context_that_the_model_was_not_made_for_is_refused() {
         let Err(error) = runner else { panic!("a context of {asked_for} was taken") };
         assert!(matches!(error, EngineError::ContextTooLong { limit: 256, .. }), "{error}");
     }
+}
+
+#[test]
+fn a_cache_has_room_for_several_contexts_where_it_is_asked_for() {
+    let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
+    let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
+    let options = RunnerOptions {
+        context_length: Some(20),
+        cache_tokens: Some(3 * 32),
+        ..Default::default()
+    };
+    let fingerprint = Fingerprint::of_model(&checkpoint, None);
+    let runner =
+        ModelRunner::new(model.expect("a sound model"), fingerprint, options).expect("room for it");
+    assert_eq!(runner.context_length(), 20);
+    let layout = runner.kv_layout();
+    assert_eq!(layout.num_blocks, 3 * layout.blocks_for(20));
 }

@@ -1,14 +1,14 @@
 //! `--dry-run`: what memory loading a model would take.
 
 use indicatif::BinaryBytes;
-use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use crate::cli::output::Output;
+use crate::free_memory::free_bytes;
 use crate::{Error, Footprint, LoadEstimate, Model};
 
 /// Prints the estimate, and whether it fits the memory that is free.
 pub(super) fn report(model: &Model) -> Result<(), Error> {
-    let LoadEstimate { footprint, context_length, backend } = model.estimate()?;
+    let LoadEstimate { footprint, context_length, backend, .. } = model.estimate()?;
     let Footprint { weight_bytes, kv_cache_bytes, workspace_bytes, mapped_bytes } = footprint;
     let mut output = Output::new();
     output.line(format_args!("backend       {backend}"))?;
@@ -35,12 +35,4 @@ pub(super) fn report(model: &Model) -> Result<(), Error> {
     };
     output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;
     output.flush()
-}
-
-/// The memory that this process may still take, by the machine and by the limits set for it.
-fn free_bytes() -> u64 {
-    let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let system = System::new_with_specifics(memory);
-    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
-    system.available_memory().min(limit)
 }

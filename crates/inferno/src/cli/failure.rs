@@ -96,6 +96,8 @@ fn is_usage(error: &Error) -> bool {
         | Error::HubReference { .. }
         | Error::OutputIsInput { .. }
         | Error::OutputNotFile { .. }
+        | Error::EmptyWorkload
+        | Error::WorkloadTooLong { .. }
         | Error::Backend(BackendError::Unavailable { .. }) => true,
         Error::Engine(error) => matches!(
             **error,

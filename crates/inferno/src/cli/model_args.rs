@@ -77,6 +77,7 @@ impl ComputeArgs {
             isa: self.isa,
             requantize: self.requantize,
             context_length,
+            cache_tokens: None,
             kv_dtype: self.kv_dtype,
             limits,
         }

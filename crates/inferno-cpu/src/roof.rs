@@ -1,0 +1,93 @@
+//! What the machine can do at most: the marks that a forward pass is measured against.
+//!
+//! Reads are timed by sweeps over memory that is larger than the caches, with the widest registers
+//! that the machine has, whatever the backend's own level: memory does not depend on it. Arithmetic
+//! is timed at the backend's level, with loops that keep their sums in registers and their inputs in
+//! the first cache. All the backend's threads take part in both.
+
+mod peak;
+mod sweep;
+
+use std::time::Instant;
+
+use inferno_backend::BackendError;
+
+use crate::backend::CpuBackend;
+
+/// Each mark is the best of so many tries.
+const TRIES: usize = 5;
+
+/// Tasks a thread in one try, so that a thread that is held up for a moment does not hold up all.
+const TASKS_A_THREAD: usize = 8;
+
+/// What a machine can do at most, with a backend's threads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Roofs {
+    /// Bytes of memory that were swept over; the mark is the memory's where they exceed the caches.
+    pub sweep_bytes: usize,
+    /// Bytes read a second.
+    pub read_bytes_per_second: f64,
+    /// Multiplications and additions of 8-bit integers a second.
+    pub int8_ops_per_second: f64,
+    /// Multiplications and additions in single precision a second.
+    pub f32_ops_per_second: f64,
+}
+
+impl CpuBackend {
+    /// Measures the marks; it takes about a second for each gigabyte of `sweep_bytes`, and half a
+    /// second for the arithmetic.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`] when there are no `sweep_bytes`.
+    pub fn measure_roofs(&self, sweep_bytes: usize) -> Result<Roofs, BackendError> {
+        Ok(Roofs {
+            sweep_bytes,
+            read_bytes_per_second: self.read_rate(sweep_bytes)?,
+            int8_ops_per_second: self.int8_rate(),
+            f32_ops_per_second: self.f32_rate(),
+        })
+    }
+}
+
+/// The shortest time of several tries, in seconds.
+fn fastest(mut run: impl FnMut()) -> f64 {
+    let mut best = f64::INFINITY;
+    for _ in 0..TRIES {
+        let started = Instant::now();
+        run();
+        best = best.min(started.elapsed().as_secs_f64());
+    }
+    // A clock that did not move says that it took less than it can tell.
+    best.max(1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CpuOptions, Isa};
+
+    #[test]
+    fn every_level_has_marks_that_are_numbers() {
+        for isa in Isa::available() {
+            for threads in [1, 2] {
+                let options = CpuOptions { isa: Some(isa), threads: Some(threads) };
+                let backend = CpuBackend::new(options).expect("it is available");
+                let roofs = backend.measure_roofs(1 << 20).expect("a megabyte");
+                assert_eq!(roofs.sweep_bytes, 1 << 20);
+                for mark in [
+                    roofs.read_bytes_per_second,
+                    roofs.int8_ops_per_second,
+                    roofs.f32_ops_per_second,
+                ] {
+                    // No machine that runs this does fewer, and none with two threads does more.
+                    assert!((1e6..1e15).contains(&mark), "{isa}: {roofs:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_refused() {
+        let backend = CpuBackend::new(CpuOptions::default()).expect("this machine's own");
+        assert!(backend.measure_roofs(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,229 @@
+//! How fast a level multiplies and adds.
+//!
+//! A loop adds the products of `V` vectors of weights with one activation after another to `T` times
+//! `V` sums that stay in registers, as the innermost loops of the products do. How many sums suit a
+//! level depends on its registers and on how long its instructions take, so several shapes are tried.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use super::{TASKS_A_THREAD, fastest};
+use crate::backend::CpuBackend;
+use crate::isa::{Kernel, Level};
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// Activations of one turn. Half of them are divided by the activations of every shape.
+const TURN: usize = 96;
+
+/// What a task takes at least, so that handing it out costs nothing beside it.
+const TASK_SECONDS: f64 = 5e-4;
+
+impl CpuBackend {
+    /// Operations a second with 8-bit integers, by all threads together.
+    pub(super) fn int8_rate(&self) -> f64 {
+        let four = |a: i8| [a, -a, 2 * a, 3];
+        let activations = turn([3, -7, 20, 11].map(four), |four| four.map(|a| -a));
+        let level = self.level();
+        let rates = [
+            self.rate(8 * LANES * 4, |turns| int8::<4, 6>(level, &activations, turns)),
+            self.rate(8 * LANES * 2, |turns| int8::<2, 6>(level, &activations, turns)),
+            self.rate(8 * LANES, |turns| int8::<1, 6>(level, &activations, turns)),
+            self.rate(8 * LANES, |turns| int8::<1, 4>(level, &activations, turns)),
+        ];
+        rates.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Operations a second in single precision, by all threads together.
+    pub(super) fn f32_rate(&self) -> f64 {
+        let activations = turn([0.5, -1.25, 2.0, 0.75], |a: f32| -a);
+        let level = self.level();
+        let rates = [
+            self.rate(2 * LANES * 4, |turns| f32::<4, 6>(level, &activations, turns)),
+            self.rate(2 * LANES * 2, |turns| f32::<2, 6>(level, &activations, turns)),
+            self.rate(2 * LANES, |turns| f32::<1, 6>(level, &activations, turns)),
+            self.rate(2 * LANES, |turns| f32::<1, 4>(level, &activations, turns)),
+        ];
+        rates.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Operations a second of `run(turns)`, which does `step_ops` with each activation of a turn.
+    fn rate(&self, step_ops: usize, run: impl Fn(usize) + Sync) -> f64 {
+        let mut turns = 64;
+        loop {
+            let started = Instant::now();
+            run(turns);
+            if started.elapsed().as_secs_f64() >= TASK_SECONDS {
+                break;
+            }
+            turns *= 2;
+        }
+        let num_tasks = TASKS_A_THREAD * self.num_threads();
+        let seconds = fastest(|| self.pool().run(num_tasks, &|_, _| run(turns)));
+        (num_tasks * turns * TURN * step_ops) as f64 / seconds
+    }
+}
+
+/// A turn of activations whose second half takes back what the first half added, so that no number of
+/// turns overflows.
+fn turn<A: Copy, const N: usize>(some: [A; N], negated: impl Fn(A) -> A) -> [A; TURN] {
+    std::array::from_fn(|index| {
+        let a = some[index % (TURN / 2) % N];
+        if index < TURN / 2 { a } else { negated(a) }
+    })
+}
+
+/// One task with 8-bit integers. What the optimizer cannot know it cannot compute ahead.
+fn int8<const V: usize, const T: usize>(level: Level, activations: &[[i8; 4]; TURN], turns: usize) {
+    let weights: [_; V] = std::array::from_fn(|v| [v as u8 + 1; VECTOR_BYTES]);
+    let mut sums = [[[0.0; LANES]; T]; V];
+    level.run(Int8Peak {
+        weights: &black_box(weights),
+        activations: black_box(activations),
+        turns,
+        sums: &mut sums,
+    });
+    black_box(sums);
+}
+
+/// One task in single precision.
+fn f32<const V: usize, const T: usize>(level: Level, activations: &[f32; TURN], turns: usize) {
+    let weights: [_; V] = std::array::from_fn(|v| [v as f32 + 0.5; LANES]);
+    let mut sums = [[[0.0; LANES]; T]; V];
+    level.run(F32Peak {
+        weights: &black_box(weights),
+        activations: black_box(activations),
+        turns,
+        sums: &mut sums,
+    });
+    black_box(sums);
+}
+
+/// Adds to `sums[v][t]` the products of `weights[v]` with every `T`-th four of activations from the
+/// `t`-th on, `turns` times over.
+struct Int8Peak<'a, const V: usize, const T: usize> {
+    weights: &'a [[u8; VECTOR_BYTES]; V],
+    activations: &'a [[i8; 4]],
+    turns: usize,
+    sums: &'a mut [[[f32; LANES]; T]; V],
+}
+
+impl<const V: usize, const T: usize> Kernel for Int8Peak<'_, V, T> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let mut weights = [lanes.load_bytes(&[0; VECTOR_BYTES]); V];
+        for (weights, bytes) in weights.iter_mut().zip(self.weights) {
+            *weights = lanes.load_bytes(bytes);
+        }
+        let mut sums = [[lanes.splat_i32(0); T]; V];
+        for _ in 0..self.turns {
+            for some in self.activations.chunks_exact(T) {
+                let some: &[_; T] = some.first_chunk().expect("T of them");
+                for (t, &four) in some.iter().enumerate() {
+                    for (weights, sums) in weights.iter().zip(&mut sums) {
+                        sums[t] = lanes.dot_u7(sums[t], *weights, four);
+                    }
+                }
+            }
+        }
+        for (out, sums) in self.sums.iter_mut().flatten().zip(sums.iter().flatten()) {
+            lanes.store(lanes.to_f32(*sums), out);
+        }
+    }
+}
+
+/// As [`Int8Peak`], with one floating-point activation at a time.
+struct F32Peak<'a, const V: usize, const T: usize> {
+    weights: &'a [[f32; LANES]; V],
+    activations: &'a [f32],
+    turns: usize,
+    sums: &'a mut [[[f32; LANES]; T]; V],
+}
+
+impl<const V: usize, const T: usize> Kernel for F32Peak<'_, V, T> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let mut weights = [lanes.splat(0.0); V];
+        for (weights, numbers) in weights.iter_mut().zip(self.weights) {
+            *weights = lanes.load(numbers);
+        }
+        let mut sums = [[lanes.splat(0.0); T]; V];
+        for _ in 0..self.turns {
+            for some in self.activations.chunks_exact(T) {
+                let some: &[_; T] = some.first_chunk().expect("T of them");
+                for (t, &activation) in some.iter().enumerate() {
+                    let activation = lanes.splat(activation);
+                    for (weights, sums) in weights.iter().zip(&mut sums) {
+                        sums[t] = lanes.fma(*weights, activation, sums[t]);
+                    }
+                }
+            }
+        }
+        for (out, sums) in self.sums.iter_mut().flatten().zip(sums.iter().flatten()) {
+            lanes.store(*sums, out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Isa;
+
+    const SHAPE: (usize, usize) = (2, 3);
+
+    /// What `turns` turns over `activations` add up to, by plain loops.
+    fn expected(
+        weights: [f64; SHAPE.0],
+        activations: &[f64],
+        turns: usize,
+    ) -> [[f32; SHAPE.1]; SHAPE.0] {
+        weights.map(|weight| {
+            std::array::from_fn(|t| {
+                let taken = activations.iter().skip(t).step_by(SHAPE.1);
+                (turns as f64 * taken.map(|a| weight * a).sum::<f64>()) as f32
+            })
+        })
+    }
+
+    #[test]
+    fn all_the_products_that_are_counted_are_computed() {
+        let activations: [f32; 12] = std::array::from_fn(|i| i as f32 - 3.0);
+        let in_f64 = activations.map(f64::from);
+        let fours = activations.map(|a| [a as i8, 1, -2, 0]);
+        let sums_of_four = in_f64.map(|a| a - 1.0);
+        for isa in Isa::available() {
+            let level = Level::choose(Some(isa)).expect("it is available");
+            for turns in [0, 1, 5] {
+                let mut sums = [[[f32::NAN; LANES]; SHAPE.1]; SHAPE.0];
+                let weights = [[2.0; LANES], [0.5; LANES]];
+                let (activations, sums_of) = (&activations, &mut sums);
+                level.run(F32Peak { weights: &weights, activations, turns, sums: sums_of });
+                let of_lanes = expected([2.0, 0.5], &in_f64, turns);
+                assert_eq!(sums, of_lanes.map(|row| row.map(|sum| [sum; LANES])), "{isa}");
+
+                let weights = [[3; VECTOR_BYTES], [127; VECTOR_BYTES]];
+                let sums_of = &mut sums;
+                level.run(Int8Peak {
+                    weights: &weights,
+                    activations: &fours,
+                    turns,
+                    sums: sums_of,
+                });
+                let of_lanes = expected([3.0, 127.0], &sums_of_four, turns);
+                assert_eq!(sums, of_lanes.map(|row| row.map(|sum| [sum; LANES])), "{isa}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_turn_ends_where_it_began() {
+        let activations = turn([0.5, -1.25, 2.0, 0.75], |a: f32| -a);
+        for every in [4, 6] {
+            assert_eq!(TURN / 2 % every, 0);
+            for t in 0..every {
+                let sum: f32 = activations.iter().skip(t).step_by(every).sum();
+                assert_eq!(sum, 0.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How fast memory is read.
+
+use inferno_backend::BackendError;
+
+use super::fastest;
+use crate::backend::CpuBackend;
+use crate::isa::{Kernel, Level};
+use crate::lanes::{Lanes, VECTOR_BYTES};
+use crate::memory::Lines;
+
+/// Vectors that are read beside each other, so that no sum waits for the one before it.
+const STREAMS: usize = 4;
+
+/// What one task reads: enough that handing it out costs nothing beside it.
+const TASK_BYTES: usize = 4 << 20;
+
+/// How far ahead of their use bytes are asked for; the products do likewise.
+const PREFETCH_BYTES: usize = 4096;
+
+impl CpuBackend {
+    /// Bytes read a second, by all threads together.
+    pub(super) fn read_rate(&self, bytes: usize) -> Result<f64, BackendError> {
+        let level = Level::choose(None)?;
+        let mut lines = Lines::zeroed(bytes, "a sweep over memory")?;
+        // A page that was never written is no memory yet.
+        let written: &mut [u8] = lines.get_mut();
+        self.pool().run_chunks(written, TASK_BYTES, |_, bytes, _| bytes.fill(1));
+        let written: &[u8] = lines.get();
+        let tasks: Vec<&[u8]> = written.chunks(TASK_BYTES).collect();
+        let seconds = fastest(|| {
+            self.pool().run(tasks.len(), &|task, _| {
+                let mut seen = [0; VECTOR_BYTES];
+                level.run(Sweep { bytes: tasks[task], seen: &mut seen });
+                std::hint::black_box(seen);
+            });
+        });
+        Ok(bytes as f64 / seconds)
+    }
+}
+
+/// Reads all of `bytes` but a rest that fills no [`STREAMS`] vectors; `seen` takes the bits that occur.
+struct Sweep<'a> {
+    bytes: &'a [u8],
+    seen: &'a mut [u8; VECTOR_BYTES],
+}
+
+impl Kernel for Sweep<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let mut seen = [lanes.load_bytes(self.seen); STREAMS];
+        for lines in self.bytes.chunks_exact(STREAMS * VECTOR_BYTES) {
+            for (seen, line) in seen.iter_mut().zip(lines.chunks_exact(VECTOR_BYTES)) {
+                lanes.prefetch(line, PREFETCH_BYTES);
+                let line = line.first_chunk().expect("a whole vector");
+                *seen = lanes.join(*seen, lanes.load_bytes(line), 0);
+            }
+        }
+        let [first, rest @ ..] = seen;
+        let all = rest.into_iter().fold(first, |all, seen| lanes.join(all, seen, 0));
+        lanes.store_bytes(all, self.seen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Isa;
+
+    #[test]
+    fn no_byte_is_passed_over() {
+        let mut bytes = vec![0; 3 * STREAMS * VECTOR_BYTES];
+        for isa in Isa::available() {
+            let level = Level::choose(Some(isa)).expect("it is available");
+            for at in 0..bytes.len() {
+                bytes[at] = 5;
+                let mut seen = [0; VECTOR_BYTES];
+                level.run(Sweep { bytes: &bytes, seen: &mut seen });
+                bytes[at] = 0;
+                let mut expected = [0; VECTOR_BYTES];
+                expected[at % VECTOR_BYTES] = 5;
+                assert_eq!(seen, expected, "{isa}, byte {at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How fast a model runs here, beside what the machine could do at most.
+//!
+//! [`bench`] measures one configuration: a prompt that is read ([`Report::prefill`]), tokens that are written one after
+//! another ([`Report::decode`]), and several sequences side by side ([`Report::batches`]). Only forward passes are timed. The
+//! tokens come from a fixed sequence of numbers, since what they say makes no difference to the speed. [`climb`] does the
+//! same work in one way after another, from the slowest on.
+
+mod json;
+mod ladder;
+mod markdown;
+mod measure;
+mod processor;
+mod report;
+mod spread;
+mod workload;
+
+use std::time::Instant;
+
+pub use ladder::{Ladder, LadderOptions, Rung, climb};
+pub use report::{DecodeReached, PhaseReport, PrefillReached, PrefillReport, Report, RoofReport};
+pub use spread::Spread;
+pub use workload::Workload;
+
+use crate::free_memory::free_bytes;
+use crate::{Error, LoadProgress, Model};
+use measure::Measurement;
+
+/// How far a measurement has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BenchProgress {
+    /// Weights are being loaded.
+    Loading(LoadProgress),
+    /// So many of so many runs are done.
+    Running {
+        /// Runs that are done.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
+}
+
+/// Measures `workload` on `model`, with the backend, threads, formats and batches of its options; the context and the
+/// cache are as long as the workload needs.
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3.gguf");
+/// use inferno::Model;
+/// use inferno::bench::{Workload, bench};
+///
+/// let workload = Workload { prompt_tokens: 8, decode_tokens: 4, ..Workload::default() };
+/// let report = bench(Model::open(path)?, &workload, &mut |_| {})?;
+/// assert!(report.decode.expect("4 tokens").tokens_per_second.median > 0.0);
+/// # Ok::<(), inferno::Error>(())
+/// ```
+///
+/// **Errors**: as [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`].
+pub fn bench(
+    model: Model,
+    workload: &Workload,
+    on_progress: &mut dyn FnMut(BenchProgress),
+) -> Result<Report, Error> {
+    let model = fitted(model, workload)?;
+    let estimate = model.estimate()?;
+    let (needed_bytes, free_bytes) = (estimate.footprint.total_bytes() as u64, free_bytes());
+    if needed_bytes > free_bytes {
+        return Err(Error::WorkloadTooLarge { needed_bytes, free_bytes });
+    }
+    let roofs = model.roofs(processor::sweep_bytes(free_bytes))?;
+
+    let started = Instant::now();
+    let mut runner = model.runner(&mut |progress| on_progress(BenchProgress::Loading(progress)))?;
+    let load_time = started.elapsed();
+    let mut on_run = |done, total| on_progress(BenchProgress::Running { done, total });
+    let mut measurement = Measurement::new(&mut *runner, workload, &mut on_run);
+    measurement.warm_up()?;
+    let prefill = measurement.prefill()?;
+    let decode = measurement.decode(1)?;
+    let batches = workload.batch_sizes.iter();
+    let batches = batches
+        .map(|&num_sequences| Ok((num_sequences, measurement.decode(num_sequences)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let batches = batches.into_iter().filter_map(|(size, batch)| Some((size, batch?))).collect();
+    let roof = roofs.map(|roofs| {
+        RoofReport::new(roofs, &estimate.token_cost, workload, prefill.as_ref(), decode.as_ref())
+    });
+    Ok(Report {
+        model: model_name(&model),
+        model_bytes: model.checkpoint().file_bytes(),
+        processor: processor::name(),
+        backend: model.options().backend,
+        isa: estimate.isa,
+        num_threads: estimate.num_threads,
+        kv_dtype: model.options().kv_dtype,
+        requantize: model.options().requantize,
+        pass_tokens: workload.pass_tokens(),
+        workload: workload.clone(),
+        load_time,
+        prefill,
+        decode,
+        batches,
+        roof,
+    })
+}
+
+/// `model` with a context, a cache and batches that `workload` fits into.
+///
+/// **Errors**: a backend that is not there, before anything else; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
+pub(crate) fn fitted(model: Model, workload: &Workload) -> Result<Model, Error> {
+    model.estimate()?;
+    let options = workload.load_options(model.config()?.context_length, *model.options())?;
+    Ok(model.with_options(options))
+}
+
+/// The file's name, or the model's own where it is in no file.
+fn model_name(model: &Model) -> String {
+    let file_name = model.checkpoint().paths().next().and_then(|path| path.file_name());
+    match file_name {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => "ember (inside this program)".to_owned(),
+    }
+}

@@ -1,0 +1,79 @@
+//! The report for programs.
+
+use serde_json::{Map, Value, json};
+
+use super::{PhaseReport, Report, RoofReport, Spread};
+
+impl Report {
+    /// Everything, with medians at the top level where other programs look for them: `prefill_tps`, `decode_tps`,
+    /// `batch` by the number of sequences, `roof`. What was not measured is null, or missing from `batch`.
+    ///
+    /// **Units**: seconds, bytes, operations, and tokens a second (`_tps`).
+    pub fn json(&self) -> Value {
+        let median = |spread: Option<Spread>| spread.map(|spread| spread.median);
+        let prefill = self.prefill.as_ref().map(|prefill| &prefill.phase);
+        let first_token = self.prefill.as_ref().map(|prefill| prefill.time_to_first_token);
+        let rate = |phase: Option<&PhaseReport>| phase.map(|phase| phase.tokens_per_second);
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "model": self.model,
+            "model_bytes": self.model_bytes,
+            "processor": self.processor,
+            "backend": self.backend.name(),
+            "isa": self.isa.map(|isa| isa.name()),
+            "threads": self.num_threads,
+            "kv_dtype": self.kv_dtype.name(),
+            "requantize": self.requantize.map(|format| format.name()),
+            "prompt_tokens": self.workload.prompt_tokens,
+            "decode_tokens": self.workload.decode_tokens,
+            "depth": self.workload.depth,
+            "pass_tokens": self.pass_tokens,
+            "repetitions": self.workload.repetitions,
+            "load_seconds": self.load_time.as_secs_f64(),
+            "time_to_first_token_seconds": median(first_token),
+            "prefill_tps": median(rate(prefill)),
+            "decode_tps": median(rate(self.decode.as_ref())),
+            "batch": self.by_batch_size(|batch| json!(batch.tokens_per_second.median)),
+            "spread": {
+                "time_to_first_token_seconds": first_token,
+                "prefill_tps": rate(prefill),
+                "decode_tps": rate(self.decode.as_ref()),
+                "batch": self.by_batch_size(|batch| json!(batch.tokens_per_second)),
+            },
+            "passes": {
+                "prefill": prefill.map(|phase| &phase.passes),
+                "decode": self.decode.as_ref().map(|phase| &phase.passes),
+                "batch": self.by_batch_size(|batch| json!(batch.passes)),
+            },
+            "roof": self.roof.as_ref().map(RoofReport::json),
+        })
+    }
+
+    fn by_batch_size(&self, value: impl Fn(&PhaseReport) -> Value) -> Map<String, Value> {
+        self.batches.iter().map(|(size, batch)| (size.to_string(), value(batch))).collect()
+    }
+}
+
+impl RoofReport {
+    fn json(&self) -> Value {
+        let Self { roofs, decode, prefill } = self;
+        json!({
+            "sweep_bytes": roofs.sweep_bytes,
+            "read_bytes_per_second": roofs.read_bytes_per_second,
+            "int8_ops_per_second": roofs.int8_ops_per_second,
+            "f32_ops_per_second": roofs.f32_ops_per_second,
+            "decode": decode.map(|reached| json!({
+                "weight_bytes_per_token": reached.weight_bytes,
+                "kv_bytes_per_token": reached.kv_bytes,
+                "bytes_per_second": reached.bytes_per_second,
+                "share": reached.share,
+            })),
+            "prefill": prefill.map(|reached| json!({
+                "int8_ops_per_token": reached.int8_ops,
+                "f32_ops_per_token": reached.f32_ops,
+                "ops_per_second": reached.ops_per_second,
+                "share": reached.share,
+            })),
+        })
+    }
+}

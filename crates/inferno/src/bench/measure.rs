@@ -1,0 +1,235 @@
+//! The runs themselves.
+
+use std::slice;
+use std::time::{Duration, Instant};
+
+use inferno_backend::Batch;
+use inferno_engine::{BlockPool, Passes, Runner, Sampler, SamplingParams, Sequence};
+
+use super::report::{PhaseReport, PrefillReport};
+use super::{Spread, Workload};
+use crate::Error;
+
+/// Tokens that are run before anything is timed: enough to wake the threads and touch every weight.
+const WARM_UP_TOKENS: usize = 32;
+
+/// A runner at work on a [`Workload`].
+pub(super) struct Measurement<'a> {
+    runner: &'a mut dyn Runner,
+    workload: &'a Workload,
+    on_run: &'a mut dyn FnMut(usize, usize),
+    runs_done: usize,
+    time_limit: Option<Duration>,
+    pool: BlockPool,
+    batch: Batch,
+    tokens: Tokens,
+}
+
+/// A forward pass that was made.
+struct Pass<'a> {
+    num_tokens: usize,
+    duration: Duration,
+    logits: &'a [f32],
+}
+
+impl<'a> Measurement<'a> {
+    /// `on_run` is told, after each run, how many are done and how many there are.
+    pub(super) fn new(
+        runner: &'a mut dyn Runner,
+        workload: &'a Workload,
+        on_run: &'a mut dyn FnMut(usize, usize),
+    ) -> Self {
+        let pool = BlockPool::new(runner.kv_layout().num_blocks);
+        let tokens = Tokens { vocab_size: runner.vocab_size(), num_drawn: 0 };
+        let batch = Batch::default();
+        Self { runner, workload, on_run, runs_done: 0, time_limit: None, pool, batch, tokens }
+    }
+
+    /// Begins no further run, and without a cache no further step, after `time_limit` of the same kind.
+    pub(super) fn stop_after(&mut self, time_limit: Duration) {
+        self.time_limit = Some(time_limit);
+    }
+
+    /// A few passes that do not count.
+    pub(super) fn warm_up(&mut self) -> Result<(), Error> {
+        let mut sequence = self.sequence();
+        self.fill(&mut sequence, WARM_UP_TOKENS.min(self.runner.context_length()))?;
+        sequence.truncate(0, &mut self.pool);
+        Ok(())
+    }
+
+    /// Reads the prompt, again and again; `None` where there is none.
+    pub(super) fn prefill(&mut self) -> Result<Option<PrefillReport>, Error> {
+        let prompt_tokens = self.workload.prompt_tokens;
+        let mut sampler = Sampler::new(SamplingParams::greedy(), self.runner.vocab_size())?;
+        let mut sequence = self.sequence();
+        let (mut first_tokens, mut rates, mut passes) = (Vec::new(), Vec::new(), Passes::default());
+        if prompt_tokens == 0 {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        for _ in 0..self.workload.repetitions {
+            let prompt = self.tokens.draw(prompt_tokens);
+            let started = Instant::now();
+            sequence.extend(&prompt);
+            let mut elapsed = Duration::ZERO;
+            while let Some(pass) = self.prompt_pass(&mut sequence)? {
+                passes.record(pass.num_tokens, pass.duration);
+                elapsed = started.elapsed();
+                if !pass.logits.is_empty() {
+                    sampler.sample(pass.logits, &[])?;
+                    first_tokens.push(started.elapsed().as_secs_f64());
+                }
+            }
+            rates.push(prompt_tokens as f64 / elapsed.as_secs_f64());
+            sequence.truncate(0, &mut self.pool);
+            self.finish_run();
+            if self.is_over(begun) {
+                break;
+            }
+        }
+        Ok(Spread::of(rates).zip(Spread::of(first_tokens)).map(
+            |(tokens_per_second, time_to_first_token)| PrefillReport {
+                phase: PhaseReport { tokens_per_second, passes },
+                time_to_first_token,
+            },
+        ))
+    }
+
+    /// Writes tokens into `num_sequences` sequences side by side, each from the workload's depth on; `None` where none
+    /// are to be written.
+    pub(super) fn decode(&mut self, num_sequences: usize) -> Result<Option<PhaseReport>, Error> {
+        let &Workload { decode_tokens, depth, repetitions, .. } = self.workload;
+        if decode_tokens == 0 {
+            return Ok(None);
+        }
+        let mut sequences: Vec<Sequence> = (0..num_sequences).map(|_| self.sequence()).collect();
+        for sequence in &mut sequences {
+            self.fill(sequence, depth)?;
+        }
+        let (mut rates, mut passes) = (Vec::new(), Passes::default());
+        let begun = Instant::now();
+        for _ in 0..repetitions {
+            let started = Instant::now();
+            for _ in 0..decode_tokens {
+                for sequence in &mut sequences {
+                    sequence.extend(&self.tokens.draw(1));
+                }
+                if let Some(pass) = self.pass(&mut sequences, 1)? {
+                    passes.record(pass.num_tokens, pass.duration);
+                }
+            }
+            let num_tokens = decode_tokens * num_sequences;
+            rates.push(num_tokens as f64 / started.elapsed().as_secs_f64());
+            for sequence in &mut sequences {
+                sequence.truncate(depth, &mut self.pool);
+            }
+            self.finish_run();
+            if self.is_over(begun) {
+                break;
+            }
+        }
+        for sequence in &mut sequences {
+            sequence.truncate(0, &mut self.pool);
+        }
+        Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
+    }
+
+    /// Writes tokens into one sequence as [`decode`](Self::decode) does, but computes all of it again for each.
+    pub(super) fn recompute(&mut self) -> Result<Option<PhaseReport>, Error> {
+        let &Workload { decode_tokens, depth, repetitions, .. } = self.workload;
+        let mut sequence = self.sequence();
+        sequence.extend(&self.tokens.draw(depth));
+        let (mut rates, mut passes) = (Vec::new(), Passes::default());
+        let begun = Instant::now();
+        for _ in 0..repetitions {
+            let started = Instant::now();
+            let mut num_tokens = 0;
+            while num_tokens < decode_tokens && (num_tokens == 0 || !self.is_over(begun)) {
+                sequence.extend(&self.tokens.draw(1));
+                sequence.recompute_from(0);
+                while let Some(pass) = self.prompt_pass(&mut sequence)? {
+                    passes.record(pass.num_tokens, pass.duration);
+                }
+                num_tokens += 1;
+            }
+            rates.push(num_tokens as f64 / started.elapsed().as_secs_f64());
+            sequence.truncate(depth, &mut self.pool);
+            if self.is_over(begun) {
+                break;
+            }
+        }
+        sequence.truncate(0, &mut self.pool);
+        Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
+    }
+
+    /// Whether runs that began at `begun` have taken their time.
+    fn is_over(&self, begun: Instant) -> bool {
+        self.time_limit.is_some_and(|limit| begun.elapsed() >= limit)
+    }
+
+    fn sequence(&self) -> Sequence {
+        Sequence::new(self.runner.kv_layout().block_tokens)
+    }
+
+    fn finish_run(&mut self) {
+        self.runs_done += 1;
+        (self.on_run)(self.runs_done, self.workload.num_runs());
+    }
+
+    /// Reads `num_tokens` into an empty sequence.
+    fn fill(&mut self, sequence: &mut Sequence, num_tokens: usize) -> Result<(), Error> {
+        sequence.extend(&self.tokens.draw(num_tokens));
+        while self.prompt_pass(sequence)?.is_some() {}
+        Ok(())
+    }
+
+    /// The next pass over a prompt; `None` where all of it is computed.
+    fn prompt_pass(&mut self, sequence: &mut Sequence) -> Result<Option<Pass<'_>>, Error> {
+        let pass_tokens = self.workload.pass_tokens();
+        self.pass(slice::from_mut(sequence), pass_tokens)
+    }
+
+    /// One pass over the next tokens of each sequence, at most `max_num_tokens` of each; `None` where all are computed.
+    fn pass(
+        &mut self,
+        sequences: &mut [Sequence],
+        max_num_tokens: usize,
+    ) -> Result<Option<Pass<'_>>, Error> {
+        let block_tokens = self.runner.kv_layout().block_tokens;
+        let mut builder = std::mem::take(&mut self.batch).into_builder(block_tokens);
+        for sequence in sequences.iter_mut() {
+            let chunk = sequence.next_chunk(max_num_tokens, &mut self.pool)?;
+            let Some(chunk) = chunk else { continue };
+            let num_tokens = chunk.tokens.len();
+            builder.push(&chunk)?;
+            sequence.advance(num_tokens);
+        }
+        self.batch = builder.build();
+        if self.batch.num_tokens() == 0 {
+            return Ok(None);
+        }
+        let started = Instant::now();
+        let logits = self.runner.run(&self.batch)?;
+        let duration = started.elapsed();
+        Ok(Some(Pass { num_tokens: self.batch.num_tokens(), duration, logits }))
+    }
+}
+
+/// A sequence of tokens without a pattern, the same at each start.
+struct Tokens {
+    vocab_size: usize,
+    num_drawn: u64,
+}
+
+impl Tokens {
+    fn draw(&mut self, count: usize) -> Vec<u32> {
+        let draw = |_| {
+            self.num_drawn += 1;
+            // Multiples of 2^64 over the golden ratio are spread evenly; the high bits are the best.
+            let bits = self.num_drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            (bits as usize % self.vocab_size.max(1)) as u32
+        };
+        (0..count).map(draw).collect()
+    }
+}

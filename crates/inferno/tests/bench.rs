@@ -1,0 +1,224 @@
+//! `inferno bench` on the model inside and on a tiny one.
+
+mod support;
+
+use serde_json::Value;
+use support::{Run, model};
+
+/// A measurement of the tiny model, whose context holds 256 tokens, in JSON.
+fn measured(flags: &[&str]) -> Value {
+    let run = Run::inferno().args(["bench", "-o", "json", "-m"]).args([model()]).args(flags);
+    let outcome = run.success();
+    assert_eq!(outcome.stderr, "");
+    assert_eq!(outcome.stdout.lines().count(), 1);
+    serde_json::from_str(&outcome.stdout).expect("one object")
+}
+
+fn positive(value: &Value) -> f64 {
+    let number = value.as_f64().unwrap_or_else(|| panic!("{value} is no number"));
+    assert!(number > 0.0 && number.is_finite(), "{number}");
+    number
+}
+
+#[test]
+fn everything_that_is_asked_for_is_measured() {
+    let flags = ["-p", "40", "-n", "5", "-d", "20", "--batch", "1,3", "-r", "4", "--threads", "2"];
+    let report = measured(&flags);
+    for (key, expected) in [
+        ("version", Value::from(env!("CARGO_PKG_VERSION"))),
+        ("model", Value::from("qwen3.gguf")),
+        ("backend", Value::from("parallel")),
+        ("threads", Value::from(2)),
+        ("prompt_tokens", Value::from(40)),
+        ("decode_tokens", Value::from(5)),
+        ("depth", Value::from(20)),
+        ("repetitions", Value::from(4)),
+    ] {
+        assert_eq!(report[key], expected, "{key}");
+    }
+    for key in ["time_to_first_token_seconds", "prefill_tps", "decode_tps"] {
+        let (median, spread) = (positive(&report[key]), &report["spread"][key]);
+        assert_eq!(spread["median"], report[key]);
+        assert!((positive(&spread["min"])..=positive(&spread["max"])).contains(&median), "{key}");
+    }
+    let sizes: Vec<&String> = report["batch"].as_object().unwrap().keys().collect();
+    assert_eq!(sizes, ["1", "3"]);
+    positive(&report["batch"]["3"]);
+
+    let passes = &report["passes"];
+    assert_eq!(passes["prefill"]["count"], 4);
+    assert_eq!(passes["prefill"]["num_tokens"], 4 * 40);
+    assert_eq!(passes["decode"]["count"], 4 * 5);
+    assert_eq!(passes["batch"]["3"]["num_tokens"], 4 * 5 * 3);
+    assert!(passes["decode"]["p50_seconds"].as_f64() <= passes["decode"]["max_seconds"].as_f64());
+}
+
+#[test]
+fn the_prompt_is_cut_as_asked_for() {
+    let report = measured(&["-p", "40", "-n", "0", "-r", "1", "--batch-tokens", "16"]);
+    assert_eq!(report["passes"]["prefill"]["count"], 3);
+    assert_eq!(report["pass_tokens"], 16);
+    assert_eq!(report["decode_tps"], Value::Null);
+    let report = measured(&["-p", "0", "-n", "2", "-r", "1"]);
+    assert_eq!(report["prefill_tps"], Value::Null);
+    assert_eq!(report["time_to_first_token_seconds"], Value::Null);
+}
+
+#[test]
+fn the_roofs_are_measured_and_the_bytes_of_a_token_are_those_of_the_file() {
+    // 2 layers, 2 key/value heads of 16: see make_fixtures.py.
+    let roof =
+        measured(&["-p", "4", "-n", "3", "-d", "10", "-r", "1", "--kv-dtype", "f32"])["roof"]
+            .take();
+    let reads = positive(&roof["read_bytes_per_second"]);
+    positive(&roof["int8_ops_per_second"]);
+    positive(&roof["f32_ops_per_second"]);
+    let share = roof["decode"]["bytes_per_second"].as_f64().unwrap() / reads;
+    assert!((share - roof["decode"]["share"].as_f64().unwrap()).abs() < 1e-9);
+    assert!(roof["sweep_bytes"].as_u64().unwrap() >= 1 << 20);
+    positive(&roof["prefill"]["share"]);
+}
+
+#[test]
+fn the_context_may_be_filled_and_not_exceeded() {
+    measured(&["-p", "256", "-n", "2", "-d", "254", "-r", "1"]);
+    for flags in [["-p", "257", "-n", "2"], ["-d", "255", "-n", "2"]] {
+        let run = Run::inferno().args(["bench", "-m"]).args([model()]).args(flags);
+        let stderr = run.failure(2).stderr;
+        assert!(stderr.contains("does not fit the model's context of 256"), "{stderr}");
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_the_first_reason() {
+    let refused = |flags: &[&str]| {
+        Run::inferno().args(["bench", "-m"]).args([model()]).args(flags).failure(2).stderr
+    };
+    // The backend is missing, whatever the context.
+    let stderr = refused(&["--backend", "gpu", "-p", "100000"]);
+    assert!(stderr.contains("no gpu backend"), "{stderr}");
+    for flags in [&["-p", "0", "-n", "0"][..], &["-n", "0", "--batch", "2"], &["-r", "0"]] {
+        refused(flags);
+    }
+    let run = Run::inferno().args(["bench", "-m"]).args([model()]).args(["-p", "0"]);
+    let stderr = run.args(["--batch", "1000000000000"]).failure(1).stderr;
+    assert!(stderr.contains("are free; choose smaller"), "{stderr}");
+}
+
+#[test]
+fn the_tables_name_what_was_measured() {
+    let flags = ["-p", "16", "-n", "2", "-d", "4", "--batch", "2", "-r", "1", "--isa", "scalar"];
+    let run = Run::inferno().args(["bench", "-m"]).args([model()]).args(flags);
+    let table = run.success().stdout;
+    for part in [
+        ": qwen3.gguf, 0 MB",
+        ", scalar; KV cache f16; loaded in ",
+        "for a prompt of 16 tokens.",
+        "| median of 1 runs | tokens/s | min | max |\n|---|---:|---:|---:|\n| prefill 16 | ",
+        "\n| decode 2 at depth 4 | ",
+        "\n| decode 2 x 2 at depth 4 | ",
+        "| forward passes, ms | count | p50 | p90 | p99 | max |\n|---|---:|---:|---:|---:|---:|\n",
+        "| roof | machine | reached | share |\n",
+    ] {
+        assert!(table.contains(part), "{part}\n\n{table}");
+    }
+}
+
+#[test]
+fn the_reference_backend_has_speeds_and_no_roof() {
+    let report = measured(&["--backend", "reference", "-p", "4", "-n", "2", "-r", "1"]);
+    positive(&report["decode_tps"]);
+    assert_eq!(report["isa"], Value::Null);
+    assert_eq!(report["roof"], Value::Null);
+}
+
+#[cfg(feature = "embedded-model")]
+#[test]
+fn the_model_inside_is_measured_where_none_is_named() {
+    let outcome = Run::inferno().args(["bench", "-o", "json", "-p", "32", "-n", "2"]).success();
+    let report: Value = serde_json::from_str(&outcome.stdout).expect("one object");
+    assert_eq!(report["model"], "ember (inside this program)");
+    positive(&report["prefill_tps"]);
+}
+
+/// The ladder of the tiny model.
+fn climbed(flags: &[&str]) -> Run {
+    Run::inferno()
+        .args(["bench", "--ladder", "-p", "8", "-n", "2", "-r", "1", "-m"])
+        .args([model()])
+        .args(flags)
+}
+
+#[test]
+fn the_ladder_goes_from_recomputing_everything_to_all_threads() {
+    let outcome = climbed(&["-o", "json", "--threads", "2"]).success();
+    assert_eq!(outcome.stderr, "");
+    let ladder: Value = serde_json::from_str(&outcome.stdout).expect("one object");
+    let rungs = ladder["ladder"].as_array().unwrap();
+    let ways: Vec<_> = rungs
+        .iter()
+        .map(|rung| (rung["kv_cache"].as_bool().unwrap(), rung["backend"].as_str().unwrap()))
+        .collect();
+    let expected = [(false, "scalar"), (true, "scalar"), (true, "simd"), (true, "parallel")];
+    match rungs.iter().any(|rung| rung["backend"] == "simd") {
+        true => assert_eq!(ways, expected),
+        false => assert_eq!(ways, [expected[0], expected[1], expected[3]]),
+    }
+    let formats = ladder["formats"].as_array().unwrap();
+    let names: Vec<_> = formats.iter().map(|rung| rung["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["F32", "Q8_0", "Q4_K"]);
+    let bytes: Vec<_> =
+        formats.iter().map(|rung| positive(&rung["weight_bytes_per_token"])).collect();
+    assert!(bytes[0] > 3.0 * bytes[1] && bytes[1] > bytes[2], "{bytes:?}");
+    for rung in rungs.iter().chain(formats) {
+        positive(&rung["prefill_tps"]);
+        positive(&rung["decode_tps"]);
+    }
+    let left_out = ladder["left_out"].as_array().unwrap();
+    assert!(
+        left_out.iter().any(|note| note.as_str().unwrap().starts_with("GPU: ")),
+        "{left_out:?}"
+    );
+}
+
+#[test]
+fn rungs_that_a_machine_lacks_are_named() {
+    let table = climbed(&["--threads", "1", "--isa", "scalar"]).success().stdout;
+    assert!(table.contains("| scalar, no KV cache | "), "{table}");
+    assert!(table.contains("\n| + KV cache | "), "{table}");
+    assert!(!table.contains("| + SIMD"), "{table}");
+    for note in ["- SIMD: ", "- threads: ", "- GPU: "] {
+        assert!(table.contains(note), "{note}\n{table}");
+    }
+    assert!(table.contains("\n| Q4_K | "), "{table}");
+}
+
+#[test]
+fn the_ladder_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("ladder.svg");
+    let flags = ["--threads", "1", "--svg", picture.to_str().unwrap()];
+    climbed(&flags).success();
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
+    assert!(svg.ends_with("</svg>\n"), "{svg}");
+    assert!(svg.contains(">+ KV cache</text>"), "{svg}");
+    assert!(svg.contains("prefers-color-scheme: dark"), "{svg}");
+}
+
+#[test]
+fn the_ladder_chooses_what_computes_itself() {
+    for flags in [
+        &["--backend", "simd"][..],
+        &["--requantize", "q8_0"],
+        &["--depth", "4"],
+        &["--batch", "2"],
+        &["-p", "0"],
+        &["--svg", model().to_str().unwrap()],
+    ] {
+        let run = Run::inferno().args(["bench", "--ladder", "-m"]).args([model()]).args(flags);
+        run.failure(2);
+    }
+    let run = Run::inferno().args(["bench", "--svg", "ladder.svg", "-m"]).args([model()]);
+    run.failure(2);
+}

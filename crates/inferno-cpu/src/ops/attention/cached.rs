@@ -1,15 +1,19 @@
-//! Reading the cache: a tile of its numbers becomes panels of `f32`, which is exact in every format.
+//! Reading the cache: its numbers as `f32`, which is exact in every format.
 //!
 //! Keys stand component by component in a block and value rows position by position, so both are
-//! vectors already: a panel of keys has a row a component and a column a position, the panels of
-//! values have a row a position and a column a component.
+//! vectors already: a panel of keys has a row a component and a column a position, a panel of values
+//! has a row a position and a column a component. For many rows a tile is read into panels first
+//! ([`Read`]); for few, rows of panels are read where they lie ([`Keys`], [`Values`]).
 //!
-//! The next tile is asked for while one is read. Blocks lie far apart, and no processor guesses
+//! The next tile is asked for while one is read: blocks lie far apart, and no processor guesses
 //! where the next one is.
+
+// Registers are named by number; an iterator over them is not always inlined.
+#![allow(clippy::needless_range_loop)]
 
 use std::marker::PhantomData;
 
-use super::tile::{Line, PANEL, PanelRow, TILE};
+use super::tile::{Line, PANEL, Panel, PanelRow, RowVectors, TILE, VECTORS};
 use crate::isa::Kernel;
 use crate::kv_cache::Plane;
 use crate::lanes::{LANES, Lanes};
@@ -79,12 +83,132 @@ impl Element for Q8_0 {
     }
 }
 
+/// One head's keys or values in one block.
+#[derive(Clone, Copy)]
+pub(super) struct Region<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The region that is read when this tile is done.
+    pub(super) ahead: &'a [u8],
+    pub(super) block_tokens: usize,
+    pub(super) head_dim: usize,
+}
+
+impl Region<'_> {
+    /// 16 numbers from number `index` on.
+    #[inline(always)]
+    fn load<E: Element, L: Lanes>(&self, lanes: L, index: usize) -> L::F32 {
+        let at = index * E::BYTES;
+        if at % LINE_BYTES < LANES * E::BYTES {
+            lanes.prefetch(self.ahead, at);
+        }
+        E::load(lanes, &self.bytes[at..])
+    }
+
+    /// The bytes of the scales from number `index` on.
+    #[inline(always)]
+    fn scales<E: Element>(&self, index: usize) -> &[u8] {
+        &self.bytes[self.block_tokens * self.head_dim * E::BYTES + 2 * index..]
+    }
+
+    /// Component `d` of 16 positions from place `offset` of the block on.
+    #[inline(always)]
+    fn keys<E: Element, L: Lanes>(&self, lanes: L, offset: usize, d: usize) -> L::F32 {
+        let keys = self.load::<E, L>(lanes, d * self.block_tokens + offset);
+        match E::SCALES {
+            true => {
+                let scales = self.scales::<E>(d / SCALED * self.block_tokens + offset);
+                lanes.mul(keys, F16::load(lanes, scales))
+            }
+            false => keys,
+        }
+    }
+
+    /// 16 components from `d` on of the position at place `offset` of the block.
+    #[inline(always)]
+    fn values<E: Element, L: Lanes>(&self, lanes: L, offset: usize, d: usize) -> L::F32 {
+        let values = self.load::<E, L>(lanes, offset * self.head_dim + d);
+        match E::SCALES {
+            true => {
+                let scale = self.scales::<E>(offset * (self.head_dim / SCALED) + d / SCALED);
+                let scale = half::f16::from_le_bytes([scale[0], scale[1]]).to_f32();
+                lanes.mul(values, lanes.splat(scale))
+            }
+            false => values,
+        }
+    }
+}
+
+/// A tile of keys where it lies, in blocks of whole vectors of positions.
+pub(super) struct Keys<'a, E> {
+    /// The region of each 16 positions, and their place in its block.
+    pub(super) vectors: [(Region<'a>, usize); VECTORS],
+    pub(super) element: PhantomData<E>,
+}
+
+impl<E> Clone for Keys<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Keys<'_, E> {}
+
+impl<E: Element> Panel for Keys<'_, E> {
+    #[inline(always)]
+    fn num_rows(&self) -> usize {
+        self.vectors[0].0.head_dim
+    }
+
+    #[inline(always)]
+    fn row<L: Lanes>(&self, lanes: L, k: usize) -> RowVectors<L> {
+        let mut row = [lanes.splat(0.0); VECTORS];
+        for v in 0..VECTORS {
+            let (region, offset) = &self.vectors[v];
+            row[v] = region.keys::<E, L>(lanes, *offset, k);
+        }
+        row
+    }
+}
+
+/// 64 components from `column` on of `count` positions where they lie.
+pub(super) struct Values<'a, E> {
+    pub(super) region: Region<'a>,
+    /// The first position's place in the block.
+    pub(super) offset: usize,
+    pub(super) count: usize,
+    pub(super) column: usize,
+    pub(super) element: PhantomData<E>,
+}
+
+impl<E> Clone for Values<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Values<'_, E> {}
+
+impl<E: Element> Panel for Values<'_, E> {
+    #[inline(always)]
+    fn num_rows(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    fn row<L: Lanes>(&self, lanes: L, k: usize) -> RowVectors<L> {
+        let mut row = [lanes.splat(0.0); VECTORS];
+        for v in 0..VECTORS {
+            let d = self.column + v * LANES;
+            row[v] = self.region.values::<E, L>(lanes, self.offset + k, d);
+        }
+        row
+    }
+}
+
 /// Neighbouring positions of one block, and where they go.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
-    pub(super) region: &'a [u8],
-    /// The region that is read when this tile is done.
-    pub(super) ahead: &'a [u8],
+    pub(super) region: Region<'a>,
     /// The first one's place in the block.
     pub(super) offset: usize,
     pub(super) count: usize,
@@ -96,8 +220,6 @@ pub(super) struct Run<'a> {
 pub(super) struct Read<'a, E> {
     pub(super) plane: Plane,
     pub(super) run: Run<'a>,
-    pub(super) block_tokens: usize,
-    pub(super) head_dim: usize,
     pub(super) panels: &'a mut [PanelRow],
     pub(super) element: PhantomData<E>,
 }
@@ -105,72 +227,28 @@ pub(super) struct Read<'a, E> {
 impl<E: Element> Kernel for Read<'_, E> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
+        let Run { region, offset, count, at } = self.run;
         match self.plane {
-            Plane::Keys => self.keys(lanes),
-            Plane::Values => self.values(lanes),
-        }
-    }
-}
-
-impl<E: Element> Read<'_, E> {
-    /// 16 numbers from number `index` of the region on.
-    #[inline(always)]
-    fn load<L: Lanes>(&self, lanes: L, index: usize) -> L::F32 {
-        let at = index * E::BYTES;
-        if at % LINE_BYTES < LANES * E::BYTES {
-            lanes.prefetch(self.run.ahead, at);
-        }
-        E::load(lanes, &self.run.region[at..])
-    }
-
-    /// The bytes of the scales from number `index` on.
-    #[inline(always)]
-    fn scales(&self, index: usize) -> &[u8] {
-        &self.run.region[self.block_tokens * self.head_dim * E::BYTES + 2 * index..]
-    }
-
-    #[inline(always)]
-    fn keys<L: Lanes>(self, lanes: L) {
-        let Run { offset, count, at, .. } = self.run;
-        for first in (0..count).step_by(LANES) {
-            let (offset, column) = (offset + first, at + first);
-            for piece in (0..self.head_dim).step_by(SCALED) {
-                let scale = match E::SCALES {
-                    true => {
-                        let index = piece / SCALED * self.block_tokens + offset;
-                        F16::load(lanes, self.scales(index))
+            Plane::Keys => {
+                for first in (0..count).step_by(LANES) {
+                    let column = at + first;
+                    for d in 0..region.head_dim {
+                        let keys = region.keys::<E, L>(lanes, offset + first, d);
+                        // Lanes beyond the run are written over by the runs that follow.
+                        let row: &mut [f32] = bytemuck::cast_slice_mut(&mut self.panels[d]);
+                        lanes.store_part(keys, &mut row[column..PANEL.min(column + LANES)]);
                     }
-                    false => lanes.splat(1.0),
-                };
-                for d in piece..self.head_dim.min(piece + SCALED) {
-                    let mut keys = self.load(lanes, d * self.block_tokens + offset);
-                    if E::SCALES {
-                        keys = lanes.mul(keys, scale);
-                    }
-                    // Lanes beyond the run are written over by the runs that follow.
-                    let row: &mut [f32] = bytemuck::cast_slice_mut(&mut self.panels[d]);
-                    let end = PANEL.min(column + LANES);
-                    lanes.store_part(keys, &mut row[column..end]);
                 }
             }
-        }
-    }
-
-    #[inline(always)]
-    fn values<L: Lanes>(self, lanes: L) {
-        let Run { offset, count, at, .. } = self.run;
-        for position in 0..count {
-            for d in (0..self.head_dim).step_by(LANES) {
-                let mut values = self.load(lanes, (offset + position) * self.head_dim + d);
-                if E::SCALES {
-                    let index = (offset + position) * (self.head_dim / SCALED) + d / SCALED;
-                    let scale = self.scales(index);
-                    let scale = half::f16::from_le_bytes([scale[0], scale[1]]).to_f32();
-                    values = lanes.mul(values, lanes.splat(scale));
+            Plane::Values => {
+                for position in 0..count {
+                    for d in (0..region.head_dim).step_by(LANES) {
+                        let values = region.values::<E, L>(lanes, offset + position, d);
+                        let row = &mut self.panels[d / PANEL * TILE + at + position];
+                        let Line(out) = &mut row[d % PANEL / LANES];
+                        lanes.store(values, out);
+                    }
                 }
-                let row = &mut self.panels[d / PANEL * TILE + at + position];
-                let Line(out) = &mut row[d % PANEL / LANES];
-                lanes.store(values, out);
             }
         }
     }

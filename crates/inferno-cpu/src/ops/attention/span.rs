@@ -1,7 +1,7 @@
 //! One span of positions for one unit of rows: scores, exponentials, mixed values.
 //!
 //! A span is cut into tiles of 64 positions. Each tile of keys or values is read from the cache
-//! once and multiplied by all rows of the unit.
+//! once: by many rows from panels that it was read into, by few from where it lies.
 
 // Registers are named by number; an iterator over them is not always inlined.
 #![allow(clippy::needless_range_loop)]
@@ -11,10 +11,10 @@ use std::ops::Range;
 
 use inferno_backend::KvDType;
 
-use super::cached::{self, Read, Run};
+use super::cached::{self, Element, Keys, Read, Region, Run, Values};
 use super::merge::{MAX, MIXED, SUM};
 use super::plan::Unit;
-use super::tile::{self, PANEL, PanelRow, TILE, multiply, register_blocks};
+use super::tile::{self, PANEL, Panel, PanelRow, TILE, VECTORS, multiply, register_blocks};
 use super::{Attention, SPAN};
 use crate::isa::{Kernel, Level};
 use crate::kv_cache::Plane;
@@ -38,21 +38,44 @@ pub(super) struct Scratch<'a> {
     pub(super) panels: &'a mut [PanelRow],
 }
 
+/// Rows that read the cache where it lies: as few as cost less to convert its numbers for than to
+/// keep them in panels.
+const FEW_ROWS: usize = 4;
+
 impl<'a> Task<'a> {
     /// Computes the partial result of every row.
     pub(super) fn run(&self, level: Level, scratch: &mut Scratch<'_>, partial: &mut [f32]) {
+        match self.attention.cache.layout.dtype {
+            KvDType::F32 => self.run_with::<cached::F32>(level, scratch, partial),
+            KvDType::F16 => self.run_with::<cached::F16>(level, scratch, partial),
+            KvDType::Q8_0 => self.run_with::<cached::Q8_0>(level, scratch, partial),
+        }
+    }
+
+    fn run_with<E: Element>(&self, level: Level, scratch: &mut Scratch<'_>, partial: &mut [f32]) {
         let Scratch { scores, panels } = scratch;
+        let kv = &self.attention.cache.layout;
         let positions = self.positions();
         let tiles = positions.start / TILE..positions.end.div_ceil(TILE);
+        let whole_vectors = kv.block_tokens % LANES == 0 && kv.head_dim % PANEL == 0;
+        let few = whole_vectors && self.attention.num_rows(self.unit) <= FEW_ROWS;
+        let element = PhantomData::<E>;
+        if few {
+            level.run(ScoresWhereTheyLie { task: self, tiles, scores, element });
+            level.run(Softmax { task: self, scores, partial });
+            let mixture = Mixture { task: self, scores, partial };
+            level.run(MixWhereTheyLie { mixture, element });
+            return;
+        }
         for tile in tiles.clone() {
-            self.read(level, Plane::Keys, tile, panels);
-            let keys = &panels[..self.attention.layout.head_dim];
-            level.run(Scores { task: self, tile, keys, scores });
+            self.read::<E>(level, Plane::Keys, tile, panels);
+            level.run(Scores { task: self, tile, keys: &panels[..kv.head_dim], scores });
         }
         level.run(Softmax { task: self, scores, partial });
         for tile in tiles {
-            self.read(level, Plane::Values, tile, panels);
-            level.run(Mix { task: self, tile, values: panels, scores, partial });
+            self.read::<E>(level, Plane::Values, tile, panels);
+            let mixture = Mixture { task: self, scores, partial: &mut *partial };
+            level.run(Mix { mixture, tile, values: panels });
         }
     }
 
@@ -71,65 +94,71 @@ impl<'a> Task<'a> {
     }
 
     /// Reads the positions of a tile that some row sees into their places in the panels.
-    fn read(&self, level: Level, plane: Plane, tile: usize, panels: &mut [PanelRow]) {
-        let kv = &self.attention.cache.layout;
+    fn read<E: Element>(&self, level: Level, plane: Plane, tile: usize, panels: &mut [PanelRow]) {
         let positions = within(self.positions(), tile * TILE..(tile + 1) * TILE);
-        let mut position = positions.start;
-        while position < positions.end {
-            let offset = position % kv.block_tokens;
-            let count = (kv.block_tokens - offset).min(positions.end - position);
-            let region = self.region(plane, position);
-            let run = Run {
-                region,
-                ahead: self.ahead(plane, position),
-                offset,
-                count,
-                at: position % TILE,
-            };
-            macro_rules! read {
-                ($element:ident) => {
-                    level.run(Read::<cached::$element> {
-                        plane,
-                        run,
-                        block_tokens: kv.block_tokens,
-                        head_dim: kv.head_dim,
-                        panels: &mut *panels,
-                        element: PhantomData,
-                    })
-                };
-            }
-            match kv.dtype {
-                KvDType::F32 => read!(F32),
-                KvDType::F16 => read!(F16),
-                KvDType::Q8_0 => read!(Q8_0),
-            }
-            position += count;
+        for run in self.runs(plane, positions) {
+            level.run(Read { plane, run, panels: &mut *panels, element: PhantomData::<E> });
         }
+    }
+
+    /// Cuts positions where blocks end.
+    #[inline(always)]
+    fn runs(&self, plane: Plane, positions: Range<usize>) -> impl Iterator<Item = Run<'a>> {
+        let task = *self;
+        let block_tokens = task.attention.cache.layout.block_tokens;
+        let mut position = positions.start;
+        std::iter::from_fn(move || {
+            let offset = position % block_tokens;
+            let count = (block_tokens - offset).min(positions.end - position);
+            let at = position % TILE;
+            (count > 0).then(|| {
+                let region = task.region(plane, position);
+                position += count;
+                Run { region, offset, count, at }
+            })
+        })
     }
 
     /// Where a position's keys or values of this head lie.
-    fn region(&self, plane: Plane, position: usize) -> &'a [u8] {
-        let Attention { batch, params, cache, .. } = self.attention;
-        let block = batch.block_table(self.unit.sequence)[position / cache.layout.block_tokens];
-        cache.region(block, params.layer, plane, self.kv_head)
-    }
-
-    /// The region to ask for while that of `position` is read: the next tile's, or the first of
-    /// those that come after the last tile of keys, or of values.
-    fn ahead(&self, plane: Plane, position: usize) -> &'a [u8] {
+    #[inline(always)]
+    fn region(&self, plane: Plane, position: usize) -> Region<'a> {
+        let Attention { params, cache, .. } = self.attention;
+        let (block_tokens, head_dim) = (cache.layout.block_tokens, cache.layout.head_dim);
+        let table = self.attention.batch.block_table(self.unit.sequence);
+        let region = |plane, position: usize| {
+            cache.region(table[position / block_tokens], params.layer, plane, self.kv_head)
+        };
+        // What is read after this tile: the next one, or the first of those that come after the last
+        // tile of keys, or of values.
         let positions = self.positions();
         let next = position + TILE;
-        match plane {
-            _ if next < positions.end => self.region(plane, next),
+        let ahead = match plane {
+            _ if next < positions.end => region(plane, next),
             Plane::Keys => {
                 let first = positions.start + position % TILE;
-                self.region(Plane::Values, first.min(positions.end - 1))
+                region(Plane::Values, first.min(positions.end - 1))
             }
             Plane::Values => {
                 let last = self.attention.batch.context_lens()[self.unit.sequence] - 1;
-                self.region(Plane::Keys, next.min(last))
+                region(Plane::Keys, next.min(last))
             }
+        };
+        Region { bytes: region(plane, position), ahead, block_tokens, head_dim }
+    }
+
+    /// The keys of a tile where they lie. Positions that no row sees are not looked for: others
+    /// stand in for them.
+    #[inline(always)]
+    fn keys<E>(&self, tile: usize) -> Keys<'a, E> {
+        let seen = self.positions();
+        let block_tokens = self.attention.cache.layout.block_tokens;
+        let mut vectors = [(self.region(Plane::Keys, seen.start), 0); VECTORS];
+        for v in 0..VECTORS {
+            let position = tile * TILE + v * LANES;
+            let near = position.clamp(seen.start, seen.end - 1);
+            vectors[v] = (self.region(Plane::Keys, near), position % block_tokens);
         }
+        Keys { vectors, element: PhantomData }
     }
 }
 
@@ -141,6 +170,31 @@ fn within(inner: Range<usize>, outer: Range<usize>) -> Range<usize> {
 }
 
 /// The scores of a tile's positions.
+#[inline(always)]
+fn score<L: Lanes>(lanes: L, task: &Task<'_>, tile: usize, keys: impl Panel, scores: &mut [f32]) {
+    let tile = tile * TILE..(tile + 1) * TILE;
+    let scale = lanes.splat(task.attention.params.scale);
+    register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
+        // Most rows of a block see the same; those that see less do not read the rest.
+        let seen = task.visible(first).start..task.visible(first + T - 1).end;
+        if !within(seen, tile.clone()).is_empty() {
+            let mut queries = [&[][..]; T];
+            for t in 0..T {
+                queries[t] = task.attention.query(task.unit, task.kv_head, first + t);
+            }
+            let mut sums = multiply::<L, T>(lanes, queries, keys, tile::zeros::<L, T>(lanes));
+            for t in 0..T {
+                for v in 0..VECTORS {
+                    sums[t][v] = lanes.mul(sums[t][v], scale);
+                }
+                let at = (first + t) * SPAN + tile.start % SPAN;
+                tile::store(lanes, sums[t], &mut scores[at..]);
+            }
+        }
+    });
+}
+
+/// The scores of a tile that was read.
 struct Scores<'a> {
     task: &'a Task<'a>,
     tile: usize,
@@ -151,28 +205,24 @@ struct Scores<'a> {
 impl Kernel for Scores<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { task, tile, keys, scores } = self;
-        let Attention { params, .. } = task.attention;
-        let tile = tile * TILE..(tile + 1) * TILE;
-        let scale = lanes.splat(params.scale);
-        register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
-            // Most rows of a block see the same; those that see less do not read the rest.
-            let seen = task.visible(first).start..task.visible(first + T - 1).end;
-            if !within(seen, tile.clone()).is_empty() {
-                let mut queries = [&[][..]; T];
-                for t in 0..T {
-                    queries[t] = task.attention.query(task.unit, task.kv_head, first + t);
-                }
-                let mut sums = multiply::<L, T>(lanes, queries, keys, tile::zeros::<L, T>(lanes));
-                for t in 0..T {
-                    for sum in &mut sums[t] {
-                        *sum = lanes.mul(*sum, scale);
-                    }
-                    let at = (first + t) * SPAN + tile.start % SPAN;
-                    tile::store(lanes, sums[t], &mut scores[at..]);
-                }
-            }
-        });
+        score(lanes, self.task, self.tile, self.keys, self.scores);
+    }
+}
+
+/// The scores of a span whose keys are read where they lie.
+struct ScoresWhereTheyLie<'a, E> {
+    task: &'a Task<'a>,
+    tiles: Range<usize>,
+    scores: &'a mut [f32],
+    element: PhantomData<E>,
+}
+
+impl<E: Element> Kernel for ScoresWhereTheyLie<'_, E> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        for tile in self.tiles {
+            score(lanes, self.task, tile, self.task.keys::<E>(tile), self.scores);
+        }
     }
 }
 
@@ -205,19 +255,53 @@ impl Kernel for Softmax<'_> {
     }
 }
 
-/// Mixes the values of a tile into the partial results.
-struct Mix<'a> {
+/// Values mixed with the exponentials of their scores.
+struct Mixture<'a> {
     task: &'a Task<'a>,
-    tile: usize,
-    values: &'a [PanelRow],
     scores: &'a [f32],
     partial: &'a mut [f32],
+}
+
+impl Mixture<'_> {
+    /// Adds values of the positions from `position` on, components from `column` on, to what is
+    /// mixed for `T` rows.
+    #[inline(always)]
+    fn add<L: Lanes, const T: usize>(
+        &mut self,
+        lanes: L,
+        first: usize,
+        position: usize,
+        column: usize,
+        values: impl Panel,
+    ) {
+        let partial_len = self.task.attention.partial_len;
+        let mut factors = [&[][..]; T];
+        let mut sums = tile::zeros::<L, T>(lanes);
+        for t in 0..T {
+            let row = &self.scores[(first + t) * SPAN..(first + t + 1) * SPAN];
+            factors[t] = &row[position % SPAN..][..values.num_rows()];
+            let mixed = &self.partial[(first + t) * partial_len + MIXED + column..];
+            sums[t] = tile::load(lanes, mixed);
+        }
+        let sums = multiply::<L, T>(lanes, factors, values, sums);
+        for t in 0..T {
+            let mixed = &mut self.partial[(first + t) * partial_len + MIXED + column..];
+            tile::store(lanes, sums[t], mixed);
+        }
+    }
+}
+
+/// Mixes the values of a tile that was read.
+struct Mix<'a> {
+    mixture: Mixture<'a>,
+    tile: usize,
+    values: &'a [PanelRow],
 }
 
 impl Kernel for Mix<'_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
-        let task = self.task;
+        let task = self.mixture.task;
         register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
             let common = within(
                 self.seen(first + T - 1).start..self.seen(first).end,
@@ -245,36 +329,70 @@ impl Mix<'_> {
     /// The positions of the tile that row `row` sees.
     #[inline(always)]
     fn seen(&self, row: usize) -> Range<usize> {
-        within(self.task.visible(row), self.tile * TILE..(self.tile + 1) * TILE)
+        within(self.mixture.task.visible(row), self.tile * TILE..(self.tile + 1) * TILE)
     }
 
-    /// Adds the values at `positions` to the mixed values of `T` rows.
+    /// Adds the values at `positions` to what is mixed for `T` rows.
     #[inline(always)]
     fn add<L: Lanes, const T: usize>(&mut self, lanes: L, first: usize, positions: Range<usize>) {
         if positions.is_empty() {
             return;
         }
-        let partial_len = self.task.attention.partial_len;
-        let mut factors = [&[][..]; T];
-        for t in 0..T {
-            let row = &self.scores[(first + t) * SPAN..(first + t + 1) * SPAN];
-            factors[t] = &row[positions.start % SPAN..][..positions.len()];
-        }
         let place = positions.start % TILE..positions.start % TILE + positions.len();
-        let columns = (MIXED..partial_len).step_by(PANEL);
-        for (panel, column) in self.values.chunks_exact(TILE).zip(columns) {
-            let mut sums = tile::zeros::<L, T>(lanes);
-            for t in 0..T {
-                sums[t] = tile::load(lanes, &self.partial[(first + t) * partial_len + column..]);
-            }
-            let sums = multiply::<L, T>(lanes, factors, &panel[place.clone()], sums);
-            for t in 0..T {
-                tile::store(
-                    lanes,
-                    sums[t],
-                    &mut self.partial[(first + t) * partial_len + column..],
-                );
-            }
+        for (number, panel) in self.values.chunks_exact(TILE).enumerate() {
+            let (column, values) = (number * PANEL, &panel[place.clone()]);
+            self.mixture.add::<L, T>(lanes, first, positions.start, column, values);
+        }
+    }
+}
+
+/// Mixes the values of a span that are read where they lie.
+struct MixWhereTheyLie<'a, E> {
+    mixture: Mixture<'a>,
+    element: PhantomData<E>,
+}
+
+impl<E: Element> Kernel for MixWhereTheyLie<'_, E> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, lanes: L) {
+        let task = self.mixture.task;
+        let mut position = task.positions().start;
+        for run in task.runs(Plane::Values, task.positions()) {
+            let here = position..position + run.count;
+            register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
+                let common = task.visible(first + T - 1).start..task.visible(first).end;
+                if common.start <= here.start && here.end <= common.end {
+                    self.add::<L, T>(lanes, first, here.clone(), &run);
+                } else {
+                    for row in first..first + T {
+                        let seen = within(task.visible(row), here.clone());
+                        self.add::<L, 1>(lanes, row, seen, &run);
+                    }
+                }
+            });
+            position = here.end;
+        }
+    }
+}
+
+impl<E: Element> MixWhereTheyLie<'_, E> {
+    /// Adds the values at `positions` of a run to what is mixed for `T` rows.
+    #[inline(always)]
+    fn add<L: Lanes, const T: usize>(
+        &mut self,
+        lanes: L,
+        first: usize,
+        positions: Range<usize>,
+        run: &Run<'_>,
+    ) {
+        if positions.is_empty() {
+            return;
+        }
+        let region = run.region;
+        let (offset, count) = (positions.start % region.block_tokens, positions.len());
+        for column in (0..region.head_dim).step_by(PANEL) {
+            let values = Values::<E> { region, offset, count, column, element: PhantomData };
+            self.mixture.add::<L, T>(lanes, first, positions.start, column, values);
         }
     }
 }

@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::lanes::{LANES, Lanes};
 
 /// Vectors side by side in a panel.
-const VECTORS: usize = 4;
+pub(super) const VECTORS: usize = 4;
 
 /// Columns of a panel.
 pub(super) const PANEL: usize = VECTORS * LANES;
@@ -22,11 +22,40 @@ pub(super) const TILE: usize = PANEL;
 #[repr(C, align(64))]
 pub(crate) struct Line(pub(super) [f32; LANES]);
 
-/// A row of a panel.
+/// A row of a panel in memory.
 pub(super) type PanelRow = [Line; VECTORS];
 
+/// Vectors of one row.
+pub(super) type RowVectors<L> = [<L as Lanes>::F32; VECTORS];
+
+/// Rows of 64 columns.
+pub(super) trait Panel: Copy {
+    /// Its rows.
+    fn num_rows(&self) -> usize;
+
+    /// Row `k`.
+    fn row<L: Lanes>(&self, lanes: L, k: usize) -> RowVectors<L>;
+}
+
+impl Panel for &[PanelRow] {
+    #[inline(always)]
+    fn num_rows(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn row<L: Lanes>(&self, lanes: L, k: usize) -> RowVectors<L> {
+        let row = &self[k];
+        let mut vectors = [lanes.splat(0.0); VECTORS];
+        for v in 0..VECTORS {
+            vectors[v] = lanes.load(&row[v].0);
+        }
+        vectors
+    }
+}
+
 /// The sums of `T` rows and the columns of a panel.
-pub(super) type Sums<L, const T: usize> = [[<L as Lanes>::F32; VECTORS]; T];
+pub(super) type Sums<L, const T: usize> = [RowVectors<L>; T];
 
 /// Adds to sum `(t, column)` the products of `factors[t][k]` with row `k` of `panel`, k rising, by
 /// fused multiply-add.
@@ -34,18 +63,16 @@ pub(super) type Sums<L, const T: usize> = [[<L as Lanes>::F32; VECTORS]; T];
 pub(super) fn multiply<L: Lanes, const T: usize>(
     lanes: L,
     factors: [&[f32]; T],
-    panel: &[PanelRow],
+    panel: impl Panel,
     mut sums: Sums<L, T>,
 ) -> Sums<L, T> {
+    let num_rows = panel.num_rows();
     let mut rows = factors;
     for t in 0..T {
-        rows[t] = &factors[t][..panel.len()];
+        rows[t] = &factors[t][..num_rows];
     }
-    for (k, row) in panel.iter().enumerate() {
-        let mut vectors = [lanes.splat(0.0); VECTORS];
-        for v in 0..VECTORS {
-            vectors[v] = lanes.load(&row[v].0);
-        }
+    for k in 0..num_rows {
+        let vectors = panel.row(lanes, k);
         for t in 0..T {
             let factor = lanes.splat(rows[t][k]);
             for v in 0..VECTORS {
@@ -64,7 +91,7 @@ pub(super) fn zeros<L: Lanes, const T: usize>(lanes: L) -> Sums<L, T> {
 
 /// Reads a row of sums.
 #[inline(always)]
-pub(super) fn load<L: Lanes>(lanes: L, values: &[f32]) -> [L::F32; VECTORS] {
+pub(super) fn load<L: Lanes>(lanes: L, values: &[f32]) -> RowVectors<L> {
     let values = &values[..PANEL];
     let mut sums = [lanes.splat(0.0); VECTORS];
     for v in 0..VECTORS {
@@ -75,7 +102,7 @@ pub(super) fn load<L: Lanes>(lanes: L, values: &[f32]) -> [L::F32; VECTORS] {
 
 /// Writes a row of sums.
 #[inline(always)]
-pub(super) fn store<L: Lanes>(lanes: L, sums: [L::F32; VECTORS], values: &mut [f32]) {
+pub(super) fn store<L: Lanes>(lanes: L, sums: RowVectors<L>, values: &mut [f32]) {
     let values = &mut values[..PANEL];
     for v in 0..VECTORS {
         lanes.store_part(sums[v], &mut values[v * LANES..(v + 1) * LANES]);

@@ -1,22 +1,49 @@
 //! Chat templates: conversations to text, as Hugging Face transformers renders them with Jinja2.
 //!
-//! [minijinja] parses and runs the templates; this module makes it answer as Jinja2 does under
-//! Python: its values print as Python prints them, its filters and methods are Jinja2's and
-//! Python's, and the few statements that minijinja reads otherwise are rewritten first.
+//! [minijinja] runs the templates, after `syntax` has written them anew where the two differ;
+//! the filters, tests, methods, operators and functions are ours, each as Python and Jinja2 have it.
 //!
-//! Invariants: a rendering ends, whatever the template says, after a bounded number of steps and a
-//! bounded length of text; a template that fails says so, and never renders in part.
+//! Invariants: a rendering ends, whatever the template says, after a bounded number of steps and
+//! a bounded length of what it builds; a template that fails says so, and never renders in part.
+//!
+//! What still differs from Jinja2:
+//!
+//! - Whole numbers beyond 128 bits are an error.
+//! - `d.keys()`, `d.values()` and `d.items()` are lists, and print as such; the addresses in the
+//!   printed form of methods and generators are left out.
+//! - `random`, `urlize`, `wordwrap` and `pprint` are unknown filters, `lipsum` is no function, and
+//!   `self` is defined in no test; texts have no `encode`, `translate` and `format_map`.
+//! - `1`, `1.0` and `true` are different keys of a dict literal; `l[1.0]` is `l[1]`.
+//! - Groups of `groupby` are plain pairs, without `grouper` and `list`.
+//! - `map`, `select` and the like look at their items at once, so errors in items that nobody asks
+//!   for are errors.
+//! - An expression over several lines fails on its first line; Jinja2 may name a later one. Messages
+//!   of attributes that are missing name a dict, whatever the object is.
 
 mod arguments;
+mod budget;
+mod checks;
 mod error;
+mod expression;
+mod format;
 mod functions;
 mod json;
+mod lexer;
+mod methods;
+mod numbers;
+mod objects;
+mod operators;
+mod percent;
 mod request;
-mod source;
+mod sequence_filters;
+mod syntax;
+mod text;
+mod text_filters;
+mod text_methods;
+mod types;
 mod values;
 
 use std::fmt;
-use std::io;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
@@ -28,13 +55,10 @@ use inferno_gguf::Metadata;
 
 use crate::TokenizerError;
 use crate::metadata::{CHAT_TEMPLATE, special_token_texts};
-use arguments::variadic;
 use functions::Clock;
 
 /// Steps that one rendering may take; long conversations need thousands.
 const MAX_STEPS: u64 = 20_000_000;
-/// Bytes that one rendering may have.
-const MAX_OUTPUT_BYTES: usize = 64 << 20;
 
 const DEFAULT: &str = "chat template";
 const TOOL_USE: &str = "chat template for tools";
@@ -121,18 +145,14 @@ impl ChatTemplate {
             .iter()
             .map(|(name, text)| (name.clone(), Value::from(text.as_str())))
             .chain(request.variables());
-        let mut output = Bounded::default();
         self.environment
             .get_template(name)
-            .and_then(|template| {
-                template.render_captured_to(Value::from_pairs(variables), &mut output).map(drop)
-            })
-            .map_err(ChatTemplateError::from_jinja)?;
-        Ok(output.into_text())
+            .and_then(|template| template.render(Value::from_pairs(variables)))
+            .map_err(ChatTemplateError::from_jinja)
     }
 
     fn add(&mut self, name: &'static str, source: &str) -> Result<(), ChatTemplateError> {
-        let source = source::rewrite(source);
+        let source = syntax::rewrite(source)?;
         self.environment.add_template_owned(name, source).map_err(ChatTemplateError::from_jinja)
     }
 }
@@ -148,45 +168,26 @@ impl fmt::Debug for ChatTemplate {
 
 /// Jinja as transformers sets it up.
 fn environment() -> Result<Environment<'static>, ChatTemplateError> {
-    let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    let mut environment = Environment::empty();
+    // Whitespace is settled before the engine sees a template.
+    let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
     environment.set_syntax(syntax.map_err(ChatTemplateError::from_jinja)?);
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     // So that errors name what is undefined.
     environment.set_debug(true);
     environment.set_fuel(Some(MAX_STEPS));
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    environment.add_filter("tojson", variadic(json::to_json));
-    environment.add_filter(source::ITERATED, functions::iterated);
-    environment.add_function("raise_exception", functions::raise_exception);
+    environment.set_unknown_method_callback(methods::call_method);
+    environment.set_formatter(|output, state, value| {
+        let text = text::text_of(state, value)?;
+        Ok(output.write_str(&text)?)
+    });
+    operators::add_operators(&mut environment);
+    sequence_filters::add_sequence_filters(&mut environment);
+    text_filters::add_text_filters(&mut environment);
+    checks::add_tests(&mut environment);
+    functions::add_functions(&mut environment);
     functions::add_clock(&mut environment, Clock::System);
     Ok(environment)
-}
-
-/// Output that refuses to grow beyond a limit.
-#[derive(Default)]
-struct Bounded(Vec<u8>);
-
-impl Bounded {
-    fn into_text(self) -> String {
-        String::from_utf8(self.0)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-    }
-}
-
-impl io::Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() + bytes.len() > MAX_OUTPUT_BYTES {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// The error of an operation that Python refuses, worded as Python words it.

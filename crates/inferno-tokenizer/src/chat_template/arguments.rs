@@ -1,7 +1,7 @@
 //! Arguments by position and by name, as Python binds them.
 
 use minijinja::value::{Kwargs, Rest, ValueOrKwargs, from_args};
-use minijinja::{Error, Value};
+use minijinja::{Environment, Error, State, Value};
 
 use super::refused;
 
@@ -36,9 +36,23 @@ pub(super) fn bind<const N: usize>(
     Ok(bound)
 }
 
-/// Makes a filter or a test of a function that binds its arguments itself.
-pub(super) fn variadic<T>(
-    function: impl Fn(&[Value]) -> Result<T, Error> + Send + Sync + 'static,
-) -> impl Fn(Rest<ValueOrKwargs>) -> Result<T, Error> + Send + Sync + 'static {
-    move |arguments| function(&arguments.into_values())
+/// A function that binds its arguments itself.
+pub(super) type Variadic = fn(&mut State<'_, '_>, &[Value]) -> Result<Value, Error>;
+
+/// Makes a function of one that binds its arguments itself.
+pub(super) fn variadic(
+    function: Variadic,
+) -> impl Fn(&mut State<'_, '_>, Rest<ValueOrKwargs>) -> Result<Value, Error> + Send + Sync + 'static
+{
+    move |state, arguments| function(state, &arguments.into_values())
+}
+
+/// Defines filters.
+pub(super) fn add_filters(
+    environment: &mut Environment<'static>,
+    filters: &[(&'static str, Variadic)],
+) {
+    for &(name, filter) in filters {
+        environment.add_filter(name, variadic(filter));
+    }
 }

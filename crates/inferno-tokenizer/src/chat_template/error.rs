@@ -6,6 +6,7 @@ use std::fmt;
 use minijinja::ErrorKind;
 use thiserror::Error;
 
+use super::syntax::MalformedTemplate;
 use crate::TokenizerError;
 
 /// Why a template could not be compiled, or a conversation not be rendered.
@@ -55,8 +56,8 @@ pub enum ChatTemplateError {
         /// The limit.
         limit: u64,
     },
-    /// The template writes too much.
-    #[error("the chat template wrote more than {limit} bytes, the most that are allowed")]
+    /// The template writes too much, or builds too long texts and lists.
+    #[error("the chat template built more than {limit} bytes, the most that are allowed")]
     TooLong {
         /// The limit.
         limit: usize,
@@ -75,6 +76,17 @@ impl fmt::Display for RaisedByTemplate {
 
 impl StdError for RaisedByTemplate {}
 
+/// That a rendering may build no more, beneath an error of the engine.
+#[derive(Debug, Error)]
+#[error("the template builds too much")]
+pub(super) struct BuiltTooMuch;
+
+impl From<MalformedTemplate> for ChatTemplateError {
+    fn from(MalformedTemplate { message, line }: MalformedTemplate) -> Self {
+        Self::Syntax { message, line }
+    }
+}
+
 impl From<TokenizerError> for ChatTemplateError {
     fn from(error: TokenizerError) -> Self {
         Self::Metadata(Box::new(error))
@@ -88,17 +100,51 @@ impl ChatTemplateError {
         if let Some(raised) = cause::<RaisedByTemplate>(&error) {
             return Self::Raised { message: raised.0.clone(), line };
         }
-        let message = || match error.detail() {
-            Some(detail) => detail.to_owned(),
-            None => error.kind().to_string(),
-        };
+        if cause::<BuiltTooMuch>(&error).is_some() {
+            return Self::TooLong { limit: super::budget::MAX_BUILT_BYTES };
+        }
+        let message = || in_jinja2_words(&error);
         match error.kind() {
             ErrorKind::OutOfFuel => Self::TooManySteps { limit: super::MAX_STEPS },
-            ErrorKind::WriteFailure => Self::TooLong { limit: super::MAX_OUTPUT_BYTES },
             ErrorKind::SyntaxError => Self::Syntax { message: message(), line },
             _ => Self::Failed { message: message(), line },
         }
     }
+}
+
+/// What Jinja2 says of an error.
+fn in_jinja2_words(error: &minijinja::Error) -> String {
+    let Some(detail) = error.detail() else {
+        return error.kind().to_string();
+    };
+    let name_of = |words: &str| detail.strip_prefix(words)?.strip_suffix(" is unknown");
+    let renamed = match error.kind() {
+        ErrorKind::UnknownFilter => {
+            name_of("filter ").map(|name| format!("No filter named '{name}'."))
+        }
+        ErrorKind::UnknownTest => name_of("test ").map(|name| format!("No test named '{name}'.")),
+        ErrorKind::UnknownFunction => name_of("").map(|name| format!("'{name}' is undefined")),
+        _ => undefined_in_jinja2_words(detail),
+    };
+    renamed.unwrap_or_else(|| detail.to_owned())
+}
+
+/// "`a.b` is undefined" as Jinja2 says it, which knows the last step alone.
+fn undefined_in_jinja2_words(detail: &str) -> Option<String> {
+    let (expression, _) = detail.strip_prefix('`')?.split_once("` is undefined")?;
+    if let Some((_, subscript)) =
+        expression.strip_suffix(']').and_then(|rest| rest.rsplit_once('['))
+    {
+        let is_number = subscript.parse::<i64>().is_ok();
+        return Some(match is_number {
+            true => format!("list object has no element {subscript}"),
+            false => format!("'dict object' has no attribute {subscript}"),
+        });
+    }
+    Some(match expression.rsplit_once('.') {
+        Some((_, name)) => format!("'dict object' has no attribute '{name}'"),
+        None => format!("'{expression}' is undefined"),
+    })
 }
 
 /// The error of this kind among those beneath `error`.

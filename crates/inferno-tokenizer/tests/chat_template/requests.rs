@@ -89,22 +89,3 @@ fn a_template_refuses_a_conversation_in_its_own_words() {
     assert!(matches!(error, ChatTemplateError::Raised { line: 3, .. }), "{error}");
     assert!(error.to_string().ends_with("No way!"), "{error}");
 }
-
-#[test]
-fn a_template_that_never_ends_is_stopped() {
-    let template = ChatTemplate::new(
-        "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}\
-         {% endfor %}{% endfor %}{% endfor %}",
-    );
-    let error = template.unwrap().render(&ChatRequest::new([])).unwrap_err();
-    assert!(matches!(error, ChatTemplateError::TooManySteps { .. }), "{error}");
-}
-
-#[test]
-fn a_template_that_writes_without_end_is_stopped() {
-    let template = ChatTemplate::new("{% for a in range(9999) %}{{ text }}{% endfor %}").unwrap();
-    let mut request = ChatRequest::new([]);
-    request.set("text", "x".repeat(100_000));
-    let error = template.render(&request).unwrap_err();
-    assert!(matches!(error, ChatTemplateError::TooLong { .. }), "{error}");
-}

@@ -11,11 +11,11 @@ use inferno_tensor::DType;
 use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
 use crate::memory::{Arena, Lines};
+use crate::ops::activations::ActivationRows;
 use crate::ops::attention::{self, AttentionWorkspace};
 use crate::ops::experts::{self, CpuRouting};
 use crate::ops::linear::{Rows, linear};
 use crate::ops::product::Epilogue;
-use crate::ops::quantize::ActivationBlock;
 use crate::ops::rows::{self, CpuTable};
 use crate::ops::{self, elementwise, norm};
 use crate::pack::{self, CpuWeight};
@@ -50,7 +50,10 @@ pub struct CpuBackend {
 /// length of its sequences.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    pub(crate) activations: Vec<ActivationBlock>,
+    /// The input of a product as quantized weights take it.
+    pub(crate) quantized: ActivationRows,
+    /// The input of a product as floating-point weights take it.
+    pub(crate) floats: ActivationRows,
     pub(crate) attention: AttentionWorkspace,
 }
 

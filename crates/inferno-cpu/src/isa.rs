@@ -6,6 +6,8 @@
 //! holds the proof that the machine has it.
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -35,9 +37,11 @@ pub enum Isa {
     Scalar,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,
+    /// As [`Avx2`](Self::Avx2), with AVX-VNNI for products of bytes.
+    AvxVnni,
     /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,
-    /// x86-64 with AMX int8 tiles.
+    /// As [`Avx512`](Self::Avx512), with AMX int8 tiles for products of many rows; on Linux.
     Amx,
     /// AArch64 with NEON dot products.
     Neon,
@@ -45,13 +49,15 @@ pub enum Isa {
 
 impl Isa {
     /// All instruction sets that have a name, the simplest first.
-    pub const ALL: [Self; 5] = [Self::Scalar, Self::Avx2, Self::Avx512, Self::Amx, Self::Neon];
+    pub const ALL: [Self; 6] =
+        [Self::Scalar, Self::Avx2, Self::AvxVnni, Self::Avx512, Self::Amx, Self::Neon];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
             Self::Avx2 => "avx2",
+            Self::AvxVnni => "avxvnni",
             Self::Avx512 => "avx512",
             Self::Amx => "amx",
             Self::Neon => "neon",
@@ -100,9 +106,13 @@ pub(crate) trait Kernel {
 pub(crate) enum Level {
     Scalar(Scalar),
     #[cfg(target_arch = "x86_64")]
-    Avx2(Avx2),
+    Avx2(Avx2<false>),
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(Avx2<true>),
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Amx(Avx512),
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
 }
@@ -115,7 +125,11 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Avx2::detect().map(Self::Avx2),
             #[cfg(target_arch = "x86_64")]
+            Isa::AvxVnni => Avx2::detect().map(Self::AvxVnni),
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => Avx512::detect().map(Self::Avx512),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx => Avx512::detect_amx().map(Self::Amx),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => Neon::detect().map(Self::Neon),
             _ => None,
@@ -141,7 +155,11 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => Isa::Avx2,
             #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(_) => Isa::AvxVnni,
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => Isa::Avx512,
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx(_) => Isa::Amx,
             #[cfg(target_arch = "aarch64")]
             Self::Neon(_) => Isa::Neon,
         }
@@ -155,7 +173,9 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(lanes) => lanes.run(kernel),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(lanes) => lanes.run(kernel),
+            Self::AvxVnni(lanes) => lanes.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(lanes) | Self::Amx(lanes) => lanes.run(kernel),
             #[cfg(target_arch = "aarch64")]
             Self::Neon(lanes) => lanes.run(kernel),
         }

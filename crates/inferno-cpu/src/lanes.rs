@@ -37,6 +37,8 @@ const ROUNDER: f32 = 12_582_912.0;
 pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Vectors that the registers hold.
     const REGISTERS: usize = 8;
+    /// Whether [`dot_u7`](Self::dot_u7) takes fewer instructions than [`dot_i8`](Self::dot_i8).
+    const U7_IS_FASTER: bool = false;
 
     /// 16 `f32`.
     type F32: Copy;
@@ -44,6 +46,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     type I32: Copy;
     /// 64 bytes: for weights, the 4 neighbouring columns of row `i` stand in bytes `4i..4i + 4`.
     type Bytes: Copy;
+    /// The matrix unit, where there is one; else [`NoTiles`].
+    type Tiles: TileUnit;
 
     /// The same number in all lanes.
     fn splat(self, x: f32) -> Self::F32;
@@ -101,6 +105,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
 
     /// The same integer in all lanes.
     fn splat_i32(self, x: i32) -> Self::I32;
+    /// 16 integers from memory.
+    fn load_i32(self, x: &[i32; LANES]) -> Self::I32;
     /// The nearest floating-point numbers, ties to even.
     fn to_f32(self, x: Self::I32) -> Self::F32;
 
@@ -114,17 +120,30 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn bits(self, x: Self::Bytes, shift: u32, width: u32) -> Self::Bytes;
     /// `low | high << shift` in each byte. `high << shift` must fit a byte.
     fn join(self, low: Self::Bytes, high: Self::Bytes, shift: u32) -> Self::Bytes;
+    /// Each byte less `n`, wrapping.
+    fn sub_bytes(self, x: Self::Bytes, n: i8) -> Self::Bytes;
     /// Each byte, below 16, replaced by the entry of that number.
     fn lookup(self, table: &[i8; 16], x: Self::Bytes) -> Self::Bytes;
 
-    /// What a chain of [`dot_i8`](Self::dot_i8) starts from, whose activations add up to `sum`.
-    /// The chain's value is right only when it has taken them all.
-    fn dot_i8_start(self, sum: i32) -> Self::I32;
-    /// Adds to lane `i` the four products of signed bytes `4i..4i + 4` of `w` with `a`, which
-    /// must not hold -128.
+    /// What a chain of [`dot_i8`](Self::dot_i8) starts from, where `start` is -128 times the sum of
+    /// all its activations. The chain's value is right only when it has taken them all.
+    fn dot_i8_start(self, start: i32) -> Self::I32;
+    /// Signed bytes in the form that [`dot_i8`](Self::dot_i8) takes.
+    #[inline(always)]
+    fn operand_i8(self, w: Self::Bytes) -> Self::Bytes {
+        w
+    }
+    /// Adds to lane `i` the four products of bytes `4i..4i + 4` of `w` with `a`, which must not hold
+    /// -128. `w` is made of signed bytes by [`operand_i8`](Self::operand_i8).
     fn dot_i8(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
     /// As [`dot_i8`](Self::dot_i8) for bytes of 0 to 127; it may start from any number.
     fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
+
+    /// The matrix unit, set up on this thread for sums of `cols` columns: 16 or 32.
+    #[inline(always)]
+    fn tiles(self, _cols: usize) -> Option<Self::Tiles> {
+        None
+    }
 
     /// Up to 16 numbers from memory; zeros in the lanes beyond.
     #[inline(always)]
@@ -179,5 +198,36 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
             series = self.fma(series, r, self.splat(SERIES[term]));
         }
         self.zero_below(x, lowest, self.mul(series, self.pow2(pattern)))
+    }
+}
+
+/// 32 columns of 16 rows of a weight as bytes: what [`Lanes::dot_i8`] takes vector by vector.
+pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];
+
+/// The sums of the products of 16 rows of activations (first index) with 16 rows of a weight.
+pub(crate) type TileSums = [[i32; LANES]; 16];
+
+/// A unit that multiplies small matrices of bytes. A value is this thread's, and the unit is set up
+/// while it lives.
+pub(crate) trait TileUnit {
+    /// Multiplies each pair's activations with its signed weights, and stores the sums of each run
+    /// of columns in `out`, one after the other: one a pair for runs of 32, two for runs of 16.
+    fn multiply<'a>(
+        &self,
+        pairs: impl Iterator<Item = (&'a [[i8; 32]; 16], &'a GroupBytes)>,
+        out: &mut [TileSums],
+    );
+}
+
+/// What a level without a matrix unit has.
+pub(crate) enum NoTiles {}
+
+impl TileUnit for NoTiles {
+    fn multiply<'a>(
+        &self,
+        _pairs: impl Iterator<Item = (&'a [[i8; 32]; 16], &'a GroupBytes)>,
+        _out: &mut [TileSums],
+    ) {
+        match *self {}
     }
 }

@@ -3,6 +3,7 @@
 //! Every module's head states the order of its sums. Work is split between threads along rows,
 //! columns or heads of the result, never along a sum.
 
+pub(crate) mod activations;
 pub(crate) mod attention;
 pub(crate) mod elementwise;
 pub(crate) mod experts;

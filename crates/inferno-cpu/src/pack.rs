@@ -71,11 +71,6 @@ impl CpuWeight {
         Ok(weight)
     }
 
-    /// Whether some part's products take quantized activations.
-    pub(crate) fn takes_quantized(&self) -> bool {
-        self.parts.iter().any(|part| part.format.takes_quantized)
-    }
-
     /// Panels of one expert, over all parts.
     pub(crate) fn num_panels(&self) -> usize {
         self.parts.iter().map(Part::num_panels).sum()

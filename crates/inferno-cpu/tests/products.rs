@@ -2,8 +2,9 @@
 
 mod cases;
 
-use cases::{Random, all, bits, matrix, read, relative_error, simplest};
+use cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{Backend, BackendError, ReferenceBackend, WeightPart};
+use inferno_cpu::Isa;
 use inferno_tensor::DType;
 
 /// Widths that the format's blocks divide, from the smallest; odd ones where it has no blocks.
@@ -39,7 +40,7 @@ fn every_format_gives_the_same_bits_on_every_instruction_set_and_number_of_threa
         for &cols in widths(dtype) {
             for out_cols in [1, 16, 37] {
                 let part = random.weight(dtype, 1, out_cols, cols);
-                for rows in [1, 2, 3, 4, 7, 67] {
+                for rows in [1, 2, 3, 4, 7, 8, 9, 16, 37] {
                     let x = random.values(rows * cols);
                     let parts = std::slice::from_ref(&part);
                     let expected = bits(&linear(&simplest(), rows, &x, parts, None));
@@ -48,6 +49,22 @@ fn every_format_gives_the_same_bits_on_every_instruction_set_and_number_of_threa
                         assert_eq!(found, expected, "{dtype} {rows}x{cols}x{out_cols} {backend:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn more_rows_and_columns_than_are_taken_at_once_give_the_same_bits_too() {
+    let mut random = Random::new(10);
+    for dtype in DType::ALL {
+        for (rows, cols, out_cols) in [(18, 1280, 17), (275, 256, 16)] {
+            let parts = [random.weight(dtype, 1, out_cols, cols)];
+            let x = random.values(rows * cols);
+            let expected = bits(&linear(&simplest(), rows, &x, &parts, None));
+            for backend in Isa::available().into_iter().map(|isa| backend(isa, 2)) {
+                let found = bits(&linear(&backend, rows, &x, &parts, None));
+                assert_eq!(found, expected, "{dtype} {rows}x{cols}x{out_cols} {backend:?}");
             }
         }
     }

@@ -1,28 +1,42 @@
-//! AVX2 with FMA and F16C: a vector is two 256-bit registers, the first holding lanes 0 to 7.
+//! AVX2 with FMA and F16C, with or without AVX-VNNI: a vector is two 256-bit registers, the first
+//! holding lanes 0 to 7.
+//!
+//! With VNNI bytes are multiplied as unsigned by signed, as `avx512.rs` says. Without, codes of up to 7
+//! bits are the unsigned operand, and of signed bytes the magnitudes are.
+
+// The intrinsic of AVX-VNNI needs Rust 1.89. The crate's lower bound is for other targets.
+#![allow(clippy::incompatible_msrv)]
 
 use std::arch::x86_64::*;
 
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{LANES, Lanes, NoTiles, VECTOR_BYTES};
 
-/// Proof that this processor has AVX2, FMA and F16C: [`Avx2::detect`] alone makes one.
+/// Proof that this processor has AVX2, FMA and F16C, and where `VNNI` is said AVX-VNNI:
+/// [`Avx2::detect`] alone makes one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx2(());
+pub(crate) struct Avx2<const VNNI: bool>(());
 
-impl Avx2 {
+impl<const VNNI: bool> Avx2<VNNI> {
     /// The level, where this processor has it.
     pub(crate) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("f16c");
+            && is_x86_feature_detected!("f16c")
+            && (!VNNI || is_x86_feature_detected!("avxvnni"));
         found.then_some(Self(()))
     }
 
     /// Runs `kernel` compiled for this level.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {
-        // SAFETY: `self` proves the features: `detect` made it, and checked them.
-        unsafe { enter(self, kernel) }
+        if VNNI {
+            // SAFETY: `self` proves the features: `detect` made it, and checked them.
+            unsafe { enter_vnni(self, kernel) }
+        } else {
+            // SAFETY: as above.
+            unsafe { enter(self, kernel) }
+        }
     }
 }
 
@@ -30,12 +44,20 @@ impl Avx2 {
 ///
 /// The processor must have the features named here.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn enter<K: Kernel>(level: Avx2, kernel: K) {
+unsafe fn enter<K: Kernel, const VNNI: bool>(level: Avx2<VNNI>, kernel: K) {
     kernel.run(level);
 }
 
-/// Wraps intrinsics. Each body uses none but those of AVX2, FMA, F16C and below, which a value of
-/// [`Avx2`] proves, and reads and writes memory only through references to arrays of the full size.
+/// # Safety
+///
+/// The processor must have the features named here.
+#[target_feature(enable = "avx2,fma,f16c,avxvnni")]
+unsafe fn enter_vnni<K: Kernel, const VNNI: bool>(level: Avx2<VNNI>, kernel: K) {
+    kernel.run(level);
+}
+
+/// Wraps intrinsics. Each body uses none but those of AVX2, FMA, F16C and below, or with `VNNI`
+/// of AVX-VNNI, which a value of [`Avx2`] proves, and reads and writes memory only through references to arrays of the full size.
 macro_rules! avx2 {
     ($($body:tt)*) => {
         // SAFETY: `detect` checked the features before it made the `Avx2` that the method was
@@ -51,7 +73,7 @@ macro_rules! halves {
     };
 }
 
-impl Avx2 {
+impl<const VNNI: bool> Avx2<VNNI> {
     /// The four bytes in each of eight lanes.
     #[inline(always)]
     fn splat_four(self, a: [i8; 4]) -> __m256i {
@@ -66,10 +88,13 @@ impl Avx2 {
     }
 }
 
-impl Lanes for Avx2 {
+impl<const VNNI: bool> Lanes for Avx2<VNNI> {
+    const U7_IS_FASTER: bool = !VNNI;
+
     type F32 = [__m256; 2];
     type I32 = [__m256i; 2];
     type Bytes = [__m256i; 2];
+    type Tiles = NoTiles;
 
     #[inline(always)]
     fn splat(self, x: f32) -> [__m256; 2] {
@@ -263,6 +288,13 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> [__m256i; 2] {
+        avx2! {
+            [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(8).cast())]
+        }
+    }
+
+    #[inline(always)]
     fn to_f32(self, x: [__m256i; 2]) -> [__m256; 2] {
         halves!(_mm256_cvtepi32_ps, x)
     }
@@ -314,6 +346,12 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn sub_bytes(self, x: [__m256i; 2], n: i8) -> [__m256i; 2] {
+        let n = avx2! { [_mm256_set1_epi8(n); 2] };
+        halves!(_mm256_sub_epi8, x, n)
+    }
+
+    #[inline(always)]
     fn lookup(self, table: &[i8; 16], x: [__m256i; 2]) -> [__m256i; 2] {
         avx2! {
             let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
@@ -322,12 +360,24 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn dot_i8_start(self, _sum: i32) -> [__m256i; 2] {
-        self.splat_i32(0)
+    fn dot_i8_start(self, start: i32) -> [__m256i; 2] {
+        self.splat_i32(if VNNI { start } else { 0 })
+    }
+
+    #[inline(always)]
+    fn operand_i8(self, w: [__m256i; 2]) -> [__m256i; 2] {
+        if !VNNI {
+            return w;
+        }
+        let offset = avx2! { [_mm256_set1_epi8(i8::MIN); 2] };
+        halves!(_mm256_xor_si256, w, offset)
     }
 
     #[inline(always)]
     fn dot_i8(self, acc: [__m256i; 2], w: [__m256i; 2], a: [i8; 4]) -> [__m256i; 2] {
+        if VNNI {
+            return self.dot_u7(acc, w, a);
+        }
         // The multiplication wants one unsigned operand: the sign of `w` moves over to `a`. Two
         // products are at most 2 * 128 * 127, which 16 bits hold.
         let a = self.splat_four(a);
@@ -342,9 +392,12 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     fn dot_u7(self, acc: [__m256i; 2], w: [__m256i; 2], a: [i8; 4]) -> [__m256i; 2] {
+        let a = [self.splat_four(a); 2];
+        if VNNI {
+            return halves!(_mm256_dpbusd_avx_epi32, acc, w, a);
+        }
         // Two products are at most 2 * 127 * 127, which 16 bits hold.
-        let a = self.splat_four(a);
-        let pairs = avx2! { [_mm256_maddubs_epi16(w[0], a), _mm256_maddubs_epi16(w[1], a)] };
+        let pairs = halves!(_mm256_maddubs_epi16, w, a);
         [self.add_pairs(acc[0], pairs[0]), self.add_pairs(acc[1], pairs[1])]
     }
 }

@@ -12,22 +12,31 @@
 use std::arch::x86_64::*;
 
 use crate::isa::Kernel;
+use crate::isa::amx::{Amx, Tiles};
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL and VNNI: [`Avx512::detect`] alone makes
 /// one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx512(());
+pub(crate) struct Avx512 {
+    amx: Option<Amx>,
+}
 
 impl Avx512 {
-    /// The level, where this processor has it.
+    /// The level without the matrix unit, where this processor has it.
     pub(crate) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vnni");
-        found.then_some(Self(()))
+        found.then_some(Self { amx: None })
+    }
+
+    /// The level with the matrix unit, where this processor has both.
+    pub(crate) fn detect_amx() -> Option<Self> {
+        Self::detect()?;
+        Some(Self { amx: Some(Amx::detect()?) })
     }
 
     /// Runs `kernel` compiled for this level.
@@ -63,6 +72,7 @@ impl Lanes for Avx512 {
     type F32 = __m512;
     type I32 = __m512i;
     type Bytes = __m512i;
+    type Tiles = Tiles;
 
     #[inline(always)]
     fn splat(self, x: f32) -> __m512 {
@@ -218,6 +228,11 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> __m512i {
+        avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn to_f32(self, x: __m512i) -> __m512 {
         avx512! { _mm512_cvtepi32_ps(x) }
     }
@@ -258,6 +273,11 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn sub_bytes(self, x: __m512i, n: i8) -> __m512i {
+        avx512! { _mm512_sub_epi8(x, _mm512_set1_epi8(n)) }
+    }
+
+    #[inline(always)]
     fn lookup(self, table: &[i8; 16], x: __m512i) -> __m512i {
         avx512! {
             let table = _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
@@ -266,26 +286,27 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn dot_i8_start(self, sum: i32) -> __m512i {
-        self.splat_i32(-128 * sum)
+    fn tiles(self, cols: usize) -> Option<Tiles> {
+        self.amx.map(|amx| amx.tiles(cols))
+    }
+
+    #[inline(always)]
+    fn dot_i8_start(self, start: i32) -> __m512i {
+        self.splat_i32(start)
+    }
+
+    #[inline(always)]
+    fn operand_i8(self, w: __m512i) -> __m512i {
+        avx512! { _mm512_xor_si512(w, _mm512_set1_epi8(i8::MIN)) }
     }
 
     #[inline(always)]
     fn dot_i8(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
-        let w = avx512! { _mm512_xor_si512(w, _mm512_set1_epi8(i8::MIN)) };
-        self.dot(acc, w, a)
+        self.dot_u7(acc, w, a)
     }
 
     #[inline(always)]
     fn dot_u7(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
-        self.dot(acc, w, a)
-    }
-}
-
-impl Avx512 {
-    /// Adds the products of unsigned bytes of `w` with the signed ones of `a`.
-    #[inline(always)]
-    fn dot(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
         let a = i32::from_le_bytes(a.map(|a| a as u8));
         avx512! { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)) }
     }

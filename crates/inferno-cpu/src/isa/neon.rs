@@ -9,7 +9,7 @@ use std::arch::aarch64::*;
 use std::arch::{asm, is_aarch64_feature_detected};
 
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{LANES, Lanes, NoTiles, VECTOR_BYTES};
 
 /// Proof that this processor has NEON and its dot products: [`Neon::detect`] alone makes one.
 #[derive(Debug, Clone, Copy)]
@@ -159,6 +159,7 @@ impl Lanes for Neon {
     type F32 = [float32x4_t; 4];
     type I32 = [int32x4_t; 4];
     type Bytes = [uint8x16_t; 4];
+    type Tiles = NoTiles;
 
     #[inline(always)]
     fn splat(self, x: f32) -> [float32x4_t; 4] {
@@ -336,6 +337,12 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> [int32x4_t; 4] {
+        let x = x.as_ptr();
+        neon! { [vld1q_s32(x), vld1q_s32(x.add(4)), vld1q_s32(x.add(8)), vld1q_s32(x.add(12))] }
+    }
+
+    #[inline(always)]
     fn to_f32(self, x: [int32x4_t; 4]) -> [float32x4_t; 4] {
         quarters!(x => vcvtq_f32_s32(x))
     }
@@ -384,13 +391,19 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn sub_bytes(self, x: [uint8x16_t; 4], n: i8) -> [uint8x16_t; 4] {
+        let n = neon! { vreinterpretq_u8_s8(vdupq_n_s8(n)) };
+        quarters!(x => vsubq_u8(x, n))
+    }
+
+    #[inline(always)]
     fn lookup(self, table: &[i8; 16], x: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
         let table = neon! { vreinterpretq_u8_s8(vld1q_s8(table.as_ptr())) };
         quarters!(x => vqtbl1q_u8(table, x))
     }
 
     #[inline(always)]
-    fn dot_i8_start(self, _sum: i32) -> [int32x4_t; 4] {
+    fn dot_i8_start(self, _start: i32) -> [int32x4_t; 4] {
         self.splat_i32(0)
     }
 

@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{LANES, Lanes, NoTiles, VECTOR_BYTES};
 
 /// Plain arrays; every processor has them.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +59,7 @@ impl Lanes for Scalar {
     type F32 = [f32; LANES];
     type I32 = [i32; LANES];
     type Bytes = [u8; VECTOR_BYTES];
+    type Tiles = NoTiles;
 
     #[inline(always)]
     fn splat(self, x: f32) -> [f32; LANES] {
@@ -188,6 +189,11 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> [i32; LANES] {
+        *x
+    }
+
+    #[inline(always)]
     fn to_f32(self, x: [i32; LANES]) -> [f32; LANES] {
         each!(x => x as f32)
     }
@@ -228,6 +234,11 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn sub_bytes(self, x: [u8; VECTOR_BYTES], n: i8) -> [u8; VECTOR_BYTES] {
+        x.map(|byte| byte.wrapping_sub(n as u8))
+    }
+
+    #[inline(always)]
     fn lookup(self, table: &[i8; 16], mut x: [u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
         for byte in &mut x {
             *byte = table[usize::from(*byte)] as u8;
@@ -236,7 +247,7 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
-    fn dot_i8_start(self, _sum: i32) -> [i32; LANES] {
+    fn dot_i8_start(self, _start: i32) -> [i32; LANES] {
         [0; LANES]
     }
 

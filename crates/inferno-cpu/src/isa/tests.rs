@@ -44,6 +44,10 @@ impl Kernel for AllOperations<'_> {
             ("pow2", lanes.pow2(x)),
             ("exp", lanes.exp(x)),
             ("to_f32", lanes.to_f32(lanes.splat_i32(*integer))),
+            (
+                "load_i32",
+                lanes.to_f32(lanes.load_i32(&std::array::from_fn(|i| integer ^ i as i32))),
+            ),
             ("load_part", lanes.load_part(&a[..5])),
         ];
         for (name, vector) in floats {
@@ -72,7 +76,7 @@ impl Kernel for AllOperations<'_> {
 
         let w = lanes.load_bytes(bytes);
         let nibbles = lanes.bits(w, 4, 4);
-        let sum = four.iter().map(|&a| i32::from(a)).sum();
+        let start = -128 * four.iter().map(|&a| i32::from(a)).sum::<i32>();
         let vectors = [
             ("load_bytes", w),
             ("bits 0 4", lanes.bits(w, 0, 4)),
@@ -82,6 +86,7 @@ impl Kernel for AllOperations<'_> {
             ("bits 0 1", lanes.bits(w, 0, 1)),
             ("bits 7 1", lanes.bits(w, 7, 1)),
             ("join", lanes.join(nibbles, lanes.bits(lanes.load_bytes(more_bytes), 3, 2), 4)),
+            ("sub_bytes", lanes.sub_bytes(w, four[0])),
             ("lookup", lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles)),
         ];
         for (name, vector) in vectors {
@@ -91,7 +96,7 @@ impl Kernel for AllOperations<'_> {
         }
         let seven = lanes.bits(w, 0, 7);
         let dots = [
-            ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(sum), w, *four)),
+            ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(start), lanes.operand_i8(w), *four)),
             ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),
         ];
         for (name, vector) in dots {

@@ -7,14 +7,14 @@
 
 use inferno_backend::ExpertInput;
 
-use crate::backend::{CpuBackend, CpuBuffer};
+use crate::backend::{CpuBackend, CpuBuffer, Workspace};
 use crate::disjoint::Disjoint;
 use crate::lanes::LANES;
+use crate::ops::activations::interleave;
 use crate::ops::experts::CpuRouting;
 use crate::ops::product::{Epilogue, Product, RowMap, Target};
-use crate::ops::quantize::{ActivationBlock, quantize};
+use crate::ops::quantize::quantize;
 use crate::pack::CpuWeight;
-use crate::pack::codes::GROUP_COLS;
 
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
 const ITEM_PRODUCTS: usize = 32 * 1024;
@@ -38,7 +38,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Experts that have rows.
-    fn num_experts(self) -> usize {
+    pub(crate) fn num_experts(self) -> usize {
         match self {
             Self::Same(_) => 1,
             Self::Routed(routing, _) => routing.num_active(),
@@ -47,7 +47,7 @@ impl<'a> Rows<'a> {
 
     /// One of the experts that have rows, by its number among them, and the rows. No two of them
     /// share a row of the output.
-    fn expert(self, index: usize) -> (usize, RowMap<'a>) {
+    pub(crate) fn expert(self, index: usize) -> (usize, RowMap<'a>) {
         match self {
             Self::Same(rows) => (0, RowMap::Same(rows)),
             Self::Routed(routing, input) => {
@@ -74,10 +74,14 @@ pub(crate) fn linear(
     let x = x.rows(x_rows);
 
     let mut workspace = backend.workspace();
-    let quantized = &mut workspace.activations;
-    if weight.takes_quantized() {
-        quantized.resize(x_rows * cols.div_ceil(GROUP_COLS), ActivationBlock::ZERO);
-        quantize(backend, x, cols, quantized);
+    let Workspace { quantized, floats, .. } = &mut *workspace;
+    let takes =
+        |quantized| weight.parts.iter().any(|part| part.format.takes_quantized == quantized);
+    if takes(true) {
+        quantize(backend, rows, x, cols, quantized);
+    }
+    if takes(false) {
+        interleave(backend.pool(), rows, x, cols, floats);
     }
 
     let num_panels = weight.num_panels();
@@ -106,8 +110,7 @@ pub(crate) fn linear(
                 panels: part.panels(expert, panels),
                 panel_bytes: part.panel_bytes,
                 cols,
-                x,
-                quantized,
+                inputs: if part.format.takes_quantized { &*quantized } else { &*floats }.of(index),
                 target,
             };
             (part.format.product)(backend.level(), product);

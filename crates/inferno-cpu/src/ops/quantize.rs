@@ -4,96 +4,103 @@
 //! the nearest integer, ties to even. Where the largest magnitude is below 2^-100 all become zero.
 //! A NaN or infinity makes the scale NaN or infinite, so that the results are not numbers either.
 
+use std::ops::Range;
+
 use crate::backend::CpuBackend;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
+use crate::ops::activations::{
+    ActivationGroup, ActivationRows, BLOCK_ROWS, Block, Line, MAX_NARROW,
+};
+use crate::ops::linear::Rows;
 use crate::pack::codes::GROUP_COLS;
 
-/// 32 quantized activations of one row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ActivationBlock {
-    quants: [i8; GROUP_COLS],
-    pub(crate) scale: f32,
-    /// The sums of the first and of the last 16 integers.
-    sums: [i16; 2],
-}
-
-/// Which columns of a group.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum GroupHalf {
-    /// All 32.
-    Both,
-    /// The first or the last 16.
-    One(usize),
-}
-
-impl ActivationBlock {
-    pub(crate) const ZERO: Self = Self { quants: [0; GROUP_COLS], scale: 0.0, sums: [0; 2] };
-
-    /// The integers of columns `4 v..4 v + 4`.
-    #[inline(always)]
-    pub(crate) fn four(&self, v: usize) -> [i8; 4] {
-        *self.quants[4 * v..].first_chunk().expect("a group has eight times four columns")
-    }
-
-    /// The sum of the integers.
-    #[inline(always)]
-    pub(crate) fn sum(&self, half: GroupHalf) -> i32 {
-        match half {
-            GroupHalf::Both => i32::from(self.sums[0]) + i32::from(self.sums[1]),
-            GroupHalf::One(half) => i32::from(self.sums[half]),
-        }
-    }
-}
-
-/// Quantizes rows of `cols` values, which follow one another in `x`, padding each to whole groups.
-pub(crate) fn quantize(backend: &CpuBackend, x: &[f32], cols: usize, out: &mut [ActivationBlock]) {
-    let groups = cols.div_ceil(GROUP_COLS);
-    if groups == 0 {
-        return;
-    }
-    let rows_a_task = super::rows_a_task(cols);
-    backend.pool().run_chunks(out, rows_a_task * groups, |number, out, _| {
-        let first = number * rows_a_task;
-        let rows = out.len() / groups;
-        backend.level().run(Quantize { x: &x[first * cols..(first + rows) * cols], cols, out });
+/// Quantizes rows of `cols` values, padding each to whole groups.
+pub(crate) fn quantize(
+    backend: &CpuBackend,
+    rows: Rows<'_>,
+    x: &[f32],
+    cols: usize,
+    out: &mut ActivationRows,
+) {
+    out.fill(backend.pool(), rows, cols, GROUP_COLS, |block, out| {
+        backend.level().run(Quantize { block, x, cols, out });
     });
 }
 
+/// The rows of one block.
 struct Quantize<'a> {
+    block: Block<'a>,
     x: &'a [f32],
     cols: usize,
-    out: &'a mut [ActivationBlock],
+    out: &'a mut [Line],
+}
+
+impl Quantize<'_> {
+    /// A block of `W` rows: a group of all rows before the next, so that their scales are computed
+    /// side by side and cache lines are filled at once.
+    #[inline(always)]
+    fn block<L: Lanes, const W: usize>(self, lanes: L) {
+        let mut rows = [&[][..]; W];
+        let mut num_rows = 0;
+        for (row, input) in rows.iter_mut().zip(self.block.inputs()) {
+            *row = &self.x[input * self.cols..][..self.cols];
+            num_rows += 1;
+        }
+        let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(self.out);
+        for (first, out) in (0..self.cols).step_by(GROUP_COLS).zip(out) {
+            let cols = first..self.cols.min(first + GROUP_COLS);
+            quantize_group(lanes, &rows[..num_rows], cols, out);
+        }
+    }
 }
 
 impl Kernel for Quantize<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let groups = self.cols.div_ceil(GROUP_COLS);
-        let rows = self.x.chunks_exact(self.cols).zip(self.out.chunks_exact_mut(groups));
-        for (x, out) in rows {
-            for (x, out) in x.chunks(GROUP_COLS).zip(out) {
-                let (low, high) = x.split_at(LANES.min(x.len()));
-                quantize_group(lanes, lanes.load_part(low), lanes.load_part(high), out);
-            }
+        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
+        match self.block.width {
+            1 => self.block::<L, 1>(lanes),
+            2 => self.block::<L, 2>(lanes),
+            4 => self.block::<L, 4>(lanes),
+            8 => self.block::<L, 8>(lanes),
+            _ => self.block::<L, 16>(lanes),
         }
     }
 }
 
 #[inline(always)]
-fn quantize_group<L: Lanes>(lanes: L, low: L::F32, high: L::F32, out: &mut ActivationBlock) {
+fn quantize_group<L: Lanes, const W: usize>(
+    lanes: L,
+    rows: &[&[f32]],
+    cols: Range<usize>,
+    out: &mut ActivationGroup<W>,
+) {
     const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
-    let magnitude = lanes.max_magnitude(low, high);
-    let inverse = if magnitude < LOWEST { 0.0 } else { 127.0 / magnitude };
-    let inverse = lanes.splat(inverse);
-    out.scale = magnitude / 127.0;
-    let (first, last) = out.quants.split_at_mut(LANES);
-    for ((x, quants), sum) in [low, high].into_iter().zip([first, last]).zip(&mut out.sums) {
-        let quants = quants.first_chunk_mut().expect("half a group is 16 columns");
-        lanes.store_i8(lanes.mul(x, inverse), quants);
-        *sum = 0;
-        for &mut quant in quants {
-            *sum += i16::from(quant);
+    let halves = |row: &[f32]| {
+        let (low, high) = row[cols.clone()].split_at(LANES.min(cols.len()));
+        [lanes.load_part(low), lanes.load_part(high)]
+    };
+    let mut magnitudes = [0.0; LANES];
+    for (row, magnitude) in rows.iter().zip(&mut magnitudes) {
+        let [low, high] = halves(row);
+        *magnitude = lanes.max_magnitude(low, high);
+    }
+    let (magnitude, steps) = (lanes.load(&magnitudes), lanes.splat(127.0));
+    let inverse = lanes.div(steps, magnitude);
+    let mut inverses = [0.0; LANES];
+    lanes.store(lanes.zero_below(magnitude, lanes.splat(LOWEST), inverse), &mut inverses);
+    lanes.store_part(lanes.div(magnitude, steps), &mut out.scales);
+    let mut sums = [[0; W]; 2];
+    for (row, x) in rows.iter().enumerate() {
+        let inverse = lanes.splat(inverses[row]);
+        let quants = out.quants[row].chunks_exact_mut(LANES);
+        for ((x, quants), sums) in halves(x).into_iter().zip(quants).zip(&mut sums) {
+            let quants = quants.first_chunk_mut().expect("half a group is 16 columns");
+            lanes.store_i8(lanes.mul(x, inverse), quants);
+            let sum: i16 = quants.iter().map(|&quant| i16::from(quant)).sum();
+            sums[row] = i32::from(sum);
         }
     }
+    out.complete(&sums);
 }

@@ -9,7 +9,7 @@
 
 use inferno_tensor::quant::IQ4_LEVELS;
 
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{GroupBytes, LANES, Lanes, VECTOR_BYTES};
 
 /// Columns in a group: those that share a scale of the activations.
 pub(crate) const GROUP_COLS: usize = 32;
@@ -36,6 +36,12 @@ pub(crate) trait Codes: Copy + Send + Sync + 'static {
 
     /// Vector `v` of a group.
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes;
+
+    /// The groups in `codes`, where they are stored as signed bytes.
+    #[inline(always)]
+    fn signed_bytes(_codes: &[u8]) -> Option<&[GroupBytes]> {
+        None
+    }
 }
 
 /// Signed bytes.
@@ -65,6 +71,11 @@ impl Codes for Signed {
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
         load(lanes, group, v)
+    }
+
+    #[inline(always)]
+    fn signed_bytes(codes: &[u8]) -> Option<&[GroupBytes]> {
+        Some(bytemuck::cast_slice(codes))
     }
 }
 

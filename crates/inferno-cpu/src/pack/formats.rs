@@ -28,7 +28,7 @@ use super::scales::{Half, HalfMin, Super, SuperMin, SuperMin4};
 use crate::isa::Level;
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
-use crate::ops::product::{FloatProduct, Product, QuantProduct};
+use crate::ops::product::{FloatProduct, Product, quantized};
 
 /// Columns of a chunk.
 const CHUNK_COLS: usize = CHUNK_GROUPS * GROUP_COLS;
@@ -100,7 +100,7 @@ impl Format {
                     F::pack(rows, cols, &mut scales[..F::scale_bytes(groups)], codes);
                 }
             },
-            product: |level, product| level.run(QuantProduct::<F>::new(product)),
+            product: quantized::<F>,
         }
     }
 }

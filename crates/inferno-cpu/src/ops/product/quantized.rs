@@ -1,14 +1,14 @@
 //! Products with quantized weights: a group of 32 columns of a panel at a time.
 //!
-//! With few rows the codes are unpacked on their way in; with many, a chunk of a panel is unpacked
-//! once for [`TILE_ROWS`] rows.
+//! Up to [`MAX_NARROW`] rows take the codes as they are unpacked on their way in; more take them
+//! from chunks that are unpacked once for many rows, as `tiled.rs` says.
 
 use std::marker::PhantomData;
 
-use super::{BLOCK_ROWS, Product, row_blocks};
-use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
-use crate::ops::quantize::{ActivationBlock, GroupHalf};
+use super::{Product, tiled};
+use crate::isa::{Kernel, Level};
+use crate::lanes::{Lanes, VECTOR_BYTES};
+use crate::ops::activations::{ActivationGroup, MAX_NARROW};
 use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
 
@@ -17,50 +17,95 @@ use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
 /// two streams.)
 const PREFETCH_BYTES: usize = 4096;
 
-/// Rows that share one unpacking of a chunk.
-const TILE_ROWS: usize = 64;
+/// One group of 32 columns of 16 rows, as [`add_group`] takes it.
+pub(super) trait Group<L: Lanes> {
+    /// Whether each half of the group has its own scale.
+    const HALVES: bool;
+    /// Whether weights have a minimum beside their scale.
+    const MINS: bool;
+    /// Whether codes are for [`Lanes::dot_u7`]; else they are for [`Lanes::dot_i8`].
+    const U7: bool;
 
-/// A product with quantized weights.
-pub(crate) struct QuantProduct<'a, F> {
-    product: Product<'a>,
-    format: PhantomData<F>,
-}
-
-/// Where the kernel finds one group of 32 columns of 16 rows.
-trait Group<L: Lanes> {
+    /// The code for [`Lanes::dot_u7`] that stands for zero.
+    fn zero(&self) -> i32;
+    /// Columns `4 v..4 v + 4`.
     fn codes(&self, lanes: L, v: usize) -> L::Bytes;
+    /// The scale of a half, or of all columns.
     fn scale(&self, lanes: L, half: usize) -> L::F32;
+    /// The minimum likewise.
     fn min(&self, lanes: L, half: usize) -> L::F32;
 }
 
-/// 256 columns of 16 rows, or what is left of them.
-struct Chunk<'a, F> {
-    scales: &'a [u8],
-    codes: &'a [u8],
-    format: PhantomData<F>,
-}
-
-impl<'a, F: QuantFormat> Chunk<'a, F> {
-    #[inline(always)]
-    fn groups(self) -> impl Iterator<Item = Packed<'a, F>> {
-        let scales = self.scales;
-        let codes = self.codes.chunks_exact(F::Codes::BYTES).enumerate();
-        codes.map(move |(group, codes)| Packed { codes, scales, group, format: PhantomData })
+/// Adds one group's share to the sums of `T` rows from row `first` of a block on.
+#[inline(always)]
+pub(super) fn add_group<L: Lanes, G: Group<L>, const T: usize, const W: usize>(
+    lanes: L,
+    group: &G,
+    input: &ActivationGroup<W>,
+    first: usize,
+    mut sums: [L::F32; T],
+) -> [L::F32; T] {
+    let num_halves = if G::HALVES { 2 } else { 1 };
+    let vectors = GROUP_VECTORS / num_halves;
+    for half in 0..num_halves {
+        let part = input.part(G::HALVES, half);
+        let mut dots = [lanes.splat_i32(0); T];
+        for (t, dot) in dots.iter_mut().enumerate() {
+            let start = part.starts[first + t];
+            if !G::U7 {
+                *dot = lanes.dot_i8_start(start);
+            } else if group.zero() != 0 {
+                *dot = lanes.splat_i32(start / 128 * group.zero());
+            }
+        }
+        for v in half * vectors..(half + 1) * vectors {
+            let codes = group.codes(lanes, v);
+            for (t, dot) in dots.iter_mut().enumerate() {
+                let four = input.four(first + t, v);
+                *dot = if G::U7 {
+                    lanes.dot_u7(*dot, codes, four)
+                } else {
+                    lanes.dot_i8(*dot, codes, four)
+                };
+            }
+        }
+        let scale = group.scale(lanes, half);
+        for t in 0..T {
+            let factor = lanes.mul(scale, lanes.splat(input.scales[first + t]));
+            sums[t] = lanes.fma(lanes.to_f32(dots[t]), factor, sums[t]);
+        }
+        if G::MINS {
+            let min = group.min(lanes, half);
+            for (t, sum) in sums.iter_mut().enumerate() {
+                *sum = lanes.fma(min, lanes.splat(part.min_terms[first + t]), *sum);
+            }
+        }
     }
+    sums
 }
 
-/// A group in its chunk.
-struct Packed<'a, F> {
-    codes: &'a [u8],
+/// A group of format `F` in its chunk.
+pub(super) struct Packed<'a, F> {
+    pub(super) codes: &'a [u8],
     scales: &'a [u8],
     group: usize,
     format: PhantomData<F>,
 }
 
 impl<L: Lanes, F: QuantFormat> Group<L> for Packed<'_, F> {
+    const HALVES: bool = F::SCALE_COLS < GROUP_COLS;
+    const MINS: bool = F::MINS;
+    const U7: bool = F::Codes::ZERO.is_some();
+
+    #[inline(always)]
+    fn zero(&self) -> i32 {
+        F::Codes::ZERO.unwrap_or(0)
+    }
+
     #[inline(always)]
     fn codes(&self, lanes: L, v: usize) -> L::Bytes {
-        F::Codes::vector(lanes, self.codes, v)
+        let codes = F::Codes::vector(lanes, self.codes, v);
+        if F::Codes::ZERO.is_none() { lanes.operand_i8(codes) } else { codes }
     }
 
     #[inline(always)]
@@ -74,207 +119,87 @@ impl<L: Lanes, F: QuantFormat> Group<L> for Packed<'_, F> {
     }
 }
 
-/// A group that was unpacked.
-#[derive(Clone, Copy)]
-struct Unpacked {
-    codes: [[u8; VECTOR_BYTES]; GROUP_VECTORS],
-    scales: [[f32; LANES]; 2],
-    mins: [[f32; LANES]; 2],
+/// The groups of a chunk of so many, of which the first bytes are scales.
+#[inline(always)]
+pub(super) fn groups<F: QuantFormat>(
+    chunk: &[u8],
+    num_groups: usize,
+) -> (&[u8], impl Iterator<Item = Packed<'_, F>>) {
+    let (scales, codes) = chunk.split_at(padded_scale_bytes::<F>(num_groups));
+    let codes = codes.chunks_exact(F::Codes::BYTES).take(num_groups).enumerate();
+    let groups =
+        codes.map(move |(group, codes)| Packed { codes, scales, group, format: PhantomData });
+    (scales, groups)
 }
 
-impl Unpacked {
-    const ZERO: Self = Self {
-        codes: [[0; VECTOR_BYTES]; GROUP_VECTORS],
-        scales: [[0.0; LANES]; 2],
-        mins: [[0.0; LANES]; 2],
-    };
-
-    #[inline(always)]
-    fn fill<L: Lanes, F: QuantFormat>(&mut self, lanes: L, group: &Packed<'_, F>) {
-        for (v, codes) in self.codes.iter_mut().enumerate() {
-            lanes.store_bytes(group.codes(lanes, v), codes);
-        }
-        for half in 0..GROUP_COLS / F::SCALE_COLS {
-            lanes.store(group.scale(lanes, half), &mut self.scales[half]);
-            if F::MINS {
-                lanes.store(group.min(lanes, half), &mut self.mins[half]);
-            }
-        }
+/// Multiplies by weights of format `F`.
+pub(crate) fn quantized<F: QuantFormat>(level: Level, product: Product<'_>) {
+    match product.target.rows().len() {
+        0 => {}
+        1..=MAX_NARROW => level.run(Narrow::<F> { product, format: PhantomData }),
+        _ => tiled::run::<F>(level, product),
     }
 }
 
-impl<L: Lanes> Group<L> for Unpacked {
-    #[inline(always)]
-    fn codes(&self, lanes: L, v: usize) -> L::Bytes {
-        lanes.load_bytes(&self.codes[v])
-    }
-
-    #[inline(always)]
-    fn scale(&self, lanes: L, half: usize) -> L::F32 {
-        lanes.load(&self.scales[half])
-    }
-
-    #[inline(always)]
-    fn min(&self, lanes: L, half: usize) -> L::F32 {
-        lanes.load(&self.mins[half])
-    }
+/// A product of one block of rows.
+struct Narrow<'a, F> {
+    product: Product<'a>,
+    format: PhantomData<F>,
 }
 
-impl<'a, F: QuantFormat> QuantProduct<'a, F> {
-    pub(crate) fn new(product: Product<'a>) -> Self {
-        Self { product, format: PhantomData }
-    }
-
-    /// The quantized activations of `T` rows from `first` on.
+impl<F: QuantFormat> Narrow<'_, F> {
+    /// All panels for `W` rows, `T` at a time.
     #[inline(always)]
-    fn inputs<const T: usize>(&self, first: usize) -> [&'a [ActivationBlock]; T] {
-        let groups = self.product.cols.div_ceil(GROUP_COLS);
-        let mut inputs = [&[][..]; T];
-        for (t, input) in inputs.iter_mut().enumerate() {
-            let row = self.product.target.rows().input(first + t);
-            *input = &self.product.quantized[row * groups..][..groups];
-        }
-        inputs
-    }
-
-    /// Adds one group's share to the sums of `T` rows.
-    #[inline(always)]
-    fn add_group<L: Lanes, const T: usize>(
-        lanes: L,
-        group: &impl Group<L>,
-        inputs: [&ActivationBlock; T],
-        mut sums: [L::F32; T],
-    ) -> [L::F32; T] {
-        let num_halves = GROUP_COLS / F::SCALE_COLS;
-        let vectors = GROUP_VECTORS / num_halves;
-        for half in 0..num_halves {
-            let part = if num_halves == 1 { GroupHalf::Both } else { GroupHalf::One(half) };
-            let mut dots = [lanes.splat_i32(0); T];
-            for t in 0..T {
-                let sum = inputs[t].sum(part);
-                dots[t] = match F::Codes::ZERO {
-                    None => lanes.dot_i8_start(sum),
-                    Some(zero) => lanes.splat_i32(-zero * sum),
-                };
-            }
-            for v in half * vectors..(half + 1) * vectors {
-                let codes = group.codes(lanes, v);
-                for t in 0..T {
-                    let four = inputs[t].four(v);
-                    dots[t] = match F::Codes::ZERO {
-                        None => lanes.dot_i8(dots[t], codes, four),
-                        Some(_) => lanes.dot_u7(dots[t], codes, four),
-                    };
-                }
-            }
-            let scale = group.scale(lanes, half);
-            for t in 0..T {
-                let factor = lanes.mul(scale, lanes.splat(inputs[t].scale));
-                sums[t] = lanes.fma(lanes.to_f32(dots[t]), factor, sums[t]);
-            }
-            if F::MINS {
-                let min = group.min(lanes, half);
-                for t in 0..T {
-                    let sum = -(inputs[t].scale * inputs[t].sum(part) as f32);
-                    sums[t] = lanes.fma(min, lanes.splat(sum), sums[t]);
+    fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
+        let inputs = self.product.inputs.block::<ActivationGroup<W>>(0);
+        let num_rows = self.product.target.rows().len();
+        let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
+        for (panel, bytes) in panels.enumerate() {
+            for first in (0..num_rows).step_by(T) {
+                let sums = Self::block::<L, T, W>(lanes, bytes, inputs, first);
+                for (t, sums) in sums.into_iter().take(num_rows - first).enumerate() {
+                    self.product.target.write(lanes, first + t, panel, sums);
                 }
             }
         }
-        sums
-    }
-
-    /// The chunks of a panel, with the number of the first group of each.
-    #[inline(always)]
-    fn chunks(&self, panel: &'a [u8]) -> impl Iterator<Item = (usize, Chunk<'a, F>)> {
-        let groups = self.product.cols.div_ceil(GROUP_COLS);
-        let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
-        (0..groups).step_by(CHUNK_GROUPS).zip(chunks).map(move |(first, bytes)| {
-            let groups = CHUNK_GROUPS.min(groups - first);
-            let (scales, codes) = bytes.split_at(padded_scale_bytes::<F>(groups));
-            (first, Chunk { scales, codes, format: PhantomData })
-        })
     }
 
     /// `T` rows, unpacking on the way.
     #[inline(always)]
-    fn block<L: Lanes, const T: usize>(
-        &mut self,
+    fn block<L: Lanes, const T: usize, const W: usize>(
         lanes: L,
-        bytes: &'a [u8],
-        panel: usize,
+        panel: &[u8],
+        inputs: &[ActivationGroup<W>],
         first: usize,
-    ) {
-        let inputs = self.inputs::<T>(first);
+    ) -> [L::F32; T] {
         let mut sums = [lanes.splat(0.0); T];
-        for (first_group, chunk) in self.chunks(bytes) {
-            for line in chunk.scales.chunks_exact(VECTOR_BYTES) {
+        let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
+        for (inputs, chunk) in inputs.chunks(CHUNK_GROUPS).zip(chunks) {
+            let (scales, groups) = groups::<F>(chunk, inputs.len());
+            for line in scales.chunks_exact(VECTOR_BYTES) {
                 lanes.prefetch(line, PREFETCH_BYTES);
             }
-            for (index, group) in chunk.groups().enumerate() {
+            for (group, input) in groups.zip(inputs) {
                 for line in group.codes.chunks_exact(VECTOR_BYTES) {
                     lanes.prefetch(line, PREFETCH_BYTES);
                 }
-                let mut blocks = [&ActivationBlock::ZERO; T];
-                for t in 0..T {
-                    blocks[t] = &inputs[t][first_group + index];
-                }
-                sums = Self::add_group(lanes, &group, blocks, sums);
+                sums = add_group(lanes, &group, input, first, sums);
             }
         }
-        for (t, sums) in sums.into_iter().enumerate() {
-            self.product.target.write(lanes, first + t, panel, sums);
-        }
-    }
-
-    /// Up to [`TILE_ROWS`] rows from `first_row` on, unpacking a chunk at a time.
-    #[inline(always)]
-    fn tile<L: Lanes>(&mut self, lanes: L, bytes: &'a [u8], panel: usize, first_row: usize) {
-        let num_rows = TILE_ROWS.min(self.product.target.rows().len() - first_row);
-        let mut sums = [[0.0; LANES]; TILE_ROWS];
-        let mut unpacked = [Unpacked::ZERO; CHUNK_GROUPS];
-        for (first_group, chunk) in self.chunks(bytes) {
-            let mut num_groups = 0;
-            for (group, unpacked) in chunk.groups().zip(&mut unpacked) {
-                unpacked.fill(lanes, &group);
-                num_groups += 1;
-            }
-            row_blocks!(num_rows, |first, T| {
-                let inputs = self.inputs::<T>(first_row + first);
-                let mut block_sums = [lanes.splat(0.0); T];
-                for t in 0..T {
-                    block_sums[t] = lanes.load(&sums[first + t]);
-                }
-                for (group, unpacked) in unpacked[..num_groups].iter().enumerate() {
-                    let mut blocks = [&ActivationBlock::ZERO; T];
-                    for t in 0..T {
-                        blocks[t] = &inputs[t][first_group + group];
-                    }
-                    block_sums = Self::add_group(lanes, unpacked, blocks, block_sums);
-                }
-                for t in 0..T {
-                    lanes.store(block_sums[t], &mut sums[first + t]);
-                }
-            });
-        }
-        for (row, sums) in sums[..num_rows].iter().enumerate() {
-            self.product.target.write(lanes, first_row + row, panel, lanes.load(sums));
-        }
+        sums
     }
 }
 
-impl<F: QuantFormat> Kernel for QuantProduct<'_, F> {
+impl<F: QuantFormat> Kernel for Narrow<'_, F> {
     #[inline(always)]
-    fn run<L: Lanes>(mut self, lanes: L) {
-        let num_rows = self.product.target.rows().len();
-        let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
-        for (panel, bytes) in panels.enumerate() {
-            if num_rows <= BLOCK_ROWS {
-                row_blocks!(num_rows, |first, T| self.block::<L, T>(lanes, bytes, panel, first));
-            } else {
-                for first_row in (0..num_rows).step_by(TILE_ROWS) {
-                    self.tile(lanes, bytes, panel, first_row);
-                }
-            }
+    fn run<L: Lanes>(self, lanes: L) {
+        const { assert!(MAX_NARROW == 8) };
+        match self.product.target.rows().len() {
+            1 => self.panels::<L, 1, 1>(lanes),
+            2 => self.panels::<L, 2, 2>(lanes),
+            3..=4 => self.panels::<L, 4, 4>(lanes),
+            _ if L::REGISTERS >= 32 => self.panels::<L, 8, 8>(lanes),
+            _ => self.panels::<L, 4, 8>(lanes),
         }
     }
 }

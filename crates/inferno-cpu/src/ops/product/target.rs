@@ -16,14 +16,14 @@ pub(crate) enum RowMap<'a> {
 }
 
 impl RowMap<'_> {
-    pub(super) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Self::Same(len) => len,
             Self::Slots(slots) => slots.len(),
         }
     }
 
-    pub(super) fn input(self, index: usize) -> usize {
+    pub(crate) fn input(self, index: usize) -> usize {
         match self {
             Self::Same(_) => index,
             Self::Slots(slots) => slots.input(index),

@@ -1,0 +1,219 @@
+//! AMX int8: the matrix unit beside the AVX-512 level, through `asm!`, since its intrinsics are not
+//! stable.
+//!
+//! A tile register holds 16 rows of 64 bytes. Activations are the first operand, 16 rows of 16 or 32
+//! bytes; a group of a weight, `[k / 4][16 rows][4]`, is the second as it stands; the result is 16
+//! rows of 16 sums. Sums are of 32 columns, or 16, and not of the 64 that a tile has room for, since
+//! each such run has a scale of its own.
+//!
+//! The unit works ahead: a result is stored when three more products have been begun. (Stored at
+//! once, a product takes 31 cycles, so 19.)
+//!
+//! (Tried: scaling results while the unit goes on. While it works, floating-point instructions of
+//! 512 bits have one port of two, and a product of 32 columns with its scaling takes 52 to 62
+//! cycles; 16 products and then their scalings take 50 each. Products of bfloat16, exact for these
+//! integers, would spare the conversion and take 41, but need operands of twice the size.)
+
+use std::arch::asm;
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::marker::PhantomData;
+
+use crate::lanes::{GroupBytes, TileSums, TileUnit};
+
+/// Proof that this processor has AMX int8 and that the system lets this process use it:
+/// [`Amx::detect`] alone makes one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Amx(());
+
+/// Rows of a tile.
+const ROWS: usize = 16;
+
+/// What `ldtilecfg` reads.
+#[repr(C, align(64))]
+struct TileConfig {
+    palette: u8,
+    start_row: u8,
+    reserved: [u8; 14],
+    /// Bytes of a row, for each tile.
+    row_bytes: [u16; 16],
+    rows: [u8; 16],
+}
+
+impl Amx {
+    /// The unit, where this processor and system have it and it multiplies as it should.
+    ///
+    /// Asks the system to let all threads of this process use it.
+    pub(crate) fn detect() -> Option<Self> {
+        (processor_has_it() && system_saves_tiles() && permitted()).then_some(Self(()))
+    }
+
+    /// Sets the unit up on this thread for sums of `cols` columns: 16 or 32.
+    pub(crate) fn tiles(self, cols: usize) -> Tiles {
+        assert!(cols == 16 || cols == 32, "runs of columns that share a scale");
+        let mut config = TileConfig {
+            palette: 1,
+            start_row: 0,
+            reserved: [0; 14],
+            row_bytes: [0; 16],
+            rows: [0; 16],
+        };
+        // Tiles 0 to 3 are results, 4 and 5 activations, 6 and 7 weights.
+        for tile in 0..8 {
+            config.row_bytes[tile] = if matches!(tile, 4 | 5) { cols as u16 } else { 64 };
+            config.rows[tile] = if tile < 6 { ROWS as u8 } else { (cols / 4) as u8 };
+        }
+        // SAFETY: `self` proves that the processor has the instruction and the system permits it;
+        // the configuration is one that palette 1 has room for.
+        unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
+        Tiles { runs: 32 / cols, thread: PhantomData }
+    }
+}
+
+/// Whether the processor has tiles and multiplies bytes.
+fn processor_has_it() -> bool {
+    const AMX_TILE: u32 = 1 << 24;
+    const AMX_INT8: u32 = 1 << 25;
+    const OSXSAVE: u32 = 1 << 27;
+    #[allow(unused_unsafe)] // Newer compilers take it for safe.
+    // SAFETY: every 64-bit processor has the instruction.
+    let (highest, first, seventh) =
+        unsafe { (__cpuid(0).eax, __cpuid(1).ecx, __cpuid_count(7, 0).edx) };
+    highest >= 7 && first & OSXSAVE != 0 && seventh & (AMX_TILE | AMX_INT8) == AMX_TILE | AMX_INT8
+}
+
+/// Whether the system saves the tile registers when it changes threads. The processor must have
+/// `xgetbv`, which `processor_has_it` checked.
+fn system_saves_tiles() -> bool {
+    const TILE_CONFIG_AND_DATA: u32 = 0b11 << 17;
+    let enabled: u32;
+    // SAFETY: the caller checked the OSXSAVE bit, which says that the instruction is there.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") enabled, out("edx") _, options(nomem, nostack));
+    }
+    enabled & TILE_CONFIG_AND_DATA == TILE_CONFIG_AND_DATA
+}
+
+/// Asks Linux for the tile registers, which it gives to a whole process when asked.
+#[cfg(target_os = "linux")]
+fn permitted() -> bool {
+    const SYS_ARCH_PRCTL: isize = 158;
+    const ARCH_REQ_XCOMP_PERM: usize = 0x1023;
+    const XFEATURE_XTILEDATA: usize = 18;
+    let result: isize;
+    // SAFETY: a system call that takes two numbers and touches no memory of this process.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") SYS_ARCH_PRCTL => result,
+            in("rdi") ARCH_REQ_XCOMP_PERM,
+            in("rsi") XFEATURE_XTILEDATA,
+            out("rcx") _,
+            out("r11") _,
+            options(nostack),
+        );
+    }
+    result == 0
+}
+
+/// Other systems are not asked yet.
+#[cfg(not(target_os = "linux"))]
+fn permitted() -> bool {
+    false
+}
+
+/// The unit, set up on this thread while the value lives.
+pub(crate) struct Tiles {
+    /// Runs of columns in a group, each of which has its own sums.
+    runs: usize,
+    /// Tile registers are a thread's own, so the value must stay on it.
+    thread: PhantomData<*const ()>,
+}
+
+/// Multiplies one run of columns into tile `$sums`.
+macro_rules! multiply {
+    ($sums:literal, $activations:literal, $weights:literal, $a:expr, $w:expr) => {
+        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread. It
+        // reads 16 rows of activations, 32 bytes apart, and 4 or 8 vectors of weights, which the
+        // references that the pointers were made of cover.
+        unsafe {
+            asm!(
+                concat!("tileloadd tmm", $activations, ", [{a} + {a_stride}]"),
+                concat!("tileloadd tmm", $weights, ", [{w} + {w_stride}]"),
+                concat!("tilezero tmm", $sums),
+                concat!("tdpbssd tmm", $sums, ", tmm", $activations, ", tmm", $weights),
+                a = in(reg) $a,
+                w = in(reg) $w,
+                a_stride = in(reg) 32usize,
+                w_stride = in(reg) 64usize,
+                options(nostack, readonly, preserves_flags),
+            )
+        }
+    };
+}
+
+/// Stores tile `$sums`.
+macro_rules! store {
+    ($sums:literal, $out:expr) => {
+        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread. It
+        // writes the 16 rows of 64 bytes that the reference covers.
+        unsafe {
+            asm!(
+                concat!("tilestored [{out} + {stride}], tmm", $sums),
+                out = in(reg) $out.as_mut_ptr(),
+                stride = in(reg) 64usize,
+                options(nostack, preserves_flags),
+            )
+        }
+    };
+}
+
+impl Tiles {
+    #[inline(always)]
+    fn store(number: usize, out: &mut TileSums) {
+        match number % 4 {
+            0 => store!("0", out),
+            1 => store!("1", out),
+            2 => store!("2", out),
+            _ => store!("3", out),
+        }
+    }
+}
+
+impl TileUnit for Tiles {
+    #[inline(always)]
+    fn multiply<'a>(
+        &self,
+        pairs: impl Iterator<Item = (&'a [[i8; 32]; ROWS], &'a GroupBytes)>,
+        out: &mut [TileSums],
+    ) {
+        let mut number = 0;
+        for (activations, weights) in pairs {
+            for run in 0..self.runs {
+                let a = activations.as_flattened()[run * 16..].as_ptr();
+                let w = weights[run * 4..].as_ptr();
+                match number % 4 {
+                    0 => multiply!("0", "4", "6", a, w),
+                    1 => multiply!("1", "5", "7", a, w),
+                    2 => multiply!("2", "4", "6", a, w),
+                    _ => multiply!("3", "5", "7", a, w),
+                }
+                if number >= 3 {
+                    Self::store(number - 3, &mut out[number - 3]);
+                }
+                number += 1;
+            }
+        }
+        let waiting = number.saturating_sub(3);
+        for (number, out) in out[..number].iter_mut().enumerate().skip(waiting) {
+            Self::store(number, out);
+        }
+    }
+}
+
+impl Drop for Tiles {
+    fn drop(&mut self) {
+        // SAFETY: the unit is there, and set up on this thread. Without tiles in use the system has
+        // less to save.
+        unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
+    }
+}

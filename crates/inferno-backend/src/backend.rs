@@ -46,10 +46,16 @@ pub trait Backend: Send + Sync + 'static {
     /// Copies whole rows from the host to the start of `buffer`.
     fn upload(&self, values: &[f32], buffer: &mut Self::Buffer);
 
-    /// Copies from the start of `buffer` to the host.
+    /// The first `len` values of `buffer` on the host: where they lie, if it can read them there,
+    /// else copied to `staging`.
     ///
     /// **Errors**: [`BackendError::Device`].
-    fn download(&self, buffer: &Self::Buffer, values: &mut [f32]) -> Result<(), BackendError>;
+    fn download<'a>(
+        &self,
+        buffer: &'a Self::Buffer,
+        len: usize,
+        staging: &'a mut Vec<f32>,
+    ) -> Result<&'a [f32], BackendError>;
 
     /// Packs `parts`, stacked by rows, for matrix products.
     ///

@@ -23,9 +23,8 @@
 //! backend.upload(&[1.0, 1.0, 1.0], &mut x);
 //! backend.linear(1, &x, &weight, None, &mut y);
 //!
-//! let mut out = [0.0; 2];
-//! backend.download(&y, &mut out)?;
-//! assert_eq!(out, [6.0, 15.0]);
+//! let mut staging = Vec::new();
+//! assert_eq!(backend.download(&y, 2, &mut staging)?, [6.0, 15.0]);
 //! # Ok(())
 //! # }
 //! ```

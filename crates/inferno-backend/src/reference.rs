@@ -93,9 +93,13 @@ impl Backend for ReferenceBackend {
         buffer.values[..values.len()].copy_from_slice(values);
     }
 
-    fn download(&self, buffer: &Matrix, values: &mut [f32]) -> Result<(), BackendError> {
-        values.copy_from_slice(&buffer.values[..values.len()]);
-        Ok(())
+    fn download<'a>(
+        &self,
+        buffer: &'a Matrix,
+        len: usize,
+        _staging: &'a mut Vec<f32>,
+    ) -> Result<&'a [f32], BackendError> {
+        Ok(&buffer.values[..len])
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<ReferenceWeight, BackendError> {

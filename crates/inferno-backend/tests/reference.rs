@@ -18,9 +18,7 @@ fn matrix(rows: usize, values: &[f32]) -> Matrix {
 }
 
 fn values(buffer: &Matrix, len: usize) -> Vec<f32> {
-    let mut values = vec![0.0; len];
-    BACKEND.download(buffer, &mut values).expect("a host buffer");
-    values
+    BACKEND.download(buffer, len, &mut Vec::new()).expect("a host buffer").to_vec()
 }
 
 fn part(name: &str, experts: usize, rows: usize, values: &[f32]) -> WeightPart {

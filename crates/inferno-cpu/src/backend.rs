@@ -189,9 +189,13 @@ impl Backend for CpuBackend {
         buffer.values_mut()[..values.len()].copy_from_slice(values);
     }
 
-    fn download(&self, buffer: &CpuBuffer, values: &mut [f32]) -> Result<(), BackendError> {
-        values.copy_from_slice(&buffer.values.get()[..values.len()]);
-        Ok(())
+    fn download<'a>(
+        &self,
+        buffer: &'a CpuBuffer,
+        len: usize,
+        _staging: &'a mut Vec<f32>,
+    ) -> Result<&'a [f32], BackendError> {
+        Ok(&buffer.values.get()[..len])
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<CpuWeight, BackendError> {

@@ -24,9 +24,8 @@
 //! backend.upload(&[1.0, 10.0], &mut x);
 //! backend.linear(1, &x, &weight, None, &mut y);
 //!
-//! let mut out = [0.0; 2];
-//! backend.download(&y, &mut out)?;
-//! assert_eq!(out, [21.0, 43.0]);
+//! let mut staging = Vec::new();
+//! assert_eq!(backend.download(&y, 2, &mut staging)?, [21.0, 43.0]);
 //! # Ok(())
 //! # }
 //! ```

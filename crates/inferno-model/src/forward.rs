@@ -44,16 +44,14 @@ impl<B: Backend> Model<B> {
             layer.forward(&step, cache, workspace);
         }
 
-        let Workspace { batch, x, normed, logits, host_logits, .. } = &mut *workspace;
-        host_logits.resize(num_logit_rows * self.config.vocab_size, 0.0);
+        let Workspace { batch, x, normed, logits, host_logits, .. } = workspace;
         if num_logit_rows > 0 {
             backend.gather_logit_rows(batch, x, normed);
             let eps = self.config.rms_norm_eps;
             backend.rms_norm(num_logit_rows, normed, &self.output_norm, eps, x);
             backend.linear(num_logit_rows, x, &self.lm_head, None, logits);
-            backend.download(logits, host_logits)?;
         }
-        Ok(&workspace.host_logits)
+        Ok(backend.download(logits, num_logit_rows * self.config.vocab_size, host_logits)?)
     }
 
     fn check(&self, batch: &Batch, workspace: &Workspace<B>) -> Result<(), ModelError> {

@@ -10,7 +10,8 @@ use crate::config::FeedForwardConfig;
 pub struct BatchLimits {
     /// Tokens in one batch, over all sequences.
     pub max_num_tokens: usize,
-    /// Rows of logits in one batch; each takes `vocab_size` floats on the device and the host.
+    /// Rows of logits in one batch; each takes `vocab_size` floats, on the device and, where it cannot
+    /// read them there, on the host.
     pub max_num_logit_rows: usize,
 }
 
@@ -29,6 +30,7 @@ pub struct Workspace<B: Backend> {
     pub(crate) experts: Option<ExpertBuffers<B>>,
     pub(crate) logits: B::Buffer,
     pub(crate) host_angles: Vec<f32>,
+    /// Where logits are copied to that the host cannot read on the device.
     pub(crate) host_logits: Vec<f32>,
 }
 

@@ -66,9 +66,7 @@ pub fn matrix<B: Backend>(backend: &B, rows: usize, cols: usize, values: &[f32])
 }
 
 pub fn read<B: Backend>(backend: &B, buffer: &B::Buffer, count: usize) -> Vec<f32> {
-    let mut values = vec![0.0; count];
-    backend.download(buffer, &mut values).expect("memory can be read");
-    values
+    backend.download(buffer, count, &mut Vec::new()).expect("memory can be read").to_vec()
 }
 
 /// The patterns of `values`, all NaNs made one.

@@ -49,8 +49,7 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
     let mut out = backend.alloc(1, 32).expect("memory");
     let batch = batch(context, context - 1);
     backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out);
-    let mut result = vec![0.0; 32];
-    backend.download(&out, &mut result).expect("memory");
+    let result = backend.download(&out, 32, &mut Vec::new()).expect("memory").to_vec();
     let workspace = &backend.workspace().attention;
     (result, workspace.partials.len() + workspace.states.len())
 }

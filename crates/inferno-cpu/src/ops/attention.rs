@@ -14,6 +14,16 @@
 //! further by spans: so many at a time that there is work for all threads, whose results are kept
 //! and then merged into those of the spans before them. It is the same computation, and its memory
 //! grows with the threads, not with the context.
+//!
+//! **What bounds it.** One token: reads of the cache. A prompt: arithmetic in `f32`, of which a
+//! processor does an eighth to a thirtieth of what it does with bytes. In Qwen3-0.6B, 4096 tokens
+//! take 1.9 T operations here beside 3.6 T in products of bytes, 512 tokens 0.03 T beside 0.45 T: so
+//! the faster the products are, the more a long prompt falls behind a short one.
+//!
+//! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as
+//! fast. While keys are stored, asking for the lines of the next row: with 16 sequences storing takes
+//! 7 microseconds a layer less, and attention, which wants the same lines, 18 more. Reading tiles into
+//! panels also for the two rows of one token: at a depth of 512 an eighth slower.
 
 mod cached;
 mod merge;

@@ -15,6 +15,7 @@
 //!   `self` is defined in no test; texts have no `encode`, `translate` and `format_map`.
 //! - `1`, `1.0` and `true` are different keys of a dict literal; `l[1.0]` is `l[1]`.
 //! - Groups of `groupby` are plain pairs, without `grouper` and `list`.
+//! - All operands of `a < b < c` are evaluated, also where the first comparison is false.
 //! - `map`, `select` and the like look at their items at once, so errors in items that nobody asks
 //!   for are errors.
 //! - An expression over several lines fails on its first line; Jinja2 may name a later one. Messages

@@ -162,6 +162,10 @@ impl<'a> Lexer<'a> {
     fn comment(&mut self) -> Result<(), MalformedTemplate> {
         let start = self.at;
         let Some(end) = self.rest().find("#}") else {
+            // Nothing behind the opening is no error to Jinja2.
+            if self.rest().is_empty() {
+                return Ok(());
+            }
             return Err(malformed("Missing end of comment tag", self.line));
         };
         let end = start + end;
@@ -207,7 +211,10 @@ impl<'a> Lexer<'a> {
             }
             from = opening + 2;
         }
-        Err(malformed("Missing end of raw directive", opened))
+        match self.rest().is_empty() {
+            true => Ok(()),
+            false => Err(malformed("Missing end of raw directive", opened)),
+        }
     }
 
     fn tag(&mut self, closing: &str) -> Result<Tag, MalformedTemplate> {

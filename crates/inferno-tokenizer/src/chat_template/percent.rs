@@ -20,7 +20,9 @@ pub(super) fn percent(
     }
     .into_iter();
     let is_dict = type_of(values) == Type::Dict;
-    let mut was_named = false;
+    // What has items by key may have more of them than are asked for.
+    let has_keys =
+        matches!(type_of(values), Type::Dict | Type::List | Type::Range | Type::Undefined);
     let mut text = Text::new(state);
     let mut rest = format;
     while let Some((before, behind)) = rest.split_once('%') {
@@ -51,7 +53,6 @@ pub(super) fn percent(
         }
         let value = match named {
             Some(name) if is_dict => {
-                was_named = true;
                 let value = values.as_object().and_then(|dict| dict.get_value(&name.into()));
                 value.ok_or_else(|| refused(quoted(name)))?
             }
@@ -61,7 +62,7 @@ pub(super) fn percent(
         directive.write(state, kind, &value, &mut text)?;
     }
     text.push(rest)?;
-    if !was_named && !is_dict && positional.next().is_some() {
+    if !has_keys && positional.next().is_some() {
         return Err(refused("not all arguments converted during string formatting"));
     }
     text.finish(state)

@@ -227,7 +227,12 @@ fn trim(state: &mut State<'_, '_>, arguments: &[Value]) -> Answer {
 fn truncate(_: &mut State<'_, '_>, arguments: &[Value]) -> Answer {
     let parameters = ["s", "length", "killwords", "end", "leeway"];
     let [value, length, cuts_words, end, leeway] = bind("truncate", parameters, arguments)?;
-    let value = text_itself(value)?;
+    let value = value.unwrap_or_default();
+    if value.is_undefined() {
+        // Its length is zero.
+        return Ok(value);
+    }
+    let value = text_itself(Some(value))?;
     let text = value.as_str().unwrap_or_default();
     let end = end.unwrap_or_else(|| Value::from("..."));
     let end = end.as_str().unwrap_or_default();

@@ -18,8 +18,9 @@
 //! - All operands of `a < b < c` are evaluated, also where the first comparison is false.
 //! - `map`, `select` and the like look at their items at once, so errors in items that nobody asks
 //!   for are errors.
-//! - An expression over several lines fails on its first line; Jinja2 may name a later one. Messages
-//!   of attributes that are missing name a dict, whatever the object is.
+//! - Of an expression over several lines, the line of a sum's last operator is named, as in Jinja2,
+//!   or the first line; Jinja2 may name another for other operators. Messages of attributes that
+//!   are missing name a dict, whatever the object is.
 
 mod arguments;
 mod budget;

@@ -104,7 +104,7 @@ impl Writer {
     }
 
     fn print(&mut self, tag: &Tag) -> Result<(), MalformedTemplate> {
-        let line = tag.tokens.first().map_or(tag.line, |token| token.line);
+        let line = line_of(tag);
         let mut expressions = Expressions::of(tag, "end of print statement", &self.variadic);
         let expression = expressions.tuple(true, &[])?;
         expressions.finish()?;
@@ -182,6 +182,32 @@ impl Writer {
         self.text.push_str(delimiters.1);
         Ok(())
     }
+}
+
+/// The line that Jinja2 names where an expression fails: that of the last operator of its outermost
+/// chain, the first line where that is none.
+fn line_of(tag: &Tag) -> usize {
+    let first = tag.tokens.first().map_or(tag.line, |token| token.line);
+    let mut depth = 0;
+    let mut sum = None;
+    for (index, token) in tag.tokens.iter().enumerate() {
+        match &token.kind {
+            TokenKind::Operator("(" | "[" | "{") => depth += 1,
+            TokenKind::Operator(")" | "]" | "}") => depth -= 1,
+            // These bind less than a sum.
+            TokenKind::Operator("," | "==" | "!=" | "<" | "<=" | ">" | ">=") if depth == 0 => {
+                return first;
+            }
+            TokenKind::Name(name) if depth == 0 => {
+                if matches!(name.as_str(), "if" | "or" | "and" | "not" | "in" | "is") {
+                    return first;
+                }
+            }
+            TokenKind::Operator("+" | "-") if depth == 0 && index > 0 => sum = Some(token.line),
+            _ => {}
+        }
+    }
+    sum.unwrap_or(first)
 }
 
 fn set(rest: &mut Expressions<'_>) -> Result<String, MalformedTemplate> {

@@ -42,6 +42,7 @@ mod syntax;
 mod text;
 mod text_filters;
 mod text_methods;
+mod token_stream;
 mod types;
 mod values;
 

@@ -3,33 +3,10 @@
 //! Every method returns the text of an operand: something that a filter, a call or a subscript can
 //! follow without brackets around it.
 
-use super::lexer::{Tag, Token, TokenKind};
+use super::lexer::{Token, TokenKind};
 use super::methods;
-use super::syntax::{MalformedTemplate, VariadicMacros, malformed, quoted};
-
-/// How deep expressions may nest; Python's own parser stops at about 100.
-const MAX_DEPTH: usize = 64;
-
-impl Token {
-    /// The name that the token is, if it is one.
-    pub(super) fn name(&self) -> Option<&str> {
-        match &self.kind {
-            TokenKind::Name(name) => Some(name),
-            _ => None,
-        }
-    }
-}
-
-/// The tokens of a tag that are still to be read.
-pub(super) struct Expressions<'a> {
-    tokens: &'a [Token],
-    at: usize,
-    /// What Jinja2 calls the end of the tag.
-    end: &'static str,
-    last_line: usize,
-    variadic: &'a VariadicMacros,
-    depth: usize,
-}
+use super::syntax::{MalformedTemplate, malformed, quoted};
+use super::token_stream::Expressions;
 
 /// A parameter of a macro.
 pub(super) struct Parameter {
@@ -39,98 +16,7 @@ pub(super) struct Parameter {
 
 type Written = Result<String, MalformedTemplate>;
 
-impl<'a> Expressions<'a> {
-    pub(super) fn of(tag: &'a Tag, end: &'static str, variadic: &'a VariadicMacros) -> Self {
-        Self { tokens: &tag.tokens, at: 0, end, last_line: tag.last_line, variadic, depth: 0 }
-    }
-
-    fn peek(&self) -> Option<&'a TokenKind> {
-        self.tokens.get(self.at).map(|token| &token.kind)
-    }
-
-    fn line(&self) -> usize {
-        self.tokens.get(self.at).map_or(self.last_line, |token| token.line)
-    }
-
-    fn current(&self) -> &str {
-        match self.peek() {
-            None => self.end,
-            Some(TokenKind::Name(name)) => name,
-            Some(TokenKind::Text(_)) => "string",
-            Some(TokenKind::Integer(_)) => "integer",
-            Some(TokenKind::Float(_)) => "float",
-            Some(TokenKind::Operator(operator)) => operator,
-        }
-    }
-
-    /// The error of finding something else than `expected`.
-    pub(super) fn unexpected(&self, expected: &str) -> MalformedTemplate {
-        let message = format!("expected token '{expected}', got '{}'", self.current());
-        malformed(message, self.line())
-    }
-
-    /// Counts one more level of nesting.
-    fn descend(&mut self) -> Result<(), MalformedTemplate> {
-        self.depth += 1;
-        match self.depth > MAX_DEPTH {
-            true => Err(malformed("too many nested expressions", self.line())),
-            false => Ok(()),
-        }
-    }
-
-    pub(super) fn is_end(&self) -> bool {
-        self.at >= self.tokens.len()
-    }
-
-    pub(super) fn is_operator(&self, operator: &str) -> bool {
-        matches!(self.peek(), Some(TokenKind::Operator(found)) if *found == operator)
-    }
-
-    fn is_name(&self, name: &str) -> bool {
-        matches!(self.peek(), Some(TokenKind::Name(found)) if found == name)
-    }
-
-    pub(super) fn skip_operator(&mut self, operator: &str) -> bool {
-        let found = self.is_operator(operator);
-        self.at += usize::from(found);
-        found
-    }
-
-    pub(super) fn skip_name(&mut self, name: &str) -> bool {
-        let found = self.is_name(name);
-        self.at += usize::from(found);
-        found
-    }
-
-    pub(super) fn skip_any_name(&mut self) -> Option<String> {
-        let name = self.tokens.get(self.at)?.name()?;
-        self.at += 1;
-        Some(name.to_owned())
-    }
-
-    pub(super) fn skip_all(&mut self) {
-        self.at = self.tokens.len();
-    }
-
-    pub(super) fn expect(&mut self, operator: &str) -> Result<(), MalformedTemplate> {
-        match self.skip_operator(operator) {
-            true => Ok(()),
-            false => Err(self.unexpected(operator)),
-        }
-    }
-
-    pub(super) fn name(&mut self) -> Written {
-        self.skip_any_name().ok_or_else(|| self.unexpected("name"))
-    }
-
-    /// Checks that the tag ends here.
-    pub(super) fn finish(&self) -> Result<(), MalformedTemplate> {
-        match self.is_end() {
-            true => Ok(()),
-            false => Err(self.unexpected(self.end)),
-        }
-    }
-
+impl Expressions<'_> {
     /// What is assigned to: a name, an attribute of a namespace, or several, up to one of `ends`.
     pub(super) fn target(&mut self, ends: &[&str]) -> Written {
         let mut targets = Vec::new();

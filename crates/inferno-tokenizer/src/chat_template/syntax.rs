@@ -15,8 +15,9 @@
 
 use std::collections::BTreeMap;
 
-use super::expression::{Expressions, Parameter};
+use super::expression::Parameter;
 use super::lexer::{Piece, Tag, TokenKind, pieces};
+use super::token_stream::Expressions;
 
 /// The most tokens of a tag: operators in a chain nest in the engine, each a step of its stack.
 const MAX_TOKENS: usize = 2000;

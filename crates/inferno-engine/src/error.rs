@@ -8,6 +8,8 @@ use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 use inferno_tokenizer::TokenizerError;
 
+use crate::ConstraintError;
+
 /// Why a request was refused, or a step failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -143,6 +145,36 @@ pub enum EngineError {
         /// Blocks that are free.
         free: usize,
     },
+    /// More sequences were to run together than a batch of the runner's takes.
+    #[error(
+        "{asked_for} sequences cannot run together: the runner's batches take from 1 to {limit}, and a token more"
+    )]
+    BatchLimits {
+        /// Sequences asked for.
+        asked_for: usize,
+        /// Sequences that fit a batch, and its rows of logits.
+        limit: usize,
+    },
+    /// No request may wait, so that none would ever be taken.
+    #[error("max_num_waiting must be 1 or more, but is 0; every request waits for its first step")]
+    NoQueue,
+    /// A request asks for no answer, or for too many.
+    #[error("{asked_for} choices were asked for, but a request has from 1 to {limit}")]
+    NumChoices {
+        /// Choices asked for.
+        asked_for: usize,
+        /// Choices that a request may have.
+        limit: usize,
+    },
+    /// What limits the next token cannot go on.
+    #[error("the grammar cannot go on: {0}")]
+    Constraint(#[from] ConstraintError),
+    /// The engine's thread has ended, and with it what it computed.
+    #[error("the engine has stopped")]
+    EngineStopped,
+    /// The engine's thread could not be started.
+    #[error("cannot start the engine's thread: {0}")]
+    Thread(#[source] io::Error),
     /// Perplexity was asked for over windows that cannot be read.
     #[error(
         "windows of {window} tokens every {stride} cannot be scored: a window takes from 3 to {context_length} tokens (the context), a stride at least 1"

@@ -1,35 +1,50 @@
 //! Generation: from a prompt to tokens and their text.
 //!
-//! [`Session`] is the front door: one conversation with a model. Below it, each piece stands by
-//! itself, for a server that runs many sequences at once:
+//! There are two front doors: [`Session`] is one conversation with a model, [`Engine`] computes for
+//! many requests at once, on a thread of its own. Below them, each piece stands by itself:
 //!
 //! - [`Sampler`] chooses a token from logits, [`StopChecker`] says when to end and what to show;
 //! - [`Sequence`] is a list of tokens with its place in the KV cache, [`BlockPool`] knows the free blocks;
+//! - [`Scheduler`] says which sequences compute what in the next step, [`PrefixCache`] which blocks
+//!   hold what was computed before;
 //! - [`Runner`] is a model on a device, whatever the device; [`ModelRunner`] makes one of a loaded
 //!   model;
 //! - [`Metrics`] say what it took; [`perplexity`] says how well a model predicts a text.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod block_pool;
+mod engine;
 mod error;
 mod fingerprint;
 mod metrics;
 mod model_runner;
 mod perplexity;
+mod prefix_cache;
 mod runner;
 mod sampler;
+mod scheduler;
 mod sequence;
 mod session;
 mod stop;
 
 pub use block_pool::BlockPool;
+pub use engine::{
+    ConstraintError, ConstraintState, Engine, EngineHandle, EngineOptions, EngineSnapshot, Event,
+    EventStream, Finished, Request, SubmitError, Timings, TokenConstraint, TokenEvent,
+};
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
 pub use metrics::{Metrics, Passes, peak_resident_bytes};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
+pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use runner::Runner;
-pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs};
+pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
+pub use scheduler::{
+    Admission, BlockUsage, Plan, PlannedChunk, Scheduler, SchedulerCounts, SchedulerLimits,
+    SequenceId,
+};
 pub use sequence::Sequence;
 pub use session::{
     CancelHandle, Completion, Generation, GenerationParams, Prompt, Session, SessionOptions, Step,

@@ -17,6 +17,7 @@
 mod candidates;
 mod logit_bias;
 mod logprobs;
+mod mask;
 mod min_p;
 mod params;
 mod penalties;
@@ -32,6 +33,7 @@ mod typical;
 mod tests;
 
 pub use logprobs::TokenLogprobs;
+pub use mask::TokenMask;
 pub use params::SamplingParams;
 
 use crate::EngineError;
@@ -116,13 +118,25 @@ impl Sampler {
     /// **Errors**: [`EngineError::LogitsLength`] and [`EngineError::NonFiniteLogit`] when the model
     /// gave something else, [`EngineError::NoCandidates`] when every token is banned.
     pub fn sample(&mut self, logits: &[f32], banned: &[u32]) -> Result<SampledToken, EngineError> {
+        self.sample_allowed(logits, banned, None)
+    }
+
+    /// As [`sample`](Self::sample), from the tokens in `allowed` alone, if there is such a set.
+    ///
+    /// **Errors**: as [`sample`](Self::sample).
+    pub fn sample_allowed(
+        &mut self,
+        logits: &[f32],
+        banned: &[u32],
+        allowed: Option<&TokenMask>,
+    ) -> Result<SampledToken, EngineError> {
         check_logits(logits, self.vocab_size)?;
         let id = if self.params.is_greedy() {
             let Self { params, seen, adjusted, .. } = self;
-            argmax(adjust(params, seen, logits, banned, adjusted))
+            argmax(adjust(params, seen, logits, banned, allowed, adjusted))
                 .ok_or(EngineError::NoCandidates)?
         } else {
-            self.truncate(logits, banned)?;
+            self.truncate(logits, banned, allowed)?;
             self.draw()
         };
         if self.params.has_penalties() {
@@ -136,9 +150,14 @@ impl Sampler {
     }
 
     /// Stages 1 to 6: leaves in `candidates` the tokens to draw from.
-    fn truncate(&mut self, logits: &[f32], banned: &[u32]) -> Result<(), EngineError> {
+    fn truncate(
+        &mut self,
+        logits: &[f32],
+        banned: &[u32],
+        allowed: Option<&TokenMask>,
+    ) -> Result<(), EngineError> {
         let Self { params, seen, adjusted, candidates, .. } = self;
-        candidates.fill(adjust(params, seen, logits, banned, adjusted));
+        candidates.fill(adjust(params, seen, logits, banned, allowed, adjusted));
         if candidates.is_empty() {
             return Err(EngineError::NoCandidates);
         }
@@ -167,16 +186,18 @@ impl Sampler {
     }
 }
 
-/// Stages 1 and 2; banned tokens get negative infinity. Copies the logits into `adjusted` only if
-/// there is something to change.
+/// Stages 1 and 2; tokens that are banned or not allowed get negative infinity. Copies the logits
+/// into `adjusted` only if there is something to change.
 fn adjust<'a>(
     params: &SamplingParams,
     seen: &SeenTokens,
     logits: &'a [f32],
     banned: &[u32],
+    allowed: Option<&TokenMask>,
     adjusted: &'a mut Vec<f32>,
 ) -> &'a [f32] {
-    if params.logit_bias.is_empty() && !params.has_penalties() && banned.is_empty() {
+    let is_plain = params.logit_bias.is_empty() && !params.has_penalties();
+    if is_plain && banned.is_empty() && allowed.is_none() {
         return logits;
     }
     adjusted.clear();
@@ -189,6 +210,9 @@ fn adjust<'a>(
         if let Some(logit) = adjusted.get_mut(token as usize) {
             *logit = f32::NEG_INFINITY;
         }
+    }
+    if let Some(allowed) = allowed {
+        allowed.apply(adjusted);
     }
     adjusted
 }

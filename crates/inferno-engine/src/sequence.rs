@@ -108,6 +108,28 @@ impl Sequence {
         self.num_computed = computed;
     }
 
+    /// Begins with blocks that are computed already and that others may hold too.
+    ///
+    /// **Panics** when the sequence has blocks, or fewer tokens than these hold.
+    pub fn adopt(&mut self, blocks: impl IntoIterator<Item = BlockId>) {
+        assert!(self.block_table.is_empty(), "only the first blocks of a sequence are adopted");
+        self.block_table.extend(blocks);
+        self.advance(self.block_table.len() * self.block_tokens);
+    }
+
+    /// Puts another block that holds the same in the place of the `index`-th.
+    ///
+    /// **Panics** when there are not so many.
+    pub fn replace_block(&mut self, index: usize, block: BlockId) {
+        self.block_table[index] = block;
+    }
+
+    /// Gives up all blocks, so that everything is to be computed again.
+    pub fn take_blocks(&mut self) -> Vec<BlockId> {
+        self.recompute_from(0);
+        std::mem::take(&mut self.block_table)
+    }
+
     /// Has everything from position `num_computed` on computed again; positions before it stay, if
     /// they are computed.
     pub fn recompute_from(&mut self, num_computed: usize) {

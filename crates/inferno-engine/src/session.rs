@@ -93,7 +93,6 @@ pub struct Session {
     context: Context,
     tokenizer: Arc<Tokenizer>,
     end_of_generation: Vec<u32>,
-    /// Tokens that both model and tokenizer have. Models often have more, to fill up rows.
     vocab_size: usize,
     metrics: Metrics,
 }
@@ -107,11 +106,10 @@ impl Session {
         tokenizer: Arc<Tokenizer>,
         options: SessionOptions,
     ) -> Result<Self, EngineError> {
-        let vocab_size = runner.vocab_size().min(tokenizer.vocab_size());
-        let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
+        let vocab_size = known_tokens(&*runner, &tokenizer);
         Ok(Self {
             context: Context::new(runner, options.kv_cache)?,
-            end_of_generation: known.filter(|&id| tokenizer.is_end_of_generation(id)).collect(),
+            end_of_generation: end_of_generation(&tokenizer, vocab_size),
             vocab_size,
             tokenizer,
             metrics: Metrics { load_time: options.load_time, ..Metrics::default() },
@@ -254,4 +252,15 @@ impl Session {
         let load_time = self.metrics.load_time;
         self.metrics = Metrics { load_time, prompt_tokens, ..Metrics::default() };
     }
+}
+
+/// Tokens that both model and tokenizer have. Models often have more, to fill up rows.
+pub(crate) fn known_tokens(runner: &dyn Runner, tokenizer: &Tokenizer) -> usize {
+    runner.vocab_size().min(tokenizer.vocab_size())
+}
+
+/// Those of the first `vocab_size` tokens that end a text.
+pub(crate) fn end_of_generation(tokenizer: &Tokenizer, vocab_size: usize) -> Vec<u32> {
+    let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
+    known.filter(|&id| tokenizer.is_end_of_generation(id)).collect()
 }

@@ -71,16 +71,19 @@ pub enum FinishReason {
     ContextFull,
     /// The caller asked to stop.
     Cancelled,
+    /// The time that the caller gave has passed.
+    DeadlineExceeded,
 }
 
 impl FinishReason {
-    /// The reason in one word: `stop`, `length`, `context_full` or `cancelled`.
+    /// The reason in one word: `stop`, `length`, `context_full`, `cancelled` or `deadline_exceeded`.
     pub fn name(self) -> &'static str {
         match self {
             Self::EndOfGeneration | Self::StopString(_) | Self::StopToken(_) => "stop",
             Self::Length => "length",
             Self::ContextFull => "context_full",
             Self::Cancelled => "cancelled",
+            Self::DeadlineExceeded => "deadline_exceeded",
         }
     }
 }

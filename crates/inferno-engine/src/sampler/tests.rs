@@ -58,7 +58,7 @@ fn fixture() -> Fixture {
 
 /// The probability of every token that may be drawn, by rising id.
 fn distribution(sampler: &mut Sampler, logits: &[f32]) -> Vec<(u32, f64)> {
-    sampler.truncate(logits, &[]).expect("finite logits");
+    sampler.truncate(logits, &[], None).expect("finite logits");
     let temperature = sampler.params.temperature;
     let sum = temperature::weigh(temperature, &sampler.candidates, &mut sampler.weights);
     let ids = sampler.candidates.as_slice().iter().map(|candidate| candidate.id);

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use inferno_tokenizer::Detokenizer;
-
 use super::speculation::Speculation;
 use super::{CancelHandle, GenerationParams, Session};
+use crate::answer::Answer;
 use crate::{
     EngineError, FinishReason, Metrics, Released, SampledToken, Sampler, StopChecker, TokenLogprobs,
 };
@@ -42,9 +41,8 @@ pub struct Completion {
 pub struct Generation<'s> {
     session: &'s mut Session,
     sampler: Sampler,
-    stop: StopChecker,
+    answer: Answer,
     speculation: Speculation,
-    detokenizer: Detokenizer,
     cancel: CancelHandle,
     /// What the call took that began the generation.
     setup_time: Duration,
@@ -78,9 +76,8 @@ impl<'s> Generation<'s> {
         Ok(Self {
             session,
             sampler,
-            stop,
+            answer: Answer::new(stop, detokenizer),
             speculation: Speculation::new(params.num_speculative_tokens),
-            detokenizer,
             cancel: CancelHandle::new(),
             setup_time: started.elapsed(),
             rollback_to: Some(rollback_to),
@@ -131,9 +128,7 @@ impl<'s> Generation<'s> {
         let token = self.next_token()?;
         let Released { text, finish_reason } = match &token {
             Some(token) => self.release(token.id)?,
-            // Nothing was said: half a character at the end of the prompt is not the answer's.
-            None if self.rollback_to.is_some() => self.stop.finish(FinishReason::Cancelled, ""),
-            None => self.finish(FinishReason::Cancelled),
+            None => self.answer.finish(FinishReason::Cancelled),
         };
         if token.is_some() {
             let metrics = &mut self.session.metrics;
@@ -149,31 +144,11 @@ impl<'s> Generation<'s> {
 
     /// Adds `token` to the session, and gives the text that may be shown because of it.
     fn release(&mut self, token: u32) -> Result<Released, EngineError> {
-        let end = self.stop.push_token(token);
-        // Of a token that is not to be seen, not even the end of a character may be.
-        let mut released = match end {
-            Some(reason) if !self.stop.shows_last_token(reason) => Released::default(),
-            _ => self.stop.push_text(self.detokenizer.push(token)?),
-        };
         let context = &mut self.session.context;
+        let is_full = context.tokens().len() + 1 == context.context_length();
+        let released = self.answer.push(token, is_full)?;
         context.say(token);
-
-        let is_full = context.tokens().len() == context.context_length();
-        let end = end
-            .or(self.stop.is_at_max_tokens().then_some(FinishReason::Length))
-            .or(is_full.then_some(FinishReason::ContextFull));
-        if let (None, Some(reason)) = (released.finish_reason, end) {
-            let last = self.finish(reason);
-            released.text.push_str(&last.text);
-            released.finish_reason = last.finish_reason;
-        }
         Ok(released)
-    }
-
-    /// Gives the text that is left, half a character too, as no token will follow.
-    fn finish(&mut self, reason: FinishReason) -> Released {
-        let rest = self.detokenizer.clone().finish();
-        self.stop.finish(reason, &rest)
     }
 
     /// The next token, of the last pass if it gave more than one; `None` when cancelled.
@@ -197,7 +172,7 @@ impl<'s> Generation<'s> {
         };
         context.want_logits();
         if self.rollback_to.is_none() {
-            let left = self.stop.num_tokens_left().unwrap_or(usize::MAX);
+            let left = self.answer.stop().num_tokens_left().unwrap_or(usize::MAX);
             let room = context.room_for_drafts().min(left.saturating_sub(1));
             let drafts = self.speculation.draft(context.tokens(), room);
             metrics.drafted_tokens += drafts.len();
@@ -214,7 +189,8 @@ impl<'s> Generation<'s> {
             if !pass.logits.is_empty() {
                 // What the tokenizer has no text for cannot be said.
                 let rows = pass.logit_rows().map(|row| &row[..row.len().min(*vocab_size)]);
-                let num_accepted = self.speculation.draw(rows, &mut self.sampler, &self.stop)?;
+                let num_accepted =
+                    self.speculation.draw(rows, &mut self.sampler, self.answer.stop())?;
                 context.accept(num_accepted);
                 metrics.accepted_tokens += num_accepted;
                 return Ok(self.speculation.next_drawn());

@@ -159,10 +159,10 @@ impl Runner for FakeRunner {
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
         assert!(batch.num_tokens() <= self.limits.max_num_tokens, "the batch is too large");
         assert!(batch.logit_rows().len() <= self.limits.max_num_logit_rows, "too many logit rows");
-        let mut passes = self.passes.lock().expect("no pass panicked");
-        let outcome = (self.hook)(passes.len());
-        passes.push(batch.num_tokens());
-        drop(passes);
+        // The hook may wait, while others look at the passes so far.
+        let num_passes = self.passes.lock().expect("no pass panicked").len();
+        let outcome = (self.hook)(num_passes);
+        self.passes.lock().expect("no pass panicked").push(batch.num_tokens());
         if outcome == Outcome::Fails {
             // A device that fails halfway leaves anything in the slots that it was to write.
             batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));

@@ -4,5 +4,7 @@ mod fake_runner;
 mod models;
 mod perplexity;
 mod saved_state;
+mod scheduler;
+mod serving;
 mod session;
 mod vocabulary;

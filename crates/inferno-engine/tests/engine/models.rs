@@ -98,12 +98,12 @@ fn a_story_goes_on_the_same_from_a_file_and_without_a_kv_cache() {
 }
 
 /// The small models of the floor below, with the logits that transformers computes for them.
-fn small_models() -> PathBuf {
+pub fn small_models() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures")
 }
 
 /// The checkpoints in `folder`.
-fn checkpoints(folder: &Path) -> Vec<PathBuf> {
+pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("it can be read").path());
     let found: Vec<_> = paths

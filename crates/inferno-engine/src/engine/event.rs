@@ -1,0 +1,124 @@
+//! What comes back from the engine, request by request.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::{EngineError, FinishReason, SampledToken};
+
+/// Something that happened to a request.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A choice has one more token.
+    Token(TokenEvent),
+    /// A choice has ended: once for each choice, unless the request failed.
+    Finished(Finished),
+    /// The request failed, with all choices that had not ended; nothing comes after it.
+    Failed(Arc<EngineError>),
+}
+
+/// One more token of a choice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenEvent {
+    /// Which choice, from 0.
+    pub choice: usize,
+    /// The token.
+    pub token: SampledToken,
+    /// The text that may be shown because of it: whole characters, often none.
+    pub text: String,
+    /// When it was sampled.
+    pub time: Instant,
+}
+
+/// The end of a choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Which choice, from 0.
+    pub choice: usize,
+    /// Why it ended.
+    pub reason: FinishReason,
+    /// Text that was held back, and that may be shown as no token follows. None where a token ended
+    /// the choice: its own event has all the text.
+    pub text: String,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Those of them that were computed before, for another request.
+    pub cached_tokens: usize,
+    /// Tokens that were generated; one that ended the choice is among them.
+    pub generated_tokens: usize,
+    /// What it took.
+    pub timings: Timings,
+}
+
+/// The times of a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timings {
+    /// From the request to its first computation; to its end, if there was none.
+    pub queued: Duration,
+    /// From the request to the first token; `None` before there is one.
+    pub time_to_first_token: Option<Duration>,
+    /// From the first token to the last.
+    pub decode: Duration,
+    /// From the request to the end.
+    pub total: Duration,
+    /// How often its blocks went to another sequence.
+    pub num_preemptions: usize,
+}
+
+/// The events of one request, for async code on any runtime and for plain threads.
+///
+/// Dropping it cancels the request: nothing is computed for it after the step in progress.
+#[derive(Debug)]
+pub struct EventStream {
+    events: UnboundedReceiver<Event>,
+    num_unfinished: usize,
+    seed: u64,
+}
+
+impl EventStream {
+    pub(super) fn new(events: UnboundedReceiver<Event>, num_choices: usize, seed: u64) -> Self {
+        Self { events, num_unfinished: num_choices, seed }
+    }
+
+    /// The seed of the first choice's draws, with which its text can be had again.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The next event; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Event> {
+        std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The next event, as soon as there is one.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        if self.num_unfinished == 0 {
+            return Poll::Ready(None);
+        }
+        self.events.poll_recv(context).map(|event| Some(self.note(event)))
+    }
+
+    /// Waits for the next event; `None` after the last one.
+    ///
+    /// **Panics** within an async runtime.
+    pub fn blocking_next(&mut self) -> Option<Event> {
+        if self.num_unfinished == 0 {
+            return None;
+        }
+        let event = self.events.blocking_recv();
+        Some(self.note(event))
+    }
+
+    /// Counts what has ended. An engine that is gone before that has failed the request.
+    fn note(&mut self, event: Option<Event>) -> Event {
+        let event = event.unwrap_or_else(|| Event::Failed(Arc::new(EngineError::EngineStopped)));
+        match event {
+            Event::Token(_) => {}
+            Event::Finished(_) => self.num_unfinished -= 1,
+            Event::Failed(_) => self.num_unfinished = 0,
+        }
+        event
+    }
+}

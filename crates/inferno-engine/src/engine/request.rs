@@ -1,0 +1,32 @@
+//! What is asked of the engine.
+
+use std::time::Instant;
+
+use super::TokenConstraint;
+use crate::GenerationParams;
+
+/// One request: a prompt, and what is to follow it.
+pub struct Request {
+    /// The prompt, in tokens.
+    pub prompt: Vec<u32>,
+    /// How tokens are chosen and when to end. The number of speculative tokens is passed over: what
+    /// is in a batch is the scheduler's affair, and changes no token.
+    pub generation: GenerationParams,
+    /// How many answers to give, from 1 on. They share the prompt's blocks; each draws with the seed
+    /// of the one before, plus one.
+    pub num_choices: usize,
+    /// The lower goes first. A level is worth 64 places in the queue, so that each request has its
+    /// turn in the end.
+    pub priority: i32,
+    /// When to end at the latest.
+    pub deadline: Option<Instant>,
+    /// Which tokens may come.
+    pub constraint: Option<Box<dyn TokenConstraint>>,
+}
+
+impl Request {
+    /// One answer, with no more than the usual conditions.
+    pub fn new(prompt: Vec<u32>, generation: GenerationParams) -> Self {
+        Self { prompt, generation, num_choices: 1, priority: 0, deadline: None, constraint: None }
+    }
+}

@@ -1,0 +1,321 @@
+//! Which blocks of the KV cache hold the keys and values of which tokens: a radix tree over whole
+//! blocks.
+//!
+//! A node is one block; the way to it spells the tokens from position 0 on, so that equal prefixes
+//! are the same nodes. Invariants: each block stands at one node; who uses a node uses all nodes
+//! above it, so that blocks that nobody uses can always be given up from the leaves; a node is in
+//! `unused_leaves` exactly if it has neither users nor children.
+//!
+//! **Source**: Zheng et al., SGLang: Efficient Execution of Structured Language Model Programs,
+//! section 3 (RadixAttention), with edges of one block each.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use inferno_backend::BlockId;
+
+/// A node of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PrefixNode(usize);
+
+/// The tokens of one block, and where they stand.
+#[derive(Debug)]
+struct Node {
+    block: BlockId,
+    tokens: Arc<[u32]>,
+    parent: Option<PrefixNode>,
+    children: HashMap<Arc<[u32]>, PrefixNode>,
+    num_users: usize,
+    last_use: u64,
+}
+
+/// The blocks whose contents are known, in use or not.
+///
+/// ```
+/// use inferno_backend::BlockId;
+/// use inferno_engine::PrefixCache;
+///
+/// let mut cache = PrefixCache::new(2);
+/// let (root, _) = cache.insert(None, &[5, 6], BlockId(7));
+/// assert_eq!(cache.lookup(&[5, 6, 9], 1), [root]);
+/// assert_eq!(cache.evict(), None, "it is in use");
+/// cache.release(&[root]);
+/// assert_eq!(cache.evict(), Some(BlockId(7)));
+/// assert!(cache.lookup(&[5, 6, 9], 1).is_empty());
+/// ```
+#[derive(Debug)]
+pub struct PrefixCache {
+    block_tokens: usize,
+    nodes: Vec<Option<Node>>,
+    /// Places in `nodes` that hold none.
+    vacant: Vec<PrefixNode>,
+    /// The nodes of the first blocks.
+    roots: HashMap<Arc<[u32]>, PrefixNode>,
+    /// Ordered by their last use.
+    unused_leaves: BTreeSet<(u64, PrefixNode)>,
+    num_unused: usize,
+    num_uses: u64,
+}
+
+impl PrefixCache {
+    /// An empty tree over blocks of `block_tokens` positions.
+    ///
+    /// **Panics** if `block_tokens` is 0.
+    pub fn new(block_tokens: usize) -> Self {
+        assert!(block_tokens > 0, "a block holds at least one position");
+        Self {
+            block_tokens,
+            nodes: Vec::new(),
+            vacant: Vec::new(),
+            roots: HashMap::new(),
+            unused_leaves: BTreeSet::new(),
+            num_unused: 0,
+            num_uses: 0,
+        }
+    }
+
+    /// Blocks that nobody uses, and that [`evict`](Self::evict) gives up one after another.
+    pub fn num_unused(&self) -> usize {
+        self.num_unused
+    }
+
+    /// Blocks in the tree.
+    pub fn num_blocks(&self) -> usize {
+        self.nodes.len() - self.vacant.len()
+    }
+
+    /// The block of a node.
+    pub fn block(&self, node: PrefixNode) -> BlockId {
+        self.node(node).block
+    }
+
+    /// The nodes whose blocks hold the start of `tokens`, at most `max_num_blocks`. They are nobody's
+    /// yet; [`acquire`](Self::acquire) makes them so.
+    pub fn lookup(&self, tokens: &[u32], max_num_blocks: usize) -> Vec<PrefixNode> {
+        let mut path = Vec::new();
+        let mut children = &self.roots;
+        for tokens in tokens.chunks_exact(self.block_tokens).take(max_num_blocks) {
+            let Some(&child) = children.get(tokens) else {
+                break;
+            };
+            path.push(child);
+            children = &self.node(child).children;
+        }
+        path
+    }
+
+    /// Adds a user to each node of a path that begins at the root.
+    pub fn acquire(&mut self, path: &[PrefixNode]) {
+        for &node in path {
+            self.use_node(node);
+        }
+    }
+
+    /// Takes one user from each node of a path that begins at the root.
+    ///
+    /// **Panics** when a node has no user.
+    pub fn release(&mut self, path: &[PrefixNode]) {
+        self.num_uses += 1;
+        for &id in path.iter().rev() {
+            let num_uses = self.num_uses;
+            let node = self.node_mut(id);
+            assert!(node.num_users > 0, "a block is released that nobody uses");
+            node.num_users -= 1;
+            node.last_use = num_uses;
+            if node.num_users == 0 {
+                let is_leaf = node.children.is_empty();
+                self.num_unused += 1;
+                if is_leaf {
+                    self.unused_leaves.insert((num_uses, id));
+                }
+            }
+        }
+    }
+
+    /// Adds `block`, which holds `tokens` after what `parent` ends, and uses it for the caller, who
+    /// uses `parent` already. Where the tree has these tokens, the node that has them is used
+    /// instead. Gives back the node, and whether `block` is the tree's now.
+    ///
+    /// **Panics** unless `tokens` fill a block.
+    pub fn insert(
+        &mut self,
+        parent: Option<PrefixNode>,
+        tokens: &[u32],
+        block: BlockId,
+    ) -> (PrefixNode, bool) {
+        assert_eq!(tokens.len(), self.block_tokens, "only whole blocks are shared");
+        if let Some(&node) = self.children(parent).get(tokens) {
+            self.use_node(node);
+            return (node, false);
+        }
+        let tokens: Arc<[u32]> = tokens.into();
+        let node = Node {
+            block,
+            tokens: Arc::clone(&tokens),
+            parent,
+            children: HashMap::new(),
+            num_users: 1,
+            last_use: 0,
+        };
+        let id = self.vacant.pop().unwrap_or_else(|| {
+            self.nodes.push(None);
+            PrefixNode(self.nodes.len() - 1)
+        });
+        self.nodes[id.0] = Some(node);
+        match parent {
+            Some(parent) => self.node_mut(parent).children.insert(tokens, id),
+            None => self.roots.insert(tokens, id),
+        };
+        (id, true)
+    }
+
+    /// Gives up the block that nobody has used for the longest time, and that no other block in the
+    /// tree comes after; `None` when all are in use.
+    pub fn evict(&mut self) -> Option<BlockId> {
+        let (_, id) = self.unused_leaves.pop_first()?;
+        let node = self.nodes[id.0].take().expect("a leaf is in the tree");
+        self.vacant.push(id);
+        self.num_unused -= 1;
+        let Some(parent_id) = node.parent else {
+            self.roots.remove(&node.tokens);
+            return Some(node.block);
+        };
+        let parent = self.node_mut(parent_id);
+        parent.children.remove(&node.tokens);
+        if parent.children.is_empty() && parent.num_users == 0 {
+            let entry = (parent.last_use, parent_id);
+            self.unused_leaves.insert(entry);
+        }
+        Some(node.block)
+    }
+
+    /// The nodes that come after what `parent` ends, by the tokens of their blocks.
+    fn children(&self, parent: Option<PrefixNode>) -> &HashMap<Arc<[u32]>, PrefixNode> {
+        match parent {
+            Some(parent) => &self.node(parent).children,
+            None => &self.roots,
+        }
+    }
+
+    fn use_node(&mut self, id: PrefixNode) {
+        let node = self.node_mut(id);
+        node.num_users += 1;
+        if node.num_users == 1 {
+            let entry = (node.last_use, id);
+            self.num_unused -= 1;
+            self.unused_leaves.remove(&entry);
+        }
+    }
+
+    fn node(&self, id: PrefixNode) -> &Node {
+        self.nodes[id.0].as_ref().expect("nodes of the tree are not given up while they are used")
+    }
+
+    fn node_mut(&mut self, id: PrefixNode) -> &mut Node {
+        self.nodes[id.0].as_mut().expect("nodes of the tree are not given up while they are used")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone)]
+    enum Action {
+        /// A text is read: its cached start is taken, the rest is added.
+        Read(Vec<u32>),
+        Release(usize),
+        Evict,
+    }
+
+    fn action() -> impl Strategy<Value = Action> {
+        prop_oneof![
+            3 => prop::collection::vec(0u32..2, 0..10).prop_map(Action::Read),
+            2 => any::<usize>().prop_map(Action::Release),
+            1 => Just(Action::Evict),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_is_known_by_its_tokens_and_given_up_only_when_nobody_uses_it(
+            actions in prop::collection::vec(action(), 0..100),
+        ) {
+            let mut cache = PrefixCache::new(2);
+            let mut readers: Vec<Vec<PrefixNode>> = Vec::new();
+            // Where each block's tokens begin, for blocks that were given to the cache.
+            let mut contents: HashMap<BlockId, Vec<u32>> = HashMap::new();
+            let mut next_block = 0;
+            for action in actions {
+                match action {
+                    Action::Read(text) => {
+                        let mut path = cache.lookup(&text, usize::MAX);
+                        cache.acquire(&path);
+                        for (count, node) in path.iter().enumerate() {
+                            prop_assert_eq!(&contents[&cache.block(*node)], &text[..2 * count + 2]);
+                        }
+                        for end in (2 * path.len() + 2..=text.len()).step_by(2) {
+                            let block = BlockId(next_block);
+                            next_block += 1;
+                            let tokens = &text[end - 2..end];
+                            let (node, is_new) = cache.insert(path.last().copied(), tokens, block);
+                            prop_assert!(is_new, "the lookup would have found it");
+                            contents.insert(block, text[..end].to_vec());
+                            let again = cache.insert(path.last().copied(), tokens, BlockId(u32::MAX));
+                            prop_assert_eq!(again, (node, false));
+                            path.push(node);
+                            cache.release(&path);
+                            cache.acquire(&path[..path.len() - 1]);
+                        }
+                        readers.push(path);
+                    }
+                    Action::Release(which) if !readers.is_empty() => {
+                        let path = readers.swap_remove(which % readers.len());
+                        cache.release(&path);
+                    }
+                    Action::Release(_) => {}
+                    Action::Evict => {
+                        let num_unused = cache.num_unused();
+                        match cache.evict() {
+                            Some(block) => {
+                                let gone = contents.remove(&block).expect("it was in the tree");
+                                let is_used = |path: &Vec<PrefixNode>| {
+                                    path.iter().any(|&node| cache.block(node) == block)
+                                };
+                                prop_assert!(!readers.iter().any(is_used));
+                                let mut left = contents.values();
+                                prop_assert!(!left.any(|text| text.starts_with(&gone)));
+                                prop_assert_eq!(cache.num_unused(), num_unused - 1);
+                            }
+                            None => prop_assert_eq!(num_unused, 0),
+                        }
+                    }
+                }
+                let used: BTreeSet<_> = readers.iter().flatten().collect();
+                prop_assert_eq!(cache.num_blocks(), contents.len());
+                prop_assert_eq!(used.len() + cache.num_unused(), contents.len());
+            }
+            readers.iter().for_each(|path| cache.release(path));
+            while cache.evict().is_some() {}
+            prop_assert_eq!((cache.num_blocks(), cache.num_unused()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn the_leaf_that_was_not_used_for_longest_goes_first() {
+        let mut cache = PrefixCache::new(1);
+        let (trunk, _) = cache.insert(None, &[0], BlockId(0));
+        let mut leaf = |token: u32| {
+            cache.acquire(&[trunk]);
+            [trunk, cache.insert(Some(trunk), &[token], BlockId(token)).0]
+        };
+        let (first, second) = (leaf(1), leaf(2));
+        cache.release(&second);
+        cache.release(&first);
+        cache.release(&[trunk]);
+        let order: Vec<_> = std::iter::from_fn(|| cache.evict()).collect();
+        assert_eq!(order, [BlockId(2), BlockId(1), BlockId(0)]);
+    }
+}

@@ -1,0 +1,327 @@
+//! Which sequence computes how many tokens in the next forward pass.
+//!
+//! Pure and synchronous: [`schedule`](Scheduler::schedule) gives a plan, somebody runs it, and
+//! [`commit`](Scheduler::commit) takes in what was sampled. Time comes in as an argument.
+//!
+//! - Sequences that decode are planned first, one token each, so that no prompt holds them up;
+//!   prompts take what is left of the step's tokens, in chunks, and there is always something left.
+//! - All sequences stand in one order: that of arrival, moved by the priority. Who comes earlier
+//!   in it is never preempted for who comes later, and waits for no later one's blocks; so the first
+//!   always goes on, and each becomes the first in time.
+//! - A prompt gets all its blocks when it is admitted, each further block when it decodes. Where
+//!   none is left, the last sequence in the order gives up its blocks and is computed again later.
+//! - Whole blocks that are computed go into the prefix cache at once, also while their sequence
+//!   runs. A prompt that could share a block which another one is about to compute waits for it.
+
+mod kv_blocks;
+mod plan;
+mod scheduled;
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::time::Instant;
+
+use inferno_backend::{LogitRows, SequenceChunk};
+
+pub use kv_blocks::BlockUsage;
+pub use plan::{Admission, Plan, PlannedChunk};
+
+use kv_blocks::KvBlocks;
+use scheduled::Scheduled;
+
+/// How many places in the queue one level of priority is worth.
+const PRIORITY_PLACES: i64 = 64;
+
+/// How a [`Scheduler`] is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchedulerLimits {
+    /// Blocks of the KV cache.
+    pub num_blocks: usize,
+    /// Positions in a block.
+    pub block_tokens: usize,
+    /// Sequences that run together.
+    pub max_num_sequences: usize,
+    /// Tokens of one pass; more than `max_num_sequences`, so that prompts get on beside them.
+    pub max_num_batched_tokens: usize,
+    /// Whether prompts reuse the blocks of others that begin alike.
+    pub prefix_cache: bool,
+}
+
+/// Identifies a sequence; the lesser goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SequenceId {
+    place: i64,
+    arrival: u64,
+}
+
+/// What the scheduler has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SchedulerCounts {
+    /// Tokens of the prompts that were looked up in the prefix cache.
+    pub prefix_queries: u64,
+    /// Those of them that were found there.
+    pub prefix_hits: u64,
+    /// Sequences that gave up their blocks for others.
+    pub preemptions: u64,
+}
+
+/// All sequences, waiting and running, and the blocks that they hold.
+///
+/// ```
+/// use std::time::Instant;
+///
+/// use inferno_engine::{Scheduler, SchedulerLimits};
+///
+/// let mut scheduler = Scheduler::new(SchedulerLimits {
+///     num_blocks: 8,
+///     block_tokens: 4,
+///     max_num_sequences: 2,
+///     max_num_batched_tokens: 5,
+///     prefix_cache: true,
+/// });
+/// let long = scheduler.add(vec![1, 2, 3, 4, 5, 6, 7], 0, None);
+///
+/// let plan = scheduler.schedule(Instant::now());
+/// assert_eq!(plan.chunks[0].num_tokens, 5);
+/// scheduler.commit(&plan, &[]);
+///
+/// let plan = scheduler.schedule(Instant::now());
+/// assert!(plan.chunks[0].samples);
+/// assert_eq!(scheduler.chunk(&plan.chunks[0]).tokens, [6, 7]);
+/// scheduler.commit(&plan, &[Some(8)]);
+///
+/// let short = scheduler.add(vec![9, 9], 0, None);
+/// let plan = scheduler.schedule(Instant::now());
+/// assert_eq!(plan.chunks.iter().map(|chunk| (chunk.id, chunk.num_tokens)).collect::<Vec<_>>(), [(long, 1), (short, 2)]);
+/// ```
+#[derive(Debug)]
+pub struct Scheduler {
+    limits: SchedulerLimits,
+    blocks: KvBlocks,
+    waiting: BTreeMap<SequenceId, Scheduled>,
+    running: BTreeMap<SequenceId, Scheduled>,
+    num_added: u64,
+    counts: SchedulerCounts,
+}
+
+impl Scheduler {
+    /// A scheduler without sequences, for a cache of which nothing is in use.
+    ///
+    /// **Panics** when a limit is 0, or `max_num_batched_tokens` not above `max_num_sequences`.
+    pub fn new(limits: SchedulerLimits) -> Self {
+        assert!(limits.num_blocks > 0 && limits.block_tokens > 0, "a cache holds something");
+        assert!(limits.max_num_sequences > 0, "a sequence must run");
+        assert!(limits.max_num_batched_tokens > limits.max_num_sequences, "prompts must get on");
+        Self {
+            blocks: KvBlocks::new(limits.num_blocks, limits.block_tokens, limits.prefix_cache),
+            limits,
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            num_added: 0,
+            counts: SchedulerCounts::default(),
+        }
+    }
+
+    /// Tokens that a sequence may have computed at most.
+    pub fn capacity(&self) -> usize {
+        self.limits.num_blocks.saturating_mul(self.limits.block_tokens)
+    }
+
+    /// Sequences that wait for their first blocks, or again after they lost theirs.
+    pub fn num_waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Sequences that hold blocks.
+    pub fn num_running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// What has happened so far.
+    pub fn counts(&self) -> SchedulerCounts {
+        self.counts
+    }
+
+    /// Where the cache's blocks are.
+    pub fn block_usage(&self) -> BlockUsage {
+        self.blocks.usage()
+    }
+
+    /// The blocks of each running sequence, from position 0 on.
+    pub fn block_tables(&self) -> impl Iterator<Item = &[inferno_backend::BlockId]> {
+        self.running.values().map(|scheduled| scheduled.sequence.block_table())
+    }
+
+    /// Adds a sequence to those that wait. A lower `priority` goes first: each level is worth a fixed
+    /// number of places in the queue, so that in the end every sequence has its turn.
+    ///
+    /// **Panics** when there are no tokens, or more than [`capacity`](Self::capacity).
+    pub fn add(
+        &mut self,
+        tokens: Vec<u32>,
+        priority: i32,
+        deadline: Option<Instant>,
+    ) -> SequenceId {
+        assert!(!tokens.is_empty() && tokens.len() <= self.capacity(), "it could never run");
+        let arrival = self.num_added;
+        self.num_added += 1;
+        let place = (arrival as i64).saturating_add(i64::from(priority) * PRIORITY_PLACES);
+        let id = SequenceId { place, arrival };
+        self.waiting.insert(id, Scheduled::new(tokens, self.limits.block_tokens, deadline));
+        id
+    }
+
+    /// Ends a sequence, wherever it stands; false when it has ended already.
+    pub fn remove(&mut self, id: SequenceId) -> bool {
+        if let Some(mut scheduled) = self.running.remove(&id) {
+            self.blocks.release(&mut scheduled);
+            return true;
+        }
+        self.waiting.remove(&id).is_some()
+    }
+
+    /// What to compute next; nothing only when there are no sequences. Those whose deadline is not
+    /// after `now` end here.
+    pub fn schedule(&mut self, now: Instant) -> Plan {
+        let mut plan = Plan { expired: self.expire(now), ..Plan::default() };
+        self.plan_decodes(&mut plan);
+        self.plan_prefills(&mut plan);
+        if plan.preempted.is_empty() {
+            self.admit(&mut plan);
+        }
+        plan
+    }
+
+    /// The tokens and blocks of a planned chunk, for the batch.
+    ///
+    /// **Panics** when its sequence has ended since.
+    pub fn chunk(&self, chunk: &PlannedChunk) -> SequenceChunk<'_> {
+        let sequence = &self.running[&chunk.id].sequence;
+        let start = sequence.num_computed();
+        SequenceChunk {
+            tokens: &sequence.tokens()[start..start + chunk.num_tokens],
+            start,
+            block_table: sequence.block_table(),
+            logits: if chunk.samples { LogitRows::Last } else { LogitRows::None },
+        }
+    }
+
+    /// Notes that `plan` was computed. `tokens` has an entry for each chunk that samples, in the
+    /// plan's order: the token to go on with, or none where the sequence ends. Sequences that were
+    /// removed since the plan was made are passed over.
+    ///
+    /// **Panics** when there are too few entries, or a sequence outgrows the
+    /// [`capacity`](Self::capacity).
+    pub fn commit(&mut self, plan: &Plan, tokens: &[Option<u32>]) {
+        let mut tokens = tokens.iter();
+        for chunk in &plan.chunks {
+            let sampled = chunk.samples.then(|| *tokens.next().expect("a token for each sample"));
+            let Some(scheduled) = self.running.get_mut(&chunk.id) else {
+                continue;
+            };
+            scheduled.sequence.advance(chunk.num_tokens);
+            self.blocks.publish(scheduled);
+            match sampled {
+                None => {}
+                Some(Some(token)) => {
+                    scheduled.sequence.extend(&[token]);
+                    let len = scheduled.sequence.tokens().len();
+                    assert!(len <= self.capacity(), "a sequence outgrows the cache");
+                }
+                Some(None) => {
+                    self.remove(chunk.id);
+                }
+            }
+        }
+    }
+
+    fn expire(&mut self, now: Instant) -> Vec<SequenceId> {
+        let expired: Vec<_> = self
+            .running
+            .iter()
+            .chain(&self.waiting)
+            .filter(|(_, scheduled)| scheduled.deadline.is_some_and(|deadline| deadline <= now))
+            .map(|(&id, _)| id)
+            .collect();
+        for &id in &expired {
+            self.remove(id);
+        }
+        expired
+    }
+
+    /// One token for each sequence that has one to compute, with a block for it.
+    fn plan_decodes(&mut self, plan: &mut Plan) {
+        let decodes = self.running.iter().filter(|(_, scheduled)| scheduled.num_left() == 1);
+        let decodes: Vec<_> = decodes.map(|(&id, _)| id).collect();
+        for id in decodes {
+            while let Some(scheduled) = self.running.get_mut(&id) {
+                if self.blocks.reserve(&mut scheduled.sequence) {
+                    plan.push(id, 1, 1);
+                    break;
+                }
+                self.preempt_last(plan);
+            }
+        }
+    }
+
+    /// Chunks of the prompts that are being read.
+    fn plan_prefills(&mut self, plan: &mut Plan) {
+        for (&id, scheduled) in &self.running {
+            let budget = self.limits.max_num_batched_tokens - plan.num_tokens();
+            let num_left = scheduled.num_left();
+            if num_left > 1 && budget > 0 {
+                plan.push(id, num_left, budget);
+            }
+        }
+    }
+
+    /// Lets sequences in while there is room, in their order. Nobody overtakes one that does not
+    /// find enough blocks.
+    fn admit(&mut self, plan: &mut Plan) {
+        let mut last = None;
+        while plan.num_tokens() < self.limits.max_num_batched_tokens
+            && self.running.len() < self.limits.max_num_sequences
+        {
+            let after = last.map_or(Bound::Unbounded, Bound::Excluded);
+            let mut rest = self.waiting.range((after, Bound::Unbounded));
+            let Some((&id, candidate)) = rest.next() else {
+                break;
+            };
+            last = Some(id);
+            let tokens = candidate.sequence.tokens();
+            let path = self.blocks.cached_prefix(tokens);
+            let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, tokens);
+            if plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
+                continue;
+            }
+            // Each running sequence may need a block soon; to take the last ones is to lose them.
+            let Some(mut admitted) = self.waiting.remove(&id) else {
+                break;
+            };
+            let num_cached = path.len() * self.limits.block_tokens;
+            if !self.blocks.admit(&mut admitted, path, self.running.len()) {
+                self.waiting.insert(id, admitted);
+                break;
+            }
+            if !std::mem::replace(&mut admitted.was_admitted, true) {
+                self.counts.prefix_queries += admitted.sequence.tokens().len() as u64;
+                self.counts.prefix_hits += num_cached as u64;
+                plan.admitted.push(Admission { id, num_cached_tokens: num_cached });
+            }
+            let budget = self.limits.max_num_batched_tokens - plan.num_tokens();
+            plan.push(id, admitted.num_left(), budget);
+            self.running.insert(id, admitted);
+        }
+    }
+
+    /// Takes the blocks of the last sequence in the order, and lets it wait.
+    fn preempt_last(&mut self, plan: &mut Plan) {
+        let Some((id, mut scheduled)) = self.running.pop_last() else {
+            return;
+        };
+        self.blocks.release(&mut scheduled);
+        self.waiting.insert(id, scheduled);
+        self.counts.preemptions += 1;
+        plan.preempted.push(id);
+    }
+}

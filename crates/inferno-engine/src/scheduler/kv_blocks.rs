@@ -1,0 +1,142 @@
+//! The blocks of the KV cache, between sequences and the prefix cache.
+//!
+//! Invariant: a block is free, or in the prefix cache (in use or not), or one sequence's own.
+
+use super::scheduled::Scheduled;
+use crate::prefix_cache::{PrefixCache, PrefixNode};
+use crate::{BlockPool, Sequence};
+
+/// Where the blocks of the KV cache are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockUsage {
+    /// Blocks in all.
+    pub num_blocks: usize,
+    /// Blocks that hold nothing.
+    pub num_free: usize,
+    /// Blocks that the prefix cache keeps and no sequence uses.
+    pub num_cached: usize,
+}
+
+impl BlockUsage {
+    /// Blocks that running sequences hold.
+    pub fn num_in_use(&self) -> usize {
+        self.num_blocks - self.num_free - self.num_cached
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct KvBlocks {
+    num_blocks: usize,
+    block_tokens: usize,
+    pool: BlockPool,
+    cache: PrefixCache,
+    /// Whether blocks are shared at all.
+    shares: bool,
+}
+
+impl KvBlocks {
+    pub(super) fn new(num_blocks: usize, block_tokens: usize, shares: bool) -> Self {
+        let (pool, cache) = (BlockPool::new(num_blocks), PrefixCache::new(block_tokens));
+        Self { num_blocks, block_tokens, pool, cache, shares }
+    }
+
+    pub(super) fn usage(&self) -> BlockUsage {
+        BlockUsage {
+            num_blocks: self.num_blocks,
+            num_free: self.pool.num_free(),
+            num_cached: self.cache.num_unused(),
+        }
+    }
+
+    /// The cached blocks that `tokens` begin with, all but the last token's: its logits are wanted.
+    pub(super) fn cached_prefix(&self, tokens: &[u32]) -> Vec<PrefixNode> {
+        self.cache.lookup(tokens, self.num_shareable(tokens))
+    }
+
+    /// Whether the first block after `path` that `tokens` need is one that `running` will compute.
+    pub(super) fn will_share(
+        &self,
+        running: &Scheduled,
+        path: &[PrefixNode],
+        tokens: &[u32],
+    ) -> bool {
+        let depth = path.len();
+        let begins_alike = depth == 0 || running.path.get(depth - 1) == path.last();
+        let next = depth * self.block_tokens..(depth + 1) * self.block_tokens;
+        self.shares
+            && depth < self.num_shareable(tokens)
+            && begins_alike
+            && running.sequence.tokens().get(next.clone()) == Some(&tokens[next])
+    }
+
+    /// Gives `scheduled` the blocks of `path` and free ones for the rest of its tokens, if `margin`
+    /// more stay to be had; false, and nothing, otherwise.
+    pub(super) fn admit(
+        &mut self,
+        scheduled: &mut Scheduled,
+        path: Vec<PrefixNode>,
+        margin: usize,
+    ) -> bool {
+        // In use, the path's own blocks do not count among those that can be given up.
+        self.cache.acquire(&path);
+        let sequence = &mut scheduled.sequence;
+        let num_blocks = sequence.tokens().len().div_ceil(self.block_tokens);
+        let num_available = self.pool.num_free() + self.cache.num_unused();
+        if num_blocks - path.len() + margin > num_available {
+            self.cache.release(&path);
+            return false;
+        }
+        sequence.adopt(path.iter().map(|&node| self.cache.block(node)));
+        scheduled.path = path;
+        self.reserve(&mut scheduled.sequence)
+    }
+
+    /// Takes blocks for all tokens of `sequence`, from the prefix cache if none is free; false, and
+    /// none, when there are not enough.
+    pub(super) fn reserve(&mut self, sequence: &mut Sequence) -> bool {
+        let num_tokens = sequence.tokens().len();
+        let num_blocks = num_tokens.div_ceil(self.block_tokens);
+        let num_needed = num_blocks.saturating_sub(sequence.block_table().len());
+        while self.pool.num_free() < num_needed {
+            let Some(block) = self.cache.evict() else {
+                return false;
+            };
+            self.pool.release(block);
+        }
+        sequence.reserve(num_tokens, &mut self.pool).is_ok()
+    }
+
+    /// Puts the whole blocks that are computed into the prefix cache. Where it has one with the same
+    /// tokens, that one takes the block's place: it holds the same bits.
+    pub(super) fn publish(&mut self, scheduled: &mut Scheduled) {
+        let Scheduled { sequence, path, .. } = scheduled;
+        if !self.shares {
+            return;
+        }
+        for index in path.len()..sequence.num_computed() / self.block_tokens {
+            let start = index * self.block_tokens;
+            let tokens = &sequence.tokens()[start..start + self.block_tokens];
+            let own = sequence.block_table()[index];
+            let (node, is_new) = self.cache.insert(path.last().copied(), tokens, own);
+            if !is_new {
+                sequence.replace_block(index, self.cache.block(node));
+                self.pool.release(own);
+            }
+            path.push(node);
+        }
+    }
+
+    /// Takes back all blocks of `scheduled`, of which nothing is computed then.
+    pub(super) fn release(&mut self, scheduled: &mut Scheduled) {
+        let path = std::mem::take(&mut scheduled.path);
+        for block in scheduled.sequence.take_blocks().into_iter().skip(path.len()) {
+            self.pool.release(block);
+        }
+        self.cache.release(&path);
+    }
+
+    /// Whole blocks before the last token.
+    fn num_shareable(&self, tokens: &[u32]) -> usize {
+        (tokens.len() - 1) / self.block_tokens
+    }
+}

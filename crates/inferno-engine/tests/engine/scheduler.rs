@@ -1,0 +1,161 @@
+//! The scheduler, with a memory that notices what is computed in the wrong place.
+
+mod order;
+mod properties;
+mod sharing;
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Instant;
+
+use inferno_engine::{Plan, Scheduler, SchedulerLimits, SequenceId};
+
+pub const BLOCK_TOKENS: usize = 4;
+
+pub fn limits(num_blocks: usize) -> SchedulerLimits {
+    SchedulerLimits {
+        num_blocks,
+        block_tokens: BLOCK_TOKENS,
+        max_num_sequences: 4,
+        max_num_batched_tokens: 10,
+        prefix_cache: true,
+    }
+}
+
+/// A scheduler with the memory that its plans are computed in. Each token that is sampled is a
+/// function of those before it.
+pub struct Machine {
+    pub scheduler: Scheduler,
+    limits: SchedulerLimits,
+    /// For each slot, the tokens that were read up to it.
+    memory: Vec<Vec<u32>>,
+    /// Tokens that each sequence is to have in the end.
+    lengths: BTreeMap<SequenceId, usize>,
+    /// Sequences that ended, with their tokens.
+    pub ended: BTreeMap<SequenceId, Vec<u32>>,
+    pub now: Instant,
+}
+
+impl Machine {
+    pub fn new(limits: SchedulerLimits) -> Self {
+        Self {
+            scheduler: Scheduler::new(limits),
+            limits,
+            memory: vec![Vec::new(); limits.num_blocks * BLOCK_TOKENS],
+            lengths: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            now: Instant::now(),
+        }
+    }
+
+    pub fn add(&mut self, prompt: &[u32], num_generated: usize, priority: i32) -> SequenceId {
+        self.add_until(prompt, num_generated, priority, None)
+    }
+
+    pub fn add_until(
+        &mut self,
+        prompt: &[u32],
+        num_generated: usize,
+        priority: i32,
+        deadline: Option<Instant>,
+    ) -> SequenceId {
+        let id = self.scheduler.add(prompt.to_vec(), priority, deadline);
+        let length = (prompt.len() + num_generated).min(self.scheduler.capacity());
+        assert!(self.lengths.insert(id, length).is_none(), "an id is given twice");
+        id
+    }
+
+    /// Sequences that have not ended.
+    pub fn open(&self) -> Vec<SequenceId> {
+        self.lengths.keys().copied().collect()
+    }
+
+    pub fn remove(&mut self, id: SequenceId) {
+        self.lengths.remove(&id);
+        assert!(self.scheduler.remove(id));
+        assert!(!self.scheduler.remove(id), "it has ended");
+        self.check_blocks();
+    }
+
+    /// Schedules, computes and commits one step.
+    pub fn step(&mut self) -> Plan {
+        let plan = self.scheduler.schedule(self.now);
+        for id in &plan.expired {
+            assert!(self.lengths.remove(id).is_some(), "it ends once");
+        }
+        assert!(plan.num_tokens() <= self.limits.max_num_batched_tokens);
+        assert!(plan.chunks.len() <= self.limits.max_num_sequences);
+        assert_eq!(plan.chunks.is_empty(), self.lengths.is_empty(), "something always goes on");
+        let mut written = HashSet::new();
+        let mut sampled = Vec::new();
+        let mut last = Vec::new();
+        for planned in &plan.chunks {
+            let chunk = self.scheduler.chunk(planned);
+            let slot = |position: usize| {
+                let block = chunk.block_table[position / BLOCK_TOKENS].0 as usize;
+                block * BLOCK_TOKENS + position % BLOCK_TOKENS
+            };
+            for (position, &token) in (chunk.start..).zip(chunk.tokens) {
+                let mut history = match position {
+                    0 => Vec::new(),
+                    _ => self.memory[slot(position - 1)].clone(),
+                };
+                assert_eq!(history.len(), position, "what comes before was computed");
+                history.push(token);
+                assert!(written.insert(slot(position)), "two sequences write to one slot");
+                self.memory[slot(position)] = history;
+            }
+            if planned.samples {
+                let end = chunk.start + chunk.tokens.len();
+                let tokens: Vec<_> = (0..end).map(|at| self.memory[slot(at)][at]).collect();
+                assert_eq!(tokens, self.memory[slot(end - 1)], "a prefix is of other tokens");
+                let goes_on = tokens.len() < self.lengths[&planned.id];
+                sampled.push(goes_on.then(|| next_token(&tokens)));
+                if !goes_on {
+                    last.push((planned.id, tokens));
+                }
+            }
+        }
+        self.scheduler.commit(&plan, &sampled);
+        for (id, tokens) in last {
+            self.lengths.remove(&id);
+            assert!(self.ended.insert(id, tokens).is_none(), "it ends once");
+        }
+        self.check_blocks();
+        plan
+    }
+
+    /// Steps until everything has ended, at most `max_num_steps` times.
+    pub fn run(&mut self, max_num_steps: usize) {
+        for _ in 0..max_num_steps {
+            if self.lengths.is_empty() {
+                return;
+            }
+            self.step();
+        }
+        panic!("{} sequences have not ended", self.lengths.len());
+    }
+
+    /// Every block is free, cached, or in use, and none is lost.
+    pub fn check_blocks(&self) {
+        let in_use: HashSet<_> = self.scheduler.block_tables().flatten().collect();
+        let usage = self.scheduler.block_usage();
+        assert_eq!(usage.num_free + usage.num_cached + in_use.len(), self.limits.num_blocks);
+        assert_eq!(usage.num_in_use(), in_use.len());
+        let open = self.scheduler.num_running() + self.scheduler.num_waiting();
+        assert_eq!(open, self.lengths.len());
+    }
+}
+
+/// A token that depends on all before it.
+pub fn next_token(tokens: &[u32]) -> u32 {
+    tokens.iter().fold(7u32, |hash, token| hash.wrapping_mul(31).wrapping_add(*token)) % 5
+}
+
+/// What a sequence has read in the end when nothing else runs.
+pub fn alone(prompt: &[u32], num_generated: usize, capacity: usize) -> Vec<u32> {
+    let mut tokens = prompt.to_vec();
+    while tokens.len() < (prompt.len() + num_generated).min(capacity) {
+        tokens.push(next_token(&tokens));
+    }
+    tokens
+}

@@ -1,0 +1,122 @@
+//! Who goes on when, and who has to wait.
+
+use std::time::Duration;
+
+use inferno_engine::SchedulerLimits;
+
+use super::{Machine, limits};
+
+/// A prompt of `len` tokens that no other `seed` has.
+fn prompt(seed: u32, len: usize) -> Vec<u32> {
+    (0..len as u32).map(|at| 1000 * (seed + 1) + at).collect()
+}
+
+#[test]
+fn a_long_prompt_does_not_hold_up_who_decodes() {
+    let mut machine = Machine::new(limits(60));
+    let short = machine.add(&prompt(0, 3), 20, 0);
+    machine.step();
+    let long = machine.add(&prompt(1, 100), 5, 0);
+    for _ in 0..10 {
+        let plan = machine.step();
+        let tokens: Vec<_> = plan.chunks.iter().map(|chunk| (chunk.id, chunk.num_tokens)).collect();
+        assert_eq!(tokens, [(short, 1), (long, 9)]);
+    }
+}
+
+#[test]
+fn prompts_get_on_beside_as_many_as_decode() {
+    let one_more = SchedulerLimits { max_num_batched_tokens: 5, ..limits(60) };
+    let mut machine = Machine::new(one_more);
+    for seed in 0..3 {
+        machine.add(&prompt(seed, 1), 50, 0);
+    }
+    machine.step();
+    let long = machine.add(&prompt(3, 60), 5, 0);
+    for _ in 0..30 {
+        let plan = machine.step();
+        assert_eq!(plan.chunks.len(), 4);
+        assert_eq!((plan.chunks[3].id, plan.chunks[3].num_tokens), (long, 2));
+    }
+}
+
+#[test]
+fn the_first_keep_their_blocks_and_the_last_is_computed_again() {
+    let mut machine = Machine::new(limits(8));
+    let (first, last) = (machine.add(&prompt(0, 8), 20, 0), machine.add(&prompt(1, 8), 20, 0));
+    let mut preempted = Vec::new();
+    while machine.open().contains(&first) {
+        preempted.extend(machine.step().preempted);
+    }
+    assert!(preempted.iter().all(|&id| id == last) && !preempted.is_empty(), "{preempted:?}");
+    assert_eq!(machine.scheduler.counts().preemptions, preempted.len() as u64);
+    machine.run(100);
+    assert_eq!(machine.ended.len(), 2);
+}
+
+#[test]
+fn a_lower_priority_goes_first_but_cannot_keep_others_waiting_for_ever() {
+    let one_by_one = SchedulerLimits { max_num_sequences: 1, ..limits(8) };
+    let mut machine = Machine::new(one_by_one);
+    machine.add(&prompt(0, 4), 4, 0);
+    machine.step();
+    let patient = machine.add(&prompt(1, 4), 4, 1);
+    let urgent = machine.add(&prompt(2, 4), 4, -1);
+    let mut num_steps = 0;
+    while !machine.ended.contains_key(&urgent) {
+        machine.step();
+        assert!(!machine.ended.contains_key(&patient));
+    }
+    // More comes than can be done.
+    while !machine.ended.contains_key(&patient) {
+        machine.add(&prompt(3 + num_steps, 4), 4, 0);
+        machine.step();
+        num_steps += 1;
+        assert!(num_steps < 1000, "it never has its turn");
+    }
+    assert!(num_steps > 64 * 4, "its priority counted for nothing: {num_steps}");
+}
+
+#[test]
+fn nobody_overtakes_who_waits_for_blocks() {
+    let mut machine = Machine::new(limits(8));
+    let running = machine.add(&prompt(0, 18), 6, 0);
+    machine.step();
+    machine.step();
+    let large = machine.add(&prompt(1, 24), 2, 0);
+    let small = machine.add(&prompt(2, 1), 2, 0);
+    while machine.open().contains(&running) {
+        let plan = machine.step();
+        assert!(plan.admitted.iter().all(|it| it.id != small), "it overtook");
+    }
+    let plan = machine.step();
+    assert_eq!(plan.admitted[0].id, large);
+    machine.run(100);
+}
+
+#[test]
+fn a_deadline_ends_who_runs_and_who_waits() {
+    let one_by_one = SchedulerLimits { max_num_sequences: 1, ..limits(20) };
+    let mut machine = Machine::new(one_by_one);
+    let deadline = machine.now + Duration::from_secs(5);
+    let running = machine.add_until(&prompt(0, 40), 20, 0, Some(deadline));
+    let waiting = machine.add_until(&prompt(1, 4), 20, 0, Some(deadline));
+    let later = machine.add(&prompt(2, 4), 2, 0);
+    assert_eq!(machine.step().expired, []);
+    machine.now = deadline;
+    let plan = machine.step();
+    assert_eq!(plan.expired, [running, waiting]);
+    assert_eq!(plan.chunks[0].id, later);
+}
+
+#[test]
+fn who_is_removed_gives_up_its_blocks_at_once_also_while_its_prompt_is_read() {
+    let mut machine = Machine::new(SchedulerLimits { prefix_cache: false, ..limits(10) });
+    let long = machine.add(&prompt(0, 38), 2, 0);
+    let next = machine.add(&prompt(1, 38), 2, 0);
+    machine.step();
+    assert_eq!(machine.scheduler.block_usage().num_free, 0);
+    machine.remove(long);
+    assert_eq!(machine.scheduler.block_usage().num_free, 10);
+    assert_eq!(machine.step().chunks[0].id, next);
+}

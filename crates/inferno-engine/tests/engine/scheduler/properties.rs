@@ -1,0 +1,81 @@
+//! Whatever comes in whatever order.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use inferno_engine::SchedulerLimits;
+use proptest::prelude::*;
+
+use super::{BLOCK_TOKENS, Machine, alone};
+
+/// Something that can happen to a scheduler.
+#[derive(Debug, Clone)]
+enum Happening {
+    Add { prompt: Vec<u32>, num_generated: usize, priority: i32, lifetime: Option<u64> },
+    Remove(usize),
+    Step,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    // Few different tokens, so that prompts often begin alike.
+    let prompt = prop::collection::vec(0u32..2, 1..30);
+    let lifetime = prop::option::weighted(0.1, 0u64..20);
+    let add = (prompt, 0usize..20, -2i32..3, lifetime).prop_map(
+        |(prompt, num_generated, priority, lifetime)| Happening::Add {
+            prompt,
+            num_generated,
+            priority,
+            lifetime,
+        },
+    );
+    prop_oneof![2 => add, 1 => any::<usize>().prop_map(Happening::Remove), 5 => Just(Happening::Step)]
+}
+
+fn limits() -> impl Strategy<Value = SchedulerLimits> {
+    // A prompt of 29 tokens takes 8 blocks: with so many, one of them runs at a time.
+    let limits = (8usize..30, 1usize..6, 1usize..20, any::<bool>());
+    limits.prop_map(|(num_blocks, max_num_sequences, more_tokens, prefix_cache)| SchedulerLimits {
+        num_blocks,
+        block_tokens: BLOCK_TOKENS,
+        max_num_sequences,
+        max_num_batched_tokens: max_num_sequences + more_tokens,
+        prefix_cache,
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_block_is_lost_and_every_sequence_ends_once_with_the_tokens_it_has_alone(
+        limits in limits(),
+        happenings in prop::collection::vec(happening(), 0..120),
+    ) {
+        let mut machine = Machine::new(limits);
+        let capacity = machine.scheduler.capacity();
+        let mut expected = BTreeMap::new();
+        for happening in happenings {
+            match happening {
+                Happening::Add { prompt, num_generated, priority, lifetime } => {
+                    let deadline = lifetime.map(|steps| machine.now + Duration::from_secs(steps));
+                    let id = machine.add_until(&prompt, num_generated, priority, deadline);
+                    expected.insert(id, alone(&prompt, num_generated, capacity));
+                }
+                Happening::Remove(which) => {
+                    let open = machine.open();
+                    if !open.is_empty() {
+                        machine.remove(open[which % open.len()]);
+                    }
+                }
+                Happening::Step => {
+                    machine.step();
+                    machine.now += Duration::from_secs(1);
+                }
+            }
+        }
+        machine.run(20_000);
+        for (id, tokens) in &machine.ended {
+            prop_assert_eq!(tokens, &expected[id]);
+        }
+        let usage = machine.scheduler.block_usage();
+        prop_assert_eq!(usage.num_free + usage.num_cached, limits.num_blocks);
+    }
+}

@@ -1,0 +1,96 @@
+//! The engine: many requests at once, each as if it were alone.
+
+mod answers;
+mod constraints;
+mod endings;
+mod same_bits;
+
+use inferno_engine::{
+    Completion, Engine, EngineOptions, EngineSnapshot, Event, EventStream, FinishReason, Finished,
+    GenerationParams, Request, Session,
+};
+
+use crate::fake_runner::FakeRunner;
+use crate::session::session;
+use crate::vocabulary::tokenizer;
+
+const CONTEXT_LENGTH: usize = 64;
+
+/// A runner whose cache holds `num_blocks` blocks of four tokens.
+fn runner(num_blocks: usize) -> FakeRunner {
+    FakeRunner::new(CONTEXT_LENGTH, 12).with_num_blocks(num_blocks).with_num_logit_rows(8)
+}
+
+fn options() -> EngineOptions {
+    EngineOptions { max_num_sequences: 8, max_num_waiting: 64, prefix_cache: true }
+}
+
+fn engine(runner: FakeRunner) -> Engine {
+    Engine::start(Box::new(runner), tokenizer(), options()).expect("a sound runner")
+}
+
+/// What a session of its own says.
+fn alone(prompt: &[u32], params: &GenerationParams) -> Completion {
+    let mut session: Session = session(FakeRunner::new(CONTEXT_LENGTH, 64));
+    let generation = session.generate(prompt, params).expect("a sound request");
+    generation.complete().expect("a runner that does not fail")
+}
+
+/// Everything that one choice has said, and its end.
+fn put_together(events: &[Event], choice: usize) -> (Completion, Finished) {
+    let (mut tokens, mut text, mut logprobs) = (Vec::new(), String::new(), Vec::new());
+    let mut end = None;
+    for event in events {
+        match event {
+            Event::Token(token) if token.choice == choice => {
+                assert!(end.is_none(), "a token after the end");
+                tokens.push(token.token.id);
+                logprobs.extend(token.token.logprobs.clone());
+                text.push_str(&token.text);
+            }
+            Event::Finished(finished) if finished.choice == choice => {
+                assert!(end.replace(finished.clone()).is_none(), "it ends twice");
+                text.push_str(&finished.text);
+            }
+            Event::Failed(error) => panic!("the request failed: {error}"),
+            _ => {}
+        }
+    }
+    let end = end.expect("it ends");
+    assert_eq!(end.generated_tokens, tokens.len());
+    (Completion { tokens, text, logprobs, finish_reason: end.reason }, end)
+}
+
+fn events(mut stream: EventStream) -> Vec<Event> {
+    std::iter::from_fn(|| stream.blocking_next()).collect()
+}
+
+/// The only choice of a request.
+fn only(stream: EventStream) -> (Completion, Finished) {
+    put_together(&events(stream), 0)
+}
+
+fn submit(engine: &Engine, prompt: &[u32], params: &GenerationParams) -> EventStream {
+    let request = Request::new(prompt.to_vec(), params.clone());
+    engine.handle().submit(request).expect("a sound request")
+}
+
+/// The state after the last step of an engine without requests.
+fn at_rest(engine: &Engine) -> EngineSnapshot {
+    let handle = engine.handle();
+    while !handle.is_idle() || handle.snapshot().blocks.num_in_use() > 0 {
+        std::thread::yield_now();
+    }
+    handle.snapshot()
+}
+
+fn failure(stream: EventStream) -> String {
+    match events(stream).pop() {
+        Some(Event::Failed(error)) => error.to_string(),
+        other => panic!("it did not fail: {other:?}"),
+    }
+}
+
+fn finish_reason(stream: EventStream) -> FinishReason {
+    only(stream).1.reason
+}

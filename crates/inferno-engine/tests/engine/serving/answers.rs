@@ -1,0 +1,108 @@
+//! What comes back: choices, cached tokens, times, and from which threads it is read.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+use inferno_engine::{EngineError, Event, Request, StopParams, SubmitError};
+
+use super::{CONTEXT_LENGTH, alone, at_rest, engine, events, only, put_together, runner, submit};
+use crate::session::greedy;
+use crate::vocabulary::VOCAB_SIZE;
+
+#[test]
+fn a_prompt_that_was_read_before_says_how_much_of_it() {
+    let engine = engine(runner(40));
+    let prompt: Vec<u32> = (2..20).collect();
+    let (first, second) =
+        (only(submit(&engine, &prompt, &greedy(5))), only(submit(&engine, &prompt, &greedy(5))));
+    assert_eq!(first.0, second.0);
+    assert_eq!((first.1.cached_tokens, second.1.cached_tokens), (0, 16));
+    let counts = at_rest(&engine).scheduler;
+    assert_eq!((counts.prefix_queries, counts.prefix_hits), (36, 16));
+}
+
+#[test]
+fn choices_share_their_prompt_and_differ_by_their_seed() {
+    let engine = engine(runner(40));
+    let prompt: Vec<u32> = (2..20).collect();
+    let mut params = greedy(10);
+    params.sampling.temperature = 1.5;
+    params.sampling.seed = Some(u64::MAX);
+    let request = Request { num_choices: 3, ..Request::new(prompt.clone(), params.clone()) };
+    let stream = engine.handle().submit(request).expect("a sound request");
+    assert_eq!(stream.seed(), u64::MAX);
+    let events = events(stream);
+    let said = [(0, u64::MAX), (1, 0), (2, 1)].map(|(choice, seed)| {
+        params.sampling.seed = Some(seed);
+        let (said, _) = put_together(&events, choice);
+        assert_eq!(said, alone(&prompt, &params));
+        said.text
+    });
+    assert!(said[0] != said[1] && said[1] != said[2]);
+    assert_eq!(at_rest(&engine).scheduler.prefix_hits, 2 * 16);
+}
+
+#[test]
+fn a_request_that_cannot_be_answered_is_refused_with_the_reason() {
+    let engine = engine(runner(40));
+    let handle = engine.handle();
+    let refused = |request: Request| match handle.submit(request) {
+        Err(SubmitError::Refused(error)) => error.to_string(),
+        other => panic!("it was not refused: {other:?}"),
+    };
+    let ask = |prompt: &[u32]| Request::new(prompt.to_vec(), greedy(5));
+    assert_eq!(refused(ask(&[])), EngineError::EmptyPrompt.to_string());
+    let long = refused(ask(&[2; CONTEXT_LENGTH]));
+    assert!(long.contains("64 tokens") && long.contains("holds 64"), "{long}");
+    let unknown = refused(ask(&[VOCAB_SIZE as u32]));
+    assert!(unknown.contains("names token 34"), "{unknown}");
+    for num_choices in [0, 129] {
+        let many = refused(Request { num_choices, ..ask(&[2]) });
+        assert!(many.contains("from 1 to 128"), "{many}");
+    }
+    let mut hot = greedy(5);
+    hot.sampling.temperature = -1.0;
+    assert!(refused(Request::new(vec![2], hot)).contains("temperature"));
+    let stop = StopParams { max_tokens: Some(0), ..StopParams::default() };
+    let mut nothing = greedy(5);
+    nothing.stop = stop;
+    assert!(refused(Request::new(vec![2], nothing)).contains("max_tokens"));
+}
+
+#[test]
+fn a_cache_smaller_than_the_context_bounds_prompt_and_answer() {
+    let engine = engine(runner(5));
+    assert_eq!(engine.handle().context_length(), 20);
+    let too_long = engine.handle().submit(Request::new(vec![2; 20], greedy(5))).err();
+    let Some(SubmitError::Refused(error)) = too_long else { panic!("it was taken") };
+    assert!(matches!(*error, EngineError::PromptTooLong { context_length: 20, .. }), "{error}");
+    let (said, end) = only(submit(&engine, &[2; 15], &greedy(50)));
+    assert_eq!((said.tokens.len(), end.reason.name()), (5, "context_full"));
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn events_can_be_awaited_without_any_runtime() {
+    let engine = engine(runner(40));
+    let mut stream = submit(&engine, &[2, 3], &greedy(6));
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut events: Vec<Event> = Vec::new();
+    loop {
+        match stream.poll_next(&mut context) {
+            Poll::Ready(Some(event)) => events.push(event),
+            Poll::Ready(None) => break,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+    assert_eq!(put_together(&events, 0).0, alone(&[2, 3], &greedy(6)));
+    assert!(stream.blocking_next().is_none(), "nothing comes after the end");
+}

@@ -1,0 +1,72 @@
+//! Answers that keep to rules.
+
+use inferno_engine::{
+    ConstraintError, ConstraintState, FinishReason, Request, TokenConstraint, TokenMask,
+};
+
+use super::{engine, events, failure, put_together, runner};
+use crate::session::greedy;
+
+/// Counts up from a token: each may be followed by the next or the one after it, up to a last one.
+#[derive(Clone)]
+struct CountsUp {
+    from: u32,
+    last: u32,
+    breaks_at: Option<u32>,
+}
+
+impl TokenConstraint for CountsUp {
+    fn fork(&self) -> Box<dyn TokenConstraint> {
+        Box::new(self.clone())
+    }
+
+    fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
+        assert!(allowed.words().iter().all(|&word| word == 0), "it comes empty");
+        allowed.allow(self.from);
+        allowed.allow((self.from + 1).min(self.last));
+        Ok(())
+    }
+
+    fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError> {
+        if self.breaks_at.is_some_and(|at| token >= at) {
+            return Err(ConstraintError("the rules broke".to_owned()));
+        }
+        self.from = token + 1;
+        match token == self.last {
+            true => Ok(ConstraintState::Complete),
+            false => Ok(ConstraintState::Open),
+        }
+    }
+}
+
+fn counting(num_choices: usize, breaks_at: Option<u32>) -> Request {
+    let rules = CountsUp { from: 5, last: 20, breaks_at };
+    let mut params = greedy(40);
+    params.sampling.temperature = 1.0;
+    params.sampling.seed = Some(3);
+    Request { num_choices, constraint: Some(Box::new(rules)), ..Request::new(vec![2, 3], params) }
+}
+
+#[test]
+fn only_what_the_rules_allow_is_said_and_they_say_when_it_ends() {
+    let engine = engine(runner(40));
+    let stream = engine.handle().submit(counting(4, None)).expect("a sound request");
+    let events = events(stream);
+    let all = [0, 1, 2, 3].map(|choice| {
+        let (said, end) = put_together(&events, choice);
+        let tokens = &said.tokens;
+        assert!(tokens[0] == 5 || tokens[0] == 6);
+        assert!(tokens.windows(2).all(|pair| [1, 2].contains(&(pair[1] - pair[0]))), "{tokens:?}");
+        assert_eq!((tokens.last(), end.reason), (Some(&20), FinishReason::EndOfGeneration));
+        said.tokens
+    });
+    assert!(all.iter().any(|tokens| *tokens != all[0]), "each choice goes its own way");
+}
+
+#[test]
+fn rules_that_break_fail_the_request() {
+    let engine = engine(runner(40));
+    let stream = engine.handle().submit(counting(2, Some(12))).expect("a sound request");
+    let failed = failure(stream);
+    assert!(failed.contains("the rules broke"), "{failed}");
+}

@@ -1,0 +1,168 @@
+//! How requests end before their time, and how the engine does.
+
+use std::sync::mpsc::{self, Sender};
+use std::time::Instant;
+
+use inferno_engine::{
+    Engine, EngineError, EngineOptions, Event, FinishReason, Request, SubmitError,
+};
+
+use super::{at_rest, engine, failure, finish_reason, only, options, runner, submit};
+use crate::fake_runner::{FakeRunner, Outcome};
+use crate::session::greedy;
+use crate::vocabulary::tokenizer;
+
+/// A runner whose passes each wait for a permit, or for the permits' end.
+fn gated(runner: FakeRunner) -> (FakeRunner, Sender<()>) {
+    let (permits, gate) = mpsc::channel();
+    let runner = runner.with_hook(move |_| {
+        let _ = gate.recv();
+        Outcome::Runs
+    });
+    (runner, permits)
+}
+
+/// Waits until `condition` holds.
+fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_receiver_that_goes_cancels_within_one_step_also_while_the_prompt_is_read() {
+    for read in [0, 2] {
+        let (runner, permits) = gated(runner(40));
+        let passes = runner.passes();
+        let engine = engine(runner);
+        // 50 tokens take five passes, and with them the first token comes.
+        let mut stream = submit(&engine, &[7; 50], &greedy(10));
+        let num_passes = if read == 0 { 1 } else { 6 };
+        (0..num_passes).for_each(|_| permits.send(()).expect("the engine runs"));
+        (0..read).for_each(|_| assert!(matches!(stream.blocking_next(), Some(Event::Token(_)))));
+        wait_until(|| passes.lock().expect("no panic").len() == num_passes);
+        drop(stream);
+        drop(permits);
+        let snapshot = at_rest(&engine);
+        assert_eq!(snapshot.num_running, 0);
+        // The pass whose turn it was when the receiver went.
+        assert!(passes.lock().expect("no panic").len() <= num_passes + 1);
+    }
+}
+
+#[test]
+fn a_full_queue_refuses_and_takes_again_when_one_runs() {
+    let (runner, permits) = gated(runner(40));
+    let options = EngineOptions { max_num_sequences: 1, max_num_waiting: 1, ..options() };
+    let engine = Engine::start(Box::new(runner), tokenizer(), options).expect("a sound runner");
+    let handle = engine.handle();
+    let ask = || handle.submit(Request::new(vec![2, 3], greedy(2)));
+    let running = ask().expect("there is room");
+    let waiting = loop {
+        // The first has left the queue as soon as its pass begins.
+        match ask() {
+            Ok(waiting) => break waiting,
+            Err(error) => assert!(matches!(error, SubmitError::QueueFull { limit: 1 }), "{error}"),
+        }
+    };
+    let refused = ask().expect_err("one waits");
+    assert!(refused.to_string().contains("1 requests are waiting"), "{refused}");
+    drop(permits);
+    assert_eq!(finish_reason(running), FinishReason::Length);
+    assert_eq!(finish_reason(waiting), FinishReason::Length);
+    at_rest(&engine);
+    assert!(ask().is_ok());
+}
+
+#[test]
+fn a_deadline_ends_a_request_with_what_it_has_said() {
+    let engine = engine(runner(40));
+    let request = Request { deadline: Some(Instant::now()), ..Request::new(vec![2], greedy(5)) };
+    let (said, end) = only(engine.handle().submit(request).expect("a sound request"));
+    assert_eq!((said.tokens, end.reason), (Vec::new(), FinishReason::DeadlineExceeded));
+    assert_eq!(end.timings.queued, end.timings.total);
+}
+
+#[test]
+fn an_engine_that_drains_takes_nothing_and_ends_what_it_has() {
+    let (runner, permits) = gated(runner(40));
+    let engine = engine(runner);
+    let handle = engine.handle();
+    let streams: Vec<_> = (0..12).map(|_| submit(&engine, &[2, 3, 4], &greedy(5))).collect();
+    handle.drain();
+    let refused = handle.submit(Request::new(vec![2], greedy(1)));
+    assert!(matches!(refused, Err(SubmitError::Draining)) && handle.is_draining());
+    assert!(!handle.is_idle());
+    drop(permits);
+    for stream in streams {
+        assert_eq!(finish_reason(stream), FinishReason::Length);
+    }
+    wait_until(|| handle.is_idle());
+    assert!(handle.is_alive());
+    engine.shut_down();
+    assert!(!handle.is_alive());
+}
+
+#[test]
+fn an_engine_that_is_shut_down_cancels_what_it_has() {
+    let (runner, permits) = gated(runner(40));
+    let engine = engine(runner);
+    let handle = engine.handle();
+    let mut stream = submit(&engine, &[2, 3, 4], &greedy(50));
+    permits.send(()).expect("the engine runs");
+    assert!(matches!(stream.blocking_next(), Some(Event::Token(_))));
+    let stopping = std::thread::spawn(move || engine.shut_down());
+    drop(permits);
+    let last = std::iter::from_fn(|| stream.blocking_next()).last();
+    let Some(Event::Finished(end)) = last else { panic!("it ended otherwise: {last:?}") };
+    assert!(matches!(end.reason, FinishReason::Cancelled | FinishReason::Length));
+    stopping.join().expect("no panic");
+    let refused = handle.submit(Request::new(vec![2], greedy(1)));
+    assert!(matches!(refused, Err(SubmitError::Stopped)) && !handle.is_alive());
+}
+
+#[test]
+fn a_pass_that_fails_ends_its_requests_and_no_others() {
+    let hook = |pass| if pass == 2 { Outcome::Fails } else { Outcome::Runs };
+    let engine = engine(runner(40).with_hook(hook));
+    let failed = failure(submit(&engine, &[2, 3, 4], &greedy(10)));
+    assert!(failed.contains("it was told to"), "{failed}");
+    assert_eq!(finish_reason(submit(&engine, &[2, 3, 4], &greedy(10))), FinishReason::Length);
+    let snapshot = at_rest(&engine);
+    assert_eq!(snapshot.failed_steps, 1);
+    assert_eq!(snapshot.blocks.num_in_use(), 0);
+}
+
+#[test]
+fn a_model_that_gives_nonsense_fails_the_request() {
+    let hook = |pass| if pass == 2 { Outcome::GivesNan } else { Outcome::Runs };
+    let engine = engine(runner(40).with_hook(hook));
+    let request = Request { num_choices: 2, ..Request::new(vec![2, 3], greedy(10)) };
+    let failed = failure(engine.handle().submit(request).expect("a sound request"));
+    assert!(failed.contains("NaN"), "{failed}");
+    assert_eq!(finish_reason(submit(&engine, &[2, 3, 4], &greedy(10))), FinishReason::Length);
+    at_rest(&engine);
+}
+
+#[test]
+fn an_engine_that_is_gone_says_so_to_everybody() {
+    let hook = |pass| if pass == 1 { panic!("as the test wants") } else { Outcome::Runs };
+    let engine = engine(runner(40).with_hook(hook));
+    let handle = engine.handle();
+    let failed = failure(submit(&engine, &[2, 3, 4], &greedy(10)));
+    assert_eq!(failed, EngineError::EngineStopped.to_string());
+    wait_until(|| !handle.is_alive());
+    let refused = handle.submit(Request::new(vec![2], greedy(1)));
+    assert!(matches!(refused, Err(SubmitError::Stopped)));
+}
+
+#[test]
+fn limits_that_no_batch_can_meet_are_refused() {
+    for max_num_sequences in [0, 9] {
+        let options = EngineOptions { max_num_sequences, ..options() };
+        let refused = Engine::start(Box::new(runner(40)), tokenizer(), options).err();
+        assert!(refused.is_some_and(|error| error.to_string().contains("from 1 to 8")));
+    }
+    let options = EngineOptions { max_num_waiting: 0, ..options() };
+    assert!(Engine::start(Box::new(runner(40)), tokenizer(), options).is_err());
+}

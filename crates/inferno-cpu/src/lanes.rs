@@ -139,7 +139,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// As [`dot_i8`](Self::dot_i8) for bytes of 0 to 127; it may start from any number.
     fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
 
-    /// The matrix unit, set up on this thread for sums of `cols` columns: 16 or 32.
+    /// The matrix unit, set up on this thread for sums of `cols` columns: 16, 32, or the 64 that it
+    /// has room for, which only [`TileUnit::repeat`] takes.
     #[inline(always)]
     fn tiles(self, _cols: usize) -> Option<Self::Tiles> {
         None
@@ -210,6 +211,9 @@ pub(crate) type TileSums = [[i32; LANES]; 16];
 /// A unit that multiplies small matrices of bytes. A value is this thread's, and the unit is set up
 /// while it lives.
 pub(crate) trait TileUnit {
+    /// Operations of one turn of [`repeat`](Self::repeat), where the unit is set up for 64 columns.
+    const TURN_OPS: usize;
+
     /// Multiplies each pair's activations with its signed weights, and stores the sums of each run
     /// of columns in `out`, one after the other: one a pair for runs of 32, two for runs of 16.
     fn multiply<'a>(
@@ -217,17 +221,27 @@ pub(crate) trait TileUnit {
         pairs: impl Iterator<Item = (&'a [[i8; 32]; 16], &'a GroupBytes)>,
         out: &mut [TileSums],
     );
+
+    /// Multiplies what the unit holds for so many turns; nothing is loaded or stored. The results mean
+    /// nothing, the time does.
+    fn repeat(&self, turns: usize);
 }
 
 /// What a level without a matrix unit has.
 pub(crate) enum NoTiles {}
 
 impl TileUnit for NoTiles {
+    const TURN_OPS: usize = 0;
+
     fn multiply<'a>(
         &self,
         _pairs: impl Iterator<Item = (&'a [[i8; 32]; 16], &'a GroupBytes)>,
         _out: &mut [TileSums],
     ) {
+        match *self {}
+    }
+
+    fn repeat(&self, _turns: usize) {
         match *self {}
     }
 }

@@ -47,9 +47,9 @@ impl Amx {
         (processor_has_it() && system_saves_tiles() && permitted()).then_some(Self(()))
     }
 
-    /// Sets the unit up on this thread for sums of `cols` columns: 16 or 32.
+    /// Sets the unit up on this thread for sums of `cols` columns: 16, 32 or 64.
     pub(crate) fn tiles(self, cols: usize) -> Tiles {
-        assert!(cols == 16 || cols == 32, "runs of columns that share a scale");
+        assert!(matches!(cols, 16 | 32 | 64), "runs of columns that share a scale, or whole tiles");
         let mut config = TileConfig {
             palette: 1,
             start_row: 0,
@@ -180,6 +180,8 @@ impl Tiles {
 }
 
 impl TileUnit for Tiles {
+    const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
+
     #[inline(always)]
     fn multiply<'a>(
         &self,
@@ -206,6 +208,22 @@ impl TileUnit for Tiles {
         let waiting = number.saturating_sub(3);
         for (number, out) in out[..number].iter_mut().enumerate().skip(waiting) {
             Self::store(number, out);
+        }
+    }
+
+    fn repeat(&self, turns: usize) {
+        for _ in 0..turns {
+            // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread; tiles
+            // are its registers, and no memory is touched.
+            unsafe {
+                asm!(
+                    "tdpbssd tmm0, tmm4, tmm6",
+                    "tdpbssd tmm1, tmm4, tmm7",
+                    "tdpbssd tmm2, tmm5, tmm6",
+                    "tdpbssd tmm3, tmm5, tmm7",
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How fast a level multiplies and adds.
 //!
-//! A loop adds the products of `V` vectors of weights with one activation after another to `T` times
+//! A matrix unit multiplies the largest matrices that its registers hold, again and again. Elsewhere a
+//! loop adds the products of `V` vectors of weights with one activation after another to `T` times
 //! `V` sums that stay in registers, as the innermost loops of the products do. How many sums suit a
 //! level depends on its registers and on how long its instructions take, so several shapes are tried.
 
@@ -10,7 +11,7 @@ use std::time::Instant;
 use super::{TASKS_A_THREAD, fastest};
 use crate::backend::CpuBackend;
 use crate::isa::{Kernel, Level};
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{LANES, Lanes, TileUnit, VECTOR_BYTES};
 
 /// Activations of one turn. Half of them are divided by the activations of every shape.
 const TURN: usize = 96;
@@ -25,10 +26,16 @@ impl CpuBackend {
         let activations = turn([3, -7, 20, 11].map(four), |four| four.map(|a| -a));
         let level = self.level();
         let rates = [
-            self.rate(8 * LANES * 4, |turns| int8::<4, 6>(level, &activations, turns)),
-            self.rate(8 * LANES * 2, |turns| int8::<2, 6>(level, &activations, turns)),
-            self.rate(8 * LANES, |turns| int8::<1, 6>(level, &activations, turns)),
-            self.rate(8 * LANES, |turns| int8::<1, 4>(level, &activations, turns)),
+            self.rate(8 * LANES * 4 * TURN, |turns| int8::<4, 6>(level, &activations, turns)),
+            self.rate(8 * LANES * 2 * TURN, |turns| int8::<2, 6>(level, &activations, turns)),
+            self.rate(8 * LANES * TURN, |turns| int8::<1, 6>(level, &activations, turns)),
+            self.rate(8 * LANES * TURN, |turns| int8::<1, 4>(level, &activations, turns)),
+            match tiles(level, 0) {
+                0 => 0.0,
+                turn_ops => self.rate(turn_ops, |turns| {
+                    tiles(level, turns);
+                }),
+            },
         ];
         rates.into_iter().fold(0.0, f64::max)
     }
@@ -38,16 +45,16 @@ impl CpuBackend {
         let activations = turn([0.5, -1.25, 2.0, 0.75], |a: f32| -a);
         let level = self.level();
         let rates = [
-            self.rate(2 * LANES * 4, |turns| f32::<4, 6>(level, &activations, turns)),
-            self.rate(2 * LANES * 2, |turns| f32::<2, 6>(level, &activations, turns)),
-            self.rate(2 * LANES, |turns| f32::<1, 6>(level, &activations, turns)),
-            self.rate(2 * LANES, |turns| f32::<1, 4>(level, &activations, turns)),
+            self.rate(2 * LANES * 4 * TURN, |turns| f32::<4, 6>(level, &activations, turns)),
+            self.rate(2 * LANES * 2 * TURN, |turns| f32::<2, 6>(level, &activations, turns)),
+            self.rate(2 * LANES * TURN, |turns| f32::<1, 6>(level, &activations, turns)),
+            self.rate(2 * LANES * TURN, |turns| f32::<1, 4>(level, &activations, turns)),
         ];
         rates.into_iter().fold(0.0, f64::max)
     }
 
-    /// Operations a second of `run(turns)`, which does `step_ops` with each activation of a turn.
-    fn rate(&self, step_ops: usize, run: impl Fn(usize) + Sync) -> f64 {
+    /// Operations a second of `run(turns)`, which does `turn_ops` in each turn.
+    fn rate(&self, turn_ops: usize, run: impl Fn(usize) + Sync) -> f64 {
         let mut turns = 64;
         loop {
             let started = Instant::now();
@@ -59,7 +66,7 @@ impl CpuBackend {
         }
         let num_tasks = TASKS_A_THREAD * self.num_threads();
         let seconds = fastest(|| self.pool().run(num_tasks, &|_, _| run(turns)));
-        (num_tasks * turns * TURN * step_ops) as f64 / seconds
+        (num_tasks * turns * turn_ops) as f64 / seconds
     }
 }
 
@@ -96,6 +103,29 @@ fn f32<const V: usize, const T: usize>(level: Level, activations: &[f32; TURN], 
         sums: &mut sums,
     });
     black_box(sums);
+}
+
+/// One task on the level's matrix unit; gives the operations of one turn, 0 where there is no unit.
+fn tiles(level: Level, turns: usize) -> usize {
+    let mut turn_ops = 0;
+    level.run(TilesPeak { turns, turn_ops: &mut turn_ops });
+    turn_ops
+}
+
+/// Has the matrix unit, where the level has one, multiply its largest matrices.
+struct TilesPeak<'a> {
+    turns: usize,
+    turn_ops: &'a mut usize,
+}
+
+impl Kernel for TilesPeak<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        if let Some(tiles) = lanes.tiles(64) {
+            tiles.repeat(self.turns);
+            *self.turn_ops = L::Tiles::TURN_OPS;
+        }
+    }
 }
 
 /// Adds to `sums[v][t]` the products of `weights[v]` with every `T`-th four of activations from the

@@ -35,7 +35,7 @@ SHORTEST_REST = 16
 STAGES = {
     "language": {"books": 5_000, "stories": 19_000, "chats": 16_000},
     "conversation": {"books": 500, "stories": 4_000, "chats": 10_500},
-    "refinement": {"books": 300, "stories": 2_200, "chats": 13_500},
+    "refinement": {"books": 150, "stories": 2_400, "chats": 4_000},
 }
 HELD_OUT_ROWS = 48
 
@@ -132,6 +132,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="children-books.txt.xz")
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--stage", choices=STAGES, default="language", help="the first stage makes the vocabulary")
+    parser.add_argument("--seed", type=int, default=0, help="another number makes other rows")
     parser.add_argument("--from", dest="start", type=Path, help="a model file whose vocabulary to take")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,7 @@ def main() -> None:
     end_of_text = tokenizer.token_to_id(tokens.END_OF_TEXT)
 
     def documents(source: str, split: Split) -> Iterator[Document]:
-        rng = random.Random(f"{arguments.stage} {source} {split.value}")
+        rng = random.Random(f"{arguments.stage} {arguments.seed} {source} {split.value}")
         match source:
             case "books":
                 return book_documents(tokenizer, arguments.corpus, split, rng)

@@ -9,10 +9,10 @@ import random
 from collections.abc import Callable
 
 from ember.chats.chat import Chat, Check
-from ember.chats.drawing import invented_word, user
+from ember.chats.drawing import draw, invented_word, user
 from ember.chats.instructions_data import ADJECTIVES, SHORT_WORDS
 from ember.chats.names_data import NAMES
-from ember.split import Split, split_of
+from ember.split import Split
 
 _REPEAT = (
     "Repeat these words: {}", "Say these words: {}", "Write these words again: {}", "Say {}", "Repeat after me: {}",
@@ -27,7 +27,7 @@ _LOOKUP = (
 
 
 def chat(rng: random.Random, split: Split) -> Chat:
-    """A drill of one of the sorts, on words of which the first belongs to `split`."""
+    """A drill of one of the sorts, on words that belong to `split`."""
     return rng.choice(_MAKERS)(rng, split)
 
 
@@ -48,11 +48,12 @@ def _word(rng: random.Random) -> str:
 
 
 def _words(rng: random.Random, split: Split, least: int, most: int) -> list[str]:
-    """Different words, of which the first belongs to `split`."""
-    while True:
-        words = list(dict.fromkeys(_word(rng) for _ in range(rng.randint(least, most))))
-        if len(words) >= least and split_of(words[0]) is split:
-            return words
+    """Different words that belong to `split`."""
+    number = rng.randint(least, most)
+    words: dict[str, None] = {}
+    while len(words) < number:
+        words[draw(split, lambda: _word(rng))] = None
+    return list(words)
 
 
 def _drill(question: str, thought: str, answer: str, check: Check) -> Chat:
@@ -80,7 +81,7 @@ def _as_list(rng: random.Random, split: Split) -> Chat:
 def _lookup(rng: random.Random, split: Split) -> Chat:
     """Values to find by their keys, in another order."""
     keys = [key for key in _words(rng, split, 3, 9) if not key[0].isdigit()] or ["key"]
-    told = {key: _value(rng) for key in keys}
+    told = {key: _value(rng, split) for key in keys}
     form, between = rng.choice((("{}: {}", "\n"), ("{} = {}", "\n"), ("The {} is {}.", " "), ("{}: {}", ", ")))
     text = between.join(form.format(key, value) for key, value in told.items())
     asked = rng.sample(keys, rng.randint(1, min(6, len(keys))))
@@ -91,8 +92,8 @@ def _lookup(rng: random.Random, split: Split) -> Chat:
     return _drill(question, thought, json.dumps(answer), Check(json=answer))
 
 
-def _value(rng: random.Random) -> str | int:
-    word = _word(rng)
+def _value(rng: random.Random, split: Split) -> str | int:
+    word = draw(split, lambda: _word(rng))
     return int(word) if word.isdigit() else word
 
 

@@ -165,6 +165,11 @@ impl Level {
         }
     }
 
+    /// Whether [`Lanes::tiles`] gives a matrix unit.
+    pub(crate) fn has_tiles(self) -> bool {
+        self.isa() == Isa::Amx
+    }
+
     /// Runs `kernel` with this level's instructions.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {

@@ -93,6 +93,9 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
             for (panel, bytes) in panels.clone().enumerate() {
                 for first in (first_row..last_row).step_by(T) {
                     let groups = self.product.inputs.block::<FloatGroup<W>>(first / W * W);
+                    for row in first..last_row.min(first + T) {
+                        self.product.target.prefetch(lanes, row, panel);
+                    }
                     let sums = self.block::<L, T, W>(lanes, bytes, groups, first % W);
                     for (t, sums) in sums.into_iter().take(last_row - first).enumerate() {
                         self.product.target.write(lanes, first + t, panel, sums);

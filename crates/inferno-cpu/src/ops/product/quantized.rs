@@ -1,14 +1,15 @@
 //! Products with quantized weights: a group of 32 columns of a panel at a time.
 //!
-//! Up to [`MAX_NARROW`] rows take the codes as they are unpacked on their way in; more take them
-//! from chunks that are unpacked once for many rows, as `tiled.rs` says.
+//! One block of rows takes the codes as they are unpacked on their way in; more take them from
+//! chunks that are unpacked once for many rows, as `tiled.rs` says. With a matrix unit, so does a
+//! block of more than [`MAX_NARROW`] rows.
 
 use std::marker::PhantomData;
 
 use super::{Product, tiled};
 use crate::isa::{Kernel, Level};
 use crate::lanes::{Lanes, VECTOR_BYTES};
-use crate::ops::activations::{ActivationGroup, MAX_NARROW};
+use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, MAX_NARROW};
 use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
 
@@ -137,6 +138,10 @@ pub(crate) fn quantized<F: QuantFormat>(level: Level, product: Product<'_>) {
     match product.target.rows().len() {
         0 => {}
         1..=MAX_NARROW => level.run(Narrow::<F> { product, format: PhantomData }),
+        // Unpacking for one block alone pays only where the matrix unit takes it.
+        ..=BLOCK_ROWS if !level.has_tiles() => {
+            level.run(Narrow::<F> { product, format: PhantomData });
+        }
         _ => tiled::run::<F>(level, product),
     }
 }
@@ -193,13 +198,15 @@ impl<F: QuantFormat> Narrow<'_, F> {
 impl<F: QuantFormat> Kernel for Narrow<'_, F> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        const { assert!(MAX_NARROW == 8) };
-        match self.product.target.rows().len() {
-            1 => self.panels::<L, 1, 1>(lanes),
-            2 => self.panels::<L, 2, 2>(lanes),
-            3..=4 => self.panels::<L, 4, 4>(lanes),
-            _ if L::REGISTERS >= 32 => self.panels::<L, 8, 8>(lanes),
-            _ => self.panels::<L, 4, 8>(lanes),
+        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
+        match (self.product.target.rows().len(), L::REGISTERS >= 32) {
+            (1, _) => self.panels::<L, 1, 1>(lanes),
+            (2, _) => self.panels::<L, 2, 2>(lanes),
+            (3..=4, _) => self.panels::<L, 4, 4>(lanes),
+            (5..=8, true) => self.panels::<L, 8, 8>(lanes),
+            (5..=8, false) => self.panels::<L, 4, 8>(lanes),
+            (_, true) => self.panels::<L, 8, 16>(lanes),
+            (_, false) => self.panels::<L, 4, 16>(lanes),
         }
     }
 }

@@ -82,21 +82,37 @@ impl<'a> Target<'a> {
         self.rows
     }
 
-    /// Writes 16 sums of row `row`: those of panel `panel` of this task.
+    /// Asks for the memory that [`write`](Self::write) will write to. Rows of an output lie so far
+    /// apart that nothing else fetches them in time: without this, a product of 512 rows spends a
+    /// quarter of its time on writing.
     #[inline(always)]
-    pub(super) fn write<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize, sums: L::F32) {
+    pub(super) fn prefetch<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize) {
+        lanes.prefetch(bytemuck::cast_slice(self.part(row, panel)), 0);
+    }
+
+    /// The columns of panel `panel` of row `row`.
+    #[inline(always)]
+    fn part(&mut self, row: usize, panel: usize) -> &mut [f32] {
         let first = self.cols.start + panel * LANES;
         let last = self.cols.end.min(first + LANES);
         let at = self.rows.output(row) * self.stride;
         // SAFETY: `first..last` lies within `cols`, and the caller of `new` promised that these
-        // columns of these rows are this target's alone; this call has the target to itself, and
-        // drops the part before the next.
-        let out = unsafe { self.out.part(at + first..at + last) };
+        // columns of these rows are this target's alone; the part borrows the target, so that no
+        // other is made of it meanwhile.
+        unsafe { self.out.part(at + first..at + last) }
+    }
+
+    /// Writes 16 sums of row `row`: those of panel `panel` of this task.
+    #[inline(always)]
+    pub(super) fn write<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize, sums: L::F32) {
+        let epilogue = self.epilogue;
+        let first = self.cols.start + panel * LANES;
+        let out = self.part(row, panel);
         let mut sums = sums;
-        if let Some(bias) = self.epilogue.bias {
-            sums = lanes.add(sums, lanes.load_part(&bias[first..last]));
+        if let Some(bias) = epilogue.bias {
+            sums = lanes.add(sums, lanes.load_part(&bias[first..first + out.len()]));
         }
-        if self.epilogue.accumulate {
+        if epilogue.accumulate {
             sums = lanes.add(lanes.load_part(out), sums);
         }
         lanes.store_part(sums, out);

@@ -207,8 +207,10 @@ struct Tiled<'a, const HALVES: bool, const MINS: bool> {
 
 /// A span that was unpacked.
 struct Span<'a> {
-    /// The span as it is stored; nothing once the first block asked for what follows.
     packed: &'a [u8],
+    /// Whether what follows in memory has not been asked for: the first block does, so that weights
+    /// come in while it computes.
+    ask: bool,
     chunk_bytes: usize,
     /// The codes of each chunk; none in chunks that are not there.
     codes: [&'a [GroupBytes]; SPAN_CHUNKS],
@@ -216,13 +218,15 @@ struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// Asks for what stands [`PREFETCH_BYTES`] behind `count` chunks from `first` on. The first
-    /// block does, so that weights come in while it computes.
+    /// Asks for what stands [`PREFETCH_BYTES`] behind `count` chunks from `first` on, if no block
+    /// did before.
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, lanes: L, first: usize, count: usize) {
-        let chunks = self.packed.chunks(self.chunk_bytes).skip(first).take(count);
-        for line in chunks.flat_map(|chunk| chunk.chunks(VECTOR_BYTES)) {
-            lanes.prefetch(line, PREFETCH_BYTES);
+        if self.ask {
+            let bytes = first * self.chunk_bytes..(first + count) * self.chunk_bytes;
+            for at in bytes.step_by(VECTOR_BYTES) {
+                lanes.prefetch(self.packed, at + PREFETCH_BYTES);
+            }
         }
     }
 }
@@ -249,6 +253,11 @@ impl<const HALVES: bool, const MINS: bool> Kernel for Tiled<'_, HALVES, MINS> {
                     let mut span = self.unpack(bytes, groups.len(), signed, codes, scales);
                     for (block, sums) in sums.iter_mut().enumerate() {
                         let first = block * BLOCK_ROWS;
+                        if groups.end == num_groups {
+                            for row in first..num_rows.min(first + BLOCK_ROWS) {
+                                self.product.target.prefetch(lanes, first_row + row, panel);
+                            }
+                        }
                         let inputs: &[ActivationGroup<BLOCK_ROWS>] =
                             activations.block(first_row + first);
                         let inputs = &inputs[groups.clone()];
@@ -258,7 +267,7 @@ impl<const HALVES: bool, const MINS: bool> Kernel for Tiled<'_, HALVES, MINS> {
                             }
                             None => self.add_rows(lanes, &span, inputs, num_rows - first, sums),
                         }
-                        span.packed = &[];
+                        span.ask = false;
                     }
                 }
                 for (row, sums) in sums.as_flattened()[..num_rows].iter().enumerate() {
@@ -291,7 +300,7 @@ impl<const HALVES: bool, const MINS: bool> Tiled<'_, HALVES, MINS> {
             let num_groups = CHUNK_GROUPS.min(num_groups - first);
             *stored = unpack(self.level, chunk, num_groups, signed, codes, scales);
         }
-        Span { packed: span, chunk_bytes, codes: stored, scales }
+        Span { packed: span, ask: true, chunk_bytes, codes: stored, scales }
     }
 
     /// Adds a span's share to the sums of a block's first `num_rows` rows, some at a time.

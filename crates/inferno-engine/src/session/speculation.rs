@@ -5,6 +5,10 @@
 //! and goes on while what it drew is what was drafted: every row that it looks at was computed from
 //! the tokens that were drawn. Only the number of passes differs, never a token.
 //!
+//! Where every draft is right, `inferno generate --greedy --logit-bias 1000=100 --ignore-eos
+//! --speculate N` said 29.5 tokens/s with 0, 49 with 1, 83 with 3, 89 with 7 and 94 with 11 (Qwen3-0.6B
+//! in Q8_0, two cores): what a pass of many rows costs decides how far it is worth to draft.
+//!
 //! A pass with drafts takes longer than one without. So a refusal is followed by passes without
 //! drafts, twice as many each time, until a draft is accepted again.
 

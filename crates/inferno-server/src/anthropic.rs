@@ -1,0 +1,5 @@
+//! Anthropic's API.
+
+mod conversation;
+pub(crate) mod count_tokens;
+pub(crate) mod messages;

@@ -1,0 +1,48 @@
+//! `/v1/messages/count_tokens`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::conversation::ConversationFields;
+use super::messages::chat_job;
+use crate::errors::ApiError;
+use crate::request::{Body, Reader, RequestBody};
+use crate::state::App;
+
+/// A conversation whose tokens are to be counted.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct CountTokensRequest {
+    #[serde(flatten)]
+    conversation: ConversationFields,
+}
+
+/// How many there are.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TokenCount {
+    input_tokens: usize,
+}
+
+impl RequestBody for CountTokensRequest {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        Ok(Self { conversation: reader.part()? })
+    }
+}
+
+/// Counts the tokens of a conversation, and computes nothing.
+#[utoipa::path(post, path = "/v1/messages/count_tokens", tag = "anthropic",
+    request_body = CountTokensRequest,
+    responses((status = 200, body = TokenCount), (status = 400)))]
+pub(crate) async fn count(
+    State(app): State<Arc<App>>,
+    Body(request): Body<CountTokensRequest>,
+) -> Result<Json<TokenCount>, ApiError> {
+    let model = app.model_named(request.conversation.model.as_deref())?;
+    let job = chat_job(request.conversation.read()?);
+    let rendering = tokio::task::spawn_blocking(move || job.render(&model));
+    let rendered = rendering.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    Ok(Json(TokenCount { input_tokens: rendered.tokens.len() }))
+}

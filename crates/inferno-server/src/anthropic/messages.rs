@@ -1,0 +1,157 @@
+//! `/v1/messages`.
+
+mod response;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use inferno_engine::{GenerationParams, SamplingParams, StopParams};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::conversation::{Conversation, ConversationFields};
+use crate::ServedModel;
+use crate::chat::{ChatJob, ChatRun};
+use crate::errors::ApiError;
+use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
+use crate::sse;
+use crate::state::App;
+pub(crate) use response::Message;
+use stream::MessageStream;
+
+/// A conversation to be answered.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct MessagesRequest {
+    #[serde(flatten)]
+    conversation: ConversationFields,
+    #[serde(flatten)]
+    answer: AnswerFields,
+}
+
+/// How to answer.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct AnswerFields {
+    /// Tokens that the answer may have.
+    #[schema(minimum = 1)]
+    max_tokens: usize,
+    /// Texts before which the answer ends.
+    stop_sequences: Option<Vec<String>>,
+    /// Sends the answer as it comes.
+    stream: Option<bool>,
+    /// Flatter choices above 1, sharper below; 0 takes the most probable token.
+    #[schema(minimum = 0.0)]
+    temperature: Option<f32>,
+    /// Keeps this many of the most probable tokens.
+    top_k: Option<usize>,
+    /// Keeps the most probable tokens that together reach this probability.
+    #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
+    top_p: Option<f32>,
+    /// Who asks; nothing is kept of it.
+    #[allow(dead_code, reason = "taken, and of no consequence")]
+    metadata: Option<Map<String, Value>>,
+    /// `auto` or `standard_only`.
+    service_tier: Option<String>,
+    /// What was read before is always looked for.
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
+}
+
+impl RequestBody for MessagesRequest {
+    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
+        ("mcp_servers", "tools are called by the client"),
+        ("container", "nothing is run here"),
+        ("context_management", "a conversation is never cut"),
+        ("output_config", "tools with a schema are"),
+        ("output_format", "tools with a schema are"),
+        ("inference_geo", "the answer is made here"),
+        ("speed", "there is one"),
+    ]];
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        Ok(Self { conversation: reader.part()?, answer: reader.part()? })
+    }
+}
+
+/// A conversation to be rendered, with nothing said about its answer.
+pub(super) fn chat_job(conversation: Conversation) -> ChatJob {
+    let Conversation { messages, tools, variables, thinking_budget, goes_on } = conversation;
+    ChatJob {
+        messages,
+        tools,
+        variables,
+        thinking_budget,
+        add_generation_prompt: !goes_on,
+        continue_final_message: goes_on,
+        num_choices: 1,
+        ..ChatJob::default()
+    }
+}
+
+impl AnswerFields {
+    /// What the engine is asked for, over what the model's file recommends.
+    fn params(&self, recommended: &SamplingParams) -> Result<GenerationParams, ApiError> {
+        let base = match self.temperature {
+            Some(0.0) => SamplingParams::greedy(),
+            _ => recommended.clone(),
+        };
+        let sampling = SamplingParams {
+            temperature: self.temperature.unwrap_or(base.temperature),
+            top_k: self.top_k.unwrap_or(base.top_k),
+            top_p: self.top_p.unwrap_or(base.top_p),
+            ..base
+        };
+        sampling.validate()?;
+        let stop = StopParams {
+            max_tokens: Some(self.max_tokens),
+            stop: self.stop_sequences.clone().unwrap_or_default(),
+            ..StopParams::default()
+        };
+        if let Some(index) = stop.stop.iter().position(String::is_empty) {
+            let message = format!("stop_sequences.{index} is empty; leave it out");
+            return Err(ApiError::invalid("stop_sequences", message));
+        }
+        stop.validate()?;
+        Ok(GenerationParams { sampling, stop, ..GenerationParams::default() })
+    }
+}
+
+impl MessagesRequest {
+    fn job(self, model: &ServedModel) -> Result<ChatJob, ApiError> {
+        let Self { conversation, answer } = self;
+        if !matches!(answer.service_tier.as_deref(), None | Some("auto" | "standard_only")) {
+            return Err(ApiError::unsupported("service_tier", "there is one, \"auto\""));
+        }
+        let params = answer.params(&model.sampling)?;
+        Ok(ChatJob { params, ..chat_job(conversation.read()?) })
+    }
+}
+
+/// Answers a conversation.
+#[utoipa::path(post, path = "/v1/messages", tag = "anthropic",
+    request_body = MessagesRequest,
+    responses(
+        (status = 200, description = "The answer; with stream, its parts as server-sent events.", content(
+            (Message = "application/json"), (String = "text/event-stream"))),
+        (status = 400), (status = 401), (status = 404), (status = 413), (status = 415),
+        (status = 429), (status = 503)))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Body(request): Body<MessagesRequest>,
+) -> Result<Response, ApiError> {
+    let model = app.model_named(request.conversation.model.as_deref())?;
+    let is_streamed = request.answer.stream == Some(true);
+    let run = ChatRun::begin(&app, &model, request.job(&model)?).await?;
+    let id = fresh_id("msg_");
+    if is_streamed {
+        return Ok(sse::respond(MessageStream::new(run, id), app.options.limits.keep_alive));
+    }
+    match run.complete().await?.pop() {
+        Some((answer, end)) => {
+            Ok(axum::Json(Message::new(id, &model, answer, &end)).into_response())
+        }
+        None => Err(ApiError::internal("there is no answer")),
+    }
+}

@@ -1,0 +1,118 @@
+//! A whole answer.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::ServedModel;
+use crate::chat::{Answer, FinishedChoice};
+use crate::generation::{Finish, StopCause};
+
+/// A message that the model says.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Message {
+    pub id: String,
+    /// Always `message`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Always `assistant`.
+    pub role: &'static str,
+    pub model: String,
+    pub content: Vec<ContentBlock>,
+    /// `end_turn`, `max_tokens`, `stop_sequence` or `tool_use`; null where a stream begins.
+    pub stop_reason: Option<&'static str>,
+    /// The stop text that ended it.
+    pub stop_sequence: Option<String>,
+    pub usage: MessageUsage,
+}
+
+/// A part of a message.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ContentBlock {
+    /// What the model says to itself. Nothing is signed.
+    Thinking {
+        thinking: String,
+        signature: String,
+    },
+    Text {
+        text: String,
+    },
+    /// A call of a tool.
+    ToolUse {
+        id: String,
+        name: String,
+        #[schema(value_type = Object)]
+        input: Value,
+    },
+}
+
+/// What an answer took, in tokens.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct MessageUsage {
+    /// Those of the prompt that had to be computed.
+    pub input_tokens: usize,
+    /// Always 0: what is read is kept without being asked for.
+    pub cache_creation_input_tokens: usize,
+    /// Those of the prompt that were computed for an earlier request.
+    pub cache_read_input_tokens: usize,
+    pub output_tokens: usize,
+}
+
+impl MessageUsage {
+    pub fn of(finish: &Finish) -> Self {
+        Self {
+            input_tokens: finish.prompt_tokens.saturating_sub(finish.cached_tokens),
+            cache_creation_input_tokens: 0,
+            cache_read_input_tokens: finish.cached_tokens,
+            output_tokens: finish.generated_tokens,
+        }
+    }
+}
+
+impl Message {
+    pub fn new(id: String, model: &ServedModel, answer: Answer, end: &FinishedChoice) -> Self {
+        let mut content = Vec::new();
+        if !answer.reasoning.is_empty() {
+            let signature = String::new();
+            content.push(ContentBlock::Thinking { thinking: answer.reasoning, signature });
+        }
+        if !answer.content.is_empty() {
+            content.push(ContentBlock::Text { text: answer.content });
+        }
+        content.extend(answer.calls.into_iter().map(|call| ContentBlock::ToolUse {
+            id: call.id,
+            name: call.name,
+            // Cut off by max_tokens, it may be no JSON; what there is is given as text then.
+            input: serde_json::from_str(&call.arguments).unwrap_or(Value::from(call.arguments)),
+        }));
+        Self {
+            id,
+            kind: "message",
+            role: "assistant",
+            model: model.name().to_owned(),
+            content,
+            stop_reason: Some(stop_reason(end)),
+            stop_sequence: stop_sequence(end),
+            usage: MessageUsage::of(&end.finish),
+        }
+    }
+}
+
+/// Anthropic's word for the end.
+pub(super) fn stop_reason(end: &FinishedChoice) -> &'static str {
+    match end.finish.cause {
+        StopCause::Length => "max_tokens",
+        _ if end.num_calls > 0 => "tool_use",
+        StopCause::Text(_) => "stop_sequence",
+        StopCause::EndOfGeneration | StopCause::Token(_) => "end_turn",
+    }
+}
+
+/// The stop text that ended it.
+pub(super) fn stop_sequence(end: &FinishedChoice) -> Option<String> {
+    match &end.finish.cause {
+        StopCause::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,199 @@
+//! From a conversation to the tokens that the model reads.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use inferno_engine::{GenerationParams, TokenConstraint};
+use inferno_tokenizer::{ChatRequest, EncodeOptions, Tokenizer};
+use serde_json::{Map, Value};
+
+use super::answer::AnswerParser;
+use super::grammar::{self, Reasoning};
+use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolForm, Tools};
+use crate::ServedModel;
+use crate::errors::ApiError;
+use crate::generation::{ThinkingBudget, ThinkingMarks};
+use crate::model::Template;
+
+/// A conversation and what is asked about it, whichever API it came by.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChatJob {
+    /// In the shape that templates read.
+    pub messages: Vec<Value>,
+    pub tools: Tools,
+    pub format: OutputFormat,
+    /// The field that the format came by, for errors.
+    pub format_field: &'static str,
+    /// Further variables of the template.
+    pub variables: Map<String, Value>,
+    /// Whether the text ends with the beginning of an answer.
+    pub add_generation_prompt: bool,
+    /// Whether the last message goes on instead of being answered.
+    pub continue_final_message: bool,
+    pub params: GenerationParams,
+    pub num_choices: usize,
+    pub priority: i32,
+    /// Tokens of thoughts, at most.
+    pub thinking_budget: Option<usize>,
+}
+
+/// A conversation as the model reads it.
+pub(crate) struct Rendered {
+    pub text: String,
+    pub tokens: Vec<u32>,
+}
+
+/// All that the answers need to begin and to be read.
+pub(super) struct Prepared {
+    pub tokens: Vec<u32>,
+    pub constraint: Option<Box<dyn TokenConstraint>>,
+    pub parser: ParserSetup,
+}
+
+/// How each answer is told apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ParserSetup {
+    form: Option<ToolForm>,
+    single: bool,
+    reasoning_has_begun: bool,
+}
+
+impl ParserSetup {
+    pub fn parser(self) -> AnswerParser {
+        AnswerParser::new(self.form, self.single, self.reasoning_has_begun)
+    }
+}
+
+impl ChatJob {
+    /// The text and the tokens. Takes a while for long conversations, so never on a thread that speaks HTTP.
+    ///
+    /// **Errors**: a model without a template, or whose template takes no tools; what the template itself refuses.
+    pub fn render(&self, model: &ServedModel) -> Result<Rendered, ApiError> {
+        let template = template(model)?;
+        let mut request = ChatRequest::new(self.messages.iter().cloned());
+        request.variables = self.variables.clone();
+        request.add_generation_prompt = self.add_generation_prompt && !self.continue_final_message;
+        if self.tools.are_on_offer() {
+            form(template)?;
+            request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
+        }
+        let mut text = template.compiled.render(&request)?;
+        if self.continue_final_message {
+            let end = end_of_final_message(&self.messages, &text)?;
+            text.truncate(end);
+        }
+        // The template writes every token that the model wants before a text.
+        let options = EncodeOptions { add_special: false, parse_special: true };
+        let tokens = model.tokenizer().encode(&text, options);
+        Ok(Rendered { text, tokens })
+    }
+
+    /// Renders, and compiles the grammar that the answers are held to.
+    ///
+    /// **Errors**: as [`render`](Self::render); a schema, regular expression or grammar that does not compile.
+    pub(super) fn prepare(&self, model: &Arc<ServedModel>) -> Result<Prepared, ApiError> {
+        let rendered = self.render(model)?;
+        let room = model.handle.context_length();
+        if rendered.tokens.len() >= room {
+            return Err(ApiError::context_length_exceeded(rendered.tokens.len(), room));
+        }
+        let template = template(model)?;
+        let form = match self.tools.are_on_offer() {
+            true => Some(form(template)?),
+            false => None,
+        };
+        let reasoning = reasoning(template, &rendered.text);
+        let control = |text: &str| {
+            let tokenizer = model.tokenizer();
+            tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id))
+        };
+        let tools = form.map(|form| (&self.tools, form));
+        let lark = grammar::lark(&self.format, tools, reasoning, control);
+        let constraint = lark.map(|lark| model.grammars.compile(lark)).transpose();
+        let constraint = constraint.map_err(|message| {
+            let field = match self.format {
+                OutputFormat::Text => "tools",
+                _ => self.format_field,
+            };
+            ApiError::invalid(field, format!("{field} does not compile: {message}"))
+                .with_code("invalid_grammar")
+        })?;
+        let reasoning_has_begun = reasoning == Reasoning::HasBegun;
+        let constraint = match self.thinking_budget {
+            None => constraint,
+            Some(budget) => {
+                let marks = thinking_marks(model.tokenizer())?;
+                let bounded = ThinkingBudget::new(marks, budget, reasoning_has_begun, constraint);
+                Some(Box::new(bounded) as Box<dyn TokenConstraint>)
+            }
+        };
+        let parser = ParserSetup { form, single: self.tools.single, reasoning_has_begun };
+        Ok(Prepared { tokens: rendered.tokens, constraint, parser })
+    }
+
+    /// What the engine is asked for.
+    pub(super) fn params(&self, setup: ParserSetup) -> GenerationParams {
+        let mut params = self.params.clone();
+        // Their marks are control tokens, and must be seen to be understood.
+        if setup.form.is_some_and(ToolForm::has_control_mark) {
+            params.skip_special_tokens = false;
+        }
+        params
+    }
+}
+
+fn template(model: &ServedModel) -> Result<&Template, ApiError> {
+    model.template.as_ref().ok_or_else(|| {
+        let message =
+            "the model has no chat template; give one with --chat-template, or use /v1/completions";
+        ApiError::new(StatusCode::BAD_REQUEST, message).with_code("no_chat_template")
+    })
+}
+
+fn form(template: &Template) -> Result<ToolForm, ApiError> {
+    template.tool_form.ok_or_else(|| {
+        ApiError::unsupported(
+            "tools",
+            "the chat template of this model does not call tools in a known form",
+        )
+    })
+}
+
+/// The tokens around thoughts.
+///
+/// **Errors**: a model that has no such tokens.
+fn thinking_marks(tokenizer: &Tokenizer) -> Result<ThinkingMarks, ApiError> {
+    match (tokenizer.token_id(THINK_OPEN), tokenizer.token_id(THINK_CLOSE)) {
+        (Some(open), Some(close)) => {
+            let after = tokenizer.encode("\n\n", EncodeOptions::default());
+            Ok(ThinkingMarks { open, close: std::iter::once(close).chain(after).collect() })
+        }
+        _ => {
+            let why = "this model has no tokens around its thoughts to count between";
+            Err(ApiError::unsupported("thinking.budget_tokens", why))
+        }
+    }
+}
+
+/// What the template and its text say about thoughts in the answer.
+fn reasoning(template: &Template, prompt: &str) -> Reasoning {
+    let prompt = prompt.trim_end();
+    if prompt.ends_with(THINK_OPEN) {
+        Reasoning::HasBegun
+    } else if prompt.ends_with(THINK_CLOSE) || !template.mentions(THINK_OPEN) {
+        Reasoning::None
+    } else {
+        Reasoning::MayCome
+    }
+}
+
+/// Where the content of the last message ends in the text.
+fn end_of_final_message(messages: &[Value], text: &str) -> Result<usize, ApiError> {
+    let content = messages.last().and_then(|message| message["content"].as_str());
+    let content = content.map(str::trim_end).filter(|content| !content.is_empty());
+    let end = content.and_then(|content| Some(text.rfind(content)? + content.len()));
+    end.ok_or_else(|| {
+        let message = "the last message cannot be continued: its text is empty, or the chat template changes it";
+        ApiError::invalid("messages", message)
+    })
+}

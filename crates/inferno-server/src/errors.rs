@@ -1,0 +1,227 @@
+//! What can go wrong, and how it is said: status codes and the JSON shapes of OpenAI and Anthropic.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use inferno_engine::{EngineError, SubmitError};
+use inferno_tokenizer::ChatTemplateError;
+use serde_json::{Value, json};
+
+/// Why the server could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The address cannot be listened on.
+    #[error(
+        "cannot listen on {address}: {source}; another program may be there, choose another port"
+    )]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused what the server runs on.
+    #[error("cannot start the server's threads: {0}")]
+    Runtime(#[source] io::Error),
+    /// A certificate or a key is not what it should be.
+    #[error("cannot use {path:?} for TLS: {message}")]
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The engine refused or failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The model could not be loaded.
+    #[error("{0}")]
+    Load(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a request was not answered.
+#[derive(Debug, Clone)]
+pub(crate) struct ApiError {
+    pub status: StatusCode,
+    pub message: String,
+    /// The offending part of the request, such as `messages[0].role`.
+    pub param: Option<String>,
+    /// A word for programs.
+    pub code: Option<&'static str>,
+    /// Seconds after which trying again may help.
+    pub retry_after: Option<u32>,
+}
+
+impl ApiError {
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), param: None, code: None, retry_after: None }
+    }
+
+    /// A field of the request is not as it must be.
+    pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut error = Self::new(StatusCode::BAD_REQUEST, message);
+        error.param = Some(param.into());
+        error.code = Some("invalid_value");
+        error
+    }
+
+    /// A field that the API has and this server does not honour.
+    pub fn unsupported(param: impl Into<String>, why: &str) -> Self {
+        let param = param.into();
+        let message = format!("{param} is not supported: {why}");
+        Self::invalid(param, message).with_code("unsupported_parameter")
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The kind of error, in OpenAI's words.
+    fn openai_type(&self) -> &'static str {
+        match self.status {
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::NOT_FOUND => "not_found_error",
+            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => "timeout_error",
+            status if status.is_server_error() => "server_error",
+            _ => "invalid_request_error",
+        }
+    }
+
+    /// The kind of error, in Anthropic's words.
+    fn anthropic_type(&self) -> &'static str {
+        match self.status {
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            StatusCode::NOT_FOUND => "not_found_error",
+            StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::SERVICE_UNAVAILABLE => "overloaded_error",
+            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => "timeout_error",
+            status if status.is_server_error() => "api_error",
+            _ => "invalid_request_error",
+        }
+    }
+
+    /// The body in OpenAI's shape.
+    pub fn openai(&self) -> Value {
+        json!({"error": {
+            "message": self.message,
+            "type": self.openai_type(),
+            "param": self.param,
+            "code": self.code,
+        }})
+    }
+
+    /// The body in Anthropic's shape, which has no place for the offending field but the message.
+    pub fn anthropic(&self) -> Value {
+        let message = match &self.param {
+            Some(param) if !self.message.contains(param.as_str()) => {
+                format!("{param}: {}", self.message)
+            }
+            _ => self.message.clone(),
+        };
+        json!({"type": "error", "error": {"type": self.anthropic_type(), "message": message}})
+    }
+
+    /// A response with this body.
+    pub fn response(self, body: &Value) -> Response {
+        let mut response = (self.status, axum::Json(body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl IntoResponse for ApiError {
+    /// In OpenAI's shape; the router gives Anthropic's paths theirs.
+    fn into_response(self) -> Response {
+        let body = self.openai();
+        self.response(&body)
+    }
+}
+
+impl From<SubmitError> for ApiError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::QueueFull { limit } => {
+                let message = format!(
+                    "{limit} requests are waiting, the most that may; try again in a moment"
+                );
+                let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
+                error.retry_after = Some(1);
+                error.with_code("queue_full")
+            }
+            SubmitError::Draining => Self::shutting_down(),
+            SubmitError::Refused(error) => (*error).into(),
+            error => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+                .with_code("engine_stopped"),
+        }
+    }
+}
+
+impl ApiError {
+    /// The server ends what runs and begins nothing new.
+    pub fn shutting_down() -> Self {
+        let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
+        error.retry_after = Some(5);
+        error.with_code("shutting_down")
+    }
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            // The prompt's own tokens are named in words there.
+            EngineError::TokenOutOfRange { field: "the prompt", .. } => {
+                Self::invalid("prompt", message)
+            }
+            EngineError::NumChoices { .. } => Self::invalid("n", message),
+            EngineError::ParamOutOfRange { field, .. }
+            | EngineError::TokenOutOfRange { field, .. } => Self::invalid(field, message),
+            EngineError::MaxTokensZero => {
+                Self::invalid("max_tokens", "max_tokens must be 1 or more")
+            }
+            EngineError::MinTokensAboveMax { .. } => Self::invalid("min_tokens", message),
+            EngineError::EmptyStopString { .. } => Self::invalid("stop", message),
+            EngineError::EmptyPrompt => Self::invalid("prompt", "the prompt has no tokens"),
+            EngineError::PromptTooLong { prompt_tokens, context_length, .. } => {
+                Self::context_length_exceeded(prompt_tokens, context_length)
+            }
+            _ => Self::internal(message),
+        }
+    }
+}
+
+impl ApiError {
+    /// The prompt leaves no room for an answer.
+    pub fn context_length_exceeded(prompt_tokens: usize, context_length: usize) -> Self {
+        let message = format!(
+            "the prompt has {prompt_tokens} tokens, but this model's maximum context length is {context_length} tokens, \
+             prompt and answer together; shorten the prompt"
+        );
+        Self::invalid("prompt", message).with_code("context_length_exceeded")
+    }
+}
+
+impl From<ChatTemplateError> for ApiError {
+    fn from(error: ChatTemplateError) -> Self {
+        Self::invalid("messages", error.to_string()).with_code("chat_template_error")
+    }
+}

@@ -1,0 +1,90 @@
+//! The way to the engine and back: requests submitted, and their events measured and logged.
+
+mod finish;
+mod grammar;
+mod record;
+mod thinking_budget;
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::http::StatusCode;
+use inferno_engine::{Event, EventStream, GenerationParams, Request, TokenConstraint};
+
+use crate::ServedModel;
+use crate::errors::ApiError;
+use crate::state::{App, InFlight};
+pub(crate) use finish::{Finish, StopCause};
+pub(crate) use grammar::GrammarCompiler;
+use record::Record;
+pub(crate) use thinking_budget::{ThinkingBudget, ThinkingMarks};
+
+/// What an endpoint wants from the engine.
+pub(crate) struct Job {
+    pub prompt: Vec<u32>,
+    pub params: GenerationParams,
+    pub num_choices: usize,
+    pub priority: i32,
+    pub constraint: Option<Box<dyn TokenConstraint>>,
+}
+
+/// A request that the engine works on; dropping it stops that.
+pub(crate) struct Running {
+    events: EventStream,
+    record: Record,
+    /// Choices that have not ended.
+    num_open: usize,
+    _in_flight: InFlight,
+}
+
+impl Running {
+    /// Hands a request to the engine.
+    ///
+    /// **Errors**: what the engine refuses, each with its status.
+    pub fn submit(app: &Arc<App>, model: &Arc<ServedModel>, job: Job) -> Result<Self, ApiError> {
+        let Job { prompt, params, num_choices, priority, constraint } = job;
+        let record = Record::begin(app, model, prompt.len(), num_choices, &params);
+        let timeout = app.options.limits.request_timeout;
+        let request = Request {
+            num_choices,
+            priority,
+            deadline: timeout.and_then(|timeout| record.started().checked_add(timeout)),
+            constraint,
+            ..Request::new(prompt, params)
+        };
+        let in_flight = app.begin_request();
+        let events = model.handle.submit(request)?;
+        Ok(Self { events, record, num_open: num_choices, _in_flight: in_flight })
+    }
+
+    /// The next event; `None` after the last choice has ended, and after a failure.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        if self.num_open == 0 {
+            return Poll::Ready(None);
+        }
+        let event = std::task::ready!(self.events.poll_next(context));
+        match &event {
+            Some(Event::Token(token)) => self.record.token(token),
+            Some(Event::Finished(finished)) => {
+                self.num_open -= 1;
+                self.record.finished(finished);
+            }
+            Some(Event::Failed(error)) => {
+                self.num_open = 0;
+                self.record.failed(error);
+            }
+            None => self.num_open = 0,
+        }
+        Poll::Ready(event)
+    }
+
+    pub async fn next(&mut self) -> Option<Event> {
+        std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+}
+
+/// The engine ended without a word about a choice that was running.
+pub(crate) fn engine_stopped() -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the engine has stopped")
+        .with_code("engine_stopped")
+}

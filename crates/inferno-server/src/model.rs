@@ -1,0 +1,90 @@
+//! The model that is served.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use inferno_engine::{Engine, EngineHandle, SamplingParams};
+use inferno_tokenizer::{ChatTemplate, Tokenizer};
+
+use crate::chat::ToolForm;
+use crate::generation::GrammarCompiler;
+
+/// A model that is loaded and runs, with what clients have to know of it.
+pub struct ServedModel {
+    /// Owns the engine's thread, until it is told to stop.
+    engine: Mutex<Option<Engine>>,
+    pub(crate) handle: EngineHandle,
+    /// What clients may call it; the first is how it calls itself.
+    pub(crate) names: Vec<String>,
+    pub(crate) template: Option<Template>,
+    /// What the model's file recommends.
+    pub(crate) sampling: SamplingParams,
+    /// When it was loaded, in seconds since 1970.
+    pub(crate) created: u64,
+    pub(crate) grammars: GrammarCompiler,
+}
+
+/// A chat template, and what its text tells about the answers.
+pub(crate) struct Template {
+    pub compiled: ChatTemplate,
+    pub tool_form: Option<ToolForm>,
+    source: String,
+}
+
+impl ServedModel {
+    /// A model without a chat template, which goes on with texts only.
+    ///
+    /// **Panics**: if `names` is empty.
+    pub fn new(engine: Engine, names: Vec<String>) -> Self {
+        assert!(!names.is_empty(), "a model has a name");
+        let handle = engine.handle();
+        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        Self {
+            grammars: GrammarCompiler::new(Arc::clone(handle.tokenizer()), handle.vocab_size()),
+            engine: Mutex::new(Some(engine)),
+            handle,
+            names,
+            template: None,
+            sampling: SamplingParams::default(),
+            created,
+        }
+    }
+
+    /// Sets the chat template, and its source, which tells in what form the model calls tools.
+    pub fn with_chat_template(mut self, compiled: ChatTemplate, source: impl Into<String>) -> Self {
+        let source = source.into();
+        let tool_form = ToolForm::of_template(&source);
+        self.template = Some(Template { compiled, tool_form, source });
+        self
+    }
+
+    /// Sets how tokens are chosen where a request does not say.
+    pub fn with_sampling(mut self, sampling: SamplingParams) -> Self {
+        self.sampling = sampling;
+        self
+    }
+
+    /// How the model calls itself.
+    pub(crate) fn name(&self) -> &str {
+        &self.names[0]
+    }
+
+    pub(crate) fn tokenizer(&self) -> &Tokenizer {
+        self.handle.tokenizer()
+    }
+
+    /// Ends what runs, and the engine's thread.
+    pub(crate) fn stop(&self) {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(engine) = engine {
+            engine.shut_down();
+        }
+    }
+}
+
+impl Template {
+    /// Whether the template reads a variable of this name.
+    pub fn mentions(&self, variable: &str) -> bool {
+        self.source.contains(variable)
+    }
+}

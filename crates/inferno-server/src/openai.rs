@@ -1,0 +1,12 @@
+//! OpenAI's API, with vLLM's further fields.
+
+pub(crate) mod chat;
+pub(crate) mod completions;
+pub(crate) mod logprobs;
+pub(crate) mod messages;
+pub(crate) mod models;
+pub(crate) mod render;
+pub(crate) mod responses;
+pub(crate) mod sampling;
+pub(crate) mod tools;
+pub(crate) mod usage;

@@ -1,0 +1,310 @@
+//! `/v1/chat/completions`.
+
+mod response;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use super::messages::{self, MessageField};
+use super::sampling::{self, SamplingFields, Streaming};
+use super::tools::{self, ToolField};
+use crate::ServedModel;
+use crate::chat::{ChatJob, ChatRun, OutputFormat};
+use crate::errors::ApiError;
+use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
+use crate::sse;
+use crate::state::App;
+pub(crate) use response::ChatCompletion;
+use response::finish_reason;
+pub(crate) use response::stop_reason;
+use stream::ChatStream;
+pub(crate) use stream::{ChatCompletionChunk, now};
+
+/// A conversation to be answered.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct ChatCompletionRequest {
+    #[serde(flatten)]
+    chat: ChatFields,
+    #[serde(flatten)]
+    sampling: SamplingFields,
+}
+
+/// What is to be answered, and with what.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct ChatFields {
+    /// The conversation, oldest message first.
+    #[schema(min_items = 1)]
+    messages: Vec<MessageField>,
+    /// Tokens that the answer may have; otherwise as many as the context holds.
+    #[schema(minimum = 1)]
+    max_tokens: Option<usize>,
+    /// The newer name of `max_tokens`.
+    #[schema(minimum = 1)]
+    max_completion_tokens: Option<usize>,
+    /// Tells the log-probability of each token.
+    logprobs: Option<bool>,
+    /// Tells those of so many rivals too.
+    #[schema(maximum = 20)]
+    top_logprobs: Option<usize>,
+    /// Functions that the model may call.
+    tools: Option<Vec<ToolField>>,
+    /// `auto`, `none`, `required`, or `{"type": "function", "function": {"name": …}}`.
+    tool_choice: Option<Value>,
+    /// Whether several functions may be called at once; true unless it is said otherwise.
+    parallel_tool_calls: Option<bool>,
+    response_format: Option<ResponseFormat>,
+    /// How long to think, for templates that read it; `none` asks not to.
+    reasoning_effort: Option<String>,
+    /// Further variables of the chat template, such as `enable_thinking`.
+    chat_template_kwargs: Option<Map<String, Value>>,
+    /// Texts for templates that read them.
+    documents: Option<Vec<Value>>,
+    /// Whether an answer is begun; true unless it is said otherwise.
+    add_generation_prompt: Option<bool>,
+    /// Whether the last message goes on.
+    continue_final_message: Option<bool>,
+    /// Of the answer: `["text"]`.
+    modalities: Option<Vec<String>>,
+    /// False: nothing is kept.
+    store: Option<bool>,
+    /// `auto` or `default`.
+    service_tier: Option<String>,
+    /// What the caller notes about the request; nothing is kept of it.
+    #[allow(dead_code, reason = "taken, and of no consequence")]
+    metadata: Option<Map<String, Value>>,
+}
+
+/// The form that an answer must have.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct ResponseFormat {
+    /// `text`, `json_object` or `json_schema`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// With `json_schema`.
+    json_schema: Option<JsonSchemaFormat>,
+}
+
+/// A schema and its name.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct JsonSchemaFormat {
+    #[allow(dead_code, reason = "a name for the caller")]
+    name: Option<String>,
+    #[allow(dead_code, reason = "a note for the caller")]
+    description: Option<String>,
+    schema: Option<Map<String, Value>>,
+    /// Answers are held to their schema whether or not this is set.
+    #[allow(dead_code, reason = "answers are always held to their schema")]
+    strict: Option<bool>,
+}
+
+/// Fields of the API that are refused.
+const UNSUPPORTED: &[Unsupported] = &[
+    ("audio", "answers are text"),
+    ("functions", "use tools"),
+    ("function_call", "use tool_choice"),
+    ("prediction", "answers are never predicted"),
+    ("web_search_options", "there is no web search"),
+    ("verbosity", "say in a message how long the answer is to be"),
+    ("moderation", "answers are not moderated"),
+    ("echo", "use continue_final_message"),
+    ("chat_template", "the server's is used; start it with --chat-template"),
+    ("mm_processor_kwargs", "messages are text"),
+];
+
+impl RequestBody for ChatCompletionRequest {
+    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[UNSUPPORTED, sampling::UNSUPPORTED];
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        Ok(Self { chat: reader.part()?, sampling: reader.part()? })
+    }
+}
+
+impl ChatCompletionRequest {
+    pub fn model_name(&self) -> Option<&str> {
+        self.sampling.model.as_deref()
+    }
+
+    /// The conversation, with what is asked about it.
+    ///
+    /// **Errors**: a field that is not as it must be, or that is not honoured.
+    pub fn job(self, app: &App, model: &ServedModel) -> Result<ChatJob, ApiError> {
+        let Self { chat, sampling } = self;
+        chat.refuse_unsupported()?;
+        let logprobs = chat.num_logprobs()?;
+        let max_tokens = chat.max_tokens()?;
+        let params = sampling.params(&model.sampling, max_tokens, logprobs)?;
+        let (format, format_field) = chat.format(&sampling)?;
+        let variables = chat.variables(model)?;
+        let tools = tools::tools(chat.tools, chat.tool_choice, chat.parallel_tool_calls)?;
+        Ok(ChatJob {
+            messages: messages::for_template(chat.messages)?,
+            tools,
+            format,
+            format_field,
+            variables,
+            add_generation_prompt: chat.add_generation_prompt.unwrap_or(true),
+            continue_final_message: chat.continue_final_message.unwrap_or(false),
+            params,
+            num_choices: sampling.num_choices(1, &app.options.limits)?,
+            priority: sampling.priority(),
+            thinking_budget: None,
+        })
+    }
+}
+
+impl ChatFields {
+    fn refuse_unsupported(&self) -> Result<(), ApiError> {
+        if self.store == Some(true) {
+            return Err(ApiError::unsupported("store", "this server keeps nothing"));
+        }
+        if self.modalities.as_ref().is_some_and(|kinds| kinds.iter().any(|kind| kind != "text")) {
+            return Err(ApiError::unsupported("modalities", "answers are text"));
+        }
+        match self.service_tier.as_deref() {
+            None | Some("auto" | "default") => Ok(()),
+            Some(_) => Err(ApiError::unsupported("service_tier", "there is one, \"default\"")),
+        }
+    }
+
+    fn max_tokens(&self) -> Result<Option<usize>, ApiError> {
+        match (self.max_tokens, self.max_completion_tokens) {
+            (Some(old), Some(new)) if old != new => {
+                let message = "max_tokens and max_completion_tokens differ; leave one out";
+                Err(ApiError::invalid("max_completion_tokens", message))
+            }
+            (old, new) => Ok(new.or(old)),
+        }
+    }
+
+    /// How many rivals of each token to tell; `None` for no log-probabilities.
+    fn num_logprobs(&self) -> Result<Option<usize>, ApiError> {
+        const MAX: usize = 20;
+        match (self.logprobs, self.top_logprobs) {
+            (_, Some(count)) if count > MAX => {
+                let message = format!("top_logprobs must be at most {MAX}, but is {count}");
+                Err(ApiError::invalid("top_logprobs", message))
+            }
+            (Some(true), count) => Ok(Some(count.unwrap_or(0))),
+            (_, Some(1..)) => {
+                let message = "top_logprobs is only allowed when logprobs is true";
+                Err(ApiError::invalid("top_logprobs", message))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The form of the answer, and the field that it came by.
+    fn format(&self, sampling: &SamplingFields) -> Result<(OutputFormat, &'static str), ApiError> {
+        let structured = sampling.format()?;
+        let asked = match &self.response_format {
+            None => OutputFormat::Text,
+            Some(asked) => asked.format()?,
+        };
+        match (asked, structured) {
+            (OutputFormat::Text, structured) => Ok((structured, "structured_outputs")),
+            (asked, OutputFormat::Text) => Ok((asked, "response_format")),
+            _ => {
+                let message = "response_format and structured_outputs exclude each other";
+                Err(ApiError::invalid("structured_outputs", message))
+            }
+        }
+    }
+
+    fn variables(&self, model: &ServedModel) -> Result<Map<String, Value>, ApiError> {
+        let mut variables = self.chat_template_kwargs.clone().unwrap_or_default();
+        for name in ["messages", "tools", "add_generation_prompt"] {
+            if variables.contains_key(name) {
+                let param = format!("chat_template_kwargs.{name}");
+                let message =
+                    format!("{name} is a field of the request, not of chat_template_kwargs");
+                return Err(ApiError::invalid(param, message));
+            }
+        }
+        if let Some(documents) = &self.documents {
+            variables.insert("documents".to_owned(), json!(documents));
+        }
+        if let Some(effort) = &self.reasoning_effort {
+            set_reasoning_effort(effort, model, &mut variables)?;
+        }
+        Ok(variables)
+    }
+}
+
+/// Tells the template how long to think.
+///
+/// **Errors**: a template that reads neither the effort nor whether to think at all.
+pub(super) fn set_reasoning_effort(
+    effort: &str,
+    model: &ServedModel,
+    variables: &mut Map<String, Value>,
+) -> Result<(), ApiError> {
+    let mentions =
+        |name: &str| model.template.as_ref().is_some_and(|template| template.mentions(name));
+    if mentions("reasoning_effort") {
+        variables.insert("reasoning_effort".to_owned(), json!(effort));
+    } else if mentions("enable_thinking") {
+        let thinks = json!(!matches!(effort, "none" | "minimal"));
+        variables.entry("enable_thinking").or_insert(thinks);
+    } else {
+        let why = "the chat template of this model has no place for it";
+        return Err(ApiError::unsupported("reasoning_effort", why));
+    }
+    Ok(())
+}
+
+impl ResponseFormat {
+    fn format(&self) -> Result<OutputFormat, ApiError> {
+        match (self.kind.as_str(), &self.json_schema) {
+            ("text", _) => Ok(OutputFormat::Text),
+            ("json_object", _) => Ok(OutputFormat::json_object()),
+            ("json_schema", Some(JsonSchemaFormat { schema: Some(schema), .. })) => {
+                Ok(OutputFormat::JsonSchema(Value::Object(schema.clone())))
+            }
+            ("json_schema", _) => {
+                let param = "response_format.json_schema.schema";
+                Err(ApiError::invalid(param, format!("{param} is missing")))
+            }
+            (kind, _) => {
+                let param = "response_format.type";
+                let message =
+                    format!("{param} must be text, json_object or json_schema, but is {kind:?}");
+                Err(ApiError::invalid(param, message))
+            }
+        }
+    }
+}
+
+/// Answers a conversation.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "openai",
+    request_body = ChatCompletionRequest,
+    responses(
+        (status = 200, description = "The answer; with stream, chunks of it as server-sent events.", content(
+            (ChatCompletion = "application/json"), (ChatCompletionChunk = "text/event-stream"))),
+        (status = 400), (status = 401), (status = 404), (status = 413), (status = 415), (status = 422),
+        (status = 429), (status = 503)))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Body(request): Body<ChatCompletionRequest>,
+) -> Result<Response, ApiError> {
+    let model = app.model_named(request.model_name())?;
+    let streaming = request.sampling.streaming()?;
+    let job = request.job(&app, &model)?;
+    let run = ChatRun::begin(&app, &model, job).await?;
+    let id = fresh_id("chatcmpl-");
+    match streaming {
+        Some(Streaming { include_usage }) => {
+            let keep_alive = app.options.limits.keep_alive;
+            Ok(sse::respond(ChatStream::new(run, id, include_usage), keep_alive))
+        }
+        None => {
+            let choices = run.complete().await?;
+            Ok(axum::Json(ChatCompletion::new(id, &model, choices)).into_response())
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A whole answer.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::ServedModel;
+use crate::chat::{Answer, FinishedChoice, ToolCall};
+use crate::generation::StopCause;
+use crate::openai::logprobs::ChatLogprobs;
+use crate::openai::usage::Usage;
+
+/// A whole answer.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChatCompletion {
+    id: String,
+    /// Always `chat.completion`.
+    object: &'static str,
+    /// Seconds since 1970.
+    created: u64,
+    model: String,
+    choices: Vec<ChatChoice>,
+    usage: Usage,
+    system_fingerprint: Option<String>,
+}
+
+/// One of the answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChatChoice {
+    index: usize,
+    message: AnswerMessage,
+    logprobs: Option<ChatLogprobs>,
+    /// `stop`, `length` or `tool_calls`.
+    finish_reason: &'static str,
+    /// The stop text or the stop token that ended it.
+    #[schema(value_type = Option<Object>)]
+    stop_reason: Value,
+}
+
+/// What the model says.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AnswerMessage {
+    /// Always `assistant`.
+    role: &'static str,
+    /// Null where there are only calls.
+    content: Option<String>,
+    /// Always null.
+    refusal: Option<String>,
+    /// What it said to itself before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<AnswerCall>,
+}
+
+/// A call of a function.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AnswerCall {
+    id: String,
+    /// Always `function`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: AnswerFunction,
+}
+
+/// The function that is called.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AnswerFunction {
+    name: String,
+    /// JSON, as the model wrote it.
+    arguments: String,
+}
+
+impl From<ToolCall> for AnswerCall {
+    fn from(call: ToolCall) -> Self {
+        let ToolCall { id, name, arguments } = call;
+        Self { id, kind: "function", function: AnswerFunction { name, arguments } }
+    }
+}
+
+impl ChatCompletion {
+    pub fn new(id: String, model: &ServedModel, choices: Vec<(Answer, FinishedChoice)>) -> Self {
+        let mut usage = Usage::default();
+        for (index, (_, end)) in choices.iter().enumerate() {
+            usage.add(&end.finish, index == 0);
+            usage.add_reasoning(end.reasoning_tokens);
+        }
+        let choice = |(index, (answer, end))| ChatChoice::new(index, answer, &end, model);
+        Self {
+            id,
+            object: "chat.completion",
+            created: super::stream::now(),
+            model: model.name().to_owned(),
+            choices: choices.into_iter().enumerate().map(choice).collect(),
+            usage,
+            system_fingerprint: None,
+        }
+    }
+}
+
+impl ChatChoice {
+    fn new(index: usize, answer: Answer, end: &FinishedChoice, model: &ServedModel) -> Self {
+        let logprobs = ChatLogprobs::of(&answer.tokens, model.tokenizer());
+        let content =
+            (!answer.content.is_empty() || answer.calls.is_empty()).then_some(answer.content);
+        Self {
+            index,
+            message: AnswerMessage {
+                role: "assistant",
+                content,
+                refusal: None,
+                reasoning_content: (!answer.reasoning.is_empty()).then_some(answer.reasoning),
+                tool_calls: answer.calls.into_iter().map(AnswerCall::from).collect(),
+            },
+            logprobs,
+            finish_reason: finish_reason(end),
+            stop_reason: stop_reason(&end.finish.cause),
+        }
+    }
+}
+
+/// OpenAI's word for the end.
+pub(super) fn finish_reason(end: &FinishedChoice) -> &'static str {
+    match end.finish.cause {
+        StopCause::Length => "length",
+        _ if end.num_calls > 0 => "tool_calls",
+        _ => "stop",
+    }
+}
+
+/// What ended a text, as vLLM tells it.
+pub(crate) fn stop_reason(cause: &StopCause) -> Value {
+    match cause {
+        StopCause::Text(text) => json!(text),
+        StopCause::Token(token) => json!(token),
+        StopCause::EndOfGeneration | StopCause::Length => Value::Null,
+    }
+}

@@ -1,0 +1,211 @@
+//! An answer in chunks.
+
+use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use inferno_engine::SampledToken;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::finish_reason;
+use super::response::stop_reason;
+use crate::chat::{ChatEvent, ChatRun, FinishedChoice, Piece};
+use crate::openai::logprobs::ChatLogprobs;
+use crate::openai::usage::Usage;
+use crate::sse::{EventSource, SseEvent};
+
+/// A part of an answer.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChatCompletionChunk {
+    id: String,
+    /// Always `chat.completion.chunk`.
+    object: &'static str,
+    /// Seconds since 1970; the same in all chunks.
+    created: u64,
+    model: String,
+    /// One; none in the chunk of the usage.
+    choices: Vec<ChunkChoice>,
+    /// In the last chunk, where it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+}
+
+/// What is new of one of the answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChunkChoice {
+    index: usize,
+    delta: Delta,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<ChatLogprobs>,
+    /// Null but in the answer's last chunk.
+    finish_reason: Option<&'static str>,
+    /// The stop text or the stop token that ended it.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    #[schema(value_type = Option<Object>)]
+    stop_reason: Value,
+}
+
+/// What is new.
+#[derive(Default, Serialize, ToSchema)]
+pub(crate) struct Delta {
+    /// In the first chunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<[CallDelta; 1]>,
+}
+
+/// What is new of a call.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CallDelta {
+    index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    function: FunctionDelta,
+}
+
+/// What is new of the function that is called.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FunctionDelta {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    arguments: String,
+}
+
+impl From<Piece> for Delta {
+    fn from(piece: Piece) -> Self {
+        let call = |index, id: Option<String>, name, arguments| {
+            let kind = id.as_ref().map(|_| "function");
+            let function = FunctionDelta { name, arguments };
+            Self { tool_calls: Some([CallDelta { index, id, kind, function }]), ..Self::default() }
+        };
+        match piece {
+            Piece::Content(text) => Self { content: Some(text), ..Self::default() },
+            Piece::Reasoning(text) => Self { reasoning_content: Some(text), ..Self::default() },
+            Piece::Call { index, id, name } => call(index, Some(id), Some(name), String::new()),
+            Piece::Arguments { index, text } => call(index, None, None, text),
+        }
+    }
+}
+
+/// Makes the chunks of one request.
+pub(super) struct ChatStream {
+    run: ChatRun,
+    id: String,
+    created: u64,
+    include_usage: bool,
+    usage: Usage,
+    num_finished: usize,
+    has_begun: bool,
+}
+
+impl ChatStream {
+    pub fn new(run: ChatRun, id: String, include_usage: bool) -> Self {
+        Self {
+            run,
+            id,
+            created: now(),
+            include_usage,
+            usage: Usage::default(),
+            num_finished: 0,
+            has_begun: false,
+        }
+    }
+
+    fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<Usage>) -> SseEvent {
+        SseEvent::data(&ChatCompletionChunk {
+            id: self.id.clone(),
+            object: "chat.completion.chunk",
+            created: self.created,
+            model: self.run.model.name().to_owned(),
+            choices,
+            usage,
+        })
+    }
+
+    fn delta(&self, index: usize, delta: Delta, logprobs: Option<ChatLogprobs>) -> SseEvent {
+        let stop_reason = Value::Null;
+        let choice = ChunkChoice { index, delta, logprobs, finish_reason: None, stop_reason };
+        self.chunk(vec![choice], None)
+    }
+
+    /// The log-probabilities go with the first of the deltas.
+    fn deltas(
+        &self,
+        choice: usize,
+        pieces: Vec<Piece>,
+        token: Option<SampledToken>,
+        events: &mut VecDeque<SseEvent>,
+    ) {
+        let mut logprobs = ChatLogprobs::of(&token, self.run.model.tokenizer());
+        for piece in pieces {
+            events.push_back(self.delta(choice, piece.into(), logprobs.take()));
+        }
+        if logprobs.is_some() {
+            let nothing = Delta { content: Some(String::new()), ..Delta::default() };
+            events.push_back(self.delta(choice, nothing, logprobs));
+        }
+    }
+
+    fn end(&mut self, index: usize, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
+        self.usage.add(&end.finish, self.num_finished == 0);
+        self.usage.add_reasoning(end.reasoning_tokens);
+        self.num_finished += 1;
+        let choice = ChunkChoice {
+            index,
+            delta: Delta::default(),
+            logprobs: None,
+            finish_reason: Some(finish_reason(end)),
+            stop_reason: stop_reason(&end.finish.cause),
+        };
+        events.push_back(self.chunk(vec![choice], None));
+        if self.num_finished == self.run.num_choices() {
+            if self.include_usage {
+                events.push_back(self.chunk(Vec::new(), Some(self.usage.clone())));
+            }
+            events.push_back(SseEvent::done());
+        }
+    }
+}
+
+impl EventSource for ChatStream {
+    async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
+        if !self.has_begun {
+            self.has_begun = true;
+            for index in 0..self.run.num_choices() {
+                let role = Some("assistant");
+                let delta = Delta { role, content: Some(String::new()), ..Delta::default() };
+                events.push_back(self.delta(index, delta, None));
+            }
+            return true;
+        }
+        match self.run.next().await {
+            None => return false,
+            Some(Err(error)) => {
+                events.push_back(SseEvent::data(&error.openai()));
+                events.push_back(SseEvent::done());
+                return false;
+            }
+            Some(Ok(ChatEvent::Token { choice, token, pieces })) => {
+                self.deltas(choice, pieces, token, events);
+            }
+            Some(Ok(ChatEvent::Finished { choice, pieces, end })) => {
+                self.deltas(choice, pieces, None, events);
+                self.end(choice, &end, events);
+            }
+        }
+        true
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}

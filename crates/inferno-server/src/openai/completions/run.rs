@@ -1,0 +1,181 @@
+//! Prompts being answered side by side.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use inferno_engine::{Event, SampledToken, StopParams};
+
+use super::prompt::ReadPrompt;
+use crate::ServedModel;
+use crate::errors::ApiError;
+use crate::generation::{Finish, Job, Running, engine_stopped};
+use crate::openai::logprobs::TextLogprobs;
+use crate::openai::usage::Usage;
+use crate::state::App;
+
+/// Prompts being answered side by side; dropping it stops that.
+pub(super) struct TextRun {
+    pub model: Arc<ServedModel>,
+    /// Of each prompt; where it has ended, nothing.
+    running: Vec<Option<Running>>,
+    /// Where to look next, so that no prompt is kept waiting by the others.
+    turn: usize,
+    stop: StopParams,
+    /// What each choice of each prompt begins with, before it has begun.
+    beginnings: VecDeque<TextEvent>,
+    num_choices: usize,
+    /// Whether a prompt was counted in the usage.
+    is_counted: Vec<bool>,
+    usage: Usage,
+    /// Characters of each choice that were told, for the log-probabilities.
+    offsets: Vec<usize>,
+}
+
+/// What is new of a choice. Choices are counted through all prompts.
+pub(super) struct TextEvent {
+    pub index: usize,
+    pub text: String,
+    pub logprobs: Option<TextLogprobs>,
+    /// At its end.
+    pub finish: Option<Finish>,
+}
+
+/// A whole answer.
+#[derive(Default)]
+pub(crate) struct TextAnswer {
+    pub text: String,
+    pub logprobs: Option<TextLogprobs>,
+    pub finish: Option<Finish>,
+}
+
+impl TextRun {
+    /// Hands all prompts to the engine.
+    ///
+    /// **Errors**: what the engine refuses; then none is computed.
+    pub fn begin(
+        app: &Arc<App>,
+        model: &Arc<ServedModel>,
+        jobs: Vec<(ReadPrompt, Job)>,
+    ) -> Result<Self, ApiError> {
+        let (mut running, mut echoes) = (Vec::new(), Vec::new());
+        let (mut num_choices, mut stop) = (0, StopParams::default());
+        for (prompt, job) in jobs {
+            (num_choices, stop) = (job.num_choices, job.params.stop.clone());
+            echoes.push(prompt.echo);
+            running.push(Some(Running::submit(app, model, job)?));
+        }
+        let echoes = || echoes.iter().flat_map(|echo| std::iter::repeat_n(echo, num_choices));
+        let beginning = |(index, echo): (usize, &String)| TextEvent {
+            index,
+            text: echo.clone(),
+            logprobs: None,
+            finish: None,
+        };
+        let beginnings = echoes().enumerate().filter(|(_, echo)| !echo.is_empty());
+        Ok(Self {
+            beginnings: beginnings.map(beginning).collect(),
+            offsets: echoes().map(|echo| echo.chars().count()).collect(),
+            is_counted: vec![false; running.len()],
+            model: Arc::clone(model),
+            turn: 0,
+            stop,
+            num_choices,
+            usage: Usage::default(),
+            running,
+        })
+    }
+
+    /// Answers in all.
+    pub fn num_answers(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// What the choices that have ended took.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// What is new; `None` after the last choice has ended, and after an error.
+    pub async fn next(&mut self) -> Option<Result<TextEvent, ApiError>> {
+        if let Some(beginning) = self.beginnings.pop_front() {
+            return Some(Ok(beginning));
+        }
+        let (prompt, event) = std::future::poll_fn(|context| self.poll_any(context)).await?;
+        let event = self.read(prompt, event);
+        if event.is_err() {
+            self.running.clear();
+        }
+        Some(event)
+    }
+
+    /// The next event of any prompt.
+    fn poll_any(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, Event)>> {
+        let len = self.running.len();
+        let mut is_pending = false;
+        for place in (0..len).map(|step| (self.turn + step) % len) {
+            let Some(running) = &mut self.running[place] else {
+                continue;
+            };
+            match running.poll_next(context) {
+                Poll::Ready(Some(event)) => {
+                    self.turn = (place + 1) % len;
+                    return Poll::Ready(Some((place, event)));
+                }
+                Poll::Ready(None) => self.running[place] = None,
+                Poll::Pending => is_pending = true,
+            }
+        }
+        if is_pending { Poll::Pending } else { Poll::Ready(None) }
+    }
+
+    fn read(&mut self, prompt: usize, event: Event) -> Result<TextEvent, ApiError> {
+        let first = prompt * self.num_choices;
+        match event {
+            Event::Token(event) => {
+                let index = first + event.choice;
+                let logprobs = self.logprobs(index, &event.token);
+                Ok(TextEvent { index, text: event.text, logprobs, finish: None })
+            }
+            Event::Finished(finished) => {
+                let finish = Finish::of(&finished, &self.stop)?;
+                let is_first = !std::mem::replace(&mut self.is_counted[prompt], true);
+                self.usage.add(&finish, is_first);
+                let index = first + finished.choice;
+                Ok(TextEvent { index, text: finished.text, logprobs: None, finish: Some(finish) })
+            }
+            Event::Failed(error) => Err(ApiError::internal(error.to_string())),
+        }
+    }
+
+    /// Those of a token that is a part of the answer.
+    fn logprobs(&mut self, index: usize, token: &SampledToken) -> Option<TextLogprobs> {
+        let tokenizer = self.model.tokenizer();
+        if !self.stop.ignore_eos && tokenizer.is_end_of_generation(token.id) {
+            return None;
+        }
+        let mut logprobs = TextLogprobs::default();
+        logprobs.push(token, tokenizer, &mut self.offsets[index]);
+        (!logprobs.is_empty()).then_some(logprobs)
+    }
+
+    /// Waits for all choices, and gives them whole.
+    ///
+    /// **Errors**: the first that ends any of them before its time.
+    pub async fn complete(mut self) -> Result<(Vec<TextAnswer>, Usage), ApiError> {
+        let mut answers: Vec<_> = (0..self.num_answers()).map(|_| TextAnswer::default()).collect();
+        while let Some(event) = self.next().await {
+            let TextEvent { index, text, logprobs, finish } = event?;
+            let answer = &mut answers[index];
+            answer.text.push_str(&text);
+            if let Some(logprobs) = logprobs {
+                answer.logprobs.get_or_insert_default().extend(logprobs);
+            }
+            answer.finish = finish;
+        }
+        match answers.iter().all(|answer| answer.finish.is_some()) {
+            true => Ok((answers, self.usage)),
+            false => Err(engine_stopped()),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Answers in parts.
+
+use std::collections::VecDeque;
+
+use super::response::{TextChoice, TextCompletion};
+use super::run::{TextAnswer, TextEvent, TextRun};
+use crate::openai::chat::now;
+use crate::openai::usage::Usage;
+use crate::sse::{EventSource, SseEvent};
+
+/// Makes the parts of one request.
+pub(super) struct TextStream {
+    run: TextRun,
+    id: String,
+    created: u64,
+    include_usage: bool,
+    num_finished: usize,
+}
+
+impl TextStream {
+    pub fn new(run: TextRun, id: String, include_usage: bool) -> Self {
+        Self { run, id, created: now(), include_usage, num_finished: 0 }
+    }
+
+    fn part(&self, choices: Vec<TextChoice>, usage: Option<Usage>) -> SseEvent {
+        let id = self.id.clone();
+        SseEvent::data(&TextCompletion::part(id, self.created, &self.run.model, choices, usage))
+    }
+}
+
+impl EventSource for TextStream {
+    async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
+        match self.run.next().await {
+            None => return false,
+            Some(Err(error)) => {
+                events.push_back(SseEvent::data(&error.openai()));
+                events.push_back(SseEvent::done());
+                return false;
+            }
+            Some(Ok(event)) => {
+                let TextEvent { index, text, logprobs, finish } = event;
+                let is_end = finish.is_some();
+                if is_end || logprobs.is_some() || !text.is_empty() {
+                    let answer = TextAnswer { text, logprobs, finish };
+                    events.push_back(self.part(vec![TextChoice::new(index, answer)], None));
+                }
+                self.num_finished += usize::from(is_end);
+                if is_end && self.num_finished == self.run.num_answers() {
+                    if self.include_usage {
+                        let usage = self.run.usage().clone();
+                        events.push_back(self.part(Vec::new(), Some(usage)));
+                    }
+                    events.push_back(SseEvent::done());
+                }
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,37 @@
+//! `/v1/chat/completions/render`: what the model would read.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::chat::ChatCompletionRequest;
+use crate::errors::ApiError;
+use crate::request::Body;
+use crate::state::App;
+
+/// A conversation as the model reads it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RenderedPrompt {
+    /// The text that the chat template makes.
+    prompt: String,
+    /// Its tokens.
+    token_ids: Vec<u32>,
+}
+
+/// Shows what the model would read, and computes nothing.
+#[utoipa::path(post, path = "/v1/chat/completions/render", tag = "openai",
+    request_body = ChatCompletionRequest,
+    responses((status = 200, body = RenderedPrompt), (status = 400)))]
+pub(crate) async fn render(
+    State(app): State<Arc<App>>,
+    Body(request): Body<ChatCompletionRequest>,
+) -> Result<Json<RenderedPrompt>, ApiError> {
+    let model = app.model_named(request.model_name())?;
+    let job = request.job(&app, &model)?;
+    let rendering = tokio::task::spawn_blocking(move || job.render(&model));
+    let rendered = rendering.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    Ok(Json(RenderedPrompt { prompt: rendered.text, token_ids: rendered.tokens }))
+}

@@ -1,0 +1,104 @@
+//! Tools, as OpenAI's requests have them.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use crate::chat::{Tool, ToolChoice, Tools};
+use crate::errors::ApiError;
+
+/// A tool of a chat completion.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct ToolField {
+    /// `function`, the one kind there is.
+    #[serde(rename = "type")]
+    kind: String,
+    function: FunctionField,
+}
+
+/// A function that the model may call.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct FunctionField {
+    name: String,
+    description: Option<String>,
+    /// A JSON schema of the arguments.
+    parameters: Option<Map<String, Value>>,
+    /// Arguments are held to their schema whether or not this is set.
+    #[allow(dead_code, reason = "arguments are always held to their schema")]
+    strict: Option<bool>,
+}
+
+/// A schema that takes any arguments, or none.
+pub(super) fn parameters(schema: Option<Map<String, Value>>) -> Value {
+    schema.map_or_else(|| json!({"type": "object", "properties": {}}), Value::Object)
+}
+
+/// What a chat completion says about tools.
+///
+/// **Errors**: another kind of tool, a choice that is none, a tool that is not on offer.
+pub(crate) fn tools(
+    list: Option<Vec<ToolField>>,
+    choice: Option<Value>,
+    parallel: Option<bool>,
+) -> Result<Tools, ApiError> {
+    let mut tools = Vec::new();
+    for (index, tool) in list.unwrap_or_default().into_iter().enumerate() {
+        if tool.kind != "function" {
+            let why = "only functions are";
+            return Err(ApiError::unsupported(format!("tools[{index}].type"), why));
+        }
+        let FunctionField { name, description, parameters: schema, .. } = tool.function;
+        tools.push(Tool { name, description, parameters: parameters(schema) });
+    }
+    let named = |choice: &Value| choice["function"]["name"].as_str().map(str::to_owned);
+    let choice = tool_choice(choice, named)?;
+    checked(Tools { list: tools, choice, single: parallel == Some(false) })
+}
+
+/// Reads `tool_choice`, in which `named` finds the name of a tool.
+pub(super) fn tool_choice(
+    choice: Option<Value>,
+    named: impl Fn(&Value) -> Option<String>,
+) -> Result<ToolChoice, ApiError> {
+    let choice = choice.unwrap_or(Value::Null);
+    match &choice {
+        Value::Null => Ok(ToolChoice::Auto),
+        Value::String(word) if word == "auto" => Ok(ToolChoice::Auto),
+        Value::String(word) if word == "none" => Ok(ToolChoice::None),
+        Value::String(word) if word == "required" => Ok(ToolChoice::Required),
+        Value::Object(fields) if fields.get("type") == Some(&json!("function")) => {
+            named(&choice).map(ToolChoice::Named).ok_or_else(not_a_choice)
+        }
+        _ => Err(not_a_choice()),
+    }
+}
+
+fn not_a_choice() -> ApiError {
+    let message = "tool_choice must be \"auto\", \"none\", \"required\", or the name of a function in an object of type \"function\"";
+    ApiError::invalid("tool_choice", message)
+}
+
+/// Refuses tools of the same name, and a choice of what is not there.
+pub(crate) fn checked(tools: Tools) -> Result<Tools, ApiError> {
+    for (index, tool) in tools.list.iter().enumerate() {
+        let name = &tool.name;
+        if name.is_empty() {
+            return Err(ApiError::invalid(format!("tools[{index}]"), "a tool needs a name"));
+        }
+        if tools.list[..index].iter().any(|other| other.name == *name) {
+            let message = format!("there are two tools with the name {name:?}");
+            return Err(ApiError::invalid(format!("tools[{index}]"), message));
+        }
+    }
+    match &tools.choice {
+        ToolChoice::Named(name) if tools.list.iter().all(|tool| tool.name != *name) => {
+            let message = format!("tool_choice names {name:?}, which is not one of the tools");
+            Err(ApiError::invalid("tool_choice", message))
+        }
+        ToolChoice::Required if tools.list.is_empty() => Err(ApiError::invalid(
+            "tool_choice",
+            "tool_choice requires a call, but there are no tools",
+        )),
+        _ => Ok(tools),
+    }
+}

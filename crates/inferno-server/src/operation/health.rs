@@ -1,0 +1,33 @@
+//! `/health`: whether to send requests here.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::state::{App, Readiness};
+
+/// Whether to send requests here.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ready`, `loading`, `draining` or `dead`.
+    status: &'static str,
+}
+
+/// Whether to send requests here: 200 when the model is ready, 503 before that, while draining, and after the engine died.
+#[utoipa::path(get, path = "/health", tag = "operation", responses(
+    (status = 200, body = Health),
+    (status = 503, body = Health),
+))]
+pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
+    let (code, status) = match app.readiness() {
+        Readiness::Ready => (StatusCode::OK, "ready"),
+        Readiness::Loading => (StatusCode::SERVICE_UNAVAILABLE, "loading"),
+        Readiness::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        Readiness::Dead => (StatusCode::SERVICE_UNAVAILABLE, "dead"),
+    };
+    (code, axum::Json(Health { status })).into_response()
+}

@@ -1,0 +1,90 @@
+//! `/metrics`: Prometheus' text, by the names that vLLM gives, which routers and dashboards read.
+
+mod registry;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use inferno_engine::Finished;
+
+use crate::ServedModel;
+use crate::errors::ApiError;
+use crate::state::App;
+use registry::Registered;
+
+/// What is counted. Before there is a model there is nothing to count.
+pub(crate) struct Metrics {
+    registered: OnceLock<Registered>,
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        Self { registered: OnceLock::new() }
+    }
+
+    /// Begins to count for this model.
+    pub fn begin(&self, model: &ServedModel) {
+        match Registered::new(model.name(), &model.handle) {
+            Ok(registered) => {
+                // Only the first model is served.
+                let _ = self.registered.set(registered);
+            }
+            Err(error) => tracing::error!(%error, "there are no metrics"),
+        }
+    }
+
+    /// A request was handed to the engine.
+    pub fn admitted(&self, num_choices: usize, max_tokens: Option<usize>) {
+        if let Some(registered) = self.registered.get() {
+            registered.params_n.observe(num_choices as f64);
+            if let Some(max_tokens) = max_tokens {
+                registered.params_max_tokens.observe(max_tokens as f64);
+            }
+        }
+    }
+
+    /// The first token of a request came.
+    pub fn first_token(&self, took: Duration) {
+        if let Some(registered) = self.registered.get() {
+            registered.time_to_first_token.observe(took.as_secs_f64());
+        }
+    }
+
+    /// Another token of a choice came.
+    pub fn inter_token(&self, took: Duration) {
+        if let Some(registered) = self.registered.get() {
+            registered.inter_token_latency.observe(took.as_secs_f64());
+        }
+    }
+
+    /// A choice ended.
+    pub fn finished(&self, finished: &Finished, reason: &str) {
+        if let Some(registered) = self.registered.get() {
+            registered.finished(finished, reason);
+        }
+    }
+
+    /// A client went away.
+    pub fn aborted(&self) {
+        if let Some(registered) = self.registered.get() {
+            registered.request_success.with_label_values(&["abort"]).inc();
+        }
+    }
+}
+
+/// What the server and its engine have done, for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "operation", responses(
+    (status = 200, content_type = "text/plain", body = String),
+))]
+pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+    let text = match (app.metrics.registered.get(), app.loaded()) {
+        (Some(registered), Some(model)) => registered
+            .text(&model.handle.snapshot(), app.num_in_flight())
+            .map_err(|error| ApiError::internal(error.to_string()))?,
+        _ => String::new(),
+    };
+    Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
+}

@@ -1,0 +1,18 @@
+//! `/version`.
+
+use axum::Json;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The server's version.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Version {
+    /// As in `Cargo.toml`.
+    version: &'static str,
+}
+
+/// The server's version.
+#[utoipa::path(get, path = "/version", tag = "operation", responses((status = 200, body = Version)))]
+pub(crate) async fn version() -> Json<Version> {
+    Json(Version { version: env!("CARGO_PKG_VERSION") })
+}

@@ -1,0 +1,9 @@
+//! What is done to every request before an endpoint sees it.
+
+mod api_key;
+mod body;
+mod id;
+
+pub(crate) use api_key::require_api_key;
+pub(crate) use body::{Body, Reader, RequestBody, Unsupported};
+pub(crate) use id::{fresh_id, with_request_id};

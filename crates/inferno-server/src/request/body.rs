@@ -1,0 +1,175 @@
+//! Bodies: JSON of which every field is honoured or refused by name.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::errors::ApiError;
+use crate::state::App;
+
+/// A field that an API has and this server does not honour, and why.
+pub(crate) type Unsupported = (&'static str, &'static str);
+
+/// What an endpoint reads from the JSON object of a request.
+pub(crate) trait RequestBody: Sized {
+    /// Fields that the API has and that are refused, also where unknown ones are allowed.
+    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[];
+
+    /// Reads each part of the request; a field is known if any part knows it.
+    ///
+    /// **Errors**: those of [`Reader::part`].
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError>;
+}
+
+/// A body that was read whole, checked and parsed.
+pub(crate) struct Body<T>(pub T);
+
+/// Reads one JSON object as one or more structures side by side, and keeps what none of them knows.
+///
+/// It stands in for serde's `flatten`, which does not tell unknown fields.
+pub(crate) struct Reader<'j> {
+    json: &'j Value,
+    /// Fields of the object itself that no part has read so far.
+    unread: Option<BTreeSet<String>>,
+    /// Fields further down that nobody reads.
+    unread_inside: Vec<String>,
+}
+
+impl<'j> Reader<'j> {
+    fn new(json: &'j Value) -> Self {
+        Self { json, unread: None, unread_inside: Vec::new() }
+    }
+
+    /// Reads the fields that `T` knows.
+    ///
+    /// **Errors**: 400 that names the field which is missing or of another type.
+    pub fn part<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
+        let mut unread = BTreeSet::new();
+        let inside = &mut self.unread_inside;
+        let mut track = serde_path_to_error::Track::new();
+        let deserializer = serde_path_to_error::Deserializer::new(self.json, &mut track);
+        let part = serde_ignored::deserialize(deserializer, |path| match path {
+            serde_ignored::Path::Map { parent: serde_ignored::Path::Root, key } => {
+                unread.insert(key);
+            }
+            path => inside.push(written(&path)),
+        })
+        .map_err(|error| mismatch(&track.path().to_string(), &error))?;
+        self.unread = Some(match self.unread.take() {
+            Some(before) => before.intersection(&unread).cloned().collect(),
+            None => unread,
+        });
+        Ok(part)
+    }
+
+    /// Refuses what is left.
+    fn finish(self, unsupported: &[&[Unsupported]], allow_unknown: bool) -> Result<(), ApiError> {
+        // A field that is null is one that is not there.
+        let is_given = |name: &&String| !self.json[name.as_str()].is_null();
+        let unread = self.unread.unwrap_or_default();
+        for name in unread.iter().filter(is_given) {
+            if let Some((_, why)) =
+                unsupported.iter().copied().flatten().find(|(field, _)| field == name)
+            {
+                return Err(ApiError::unsupported(name, why));
+            }
+        }
+        match unread.iter().filter(is_given).chain(&self.unread_inside).next() {
+            Some(name) if !allow_unknown => {
+                let message = format!("unknown field {name}; leave it out");
+                Err(ApiError::invalid(name, message).with_code("unknown_field"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A path as errors of types have it, such as `messages[0].role`.
+fn written(path: &serde_ignored::Path<'_>) -> String {
+    use serde_ignored::Path;
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, index } => format!("{}[{index}]", written(parent)),
+        Path::Map { parent, key } => match written(parent) {
+            parent if parent.is_empty() => key.clone(),
+            parent => format!("{parent}.{key}"),
+        },
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => written(parent),
+    }
+}
+
+/// A field is missing or of another type.
+fn mismatch(path: &str, error: &serde_json::Error) -> ApiError {
+    let text = error.to_string();
+    // Where a field is missing, the path is that of the object that should have it.
+    let missing = text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    let param = match (path, missing) {
+        (".", Some(field)) => field.to_owned(),
+        (path, Some(field)) => format!("{path}.{field}"),
+        (path, None) => path.to_owned(),
+    };
+    let message = match missing {
+        Some(_) => format!("{param} is missing"),
+        None => format!("{param}: {text}"),
+    };
+    ApiError::invalid(param, message).with_code("invalid_type")
+}
+
+impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+        check_content_type(request.headers())?;
+        let limits = app.options.limits;
+        let reading = to_bytes(request.into_body(), limits.max_body_bytes);
+        let bytes = tokio::time::timeout(limits.read_timeout, reading)
+            .await
+            .map_err(|_| {
+                let message = format!("the body did not come within {:?}", limits.read_timeout);
+                ApiError::new(StatusCode::REQUEST_TIMEOUT, message)
+            })?
+            .map_err(|error| unreadable(&error, limits.max_body_bytes))?;
+        let json: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
+                .with_code("invalid_json")
+        })?;
+        if !json.is_object() {
+            let message = "the body must be a JSON object";
+            return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_type"));
+        }
+        let mut reader = Reader::new(&json);
+        let body = T::read(&mut reader)?;
+        reader.finish(T::UNSUPPORTED, app.options.allow_unknown_fields)?;
+        Ok(Self(body))
+    }
+}
+
+fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let found = if essence.is_empty() { "none" } else { essence };
+    let message = format!("the content type must be application/json, found {found}");
+    Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
+}
+
+fn unreadable(error: &axum::Error, limit: usize) -> ApiError {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if error.is::<http_body_util::LengthLimitError>() {
+            let message = format!("the body has more than {limit} bytes, the most that are taken");
+            return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message);
+        }
+        cause = error.source();
+    }
+    ApiError::new(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))
+}

@@ -1,0 +1,168 @@
+//! Listening, serving connections, and stopping in an orderly way.
+
+mod connection;
+mod signals;
+mod tls;
+
+use std::error::Error as StdError;
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::router::router;
+use crate::state::App;
+use crate::{ServedModel, ServerError, ServerOptions};
+use connection::Connections;
+
+/// How long connections may take to end once their requests have.
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(2);
+/// Threads that speak HTTP. The model needs the others.
+const NUM_HTTP_THREADS: usize = 2;
+
+/// A server that listens.
+///
+/// ```no_run
+/// use inferno_server::{ServedModel, Server, ServerOptions};
+///
+/// # fn load() -> Result<ServedModel, std::io::Error> { unimplemented!() }
+/// let server = Server::bind(ServerOptions::default())?;
+/// println!("listening on {}", server.address());
+/// // Answers /health at once, and everything else when the model is there; ends on SIGTERM.
+/// server.run(load)?;
+/// # Ok::<(), inferno_server::ServerError>(())
+/// ```
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    options: ServerOptions,
+}
+
+impl Server {
+    /// Binds the address.
+    ///
+    /// **Errors**: an address that cannot be listened on, TLS files that cannot be used.
+    pub fn bind(options: ServerOptions) -> Result<Self, ServerError> {
+        let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
+        let bind = || {
+            let listener = TcpListener::bind(options.address)?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        };
+        let (listener, address) =
+            bind().map_err(|source| ServerError::Bind { address: options.address, source })?;
+        Ok(Self { listener, address, tls, options })
+    }
+
+    /// The address, with the port that was taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Loads the model on a thread of its own and serves it until SIGTERM or Ctrl-C; then lets running requests finish, up to
+    /// the drain timeout. A second signal ends them.
+    ///
+    /// **Errors**: those of `load`; a system that refuses threads or sockets.
+    pub fn run<E>(
+        self,
+        load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
+    ) -> Result<(), ServerError>
+    where
+        E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
+    {
+        self.run_until(load, signals::next)
+    }
+
+    /// As [`run`](Self::run), but stops when the future that `stop` makes is ready, instead of at a signal; it is asked for
+    /// another to cut the drain short.
+    ///
+    /// **Errors**: as [`run`](Self::run).
+    pub fn run_until<E, F>(
+        self,
+        load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
+        stop: impl Fn() -> F,
+    ) -> Result<(), ServerError>
+    where
+        E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
+        F: Future<Output = ()>,
+    {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(NUM_HTTP_THREADS)
+            .thread_name("inferno-http")
+            .enable_all()
+            .build()
+            .map_err(ServerError::Runtime)?;
+        let app = Arc::new(App::new(self.options.clone()));
+        let result = runtime.block_on(self.serve(&app, load, stop));
+        runtime.shutdown_timeout(CLOSING_TIMEOUT);
+        result
+    }
+
+    async fn serve<E, F>(
+        self,
+        app: &Arc<App>,
+        load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
+        stop: impl Fn() -> F,
+    ) -> Result<(), ServerError>
+    where
+        E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
+        F: Future<Output = ()>,
+    {
+        let listener =
+            tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Runtime)?;
+        let (closing, is_closing) = watch::channel(false);
+        let connections = Arc::new(Connections::new(
+            router(Arc::clone(app)),
+            self.tls,
+            self.options.limits,
+            is_closing,
+        ));
+        let accepting = tokio::spawn(Arc::clone(&connections).accept(listener));
+
+        let (sender, loaded) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("inferno-load".to_owned())
+            .spawn(move || sender.send(load()))
+            .map_err(ServerError::Runtime)?;
+        tokio::select! {
+            result = loaded => match result {
+                Ok(Ok(model)) => {
+                    tracing::info!(address = %self.address, model = model.name(), "ready");
+                    app.publish(model);
+                }
+                Ok(Err(error)) => return Err(ServerError::Load(error.into())),
+                Err(_) => return Err(ServerError::Load("the thread that loads panicked".into())),
+            },
+            () = stop() => {
+                tracing::info!("stopped while loading");
+                return Ok(());
+            }
+        }
+
+        stop().await;
+        let timeout = self.options.drain_timeout;
+        tracing::info!(running = app.num_in_flight(), ?timeout, "draining");
+        app.drain();
+        tokio::select! {
+            () = app.idle() => {}
+            () = tokio::time::sleep(timeout) => {
+                tracing::warn!(running = app.num_in_flight(), "the drain timeout is over");
+            }
+            () = stop() => tracing::warn!(running = app.num_in_flight(), "the drain was cut short"),
+        }
+        // What runs ends here, with an event that says so.
+        if let Some(model) = app.loaded().cloned() {
+            let _ = tokio::task::spawn_blocking(move || model.stop()).await;
+        }
+        let _ = closing.send(true);
+        connections.closed(CLOSING_TIMEOUT).await;
+        accepting.abort();
+        tracing::info!("stopped");
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Connections: accepted up to a limit, served, and ended in an orderly way.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::Limits;
+use crate::errors::ApiError;
+
+/// How long to wait when the system has no more sockets to give.
+const NO_SOCKETS_PAUSE: Duration = Duration::from_millis(100);
+/// How long one connection too many is listened to.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The connections of a server.
+pub(super) struct Connections {
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    limits: Limits,
+    /// One permit a connection.
+    permits: Arc<Semaphore>,
+    is_closing: watch::Receiver<bool>,
+}
+
+impl Connections {
+    pub fn new(
+        router: Router,
+        tls: Option<TlsAcceptor>,
+        limits: Limits,
+        is_closing: watch::Receiver<bool>,
+    ) -> Self {
+        let permits = Arc::new(Semaphore::new(limits.max_num_connections));
+        Self { router, tls, limits, permits, is_closing }
+    }
+
+    /// Accepts connections for ever.
+    pub async fn accept(self: Arc<Self>, listener: TcpListener) {
+        loop {
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(NO_SOCKETS_PAUSE).await;
+                    continue;
+                }
+            };
+            // Tokens are small, and each is wanted at once.
+            let _ = stream.set_nodelay(true);
+            let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
+                self.refuse(stream);
+                continue;
+            };
+            let connections = Arc::clone(&self);
+            tokio::spawn(async move {
+                connections.handshake(stream).await;
+                drop(permit);
+            });
+        }
+    }
+
+    /// Waits until all connections have ended, but no longer than this.
+    pub async fn closed(&self, timeout: Duration) {
+        let all = u32::try_from(self.limits.max_num_connections).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout(timeout, self.permits.acquire_many(all)).await;
+    }
+
+    /// Says why, where that is cheap; a handshake of TLS is not.
+    fn refuse(&self, stream: TcpStream) {
+        if self.tls.is_none() {
+            tokio::spawn(tokio::time::timeout(REFUSAL_TIMEOUT, refuse(stream)));
+        }
+    }
+
+    async fn handshake(&self, stream: TcpStream) {
+        let Some(tls) = &self.tls else {
+            return self.serve(stream).await;
+        };
+        match tokio::time::timeout(self.limits.read_timeout, tls.accept(stream)).await {
+            Ok(Ok(stream)) => self.serve(stream).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        }
+    }
+
+    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let service = TowerToHyperService::new(self.router.clone());
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.read_timeout)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let mut is_closing = self.is_closing.clone();
+        let result = tokio::select! {
+            result = connection.as_mut() => result,
+            () = until_closing(&mut is_closing) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = result {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+}
+
+async fn until_closing(is_closing: &mut watch::Receiver<bool>) {
+    // An error says that the server is gone.
+    let _ = is_closing.wait_for(|&closing| closing).await;
+}
+
+/// Answers one connection too many, and reads what it asks for: a socket that is closed with bytes unread loses the answer.
+async fn refuse(stream: TcpStream) -> io::Result<()> {
+    stream.writable().await?;
+    stream.try_write(too_many().as_bytes())?;
+    let mut unread = [0; 4096];
+    loop {
+        stream.readable().await?;
+        match stream.try_read(&mut unread) {
+            Ok(0) => return Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+/// The whole answer to one connection too many.
+fn too_many() -> String {
+    let mut error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many connections");
+    error.code = Some("connection_limit");
+    let body = error.openai().to_string();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}

@@ -1,0 +1,128 @@
+//! What all requests share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use axum::http::StatusCode;
+use tokio::sync::watch;
+
+use crate::errors::ApiError;
+use crate::operation::metrics::Metrics;
+use crate::{ServedModel, ServerOptions};
+
+/// What all requests share.
+pub(crate) struct App {
+    pub options: ServerOptions,
+    model: OnceLock<Arc<ServedModel>>,
+    pub metrics: Metrics,
+    is_draining: AtomicBool,
+    /// Requests that the engine works on.
+    num_in_flight: watch::Sender<usize>,
+}
+
+/// Whether requests are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    Loading,
+    Ready,
+    Draining,
+    Dead,
+}
+
+impl App {
+    pub fn new(options: ServerOptions) -> Self {
+        Self {
+            options,
+            model: OnceLock::new(),
+            metrics: Metrics::new(),
+            is_draining: AtomicBool::new(false),
+            num_in_flight: watch::Sender::new(0),
+        }
+    }
+
+    /// Begins to answer requests with this model.
+    pub fn publish(&self, model: ServedModel) {
+        let model = Arc::new(model);
+        self.metrics.begin(&model);
+        // Only the loader publishes, and once.
+        let _ = self.model.set(model);
+    }
+
+    /// The model, if it is loaded.
+    ///
+    /// **Errors**: 503 before that.
+    pub fn model(&self) -> Result<Arc<ServedModel>, ApiError> {
+        self.loaded().cloned().ok_or_else(|| {
+            let mut error =
+                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the model is being loaded");
+            error.retry_after = Some(1);
+            error.with_code("loading")
+        })
+    }
+
+    /// The model that `name` asks for, or the only one where nothing is asked for.
+    ///
+    /// **Errors**: 404 for another name, 503 before the model is loaded.
+    pub fn model_named(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
+        let model = self.model()?;
+        match name {
+            Some(name) if !model.names.iter().any(|known| known == name) => {
+                let known = model.names.join(", ");
+                let message = format!("there is no model {name:?}; this server has {known}");
+                let mut error = ApiError::new(StatusCode::NOT_FOUND, message);
+                error.param = Some("model".to_owned());
+                Err(error.with_code("model_not_found"))
+            }
+            _ => Ok(model),
+        }
+    }
+
+    pub fn loaded(&self) -> Option<&Arc<ServedModel>> {
+        self.model.get()
+    }
+
+    pub fn readiness(&self) -> Readiness {
+        match self.loaded() {
+            _ if self.is_draining.load(Ordering::Relaxed) => Readiness::Draining,
+            None => Readiness::Loading,
+            Some(model) if !model.handle.is_alive() => Readiness::Dead,
+            Some(_) => Readiness::Ready,
+        }
+    }
+
+    /// From here on nothing new is begun.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+        if let Some(model) = self.loaded() {
+            model.handle.drain();
+        }
+    }
+
+    /// Counts a request until the guard is dropped.
+    pub fn begin_request(self: &Arc<Self>) -> InFlight {
+        self.num_in_flight.send_modify(|count| *count += 1);
+        InFlight { app: Arc::clone(self) }
+    }
+
+    /// Waits until no request is left.
+    pub async fn idle(&self) {
+        let mut counts = self.num_in_flight.subscribe();
+        // The sender lives as long as self does.
+        let _ = counts.wait_for(|&count| count == 0).await;
+    }
+
+    pub fn num_in_flight(&self) -> usize {
+        *self.num_in_flight.borrow()
+    }
+}
+
+/// A request that the engine works on.
+pub(crate) struct InFlight {
+    app: Arc<App>,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.app.num_in_flight.send_modify(|count| *count -= 1);
+    }
+}

@@ -1,0 +1,45 @@
+//! `/detokenize`: tokens to a text.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::errors::ApiError;
+use crate::request::{Body, Reader, RequestBody};
+use crate::state::App;
+
+/// Tokens.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct DetokenizeRequest {
+    /// The model's name; where it is missing, the only one.
+    model: Option<String>,
+    tokens: Vec<u32>,
+}
+
+/// Their text.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DetokenizeResponse {
+    prompt: String,
+}
+
+impl RequestBody for DetokenizeRequest {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        reader.part()
+    }
+}
+
+/// The text of tokens, control tokens spelled out.
+#[utoipa::path(post, path = "/detokenize", tag = "tokens", request_body = DetokenizeRequest,
+    responses((status = 200, body = DetokenizeResponse), (status = 400)))]
+pub(crate) async fn detokenize(
+    State(app): State<Arc<App>>,
+    Body(request): Body<DetokenizeRequest>,
+) -> Result<Json<DetokenizeResponse>, ApiError> {
+    let model = app.model_named(request.model.as_deref())?;
+    let text = model.tokenizer().decode(&request.tokens, false);
+    let prompt = text.map_err(|error| ApiError::invalid("tokens", error.to_string()))?;
+    Ok(Json(DetokenizeResponse { prompt }))
+}

@@ -1,0 +1,208 @@
+//! `/v1/chat/completions`.
+
+use serde_json::{Value, json};
+
+use crate::client::post;
+use crate::fixtures::{chat_request, conversation, conversations};
+use crate::server::shared;
+
+const PATH: &str = "/v1/chat/completions";
+
+fn with(mut request: Value, fields: Value) -> Value {
+    request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    request
+}
+
+/// The text that the deltas of a stream make together, of one choice.
+fn streamed(chunks: &[Value], field: &str, index: usize) -> String {
+    chunks
+        .iter()
+        .flat_map(|chunk| chunk["choices"].as_array().unwrap())
+        .filter(|choice| choice["index"] == index)
+        .filter_map(|choice| choice["delta"][field].as_str())
+        .collect()
+}
+
+#[test]
+fn answers_are_those_of_transformers() {
+    for expected in conversations() {
+        if expected["kind"] == "tool_call" {
+            continue;
+        }
+        let answer = post(shared(), PATH, &chat_request(&expected)).ok();
+        let text = expected["text"].as_str().unwrap();
+        let (reasoning, content) = match text.split_once("\n</think>\n\n") {
+            Some((reasoning, content)) => {
+                (json!(reasoning.strip_prefix("<think>\n").unwrap()), content)
+            }
+            None => (Value::Null, text),
+        };
+        let choice = &answer["choices"][0];
+        assert_eq!(choice["message"]["content"], content, "{}", expected["kind"]);
+        assert_eq!(choice["message"]["reasoning_content"], reasoning, "{}", expected["kind"]);
+        assert_eq!(choice["finish_reason"], "stop");
+        assert_eq!(answer["object"], "chat.completion");
+        assert_eq!(answer["model"], "ember");
+        let prompt_tokens = expected["prompt_tokens"].as_array().unwrap().len();
+        assert_eq!(answer["usage"]["prompt_tokens"], prompt_tokens);
+        // The token that ends an answer counts.
+        let tokens = expected["tokens"].as_array().unwrap().len() + 1;
+        assert_eq!(answer["usage"]["completion_tokens"], tokens);
+        assert_eq!(answer["usage"]["total_tokens"], prompt_tokens + tokens);
+    }
+}
+
+#[test]
+fn a_stream_tells_the_same_answer_role_first_and_reason_last() {
+    for kind in ["plain", "thinking"] {
+        let request = chat_request(&conversation(kind));
+        let whole = post(shared(), PATH, &request).ok();
+        let options = json!({"stream": true, "stream_options": {"include_usage": true}});
+        let chunks = post(shared(), PATH, &with(request, options)).chunks();
+        let message = &whole["choices"][0]["message"];
+        for field in ["content", "reasoning_content"] {
+            assert_eq!(streamed(&chunks, field, 0), message[field].as_str().unwrap_or_default());
+        }
+        assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
+        let (usage, chunks) = chunks.split_last().unwrap();
+        assert_eq!(usage["choices"], json!([]));
+        for field in ["prompt_tokens", "completion_tokens", "total_tokens"] {
+            assert_eq!(usage["usage"][field], whole["usage"][field], "{field}");
+        }
+        let (last, others) = chunks.split_last().unwrap();
+        assert_eq!(last["choices"][0]["finish_reason"], "stop");
+        for chunk in others {
+            assert_eq!(chunk["object"], "chat.completion.chunk");
+            assert_eq!(chunk["id"], last["id"]);
+            assert_eq!(chunk["choices"][0]["finish_reason"], Value::Null);
+            assert!(chunk.get("usage").is_none());
+        }
+        assert!(chunks.len() > 4, "it comes token by token");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_choices_streamed_or_not() {
+    let request = json!({
+        "messages": [{"role": "user", "content": "Tell me a story."}],
+        "temperature": 1.5, "seed": 7, "n": 3, "max_tokens": 12,
+    });
+    let whole = post(shared(), PATH, &request).ok();
+    let texts: Vec<_> = whole["choices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| {
+            format!("{}{}", choice["message"]["reasoning_content"], choice["message"]["content"])
+        })
+        .collect();
+    assert_eq!(texts.len(), 3);
+    assert!(texts[0] != texts[1] && texts[1] != texts[2], "{texts:?}");
+    let again = post(shared(), PATH, &request).ok();
+    assert_eq!(again["choices"], whole["choices"]);
+    let chunks = post(shared(), PATH, &with(request, json!({"stream": true}))).chunks();
+    for index in 0..3 {
+        let message = &whole["choices"][index]["message"];
+        let content = message["content"].as_str().unwrap_or_default();
+        assert_eq!(streamed(&chunks, "content", index), content);
+    }
+    assert_eq!(whole["usage"]["completion_tokens"], 36);
+}
+
+#[test]
+fn stop_texts_end_an_answer_and_are_not_told() {
+    let request = chat_request(&conversation("system"));
+    let stopped = with(request.clone(), json!({"stop": ["Mars", " is Par"]}));
+    let answer = post(shared(), PATH, &stopped).ok();
+    assert_eq!(answer["choices"][0]["message"]["content"], "The capital of France");
+    assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+    assert_eq!(answer["choices"][0]["stop_reason"], " is Par");
+    let chunks = post(shared(), PATH, &with(stopped, json!({"stream": true}))).chunks();
+    assert_eq!(streamed(&chunks, "content", 0), "The capital of France");
+    let kept = json!({"stop": " is Par", "include_stop_str_in_output": true});
+    let answer = post(shared(), PATH, &with(request.clone(), kept)).ok();
+    assert_eq!(answer["choices"][0]["message"]["content"], "The capital of France is Par");
+
+    let cut = post(shared(), PATH, &with(request.clone(), json!({"max_tokens": 2}))).ok();
+    assert_eq!(cut["choices"][0]["finish_reason"], "length");
+    let token = &conversation("system")["tokens"][1];
+    let answer = post(shared(), PATH, &with(request, json!({"stop_token_ids": [token]}))).ok();
+    assert_eq!(answer["choices"][0]["message"]["content"], "The");
+    assert_eq!(answer["choices"][0]["stop_reason"], *token);
+}
+
+#[test]
+fn logprobs_are_told_of_every_token_of_the_answer() {
+    let expected = conversation("system");
+    let request = with(chat_request(&expected), json!({"logprobs": true, "top_logprobs": 3}));
+    let answer = post(shared(), PATH, &request).ok();
+    let content = answer["choices"][0]["logprobs"]["content"].as_array().unwrap().clone();
+    assert_eq!(content.len(), expected["tokens"].as_array().unwrap().len());
+    let text: String = content.iter().map(|token| token["token"].as_str().unwrap()).collect();
+    assert_eq!(text, expected["text"].as_str().unwrap());
+    for token in &content {
+        assert_eq!(token["top_logprobs"].as_array().unwrap().len(), 3);
+        assert_eq!(token["top_logprobs"][0]["token"], token["token"], "it is the most probable");
+        let bytes: Vec<u8> = serde_json::from_value(token["bytes"].clone()).unwrap();
+        assert_eq!(bytes, token["token"].as_str().unwrap().as_bytes());
+        assert!(token["logprob"].as_f64().unwrap() <= 0.0);
+    }
+    let chunks = post(shared(), PATH, &with(request, json!({"stream": true}))).chunks();
+    let streamed: Vec<_> = chunks
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["logprobs"]["content"].as_array())
+        .flatten()
+        .cloned()
+        .collect();
+    assert_eq!(streamed, content);
+}
+
+#[test]
+fn a_bias_bans_a_token() {
+    let expected = conversation("system");
+    let first = expected["tokens"][0].to_string();
+    let request = with(chat_request(&expected), json!({"logit_bias": {first: -100}}));
+    let answer = post(shared(), PATH, &request).ok();
+    let text = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(!text.starts_with("The"), "{text}");
+}
+
+#[test]
+fn a_second_request_finds_the_prompt_of_the_first() {
+    let request = json!({
+        "messages": [
+            {"role": "system", "content": "You are a helpful assistant who knows a hundred stories. ".repeat(8)},
+            {"role": "user", "content": "Hello!"},
+        ],
+        "temperature": 0, "max_tokens": 4,
+    });
+    let first = post(shared(), PATH, &request).ok();
+    let second = post(shared(), PATH, &request).ok();
+    assert_eq!(first["choices"], second["choices"]);
+    let cached = second["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap();
+    let prompt = second["usage"]["prompt_tokens"].as_u64().unwrap();
+    assert!(cached * 10 > prompt * 8 && cached < prompt, "{cached} of {prompt}");
+}
+
+#[test]
+fn contents_may_come_in_parts_and_answers_may_go_on() {
+    let parts = json!({
+        "messages": [{"role": "user", "content": [
+            {"type": "text", "text": "What is the capital"}, {"type": "text", "text": "of France?"},
+        ]}],
+    });
+    let rendered = post(shared(), "/v1/chat/completions/render", &parts).ok();
+    let prompt = rendered["prompt"].as_str().unwrap();
+    assert!(prompt.contains("What is the capital\nof France?<|im_end|>"), "{prompt}");
+
+    let goes_on = json!({
+        "messages": [
+            {"role": "user", "content": "What is the capital of France?"},
+            {"role": "assistant", "content": "The capital of France is"},
+        ],
+        "continue_final_message": true, "add_generation_prompt": false,
+        "temperature": 0, "max_tokens": 10,
+    });
+    let answer = post(shared(), PATH, &goes_on).ok();
+    assert_eq!(answer["choices"][0]["message"]["content"], " Paris.");
+}

@@ -1,0 +1,99 @@
+//! `/v1/completions`.
+
+use serde_json::{Value, json};
+
+use crate::client::post;
+use crate::fixtures::stories;
+use crate::server::shared;
+
+const PATH: &str = "/v1/completions";
+
+fn request(prompt: &Value, expected: &Value) -> Value {
+    json!({"prompt": prompt, "temperature": 0, "max_tokens": expected["max_tokens"]})
+}
+
+#[test]
+fn texts_go_on_as_transformers_goes_on() {
+    for expected in stories() {
+        let answer = post(shared(), PATH, &request(&expected["prompt"], &expected)).ok();
+        assert_eq!(answer["choices"][0]["text"], expected["text"]);
+        assert_eq!(answer["object"], "text_completion");
+        let tokens = request(&expected["prompt_tokens"], &expected);
+        assert_eq!(post(shared(), PATH, &tokens).ok()["choices"], answer["choices"]);
+
+        let mut streamed = request(&expected["prompt"], &expected);
+        streamed["stream"] = json!(true);
+        streamed["stream_options"] = json!({"include_usage": true});
+        let chunks = post(shared(), PATH, &streamed).chunks();
+        let text: String =
+            chunks.iter().filter_map(|chunk| chunk["choices"][0]["text"].as_str()).collect();
+        assert_eq!(text, expected["text"].as_str().unwrap());
+        assert_eq!(
+            chunks.last().unwrap()["usage"]["completion_tokens"],
+            answer["usage"]["completion_tokens"]
+        );
+    }
+}
+
+#[test]
+fn several_prompts_are_answered_each_in_its_place() {
+    let stories = stories();
+    let prompts: Vec<_> = stories.iter().map(|story| story["prompt"].clone()).collect();
+    let alone = |prompt: &Value| {
+        let asked = json!({"prompt": prompt, "temperature": 0, "max_tokens": 8, "echo": true});
+        post(shared(), PATH, &asked).ok()["choices"][0]["text"].clone()
+    };
+    let together = json!({
+        "prompt": prompts, "temperature": 0, "max_tokens": 8, "echo": true, "n": 2,
+    });
+    let answer = post(shared(), PATH, &together).ok();
+    let choices = answer["choices"].as_array().unwrap();
+    assert_eq!(choices.len(), prompts.len() * 2);
+    for (place, choice) in choices.iter().enumerate() {
+        assert_eq!(choice["index"], place);
+        assert_eq!(choice["text"], alone(&prompts[place / 2]));
+        assert!(choice["text"].as_str().unwrap().starts_with(prompts[place / 2].as_str().unwrap()));
+    }
+    assert_eq!(answer["usage"]["completion_tokens"], 8 * choices.len());
+}
+
+#[test]
+fn logprobs_are_told_beside_the_tokens() {
+    let expected = &stories()[0];
+    let mut asked = request(&expected["prompt"], expected);
+    asked["logprobs"] = json!(2);
+    asked["max_tokens"] = json!(5);
+    let answer = post(shared(), PATH, &asked).ok();
+    let choice = &answer["choices"][0];
+    let tokens: Vec<String> = serde_json::from_value(choice["logprobs"]["tokens"].clone()).unwrap();
+    assert_eq!(tokens.concat(), choice["text"].as_str().unwrap());
+    let mut offset = 0;
+    for (place, token) in tokens.iter().enumerate() {
+        assert_eq!(choice["logprobs"]["text_offset"][place], offset);
+        offset += token.chars().count();
+        let top = choice["logprobs"]["top_logprobs"][place].as_object().unwrap();
+        assert_eq!(top[token], choice["logprobs"]["token_logprobs"][place]);
+        assert_eq!(top.len(), 2);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    let cases = [
+        (json!({"prompt": []}), "prompt"),
+        (json!({"prompt": ""}), "prompt"),
+        (json!({"prompt": "a", "echo": true, "logprobs": 1}), "echo"),
+        (json!({"prompt": "a", "suffix": "b", "echo": true}), "echo"),
+        (json!({"prompt": "a", "best_of": 2}), "best_of"),
+        (json!({"prompt": "a", "max_tokens": 0}), "max_tokens"),
+        (json!({"prompt": "a", "logprobs": 21}), "logprobs"),
+        (json!({"prompt": [99999999]}), "prompt"),
+        (json!({"prompt": "a", "n": 0}), "n"),
+        (json!({"prompt": ["a", "b"], "n": 100}), "n"),
+        (json!({"prompt": "a", "messages": []}), "messages"),
+    ];
+    for (request, param) in cases {
+        let error = post(shared(), PATH, &request).error(400);
+        assert_eq!(error["param"], param, "{request} {error}");
+    }
+}

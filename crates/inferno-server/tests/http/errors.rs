@@ -1,0 +1,183 @@
+//! Requests that are refused, and how.
+
+use inferno_server::{Limits, ServerOptions};
+use serde_json::{Value, json};
+
+use crate::client::{get, post, send};
+use crate::server::{shared, start};
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn hello() -> Value {
+    json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1, "temperature": 0})
+}
+
+fn hello_with(field: &str, value: Value) -> Value {
+    let mut request = hello();
+    request[field] = value;
+    request
+}
+
+#[test]
+fn a_field_that_is_wrong_is_named() {
+    let long = "a ".repeat(3000);
+    let cases = [
+        ("messages", json!([]), "messages"),
+        ("messages", json!("Hello!"), "messages"),
+        ("messages", json!([{"content": "Hello!"}]), "messages[0].role"),
+        ("messages", json!([{"role": "robot", "content": "Hello!"}]), "messages[0].role"),
+        ("messages", json!([{"role": "user"}]), "messages[0].content"),
+        ("messages", json!([{"role": "user", "content": 7}]), "messages[0].content"),
+        (
+            "messages",
+            json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]),
+            "messages[0].content[0].type",
+        ),
+        (
+            "messages",
+            json!([{"role": "user", "content": "Hi", "mood": "good"}]),
+            "messages[0].mood",
+        ),
+        ("messages", json!([{"role": "user", "content": long}]), "prompt"),
+        ("temperature", json!("hot"), "temperature"),
+        ("temperature", json!(-1), "temperature"),
+        ("top_p", json!(0), "top_p"),
+        ("top_k", json!(-2), "top_k"),
+        ("n", json!(0), "n"),
+        ("n", json!(1000000), "n"),
+        ("max_tokens", json!(0), "max_tokens"),
+        ("min_tokens", json!(2), "min_tokens"),
+        ("stop", json!([""]), "stop"),
+        ("stop", json!(7), "stop"),
+        ("stop_token_ids", json!([99999999]), "stop_token_ids"),
+        ("logit_bias", json!({"a": 1}), "logit_bias"),
+        ("logit_bias", json!({"1": 101}), "logit_bias"),
+        ("top_logprobs", json!(3), "top_logprobs"),
+        ("stream_options", json!({"include_usage": true}), "stream_options"),
+        ("response_format", json!({"type": "xml"}), "response_format.type"),
+        ("response_format", json!({"type": "json_schema"}), "response_format.json_schema.schema"),
+        ("frequency_penalty", json!(3), "frequency_penalty"),
+        ("audio", json!({"voice": "x"}), "audio"),
+        ("store", json!(true), "store"),
+        ("modalities", json!(["text", "audio"]), "modalities"),
+        ("functions", json!([]), "functions"),
+        ("guided_json", json!({}), "guided_json"),
+        ("colour", json!("blue"), "colour"),
+    ];
+    for (field, value, param) in cases {
+        let error = post(shared(), CHAT, &hello_with(field, value)).error(400);
+        assert_eq!(error["param"], param, "{error}");
+        assert_eq!(error["type"], "invalid_request_error");
+    }
+    let error = post(shared(), CHAT, &json!({})).error(400);
+    assert_eq!(error["param"], "messages");
+}
+
+#[test]
+fn a_prompt_beyond_the_context_is_refused_with_both_counts() {
+    let prompt = vec![300; 5000];
+    let error = post(shared(), "/v1/completions", &json!({"prompt": prompt})).error(400);
+    assert_eq!(error["code"], "context_length_exceeded");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("5000") && message.contains("1024"), "{message}");
+}
+
+#[test]
+fn fields_that_are_null_are_not_there() {
+    post(shared(), CHAT, &hello_with("temperature", Value::Null)).ok();
+    post(shared(), CHAT, &hello_with("audio", Value::Null)).ok();
+    post(shared(), CHAT, &hello_with("stop", Value::Null)).ok();
+}
+
+#[test]
+fn each_mistake_has_its_status() {
+    let json = [("content-type", "application/json")];
+    let address = shared();
+    send(address, "POST", CHAT, &json, "{\"messages\": [").error(400);
+    send(address, "POST", CHAT, &json, "[]").error(400);
+    send(address, "POST", CHAT, &json, "").error(400);
+    send(address, "POST", CHAT, &json, &"[".repeat(10_000)).error(400);
+    send(address, "POST", CHAT, &[], "{}").error(415);
+    send(address, "POST", CHAT, &[("content-type", "text/plain")], "{}").error(415);
+    post(address, CHAT, &hello_with("model", json!("gpt-4"))).error(404);
+    post(address, CHAT, &hello_with("model", json!("alias"))).ok();
+    get(address, "/v1/nothing").error(404);
+    get(address, "/v1/models/gpt-4").error(404);
+    get(address, CHAT).error(405);
+}
+
+#[test]
+fn the_limits_hold() {
+    let limits = Limits { max_body_bytes: 1000, max_num_choices: 2, ..Limits::default() };
+    let options = ServerOptions { limits, allow_unknown_fields: true, ..ServerOptions::default() };
+    let server = start(options);
+    let long = hello_with("user", json!("x".repeat(1000)));
+    post(server.address, CHAT, &long).error(413);
+    post(server.address, CHAT, &hello_with("n", json!(3))).error(400);
+    // What no API has may be there, what this server does not honour may not.
+    post(server.address, CHAT, &hello_with("colour", json!("blue"))).ok();
+    post(server.address, CHAT, &hello_with("audio", json!({}))).error(400);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn a_key_is_asked_for_where_there_is_one() {
+    let api_keys = vec!["first".to_owned(), "second".to_owned()];
+    let server = start(ServerOptions { api_keys, ..ServerOptions::default() });
+    let ask = |path: &str, headers: &[(&str, &str)]| {
+        let mut headers = headers.to_vec();
+        headers.push(("content-type", "application/json"));
+        send(server.address, "POST", path, &headers, &hello().to_string())
+    };
+    let refused = ask(CHAT, &[]);
+    assert_eq!(refused.error(401)["type"], "authentication_error");
+    assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
+    ask(CHAT, &[("authorization", "Bearer wrong")]).error(401);
+    ask(CHAT, &[("authorization", "Bearer firstt")]).error(401);
+    ask(CHAT, &[("authorization", "Basic first")]).error(401);
+    ask(CHAT, &[("authorization", "Bearer first")]).ok();
+    ask(CHAT, &[("authorization", "bearer second")]).ok();
+    ask("/v1/messages", &[("x-api-key", "second")]).ok();
+    let refused = ask("/v1/messages", &[]);
+    assert_eq!(refused.status, 401);
+    assert_eq!(refused.json()["error"]["type"], "authentication_error");
+    assert_eq!(refused.json()["type"], "error");
+    get(server.address, "/v1/models").error(401);
+    assert_eq!(get(server.address, "/health").status, 200);
+    assert_eq!(get(server.address, "/metrics").status, 200);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn pages_of_other_origins_may_call_where_they_are_allowed() {
+    let allowed_origins = vec!["http://a.example".to_owned()];
+    let server = start(ServerOptions { allowed_origins, ..ServerOptions::default() });
+    let preflight = |address, origin| {
+        let headers = [
+            ("origin", origin),
+            ("access-control-request-method", "POST"),
+            ("access-control-request-headers", "content-type,authorization"),
+        ];
+        send(address, "OPTIONS", CHAT, &headers, "")
+    };
+    let allowed = preflight(server.address, "http://a.example");
+    assert_eq!(allowed.header("access-control-allow-origin"), Some("http://a.example"));
+    assert_eq!(allowed.header("access-control-allow-headers"), Some("content-type,authorization"));
+    let other = preflight(server.address, "http://b.example");
+    assert_eq!(other.header("access-control-allow-origin"), None);
+    assert_eq!(preflight(shared(), "http://a.example").header("access-control-allow-origin"), None);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn every_response_carries_the_id_of_its_request() {
+    let headers = [("x-request-id", "mine-7")];
+    let reply = send(shared(), "GET", "/v1/nothing", &headers, "");
+    assert_eq!(reply.header("x-request-id"), Some("mine-7"));
+    let (first, second) = (get(shared(), "/health"), get(shared(), "/health"));
+    assert!(first.header("x-request-id").unwrap().starts_with("req_"));
+    assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
+}

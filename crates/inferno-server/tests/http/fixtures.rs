@@ -1,0 +1,52 @@
+//! What Hugging Face transformers says of the model (`crates/inferno/tests/fixtures/ember/make_fixtures.py`).
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+fn read(file: &str, key: &str) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno/tests/fixtures/ember");
+    let text = std::fs::read_to_string(folder.join(file)).expect("the fixture is there");
+    let mut document: Value = serde_json::from_str(&text).expect("the fixture is JSON");
+    match document[key].take() {
+        Value::Array(found) if !found.is_empty() => found,
+        _ => panic!("{file} has no {key}"),
+    }
+}
+
+/// Texts and how they go on, greedily.
+pub fn stories() -> Vec<Value> {
+    read("greedy.json", "stories")
+}
+
+/// Conversations and how they are answered, greedily.
+pub fn conversations() -> Vec<Value> {
+    read("chat.json", "conversations")
+}
+
+/// The conversation of one kind.
+pub fn conversation(kind: &str) -> Value {
+    let mut all = conversations().into_iter();
+    all.find(|found| found["kind"] == kind).expect("there is one of this kind")
+}
+
+/// The request of a conversation, as a chat completion that takes the most probable tokens.
+pub fn chat_request(conversation: &Value) -> Value {
+    let asked = &conversation["request"];
+    let mut request = json!({
+        "messages": asked["messages"],
+        "temperature": 0,
+        "max_tokens": conversation["max_tokens"],
+        "chat_template_kwargs": {"enable_thinking": asked["enable_thinking"]},
+    });
+    // Arguments are texts on the wire, and objects in templates.
+    for message in request["messages"].as_array_mut().expect("it is a list") {
+        for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
+            call["function"]["arguments"] = json!(call["function"]["arguments"].to_string());
+        }
+    }
+    if asked["tools"].is_array() {
+        request["tools"] = asked["tools"].clone();
+    }
+    request
+}

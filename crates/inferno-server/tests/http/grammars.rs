@@ -1,0 +1,80 @@
+//! Answers that are held to a form.
+
+use serde_json::{Value, json};
+
+use crate::client::post;
+use crate::server::shared;
+
+fn ask(fields: Value) -> Value {
+    let mut request = json!({
+        "messages": [{"role": "user", "content": "Tell me about a dragon."}],
+        "temperature": 1, "seed": 3, "max_tokens": 200,
+        "chat_template_kwargs": {"enable_thinking": false},
+    });
+    request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    request
+}
+
+fn content(request: &Value) -> String {
+    let answer = post(shared(), "/v1/chat/completions", request).ok();
+    assert_eq!(answer["choices"][0]["finish_reason"], "stop", "{answer}");
+    answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_answer_fits_its_schema() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"kind": {"enum": ["dragon", "bear"]}, "age": {"type": "integer", "minimum": 1, "maximum": 9}},
+        "required": ["kind", "age"], "additionalProperties": false,
+    });
+    let check = |text: String| {
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert!(["dragon", "bear"].contains(&answer["kind"].as_str().unwrap()), "{text}");
+        assert!((1..=9).contains(&answer["age"].as_i64().unwrap()), "{text}");
+        assert_eq!(answer.as_object().unwrap().len(), 2);
+    };
+    let format = json!({"type": "json_schema", "json_schema": {"name": "animal", "schema": schema, "strict": true}});
+    check(content(&ask(json!({"response_format": format}))));
+    check(content(&ask(json!({"structured_outputs": {"json": schema}}))));
+    // After thoughts, where the model has them.
+    let thinking = json!({"response_format": format, "chat_template_kwargs": {"enable_thinking": true}, "temperature": 0});
+    check(content(&ask(thinking)));
+}
+
+#[test]
+fn an_answer_fits_its_expression_or_is_one_of_a_list() {
+    let text = content(&ask(json!({"structured_outputs": {"regex": "[a-c]{3}/[0-9]{2}"}})));
+    let (letters, digits) = text.split_once('/').unwrap();
+    assert!(letters.len() == 3 && letters.bytes().all(|it| (b'a'..=b'c').contains(&it)), "{text}");
+    assert!(digits.len() == 2 && digits.bytes().all(|it| it.is_ascii_digit()), "{text}");
+
+    let text = content(&ask(json!({"structured_outputs": {"choice": ["red", "blue \"sky\""]}})));
+    assert!(["red", "blue \"sky\""].contains(&text.as_str()), "{text}");
+
+    let completion = json!({
+        "prompt": "Two digits:", "max_tokens": 10, "structured_outputs": {"regex": "[0-9]{2}"},
+    });
+    let answer = post(shared(), "/v1/completions", &completion).ok();
+    assert!(answer["choices"][0]["text"].as_str().unwrap().parse::<u8>().is_ok(), "{answer}");
+}
+
+#[test]
+fn what_does_not_compile_is_refused_by_name() {
+    let cases = [
+        (
+            json!({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}}}}),
+            "response_format",
+        ),
+        (json!({"structured_outputs": {"regex": "(["}}), "structured_outputs"),
+        (json!({"structured_outputs": {"grammar": "start: ("}}), "structured_outputs"),
+        (json!({"structured_outputs": {"json": "{"}}), "structured_outputs.json"),
+        (json!({"structured_outputs": {}}), "structured_outputs"),
+        (json!({"structured_outputs": {"choice": []}}), "structured_outputs.choice"),
+        (json!({"structured_outputs": {"regex": "a", "json": {}}}), "structured_outputs"),
+    ];
+    for (fields, param) in cases {
+        let error = post(shared(), "/v1/chat/completions", &ask(fields)).error(400);
+        assert_eq!(error["param"], param, "{error}");
+    }
+}

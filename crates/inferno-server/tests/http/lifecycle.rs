@@ -1,0 +1,172 @@
+//! Clients that go away, and servers that stop.
+
+use std::io::{BufRead, BufReader, Write};
+use std::time::{Duration, Instant};
+
+use inferno_engine::EngineOptions;
+use inferno_server::ServerOptions;
+use serde_json::{Value, json};
+
+use crate::client::{connect, get, post, read, request};
+use crate::server::{shared, start, start_with};
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn story(max_tokens: usize) -> Value {
+    json!({
+        "messages": [{"role": "user", "content": "Tell me a story."}],
+        "temperature": 0, "max_tokens": max_tokens, "ignore_eos": true, "stream": true,
+    })
+}
+
+fn bytes(body: &Value) -> String {
+    request("POST", CHAT, &[("content-type", "application/json")], &body.to_string())
+}
+
+#[test]
+fn clients_that_vanish_leave_no_work_behind() {
+    let server = start(ServerOptions::default());
+    for place in 0..40 {
+        let mut stream = connect(server.address);
+        let mut body = story(900);
+        body["stream"] = json!(place % 2 == 0);
+        stream.write_all(bytes(&body).as_bytes()).unwrap();
+        if place % 4 == 0 {
+            // After the first bytes of the answer; the others before.
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            assert!(line.contains("200"), "{line}");
+        }
+    }
+    let started = Instant::now();
+    post(
+        server.address,
+        CHAT,
+        &json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 4}),
+    )
+    .ok();
+    // Forty whole answers would take far longer.
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    let ended = Instant::now();
+    loop {
+        let page = get(server.address, "/metrics").body;
+        let is_idle = page.lines().any(|line| {
+            line.starts_with("inferno_http_requests_in_flight") && line.ends_with(" 0")
+        });
+        if is_idle {
+            break;
+        }
+        assert!(ended.elapsed() < Duration::from_secs(20), "{page}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn what_runs_is_ended_before_the_server_stops() {
+    let drain_timeout = crate::client::PATIENCE;
+    let server = start(ServerOptions { drain_timeout, ..ServerOptions::default() });
+    let mut stream = connect(server.address);
+    stream.write_all(bytes(&story(900)).as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    // The first line says that it is running.
+    reader.fill_buf().unwrap();
+    server.stop();
+    let started = Instant::now();
+    while get(server.address, "/health").status != 503 {
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+    assert_eq!(get(server.address, "/health").json()["status"], "draining");
+    assert_eq!(post(server.address, CHAT, &story(1)).error(503)["code"], "shutting_down");
+    let chunks = read(&mut reader).chunks();
+    assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "length");
+    server.join();
+}
+
+#[test]
+fn what_runs_beyond_the_drain_timeout_ends_with_an_event_that_says_so() {
+    let drain_timeout = Duration::from_millis(50);
+    let server = start(ServerOptions { drain_timeout, ..ServerOptions::default() });
+    let mut streams: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = connect(server.address);
+            stream.write_all(bytes(&story(900)).as_bytes()).unwrap();
+            let mut reader = BufReader::new(stream);
+            reader.fill_buf().unwrap();
+            reader
+        })
+        .collect();
+    server.stop();
+    server.join();
+    let ends: Vec<_> = streams.iter_mut().map(|reader| read(reader).chunks()).collect();
+    let cut = ends.iter().filter(|chunks| chunks.last().unwrap()["error"].is_object()).count();
+    assert!(cut > 0, "four answers of 900 tokens do not end in 50 ms");
+}
+
+#[test]
+fn a_server_says_that_its_model_is_loading() {
+    let server = start_with(ServerOptions::default(), EngineOptions::default());
+    // It may be loaded by now, or not; either is told truly.
+    let reply = get(server.address, "/health");
+    match reply.status {
+        503 => assert_eq!(reply.json()["status"], "loading"),
+        status => assert_eq!(status, 200),
+    }
+    server.wait_until_ready();
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn a_full_queue_says_when_to_try_again() {
+    let engine =
+        EngineOptions { max_num_sequences: 1, max_num_waiting: 1, ..EngineOptions::default() };
+    let server = start_with(ServerOptions::default(), engine);
+    server.wait_until_ready();
+    let mut streams = Vec::new();
+    let mut refused = None;
+    for _ in 0..12 {
+        let mut stream = connect(server.address);
+        stream.write_all(bytes(&story(900)).as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        // Wait for the head, so that the requests come one after the other.
+        let head = reader.fill_buf().unwrap();
+        if head.starts_with(b"HTTP/1.1 429") {
+            refused = Some(read(&mut reader));
+            break;
+        }
+        streams.push(reader);
+    }
+    let refused = refused.expect("the queue is full at last");
+    assert_eq!(refused.error(429)["code"], "queue_full");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    drop(streams);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn many_streams_at_once_are_each_the_answer_that_it_is_alone() {
+    let ask = |seed: usize| {
+        json!({
+            "messages": [{"role": "user", "content": format!("Tell me story {}.", seed % 5)}],
+            "temperature": 1, "seed": seed, "max_tokens": 24, "ignore_eos": true, "stream": true,
+        })
+    };
+    let text = |chunks: &[Value]| -> String {
+        let deltas = chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]);
+        deltas
+            .map(|it| {
+                it["content"].as_str().or(it["reasoning_content"].as_str()).unwrap_or_default()
+            })
+            .collect()
+    };
+    let alone: Vec<_> =
+        (0..16).map(|seed| text(&post(shared(), CHAT, &ask(seed)).chunks())).collect();
+    let threads: Vec<_> = (0..16)
+        .map(|seed| std::thread::spawn(move || text(&post(shared(), CHAT, &ask(seed)).chunks())))
+        .collect();
+    let together: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(together, alone);
+}

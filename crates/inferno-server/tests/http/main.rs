@@ -1,0 +1,17 @@
+//! The server over real HTTP, on the embedded model's file. What the model says is what Hugging Face transformers says of it.
+
+mod anthropic;
+mod chat;
+mod client;
+mod completions;
+mod errors;
+mod fixtures;
+mod grammars;
+mod lifecycle;
+mod operation;
+mod raw_bytes;
+mod responses;
+mod server;
+mod tls;
+mod tokens;
+mod tools;

@@ -1,0 +1,114 @@
+//! Health, version, models, metrics and the description of the API.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::client::{get, post};
+use crate::server::{shared, start};
+
+#[test]
+fn the_model_is_listed_by_all_its_names() {
+    let models = get(shared(), "/v1/models").ok();
+    assert_eq!(models["object"], "list");
+    let names: Vec<_> = models["data"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    assert_eq!(names, [&json!("ember"), &json!("alias")]);
+    let one = get(shared(), "/v1/models/alias").ok();
+    assert_eq!(one["max_model_len"], 1024);
+    assert_eq!(get(shared(), "/version").ok()["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(get(shared(), "/health").ok()["status"], "ready");
+}
+
+/// The samples of a page by name and labels, without those that all have.
+fn samples(page: &str) -> BTreeMap<String, f64> {
+    page.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            assert!(name.contains("model_name=\"ember\""), "{line}");
+            (name.to_owned(), value.parse().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn metrics_count_what_was_done_by_vllm_s_names() {
+    let server = start(inferno_server::ServerOptions::default());
+    let request = json!({"prompt": "Once upon a time there was", "max_tokens": 5, "temperature": 0, "ignore_eos": true});
+    let usage = post(server.address, "/v1/completions", &request).ok()["usage"].clone();
+    // The engine tells its state after each step, and so just after the answer has gone out.
+    let is_idle = |page: &str| {
+        let mut lines = page.lines();
+        lines.any(|line| line.starts_with("vllm:num_requests_running") && line.ends_with(" 0"))
+    };
+    let page = loop {
+        let page = get(server.address, "/metrics");
+        if is_idle(&page.body) {
+            break page;
+        }
+    };
+    assert_eq!(page.header("content-type"), Some("text/plain; version=0.0.4"));
+    let samples = samples(&page.body);
+    let find = |start: &str| -> f64 {
+        let mut found = samples.iter().filter(|(name, _)| name.starts_with(start));
+        *found.next().unwrap_or_else(|| panic!("no {start} in {}", page.body)).1
+    };
+    assert_eq!(find("vllm:prompt_tokens_total"), usage["prompt_tokens"].as_f64().unwrap());
+    assert_eq!(find("vllm:generation_tokens_total"), 5.0);
+    assert_eq!(find("vllm:num_requests_waiting"), 0.0);
+    assert!((0.0..=1.0).contains(&find("vllm:kv_cache_usage_perc")));
+    assert_eq!(find("vllm:cache_config_info"), 1.0);
+    assert_eq!(find("vllm:time_to_first_token_seconds_count"), 1.0);
+    assert_eq!(find("vllm:inter_token_latency_seconds_count"), 4.0);
+    assert_eq!(find("vllm:e2e_request_latency_seconds_count"), 1.0);
+    assert_eq!(find("vllm:request_queue_time_seconds_count"), 1.0);
+    for name in [
+        "vllm:prefix_cache_queries_total",
+        "vllm:prefix_cache_hits_total",
+        "vllm:num_preemptions_total",
+    ] {
+        find(name);
+    }
+    let by_reason = |reason: &str| {
+        let mut found = samples.iter().filter(|(name, _)| {
+            name.starts_with("vllm:request_success_total")
+                && name.contains(&format!("finished_reason=\"{reason}\""))
+        });
+        *found.next().unwrap().1
+    };
+    assert_eq!((by_reason("length"), by_reason("stop"), by_reason("abort")), (1.0, 0.0, 0.0));
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn every_endpoint_is_described() {
+    let description = get(shared(), "/openapi.json").ok();
+    assert!(description["openapi"].as_str().unwrap().starts_with("3.1"));
+    let paths = description["paths"].as_object().unwrap();
+    for path in [
+        "/v1/chat/completions",
+        "/v1/chat/completions/render",
+        "/v1/completions",
+        "/v1/responses",
+        "/v1/messages",
+        "/v1/messages/count_tokens",
+        "/v1/models",
+        "/v1/models/{model}",
+        "/tokenize",
+        "/detokenize",
+        "/health",
+        "/version",
+        "/metrics",
+    ] {
+        assert!(paths.contains_key(path), "{path}");
+    }
+    // Every reference leads somewhere.
+    let text = description.to_string();
+    for reference in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = reference.split('"').next().unwrap();
+        assert!(description.pointer(pointer).is_some(), "{pointer}");
+    }
+    let fields = text.matches("\"temperature\":{").count();
+    assert!(fields >= 3, "the fields of requests are described");
+}

@@ -1,0 +1,112 @@
+//! `/v1/responses`.
+
+use serde_json::{Value, json};
+
+use crate::client::post;
+use crate::fixtures::conversation;
+use crate::server::shared;
+
+const PATH: &str = "/v1/responses";
+
+fn ask(input: Value) -> Value {
+    json!({"input": input, "temperature": 0, "reasoning": {"effort": "none"}})
+}
+
+#[test]
+fn answers_are_those_of_transformers() {
+    let expected = conversation("system");
+    let messages = &expected["request"]["messages"];
+    let mut request = ask(messages[1]["content"].clone());
+    request["instructions"] = messages[0]["content"].clone();
+    let response = post(shared(), PATH, &request).ok();
+    assert_eq!(response["object"], "response");
+    assert_eq!(response["status"], "completed");
+    assert_eq!(response["output"][0]["content"][0]["text"], expected["text"]);
+    let prompt_tokens = expected["prompt_tokens"].as_array().unwrap().len();
+    assert_eq!(response["usage"]["input_tokens"], prompt_tokens);
+
+    let memory = conversation("memory");
+    let response = post(shared(), PATH, &ask(memory["request"]["messages"].clone())).ok();
+    assert_eq!(response["output"][0]["content"][0]["text"], memory["text"]);
+}
+
+#[test]
+fn calls_and_what_they_gave_are_items() {
+    let expected = conversation("tool_call");
+    let function = &expected["request"]["tools"][0]["function"];
+    let tool = json!({
+        "type": "function", "name": function["name"], "description": function["description"],
+        "parameters": function["parameters"],
+    });
+    let question = json!({"role": "user", "content": "What is the weather in Paris?"});
+    let mut request = ask(json!([question]));
+    request["tools"] = json!([tool]);
+    let response = post(shared(), PATH, &request).ok();
+    let call = response["output"][0].clone();
+    assert_eq!(call["type"], "function_call");
+    assert_eq!(call["name"], "get_weather");
+    assert_eq!(call["arguments"], "{\"city\": \"Paris\"}");
+
+    let gave = json!({
+        "type": "function_call_output", "call_id": call["call_id"],
+        "output": "{\"temperature\": 21, \"condition\": \"sunny\"}",
+    });
+    request["input"] = json!([question, call, gave]);
+    let response = post(shared(), PATH, &request).ok();
+    assert_eq!(response["output"][0]["content"][0]["text"], conversation("tool_answer")["text"]);
+}
+
+#[test]
+fn a_stream_tells_the_same_response() {
+    let expected = conversation("thinking");
+    let question = &expected["request"]["messages"][0]["content"];
+    let mut request = json!({"input": question, "temperature": 0, "stream": true});
+    let events = post(shared(), PATH, &request).events();
+    let data: Vec<Value> =
+        events.iter().map(|event| serde_json::from_str(&event.data).unwrap()).collect();
+    for (place, (event, data)) in events.iter().zip(&data).enumerate() {
+        assert_eq!(data["type"], event.name.as_deref().unwrap());
+        assert_eq!(data["sequence_number"], place);
+    }
+    let names: Vec<_> = data.iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(names[..2], ["response.created", "response.in_progress"]);
+    assert_eq!(names.last(), Some(&"response.completed"));
+    let joined = |name: &str| -> String {
+        data.iter().filter(|it| it["type"] == name).filter_map(|it| it["delta"].as_str()).collect()
+    };
+    assert_eq!(joined("response.reasoning_text.delta"), "2 + 3 = 5.");
+    assert_eq!(joined("response.output_text.delta"), "2 + 3 = 5.");
+
+    request["stream"] = json!(false);
+    let whole = post(shared(), PATH, &request).ok();
+    let streamed = &data.last().unwrap()["response"];
+    let without_ids = |response: &Value| {
+        let items = response["output"].as_array().unwrap().iter().cloned();
+        items
+            .map(|mut item| item.as_object_mut().unwrap().remove("id").map(|_| item.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(without_ids(streamed), without_ids(&whole));
+    assert_eq!(streamed["usage"]["output_tokens"], whole["usage"]["output_tokens"]);
+}
+
+#[test]
+fn what_is_not_kept_is_refused() {
+    for (field, value) in [
+        ("store", json!(true)),
+        ("previous_response_id", json!("resp_1")),
+        ("background", json!(true)),
+        ("truncation", json!("auto")),
+        ("max_output_tokens", json!(0)),
+        ("colour", json!("blue")),
+    ] {
+        let mut request = ask(json!("Hi"));
+        request[field] = value;
+        assert_eq!(post(shared(), PATH, &request).error(400)["param"], field);
+    }
+    let mut cut = ask(json!("Tell me a story."));
+    cut["max_output_tokens"] = json!(3);
+    let response = post(shared(), PATH, &cut).ok();
+    assert_eq!(response["status"], "incomplete");
+    assert_eq!(response["incomplete_details"]["reason"], "max_output_tokens");
+}

@@ -1,0 +1,101 @@
+//! Servers for tests, each on a port of its own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use inferno_cpu::{CpuBackend, CpuOptions};
+use inferno_engine::{
+    Engine, EngineError, EngineOptions, Fingerprint, ModelRunner, RunnerOptions, SamplingParams,
+};
+use inferno_gguf::Gguf;
+use inferno_model::{BatchLimits, Model};
+use inferno_server::{ServedModel, Server, ServerError, ServerOptions};
+use inferno_tokenizer::{ChatTemplate, Tokenizer};
+use tokio::sync::Notify;
+
+use crate::client::get;
+
+/// A server that runs until it is told to stop.
+pub struct TestServer {
+    pub address: SocketAddr,
+    stop: Arc<Notify>,
+    thread: JoinHandle<Result<(), ServerError>>,
+}
+
+/// The server that most tests share.
+pub fn shared() -> SocketAddr {
+    static SHARED: OnceLock<SocketAddr> = OnceLock::new();
+    *SHARED.get_or_init(|| start(ServerOptions::default()).address)
+}
+
+/// Starts a server with these options, on a free port, and waits until it is ready.
+pub fn start(options: ServerOptions) -> TestServer {
+    let server = start_with(options, EngineOptions::default());
+    server.wait_until_ready();
+    server
+}
+
+/// Starts a server, and does not wait.
+pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
+    let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
+    let server = Server::bind(ServerOptions { address, ..options }).expect("a port is free");
+    let address = server.address();
+    let stop = Arc::new(Notify::new());
+    let stopped = Arc::clone(&stop);
+    let thread = std::thread::spawn(move || {
+        server.run_until(
+            move || load(engine),
+            || {
+                let stop = Arc::clone(&stopped);
+                async move { stop.notified().await }
+            },
+        )
+    });
+    TestServer { address, stop, thread }
+}
+
+impl TestServer {
+    pub fn wait_until_ready(&self) {
+        let started = Instant::now();
+        while get(self.address, "/health").status != 200 {
+            assert!(started.elapsed() < crate::client::PATIENCE, "the model is not loaded");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Does what SIGTERM does.
+    pub fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Waits for the end.
+    pub fn join(self) {
+        self.thread.join().expect("the server does not panic").expect("it ends in order");
+    }
+}
+
+fn load(options: EngineOptions) -> Result<ServedModel, EngineError> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
+    let checkpoint = Gguf::open(path)?;
+    let metadata = checkpoint.metadata();
+    let tokenizer = Arc::new(Tokenizer::from_metadata(metadata)?);
+    let template = ChatTemplate::from_metadata(metadata).expect("the template compiles");
+    let source = tokenizer.chat_template().expect("the model has a template").to_owned();
+    let sampling = SamplingParams::recommended(metadata)?;
+    let backend = CpuBackend::new(CpuOptions { isa: None, threads: Some(1) })?;
+    let model = Model::load(&checkpoint, Arc::new(backend), None, &mut |_| {})?;
+    let limits = BatchLimits { max_num_tokens: 128, max_num_logit_rows: 64 };
+    let fingerprint = Fingerprint::of_model(&checkpoint, None);
+    let runner = ModelRunner::new(
+        model,
+        fingerprint,
+        RunnerOptions { limits, cache_tokens: Some(8192), ..RunnerOptions::default() },
+    )?;
+    let engine = Engine::start(Box::new(runner), tokenizer, options)?;
+    Ok(ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
+        .with_chat_template(template.expect("the model has a template"), source)
+        .with_sampling(sampling))
+}

@@ -1,0 +1,104 @@
+//! Tools in chat completions.
+
+use serde_json::{Value, json};
+
+use crate::client::post;
+use crate::fixtures::{chat_request, conversation};
+use crate::server::shared;
+
+const PATH: &str = "/v1/chat/completions";
+
+fn with(mut request: Value, fields: Value) -> Value {
+    request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    request
+}
+
+fn arguments(call: &Value) -> Value {
+    serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn a_call_is_told_as_one() {
+    let expected = conversation("tool_call");
+    // One token more than the text: that which ends it.
+    let request = chat_request(&expected);
+    let answer = post(shared(), PATH, &request).ok();
+    let choice = &answer["choices"][0];
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    assert_eq!(choice["message"]["content"], Value::Null);
+    let call = &choice["message"]["tool_calls"][0];
+    assert_eq!(call["type"], "function");
+    assert!(call["id"].as_str().unwrap().starts_with("call_"));
+    assert_eq!(call["function"]["name"], "get_weather");
+    assert_eq!(call["function"]["arguments"], "{\"city\": \"Paris\"}", "letter for letter");
+
+    let chunks = post(shared(), PATH, &with(request, json!({"stream": true}))).chunks();
+    let deltas: Vec<_> = chunks
+        .iter()
+        .filter_map(|it| it["choices"][0]["delta"]["tool_calls"][0].as_object())
+        .collect();
+    assert_eq!(deltas[0]["function"]["name"], "get_weather");
+    let streamed: String =
+        deltas.iter().filter_map(|delta| delta["function"]["arguments"].as_str()).collect();
+    assert_eq!(streamed, "{\"city\": \"Paris\"}");
+    assert!(deltas.len() > 2, "arguments come as they are made");
+    assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[test]
+fn an_answer_to_what_a_tool_gave_is_that_of_transformers() {
+    let expected = conversation("tool_answer");
+    let answer = post(shared(), PATH, &chat_request(&expected)).ok();
+    assert_eq!(answer["choices"][0]["message"]["content"], expected["text"]);
+}
+
+#[test]
+fn a_call_that_is_required_comes_whatever_is_asked() {
+    let mut request = with(chat_request(&conversation("tool_call")), json!({"max_tokens": 200}));
+    request["messages"] = json!([{"role": "user", "content": "Hello!"}]);
+    request["tools"].as_array_mut().unwrap().push(json!({"type": "function", "function": {
+        "name": "roll", "parameters": {
+            "type": "object", "properties": {"sides": {"enum": [6, 20]}}, "required": ["sides"],
+            "additionalProperties": false,
+        },
+    }}));
+    let required =
+        with(request.clone(), json!({"tool_choice": "required", "parallel_tool_calls": false}));
+    let answer = post(shared(), PATH, &required).ok();
+    let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 1);
+
+    let named = json!({"tool_choice": {"type": "function", "function": {"name": "roll"}}, "parallel_tool_calls": false});
+    let answer = post(shared(), PATH, &with(request.clone(), named)).ok();
+    let call = &answer["choices"][0]["message"]["tool_calls"][0];
+    assert_eq!(call["function"]["name"], "roll");
+    assert!([json!(6), json!(20)].contains(&arguments(call)["sides"]), "{call}");
+
+    let answer = post(shared(), PATH, &with(request, json!({"tool_choice": "none"}))).ok();
+    assert!(answer["choices"][0]["message"].get("tool_calls").is_none());
+}
+
+#[test]
+fn mistakes_about_tools_are_named() {
+    let tool =
+        json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    let cases = [
+        (json!({"tools": [{"type": "retrieval", "function": {"name": "f"}}]}), "tools[0].type"),
+        (json!({"tools": [tool, tool]}), "tools[1]"),
+        (json!({"tools": [tool], "tool_choice": "maybe"}), "tool_choice"),
+        (
+            json!({"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
+            "tool_choice",
+        ),
+        (json!({"tool_choice": "required"}), "tool_choice"),
+        (
+            json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "nonsense"}}}]}),
+            "tools",
+        ),
+    ];
+    for (fields, param) in cases {
+        let request = with(json!({"messages": [{"role": "user", "content": "Hi"}]}), fields);
+        let error = post(shared(), PATH, &request).error(400);
+        assert_eq!(error["param"], param, "{error}");
+    }
+}

@@ -35,9 +35,6 @@ pub enum ServerError {
         /// What is wrong with it.
         message: String,
     },
-    /// The engine refused or failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
     /// The model could not be loaded.
     #[error("{0}")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),

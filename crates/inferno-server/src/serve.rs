@@ -127,7 +127,10 @@ impl Server {
         let (sender, loaded) = oneshot::channel();
         std::thread::Builder::new()
             .name("inferno-load".to_owned())
-            .spawn(move || sender.send(load()))
+            .spawn(move || {
+                // Nobody waits for it where the server was stopped meanwhile.
+                let _ = sender.send(load());
+            })
             .map_err(ServerError::Runtime)?;
         tokio::select! {
             result = loaded => match result {

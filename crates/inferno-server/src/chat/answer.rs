@@ -115,7 +115,7 @@ impl AnswerParser {
             State::AfterReasoning => {
                 let blank = self.pending.len() - self.pending.trim_start_matches('\n').len();
                 self.pending.drain(..blank);
-                !(self.pending.is_empty() && !at_end) && self.go(State::ContentStart)
+                (at_end || !self.pending.is_empty()) && self.go(State::ContentStart)
             }
             State::ContentStart => self.content_start(at_end),
             State::Content => self.content(at_end, pieces),

@@ -1,5 +1,6 @@
 //! Servers for tests, each on a port of its own.
 
+use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{
-    Engine, EngineError, EngineOptions, Fingerprint, ModelRunner, RunnerOptions, SamplingParams,
+    Engine, EngineOptions, Fingerprint, ModelRunner, RunnerOptions, SamplingParams,
 };
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
@@ -77,7 +78,7 @@ impl TestServer {
     }
 }
 
-fn load(options: EngineOptions) -> Result<ServedModel, EngineError> {
+fn load(options: EngineOptions) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
     let checkpoint = Gguf::open(path)?;
     let metadata = checkpoint.metadata();

@@ -1,6 +1,6 @@
 //! How fast a model runs here, beside what the machine could do at most.
 //!
-//! [`bench`] measures one configuration: a prompt that is read ([`Report::prefill`]), tokens that are written one after
+//! [`bench()`] measures one configuration: a prompt that is read ([`Report::prefill`]), tokens that are written one after
 //! another ([`Report::decode`]), and several sequences side by side ([`Report::batches`]). Only forward passes are timed. The
 //! tokens come from a fixed sequence of numbers, since what they say makes no difference to the speed. [`climb`] does the
 //! same work in one way after another, from the slowest on.

@@ -24,7 +24,7 @@
 //!
 //! [`Model::embedded`] is a small model that is always there, unless the feature `embedded-model` is switched off.
 //! Models on the Hugging Face hub are found and downloaded through [`ModelSource`] and [`Hub`]; [`quantize`] converts
-//! files to smaller formats; [`bench`] measures; [`cli`] holds the command-line programs. The floors below are crates of their own: file
+//! files to smaller formats; [`mod@bench`] measures; [`cli`] holds the command-line programs. The floors below are crates of their own: file
 //! format, tensors, tokenizer, backends, models, engine.
 
 #![forbid(unsafe_code)]

@@ -78,18 +78,22 @@ fn thoughts_and_calls_are_blocks() {
     assert_eq!(call["name"], "get_weather");
     assert_eq!(call["input"], json!({"city": "Paris"}));
 
+    let told = conversation("tool_answer");
+    let messages = &told["request"]["messages"];
+    let mut call = call.clone();
+    call["input"] = messages[1]["tool_calls"][0]["function"]["arguments"].clone();
     let mut goes_on = request(&conversation("tool_call"));
     goes_on["max_tokens"] = json!(20);
     goes_on["messages"] = json!([
-        {"role": "user", "content": "What is the weather in Paris?"},
+        messages[0],
         {"role": "assistant", "content": [call]},
         {"role": "user", "content": [{
             "type": "tool_result", "tool_use_id": call["id"],
-            "content": [{"type": "text", "text": "{\"temperature\": 21, \"condition\": \"sunny\"}"}],
+            "content": [{"type": "text", "text": messages[2]["content"]}],
         }]},
     ]);
     let answer = post(shared(), PATH, &goes_on).ok();
-    assert_eq!(answer["content"][0]["text"], conversation("tool_answer")["text"]);
+    assert_eq!(answer["content"][0]["text"], told["text"]);
 }
 
 #[test]

@@ -42,18 +42,21 @@ fn calls_and_what_they_gave_are_items() {
     let mut request = ask(json!([question]));
     request["tools"] = json!([tool]);
     let response = post(shared(), PATH, &request).ok();
-    let call = response["output"][0].clone();
+    let mut call = response["output"][0].clone();
     assert_eq!(call["type"], "function_call");
     assert_eq!(call["name"], "get_weather");
     assert_eq!(call["arguments"], "{\"city\": \"Paris\"}");
 
+    let told = conversation("tool_answer");
+    let messages = &told["request"]["messages"];
+    let arguments = &messages[1]["tool_calls"][0]["function"]["arguments"];
+    call["arguments"] = json!(arguments.to_string());
     let gave = json!({
-        "type": "function_call_output", "call_id": call["call_id"],
-        "output": "{\"temperature\": 21, \"condition\": \"sunny\"}",
+        "type": "function_call_output", "call_id": call["call_id"], "output": messages[2]["content"],
     });
-    request["input"] = json!([question, call, gave]);
+    request["input"] = json!([messages[0], call, gave]);
     let response = post(shared(), PATH, &request).ok();
-    assert_eq!(response["output"][0]["content"][0]["text"], conversation("tool_answer")["text"]);
+    assert_eq!(response["output"][0]["content"][0]["text"], told["text"]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod progress;
 mod pull;
 mod quantize;
 mod sampling_args;
+mod serve;
 mod speculate_args;
 mod template;
 mod tokenize;
@@ -44,6 +45,7 @@ Examples:
   inferno generate \"Once upon a time\"
   inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --greedy --max-tokens 64 \"The sky is\"
   inferno chat
+  inferno serve
   inferno inspect model.gguf --tensors
 
 Each flag is also read from the environment (--max-tokens from INFERNO_MAX_TOKENS) and from
@@ -66,6 +68,7 @@ enum Command {
     Generate(Box<generate::GenerateArgs>),
     Chat(Box<chat::ChatCommandArgs>),
     Bench(bench::BenchArgs),
+    Serve(Box<serve::ServeArgs>),
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),
     Template(template::TemplateArgs),
@@ -82,6 +85,7 @@ impl Inferno {
             Command::Generate(args) => args.run(),
             Command::Chat(args) => args.run(),
             Command::Bench(args) => args.run(),
+            Command::Serve(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Tokenize(args) => args.run(),
             Command::Template(args) => args.run(),

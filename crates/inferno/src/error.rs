@@ -7,6 +7,7 @@ use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
 use inferno_engine::EngineError;
 use inferno_model::ModelError;
+use inferno_server::ServerError;
 use inferno_tensor::{DType, TensorError};
 use inferno_tokenizer::{ChatTemplateError, TokenizerError};
 
@@ -348,6 +349,9 @@ pub enum Error {
     /// Generation was refused, or failed.
     #[error(transparent)]
     Engine(Box<EngineError>),
+    /// The server could not be started.
+    #[error(transparent)]
+    Server(Box<ServerError>),
     /// The backend could not be set up.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -362,6 +366,12 @@ impl Error {
 impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         Self::Engine(Box::new(error))
+    }
+}
+
+impl From<ServerError> for Error {
+    fn from(error: ServerError) -> Self {
+        Self::Server(Box::new(error))
     }
 }
 

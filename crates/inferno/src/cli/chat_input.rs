@@ -71,6 +71,24 @@ pub(super) fn template_from_file(
     })
 }
 
+/// The template in a file, else that in a model's metadata, with its source; `None` where there is neither.
+///
+/// **Errors**: a file that cannot be read; a template that is malformed.
+pub(super) fn template_source(
+    path: Option<&Path>,
+    metadata: &Metadata,
+) -> Result<Option<(ChatTemplate, String)>, Error> {
+    if let Some(path) = path {
+        let source = read_file(path)?;
+        let template = ChatTemplate::new(&source)?.with_special_tokens_of(metadata)?;
+        return Ok(Some((template, source)));
+    }
+    let template = ChatTemplate::from_metadata(metadata)?;
+    let keys = ["tokenizer.chat_template", "tokenizer.chat_template.tool_use"];
+    let sources = keys.map(|key| metadata.optional::<&str>(key).ok().flatten().unwrap_or_default());
+    Ok(template.map(|template| (template, sources.concat())))
+}
+
 /// The template in a model's metadata.
 ///
 /// **Errors**: [`Error::NoChatTemplate`]; a template that is malformed.

@@ -28,6 +28,15 @@ impl SourceArgs {
         self.model.is_some()
     }
 
+    /// What to call the model: its file's name, its name on the hub, or that of the model inside.
+    pub(super) fn name(&self) -> Option<String> {
+        match &self.model {
+            None => Some("ember".to_owned()),
+            Some(ModelSource::Hub(reference)) => Some(reference.repo().to_owned()),
+            Some(ModelSource::File(path)) => Some(path.file_stem()?.to_str()?.to_owned()),
+        }
+    }
+
     /// Opens the model that was named, else the one inside.
     ///
     /// **Errors**: as [`open`].

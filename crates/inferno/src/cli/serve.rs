@@ -1,0 +1,145 @@
+//! `inferno serve`: the model over HTTP.
+
+mod server_args;
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use inferno_engine::{Engine, EngineOptions};
+use inferno_gguf::Gguf;
+use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs};
+
+use crate::cli::chat_input::template_source;
+use crate::cli::dry_run;
+use crate::cli::failure::{Failure, print_note};
+use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
+use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
+use server_args::ServerArgs;
+
+/// Serve a model over HTTP.
+///
+/// Speaks OpenAI's API (/v1/chat/completions, /v1/completions, /v1/responses) and Anthropic's (/v1/messages), to many
+/// clients at once. Ends on SIGTERM or Ctrl-C when what runs has been answered.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno serve
+  inferno serve -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --context 8192 --port 8000
+  inferno serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt --tls-cert cert.pem --tls-key key.pem
+  curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
+       -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}]}'")]
+pub(super) struct ServeArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+    /// What requests call the model; may be repeated [default: the file's name].
+    #[arg(long, value_name = "NAME")]
+    served_model_name: Vec<String>,
+    /// Take the chat template from this file instead of the model's own.
+    #[arg(long, value_name = "FILE")]
+    chat_template: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    compute: ComputeArgs,
+    /// Tokens that a prompt and its answer may have together [default: the model's own limit, at most 4096].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    context: Option<usize>,
+    /// Tokens that the KV cache holds, of all sequences and of what is kept for later ones [default: four times the context].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    kv_cache_tokens: Option<usize>,
+    /// Sequences that are computed together.
+    #[arg(long, value_name = "N", value_parser = positive, default_value_t = EngineOptions::default().max_num_sequences)]
+    max_num_seqs: usize,
+    /// Tokens that one forward pass computes, of all sequences together.
+    #[arg(long, value_name = "N", value_parser = positive, default_value_t = 256)]
+    max_num_batched_tokens: usize,
+    /// Requests that may wait; further ones are answered 429.
+    #[arg(long, value_name = "N", value_parser = positive, default_value_t = EngineOptions::default().max_num_waiting)]
+    max_num_waiting: usize,
+    /// Compute every prompt whole, even where an earlier one began alike.
+    #[arg(long)]
+    no_prefix_cache: bool,
+    /// How the log looks, which is on standard error; RUST_LOG chooses what is in it.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormatArg,
+}
+
+/// Contexts that the KV cache holds where nothing else is asked for.
+const DEFAULT_CONTEXTS: usize = 4;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormatArg {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl ServeArgs {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let options = self.server.options()?;
+        // A sequence needs a row of logits at each step, and a prompt at least one token beside them all.
+        let limits = BatchLimits {
+            max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
+            max_num_logit_rows: self.max_num_seqs,
+        };
+        let checkpoint = self.source.open()?;
+        let load = self.compute.options(self.context, limits);
+        let model = Model::from(checkpoint).with_options(load);
+        let one = model.context_length()?;
+        let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
+        let model = model.with_options(LoadOptions { cache_tokens, ..load });
+        if self.compute.dry_run {
+            return Ok(dry_run::report(&model)?);
+        }
+        init_logs(match self.log_format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        });
+        let scheme = if options.tls.is_some() { "https" } else { "http" };
+        let server = Server::bind(options).map_err(Error::from)?;
+        print_note(&format!("listening on {scheme}://{}", server.address()));
+        server.run(move || self.load(&model)).map_err(|error| match error {
+            // What loading said is said as any command says it.
+            ServerError::Load(cause) => match cause.downcast::<Error>() {
+                Ok(error) => Failure::from(*error),
+                Err(cause) => Failure::from(Error::from(ServerError::Load(cause))),
+            },
+            error => Failure::from(Error::from(error)),
+        })
+    }
+
+    /// Loads the model and starts its engine.
+    fn load(&self, model: &Model) -> Result<ServedModel, Error> {
+        let checkpoint = model.checkpoint();
+        let template = template_source(self.chat_template.as_deref(), checkpoint.metadata())?;
+        let sampling = SamplingParams::recommended(checkpoint.metadata())?;
+        let tokenizer = Arc::new(model.tokenizer()?);
+        let runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
+        let engine = Engine::start(
+            runner,
+            tokenizer,
+            EngineOptions {
+                max_num_sequences: self.max_num_seqs,
+                max_num_waiting: self.max_num_waiting,
+                prefix_cache: !self.no_prefix_cache,
+            },
+        )?;
+        let served = ServedModel::new(engine, self.names(checkpoint)).with_sampling(sampling);
+        Ok(match template {
+            Some((template, source)) => served.with_chat_template(template, source),
+            None => served,
+        })
+    }
+
+    /// What requests may call the model.
+    fn names(&self, checkpoint: &Gguf) -> Vec<String> {
+        if !self.served_model_name.is_empty() {
+            return self.served_model_name.clone();
+        }
+        vec![self.source.name().unwrap_or_else(|| {
+            let name = checkpoint.metadata().optional::<String>("general.name").ok().flatten();
+            name.unwrap_or_else(|| "model".to_owned())
+        })]
+    }
+}

@@ -10,6 +10,7 @@ markdown on standard output.
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,9 @@ class Inferno:
 
 
 def loops(text: str) -> bool:
-    """Whether `LOOP_WORDS` words in a row come twice."""
+    """Whether `LOOP_WORDS` words in a row come twice, or a word runs on in one letter."""
+    if re.search(r"(\w)\1{5}", text):
+        return True
     words = text.lower().split()
     runs = [tuple(words[i : i + LOOP_WORDS]) for i in range(len(words) - LOOP_WORDS + 1)]
     return len(set(runs)) < len(runs)

@@ -31,11 +31,11 @@ PACKING_WINDOW = 64
 #: A rest of a row that is not worth another text.
 SHORTEST_REST = 16
 
-#: Rows of each source to train on, stage by stage.
+#: Rows of each source to train on, stage by stage, enough for the steps that the README names.
 STAGES = {
     "language": {"books": 5_000, "stories": 19_000, "chats": 16_000},
     "conversation": {"books": 500, "stories": 4_000, "chats": 10_500},
-    "refinement": {"books": 150, "stories": 2_400, "chats": 4_000},
+    "refinement": {"books": 700, "stories": 13_000, "chats": 17_100},
 }
 HELD_OUT_ROWS = 48
 
@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--stage", choices=STAGES, default="language", help="the first stage makes the vocabulary")
     parser.add_argument("--seed", type=int, default=0, help="another number makes other rows")
+    parser.add_argument("--rows", type=int, help="so many rows instead, in the stage's shares")
     parser.add_argument("--from", dest="start", type=Path, help="a model file whose vocabulary to take")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -159,7 +160,10 @@ def main() -> None:
                 return chat_documents(tokenizer, split, rng, refining=arguments.stage == "refinement")
 
     packed = []
-    for source, num_rows in STAGES[arguments.stage].items():
+    stage = STAGES[arguments.stage]
+    scale = arguments.rows / sum(stage.values()) if arguments.rows else 1.0
+    for source, rows_of_stage in stage.items():
+        num_rows = round(rows_of_stage * scale)
         held_out = pack(documents(source, Split.HELD_OUT), end_of_text, HELD_OUT_ROWS)
         np.savez(arguments.out / f"held_out_{source}.npz", rows=held_out[0], weights=held_out[1])
         packed.append(pack(documents(source, Split.TRAIN), end_of_text, num_rows))

@@ -31,8 +31,12 @@ def chat(rng: random.Random, split: Split) -> Chat:
     return rng.choice(_MAKERS)(rng, split)
 
 
-def _word(rng: random.Random) -> str:
-    """A word of any sort, as it stands in texts."""
+def _word(rng: random.Random, split: Split) -> str:
+    """A word of any sort that belongs to `split`, as it stands in texts."""
+    return draw(split, lambda: _any_word(rng))
+
+
+def _any_word(rng: random.Random) -> str:
     sort = rng.random()
     if sort < 0.35:
         return rng.choice(SHORT_WORDS)
@@ -52,7 +56,7 @@ def _words(rng: random.Random, split: Split, least: int, most: int) -> list[str]
     number = rng.randint(least, most)
     words: dict[str, None] = {}
     while len(words) < number:
-        words[draw(split, lambda: _word(rng))] = None
+        words[_word(rng, split)] = None
     return list(words)
 
 
@@ -93,7 +97,7 @@ def _lookup(rng: random.Random, split: Split) -> Chat:
 
 
 def _value(rng: random.Random, split: Split) -> str | int:
-    word = draw(split, lambda: _word(rng))
+    word = _word(rng, split)
     return int(word) if word.isdigit() else word
 
 

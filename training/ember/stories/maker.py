@@ -101,9 +101,7 @@ def _noun(rng: random.Random, split: Split, known: list[str], subject: str, adje
     adjective = rng.choice(adjectives) if rng.random() < chance else ""
     if subject:
         return world.Noun(subject, "" if " " in subject else adjective)
-    if rng.random() < 0.05:
-        return world.Noun(world.invented_word(rng, split), adjective)
-    name = world.pick(rng, known, split)
+    name = world.thing_name(rng, split, known)
     return world.Noun(name, "" if " " in name else adjective)
 
 

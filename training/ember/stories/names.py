@@ -34,6 +34,10 @@ ANIMAL_NAMES_HE = """
 Bruno Chip Rusty Pebble Bumble Acorn Dusty Patch Rocky Boots Tuft Fergus Biscuit Thistle Basil Comet Fidget Scout
 """.split()
 
+#: Sounds of odd words.
+CONSONANTS = "b c ch d f g h j k l m n nd ng nj nk p ph qu r rr s sh st t th tr v w x y z zh".split()
+VOWELS = "a e i o u a e i o u aa ai ea ee ia io oo ou ui y".split()
+
 #: First and later syllables, and ends, of invented words.
 STARTS = "ba be bo bra da do dri fa fi flo ga gli go ka ki klo la li lo ma mi mo na no nu pa pi plo qua ra ri ro sa sil so ta ti tra va vi wa wi za zi zo".split()
 MIDDLES = "ba bi da do fa ga go ka ki la li lu ma mi mo na ni no pa ra ri ro sa ta to va vi zi".split()

@@ -23,13 +23,34 @@ def article(phrase: str) -> str:
     return f"an {phrase}" if vowel else f"a {phrase}"
 
 
+#: How often a name, a kind of animal or a thing is an invented word. In training it is often: only a word never seen
+#: before teaches to say it again letter by letter, where a known one can be guessed.
+_INVENTED_NAMES = {Split.TRAIN: 0.3, Split.HELD_OUT: 0.08}
+_INVENTED_KINDS = {Split.TRAIN: 0.12, Split.HELD_OUT: 0.04}
+_INVENTED_THINGS = {Split.TRAIN: 0.2, Split.HELD_OUT: 0.05}
+
+
 def invented_word(rng: random.Random, split: Split) -> str:
-    """A word that no language has, such as "tamber", of the given split."""
+    """A word that no language has, such as "tamber" or "onjiduka", of the given split."""
     while True:
-        middle = rng.choice(names.MIDDLES) if rng.random() < 0.4 else ""
-        word = rng.choice(names.STARTS) + middle + rng.choice(names.ENDS)
+        odd = split is Split.TRAIN and rng.random() < 0.5
+        word = _odd_word(rng) if odd else _smooth_word(rng)
         if len(word) > 3 and split_of(word) is split:
             return word
+
+
+def _smooth_word(rng: random.Random) -> str:
+    """One that sounds like a word of these stories."""
+    middle = rng.choice(names.MIDDLES) if rng.random() < 0.4 else ""
+    return rng.choice(names.STARTS) + middle + rng.choice(names.ENDS)
+
+
+def _odd_word(rng: random.Random) -> str:
+    """One of any sounds in a row, which may end in a vowel."""
+    word = rng.choice(("", "", rng.choice("aeiouy")))
+    for _ in range(rng.choice((2, 2, 3))):
+        word += rng.choice(names.CONSONANTS) + rng.choice(names.VOWELS)
+    return word + rng.choice(("", "", rng.choice(names.CONSONANTS)))
 
 
 @cache
@@ -131,7 +152,7 @@ class Elder(Pronouns):
 
 def personal_name(rng: random.Random, split: Split, gender: str, avoid: tuple[str, ...] = (), animal: bool = False) -> str:
     """A name for one of that gender, now and then an invented one."""
-    if rng.random() < 0.08:
+    if rng.random() < _INVENTED_NAMES[split]:
         return invented_word(rng, split).capitalize()
     girls, boys = (names.GIRLS, names.BOYS)
     if animal and rng.random() < 0.4:
@@ -174,7 +195,16 @@ def creature(rng: random.Random, split: Split, kind: str, look: str) -> Characte
 
 def animal_kind(rng: random.Random, split: Split, avoid: tuple[str, ...] = ()) -> str:
     """A kind of animal that lives on land, now and then one that nobody knows."""
-    return invented_word(rng, split) if rng.random() < 0.04 else pick(rng, LAND, split, avoid)
+    return invented_word(rng, split) if rng.random() < _INVENTED_KINDS[split] else pick(rng, LAND, split, avoid)
+
+
+def thing_name(rng: random.Random, split: Split, known: list[str]) -> str:
+    """One of the `known` names of things, an invented one, or in training two names in one, such as "rope lamp"."""
+    if rng.random() < _INVENTED_THINGS[split]:
+        if split is Split.HELD_OUT or rng.random() < 0.6:
+            return invented_word(rng, split)
+        return f"{pick(rng, known, split)} {pick(rng, known, split)}"
+    return pick(rng, known, split)
 
 
 def _described(rng: random.Random, trait: str, kind: str) -> str:

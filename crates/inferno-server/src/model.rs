@@ -24,11 +24,10 @@ pub struct ServedModel {
     pub(crate) grammars: GrammarCompiler,
 }
 
-/// A chat template, and what its text tells about the answers.
+/// A chat template, and the form in which the model calls tools.
 pub(crate) struct Template {
     pub compiled: ChatTemplate,
     pub tool_form: Option<ToolForm>,
-    source: String,
 }
 
 impl ServedModel {
@@ -50,11 +49,10 @@ impl ServedModel {
         }
     }
 
-    /// Sets the chat template, and its source, which tells in what form the model calls tools.
-    pub fn with_chat_template(mut self, compiled: ChatTemplate, source: impl Into<String>) -> Self {
-        let source = source.into();
-        let tool_form = ToolForm::of_template(&source);
-        self.template = Some(Template { compiled, tool_form, source });
+    /// Sets the chat template, which tells in what form the model calls tools.
+    pub fn with_chat_template(mut self, compiled: ChatTemplate) -> Self {
+        let tool_form = ToolForm::of_template(&compiled);
+        self.template = Some(Template { compiled, tool_form });
         self
     }
 
@@ -79,12 +77,5 @@ impl ServedModel {
         if let Some(engine) = engine {
             engine.shut_down();
         }
-    }
-}
-
-impl Template {
-    /// Whether the template reads a variable of this name.
-    pub fn mentions(&self, variable: &str) -> bool {
-        self.source.contains(variable)
     }
 }

@@ -82,6 +82,7 @@ pub struct ChatTemplate {
     environment: Environment<'static>,
     has_tool_use: bool,
     special_tokens: Vec<(String, String)>,
+    source: String,
 }
 
 impl ChatTemplate {
@@ -89,8 +90,12 @@ impl ChatTemplate {
     ///
     /// **Errors**: [`ChatTemplateError::Syntax`], with the line.
     pub fn new(source: &str) -> Result<Self, ChatTemplateError> {
-        let mut template =
-            Self { environment: environment()?, has_tool_use: false, special_tokens: Vec::new() };
+        let mut template = Self {
+            environment: environment()?,
+            has_tool_use: false,
+            special_tokens: Vec::new(),
+            source: String::new(),
+        };
         template.add(DEFAULT, source)?;
         Ok(template)
     }
@@ -135,6 +140,12 @@ impl ChatTemplate {
         self
     }
 
+    /// Whether the template, or the one for tools beside it, contains this text: the name of a
+    /// variable that it reads, or a mark that it writes.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.source.contains(text)
+    }
+
     /// The text of a conversation.
     ///
     /// A file that has a template for tools of its own uses it where the request offers tools.
@@ -155,6 +166,7 @@ impl ChatTemplate {
     }
 
     fn add(&mut self, name: &'static str, source: &str) -> Result<(), ChatTemplateError> {
+        self.source.push_str(source);
         let source = syntax::rewrite(source)?;
         self.environment.add_template_owned(name, source).map_err(ChatTemplateError::from_jinja)
     }

@@ -24,6 +24,10 @@ pub(super) fn lark(
     reasoning: Reasoning,
     token_id: impl Fn(&str) -> Option<u32>,
 ) -> Option<String> {
+    if let (OutputFormat::Lark(own), Reasoning::None, None) = (format, reasoning, tools) {
+        // By itself, so that errors name its own lines.
+        return Some(own.clone());
+    }
     let mut rules = Rules::default();
     let formatted = rules.format(format);
     let answer = match tools {
@@ -41,10 +45,6 @@ pub(super) fn lark(
             }
         }
     };
-    if let (OutputFormat::Lark(own), Reasoning::None, None) = (format, reasoning, tools) {
-        // By itself, so that errors name its own lines.
-        return Some(own.clone());
-    }
     let start = match reasoning {
         Reasoning::None => answer,
         Reasoning::MayCome => {

@@ -180,7 +180,7 @@ fn reasoning(template: &Template, prompt: &str) -> Reasoning {
     let prompt = prompt.trim_end();
     if prompt.ends_with(THINK_OPEN) {
         Reasoning::HasBegun
-    } else if prompt.ends_with(THINK_CLOSE) || !template.mentions(THINK_OPEN) {
+    } else if prompt.ends_with(THINK_CLOSE) || !template.compiled.mentions(THINK_OPEN) {
         Reasoning::None
     } else {
         Reasoning::MayCome

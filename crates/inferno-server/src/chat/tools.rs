@@ -1,5 +1,6 @@
 //! Tools on offer, and the forms in which models call them.
 
+use inferno_tokenizer::ChatTemplate;
 use serde_json::{Value, json};
 
 /// A function that the model may call.
@@ -80,8 +81,8 @@ impl ToolForm {
     pub const LLAMA_MARK: &str = "<|python_tag|>";
 
     /// The form that a template writes earlier calls in; `None` where it takes no tools.
-    pub fn of_template(source: &str) -> Option<Self> {
-        let has = |text: &str| source.contains(text);
+    pub fn of_template(template: &ChatTemplate) -> Option<Self> {
+        let has = |text: &str| template.mentions(text);
         if !has("tools") {
             None
         } else if has(Self::HERMES_OPEN) {
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_form_of_calls_is_read_from_the_template() {
-        let of = ToolForm::of_template;
+        let of = |source| ToolForm::of_template(&ChatTemplate::new(source).unwrap());
         assert_eq!(of("{% if tools %}<tool_call>{% endif %}"), Some(ToolForm::Hermes));
         assert_eq!(of("{% if tools %}[TOOL_CALLS]{% endif %}"), Some(ToolForm::Mistral));
         assert_eq!(of("{% if tools %}[TOOL_CALLS]x[ARGS]"), Some(ToolForm::MistralArgs));

@@ -60,6 +60,20 @@ fn an_answer_fits_its_expression_or_is_one_of_a_list() {
 }
 
 #[test]
+fn an_answer_fits_a_grammar_of_the_user() {
+    let grammar = "start: animal \" is \" age\nanimal: \"dragon\" | \"bear\"\nage: /[1-9]/";
+    for thinking in [false, true] {
+        let text = content(&ask(json!({
+            "structured_outputs": {"grammar": grammar},
+            "chat_template_kwargs": {"enable_thinking": thinking},
+        })));
+        let (animal, age) = text.split_once(" is ").unwrap();
+        assert!(["dragon", "bear"].contains(&animal), "{text}");
+        assert!((1..=9).contains(&age.parse::<u8>().unwrap()), "{text}");
+    }
+}
+
+#[test]
 fn what_does_not_compile_is_refused_by_name() {
     let cases = [
         (

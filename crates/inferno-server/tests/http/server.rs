@@ -84,7 +84,6 @@ fn load(options: EngineOptions) -> Result<ServedModel, Box<dyn Error + Send + Sy
     let metadata = checkpoint.metadata();
     let tokenizer = Arc::new(Tokenizer::from_metadata(metadata)?);
     let template = ChatTemplate::from_metadata(metadata).expect("the template compiles");
-    let source = tokenizer.chat_template().expect("the model has a template").to_owned();
     let sampling = SamplingParams::recommended(metadata)?;
     let backend = CpuBackend::new(CpuOptions { isa: None, threads: Some(1) })?;
     let model = Model::load(&checkpoint, Arc::new(backend), None, &mut |_| {})?;
@@ -97,6 +96,6 @@ fn load(options: EngineOptions) -> Result<ServedModel, Box<dyn Error + Send + Sy
     )?;
     let engine = Engine::start(Box::new(runner), tokenizer, options)?;
     Ok(ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
-        .with_chat_template(template.expect("the model has a template"), source)
+        .with_chat_template(template.expect("the model has a template"))
         .with_sampling(sampling))
 }

@@ -7,7 +7,7 @@ use inferno_tokenizer::{ChatRequest, ChatTemplate};
 use serde_json::json;
 
 use crate::Error;
-use crate::cli::chat_input::{ChatInput, template_from_file, template_from_model};
+use crate::cli::chat_input::{ChatInput, template_of};
 use crate::cli::failure::Failure;
 
 /// The variable by which templates of models that can think let a caller choose.
@@ -89,9 +89,6 @@ impl ChatSetupArgs {
     ///
     /// **Errors**: [`Error::NoChatTemplate`]; a file that cannot be read; a template that is malformed.
     pub(super) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
-        match &self.chat_template {
-            Some(path) => template_from_file(path, Some(metadata)),
-            None => template_from_model(metadata),
-        }
+        template_of(self.chat_template.as_deref(), metadata)?.ok_or(Error::NoChatTemplate)
     }
 }

@@ -56,44 +56,25 @@ impl From<ChatRequest> for ChatInput {
     }
 }
 
-/// The template in a file, with the special tokens of the model, if there is one.
+/// The template in a file, else that of a model's file, with the special tokens of the model; `None` where neither has one.
 ///
 /// **Errors**: a file that cannot be read; a template that is malformed.
-pub(super) fn template_from_file(
-    path: &Path,
-    metadata: Option<&Metadata>,
-) -> Result<ChatTemplate, Error> {
-    let source = if path.as_os_str() == STDIN_PATH { read_stdin()? } else { read_file(path)? };
-    let template = ChatTemplate::new(&source)?;
-    Ok(match metadata {
-        Some(metadata) => template.with_special_tokens_of(metadata)?,
-        None => template,
+pub(super) fn template_of(
+    path: Option<&Path>,
+    metadata: &Metadata,
+) -> Result<Option<ChatTemplate>, Error> {
+    Ok(match path {
+        Some(path) => Some(template_from_file(path)?.with_special_tokens_of(metadata)?),
+        None => ChatTemplate::from_metadata(metadata)?,
     })
 }
 
-/// The template in a file, else that in a model's metadata, with its source; `None` where there is neither.
+/// The template in a file, which knows no model's special tokens.
 ///
 /// **Errors**: a file that cannot be read; a template that is malformed.
-pub(super) fn template_source(
-    path: Option<&Path>,
-    metadata: &Metadata,
-) -> Result<Option<(ChatTemplate, String)>, Error> {
-    if let Some(path) = path {
-        let source = read_file(path)?;
-        let template = ChatTemplate::new(&source)?.with_special_tokens_of(metadata)?;
-        return Ok(Some((template, source)));
-    }
-    let template = ChatTemplate::from_metadata(metadata)?;
-    let keys = ["tokenizer.chat_template", "tokenizer.chat_template.tool_use"];
-    let sources = keys.map(|key| metadata.optional::<&str>(key).ok().flatten().unwrap_or_default());
-    Ok(template.map(|template| (template, sources.concat())))
-}
-
-/// The template in a model's metadata.
-///
-/// **Errors**: [`Error::NoChatTemplate`]; a template that is malformed.
-pub(super) fn template_from_model(metadata: &Metadata) -> Result<ChatTemplate, Error> {
-    ChatTemplate::from_metadata(metadata)?.ok_or(Error::NoChatTemplate)
+pub(super) fn template_from_file(path: &Path) -> Result<ChatTemplate, Error> {
+    let source = if path.as_os_str() == STDIN_PATH { read_stdin()? } else { read_file(path)? };
+    Ok(ChatTemplate::new(&source)?)
 }
 
 /// The texts of the tokens that are not null.

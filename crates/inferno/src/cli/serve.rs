@@ -9,7 +9,7 @@ use inferno_engine::{Engine, EngineOptions};
 use inferno_gguf::Gguf;
 use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs};
 
-use crate::cli::chat_input::template_source;
+use crate::cli::chat_input::template_of;
 use crate::cli::dry_run;
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
@@ -112,7 +112,7 @@ impl ServeArgs {
     /// Loads the model and starts its engine.
     fn load(&self, model: &Model) -> Result<ServedModel, Error> {
         let checkpoint = model.checkpoint();
-        let template = template_source(self.chat_template.as_deref(), checkpoint.metadata())?;
+        let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
         let sampling = SamplingParams::recommended(checkpoint.metadata())?;
         let tokenizer = Arc::new(model.tokenizer()?);
         let runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
@@ -127,7 +127,7 @@ impl ServeArgs {
         )?;
         let served = ServedModel::new(engine, self.names(checkpoint)).with_sampling(sampling);
         Ok(match template {
-            Some((template, source)) => served.with_chat_template(template, source),
+            Some(template) => served.with_chat_template(template),
             None => served,
         })
     }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::chat_input::{ChatInput, template_from_file, template_from_model};
+use crate::Error;
+use crate::cli::chat_input::{ChatInput, template_from_file, template_of};
 use crate::cli::failure::Failure;
 use crate::cli::model_args::SourceArgs;
 use crate::cli::output::Output;
@@ -40,9 +41,9 @@ impl TemplateArgs {
             ));
         };
         let template = match (&self.template_file, self.source.is_given()) {
-            (Some(path), false) => template_from_file(path, None)?,
-            (Some(path), true) => template_from_file(path, Some(self.source.open()?.metadata()))?,
-            (None, _) => template_from_model(self.source.open()?.metadata())?,
+            (Some(path), false) => template_from_file(path)?,
+            (path, _) => template_of(path.as_deref(), self.source.open()?.metadata())?
+                .ok_or(Error::NoChatTemplate)?,
         };
         let text = ChatInput::read(input, false)?.render(template)?;
         let mut output = Output::new();

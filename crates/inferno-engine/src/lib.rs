@@ -35,7 +35,7 @@ pub use engine::{
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
-pub use metrics::{Metrics, Passes, peak_resident_bytes};
+pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
 pub use prefix_cache::{PrefixCache, PrefixNode};

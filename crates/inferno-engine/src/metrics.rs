@@ -94,11 +94,17 @@ impl Passes {
     /// The shortest duration that at least `percent` of the passes did not exceed (nearest rank);
     /// `None` without passes.
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
-        let mut sorted = self.durations.clone();
-        sorted.sort_unstable();
-        let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
-        sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+        percentile(&self.durations, percent)
     }
+}
+
+/// The shortest of `durations` that at least `percent` of them do not exceed (nearest rank); `None`
+/// where there are none.
+pub fn percentile(durations: &[Duration], percent: f64) -> Option<Duration> {
+    let mut sorted = durations.to_vec();
+    sorted.sort_unstable();
+    let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
 impl fmt::Display for Metrics {

@@ -11,6 +11,7 @@ mod markdown;
 mod measure;
 mod processor;
 mod report;
+pub mod serving;
 mod spread;
 mod workload;
 

@@ -67,7 +67,7 @@ struct Inferno {
 enum Command {
     Generate(Box<generate::GenerateArgs>),
     Chat(Box<chat::ChatCommandArgs>),
-    Bench(bench::BenchArgs),
+    Bench(Box<bench::BenchArgs>),
     Serve(Box<serve::ServeArgs>),
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),

@@ -32,6 +32,15 @@ pub enum Error {
     #[error("cannot write to standard output: {0}")]
     Stdout(#[source] io::Error),
 
+    /// A server that was to be measured cannot be.
+    #[error("cannot measure the server at {url}: {cause}")]
+    ServerNotMeasured {
+        /// Where the server is.
+        url: String,
+        /// What went wrong.
+        cause: String,
+    },
+
     /// A text is not UTF-8.
     #[error(
         "{input} is not valid UTF-8 at byte {offset}; models read UTF-8 text, so convert it first"

@@ -1,9 +1,11 @@
-//! `inferno bench`: how fast a model runs here.
+//! `inferno bench`: how fast a model runs here, and how a server answers.
+
+mod serve;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::{Subcommand, ValueEnum};
 use indicatif::ProgressBar;
 use serde_json::Value;
 
@@ -28,8 +30,12 @@ Examples:
   inferno bench -m model.gguf -p 512 -n 64 --batch 1,4,16
   inferno bench -m model.gguf -p 0 -n 64 -d 2048
   inferno bench -m model.gguf --threads 2 --isa avx2 -o json
-  inferno bench --ladder --svg ladder.svg")]
+  inferno bench --ladder --svg ladder.svg
+  inferno bench serve --concurrency 1,16")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct BenchArgs {
+    #[command(subcommand)]
+    what: Option<BenchCommand>,
     #[command(flatten)]
     source: SourceArgs,
     /// Tokens of the prompt; 0 leaves prefill out [default: 512, or 64 with --ladder].
@@ -65,6 +71,12 @@ pub(super) struct BenchArgs {
     compute: ComputeArgs,
 }
 
+/// What else can be measured.
+#[derive(Subcommand)]
+enum BenchCommand {
+    Serve(serve::BenchServeArgs),
+}
+
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -76,6 +88,9 @@ enum Format {
 
 impl BenchArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
+        if let Some(BenchCommand::Serve(args)) = self.what {
+            return args.run();
+        }
         let options = self.compute.options(None, LoadOptions::default().limits);
         let model = Model::from(self.source.open()?).with_options(options);
         if self.ladder {
@@ -89,7 +104,7 @@ impl BenchArgs {
         let report = bench(model, &workload, &mut |progress| bars.show(progress));
         bars.finish();
         let report = report?;
-        Ok(self.print(&report, || report.json())?)
+        Ok(self.output.print(&report, || report.json())?)
     }
 
     fn workload(&self) -> Workload {
@@ -127,14 +142,16 @@ impl BenchArgs {
         if let Some(path) = &self.svg {
             write_file(path, &ladder.svg())?;
         }
-        Ok(self.print(&ladder, || ladder.json())?)
+        Ok(self.output.print(&ladder, || ladder.json())?)
     }
+}
 
-    fn print(&self, tables: &impl Display, json: impl FnOnce() -> Value) -> Result<(), Error> {
+impl Format {
+    fn print(self, tables: &impl Display, json: impl FnOnce() -> Value) -> Result<(), Error> {
         let mut output = Output::new();
-        match self.output {
-            Format::Md => output.write(tables)?,
-            Format::Json => output.line(json())?,
+        match self {
+            Self::Md => output.write(tables)?,
+            Self::Json => output.line(json())?,
         }
         output.flush()
     }

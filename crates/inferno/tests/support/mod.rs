@@ -6,7 +6,7 @@ pub mod hub_server;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A run of one of the programs, apart from the environment and the configuration of whoever runs the tests.
 pub struct Run {
@@ -61,6 +61,12 @@ impl Run {
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
+    }
+
+    /// Starts the program and leaves it running; what it says on standard error can be read.
+    pub fn start(mut self) -> Child {
+        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        self.command.spawn().expect("the program starts")
     }
 
     pub fn outcome(mut self) -> Outcome {

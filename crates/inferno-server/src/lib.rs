@@ -6,7 +6,7 @@
 //! - `request`: bodies, limits, keys and ids, before an endpoint sees a request;
 //! - `chat`: a conversation as the model reads it, and its answer told apart into reasoning, text and tool calls;
 //! - `generation`: the way to the engine and back, measured and logged;
-//! - `openai`, `anthropic`, `tokens`, `operation`: the endpoints.
+//! - `openai`, `anthropic`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!
 //! Invariants: every field of a request is honoured or refused by name; a client that goes away stops its work; no request
 //! makes the server panic, and none is ended by another.
@@ -21,6 +21,7 @@ mod model;
 mod openai;
 mod operation;
 mod options;
+mod page;
 mod request;
 mod router;
 mod serve;

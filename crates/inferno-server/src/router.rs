@@ -15,7 +15,7 @@ use tower_http::cors::{Any as AnyOrigin, CorsLayer};
 use crate::errors::ApiError;
 use crate::request::{require_api_key, with_request_id};
 use crate::state::App;
-use crate::{anthropic, openai, operation, tokens};
+use crate::{anthropic, openai, operation, page, tokens};
 
 /// Everything that the server answers.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -35,7 +35,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/health", get(operation::health::health))
         .route("/version", get(operation::version::version))
         .route("/metrics", get(operation::metrics::page))
-        .route("/openapi.json", get(operation::openapi::description));
+        .route("/openapi.json", get(operation::openapi::description))
+        .merge(page::routes());
     let cors = cors(&app.options.allowed_origins);
     let router = guarded
         .merge(open)

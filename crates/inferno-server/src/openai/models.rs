@@ -31,15 +31,37 @@ pub(crate) struct ModelCard {
     owned_by: &'static str,
     /// Tokens that a prompt and its answer may have together.
     max_model_len: usize,
+    /// How tokens are chosen where a request does not say.
+    default_sampling_params: DefaultSampling,
+    /// Whether it may be asked not to think, by `chat_template_kwargs.enable_thinking`.
+    takes_enable_thinking: bool,
+}
+
+/// How tokens are chosen where a request does not say: what the model's file recommends.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DefaultSampling {
+    temperature: f32,
+    top_p: f32,
+    top_k: usize,
+    min_p: f32,
 }
 
 fn card(model: &ServedModel, name: &str) -> ModelCard {
+    let sampling = &model.sampling;
+    let template = model.template.as_ref();
     ModelCard {
         id: name.to_owned(),
         object: "model",
         created: model.created,
         owned_by: "inferno",
         max_model_len: model.handle.context_length(),
+        default_sampling_params: DefaultSampling {
+            temperature: sampling.temperature,
+            top_p: sampling.top_p,
+            top_k: sampling.top_k,
+            min_p: sampling.min_p,
+        },
+        takes_enable_thinking: template.is_some_and(|it| it.compiled.mentions("enable_thinking")),
     }
 }
 

@@ -9,6 +9,7 @@ mod fixtures;
 mod grammars;
 mod lifecycle;
 mod operation;
+mod page;
 mod raw_bytes;
 mod responses;
 mod server;

@@ -15,6 +15,10 @@ fn the_model_is_listed_by_all_its_names() {
     assert_eq!(names, [&json!("ember"), &json!("alias")]);
     let one = get(shared(), "/v1/models/alias").ok();
     assert_eq!(one["max_model_len"], 1024);
+    // As models/ember.md says that the file recommends.
+    let sampling = json!({"temperature": 0.5, "top_p": 0.9, "top_k": 0, "min_p": 0.0});
+    assert_eq!(one["default_sampling_params"], sampling);
+    assert_eq!(one["takes_enable_thinking"], true);
     assert_eq!(get(shared(), "/version").ok()["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(get(shared(), "/health").ok()["status"], "ready");
 }

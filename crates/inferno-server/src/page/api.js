@@ -1,0 +1,75 @@
+// The server's API, as far as the page uses it. Addresses are relative, so that the page also works below a path.
+
+import { serverEvents } from './stream.js';
+
+/** Why a request was not answered, in words for people. */
+export class RequestFailed extends Error {
+  /** `status` is 0 where nothing answered. */
+  constructor(message, status = 0, code = null) {
+    super(message);
+    this.name = 'RequestFailed';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const UNREACHABLE = 'The server cannot be reached. Is it still running?';
+const CUT = 'The connection ended before the answer did.';
+
+/** The model that is served: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`. */
+export async function servedModel(key) {
+  const response = await ask('v1/models', { headers: headers(key) });
+  const { data } = await response.json();
+  return data[0];
+}
+
+/**
+ * The chunks of a streamed chat completion.
+ *
+ * Throws `RequestFailed`, or an `AbortError` when `signal` is aborted.
+ */
+export async function* chatChunks(request, key, signal) {
+  const response = await ask('v1/chat/completions', {
+    method: 'POST',
+    headers: { ...headers(key), 'content-type': 'application/json' },
+    body: JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } }),
+    signal,
+  });
+  const events = serverEvents(response.body);
+  for (;;) {
+    let event;
+    try {
+      event = await events.next();
+    } catch (error) {
+      throw error.name === 'AbortError' ? error : new RequestFailed(CUT);
+    }
+    if (event.done) throw new RequestFailed(CUT);
+    if (event.value === '[DONE]') return;
+    const chunk = JSON.parse(event.value);
+    if (chunk.error) throw new RequestFailed(chunk.error.message, response.status, chunk.error.code);
+    yield chunk;
+  }
+}
+
+function headers(key) {
+  return key ? { authorization: `Bearer ${key}` } : {};
+}
+
+async function ask(path, options) {
+  let response;
+  try {
+    response = await fetch(path, { cache: 'no-store', ...options });
+  } catch (error) {
+    throw error.name === 'AbortError' ? error : new RequestFailed(UNREACHABLE);
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+/** What an error response says; proxies between may answer in other shapes than the server. */
+async function failure(response) {
+  const fallback = `The server answered ${response.status} ${response.statusText}`.trim();
+  const body = await response.json().catch(() => null);
+  const error = body?.error ?? {};
+  return new RequestFailed(error.message ?? fallback, response.status, error.code);
+}

@@ -1,0 +1,195 @@
+// The conversation on the page: sending, streaming, stopping, asking again.
+
+import { chatChunks } from './api.js';
+import { showAnswering } from './composer.js';
+import { AnswerView, failureNote, userMessage } from './message.js';
+import { apiKey, askForKey, requestFields } from './settings.js';
+import { requestMessages } from './store.js';
+
+const list = document.getElementById('messages');
+const welcome = document.getElementById('welcome');
+const status = document.getElementById('status');
+
+/** Shows one conversation at a time, and has it answered. */
+export class ConversationView {
+  #conversation;
+  #modelName;
+  #onChange;
+  #onNew;
+  /** What stops the answer that is coming, if one is. */
+  #abort = null;
+  /** Settles when no answer is coming any more. */
+  #answered = Promise.resolve();
+
+  /** `onChange` hears of every change that is to be kept, `onNew` that another conversation is wished for. */
+  constructor({ modelName, onChange, onNew }) {
+    this.#modelName = modelName;
+    this.#onChange = onChange;
+    this.#onNew = onNew;
+  }
+
+  get conversation() {
+    return this.#conversation;
+  }
+
+  get isAnswering() {
+    return this.#abort !== null;
+  }
+
+  /** Shows another conversation; an answer that is still coming to this one is stopped. */
+  async show(conversation) {
+    await this.stop();
+    this.#conversation = conversation;
+    this.#draw();
+  }
+
+  send(text) {
+    this.#conversation.messages.push({ role: 'user', content: text });
+    this.#draw();
+    this.#answered = this.#answer();
+  }
+
+  /** Stops the answer that is coming, if one is, and waits until what there is of it is kept. */
+  stop() {
+    this.#abort?.abort();
+    return this.#answered;
+  }
+
+  /** Begins to edit the last message of the user, if there is one. */
+  editLast() {
+    [...list.querySelectorAll('.user')].at(-1)?.edit?.();
+  }
+
+  #again() {
+    const { messages } = this.#conversation;
+    if (messages.at(-1)?.role === 'assistant') messages.pop();
+    this.#draw();
+    this.#answered = this.#answer();
+  }
+
+  #draw() {
+    const { messages } = this.#conversation;
+    const lastOfUser = messages.findLastIndex((message) => message.role === 'user');
+    welcome.hidden = messages.length > 0;
+    list.replaceChildren(
+      ...messages.map((message, index) => {
+        if (message.role === 'user') {
+          const edit = async (text) => {
+            await this.stop();
+            messages.splice(index);
+            this.send(text);
+          };
+          return userMessage(message, index === lastOfUser ? edit : null);
+        }
+        const view = new AnswerView(message);
+        view.finish(index === messages.length - 1 ? () => this.#again() : null);
+        return view.element;
+      }),
+    );
+    if (messages.at(-1)?.role === 'user' && !this.isAnswering) {
+      this.#fail('This message has no answer yet.', 'Answer it', () => this.#again());
+    }
+    list.dispatchEvent(new CustomEvent('grown', { bubbles: true, detail: { jump: true } }));
+  }
+
+  /** Streams an answer to what stands last. */
+  async #answer() {
+    const conversation = this.#conversation;
+    const message = { role: 'assistant', content: '' };
+    const view = new AnswerView(message);
+    const request = { model: this.#modelName(), messages: requestMessages(conversation), ...requestFields() };
+    const abort = new AbortController();
+    this.#abort = abort;
+    list.querySelector('.failure')?.remove();
+    list.append(view.element);
+    view.update();
+    showAnswering(true);
+    status.textContent = 'The model answers.';
+    this.#keep(conversation);
+    // Kept from the first piece on, so that leaving the page loses nothing.
+    const leave = () => this.#keep(conversation, message);
+    addEventListener('pagehide', leave);
+    let failure = null;
+    try {
+      await receive(message, chatChunks(request, apiKey(), abort.signal), () => view.update());
+    } catch (error) {
+      if (error.name === 'AbortError') message.finish = 'stopped';
+      else failure = error;
+    }
+    removeEventListener('pagehide', leave);
+    if (failure !== null) message.finish = 'failed';
+    const isEmpty = message.content === '' && !message.reasoning;
+    if (!isEmpty) conversation.messages.push(message);
+    this.#keep(conversation);
+    this.#abort = null;
+    showAnswering(false);
+    if (isEmpty) view.element.remove();
+    else view.finish(() => this.#again());
+    if (failure !== null) this.#explain(failure);
+    else if (isEmpty) this.#fail('The answer was stopped before it began.', 'Answer it', () => this.#again());
+    else status.textContent = message.finish === 'stopped' ? 'The answer was stopped.' : 'The answer is complete.';
+    list.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
+  }
+
+  /** Keeps the conversation, with an answer that is not whole, if there is one. */
+  #keep(conversation, partial = null) {
+    const messages = partial?.content ? [{ ...partial, finish: 'stopped' }] : [];
+    this.#onChange({ ...conversation, messages: [...conversation.messages, ...messages] });
+  }
+
+  #explain(failure) {
+    if (failure.status === 401) askForKey(failure.message);
+    if (failure.code === 'context_length_exceeded') {
+      this.#fail(`The conversation has outgrown the model: ${failure.message}.`, 'New conversation', () => this.#onNew());
+    } else {
+      this.#fail(failure.message, 'Try again', () => this.#again());
+    }
+  }
+
+  #fail(text, label, onClick) {
+    list.querySelector('.failure')?.remove();
+    list.append(failureNote(text, label, onClick)); // It is an alert, and so told at once.
+    status.textContent = '';
+  }
+}
+
+/** Adds to a message what comes, and measures it. */
+async function receive(message, chunks, onPiece) {
+  const begun = performance.now();
+  const since = () => (performance.now() - begun) / 1000;
+  let firstSeconds;
+  let lastSeconds;
+  let numPieces = 0;
+  const measure = (usage) => {
+    if (firstSeconds === undefined) return;
+    const tokens = usage?.completion_tokens ?? numPieces;
+    const time = lastSeconds - firstSeconds;
+    message.figures = {
+      tokens,
+      isCounted: usage !== undefined,
+      // The first token took the prompt's time, so that the others are counted.
+      rate: time > 0 && tokens > 1 ? (tokens - 1) / time : null,
+      firstSeconds,
+      promptTokens: usage?.prompt_tokens,
+      cachedTokens: usage?.prompt_tokens_details?.cached_tokens ?? 0,
+    };
+  };
+  try {
+    for await (const { choices, usage } of chunks) {
+      const { delta, finish_reason: finish } = choices[0] ?? {};
+      if (delta?.content || delta?.reasoning_content) {
+        lastSeconds = since();
+        firstSeconds ??= lastSeconds;
+        numPieces += 1;
+        if (delta.reasoning_content) message.reasoning = (message.reasoning ?? '') + delta.reasoning_content;
+        if (delta.content && message.reasoning) message.thinkingSeconds ??= lastSeconds - firstSeconds;
+        message.content += delta.content ?? '';
+        onPiece();
+      }
+      if (finish) message.finish = finish;
+      if (usage) measure(usage);
+    }
+  } finally {
+    if (!message.figures) measure();
+  }
+}

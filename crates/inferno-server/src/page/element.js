@@ -1,0 +1,61 @@
+// Elements, made one by one: the page never makes them from text.
+
+/** An element with these properties (or attributes, or `on…` listeners) and children. */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+    else if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** One of the icons that `index.html` defines. */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, 'svg');
+  svg.setAttribute('class', 'icon');
+  svg.setAttribute('aria-hidden', 'true');
+  const use = document.createElementNS(SVG, 'use');
+  use.setAttribute('href', `#icon-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/** A button that shows an icon, and says what it does to those who cannot see it. */
+export function iconButton(name, label, onclick) {
+  return element('button', { type: 'button', className: 'quiet', title: label, 'aria-label': label, onclick }, icon(name));
+}
+
+/** A button that copies what `text` gives, and shows for a moment that it did. */
+export function copyButton(label, text) {
+  const button = iconButton('copy', label, async () => {
+    const done = await copy(text());
+    button.replaceChildren(icon(done ? 'done' : 'close'));
+    button.title = done ? 'Copied' : 'The browser did not allow it';
+    setTimeout(() => {
+      button.replaceChildren(icon('copy'));
+      button.title = label;
+    }, 1500);
+  });
+  return button;
+}
+
+/** Puts a text on the clipboard, and says whether that was possible. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Browsers have no clipboard for pages over plain HTTP from another machine, but still the older way.
+    const field = element('textarea', { value: text, className: 'unseen' });
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand('copy');
+    field.remove();
+    return done;
+  }
+}

@@ -1,0 +1,98 @@
+// Markdown as elements. What a model says becomes texts and a few harmless elements, whatever it is.
+
+import { blocks } from './blocks.js';
+import { copyButton, element } from './element.js';
+import { inlineParts } from './inline.js';
+
+/** Beyond so many marks inside of each other, further ones are left out. */
+const MAX_DEPTH = 24;
+
+/** Shows a text that grows: blocks that did not change are left as they are, with what is selected in them. */
+export class MarkdownView {
+  element = element('div', { className: 'markdown' });
+  #shown = [];
+
+  show(text) {
+    const found = blocks(text);
+    let same = 0;
+    while (same < found.length && this.#shown[same] === found[same].source) same += 1;
+    while (this.element.childNodes.length > same) this.element.lastChild.remove();
+    this.element.append(...found.slice(same).map(blockElement));
+    this.#shown = found.map(({ source }) => source);
+  }
+}
+
+function blockElement(block) {
+  switch (block.type) {
+    case 'heading':
+      // The page's own headings are the first and the second.
+      return element(`h${Math.min(6, block.level + 2)}`, {}, ...inline(block.text));
+    case 'rule':
+      return element('hr');
+    case 'code':
+      return code(block);
+    case 'quotation':
+      return element('blockquote', {}, ...block.blocks.map(blockElement));
+    case 'list':
+      return list(block);
+    case 'table':
+      return table(block);
+    default:
+      return element('p', {}, ...inline(block.text));
+  }
+}
+
+function code({ language, text }) {
+  const bar = element('div', { className: 'bar' }, element('span', {}, language || 'text'), copyButton('Copy the code', () => text));
+  return element('div', { className: 'code' }, bar, element('pre', { tabIndex: 0 }, element('code', {}, text)));
+}
+
+function list({ start, isLoose, items }) {
+  const made = items.map((found) => {
+    const children = found.map((block) =>
+      block.type === 'paragraph' && !isLoose ? inline(block.text) : [blockElement(block)],
+    );
+    return element('li', {}, ...children.flat());
+  });
+  return start === null ? element('ul', {}, ...made) : element('ol', start === 1 ? {} : { start }, ...made);
+}
+
+function table({ head, aligns, rows }) {
+  const row = (tag) => (cells) => {
+    const made = cells.map((text, column) => element(tag, aligns[column] ? { className: aligns[column] } : {}, ...inline(text)));
+    return element('tr', {}, ...made);
+  };
+  const whole = element('table', {}, element('thead', {}, row('th')(head)), element('tbody', {}, ...rows.map(row('td'))));
+  return element('div', { className: 'table', tabIndex: 0 }, whole);
+}
+
+/** The nodes of a text inside of a block. */
+function inline(text) {
+  const root = document.createDocumentFragment();
+  // The innermost comes last; null is a mark that is left out.
+  const open = [root];
+  const append = (node) => open.findLast((it) => it !== null).append(node);
+  for (const part of inlineParts(text)) {
+    if (part.open) {
+      const made = open.length > MAX_DEPTH ? null : mark(part);
+      if (made) append(made);
+      open.push(made);
+    } else if (part.close) {
+      open.pop();
+    } else if (part.isBreak) {
+      append(element('br'));
+    } else if (part.code !== undefined) {
+      append(element('code', {}, part.code));
+    } else {
+      append(part.text);
+    }
+  }
+  root.normalize();
+  return [...root.childNodes];
+}
+
+function mark({ open, href, title }) {
+  if (open !== 'a') return element(open);
+  const properties = { href, target: '_blank', rel: 'noopener noreferrer' };
+  return element('a', title ? { ...properties, title } : properties);
+}

@@ -1,0 +1,89 @@
+// The list of conversations at the side; on narrow screens it lies over the page while it is open.
+
+import { element, iconButton } from './element.js';
+import { allConversations, requestMessages, title } from './store.js';
+
+const sidebar = document.getElementById('sidebar');
+const list = document.getElementById('conversations');
+const menu = document.getElementById('menu');
+const shade = document.getElementById('shade');
+const narrow = matchMedia('(max-width: 52rem)');
+
+let actions;
+
+/** Sets the list up; `onOpen` and `onDelete` get a conversation, `modelName` is for exported files. */
+export function beginSidebar({ onNew, onOpen, onDelete, modelName }) {
+  actions = { onOpen, onDelete, modelName };
+  document.getElementById('new-conversation').addEventListener('click', () => {
+    if (narrow.matches) show(false);
+    onNew();
+  });
+  menu.addEventListener('click', () => show(!isShown()));
+  shade.addEventListener('click', () => show(false));
+  narrow.addEventListener('change', () => show(!narrow.matches));
+  show(!narrow.matches);
+}
+
+function isShown() {
+  return !sidebar.inert;
+}
+
+function show(isOpen) {
+  sidebar.inert = !isOpen;
+  document.body.classList.toggle('with-sidebar', isOpen);
+  menu.setAttribute('aria-expanded', String(isOpen));
+  if (isOpen && narrow.matches) document.getElementById('new-conversation').focus();
+}
+
+/** Closes the list where it lies over the page, and says whether it did. */
+export function closeSidebar() {
+  if (!narrow.matches || !isShown()) return false;
+  show(false);
+  menu.focus();
+  return true;
+}
+
+/** Shows the conversations that are kept, the current one marked. */
+export function listConversations(currentId) {
+  list.replaceChildren(...allConversations().map((conversation) => entry(conversation, currentId)));
+}
+
+function entry(conversation, currentId) {
+  const name = title(conversation);
+  const open = element(
+    'button',
+    {
+      type: 'button',
+      className: 'open',
+      title: name,
+      onclick: () => {
+        closeSidebar();
+        actions.onOpen(conversation.id);
+      },
+    },
+    name,
+  );
+  if (conversation.id === currentId) open.setAttribute('aria-current', 'true');
+  const exportIt = iconButton('export', `Export “${name}” as JSON`, () => download(conversation));
+  const deleteIt = iconButton('delete', `Delete “${name}”`, () => {
+    if (confirm(`Delete “${name}”?`)) actions.onDelete(conversation.id);
+  });
+  return element('li', {}, open, element('span', {}, exportIt, deleteIt));
+}
+
+/** Gives a conversation as a file, in the form that `inferno chat` loads and `inferno generate --chat --input` answers. */
+function download(conversation) {
+  const file = { model: actions.modelName(), messages: requestMessages(conversation) };
+  const blob = new Blob([`${JSON.stringify(file, null, 2)}\n`], { type: 'application/json' });
+  const link = element('a', {
+    href: URL.createObjectURL(blob),
+    download: `${fileName(title(conversation))}.json`,
+  });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function fileName(text) {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.join('-').slice(0, 40) || 'conversation';
+}

@@ -1,0 +1,42 @@
+// Light, dark, or as the system has it. A classic script in the head, so that the first paint has the right colours already.
+
+(() => {
+  const KEY = 'inferno.theme';
+  const THEMES = ['system', 'light', 'dark'];
+
+  const saved = () => {
+    try {
+      const theme = localStorage.getItem(KEY);
+      return THEMES.includes(theme) ? theme : 'system';
+    } catch {
+      return 'system'; // The browser keeps nothing for this page.
+    }
+  };
+
+  const apply = (theme) => {
+    document.documentElement.dataset.theme = theme;
+  };
+
+  apply(saved());
+
+  document.addEventListener('DOMContentLoaded', () => {
+    const button = document.getElementById('theme');
+    const show = () => {
+      const theme = document.documentElement.dataset.theme;
+      button.title = `Colours: ${theme}`;
+      button.setAttribute('aria-label', button.title);
+    };
+    button.addEventListener('click', () => {
+      const current = THEMES.indexOf(document.documentElement.dataset.theme);
+      const next = THEMES[(current + 1) % THEMES.length];
+      apply(next);
+      show();
+      try {
+        localStorage.setItem(KEY, next);
+      } catch {
+        // It then lasts as long as the page does.
+      }
+    });
+    show();
+  });
+})();

@@ -1,0 +1,108 @@
+//! The chat page: its files, and how they are sent.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use inferno_server::ServerOptions;
+
+use crate::client::{get, raw, request, send};
+use crate::server::{shared, start};
+
+/// The files in the folder of the page, by their paths on the server.
+fn paths() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page");
+    let files = std::fs::read_dir(folder).expect("the folder is there");
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names
+        .map(|name| if name == "index.html" { "/".to_owned() } else { format!("/page/{name}") })
+        .collect()
+}
+
+#[test]
+fn every_file_is_sent_as_what_it_is() {
+    for path in paths() {
+        let reply = get(shared(), &path);
+        assert_eq!(reply.status, 200, "{path}");
+        let media_type = match path.rsplit('.').next() {
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "text/html; charset=utf-8",
+        };
+        assert_eq!(reply.header("content-type"), Some(media_type), "{path}");
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+        assert!(!reply.body.is_empty());
+        let head = raw(shared(), request("HEAD", &path, &[], "").as_bytes());
+        let head = String::from_utf8(head).expect("headers are text");
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+    assert_eq!(get(shared(), "/page/none.js").status, 404);
+    assert_eq!(send(shared(), "POST", "/", &[], "").status, 405);
+}
+
+#[test]
+fn all_that_the_files_name_is_there() {
+    let paths = paths();
+    for path in &paths {
+        let body = get(shared(), path).body;
+        let quotes = ["from './", "href=\"page/", "src=\"page/"];
+        for named in quotes.iter().flat_map(|quote| body.split(quote).skip(1)) {
+            let name = named.split(['\'', '"']).next().unwrap();
+            assert!(paths.contains(&format!("/page/{name}")), "{path} names {name}");
+        }
+    }
+}
+
+#[test]
+fn the_page_may_ask_this_server_and_nobody_else() {
+    for path in paths() {
+        let reply = get(shared(), &path);
+        let policy = reply.header("content-security-policy").expect("there is a policy");
+        let directives: Vec<_> = policy.split(';').map(str::trim).collect();
+        for directive in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "connect-src 'self'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
+            assert!(directives.contains(&directive), "{policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        // The one address is the name of SVG's namespace.
+        let body = reply.body.replace("http://www.w3.org/2000/svg", "");
+        assert!(!body.contains("http://") && !body.contains("https://"), "{path}");
+    }
+}
+
+#[test]
+fn a_file_that_the_client_has_is_not_sent_again() {
+    let first = get(shared(), "/page/main.js");
+    let tag = first.header("etag").expect("there is a tag").to_owned();
+    assert_eq!(first.header("cache-control"), Some("no-cache"));
+    let others = get(shared(), "/page/api.js");
+    assert_ne!(others.header("etag"), Some(tag.as_str()));
+
+    let known = [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".to_owned()];
+    for known in known {
+        let reply = send(shared(), "GET", "/page/main.js", &[("if-none-match", &known)], "");
+        assert_eq!((reply.status, reply.body.as_str()), (304, ""), "{known}");
+        assert_eq!(reply.header("etag"), Some(tag.as_str()));
+        assert!(reply.header("content-security-policy").is_some());
+    }
+    for unknown in ["\"other\"", "", "\u{e9}", tag.trim_matches('"')] {
+        let reply = send(shared(), "GET", "/page/main.js", &[("if-none-match", unknown)], "");
+        assert_eq!((reply.status, &reply.body), (200, &first.body), "{unknown}");
+    }
+}
+
+#[test]
+fn the_page_can_be_read_without_a_key() {
+    let options = ServerOptions { api_keys: vec!["key".to_owned()], ..ServerOptions::default() };
+    let server = start(options);
+    assert_eq!(get(server.address, "/").status, 200);
+    assert_eq!(get(server.address, "/page/main.js").status, 200);
+    assert_eq!(get(server.address, "/v1/models").status, 401);
+    server.stop();
+    server.join();
+}

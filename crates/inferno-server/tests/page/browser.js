@@ -1,0 +1,60 @@
+// A headless Chromium, and a page in it that is watched: it may complain of nothing and ask nobody but the server.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+export async function startBrowser() {
+  const executablePath = process.env.CHROMIUM ?? PLACES.find((place) => existsSync(place));
+  // Chromium's own sandbox does not work for root, nor in most containers.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}
+
+/** Opens the page in a browser profile of its own. `page.watched.check()` fails if it did what it must not. */
+export async function openPage(browser, address, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(`error: ${error.stack}`));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== address && protocol !== 'blob:') complaints.push(`asked ${request.url()}`);
+  });
+  page.watched = {
+    /** Forgets what fits: a refused request shows as an error in the console. */
+    expect: (pattern) => {
+      const rest = complaints.filter((complaint) => !pattern.test(complaint));
+      assert.ok(rest.length < complaints.length, `nothing fits ${pattern}: ${complaints}`);
+      complaints.splice(0, Infinity, ...rest);
+    },
+    check: () => assert.deepEqual(complaints, []),
+  };
+  await page.goto(address);
+  return page;
+}
+
+/** Writes a message and sends it. */
+export async function send(page, text) {
+  await page.getByLabel('Message', { exact: true }).fill(text);
+  await page.keyboard.press('Enter');
+}
+
+/** Waits until no answer is coming, and gives the texts of all answers. */
+export async function answers(page) {
+  await page.locator('#stop').waitFor({ state: 'hidden' });
+  return page.locator('.answer .markdown').allInnerTexts();
+}
+
+/** Sets a field of the settings. */
+export async function setting(page, label, value) {
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel(label).fill(value);
+  await page.getByRole('button', { name: 'Done' }).click();
+}

@@ -1,0 +1,237 @@
+// A conversation on the page, as a person has it.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { answers, openPage, send, setting, startBrowser } from './browser.js';
+import { startLine } from './line.js';
+import { startServer } from './server.js';
+
+const CAPITAL = 'What is the capital of France?';
+const STORY = 'Tell me a story about a dragon.';
+
+let browser;
+let server;
+let line;
+let page;
+
+before(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startServer()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+beforeEach(async () => {
+  line = await startLine(server.address);
+  page = await openPage(browser, line.address);
+});
+afterEach(async () => {
+  page.watched.check();
+  await page.context().close();
+  line.close();
+});
+
+/** Sets the page up to answer alike each time. */
+async function greedy() {
+  await page.getByRole('button', { name: 'Think first' }).click();
+  await setting(page, 'Temperature', '0');
+}
+
+test('a message is answered, with what the answer took', async () => {
+  await greedy();
+  await send(page, CAPITAL);
+  // What transformers answers is in the server's own tests.
+  assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
+  assert.match(await page.locator('.figures').innerText(), /^\d+ tokens · [\d.]+ tokens\/s · first after \d+ ms$/);
+  assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'ember');
+  assert.match(await page.locator('#context').innerText(), /^1,024 tokens/);
+  const [request] = line.requests;
+  assert.deepEqual(request.messages, [{ role: 'user', content: CAPITAL }]);
+  assert.deepEqual(request.chat_template_kwargs, { enable_thinking: false });
+  assert.equal(request.temperature, 0);
+  assert.ok(!('top_p' in request), 'what is not set is left to the model');
+});
+
+test('thoughts are folded away and can be opened', async () => {
+  line.delay = 10;
+  await send(page, CAPITAL);
+  const thoughts = page.locator('.thoughts');
+  await page.getByText('Thinking').waitFor();
+  assert.ok(!(await thoughts.isVisible()));
+  await answers(page);
+  await page.getByText(/^Thought for \d+ ms$|^Thought for \d\.\d s$/).click();
+  assert.ok(await thoughts.isVisible());
+  assert.ok((await thoughts.innerText()).length > 10);
+  assert.deepEqual(line.requests[0].chat_template_kwargs, { enable_thinking: true });
+  await send(page, 'And of Spain?');
+  await answers(page);
+  const roles = line.requests[1].messages.map(({ role }) => role);
+  assert.deepEqual(roles, ['user', 'assistant', 'user']);
+});
+
+test('an answer grows as it comes, and Escape stops it and the work', async () => {
+  line.delay = 20;
+  await send(page, STORY);
+  const text = page.locator('.answer .markdown');
+  await page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
+  const early = (await text.innerText()).length;
+  await page.waitForFunction((length) => document.querySelector('.markdown').textContent.length > length, early);
+  assert.ok(await page.getByRole('button', { name: 'Stop the answer' }).isVisible());
+  await page.keyboard.press('Escape');
+  const [stopped] = await answers(page);
+  assert.match(await page.locator('.note').innerText(), /Stopped/);
+  assert.match(await page.locator('.figures').innerText(), /^about \d+ tokens/);
+  await page.waitForTimeout(200);
+  assert.equal(await text.innerText(), stopped, 'nothing more comes');
+
+  line.delay = 0;
+  await page.getByRole('button', { name: 'Another answer' }).click();
+  const [whole] = await answers(page);
+  assert.ok(whole.length > stopped.length);
+  assert.equal(await page.locator('.answer').count(), 1, 'it takes the place of the first');
+});
+
+test('who stops an answer, or leaves the page, ends the work on it', async () => {
+  const slow = await startServer('--isa', 'scalar');
+  const own = await openPage(browser, slow.address);
+  const numAborted = async () => {
+    const metrics = await (await fetch(`${slow.address}/metrics`)).text();
+    return Number(/request_success_total\{[^}]*"abort"[^}]*\} (\d+)/.exec(metrics)[1]);
+  };
+  const comesTo = async (count) => {
+    const begun = Date.now();
+    while ((await numAborted()) !== count) {
+      assert.ok(Date.now() - begun < 5000, `${await numAborted()} answers were ended, not ${count}`);
+      await own.waitForTimeout(10);
+    }
+  };
+  // Words without sense find no end, and would take seconds.
+  await setting(own, 'Temperature', '5');
+  assert.equal(await numAborted(), 0);
+  await send(own, STORY);
+  await own.getByRole('button', { name: 'Stop the answer' }).click();
+  await comesTo(1);
+  await send(own, STORY);
+  await own.getByRole('button', { name: 'Stop the answer' }).waitFor();
+  await own.goto('about:blank');
+  await comesTo(2);
+  own.watched.check();
+  await own.context().close();
+  await slow.stop();
+});
+
+test('the settings are those of the request, and stay', async () => {
+  for (const [label, value] of [['Temperature', '1.5'], ['Top p', '0.8'], ['Top k', '30'], ['Min p', '0.05'], ['Seed', '7']]) {
+    await setting(page, label, value);
+  }
+  await setting(page, 'Max tokens', '12');
+  await setting(page, 'System message', 'You are terse.');
+  await send(page, STORY);
+  const [first] = await answers(page);
+  assert.match(await page.locator('.note').innerText(), /limit/);
+  await page.reload();
+  await page.getByRole('button', { name: 'Another answer' }).click();
+  assert.deepEqual(await answers(page), [first], 'the same seed gives the same answer');
+  for (const request of line.requests) {
+    const { temperature, top_p, top_k, min_p, max_tokens, seed, messages } = request;
+    assert.deepEqual({ temperature, top_p, top_k, min_p, max_tokens, seed }, {
+      temperature: 1.5, top_p: 0.8, top_k: 30, min_p: 0.05, max_tokens: 12, seed: 7,
+    });
+    assert.deepEqual(messages[0], { role: 'system', content: 'You are terse.' });
+  }
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('button', { name: 'Reset sampling' }).click();
+  const [card] = (await (await fetch(`${server.address}/v1/models`)).json()).data;
+  const shown = await page.getByLabel('Temperature').getAttribute('placeholder');
+  assert.equal(Number(shown), card.default_sampling_params.temperature);
+  await page.keyboard.press('Escape');
+});
+
+test('a conversation is there after a reload, and beside others', async () => {
+  await greedy();
+  await send(page, CAPITAL);
+  await answers(page);
+  await page.reload();
+  assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  assert.ok(await page.getByText('What shall we talk about?').isVisible());
+  await page.getByRole('button', { name: 'What is 7 plus 5?' }).click();
+  const [sum] = await answers(page);
+  const list = page.getByRole('navigation');
+  assert.deepEqual(await list.locator('.open').allInnerTexts(), ['What is 7 plus 5?', CAPITAL]);
+  await list.getByRole('button', { name: CAPITAL, exact: true }).click();
+  await page.getByText('The capital of France is Paris.').waitFor();
+  await page.goBack();
+  await page.getByText(sum).waitFor();
+
+  const download = page.waitForEvent('download');
+  await list.locator('li', { hasText: CAPITAL }).hover();
+  await list.getByRole('button', { name: `Export “${CAPITAL}” as JSON` }).click();
+  const file = await download;
+  assert.equal(file.suggestedFilename(), 'what-is-the-capital-of-france.json');
+  assert.deepEqual(JSON.parse(await readFile(await file.path(), 'utf8')), {
+    model: 'ember',
+    messages: [
+      { role: 'user', content: CAPITAL },
+      { role: 'assistant', content: 'The capital of France is Paris.' },
+    ],
+  });
+
+  page.once('dialog', (dialog) => dialog.accept());
+  await list.getByRole('button', { name: 'Delete “What is 7 plus 5?”' }).click();
+  await page.getByText('What shall we talk about?').waitFor();
+  await page.reload();
+  assert.deepEqual(await list.locator('.open').allInnerTexts(), [CAPITAL]);
+});
+
+test('what was said so far is there after a reload in the middle of an answer', async () => {
+  line.delay = 20;
+  await page.getByRole('button', { name: 'Think first' }).click();
+  await send(page, STORY);
+  await page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
+  const early = await page.locator('.markdown').innerText();
+  await page.reload();
+  const [kept] = await answers(page);
+  assert.ok(kept.startsWith(early), `${kept} begins with ${early}`);
+});
+
+test('the last message can be edited and sent again', async () => {
+  await greedy();
+  await send(page, 'Hello!');
+  await answers(page);
+  await send(page, 'What is the capital of Spain?');
+  await answers(page);
+  assert.equal(await page.getByRole('button', { name: 'Edit the message' }).count(), 1);
+  await page.getByLabel('Message', { exact: true }).press('ArrowUp');
+  const field = page.getByLabel('Your message');
+  assert.equal(await field.inputValue(), 'What is the capital of Spain?');
+  await field.press('Escape');
+  await page.getByRole('button', { name: 'Edit the message' }).click();
+  await field.fill(CAPITAL);
+  await field.press('Enter');
+  await page.locator('.user', { hasText: CAPITAL }).waitFor();
+  const said = await answers(page);
+  assert.equal(said.length, 2);
+  assert.equal(said[1], 'The capital of France is Paris.');
+  assert.deepEqual(line.requests.at(-1).messages.map(({ role }) => role), ['user', 'assistant', 'user']);
+  await page.getByRole('button', { name: 'Copy the answer' }).last().click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'The capital of France is Paris.');
+});
+
+test('the keyboard suffices', async () => {
+  const field = page.getByLabel('Message', { exact: true });
+  await page.getByRole('heading', { level: 1 }).focus();
+  await page.keyboard.press('/');
+  assert.ok(await field.evaluate((it) => it === document.activeElement));
+  assert.equal(await field.inputValue(), '');
+  await page.keyboard.type('one');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('two / three');
+  assert.equal(await field.inputValue(), 'one\ntwo / three');
+  assert.equal(line.requests.length, 0);
+  await page.keyboard.press('Enter');
+  await answers(page);
+  assert.equal(line.requests[0].messages[0].content, 'one\ntwo / three');
+  assert.equal(await page.locator('.user .text').innerText(), 'one\ntwo / three');
+});

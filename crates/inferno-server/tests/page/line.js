@@ -1,0 +1,68 @@
+// A line between the page and the server that can be slow, and can break: the model inside answers faster than anybody can
+// press a button.
+
+import { createServer, request } from 'node:http';
+import { once } from 'node:events';
+
+/** Listens in front of the server at `address`. */
+export async function startLine(address) {
+  const line = {
+    /** Where requests go. */
+    server: address,
+    /** Milliseconds before each event of a stream. */
+    delay: 0,
+    /** Events of a stream after which the connection breaks. */
+    cutAfter: Infinity,
+    /** An answer to give in place of the server's to chat completions: `{ status, body }`. */
+    instead: null,
+    /** The bodies of the chat completions that were asked for. */
+    requests: [],
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const isChat = incoming.url === '/v1/chat/completions';
+    if (isChat) line.requests.push(JSON.parse(body));
+    if (isChat && line.instead) {
+      outgoing.writeHead(line.instead.status, { 'content-type': 'application/json' });
+      outgoing.end(JSON.stringify(line.instead.body));
+      return;
+    }
+    const onward = request(line.server + incoming.url, { method: incoming.method, headers: incoming.headers });
+    outgoing.on('close', () => onward.destroy());
+    onward.on('error', () => outgoing.destroy());
+    onward.end(body);
+    const [answer] = await once(onward, 'response').catch(() => [null]);
+    if (answer === null) return;
+    answer.on('error', () => outgoing.destroy());
+    outgoing.writeHead(answer.statusCode, answer.headers);
+    if (isChat) await passEvents(answer, outgoing, line).catch(() => outgoing.destroy());
+    else answer.pipe(outgoing);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return Object.assign(line, { address: `http://127.0.0.1:${server.address().port}`, close });
+}
+
+async function passEvents(answer, outgoing, line) {
+  let rest = '';
+  let numEvents = 0;
+  answer.setEncoding('utf8');
+  for await (const text of answer) {
+    const events = (rest + text).split(/(?<=\n\n)/);
+    rest = events.at(-1).endsWith('\n\n') ? '' : events.pop();
+    for (const event of events) {
+      if (line.delay > 0) await new Promise((resolve) => setTimeout(resolve, line.delay));
+      if (outgoing.destroyed) return;
+      numEvents += 1;
+      if (numEvents > line.cutAfter) throw new Error('cut');
+      outgoing.write(event);
+    }
+  }
+  outgoing.end(rest);
+}

@@ -1,0 +1,148 @@
+// Light, dark, narrow, and what people who do not see the page hear of it.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { answers, openPage, send, startBrowser } from './browser.js';
+import { startServer } from './server.js';
+
+let browser;
+let server;
+
+before(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startServer()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function withPage(options, then) {
+  const page = await openPage(browser, server.address, options);
+  await then(page);
+  page.watched.check();
+  await page.context().close();
+}
+
+/** The red, green and blue of a computed colour, 0 to 1, over `below` where it is not opaque. */
+const COLOUR = `(text) => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  canvas.fillStyle = text;
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
+}`;
+
+/** WCAG 2's relative luminance. */
+function luminance(colour) {
+  const [red, green, blue] = colour.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one, other) {
+  const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/** A colour of the page. */
+function colour(page, selector, property) {
+  return page.evaluate(`(${COLOUR})(getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${property}'))`);
+}
+
+test('the page follows the system, until a theme is chosen, which stays', async () => {
+  await withPage({ colorScheme: 'dark' }, async (page) => {
+    const paper = () => colour(page, 'html', 'background-color').then(luminance);
+    assert.ok((await paper()) < 0.1);
+    await page.emulateMedia({ colorScheme: 'light' });
+    assert.ok((await paper()) > 0.8);
+    await page.getByRole('button', { name: 'Colours: system' }).click();
+    await page.getByRole('button', { name: 'Colours: light' }).click();
+    assert.ok((await paper()) < 0.1);
+    await page.reload();
+    assert.ok((await paper()) < 0.1);
+    await page.getByRole('button', { name: 'Colours: dark' }).click();
+    assert.ok((await paper()) > 0.8);
+  });
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`text can be read, ${colorScheme}`, async () => {
+    await withPage({ colorScheme }, async (page) => {
+      await send(page, 'What is the capital of France?');
+      await answers(page);
+      const paper = await colour(page, 'html', 'background-color');
+      const over = {
+        '.answer': paper,
+        '.figures': paper,
+        '#context': paper,
+        '#conversations .open': await colour(page, '#sidebar', 'background-color'),
+        '.kept': await colour(page, '#sidebar', 'background-color'),
+        '.user .text': await colour(page, '.user .text', 'background-color'),
+        '#thinking': await colour(page, '#thinking', 'background-color'),
+        '#keys': await colour(page, '#composer', 'background-color'),
+      };
+      for (const [selector, below] of Object.entries(over)) {
+        const found = contrast(await colour(page, selector, 'color'), below);
+        assert.ok(found >= 4.5, `${selector}: ${found.toFixed(2)}`); // WCAG 2.1, 1.4.3
+      }
+    });
+  });
+}
+
+test('a narrow screen has everything, and nothing sticks out', async () => {
+  await withPage({ viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true }, async (page) => {
+    await send(page, `A word that is long: ${'extraordinarily'.repeat(12)}`);
+    await answers(page);
+    const sticksOut = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.ok(!(await sticksOut()));
+    const list = page.getByRole('complementary', { name: 'Conversations' });
+    assert.ok(!(await list.isVisible()));
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await list.waitFor();
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Settings' }).click();
+    assert.ok(await page.getByLabel('Seed').isVisible());
+    assert.ok(!(await sticksOut()));
+    await page.getByRole('button', { name: 'Close' }).click();
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll('button')]
+        .map((button) => [button.id || button.title || button.textContent, button.getBoundingClientRect()])
+        .filter(([, { width, height }]) => width > 0 && (width < 24 || height < 24))
+        .map(([name]) => name),
+    );
+    assert.deepEqual(small, []); // WCAG 2.2, 2.5.8
+  });
+});
+
+test('what happens is told to those who do not see it', async () => {
+  await withPage({}, async (page) => {
+    await send(page, 'What is the capital of France?');
+    await answers(page);
+    assert.equal(await page.getByRole('status').textContent(), 'The answer is complete.');
+    assert.equal(await page.locator('.answer').getAttribute('aria-busy'), 'false');
+    const nameless = await page.evaluate(() =>
+      [...document.querySelectorAll('button, input, textarea')]
+        .filter((it) => !(it.textContent.trim() || it.getAttribute('aria-label') || it.labels?.length))
+        .map((it) => it.outerHTML),
+    );
+    assert.deepEqual(nameless, []);
+    await page.getByLabel('Message', { exact: true }).focus();
+    await page.keyboard.press('Tab');
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.equal(outline, 'solid', 'what has the focus is marked');
+  });
+});
+
+test('the policy of the page forbids to make elements from text', async () => {
+  await withPage({}, async (page) => {
+    const refused = await page.evaluate(() => {
+      try {
+        document.body.innerHTML = '<img src=x>';
+        return false;
+      } catch (error) {
+        return error instanceof TypeError;
+      }
+    });
+    assert.ok(refused);
+    page.watched.expect(/TrustedHTML/);
+  });
+});

@@ -1,0 +1,132 @@
+// What the page says when something is wrong.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { answers, openPage, send, setting, startBrowser } from './browser.js';
+import { startLine } from './line.js';
+import { startServer } from './server.js';
+
+let browser;
+let server;
+
+before(async () => {
+  [browser, server] = await Promise.all([startBrowser(), startServer()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function withLine(then) {
+  const line = await startLine(server.address);
+  const page = await openPage(browser, line.address);
+  await then(page, line);
+  page.watched.check();
+  await page.context().close();
+  line.close();
+}
+
+test('a refusal is shown in the server’s words, and can be tried again', () =>
+  withLine(async (page, line) => {
+    line.instead = { status: 429, body: { error: { message: '9 requests are waiting', type: 'rate_limit_error', code: 'queue_full' } } };
+    await send(page, 'Hello!');
+    await page.getByText('9 requests are waiting').waitFor();
+    page.watched.expect(/429/);
+    line.instead = null;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    const [answer] = await answers(page);
+    assert.ok(answer.length > 0);
+    assert.equal(await page.locator('.failure').count(), 0);
+  }));
+
+test('a proxy that answers in no known shape is told by its status', () =>
+  withLine(async (page, line) => {
+    line.instead = { status: 502, body: 'Bad gateway' };
+    await send(page, 'Hello!');
+    await page.getByText('The server answered 502').waitFor();
+    page.watched.expect(/502/);
+  }));
+
+test('a conversation that is too long is told with both counts', () =>
+  withLine(async (page) => {
+    await send(page, 'a '.repeat(3000));
+    const note = page.locator('.failure');
+    await note.waitFor();
+    assert.match(await note.innerText(), /\d{4} tokens.* 1024 tokens/);
+    page.watched.expect(/400/);
+    await note.getByRole('button', { name: 'New conversation' }).click();
+    await page.getByText('What shall we talk about?').waitFor();
+  }));
+
+test('an answer whose connection breaks is kept as far as it came', () =>
+  withLine(async (page, line) => {
+    line.cutAfter = 12;
+    line.delay = 5;
+    await page.getByRole('button', { name: 'Think first' }).click();
+    await send(page, 'Tell me a story about a dragon.');
+    await page.getByText('The connection ended before the answer did.').waitFor();
+    const [part] = await answers(page);
+    assert.ok(part.length > 0);
+    await page.reload();
+    assert.deepEqual(await answers(page), [part]);
+    assert.match(await page.locator('.note').innerText(), /Broken off/);
+    page.watched.expect(/ERR_INCOMPLETE_CHUNKED_ENCODING/);
+  }));
+
+test('an error in the middle of a stream is told', () =>
+  withLine(async (page, line) => {
+    line.instead = { status: 200, body: null };
+    await page.route('**/v1/chat/completions', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        body: ': keep-alive\n\ndata: {"choices":[{"index":0,"delta":{"content":"Half"}}]}\n\ndata: {"error":{"message":"the engine stopped","code":null}}\n\ndata: [DONE]\n\n',
+      }),
+    );
+    await send(page, 'Hello!');
+    await page.getByText('the engine stopped').waitFor();
+    assert.deepEqual(await answers(page), ['Half']);
+  }));
+
+test('a server that is gone is told, and found again', async () => {
+  const gone = await startServer();
+  const line = await startLine(gone.address);
+  const page = await openPage(browser, line.address);
+  await page.getByRole('heading', { name: 'ember' }).waitFor();
+  await gone.stop();
+  await send(page, 'Hello!');
+  await page.getByText('The server cannot be reached').waitFor();
+  page.watched.expect(/ERR_EMPTY_RESPONSE|ERR_CONNECTION|ERR_SOCKET/);
+  line.server = server.address;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  const [answer] = await answers(page);
+  assert.ok(answer.length > 0);
+  page.watched.check();
+  await page.context().close();
+  line.close();
+});
+
+test('a server with keys asks for one on the page, which needs none itself', async () => {
+  const guarded = await startServer('--api-key', 'open sesame');
+  const page = await openPage(browser, guarded.address);
+  await page.getByText('This server asks for an API key.').waitFor();
+  page.watched.expect(/401/);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByLabel('API key').fill('wrong');
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('is not one of this server').waitFor();
+  page.watched.expect(/401/);
+  await page.getByLabel('API key').fill('open sesame');
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('heading', { name: 'ember' }).waitFor();
+  await setting(page, 'Max tokens', '3');
+  await send(page, 'Hello!');
+  await answers(page);
+  await page.locator('.figures').waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'ember' }).waitFor();
+  page.watched.check();
+  await page.context().close();
+  await guarded.stop();
+});

@@ -8,7 +8,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use inferno_engine::{EngineError, SubmitError};
 use inferno_tokenizer::ChatTemplateError;
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,43 @@ pub(crate) struct ApiError {
     pub retry_after: Option<u32>,
 }
 
+/// Why a request was not answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OpenAiError {
+    error: OpenAiErrorDetails,
+}
+
+/// Why a request was not answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OpenAiErrorDetails {
+    message: String,
+    /// The kind of error.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The offending part of the request, such as `messages[0].role`.
+    param: Option<String>,
+    /// A word for programs.
+    code: Option<&'static str>,
+}
+
+/// Why a request was not answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AnthropicError {
+    /// Always `error`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    error: AnthropicErrorDetails,
+}
+
+/// Why a request was not answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AnthropicErrorDetails {
+    /// The kind of error.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    message: String,
+}
+
 impl ApiError {
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), param: None, code: None, retry_after: None }
@@ -71,6 +109,14 @@ impl ApiError {
         let param = param.into();
         let message = format!("{param} is not supported: {why}");
         Self::invalid(param, message).with_code("unsupported_parameter")
+    }
+
+    /// Refuses the first field that is given, of fields and why they are not honoured.
+    pub fn refuse_given<const N: usize>(fields: [(&str, bool, &str); N]) -> Result<(), Self> {
+        match fields.into_iter().find(|(_, is_given, _)| *is_given) {
+            Some((field, _, why)) => Err(Self::unsupported(field, why)),
+            None => Ok(()),
+        }
     }
 
     pub fn internal(message: impl Into<String>) -> Self {
@@ -110,28 +156,31 @@ impl ApiError {
     }
 
     /// The body in OpenAI's shape.
-    pub fn openai(&self) -> Value {
-        json!({"error": {
-            "message": self.message,
-            "type": self.openai_type(),
-            "param": self.param,
-            "code": self.code,
-        }})
+    pub fn openai(&self) -> OpenAiError {
+        OpenAiError {
+            error: OpenAiErrorDetails {
+                message: self.message.clone(),
+                kind: self.openai_type(),
+                param: self.param.clone(),
+                code: self.code,
+            },
+        }
     }
 
     /// The body in Anthropic's shape, which has no place for the offending field but the message.
-    pub fn anthropic(&self) -> Value {
+    pub fn anthropic(&self) -> AnthropicError {
         let message = match &self.param {
             Some(param) if !self.message.contains(param.as_str()) => {
                 format!("{param}: {}", self.message)
             }
             _ => self.message.clone(),
         };
-        json!({"type": "error", "error": {"type": self.anthropic_type(), "message": message}})
+        let error = AnthropicErrorDetails { kind: self.anthropic_type(), message };
+        AnthropicError { kind: "error", error }
     }
 
     /// A response with this body.
-    pub fn response(self, body: &Value) -> Response {
+    pub fn response(self, body: &impl Serialize) -> Response {
         let mut response = (self.status, axum::Json(body)).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -32,6 +32,16 @@ pub(crate) enum ChatEvent {
     Finished { choice: usize, pieces: Vec<Piece>, end: FinishedChoice },
 }
 
+impl ChatEvent {
+    /// What is new, and the end if it is that, of an answer in one choice.
+    pub fn into_pieces(self) -> (Vec<Piece>, Option<FinishedChoice>) {
+        match self {
+            Self::Token { pieces, .. } => (pieces, None),
+            Self::Finished { pieces, end, .. } => (pieces, Some(end)),
+        }
+    }
+}
+
 /// The end of a choice.
 #[derive(Debug, Clone)]
 pub(crate) struct FinishedChoice {

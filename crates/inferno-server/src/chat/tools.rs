@@ -137,9 +137,10 @@ mod tests {
         let of = |source| ToolForm::of_template(&ChatTemplate::new(source).unwrap());
         assert_eq!(of("{% if tools %}<tool_call>{% endif %}"), Some(ToolForm::Hermes));
         assert_eq!(of("{% if tools %}[TOOL_CALLS]{% endif %}"), Some(ToolForm::Mistral));
-        assert_eq!(of("{% if tools %}[TOOL_CALLS]x[ARGS]"), Some(ToolForm::MistralArgs));
-        assert_eq!(of("{% if tools %}'{\"name\": …, \"parameters\": …'"), Some(ToolForm::Llama));
-        assert_eq!(of("{% for message in messages %}<tool_call>"), None);
+        assert_eq!(of("{% if tools %}[TOOL_CALLS]x[ARGS]{% endif %}"), Some(ToolForm::MistralArgs));
+        let llama = "{% if tools %}{\"name\": …, \"parameters\": …{% endif %}";
+        assert_eq!(of(llama), Some(ToolForm::Llama));
+        assert_eq!(of("{% for message in messages %}<tool_call>{% endfor %}"), None);
     }
 
     #[test]

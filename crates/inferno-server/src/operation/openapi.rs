@@ -1,9 +1,11 @@
 //! `/openapi.json`: the description of all of it.
 
 use axum::Json;
-use utoipa::OpenApi;
-use utoipa::openapi::OpenApi as Description;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::{ContentBuilder, OpenApi as Description, Ref, ResponseBuilder};
+use utoipa::{Modify, OpenApi, ToSchema};
 
+use crate::errors::{AnthropicError, OpenAiError};
 use crate::{anthropic, openai, operation, tokens};
 
 /// The description of the API.
@@ -24,9 +26,56 @@ use crate::{anthropic, openai, operation, tokens};
         operation::health::health,
         operation::version::version,
         operation::metrics::page,
-    )
+    ),
+    components(schemas(OpenAiError, AnthropicError)),
+    modifiers(&Refusals)
 )]
 struct Api;
+
+/// Describes how requests are refused, which is the same for all that the model is asked for.
+struct Refusals;
+
+/// Of requests with and without a body.
+const REFUSALS: &[(&str, &str)] = &[
+    ("401", "No key was shown, or one that is not the server's."),
+    ("404", "There is no such model."),
+    ("500", "The server made a mistake."),
+    ("503", "The model is being loaded, the server stops, or there are too many connections."),
+];
+
+/// Of requests with a body.
+const REFUSALS_OF_BODIES: &[(&str, &str)] = &[
+    ("400", "A field is missing, out of range, unknown, or not honoured; or the body is no JSON."),
+    ("408", "The body did not come in time."),
+    ("413", "The body is too large."),
+    ("415", "The body's content type is not JSON."),
+    ("429", "Too many requests wait; the header Retry-After says when to come again."),
+    ("504", "The answer took longer than the server allows."),
+];
+
+impl Modify for Refusals {
+    fn modify(&self, description: &mut Description) {
+        let of_model = |path: &str| path.starts_with("/v1/") || path.ends_with("tokenize");
+        for (path, item) in description.paths.paths.iter_mut().filter(|(path, _)| of_model(path)) {
+            let schema = match path.starts_with("/v1/messages") {
+                true => AnthropicError::name(),
+                false => OpenAiError::name(),
+            };
+            let PathItem { get, post, .. } = item;
+            for operation in [get, post].into_iter().flatten() {
+                let of_body = operation.request_body.is_some();
+                let further = REFUSALS_OF_BODIES.iter().filter(|_| of_body);
+                REFUSALS.iter().chain(further).for_each(|refusal| add(operation, refusal, &schema));
+            }
+        }
+    }
+}
+
+fn add(operation: &mut Operation, (status, why): &(&str, &str), schema: &str) {
+    let body = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema))).build();
+    let response = ResponseBuilder::new().description(*why).content("application/json", body);
+    operation.responses.responses.insert((*status).to_owned(), response.into());
+}
 
 /// The description of the API, as OpenAPI 3.1.
 pub(crate) async fn description() -> Json<Description> {

@@ -137,7 +137,7 @@ async fn refuse(stream: TcpStream) -> io::Result<()> {
 fn too_many() -> String {
     let mut error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many connections");
     error.code = Some("connection_limit");
-    let body = error.openai().to_string();
+    let body = serde_json::to_string(&error.openai()).unwrap_or_default();
     format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use super::response::{Message, MessageUsage, stop_reason, stop_sequence};
-use crate::chat::{ChatEvent, ChatRun, FinishedChoice, Piece};
+use crate::chat::{ChatRun, FinishedChoice, Piece};
 use crate::sse::{EventSource, SseEvent};
 
 /// Makes the events of one answer.
@@ -135,12 +135,12 @@ impl EventSource for MessageStream {
                 events.push_back(SseEvent::named("error", &error.anthropic()));
                 return false;
             }
-            Some(Ok(ChatEvent::Token { pieces, .. })) => {
+            Some(Ok(event)) => {
+                let (pieces, end) = event.into_pieces();
                 pieces.into_iter().for_each(|piece| self.piece(piece, events));
-            }
-            Some(Ok(ChatEvent::Finished { pieces, end, .. })) => {
-                pieces.into_iter().for_each(|piece| self.piece(piece, events));
-                self.end(&end, events);
+                if let Some(end) = end {
+                    self.end(&end, events);
+                }
             }
         }
         true

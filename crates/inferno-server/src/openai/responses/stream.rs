@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use super::response::{Outline, call, message, output_text, reasoning};
-use crate::chat::{ChatEvent, ChatRun, FinishedChoice, Piece, ToolCall};
+use crate::chat::{ChatRun, FinishedChoice, Piece, ToolCall};
 use crate::generation::StopCause;
 use crate::request::fresh_id;
 use crate::sse::{EventSource, SseEvent};
@@ -206,12 +206,12 @@ impl EventSource for ResponseStream {
                 self.event("response.failed", json!({"response": response}), events);
                 return false;
             }
-            Some(Ok(ChatEvent::Token { pieces, .. })) => {
+            Some(Ok(event)) => {
+                let (pieces, end) = event.into_pieces();
                 pieces.into_iter().for_each(|piece| self.piece(piece, events));
-            }
-            Some(Ok(ChatEvent::Finished { pieces, end, .. })) => {
-                pieces.into_iter().for_each(|piece| self.piece(piece, events));
-                self.end(&end, events);
+                if let Some(end) = end {
+                    self.end(&end, events);
+                }
             }
         }
         true

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -119,6 +119,25 @@ pub fn get(address: SocketAddr, path: &str) -> Reply {
 
 pub fn post(address: SocketAddr, path: &str, body: &Value) -> Reply {
     send(address, "POST", path, &[("content-type", "application/json")], &body.to_string())
+}
+
+/// A number on the page of metrics, which one line must begin with.
+pub fn metric(address: SocketAddr, name: &str) -> f64 {
+    let page = get(address, "/metrics").body;
+    let line = page.lines().find(|line| line.starts_with(name));
+    let number = line.and_then(|line| line.rsplit(' ').next()).and_then(|it| it.parse().ok());
+    number.unwrap_or_else(|| panic!("no {name} in {page}"))
+}
+
+/// Waits until nothing is computed any more.
+pub fn wait_until_idle(address: SocketAddr) {
+    let started = Instant::now();
+    while metric(address, "inferno_http_requests_in_flight") != 0.0
+        || metric(address, "vllm:num_requests_running") != 0.0
+    {
+        assert!(started.elapsed() < PATIENCE, "something is still computed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Reads one response.

@@ -7,8 +7,8 @@ use inferno_engine::EngineOptions;
 use inferno_server::ServerOptions;
 use serde_json::{Value, json};
 
-use crate::client::{connect, get, post, read, request};
-use crate::server::{shared, start, start_with};
+use crate::client::{connect, get, post, read, request, wait_until_idle};
+use crate::server::{start, start_with};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -47,18 +47,7 @@ fn clients_that_vanish_leave_no_work_behind() {
     .ok();
     // Forty whole answers would take far longer.
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
-    let ended = Instant::now();
-    loop {
-        let page = get(server.address, "/metrics").body;
-        let is_idle = page.lines().any(|line| {
-            line.starts_with("inferno_http_requests_in_flight") && line.ends_with(" 0")
-        });
-        if is_idle {
-            break;
-        }
-        assert!(ended.elapsed() < Duration::from_secs(20), "{page}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until_idle(server.address);
     server.stop();
     server.join();
 }
@@ -144,29 +133,4 @@ fn a_full_queue_says_when_to_try_again() {
     drop(streams);
     server.stop();
     server.join();
-}
-
-#[test]
-fn many_streams_at_once_are_each_the_answer_that_it_is_alone() {
-    let ask = |seed: usize| {
-        json!({
-            "messages": [{"role": "user", "content": format!("Tell me story {}.", seed % 5)}],
-            "temperature": 1, "seed": seed, "max_tokens": 24, "ignore_eos": true, "stream": true,
-        })
-    };
-    let text = |chunks: &[Value]| -> String {
-        let deltas = chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]);
-        deltas
-            .map(|it| {
-                it["content"].as_str().or(it["reasoning_content"].as_str()).unwrap_or_default()
-            })
-            .collect()
-    };
-    let alone: Vec<_> =
-        (0..16).map(|seed| text(&post(shared(), CHAT, &ask(seed)).chunks())).collect();
-    let threads: Vec<_> = (0..16)
-        .map(|seed| std::thread::spawn(move || text(&post(shared(), CHAT, &ask(seed)).chunks())))
-        .collect();
-    let together: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-    assert_eq!(together, alone);
 }

@@ -8,6 +8,7 @@ mod errors;
 mod fixtures;
 mod grammars;
 mod lifecycle;
+mod load;
 mod operation;
 mod page;
 mod raw_bytes;

@@ -41,6 +41,15 @@ pub fn start(options: ServerOptions) -> TestServer {
 
 /// Starts a server, and does not wait.
 pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
+    start_with_cache(options, engine, 8192)
+}
+
+/// Starts a server whose KV cache holds so many tokens, and does not wait.
+pub fn start_with_cache(
+    options: ServerOptions,
+    engine: EngineOptions,
+    cache_tokens: usize,
+) -> TestServer {
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
     let server = Server::bind(ServerOptions { address, ..options }).expect("a port is free");
     let address = server.address();
@@ -48,7 +57,7 @@ pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
     let stopped = Arc::clone(&stop);
     let thread = std::thread::spawn(move || {
         server.run_until(
-            move || load(engine),
+            move || load(engine, cache_tokens),
             || {
                 let stop = Arc::clone(&stopped);
                 async move { stop.notified().await }
@@ -78,7 +87,10 @@ impl TestServer {
     }
 }
 
-fn load(options: EngineOptions) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
+fn load(
+    options: EngineOptions,
+    cache_tokens: usize,
+) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
     let checkpoint = Gguf::open(path)?;
     let metadata = checkpoint.metadata();
@@ -92,7 +104,7 @@ fn load(options: EngineOptions) -> Result<ServedModel, Box<dyn Error + Send + Sy
     let runner = ModelRunner::new(
         model,
         fingerprint,
-        RunnerOptions { limits, cache_tokens: Some(8192), ..RunnerOptions::default() },
+        RunnerOptions { limits, cache_tokens: Some(cache_tokens), ..RunnerOptions::default() },
     )?;
     let engine = Engine::start(Box::new(runner), tokenizer, options)?;
     Ok(ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])

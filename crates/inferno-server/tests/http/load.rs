@@ -1,0 +1,117 @@
+//! Many at once, more than the cache holds, and clients that do not read.
+
+use std::io::{BufReader, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, Barrier};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+use inferno_engine::EngineOptions;
+use inferno_server::{Limits, ServerOptions};
+use serde_json::{Value, json};
+
+use crate::client::{connect, get, metric, post, read, request, wait_until_idle};
+use crate::server::{shared, start, start_with_cache};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// Stories of few beginnings, so that prompts are shared, each of its own length.
+fn story(seed: usize) -> Value {
+    json!({
+        "messages": [{"role": "user", "content": format!("Tell me story {}.", seed % 5)}],
+        "temperature": 1, "seed": seed, "max_tokens": 100 + seed % 7 * 20, "ignore_eos": true,
+        "stream": true, "stream_options": {"include_usage": true},
+    })
+}
+
+/// What a stream told: its text, why it ended, and its tokens.
+fn told(address: SocketAddr, seed: usize) -> (String, Value, u64) {
+    let chunks = post(address, CHAT, &story(seed)).chunks();
+    let (usage, chunks) = chunks.split_last().expect("there are chunks");
+    let mut text = String::new();
+    for delta in chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]) {
+        let piece = delta["content"].as_str().filter(|piece| !piece.is_empty());
+        text.push_str(piece.or(delta["reasoning_content"].as_str()).unwrap_or_default());
+    }
+    let end = chunks.last().expect("there is an end")["choices"][0]["finish_reason"].clone();
+    (text, end, usage["usage"]["completion_tokens"].as_u64().expect("it is told"))
+}
+
+fn together(address: SocketAddr, seeds: std::ops::Range<usize>) -> Vec<(String, Value, u64)> {
+    let at_once = Arc::new(Barrier::new(seeds.len()));
+    let one = |seed| {
+        let at_once = Arc::clone(&at_once);
+        spawn(move || {
+            at_once.wait();
+            told(address, seed)
+        })
+    };
+    let threads: Vec<JoinHandle<_>> = seeds.map(one).collect();
+    threads.into_iter().map(|thread| thread.join().expect("it is answered")).collect()
+}
+
+#[test]
+fn streams_at_a_cache_far_too_small_are_each_the_answer_that_it_is_alone() {
+    let alone: Vec<_> = (0..32).map(|seed| told(shared(), seed)).collect();
+    // One answer of the context's length fits, and no more.
+    let server = start_with_cache(ServerOptions::default(), EngineOptions::default(), 1024);
+    server.wait_until_ready();
+    assert_eq!(together(server.address, 0..32), alone);
+    assert!(metric(server.address, "vllm:num_preemptions_total") > 0.0, "the cache is too large");
+
+    wait_until_idle(server.address);
+    let blocks = |name| metric(server.address, name);
+    let [all, free, cached] =
+        ["inferno_kv_blocks{", "inferno_kv_blocks_free", "inferno_kv_blocks_cached"].map(blocks);
+    assert_eq!(free + cached, all, "a block was lost");
+    assert_eq!(metric(server.address, "vllm:kv_cache_usage_perc"), 0.0);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn who_does_not_read_keeps_nobody_waiting() {
+    let server = start(ServerOptions::default());
+    // Log-probabilities make it more than sockets hold.
+    let long = json!({
+        "messages": [{"role": "user", "content": "Tell me a story."}], "temperature": 0,
+        "max_tokens": 500, "ignore_eos": true, "stream": true, "n": 8, "logprobs": true,
+        "top_logprobs": 20,
+    });
+    let head = [("content-type", "application/json")];
+    let mut stream = connect(server.address);
+    stream.write_all(request("POST", CHAT, &head, &long.to_string()).as_bytes()).unwrap();
+    let hello = json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 4});
+    for _ in 0..4 {
+        let started = Instant::now();
+        post(server.address, CHAT, &hello).ok();
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        sleep(Duration::from_millis(50));
+    }
+    // It gets all of it nevertheless.
+    let chunks = read(&mut BufReader::new(stream)).chunks();
+    let ended = chunks.iter().filter(|it| it["choices"][0]["finish_reason"] == "length").count();
+    let tokens = chunks.iter().filter(|it| it["choices"][0]["logprobs"].is_object()).count();
+    assert_eq!((ended, tokens), (8, 8 * 500));
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn idle_connections_are_ended_and_make_room() {
+    let limits = Limits {
+        max_num_connections: 64,
+        read_timeout: Duration::from_millis(500),
+        ..Limits::default()
+    };
+    let server = start(ServerOptions { limits, ..ServerOptions::default() });
+    let idle: Vec<_> = (0..200).map(|_| connect(server.address)).collect();
+    let started = Instant::now();
+    while get(server.address, "/health").status != 200 {
+        assert!(started.elapsed() < Duration::from_secs(20), "the idle ones are still held");
+        sleep(Duration::from_millis(100));
+    }
+    drop(idle);
+    server.stop();
+    server.join();
+}

@@ -2,6 +2,7 @@
 
 pub(crate) mod chat;
 pub(crate) mod completions;
+mod format;
 pub(crate) mod logprobs;
 pub(crate) mod messages;
 pub(crate) mod models;

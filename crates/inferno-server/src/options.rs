@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::request::UnknownFields;
+
 /// Everything about a server but its model.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -47,6 +49,15 @@ pub struct TlsFiles {
     pub certificates: PathBuf,
     /// The private key, in PEM.
     pub key: PathBuf,
+}
+
+impl ServerOptions {
+    pub(crate) fn unknown_fields(&self) -> UnknownFields {
+        match self.allow_unknown_fields {
+            true => UnknownFields::Ignored,
+            false => UnknownFields::Refused,
+        }
+    }
 }
 
 impl Default for ServerOptions {

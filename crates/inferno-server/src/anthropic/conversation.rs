@@ -4,9 +4,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::chat::{Tool, ToolChoice, Tools};
+use crate::ServedModel;
+use crate::chat::{OutputFormat, Tool, ToolChoice, Tools};
 use crate::errors::ApiError;
+use crate::openai::chat::set_reasoning_effort;
 use crate::openai::tools::checked;
+use crate::request::UnknownFields;
 
 /// The fields that messages and the counting of their tokens share.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -22,21 +25,68 @@ pub(crate) struct ConversationFields {
     tools: Option<Vec<ToolField>>,
     tool_choice: Option<ToolChoiceField>,
     thinking: Option<ThinkingField>,
+    output_config: Option<OutputConfigField>,
+    context_management: Option<ContextManagementField>,
+    /// `standard`.
+    speed: Option<String>,
+    /// What was read before is always looked for.
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
 }
 
 /// A message.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct MessageField {
-    /// `user` or `assistant`.
+    /// `user`, `assistant`, or `system` for what the model is told in between.
+    #[schema(pattern = "^(user|assistant|system)$")]
     role: String,
     /// A text, or a list of blocks of type `text`, `thinking`, `tool_use` or `tool_result`.
     content: Value,
+}
+
+/// A block of type `text`.
+#[derive(Debug, Clone, Deserialize)]
+struct TextBlock {
+    text: String,
+    /// Of what the text was taken from: none.
+    citations: Option<Vec<Value>>,
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
+}
+
+/// A block of type `thinking`.
+#[derive(Debug, Clone, Deserialize)]
+struct ThinkingBlock {
+    thinking: String,
+    #[allow(dead_code, reason = "nothing is signed")]
+    signature: Option<String>,
+}
+
+/// A block of type `tool_use`.
+#[derive(Debug, Clone, Deserialize)]
+struct ToolUseBlock {
+    id: String,
+    name: String,
+    input: Value,
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
+}
+
+/// A block of type `tool_result`.
+#[derive(Debug, Clone, Deserialize)]
+struct ToolResultBlock {
+    tool_use_id: String,
+    content: Option<Value>,
+    is_error: Option<bool>,
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
 }
 
 /// A tool.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ToolField {
     /// `custom`, the one kind there is.
+    #[schema(pattern = "^custom$")]
     #[serde(rename = "type")]
     kind: Option<String>,
     name: String,
@@ -46,6 +96,13 @@ pub(crate) struct ToolField {
     /// What was read before is always looked for.
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
+    /// Inputs come as they are made whether or not this is set.
+    #[allow(dead_code, reason = "inputs are always streamed as they come")]
+    eager_input_streaming: Option<bool>,
+    /// False: every tool is told from the start.
+    defer_loading: Option<bool>,
+    /// `["direct"]`: the model calls, and no program of its.
+    allowed_callers: Option<Vec<String>>,
     /// Inputs are held to their schema whether or not this is set.
     #[allow(dead_code, reason = "inputs are always held to their schema")]
     strict: Option<bool>,
@@ -55,6 +112,7 @@ pub(crate) struct ToolField {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ToolChoiceField {
     /// `auto`, `any`, `tool` or `none`.
+    #[schema(pattern = "^(auto|any|tool|none)$")]
     #[serde(rename = "type")]
     kind: String,
     /// With `tool`: its name.
@@ -67,10 +125,37 @@ pub(crate) struct ToolChoiceField {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ThinkingField {
     /// `enabled`, `adaptive` or `disabled`.
+    #[schema(pattern = "^(enabled|adaptive|disabled)$")]
     #[serde(rename = "type")]
     kind: String,
     /// With `enabled`: tokens after which thinking is ended.
     budget_tokens: Option<usize>,
+    /// `summarized`: thoughts are told, though whole.
+    display: Option<String>,
+}
+
+/// What the answer is to be.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct OutputConfigField {
+    /// How long to think, for templates that read it.
+    effort: Option<String>,
+    format: Option<OutputFormatField>,
+}
+
+/// The form that the answer must have.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct OutputFormatField {
+    /// `json_schema`.
+    #[serde(rename = "type")]
+    kind: String,
+    schema: Map<String, Value>,
+}
+
+/// What of the conversation is left out: nothing.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct ContextManagementField {
+    /// Empty, or edits of type `clear_thinking_20251015` that keep `all`.
+    edits: Option<Vec<Value>>,
 }
 
 /// A conversation in the shape that templates read.
@@ -78,6 +163,7 @@ pub(super) struct Conversation {
     pub messages: Vec<Value>,
     pub tools: Tools,
     pub variables: Map<String, Value>,
+    pub format: OutputFormat,
     /// Tokens of thoughts, at most.
     pub thinking_budget: Option<usize>,
     /// Whether the last message is the assistant's, and goes on.
@@ -86,17 +172,26 @@ pub(super) struct Conversation {
 
 impl ConversationFields {
     /// **Errors**: a block or a tool that is not honoured, by its place.
-    pub fn read(self) -> Result<Conversation, ApiError> {
+    pub fn read(
+        self,
+        model: &ServedModel,
+        unknown: UnknownFields,
+    ) -> Result<Conversation, ApiError> {
+        let is_fast = self.speed.as_deref().is_some_and(|speed| speed != "standard");
+        ApiError::refuse_given([("speed", is_fast, "there is one, \"standard\"")])?;
+        if let Some(management) = &self.context_management {
+            management.refuse_cuts()?;
+        }
         let mut messages = Vec::new();
         if let Some(system) = &self.system {
-            messages.push(json!({"role": "system", "content": text(system, "system")?}));
+            messages.push(json!({"role": "system", "content": text(system, "system", unknown)?}));
         }
         if self.messages.is_empty() {
             return Err(ApiError::invalid("messages", "there must be at least one message"));
         }
         let goes_on = self.messages.last().is_some_and(|message| message.role == "assistant");
         for (index, message) in self.messages.iter().enumerate() {
-            message.read(&format!("messages.{index}"), &mut messages)?;
+            message.read(&format!("messages.{index}"), unknown, &mut messages)?;
         }
         let mut variables = Map::new();
         let mut thinking_budget = None;
@@ -104,8 +199,19 @@ impl ConversationFields {
             thinking_budget = thinking.budget()?;
             variables.insert("enable_thinking".to_owned(), json!(thinking.kind != "disabled"));
         }
+        let mut format = OutputFormat::Text;
+        if let Some(config) = self.output_config {
+            if let Some(effort) = &config.effort {
+                let field = "output_config.effort";
+                set_reasoning_effort(effort, field, model, &mut variables)?;
+            }
+            if let Some(asked) = config.format {
+                format = asked.format()?;
+            }
+        }
         Ok(Conversation {
             messages,
+            format,
             tools: tools(self.tools, self.tool_choice)?,
             variables,
             thinking_budget,
@@ -119,6 +225,8 @@ impl ThinkingField {
     ///
     /// **Errors**: another kind of thinking, a budget that does not go with it.
     fn budget(&self) -> Result<Option<usize>, ApiError> {
+        let is_hidden = self.display.as_deref().is_some_and(|display| display != "summarized");
+        ApiError::refuse_given([("thinking.display", is_hidden, "thoughts are told")])?;
         const FIELD: &str = "thinking.budget_tokens";
         match (self.kind.as_str(), self.budget_tokens) {
             ("enabled", Some(0)) => {
@@ -139,15 +247,46 @@ impl ThinkingField {
     }
 }
 
+impl OutputFormatField {
+    fn format(self) -> Result<OutputFormat, ApiError> {
+        match self.kind.as_str() {
+            "json_schema" => Ok(OutputFormat::JsonSchema(Value::Object(self.schema))),
+            kind => {
+                let param = "output_config.format.type";
+                Err(ApiError::invalid(
+                    param,
+                    format!("{param} must be json_schema, but is {kind:?}"),
+                ))
+            }
+        }
+    }
+}
+
+impl ContextManagementField {
+    /// **Errors**: an edit that would leave something out.
+    fn refuse_cuts(&self) -> Result<(), ApiError> {
+        let keeps_all = json!({"type": "clear_thinking_20251015", "keep": "all"});
+        match self.edits.iter().flatten().position(|edit| *edit != keeps_all) {
+            Some(index) => {
+                let param = format!("context_management.edits.{index}");
+                Err(ApiError::unsupported(param, "a conversation is never cut"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 fn tools(list: Option<Vec<ToolField>>, choice: Option<ToolChoiceField>) -> Result<Tools, ApiError> {
     let mut tools = Tools::default();
     for (index, tool) in list.unwrap_or_default().into_iter().enumerate() {
-        if tool.kind.as_deref().is_some_and(|kind| kind != "custom") {
-            return Err(ApiError::unsupported(
-                format!("tools.{index}.type"),
-                "only custom tools are",
-            ));
-        }
+        let at = |field: &str| format!("tools.{index}.{field}");
+        let is_run_here = tool.kind.as_deref().is_some_and(|kind| kind != "custom");
+        let is_called_by_code = tool.allowed_callers.is_some_and(|callers| callers != ["direct"]);
+        ApiError::refuse_given([
+            (&at("type"), is_run_here, "only custom tools are"),
+            (&at("defer_loading"), tool.defer_loading == Some(true), "tools are told at the start"),
+            (&at("allowed_callers"), is_called_by_code, "the model calls tools itself"),
+        ])?;
         let schema = tool.input_schema.map_or_else(|| json!({"type": "object"}), Value::Object);
         tools.list.push(Tool {
             name: tool.name,
@@ -181,13 +320,18 @@ fn tools(list: Option<Vec<ToolField>>, choice: Option<ToolChoiceField>) -> Resul
 
 impl MessageField {
     /// Appends what the message is for templates: results of tools are messages of their own.
-    fn read(&self, path: &str, messages: &mut Vec<Value>) -> Result<(), ApiError> {
+    fn read(
+        &self,
+        path: &str,
+        unknown: UnknownFields,
+        messages: &mut Vec<Value>,
+    ) -> Result<(), ApiError> {
         let is_assistant = match self.role.as_str() {
-            "user" => false,
+            "user" | "system" => false,
             "assistant" => true,
             role => {
                 let param = format!("{path}.role");
-                let message = format!("{param} must be user or assistant, but is {role:?}");
+                let message = format!("{param} must be user, assistant or system, but is {role:?}");
                 return Err(ApiError::invalid(param, message));
             }
         };
@@ -207,14 +351,16 @@ impl MessageField {
         for (index, block) in blocks.iter().enumerate() {
             let path = format!("{path}.content.{index}");
             match (block["type"].as_str().unwrap_or_default(), is_assistant) {
-                ("text", _) => texts.push(field(block, "text", &path)?),
-                ("thinking", true) => thoughts.push(field(block, "thinking", &path)?),
-                ("tool_use", true) => calls.push(json!({
-                    "id": field(block, "id", &path)?,
-                    "type": "function",
-                    "function": {"name": field(block, "name", &path)?, "arguments": block["input"]},
-                })),
-                ("tool_result", false) => messages.push(tool_result(block, &path)?),
+                ("text", _) => texts.push(block_text(block, &path, unknown)?),
+                ("thinking", true) => {
+                    thoughts.push(unknown.read::<ThinkingBlock>(block, &path)?.thinking);
+                }
+                ("tool_use", true) => {
+                    let ToolUseBlock { id, name, input, .. } = unknown.read(block, &path)?;
+                    let function = json!({"name": name, "arguments": input});
+                    calls.push(json!({"id": id, "type": "function", "function": function}));
+                }
+                ("tool_result", false) => messages.push(tool_result(block, &path, unknown)?),
                 (kind, _) => {
                     let why = format!("{kind:?} is no block that a {} may send here", self.role);
                     return Err(ApiError::unsupported(format!("{path}.type"), &why));
@@ -238,29 +384,21 @@ impl MessageField {
 }
 
 /// What a tool answered.
-fn tool_result(block: &Value, path: &str) -> Result<Value, ApiError> {
-    let id = field(block, "tool_use_id", path)?;
-    let content = match &block["content"] {
-        Value::Null => String::new(),
-        content => text(content, &format!("{path}.content"))?,
+fn tool_result(block: &Value, path: &str, unknown: UnknownFields) -> Result<Value, ApiError> {
+    let ToolResultBlock { tool_use_id, content, is_error, .. } = unknown.read(block, path)?;
+    let content = match content {
+        None => String::new(),
+        Some(content) => text(&content, &format!("{path}.content"), unknown)?,
     };
-    let content = match block["is_error"] {
-        Value::Bool(true) => format!("Error: {content}"),
+    let content = match is_error {
+        Some(true) => format!("Error: {content}"),
         _ => content,
     };
-    Ok(json!({"role": "tool", "tool_call_id": id, "content": content}))
-}
-
-fn field<'b>(block: &'b Value, name: &str, path: &str) -> Result<&'b str, ApiError> {
-    block[name].as_str().ok_or_else(|| {
-        let param = format!("{path}.{name}");
-        let message = format!("{param} must be a text");
-        ApiError::invalid(param, message)
-    })
+    Ok(json!({"role": "tool", "tool_call_id": tool_use_id, "content": content}))
 }
 
 /// A text, or blocks of text, a line each.
-fn text(content: &Value, path: &str) -> Result<String, ApiError> {
+fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
     let blocks = match content {
         Value::String(text) => return Ok(text.clone()),
         Value::Array(blocks) => blocks,
@@ -277,10 +415,19 @@ fn text(content: &Value, path: &str) -> Result<String, ApiError> {
         .map(|(index, block)| {
             let path = format!("{path}.{index}");
             match block["type"].as_str() {
-                Some("text") => field(block, "text", &path),
+                Some("text") => block_text(block, &path, unknown),
                 _ => Err(ApiError::unsupported(format!("{path}.type"), "only text is")),
             }
         })
         .collect();
     Ok(texts?.join("\n"))
+}
+
+fn block_text(block: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
+    let TextBlock { text, citations, .. } = unknown.read(block, path)?;
+    if citations.is_some_and(|list| !list.is_empty()) {
+        let why = "a text is read without them";
+        return Err(ApiError::unsupported(format!("{path}.citations"), why));
+    }
+    Ok(text)
 }

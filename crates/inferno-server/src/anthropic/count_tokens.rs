@@ -35,13 +35,13 @@ impl RequestBody for CountTokensRequest {
 /// Counts the tokens of a conversation, and computes nothing.
 #[utoipa::path(post, path = "/v1/messages/count_tokens", tag = "anthropic",
     request_body = CountTokensRequest,
-    responses((status = 200, body = TokenCount), (status = 400)))]
+    responses((status = 200, body = TokenCount)))]
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
     Body(request): Body<CountTokensRequest>,
 ) -> Result<Json<TokenCount>, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
-    let job = chat_job(request.conversation.read()?);
+    let job = chat_job(request.conversation.read(&model, app.options.unknown_fields())?);
     let rendering = tokio::task::spawn_blocking(move || job.render(&model));
     let rendered = rendering.await.map_err(|error| ApiError::internal(error.to_string()))??;
     Ok(Json(TokenCount { input_tokens: rendered.tokens.len() }))

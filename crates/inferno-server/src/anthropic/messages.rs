@@ -16,7 +16,7 @@ use super::conversation::{Conversation, ConversationFields};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun};
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
+use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use response::Message;
@@ -53,21 +53,17 @@ pub(crate) struct AnswerFields {
     #[allow(dead_code, reason = "taken, and of no consequence")]
     metadata: Option<Map<String, Value>>,
     /// `auto` or `standard_only`.
+    #[schema(pattern = "^(auto|standard_only)$")]
     service_tier: Option<String>,
-    /// What was read before is always looked for.
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
 }
 
 impl RequestBody for MessagesRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
         ("mcp_servers", "tools are called by the client"),
         ("container", "nothing is run here"),
-        ("context_management", "a conversation is never cut"),
-        ("output_config", "tools with a schema are"),
-        ("output_format", "tools with a schema are"),
+        ("diagnostics", "the log says why a prompt was computed"),
+        ("output_format", "use output_config.format"),
         ("inference_geo", "the answer is made here"),
-        ("speed", "there is one"),
     ]];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -77,11 +73,14 @@ impl RequestBody for MessagesRequest {
 
 /// A conversation to be rendered, with nothing said about its answer.
 pub(super) fn chat_job(conversation: Conversation) -> ChatJob {
-    let Conversation { messages, tools, variables, thinking_budget, goes_on } = conversation;
+    let Conversation { messages, tools, variables, format, thinking_budget, goes_on } =
+        conversation;
     ChatJob {
         messages,
         tools,
         variables,
+        format,
+        format_field: "output_config.format",
         thinking_budget,
         add_generation_prompt: !goes_on,
         continue_final_message: goes_on,
@@ -119,13 +118,13 @@ impl AnswerFields {
 }
 
 impl MessagesRequest {
-    fn job(self, model: &ServedModel) -> Result<ChatJob, ApiError> {
+    fn job(self, model: &ServedModel, unknown: UnknownFields) -> Result<ChatJob, ApiError> {
         let Self { conversation, answer } = self;
         if !matches!(answer.service_tier.as_deref(), None | Some("auto" | "standard_only")) {
             return Err(ApiError::unsupported("service_tier", "there is one, \"auto\""));
         }
         let params = answer.params(&model.sampling)?;
-        Ok(ChatJob { params, ..chat_job(conversation.read()?) })
+        Ok(ChatJob { params, ..chat_job(conversation.read(model, unknown)?) })
     }
 }
 
@@ -134,16 +133,15 @@ impl MessagesRequest {
     request_body = MessagesRequest,
     responses(
         (status = 200, description = "The answer; with stream, its parts as server-sent events.", content(
-            (Message = "application/json"), (String = "text/event-stream"))),
-        (status = 400), (status = 401), (status = 404), (status = 413), (status = 415),
-        (status = 429), (status = 503)))]
+            (Message = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body(request): Body<MessagesRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
     let is_streamed = request.answer.stream == Some(true);
-    let run = ChatRun::begin(&app, &model, request.job(&model)?).await?;
+    let job = request.job(&model, app.options.unknown_fields())?;
+    let run = ChatRun::begin(&app, &model, job).await?;
     let id = fresh_id("msg_");
     if is_streamed {
         return Ok(sse::respond(MessageStream::new(run, id), app.options.limits.keep_alive));

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use super::format::output_format;
 use super::messages::{self, MessageField};
 use super::sampling::{self, SamplingFields, Streaming};
 use super::tools::{self, ToolField};
@@ -59,6 +60,12 @@ pub(crate) struct ChatFields {
     /// Whether several functions may be called at once; true unless it is said otherwise.
     parallel_tool_calls: Option<bool>,
     response_format: Option<ResponseFormat>,
+    /// True: thoughts are told, apart from the answer and as they come. These are the names that routers send.
+    include_reasoning: Option<bool>,
+    /// As `include_reasoning`.
+    separate_reasoning: Option<bool>,
+    /// As `include_reasoning`.
+    stream_reasoning: Option<bool>,
     /// How long to think, for templates that read it; `none` asks not to.
     reasoning_effort: Option<String>,
     /// Further variables of the chat template, such as `enable_thinking`.
@@ -74,7 +81,16 @@ pub(crate) struct ChatFields {
     /// False: nothing is kept.
     store: Option<bool>,
     /// `auto` or `default`.
+    #[schema(pattern = "^(auto|default)$")]
     service_tier: Option<String>,
+    /// `medium`: how long an answer is, messages say.
+    verbosity: Option<String>,
+    /// What was read before is always looked for.
+    #[allow(dead_code, reason = "prompts are always cached")]
+    prompt_cache_key: Option<String>,
+    /// Who asks; nothing is kept of it.
+    #[allow(dead_code, reason = "taken, and of no consequence")]
+    safety_identifier: Option<String>,
     /// What the caller notes about the request; nothing is kept of it.
     #[allow(dead_code, reason = "taken, and of no consequence")]
     metadata: Option<Map<String, Value>>,
@@ -84,6 +100,7 @@ pub(crate) struct ChatFields {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ResponseFormat {
     /// `text`, `json_object` or `json_schema`.
+    #[schema(pattern = "^(text|json_object|json_schema)$")]
     #[serde(rename = "type")]
     kind: String,
     /// With `json_schema`.
@@ -110,7 +127,8 @@ const UNSUPPORTED: &[Unsupported] = &[
     ("function_call", "use tool_choice"),
     ("prediction", "answers are never predicted"),
     ("web_search_options", "there is no web search"),
-    ("verbosity", "say in a message how long the answer is to be"),
+    ("prompt_cache_options", "prompts are always cached, and how long depends on what others ask"),
+    ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
     ("moderation", "answers are not moderated"),
     ("echo", "use continue_final_message"),
     ("chat_template", "the server's is used; start it with --chat-template"),
@@ -135,15 +153,16 @@ impl ChatCompletionRequest {
     /// **Errors**: a field that is not as it must be, or that is not honoured.
     pub fn job(self, app: &App, model: &ServedModel) -> Result<ChatJob, ApiError> {
         let Self { chat, sampling } = self;
+        let unknown = app.options.unknown_fields();
         chat.refuse_unsupported()?;
         let logprobs = chat.num_logprobs()?;
         let max_tokens = chat.max_tokens()?;
         let params = sampling.params(&model.sampling, max_tokens, logprobs)?;
         let (format, format_field) = chat.format(&sampling)?;
         let variables = chat.variables(model)?;
-        let tools = tools::tools(chat.tools, chat.tool_choice, chat.parallel_tool_calls)?;
+        let tools = tools::tools(chat.tools, chat.tool_choice, chat.parallel_tool_calls, unknown)?;
         Ok(ChatJob {
-            messages: messages::for_template(chat.messages)?,
+            messages: messages::for_template(chat.messages, unknown)?,
             tools,
             format,
             format_field,
@@ -160,16 +179,25 @@ impl ChatCompletionRequest {
 
 impl ChatFields {
     fn refuse_unsupported(&self) -> Result<(), ApiError> {
-        if self.store == Some(true) {
-            return Err(ApiError::unsupported("store", "this server keeps nothing"));
-        }
-        if self.modalities.as_ref().is_some_and(|kinds| kinds.iter().any(|kind| kind != "text")) {
-            return Err(ApiError::unsupported("modalities", "answers are text"));
-        }
-        match self.service_tier.as_deref() {
-            None | Some("auto" | "default") => Ok(()),
-            Some(_) => Err(ApiError::unsupported("service_tier", "there is one, \"default\"")),
-        }
+        let why_told = "thoughts are told apart, as they come; ask for none with reasoning_effort";
+        let speaks = |kinds: &Vec<String>| kinds.iter().any(|kind| kind != "text");
+        ApiError::refuse_given([
+            ("store", self.store == Some(true), "this server keeps nothing"),
+            ("include_reasoning", self.include_reasoning == Some(false), why_told),
+            ("separate_reasoning", self.separate_reasoning == Some(false), why_told),
+            ("stream_reasoning", self.stream_reasoning == Some(false), why_told),
+            ("modalities", self.modalities.as_ref().is_some_and(speaks), "answers are text"),
+            (
+                "service_tier",
+                !matches!(self.service_tier.as_deref(), None | Some("auto" | "default")),
+                "there is one, \"default\"",
+            ),
+            (
+                "verbosity",
+                !matches!(self.verbosity.as_deref(), None | Some("medium")),
+                "say in a message how long the answer is to be",
+            ),
+        ])
     }
 
     fn max_tokens(&self) -> Result<Option<usize>, ApiError> {
@@ -201,19 +229,11 @@ impl ChatFields {
 
     /// The form of the answer, and the field that it came by.
     fn format(&self, sampling: &SamplingFields) -> Result<(OutputFormat, &'static str), ApiError> {
-        let structured = sampling.format()?;
         let asked = match &self.response_format {
             None => OutputFormat::Text,
             Some(asked) => asked.format()?,
         };
-        match (asked, structured) {
-            (OutputFormat::Text, structured) => Ok((structured, "structured_outputs")),
-            (asked, OutputFormat::Text) => Ok((asked, "response_format")),
-            _ => {
-                let message = "response_format and structured_outputs exclude each other";
-                Err(ApiError::invalid("structured_outputs", message))
-            }
-        }
+        sampling.format_or(asked, "response_format")
     }
 
     fn variables(&self, model: &ServedModel) -> Result<Map<String, Value>, ApiError> {
@@ -230,17 +250,18 @@ impl ChatFields {
             variables.insert("documents".to_owned(), json!(documents));
         }
         if let Some(effort) = &self.reasoning_effort {
-            set_reasoning_effort(effort, model, &mut variables)?;
+            set_reasoning_effort(effort, "reasoning_effort", model, &mut variables)?;
         }
         Ok(variables)
     }
 }
 
-/// Tells the template how long to think.
+/// Tells the template how long to think, as `field` asks.
 ///
 /// **Errors**: a template that reads neither the effort nor whether to think at all.
-pub(super) fn set_reasoning_effort(
+pub(crate) fn set_reasoning_effort(
     effort: &str,
+    field: &str,
     model: &ServedModel,
     variables: &mut Map<String, Value>,
 ) -> Result<(), ApiError> {
@@ -254,30 +275,16 @@ pub(super) fn set_reasoning_effort(
         variables.entry("enable_thinking").or_insert(thinks);
     } else {
         let why = "the chat template of this model has no place for it";
-        return Err(ApiError::unsupported("reasoning_effort", why));
+        return Err(ApiError::unsupported(field, why));
     }
     Ok(())
 }
 
 impl ResponseFormat {
     fn format(&self) -> Result<OutputFormat, ApiError> {
-        match (self.kind.as_str(), &self.json_schema) {
-            ("text", _) => Ok(OutputFormat::Text),
-            ("json_object", _) => Ok(OutputFormat::json_object()),
-            ("json_schema", Some(JsonSchemaFormat { schema: Some(schema), .. })) => {
-                Ok(OutputFormat::JsonSchema(Value::Object(schema.clone())))
-            }
-            ("json_schema", _) => {
-                let param = "response_format.json_schema.schema";
-                Err(ApiError::invalid(param, format!("{param} is missing")))
-            }
-            (kind, _) => {
-                let param = "response_format.type";
-                let message =
-                    format!("{param} must be text, json_object or json_schema, but is {kind:?}");
-                Err(ApiError::invalid(param, message))
-            }
-        }
+        let schema = self.json_schema.as_ref().and_then(|it| it.schema.as_ref());
+        let (field, schema_field) = ("response_format", "response_format.json_schema.schema");
+        output_format(&self.kind, schema, field, schema_field)
     }
 }
 
@@ -286,9 +293,7 @@ impl ResponseFormat {
     request_body = ChatCompletionRequest,
     responses(
         (status = 200, description = "The answer; with stream, chunks of it as server-sent events.", content(
-            (ChatCompletion = "application/json"), (ChatCompletionChunk = "text/event-stream"))),
-        (status = 400), (status = 401), (status = 404), (status = 413), (status = 415), (status = 422),
-        (status = 429), (status = 503)))]
+            (ChatCompletion = "application/json"), (ChatCompletionChunk = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body(request): Body<ChatCompletionRequest>,

@@ -5,11 +5,13 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::errors::ApiError;
+use crate::request::UnknownFields;
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct MessageField {
     /// `system`, `developer`, `user`, `assistant` or `tool`.
+    #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
     role: String,
     /// A text, or a list of parts of type `text`.
     content: Option<Value>,
@@ -29,6 +31,29 @@ pub(crate) struct MessageField {
     audio: Option<Value>,
     /// Null; tools have taken its place.
     function_call: Option<Value>,
+}
+
+/// A part of a content, of type `text`, `input_text` or `output_text`.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct TextPart {
+    text: String,
+    /// Taken back as it was given: empty.
+    annotations: Option<Vec<Value>>,
+    /// Taken back as it was given, and not read.
+    #[allow(dead_code, reason = "taken, and of no consequence")]
+    logprobs: Option<Vec<Value>>,
+    /// What was read before is always looked for.
+    #[allow(dead_code, reason = "prompts are always cached")]
+    prompt_cache_breakpoint: Option<Value>,
+    /// Anthropic's name of that, which some clients send here too.
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
+}
+
+/// A part of a content, of type `refusal`.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct RefusalPart {
+    refusal: String,
 }
 
 /// A call that an assistant made.
@@ -55,15 +80,19 @@ pub(crate) struct CalledFunction {
 /// The messages in the shape that templates read: contents are texts, arguments are objects.
 ///
 /// **Errors**: what no template could read, by its place.
-pub(crate) fn for_template(messages: Vec<MessageField>) -> Result<Vec<Value>, ApiError> {
+pub(crate) fn for_template(
+    messages: Vec<MessageField>,
+    unknown: UnknownFields,
+) -> Result<Vec<Value>, ApiError> {
     if messages.is_empty() {
         return Err(ApiError::invalid("messages", "there must be at least one message"));
     }
     let at = |index| format!("messages[{index}]");
-    messages.into_iter().enumerate().map(|(index, message)| one(message, &at(index))).collect()
+    let messages = messages.into_iter().enumerate();
+    messages.map(|(index, message)| one(message, &at(index), unknown)).collect()
 }
 
-fn one(message: MessageField, path: &str) -> Result<Value, ApiError> {
+fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Value, ApiError> {
     let role = match message.role.as_str() {
         // What OpenAI calls a developer, models were trained to call system.
         "developer" => "system",
@@ -76,19 +105,18 @@ fn one(message: MessageField, path: &str) -> Result<Value, ApiError> {
             return Err(ApiError::invalid(param, message));
         }
     };
-    let unsupported = [
-        ("annotations", message.annotations.is_some_and(|list| !list.is_empty())),
-        ("audio", message.audio.is_some()),
-        ("function_call", message.function_call.is_some()),
-    ];
-    if let Some((name, _)) = unsupported.iter().find(|(_, is_given)| *is_given) {
-        return Err(ApiError::unsupported(format!("{path}.{name}"), "texts and tool calls are"));
-    }
+    let why = "texts and tool calls are";
+    let is_annotated = message.annotations.is_some_and(|list| !list.is_empty());
+    ApiError::refuse_given([
+        (&format!("{path}.annotations"), is_annotated, why),
+        (&format!("{path}.audio"), message.audio.is_some(), why),
+        (&format!("{path}.function_call"), message.function_call.is_some(), why),
+    ])?;
 
     let mut fields = Map::new();
     fields.insert("role".to_owned(), json!(role));
     let content = match (&message.content, message.refusal) {
-        (Some(content), _) => Some(text(content, &format!("{path}.content"))?),
+        (Some(content), _) => Some(text(content, &format!("{path}.content"), unknown)?),
         (None, refusal) => refusal,
     };
     if content.is_none() && message.tool_calls.as_ref().is_none_or(Vec::is_empty) {
@@ -123,7 +151,8 @@ fn call(call: CallField, path: &str) -> Result<Value, ApiError> {
         return Err(ApiError::unsupported(format!("{path}.type"), "only calls of functions are"));
     }
     let CalledFunction { name, arguments } = call.function;
-    let function = json!({"name": name, "arguments": arguments_object(&arguments, path)?});
+    let arguments = arguments_object(&arguments, &format!("{path}.function.arguments"))?;
+    let function = json!({"name": name, "arguments": arguments});
     Ok(match call.id {
         Some(id) => json!({"id": id, "type": "function", "function": function}),
         None => json!({"type": "function", "function": function}),
@@ -137,18 +166,18 @@ pub(super) fn arguments_object(arguments: &str, path: &str) -> Result<Value, Api
     let blank = arguments.trim().is_empty();
     match serde_json::from_str(if blank { "{}" } else { arguments }) {
         Ok(object @ Value::Object(_)) => Ok(object),
-        _ => {
-            let param = format!("{path}.function.arguments");
-            let message = format!("{param} must be the text of a JSON object");
-            Err(ApiError::invalid(param, message))
-        }
+        _ => Err(ApiError::invalid(path, format!("{path} must be the text of a JSON object"))),
     }
 }
 
 /// The text of a content: itself, or its parts, a line each.
 ///
 /// **Errors**: images and other parts that are no text, by their place.
-pub(crate) fn text(content: &Value, path: &str) -> Result<String, ApiError> {
+pub(crate) fn text(
+    content: &Value,
+    path: &str,
+    unknown: UnknownFields,
+) -> Result<String, ApiError> {
     const EXPECTED: &str = "must be a text or a list of parts";
     match content {
         Value::String(text) => Ok(text.clone()),
@@ -156,7 +185,7 @@ pub(crate) fn text(content: &Value, path: &str) -> Result<String, ApiError> {
             let texts: Result<Vec<_>, _> = parts
                 .iter()
                 .enumerate()
-                .map(|(index, part)| part_text(part, &format!("{path}[{index}]")))
+                .map(|(index, part)| part_text(part, &format!("{path}[{index}]"), unknown))
                 .collect();
             Ok(texts?.join("\n"))
         }
@@ -164,20 +193,21 @@ pub(crate) fn text(content: &Value, path: &str) -> Result<String, ApiError> {
     }
 }
 
-fn part_text(part: &Value, path: &str) -> Result<String, ApiError> {
-    let kind = part["type"].as_str().unwrap_or_default();
-    match (kind, &part["text"], &part["refusal"]) {
-        ("text" | "input_text" | "output_text", Value::String(text), _)
-        | ("refusal", _, Value::String(text)) => Ok(text.clone()),
-        ("text" | "input_text" | "output_text", ..) => {
-            Err(ApiError::invalid(format!("{path}.text"), format!("{path}.text must be a text")))
+fn part_text(part: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
+    match part["type"].as_str() {
+        Some("text" | "input_text" | "output_text") => {
+            let TextPart { text, annotations, .. } = unknown.read(part, path)?;
+            if annotations.is_some_and(|list| !list.is_empty()) {
+                let why = "a text is read without them";
+                return Err(ApiError::unsupported(format!("{path}.annotations"), why));
+            }
+            Ok(text)
         }
-        ("", ..) => {
-            Err(ApiError::invalid(format!("{path}.type"), format!("{path}.type is missing")))
-        }
-        (kind, ..) => {
+        Some("refusal") => Ok(unknown.read::<RefusalPart>(part, path)?.refusal),
+        Some(kind) => {
             let why = format!("parts must be text, but this one is {kind:?}");
             Err(ApiError::unsupported(format!("{path}.type"), &why))
         }
+        None => Err(ApiError::invalid(format!("{path}.type"), format!("{path}.type is missing"))),
     }
 }

@@ -76,7 +76,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>,
 /// One model.
 #[utoipa::path(get, path = "/v1/models/{model}", tag = "openai",
     params(("model" = String, Path, description = "Its name.")),
-    responses((status = 200, body = ModelCard), (status = 404)))]
+    responses((status = 200, body = ModelCard)))]
 pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,

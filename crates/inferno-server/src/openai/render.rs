@@ -24,7 +24,7 @@ pub(crate) struct RenderedPrompt {
 /// Shows what the model would read, and computes nothing.
 #[utoipa::path(post, path = "/v1/chat/completions/render", tag = "openai",
     request_body = ChatCompletionRequest,
-    responses((status = 200, body = RenderedPrompt), (status = 400)))]
+    responses((status = 200, body = RenderedPrompt)))]
 pub(crate) async fn render(
     State(app): State<Arc<App>>,
     Body(request): Body<ChatCompletionRequest>,

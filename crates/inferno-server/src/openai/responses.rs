@@ -8,26 +8,35 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use inferno_engine::{GenerationParams, SamplingParams, StopParams};
+use inferno_engine::GenerationParams;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::tools::{self, parameters};
+use super::format::output_format;
+use super::sampling::{self, SamplingFields};
+use super::tools::{self, Name, parameters};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, OutputFormat, Tool, Tools};
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, Unsupported};
+use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported};
 use crate::sse;
 use crate::state::App;
 use response::Outline;
 use stream::ResponseStream;
 
-/// What is to be answered.
+/// Items to be answered.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ResponsesRequest {
-    /// The model's name; where it is missing, the only one.
-    model: Option<String>,
+    #[serde(flatten)]
+    fields: ResponsesFields,
+    #[serde(flatten)]
+    sampling: SamplingFields,
+}
+
+/// What is to be answered.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct ResponsesFields {
     /// A text, or a list of items: messages, calls, what they gave, reasoning.
     input: Value,
     /// What the model is told before all else.
@@ -35,14 +44,6 @@ pub(crate) struct ResponsesRequest {
     /// Tokens that the answer may have; otherwise as many as the context holds.
     #[schema(minimum = 1)]
     max_output_tokens: Option<usize>,
-    /// Flatter choices above 1, sharper below; 0 takes the most probable token.
-    #[schema(minimum = 0.0)]
-    temperature: Option<f32>,
-    /// Keeps the most probable tokens that together reach this probability.
-    #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
-    top_p: Option<f32>,
-    /// Sends the answer as it comes.
-    stream: Option<bool>,
     /// Functions that the model may call.
     tools: Option<Vec<FunctionTool>>,
     /// `auto`, `none`, `required`, or `{"type": "function", "name": …}`.
@@ -56,15 +57,15 @@ pub(crate) struct ResponsesRequest {
     /// False: answers are waited for.
     background: Option<bool>,
     /// `disabled`: a conversation is never cut.
+    #[schema(pattern = "^disabled$")]
     truncation: Option<String>,
-    /// Nothing further is told: empty.
+    /// `reasoning.encrypted_content`: thoughts are told in the open, and can go back as they came.
     include: Option<Vec<String>>,
     /// `auto` or `default`.
+    #[schema(pattern = "^(auto|default)$")]
     service_tier: Option<String>,
     /// What the caller notes about the request; it comes back.
     metadata: Option<Map<String, Value>>,
-    /// Who asks; it comes back.
-    user: Option<String>,
     /// What was read before is always looked for.
     #[allow(dead_code, reason = "prompts are always cached")]
     prompt_cache_key: Option<String>,
@@ -77,6 +78,7 @@ pub(crate) struct ResponsesRequest {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct FunctionTool {
     /// `function`, the one kind there is.
+    #[schema(pattern = "^function$")]
     #[serde(rename = "type")]
     kind: String,
     name: Option<String>,
@@ -91,12 +93,15 @@ pub(crate) struct FunctionTool {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextField {
     format: Option<TextFormat>,
+    /// `medium`: how long an answer is, messages say.
+    verbosity: Option<String>,
 }
 
 /// The form of the answer's text.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextFormat {
     /// `text`, `json_object` or `json_schema`.
+    #[schema(pattern = "^(text|json_object|json_schema)$")]
     #[serde(rename = "type")]
     kind: String,
     #[allow(dead_code, reason = "a name for the caller")]
@@ -115,72 +120,70 @@ pub(crate) struct TextFormat {
 pub(crate) struct ReasoningField {
     /// How long, for templates that read it; `none` asks not to.
     effort: Option<String>,
+    /// `auto`: thoughts are told whole.
+    summary: Option<String>,
+    /// The older name of `summary`.
+    generate_summary: Option<String>,
 }
 
+/// Fields of the API that are refused.
+const UNSUPPORTED: &[Unsupported] = &[
+    ("previous_response_id", "this server keeps nothing; send the whole conversation as input"),
+    ("conversation", "this server keeps nothing; send the whole conversation as input"),
+    ("prompt", "this server keeps no templates; send the text"),
+    ("max_tool_calls", "tools are called by the client"),
+    ("top_logprobs", "use /v1/chat/completions"),
+    ("prompt_cache_options", "prompts are always cached, and how long depends on what others ask"),
+    ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
+    ("context_management", "a conversation is never cut"),
+    ("moderation", "answers are not moderated"),
+];
+
 impl RequestBody for ResponsesRequest {
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
-        ("previous_response_id", "this server keeps nothing; send the whole conversation as input"),
-        ("conversation", "this server keeps nothing; send the whole conversation as input"),
-        ("prompt", "this server keeps no templates; send the text"),
-        ("max_tool_calls", "tools are called by the client"),
-        ("top_logprobs", "use /v1/chat/completions"),
-        ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
-        ("stream_options", "nothing is padded"),
-        ("context_management", "a conversation is never cut"),
-    ]];
+    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[UNSUPPORTED, sampling::UNSUPPORTED];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
-        reader.part()
+        Ok(Self { fields: reader.part()?, sampling: reader.part()? })
     }
 }
 
-impl ResponsesRequest {
+impl ResponsesFields {
     fn refuse_unsupported(&self) -> Result<(), ApiError> {
-        let refused = [
+        let text = self.text.as_ref();
+        let reasoning = self.reasoning.as_ref();
+        let summaries = reasoning.map(|it| [&it.summary, &it.generate_summary]);
+        ApiError::refuse_given([
             ("store", self.store == Some(true), "this server keeps nothing"),
             ("background", self.background == Some(true), "answers are waited for"),
             (
                 "truncation",
-                self.truncation.as_deref().is_some_and(|it| it != "disabled"),
+                is_other(&self.truncation, &["disabled"]),
                 "a conversation is never cut",
             ),
             (
                 "include",
-                self.include.as_ref().is_some_and(|list| !list.is_empty()),
+                self.include.iter().flatten().any(|it| it != "reasoning.encrypted_content"),
                 "nothing further is told",
             ),
             (
                 "service_tier",
-                !matches!(self.service_tier.as_deref(), None | Some("auto" | "default")),
+                is_other(&self.service_tier, &["auto", "default"]),
                 "there is one, \"default\"",
             ),
-        ];
-        match refused.into_iter().find(|(_, is_given, _)| *is_given) {
-            Some((field, _, why)) => Err(ApiError::unsupported(field, why)),
-            None => Ok(()),
-        }
+            (
+                "text.verbosity",
+                text.is_some_and(|it| is_other(&it.verbosity, &["medium"])),
+                "say in a message how long the answer is to be",
+            ),
+            (
+                "reasoning.summary",
+                summaries.into_iter().flatten().any(|it| is_other(it, &["auto"])),
+                "thoughts are told whole",
+            ),
+        ])
     }
 
-    fn params(&self, recommended: &SamplingParams) -> Result<GenerationParams, ApiError> {
-        let base = match self.temperature {
-            Some(0.0) => SamplingParams::greedy(),
-            _ => recommended.clone(),
-        };
-        let sampling = SamplingParams {
-            temperature: self.temperature.unwrap_or(base.temperature),
-            top_p: self.top_p.unwrap_or(base.top_p),
-            ..base
-        };
-        sampling.validate()?;
-        if self.max_output_tokens == Some(0) {
-            let message = "max_output_tokens must be 1 or more";
-            return Err(ApiError::invalid("max_output_tokens", message));
-        }
-        let stop = StopParams { max_tokens: self.max_output_tokens, ..StopParams::default() };
-        Ok(GenerationParams { sampling, stop, ..GenerationParams::default() })
-    }
-
-    fn tools(&self) -> Result<Tools, ApiError> {
+    fn tools(&self, unknown: UnknownFields) -> Result<Tools, ApiError> {
         let mut list = Vec::new();
         for (index, tool) in self.tools.iter().flatten().enumerate() {
             let name = tool.name.clone().filter(|_| tool.kind == "function").ok_or_else(|| {
@@ -189,55 +192,59 @@ impl ResponsesRequest {
             let schema = parameters(tool.parameters.clone());
             list.push(Tool { name, description: tool.description.clone(), parameters: schema });
         }
-        let named = |choice: &Value| choice["name"].as_str().map(str::to_owned);
+        let named = |choice: &Value| {
+            let choice: Name = unknown.read(choice, "tool_choice")?;
+            Ok(choice.name)
+        };
         let choice = tools::tool_choice(self.tool_choice.clone(), named)?;
         tools::checked(Tools { list, choice, single: self.parallel_tool_calls == Some(false) })
     }
 
     fn format(&self) -> Result<OutputFormat, ApiError> {
-        let Some(format) = self.text.as_ref().and_then(|text| text.format.as_ref()) else {
-            return Ok(OutputFormat::Text);
-        };
-        match (format.kind.as_str(), &format.schema) {
-            ("text", _) => Ok(OutputFormat::Text),
-            ("json_object", _) => Ok(OutputFormat::json_object()),
-            ("json_schema", Some(schema)) => {
-                Ok(OutputFormat::JsonSchema(Value::Object(schema.clone())))
-            }
-            ("json_schema", None) => {
-                Err(ApiError::invalid("text.format.schema", "text.format.schema is missing"))
-            }
-            (kind, _) => {
-                let param = "text.format.type";
-                let message =
-                    format!("{param} must be text, json_object or json_schema, but is {kind:?}");
-                Err(ApiError::invalid(param, message))
+        match self.text.as_ref().and_then(|text| text.format.as_ref()) {
+            None => Ok(OutputFormat::Text),
+            Some(TextFormat { kind, schema, .. }) => {
+                output_format(kind, schema.as_ref(), "text.format", "text.format.schema")
             }
         }
     }
+}
 
-    fn job(&self, model: &ServedModel) -> Result<ChatJob, ApiError> {
-        self.refuse_unsupported()?;
-        let mut variables = Map::new();
-        if let Some(effort) = self.reasoning.as_ref().and_then(|it| it.effort.as_deref()) {
-            super::chat::set_reasoning_effort(effort, model, &mut variables)?;
+impl ResponsesRequest {
+    fn job(&self, app: &App, model: &ServedModel) -> Result<ChatJob, ApiError> {
+        let Self { fields, sampling } = self;
+        let unknown = app.options.unknown_fields();
+        fields.refuse_unsupported()?;
+        if sampling.num_choices(1, &app.options.limits)? != 1 {
+            return Err(ApiError::unsupported("n", "a response is one answer"));
         }
+        if fields.max_output_tokens == Some(0) {
+            let message = "max_output_tokens must be 1 or more";
+            return Err(ApiError::invalid("max_output_tokens", message));
+        }
+        let mut variables = Map::new();
+        if let Some(effort) = fields.reasoning.as_ref().and_then(|it| it.effort.as_deref()) {
+            super::chat::set_reasoning_effort(effort, "reasoning.effort", model, &mut variables)?;
+        }
+        let (format, format_field) = sampling.format_or(fields.format()?, "text.format")?;
         Ok(ChatJob {
-            messages: input::messages(self.instructions.as_deref(), &self.input)?,
-            tools: self.tools()?,
-            format: self.format()?,
-            format_field: "text.format",
+            messages: input::messages(fields.instructions.as_deref(), &fields.input, unknown)?,
+            tools: fields.tools(unknown)?,
+            format,
+            format_field,
             variables,
             add_generation_prompt: true,
-            params: self.params(&model.sampling)?,
+            params: sampling.params(&model.sampling, fields.max_output_tokens, None)?,
             num_choices: 1,
+            priority: sampling.priority(),
             ..ChatJob::default()
         })
     }
 
     /// What each response says of its request.
     fn outline(&self, model: &ServedModel, params: &GenerationParams) -> Outline {
-        let tools = self.tools.iter().flatten().map(|tool| {
+        let fields = &self.fields;
+        let tools = fields.tools.iter().flatten().map(|tool| {
             json!({
                 "type": tool.kind,
                 "name": tool.name,
@@ -246,7 +253,7 @@ impl ResponsesRequest {
                 "strict": tool.strict.unwrap_or(true),
             })
         });
-        let format = self.text.as_ref().and_then(|text| text.format.as_ref());
+        let format = fields.text.as_ref().and_then(|text| text.format.as_ref());
         let format = match format {
             Some(TextFormat { kind, name, schema: Some(schema), .. }) => json!({
                 "type": kind, "name": name, "schema": schema, "strict": true,
@@ -255,27 +262,32 @@ impl ResponsesRequest {
             None => json!({"type": "text"}),
         };
         Outline::new(json!({
-            "instructions": self.instructions,
-            "max_output_tokens": self.max_output_tokens,
-            "metadata": self.metadata.clone().unwrap_or_default(),
+            "instructions": fields.instructions,
+            "max_output_tokens": fields.max_output_tokens,
+            "metadata": fields.metadata.clone().unwrap_or_default(),
             "model": model.name(),
-            "parallel_tool_calls": self.parallel_tool_calls.unwrap_or(true),
+            "parallel_tool_calls": fields.parallel_tool_calls.unwrap_or(true),
             "previous_response_id": null,
             "reasoning": {
-                "effort": self.reasoning.as_ref().and_then(|it| it.effort.clone()),
+                "effort": fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
                 "summary": null,
             },
             "service_tier": "default",
             "store": false,
             "temperature": params.sampling.temperature,
             "text": {"format": format},
-            "tool_choice": self.tool_choice.clone().unwrap_or_else(|| json!("auto")),
+            "tool_choice": fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
             "tools": tools.collect::<Vec<_>>(),
             "top_p": params.sampling.top_p,
             "truncation": "disabled",
-            "user": self.user,
+            "user": self.sampling.user,
         }))
     }
+}
+
+/// Whether something is asked for that is none of the words that ask for nothing.
+fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
+    asked.as_deref().is_some_and(|asked| !words.contains(&asked))
 }
 
 /// Answers, in items.
@@ -283,18 +295,17 @@ impl ResponsesRequest {
     request_body = ResponsesRequest,
     responses(
         (status = 200, description = "The response; with stream, its events.", content(
-            (Object = "application/json"), (String = "text/event-stream"))),
-        (status = 400), (status = 401), (status = 404), (status = 413), (status = 415),
-        (status = 429), (status = 503)))]
+            (Object = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body(request): Body<ResponsesRequest>,
 ) -> Result<Response, ApiError> {
-    let model = app.model_named(request.model.as_deref())?;
-    let job = request.job(&model)?;
+    let model = app.model_named(request.sampling.model.as_deref())?;
+    let streaming = request.sampling.streaming()?;
+    let job = request.job(&app, &model)?;
     let outline = request.outline(&model, &job.params);
     let run = ChatRun::begin(&app, &model, job).await?;
-    if request.stream == Some(true) {
+    if streaming.is_some() {
         return Ok(sse::respond(ResponseStream::new(run, outline), app.options.limits.keep_alive));
     }
     match run.complete().await?.pop() {

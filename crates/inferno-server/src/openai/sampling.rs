@@ -68,6 +68,10 @@ pub(crate) struct SamplingFields {
     ignore_eos: Option<bool>,
     /// Keeps the stop text at the end of the answer.
     include_stop_str_in_output: Option<bool>,
+    /// SGLang's name of `include_stop_str_in_output`, which routers send.
+    no_stop_trim: Option<bool>,
+    /// False: answers are text.
+    return_hidden_states: Option<bool>,
     /// Leaves control tokens out of the answer; true unless it is said otherwise.
     skip_special_tokens: Option<bool>,
     /// True, as every token's text stands by itself.
@@ -83,8 +87,7 @@ pub(crate) struct SamplingFields {
     /// The form that the answer must have.
     structured_outputs: Option<StructuredOutputs>,
     /// Who asks, in the words of the caller; nothing is kept of it.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
-    user: Option<String>,
+    pub user: Option<String>,
 }
 
 /// One text, or several.
@@ -100,6 +103,8 @@ pub(crate) enum StopTexts {
 pub(crate) struct StreamOptions {
     /// Ends with a chunk that has no choices and the usage of all.
     include_usage: Option<bool>,
+    /// False: nothing is padded.
+    include_obfuscation: Option<bool>,
 }
 
 /// The form that an answer must have: exactly one of these.
@@ -123,15 +128,29 @@ pub(crate) struct Streaming {
     pub include_usage: bool,
 }
 
+impl StreamOptions {
+    /// **Errors**: padding.
+    pub fn refuse_unsupported(&self) -> Result<(), ApiError> {
+        let field = "stream_options.include_obfuscation";
+        ApiError::refuse_given([(
+            field,
+            self.include_obfuscation == Some(true),
+            "nothing is padded",
+        )])
+    }
+}
+
 impl SamplingFields {
     /// How the answer is to be streamed, if it is.
     ///
     /// **Errors**: `stream_options` without `stream`.
     pub fn streaming(&self) -> Result<Option<Streaming>, ApiError> {
         match (self.stream, &self.stream_options) {
-            (Some(true), options) => Ok(Some(Streaming {
-                include_usage: options.as_ref().and_then(|it| it.include_usage).unwrap_or(false),
-            })),
+            (Some(true), None) => Ok(Some(Streaming { include_usage: false })),
+            (Some(true), Some(options)) => {
+                options.refuse_unsupported()?;
+                Ok(Some(Streaming { include_usage: options.include_usage.unwrap_or(false) }))
+            }
             (_, None) => Ok(None),
             (_, Some(_)) => {
                 let message = "stream_options is only allowed when stream is true";
@@ -175,10 +194,14 @@ impl SamplingFields {
             Some(0.0) => SamplingParams::greedy(),
             _ => recommended.clone(),
         };
-        if self.spaces_between_special_tokens == Some(false) {
-            let why = "every token's text stands by itself; leave it out";
-            return Err(ApiError::unsupported("spaces_between_special_tokens", why));
-        }
+        ApiError::refuse_given([
+            (
+                "spaces_between_special_tokens",
+                self.spaces_between_special_tokens == Some(false),
+                "every token's text stands by itself; leave it out",
+            ),
+            ("return_hidden_states", self.return_hidden_states == Some(true), "answers are text"),
+        ])?;
         let sampling = SamplingParams {
             temperature: self.temperature.unwrap_or(base.temperature),
             top_k: self.top_k.map_or(Ok(base.top_k), top_k)?,
@@ -204,11 +227,30 @@ impl SamplingFields {
             },
             stop_token_ids: self.stop_token_ids.clone().unwrap_or_default(),
             ignore_eos: self.ignore_eos.unwrap_or(false),
-            include_stop_str_in_output: self.include_stop_str_in_output.unwrap_or(false),
+            include_stop_str_in_output: self.include_stop_str_in_output == Some(true)
+                || self.no_stop_trim == Some(true),
         };
         stop.validate()?;
         let skip_special_tokens = self.skip_special_tokens.unwrap_or(true);
         Ok(GenerationParams { sampling, stop, skip_special_tokens, ..GenerationParams::default() })
+    }
+
+    /// The form that `structured_outputs` asks for, or the one that `field` does, and which of the two it was.
+    ///
+    /// **Errors**: those of [`format`](Self::format); both.
+    pub fn format_or(
+        &self,
+        asked: OutputFormat,
+        field: &'static str,
+    ) -> Result<(OutputFormat, &'static str), ApiError> {
+        match (asked, self.format()?) {
+            (OutputFormat::Text, structured) => Ok((structured, "structured_outputs")),
+            (asked, OutputFormat::Text) => Ok((asked, field)),
+            _ => {
+                let message = format!("{field} and structured_outputs exclude each other");
+                Err(ApiError::invalid("structured_outputs", message))
+            }
+        }
     }
 
     /// The form that `structured_outputs` asks for.

@@ -6,11 +6,13 @@ use utoipa::ToSchema;
 
 use crate::chat::{Tool, ToolChoice, Tools};
 use crate::errors::ApiError;
+use crate::request::UnknownFields;
 
 /// A tool of a chat completion.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ToolField {
     /// `function`, the one kind there is.
+    #[schema(pattern = "^function$")]
     #[serde(rename = "type")]
     kind: String,
     function: FunctionField,
@@ -28,6 +30,18 @@ pub(crate) struct FunctionField {
     strict: Option<bool>,
 }
 
+/// The choice of one function.
+#[derive(Debug, Clone, Deserialize)]
+struct NamedFunction {
+    function: Name,
+}
+
+/// A function's name.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Name {
+    pub name: String,
+}
+
 /// A schema that takes any arguments, or none.
 pub(super) fn parameters(schema: Option<Map<String, Value>>) -> Value {
     schema.map_or_else(|| json!({"type": "object", "properties": {}}), Value::Object)
@@ -40,6 +54,7 @@ pub(crate) fn tools(
     list: Option<Vec<ToolField>>,
     choice: Option<Value>,
     parallel: Option<bool>,
+    unknown: UnknownFields,
 ) -> Result<Tools, ApiError> {
     let mut tools = Vec::new();
     for (index, tool) in list.unwrap_or_default().into_iter().enumerate() {
@@ -50,7 +65,10 @@ pub(crate) fn tools(
         let FunctionField { name, description, parameters: schema, .. } = tool.function;
         tools.push(Tool { name, description, parameters: parameters(schema) });
     }
-    let named = |choice: &Value| choice["function"]["name"].as_str().map(str::to_owned);
+    let named = |choice: &Value| {
+        let choice: NamedFunction = unknown.read(choice, "tool_choice")?;
+        Ok(choice.function.name)
+    };
     let choice = tool_choice(choice, named)?;
     checked(Tools { list: tools, choice, single: parallel == Some(false) })
 }
@@ -58,7 +76,7 @@ pub(crate) fn tools(
 /// Reads `tool_choice`, in which `named` finds the name of a tool.
 pub(super) fn tool_choice(
     choice: Option<Value>,
-    named: impl Fn(&Value) -> Option<String>,
+    named: impl Fn(&Value) -> Result<String, ApiError>,
 ) -> Result<ToolChoice, ApiError> {
     let choice = choice.unwrap_or(Value::Null);
     match &choice {
@@ -67,7 +85,7 @@ pub(super) fn tool_choice(
         Value::String(word) if word == "none" => Ok(ToolChoice::None),
         Value::String(word) if word == "required" => Ok(ToolChoice::Required),
         Value::Object(fields) if fields.get("type") == Some(&json!("function")) => {
-            named(&choice).map(ToolChoice::Named).ok_or_else(not_a_choice)
+            named(&choice).map(ToolChoice::Named)
         }
         _ => Err(not_a_choice()),
     }

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::UnknownFields;
 use crate::errors::ApiError;
 use crate::state::App;
 
@@ -54,6 +55,7 @@ impl<'j> Reader<'j> {
         let mut track = serde_path_to_error::Track::new();
         let deserializer = serde_path_to_error::Deserializer::new(self.json, &mut track);
         let part = serde_ignored::deserialize(deserializer, |path| match path {
+            path if !is_given(self.json, &path) => {}
             serde_ignored::Path::Map { parent: serde_ignored::Path::Root, key } => {
                 unread.insert(key);
             }
@@ -68,29 +70,45 @@ impl<'j> Reader<'j> {
     }
 
     /// Refuses what is left.
-    fn finish(self, unsupported: &[&[Unsupported]], allow_unknown: bool) -> Result<(), ApiError> {
-        // A field that is null is one that is not there.
-        let is_given = |name: &&String| !self.json[name.as_str()].is_null();
+    fn finish(
+        self,
+        unsupported: &[&[Unsupported]],
+        unknown: UnknownFields,
+    ) -> Result<(), ApiError> {
         let unread = self.unread.unwrap_or_default();
-        for name in unread.iter().filter(is_given) {
+        for name in &unread {
             if let Some((_, why)) =
                 unsupported.iter().copied().flatten().find(|(field, _)| field == name)
             {
                 return Err(ApiError::unsupported(name, why));
             }
         }
-        match unread.iter().filter(is_given).chain(&self.unread_inside).next() {
-            Some(name) if !allow_unknown => {
-                let message = format!("unknown field {name}; leave it out");
-                Err(ApiError::invalid(name, message).with_code("unknown_field"))
-            }
+        match unread.iter().chain(&self.unread_inside).next() {
+            Some(name) if unknown == UnknownFields::Refused => Err(unknown_field(name)),
             _ => Ok(()),
         }
     }
 }
 
+/// Whether there is more than null at a path: a field that is null is one that is not there.
+pub(super) fn is_given(json: &Value, path: &serde_ignored::Path<'_>) -> bool {
+    !found(json, path).is_null()
+}
+
+fn found<'j>(json: &'j Value, path: &serde_ignored::Path<'_>) -> &'j Value {
+    use serde_ignored::Path;
+    match path {
+        Path::Root => json,
+        Path::Seq { parent, index } => &found(json, parent)[*index],
+        Path::Map { parent, key } => &found(json, parent)[key.as_str()],
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => found(json, parent),
+    }
+}
+
 /// A path as errors of types have it, such as `messages[0].role`.
-fn written(path: &serde_ignored::Path<'_>) -> String {
+pub(super) fn written(path: &serde_ignored::Path<'_>) -> String {
     use serde_ignored::Path;
     match path {
         Path::Root => String::new(),
@@ -105,8 +123,13 @@ fn written(path: &serde_ignored::Path<'_>) -> String {
     }
 }
 
+pub(super) fn unknown_field(path: &str) -> ApiError {
+    let message = format!("unknown field {path}; leave it out");
+    ApiError::invalid(path, message).with_code("unknown_field")
+}
+
 /// A field is missing or of another type.
-fn mismatch(path: &str, error: &serde_json::Error) -> ApiError {
+pub(super) fn mismatch(path: &str, error: &serde_json::Error) -> ApiError {
     let text = error.to_string();
     // Where a field is missing, the path is that of the object that should have it.
     let missing = text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
@@ -146,7 +169,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
         }
         let mut reader = Reader::new(&json);
         let body = T::read(&mut reader)?;
-        reader.finish(T::UNSUPPORTED, app.options.allow_unknown_fields)?;
+        reader.finish(T::UNSUPPORTED, app.options.unknown_fields())?;
         Ok(Self(body))
     }
 }

@@ -33,7 +33,7 @@ impl RequestBody for DetokenizeRequest {
 
 /// The text of tokens, control tokens spelled out.
 #[utoipa::path(post, path = "/detokenize", tag = "tokens", request_body = DetokenizeRequest,
-    responses((status = 200, body = DetokenizeResponse), (status = 400)))]
+    responses((status = 200, body = DetokenizeResponse)))]
 pub(crate) async fn detokenize(
     State(app): State<Arc<App>>,
     Body(request): Body<DetokenizeRequest>,

@@ -14,7 +14,7 @@ use crate::chat::ChatJob;
 use crate::errors::ApiError;
 use crate::openai::messages::{self, MessageField};
 use crate::openai::tools::{self, ToolField};
-use crate::request::{Body, Reader, RequestBody};
+use crate::request::{Body, Reader, RequestBody, UnknownFields};
 use crate::state::App;
 
 /// A text or a conversation: exactly one of `prompt` and `messages`.
@@ -58,7 +58,7 @@ impl RequestBody for TokenizeRequest {
 }
 
 impl TokenizeRequest {
-    fn tokens(self, model: &ServedModel) -> Result<Vec<u32>, ApiError> {
+    fn tokens(self, model: &ServedModel, unknown: UnknownFields) -> Result<Vec<u32>, ApiError> {
         match (self.prompt, self.messages) {
             (Some(prompt), None) => {
                 let add_special = self.add_special_tokens.unwrap_or(true);
@@ -71,8 +71,8 @@ impl TokenizeRequest {
             }
             (None, Some(messages)) => {
                 let job = ChatJob {
-                    messages: messages::for_template(messages)?,
-                    tools: tools::tools(self.tools, None, None)?,
+                    messages: messages::for_template(messages, unknown)?,
+                    tools: tools::tools(self.tools, None, None, unknown)?,
                     variables: self.chat_template_kwargs.unwrap_or_default(),
                     add_generation_prompt: self.add_generation_prompt.unwrap_or(true),
                     continue_final_message: self.continue_final_message.unwrap_or(false),
@@ -87,15 +87,16 @@ impl TokenizeRequest {
 
 /// The tokens of a text or a conversation.
 #[utoipa::path(post, path = "/tokenize", tag = "tokens", request_body = TokenizeRequest,
-    responses((status = 200, body = TokenizeResponse), (status = 400)))]
+    responses((status = 200, body = TokenizeResponse)))]
 pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
     Body(request): Body<TokenizeRequest>,
 ) -> Result<Json<TokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
+    let unknown = app.options.unknown_fields();
     let tells_texts = request.return_token_strs == Some(true);
     let encoding = tokio::task::spawn_blocking(move || {
-        let tokens = request.tokens(&model)?;
+        let tokens = request.tokens(&model, unknown)?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()

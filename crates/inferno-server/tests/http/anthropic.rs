@@ -169,12 +169,35 @@ fn mistakes_have_anthropic_s_shape() {
         (json!({"max_tokens": 1, "messages": []}), "messages"),
         (json!({"max_tokens": 0, "messages": hello}), "max_tokens"),
         (
-            json!({"max_tokens": 1, "messages": [{"role": "system", "content": "Hi"}]}),
+            json!({"max_tokens": 1, "messages": [{"role": "robot", "content": "Hi"}]}),
             "messages.0.role",
         ),
         (
             json!({"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}),
             "messages.0.content.0.type",
+        ),
+        (
+            json!({"max_tokens": 1, "messages": [{"role": "user", "content": [
+                {"type": "text", "text": "Hi", "mood": "good"}]}]}),
+            "messages.0.content.0.mood",
+        ),
+        (
+            json!({"max_tokens": 1, "messages": [{"role": "user", "content": [
+                {"type": "text", "text": "Hi", "citations": [{"type": "char_location"}]}]}]}),
+            "messages.0.content.0.citations",
+        ),
+        (
+            json!({"max_tokens": 1, "messages": [{"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "Hi", "mood": 1}]}]}]}),
+            "messages.0.content.0.content.0.mood",
+        ),
+        (
+            json!({"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}),
+            "messages.0.content.0.tool_use_id",
+        ),
+        (
+            json!({"max_tokens": 1, "messages": hello, "system": [{"type": "text", "text": "Hi", "mood": 1}]}),
+            "system.0.mood",
         ),
         (json!({"max_tokens": 1, "messages": hello, "mcp_servers": []}), "mcp_servers"),
         (json!({"max_tokens": 1, "messages": hello, "colour": 1}), "colour"),
@@ -206,4 +229,81 @@ fn thoughts_end_at_their_budget() {
     // Three tokens: the line's end after the mark, "2" and " +".
     assert_eq!(answer["content"][0]["thinking"], "2 +");
     assert_eq!(answer["content"][1]["type"], "text");
+}
+
+#[test]
+fn what_asks_for_nothing_is_taken() {
+    let asked = request(&conversation("system"));
+    let expected = post(shared(), PATH, &asked).ok();
+    for (field, value) in [
+        ("cache_control", json!({"type": "ephemeral"})),
+        ("metadata", json!({"user_id": "someone"})),
+        ("service_tier", json!("auto")),
+        ("speed", json!("standard")),
+        ("output_config", json!({"effort": "high"})),
+        (
+            "context_management",
+            json!({"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}),
+        ),
+        ("context_management", json!({"edits": []})),
+    ] {
+        let mut request = asked.clone();
+        request[field] = value;
+        assert_eq!(post(shared(), PATH, &request).ok()["content"], expected["content"], "{field}");
+    }
+    for (field, value, named) in [
+        ("service_tier", json!("flex"), "service_tier"),
+        ("speed", json!("fast"), "speed"),
+        (
+            "output_config",
+            json!({"format": {"type": "xml", "schema": {}}}),
+            "output_config.format.type",
+        ),
+        ("output_config", json!({"colour": "blue"}), "output_config.colour"),
+        (
+            "context_management",
+            json!({"edits": [{"type": "clear_tool_uses_20250919"}]}),
+            "context_management.edits.0",
+        ),
+        ("thinking", json!({"type": "adaptive", "display": "omitted"}), "thinking.display"),
+        ("tools", json!([{"name": "f", "defer_loading": true}]), "tools.0.defer_loading"),
+        (
+            "tools",
+            json!([{"name": "f", "allowed_callers": ["code_execution_20260120"]}]),
+            "tools.0.allowed_callers",
+        ),
+    ] {
+        let mut request = asked.clone();
+        request[field] = value;
+        let reply = post(shared(), PATH, &request);
+        assert_eq!(reply.status, 400, "{field}");
+        let error = reply.json();
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains(named), "{message}");
+    }
+}
+
+#[test]
+fn an_answer_has_the_form_that_is_asked_for() {
+    let mut request = request(&conversation("plain"));
+    request["output_config"] = json!({"format": {"type": "json_schema", "schema": {
+        "type": "object", "properties": {"legs": {"enum": [2, 4]}}, "required": ["legs"],
+        "additionalProperties": false,
+    }}});
+    request["max_tokens"] = json!(40);
+    let answer = post(shared(), PATH, &request).ok();
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    let legs = &serde_json::from_str::<Value>(text).unwrap()["legs"];
+    assert!([json!(2), json!(4)].contains(legs), "{text}");
+}
+
+#[test]
+fn a_system_message_may_come_in_between() {
+    let expected = conversation("system");
+    let messages = &expected["request"]["messages"];
+    let mut request = request(&expected);
+    request.as_object_mut().unwrap().remove("system");
+    request["messages"] = messages.clone();
+    let answer = post(shared(), PATH, &request).ok();
+    assert_eq!(answer["content"][0]["text"], expected["text"]);
 }

@@ -38,6 +38,16 @@ fn a_field_that_is_wrong_is_named() {
             json!([{"role": "user", "content": "Hi", "mood": "good"}]),
             "messages[0].mood",
         ),
+        (
+            "messages",
+            json!([{"role": "user", "content": [{"type": "text", "text": "Hi", "mood": "good"}]}]),
+            "messages[0].content[0].mood",
+        ),
+        (
+            "messages",
+            json!([{"role": "user", "content": [{"type": "text", "text": 7}]}]),
+            "messages[0].content[0].text",
+        ),
         ("messages", json!([{"role": "user", "content": long}]), "prompt"),
         ("temperature", json!("hot"), "temperature"),
         ("temperature", json!(-1), "temperature"),
@@ -61,6 +71,8 @@ fn a_field_that_is_wrong_is_named() {
         ("store", json!(true), "store"),
         ("modalities", json!(["text", "audio"]), "modalities"),
         ("functions", json!([]), "functions"),
+        ("service_tier", json!("flex"), "service_tier"),
+        ("verbosity", json!("high"), "verbosity"),
         ("guided_json", json!({}), "guided_json"),
         ("colour", json!("blue"), "colour"),
     ];
@@ -87,6 +99,75 @@ fn fields_that_are_null_are_not_there() {
     post(shared(), CHAT, &hello_with("temperature", Value::Null)).ok();
     post(shared(), CHAT, &hello_with("audio", Value::Null)).ok();
     post(shared(), CHAT, &hello_with("stop", Value::Null)).ok();
+    let part = json!({"type": "text", "text": "Hi", "mood": null});
+    let message = json!({"role": "user", "content": [part], "mood": null});
+    post(shared(), CHAT, &hello_with("messages", json!([message]))).ok();
+}
+
+#[test]
+fn what_asks_for_nothing_is_taken() {
+    for (field, value) in [
+        ("store", json!(false)),
+        ("metadata", json!({"a": "b"})),
+        ("user", json!("someone")),
+        ("service_tier", json!("default")),
+        ("parallel_tool_calls", json!(true)),
+        ("modalities", json!(["text"])),
+        ("prompt_cache_key", json!("a")),
+        ("safety_identifier", json!("someone")),
+        ("verbosity", json!("medium")),
+        ("tools", json!([])),
+    ] {
+        post(shared(), CHAT, &hello_with(field, value)).ok();
+    }
+    let mut request = hello_with("stream", json!(true));
+    request["stream_options"] = json!({"include_obfuscation": false});
+    assert_eq!(post(shared(), CHAT, &request).status, 200);
+    request["stream_options"] = json!({"include_obfuscation": true});
+    let error = post(shared(), CHAT, &request).error(400);
+    assert_eq!(error["param"], "stream_options.include_obfuscation");
+}
+
+/// What vllm-router 0.1.17 and smg 1.13.0 make of a request that has a model and a conversation only.
+#[test]
+fn what_routers_add_is_taken() {
+    let added = [
+        (
+            CHAT,
+            json!({
+                "logprobs": false, "no_stop_trim": false, "ignore_eos": false,
+                "continue_final_message": false, "skip_special_tokens": true,
+                "separate_reasoning": true, "stream_reasoning": true,
+                "return_hidden_states": false, "include_reasoning": true,
+            }),
+        ),
+        (
+            "/v1/completions",
+            json!({
+                "prompt": "Once", "stream": false, "echo": false, "no_stop_trim": false,
+                "ignore_eos": false, "skip_special_tokens": true, "return_hidden_states": false,
+            }),
+        ),
+        (
+            "/v1/responses",
+            json!({
+                "input": "Hi", "priority": 0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0,
+                "store": false,
+            }),
+        ),
+    ];
+    for (path, fields) in added {
+        let mut request = if path == CHAT { hello() } else { json!({"model": "ember"}) };
+        request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        post(shared(), path, &request).ok();
+    }
+    let kept = json!({"prompt": "Once", "temperature": 0, "stop": [" upon"], "no_stop_trim": true});
+    let answer = post(shared(), "/v1/completions", &kept).ok();
+    assert!(answer["choices"][0]["text"].as_str().unwrap().ends_with(" upon"), "{answer}");
+    for field in ["separate_reasoning", "stream_reasoning", "include_reasoning"] {
+        let error = post(shared(), CHAT, &hello_with(field, json!(false))).error(400);
+        assert_eq!(error["param"], field);
+    }
 }
 
 #[test]
@@ -116,6 +197,9 @@ fn the_limits_hold() {
     post(server.address, CHAT, &hello_with("n", json!(3))).error(400);
     // What no API has may be there, what this server does not honour may not.
     post(server.address, CHAT, &hello_with("colour", json!("blue"))).ok();
+    let part = json!({"type": "text", "text": "Hi", "mood": "good"});
+    let message = json!({"role": "user", "content": [part], "mood": "good"});
+    post(server.address, CHAT, &hello_with("messages", json!([message]))).ok();
     post(server.address, CHAT, &hello_with("audio", json!({}))).error(400);
     server.stop();
     server.join();

@@ -100,6 +100,8 @@ fn what_is_not_kept_is_refused() {
         ("previous_response_id", json!("resp_1")),
         ("background", json!(true)),
         ("truncation", json!("auto")),
+        ("service_tier", json!("flex")),
+        ("include", json!(["message.output_text.logprobs"])),
         ("max_output_tokens", json!(0)),
         ("colour", json!("blue")),
     ] {
@@ -107,9 +109,57 @@ fn what_is_not_kept_is_refused() {
         request[field] = value;
         assert_eq!(post(shared(), PATH, &request).error(400)["param"], field);
     }
+    let mut taken = ask(json!("Hi"));
+    taken["include"] = json!(["reasoning.encrypted_content"]);
+    taken["reasoning"]["summary"] = json!("auto");
+    taken["text"] = json!({"verbosity": "medium"});
+    taken["store"] = json!(false);
+    taken["prompt_cache_key"] = json!("a");
+    taken["max_output_tokens"] = json!(4);
+    post(shared(), PATH, &taken).ok();
     let mut cut = ask(json!("Tell me a story."));
     cut["max_output_tokens"] = json!(3);
     let response = post(shared(), PATH, &cut).ok();
     assert_eq!(response["status"], "incomplete");
     assert_eq!(response["incomplete_details"]["reason"], "max_output_tokens");
+}
+
+#[test]
+fn an_item_that_is_wrong_is_named() {
+    let message = |part: Value| json!([{"role": "user", "content": [part]}]);
+    let call = json!({"type": "function_call", "call_id": "a", "name": "f"});
+    for (input, named) in [
+        (json!(7), "input"),
+        (json!([{"role": "user", "content": "Hi", "mood": "good"}]), "input[0].mood"),
+        (json!([{"role": "robot", "content": "Hi"}]), "input[0].role"),
+        (
+            message(json!({"type": "input_text", "text": "Hi", "mood": 1})),
+            "input[0].content[0].mood",
+        ),
+        (message(json!({"type": "input_image"})), "input[0].content[0].type"),
+        (json!([call]), "input[0].arguments"),
+        (
+            json!([{"type": "function_call", "call_id": "a", "name": "f", "arguments": "no"}]),
+            "input[0].arguments",
+        ),
+        (json!([{"type": "function_call_output", "output": "x"}]), "input[0].call_id"),
+        (
+            json!([{"type": "reasoning", "summary": [], "encrypted_content": "x"}]),
+            "input[0].encrypted_content",
+        ),
+        (
+            json!([{"type": "reasoning", "summary": [{"type": "summary_text"}]}]),
+            "input[0].summary[0].text",
+        ),
+        (json!([{"type": "item_reference", "id": "a"}]), "input[0].type"),
+    ] {
+        assert_eq!(post(shared(), PATH, &ask(input)).error(400)["param"], named);
+    }
+    let given_back = json!([
+        {"type": "reasoning", "id": "rs_1", "summary": [], "status": null, "encrypted_content": null},
+        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "phase": null,
+         "content": [{"type": "output_text", "text": "Hi", "annotations": [], "logprobs": []}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+    ]);
+    post(shared(), PATH, &ask(given_back)).ok();
 }

@@ -90,6 +90,10 @@ fn mistakes_about_tools_are_named() {
             json!({"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
             "tool_choice",
         ),
+        (
+            json!({"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "f", "mood": 1}}}),
+            "tool_choice.function.mood",
+        ),
         (json!({"tool_choice": "required"}), "tool_choice"),
         (
             json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "nonsense"}}}]}),

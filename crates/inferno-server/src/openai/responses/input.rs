@@ -1,109 +1,180 @@
 //! The items of an input, in the shape that templates read.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::errors::ApiError;
 use crate::openai::messages::{arguments_object, text};
+use crate::request::UnknownFields;
+
+/// A message. Ids and how it ended are taken back as they were given.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+struct MessageItem {
+    role: String,
+    content: Value,
+    id: Option<String>,
+    status: Option<String>,
+    phase: Option<String>,
+}
+
+/// A call of a function.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+struct CallItem {
+    call_id: String,
+    name: String,
+    arguments: String,
+    id: Option<String>,
+    status: Option<String>,
+}
+
+/// What a function gave.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+struct OutputItem {
+    call_id: String,
+    output: Value,
+    id: Option<String>,
+    status: Option<String>,
+}
+
+/// What the model said to itself.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+struct ReasoningItem {
+    content: Option<Vec<Value>>,
+    summary: Option<Vec<Value>>,
+    encrypted_content: Option<String>,
+    id: Option<String>,
+    status: Option<String>,
+}
+
+/// A part of what the model said to itself.
+#[derive(Deserialize)]
+struct ReasoningPart {
+    text: String,
+}
 
 /// The messages.
 ///
 /// **Errors**: an item that is not honoured, by its place.
-pub(super) fn messages(instructions: Option<&str>, input: &Value) -> Result<Vec<Value>, ApiError> {
-    let mut messages = Vec::new();
+pub(super) fn messages(
+    instructions: Option<&str>,
+    input: &Value,
+    unknown: UnknownFields,
+) -> Result<Vec<Value>, ApiError> {
+    let mut conversation = Conversation { messages: Vec::new(), thoughts: None, unknown };
     if let Some(instructions) = instructions {
-        messages.push(json!({"role": "system", "content": instructions}));
+        conversation.messages.push(json!({"role": "system", "content": instructions}));
     }
     match input {
-        Value::String(text) => messages.push(json!({"role": "user", "content": text})),
+        Value::String(text) => {
+            conversation.messages.push(json!({"role": "user", "content": text}));
+        }
         Value::Array(items) if !items.is_empty() => {
-            let mut thoughts = None;
             for (index, item) in items.iter().enumerate() {
-                read(item, &format!("input[{index}]"), &mut thoughts, &mut messages)?;
+                conversation.read(item, &format!("input[{index}]"))?;
             }
         }
         _ => return Err(ApiError::invalid("input", "input must be a text or a list of items")),
     }
-    Ok(messages)
+    Ok(conversation.messages)
 }
 
-/// Appends an item. Thoughts are kept for the message or the call that follows them.
-fn read(
-    item: &Value,
-    path: &str,
-    thoughts: &mut Option<String>,
-    messages: &mut Vec<Value>,
-) -> Result<(), ApiError> {
-    let kind = item["type"].as_str();
-    match kind {
-        None | Some("message") => {
-            let role = match item["role"].as_str() {
-                Some("developer") => "system",
-                Some(role @ ("system" | "user" | "assistant")) => role,
-                _ => {
-                    let param = format!("{path}.role");
-                    let message = format!("{param} must be system, developer, user or assistant");
-                    return Err(ApiError::invalid(param, message));
-                }
-            };
-            let content = text(&item["content"], &format!("{path}.content"))?;
-            let mut message = json!({"role": role, "content": content});
-            if role == "assistant" {
-                add_thoughts(&mut message, thoughts);
-            }
-            messages.push(message);
-        }
-        Some("function_call") => {
-            let arguments = arguments_object(&field(item, "arguments", path)?, path)?;
-            let call = json!({
-                "id": field(item, "call_id", path)?,
-                "type": "function",
-                "function": {"name": field(item, "name", path)?, "arguments": arguments},
-            });
-            // Calls that were made together are one message.
-            match messages.last_mut() {
-                Some(last) if last["role"] == "assistant" => {
-                    match last["tool_calls"].as_array_mut() {
-                        Some(calls) => calls.push(call),
-                        None => last["tool_calls"] = json!([call]),
-                    }
-                }
-                _ => {
-                    let mut message =
-                        json!({"role": "assistant", "content": "", "tool_calls": [call]});
-                    add_thoughts(&mut message, thoughts);
-                    messages.push(message);
-                }
+/// What was read so far.
+struct Conversation {
+    messages: Vec<Value>,
+    /// Those of the message or the call that comes next.
+    thoughts: Option<String>,
+    unknown: UnknownFields,
+}
+
+impl Conversation {
+    fn read(&mut self, item: &Value, path: &str) -> Result<(), ApiError> {
+        match item["type"].as_str() {
+            None | Some("message") => self.message(self.unknown.read(item, path)?, path),
+            Some("function_call") => self.call(self.unknown.read(item, path)?, path),
+            Some("function_call_output") => self.output(self.unknown.read(item, path)?, path),
+            Some("reasoning") => self.reasoning(self.unknown.read(item, path)?, path),
+            Some(kind) => {
+                let why = format!("an item cannot be a {kind:?}");
+                Err(ApiError::unsupported(format!("{path}.type"), &why))
             }
         }
-        Some("function_call_output") => messages.push(json!({
-            "role": "tool",
-            "tool_call_id": field(item, "call_id", path)?,
-            "content": text(&item["output"], &format!("{path}.output"))?,
-        })),
-        Some("reasoning") => {
-            let parts = item["content"].as_array().or(item["summary"].as_array());
-            let texts: Vec<_> =
-                parts.into_iter().flatten().filter_map(|part| part["text"].as_str()).collect();
-            *thoughts = Some(texts.join("\n"));
+    }
+
+    fn message(&mut self, item: MessageItem, path: &str) -> Result<(), ApiError> {
+        let role = match item.role.as_str() {
+            "developer" => "system",
+            role @ ("system" | "user" | "assistant") => role,
+            role => {
+                let param = format!("{path}.role");
+                let message = format!(
+                    "{param} must be system, developer, user or assistant, but is {role:?}"
+                );
+                return Err(ApiError::invalid(param, message));
+            }
+        };
+        let content = text(&item.content, &format!("{path}.content"), self.unknown)?;
+        let mut message = json!({"role": role, "content": content});
+        if role == "assistant" {
+            self.add_thoughts(&mut message);
         }
-        Some(kind) => {
-            let why = format!("an item cannot be a {kind:?}");
-            return Err(ApiError::unsupported(format!("{path}.type"), &why));
+        self.messages.push(message);
+        Ok(())
+    }
+
+    fn call(&mut self, item: CallItem, path: &str) -> Result<(), ApiError> {
+        let arguments = arguments_object(&item.arguments, &format!("{path}.arguments"))?;
+        let call = json!({
+            "id": item.call_id,
+            "type": "function",
+            "function": {"name": item.name, "arguments": arguments},
+        });
+        // Calls that were made together are one message.
+        match self.messages.last_mut() {
+            Some(last) if last["role"] == "assistant" => match last["tool_calls"].as_array_mut() {
+                Some(calls) => calls.push(call),
+                None => last["tool_calls"] = json!([call]),
+            },
+            _ => {
+                let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+                self.add_thoughts(&mut message);
+                self.messages.push(message);
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, item: OutputItem, path: &str) -> Result<(), ApiError> {
+        let content = text(&item.output, &format!("{path}.output"), self.unknown)?;
+        let message = json!({"role": "tool", "tool_call_id": item.call_id, "content": content});
+        self.messages.push(message);
+        Ok(())
+    }
+
+    fn reasoning(&mut self, item: ReasoningItem, path: &str) -> Result<(), ApiError> {
+        if item.encrypted_content.is_some() {
+            let why = "what another server wrote for itself cannot be read here";
+            return Err(ApiError::unsupported(format!("{path}.encrypted_content"), why));
+        }
+        let (name, parts) = match (item.content, item.summary) {
+            (Some(parts), _) => ("content", parts),
+            (None, summary) => ("summary", summary.unwrap_or_default()),
+        };
+        let parts = parts.iter().enumerate().map(|(index, part)| {
+            let part: ReasoningPart =
+                self.unknown.read(part, &format!("{path}.{name}[{index}]"))?;
+            Ok(part.text)
+        });
+        self.thoughts = Some(parts.collect::<Result<Vec<_>, ApiError>>()?.join("\n"));
+        Ok(())
+    }
+
+    fn add_thoughts(&mut self, message: &mut Value) {
+        if let Some(thoughts) = self.thoughts.take().filter(|thoughts| !thoughts.is_empty()) {
+            message["reasoning_content"] = json!(thoughts);
         }
     }
-    Ok(())
-}
-
-fn add_thoughts(message: &mut Value, thoughts: &mut Option<String>) {
-    if let Some(thoughts) = thoughts.take().filter(|thoughts| !thoughts.is_empty()) {
-        message["reasoning_content"] = json!(thoughts);
-    }
-}
-
-fn field(item: &Value, name: &str, path: &str) -> Result<String, ApiError> {
-    item[name].as_str().map(str::to_owned).ok_or_else(|| {
-        let param = format!("{path}.{name}");
-        let message = format!("{param} must be a text");
-        ApiError::invalid(param, message)
-    })
 }

@@ -1,0 +1,33 @@
+//! The form of an answer, as OpenAI's requests ask for it.
+
+use serde_json::{Map, Value};
+
+use crate::chat::OutputFormat;
+use crate::errors::ApiError;
+
+/// The form that a `kind` and its schema, if there is one, ask for; `field` and `schema_field` are where they stand.
+///
+/// **Errors**: another kind, a schema that is missing.
+pub(super) fn output_format(
+    kind: &str,
+    schema: Option<&Map<String, Value>>,
+    field: &str,
+    schema_field: &str,
+) -> Result<OutputFormat, ApiError> {
+    match (kind, schema) {
+        ("text", _) => Ok(OutputFormat::Text),
+        ("json_object", _) => Ok(OutputFormat::json_object()),
+        ("json_schema", Some(schema)) => {
+            Ok(OutputFormat::JsonSchema(Value::Object(schema.clone())))
+        }
+        ("json_schema", None) => {
+            Err(ApiError::invalid(schema_field, format!("{schema_field} is missing")))
+        }
+        (kind, _) => {
+            let param = format!("{field}.type");
+            let message =
+                format!("{param} must be text, json_object or json_schema, but is {kind:?}");
+            Err(ApiError::invalid(param, message))
+        }
+    }
+}

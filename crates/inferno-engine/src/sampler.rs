@@ -28,6 +28,7 @@ mod temperature;
 mod top_k;
 mod top_p;
 mod typical;
+mod whole_row;
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ use crate::EngineError;
 use candidates::Candidates;
 use penalties::SeenTokens;
 use random::Random;
+use whole_row::WholeRow;
 
 /// A token that was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +76,7 @@ pub struct Sampler {
     seen: SeenTokens,
     adjusted: Vec<f32>,
     candidates: Candidates,
+    whole_row: WholeRow,
     weights: Vec<f32>,
 }
 
@@ -94,6 +97,7 @@ impl Sampler {
             seen: SeenTokens::default(),
             adjusted: Vec::new(),
             candidates: Candidates::default(),
+            whole_row: WholeRow::default(),
             weights: Vec::new(),
         })
     }
@@ -131,22 +135,41 @@ impl Sampler {
         allowed: Option<&TokenMask>,
     ) -> Result<SampledToken, EngineError> {
         check_logits(logits, self.vocab_size)?;
-        let id = if self.params.is_greedy() {
-            let Self { params, seen, adjusted, .. } = self;
-            argmax(adjust(params, seen, logits, banned, allowed, adjusted))
-                .ok_or(EngineError::NoCandidates)?
-        } else {
-            self.truncate(logits, banned, allowed)?;
-            self.draw()
-        };
+        let id = self.choose(logits, banned, allowed)?;
         if self.params.has_penalties() {
             self.seen.add_generated(id);
         }
-        let logprobs = self
-            .params
+        let Self { params, whole_row, candidates, .. } = self;
+        let logprobs = params
             .logprobs
-            .map(|count| TokenLogprobs::of(id, count, logits, &mut self.candidates));
+            .map(|count| TokenLogprobs::of(id, count, logits, whole_row, candidates));
         Ok(SampledToken { id, logprobs })
+    }
+
+    /// All stages.
+    fn choose(
+        &mut self,
+        logits: &[f32],
+        banned: &[u32],
+        allowed: Option<&TokenMask>,
+    ) -> Result<u32, EngineError> {
+        if self.params.truncates() && !self.params.is_greedy() {
+            self.truncate(logits, banned, allowed)?;
+            return Ok(self.draw());
+        }
+        let Self { params, seen, adjusted, whole_row, random, .. } = self;
+        if params.is_greedy() {
+            // Where logits stay as they are, the best of all is the best of those that are not banned.
+            let best = argmax(logits).filter(|best| {
+                !params.changes_logits() && allowed.is_none() && !banned.contains(best)
+            });
+            let best =
+                best.or_else(|| argmax(adjust(params, seen, logits, banned, allowed, adjusted)));
+            return best.ok_or(EngineError::NoCandidates);
+        }
+        let row = adjust(params, seen, logits, banned, allowed, adjusted);
+        let drawn = whole_row.draw(row, params.temperature, random.unit());
+        drawn.ok_or(EngineError::NoCandidates)
     }
 
     /// Stages 1 to 6: leaves in `candidates` the tokens to draw from.
@@ -156,8 +179,9 @@ impl Sampler {
         banned: &[u32],
         allowed: Option<&TokenMask>,
     ) -> Result<(), EngineError> {
-        let Self { params, seen, adjusted, candidates, .. } = self;
-        candidates.fill(adjust(params, seen, logits, banned, allowed, adjusted));
+        let Self { params, seen, adjusted, candidates, whole_row, .. } = self;
+        let row = adjust(params, seen, logits, banned, allowed, adjusted);
+        whole_row.fill_best(row, params.top_k, candidates);
         if candidates.is_empty() {
             return Err(EngineError::NoCandidates);
         }
@@ -196,8 +220,7 @@ fn adjust<'a>(
     allowed: Option<&TokenMask>,
     adjusted: &'a mut Vec<f32>,
 ) -> &'a [f32] {
-    let is_plain = params.logit_bias.is_empty() && !params.has_penalties();
-    if is_plain && banned.is_empty() && allowed.is_none() {
+    if !params.changes_logits() && banned.is_empty() && allowed.is_none() {
         return logits;
     }
     adjusted.clear();
@@ -219,14 +242,10 @@ fn adjust<'a>(
 
 /// The highest logit's token; among equals the lowest id, and none if all are negative infinity.
 fn argmax(logits: &[f32]) -> Option<u32> {
-    let mut best = None;
-    let mut highest = f32::NEG_INFINITY;
-    for (token, &logit) in (0..).zip(logits) {
-        if logit > highest {
-            (best, highest) = (Some(token), logit);
-        }
-    }
-    best
+    let highest = softmax::max(logits, |logit| logit);
+    let is_any = highest != f32::NEG_INFINITY;
+    let best = is_any.then(|| logits.iter().position(|&logit| logit == highest)).flatten();
+    best.map(|token| token as u32)
 }
 
 fn check_logits(logits: &[f32], vocab_size: usize) -> Result<(), EngineError> {

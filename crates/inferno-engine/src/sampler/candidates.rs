@@ -25,13 +25,16 @@ pub(super) struct Candidates {
 const FIRST_RUN: usize = 128;
 
 impl Candidates {
-    /// Starts over with all tokens whose logit is not negative infinity.
-    pub(super) fn fill(&mut self, logits: &[f32]) {
+    pub(super) fn clear(&mut self) {
         self.entries.clear();
+    }
+
+    /// Adds the tokens from `first` on whose logits are finite and at least `lowest`.
+    pub(super) fn extend(&mut self, first: u32, logits: &[f32], lowest: f32) {
         self.entries.extend(
-            (0..)
+            (first..)
                 .zip(logits)
-                .filter(|&(_, &logit)| logit != f32::NEG_INFINITY)
+                .filter(|&(_, &logit)| logit >= lowest && logit != f32::NEG_INFINITY)
                 .map(|(id, &logit)| Candidate { id, logit }),
         );
     }
@@ -143,6 +146,7 @@ fn by_key(key: impl Fn(Candidate) -> f32) -> impl Fn(&Candidate, &Candidate) -> 
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::whole_row::WholeRow;
     use super::super::{top_k, top_p};
     use super::*;
 
@@ -160,7 +164,7 @@ mod tests {
             };
 
             let mut candidates = Candidates::default();
-            candidates.fill(&logits);
+            WholeRow::default().fill_best(&logits, top_k, &mut candidates);
             top_k::apply(top_k, &mut candidates);
             let mut found = ids(&candidates);
             found.sort_unstable();
@@ -168,7 +172,7 @@ mod tests {
             expected.sort_unstable();
             prop_assert_eq!(found, expected);
 
-            candidates.fill(&logits);
+            WholeRow::default().fill_best(&logits, 0, &mut candidates);
             let total: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
             top_p::apply(top_p, &mut candidates);
             let found = ids(&candidates);

@@ -2,6 +2,7 @@
 
 use super::candidates::Candidates;
 use super::softmax::Softmax;
+use super::whole_row::WholeRow;
 
 /// Log-probabilities at one step, in the model's own distribution: before any bias, penalty,
 /// temperature or truncation.
@@ -17,12 +18,18 @@ pub struct TokenLogprobs {
 
 impl TokenLogprobs {
     /// The log-probability of `chosen` and of the `count` most probable tokens.
-    pub(super) fn of(chosen: u32, count: usize, logits: &[f32], scratch: &mut Candidates) -> Self {
+    pub(super) fn of(
+        chosen: u32,
+        count: usize,
+        logits: &[f32],
+        whole_row: &mut WholeRow,
+        scratch: &mut Candidates,
+    ) -> Self {
         let softmax = Softmax::of(logits, |logit| logit);
         let chosen = logits[chosen as usize];
         let mut top = Vec::new();
         if count > 0 {
-            scratch.fill(logits);
+            whole_row.fill_best(logits, count, scratch);
             scratch.keep_first(count, |entry| -entry.logit);
             top.extend(
                 scratch

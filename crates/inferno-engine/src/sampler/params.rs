@@ -99,6 +99,16 @@ impl SamplingParams {
         self.temperature == 0.0
     }
 
+    /// Whether a stage changes logits.
+    pub(super) fn changes_logits(&self) -> bool {
+        !self.logit_bias.is_empty() || self.has_penalties()
+    }
+
+    /// Whether a stage leaves tokens out.
+    pub(super) fn truncates(&self) -> bool {
+        self.top_k != 0 || self.typical_p < 1.0 || self.top_p < 1.0 || self.min_p > 0.0
+    }
+
     pub(super) fn has_penalties(&self) -> bool {
         self.repetition_penalty != 1.0
             || self.frequency_penalty != 0.0

@@ -4,7 +4,7 @@
 //! vectorize: 16 lanes, summed in double precision. Lane `i` takes the values at `i`, `i + 16`, …
 //! and the lanes are added in order, so that every machine finds the same bits.
 
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// A softmax over logits that stay where they are.
 #[derive(Debug, Clone, Copy)]
@@ -19,18 +19,7 @@ impl Softmax {
     /// Of the logits that `logit` reads from `items`, which hold at least one.
     pub(super) fn of<T: Copy>(items: &[T], logit: impl Fn(T) -> f32) -> Self {
         let max = max(items, &logit);
-        let mut sums = [0f64; LANES];
-        let (whole, rest) = items.as_chunks::<LANES>();
-        for chunk in whole {
-            let weights = chunk.map(|item| exp_of_negative(logit(item) - max));
-            for (sum, weight) in sums.iter_mut().zip(weights) {
-                *sum += f64::from(weight);
-            }
-        }
-        for (sum, &item) in sums.iter_mut().zip(rest) {
-            *sum += f64::from(exp_of_negative(logit(item) - max));
-        }
-        let sum = sums.iter().sum();
+        let sum = sum(items, |item| exp_of_negative(logit(item) - max));
         Self { max, sum, log_sum: f64::from(max) + libm::log(sum) }
     }
 
@@ -43,15 +32,29 @@ impl Softmax {
     }
 }
 
+/// The sum of the weights that `weight` reads from `items`, lane by lane.
+pub(super) fn sum<T: Copy>(items: &[T], weight: impl Fn(T) -> f32) -> f64 {
+    let mut sums = [0f64; LANES];
+    let (whole, rest) = items.as_chunks::<LANES>();
+    for chunk in whole {
+        for (sum, &item) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(weight(item));
+        }
+    }
+    for (sum, &item) in sums.iter_mut().zip(rest) {
+        *sum += f64::from(weight(item));
+    }
+    sums.iter().sum()
+}
+
 /// The highest logit that `logit` reads from `items`; negative infinity if there are none.
 pub(super) fn max<T: Copy>(items: &[T], logit: impl Fn(T) -> f32) -> f32 {
     let higher = |a: f32, b: f32| if b > a { b } else { a };
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let (whole, rest) = items.as_chunks::<LANES>();
     for chunk in whole {
-        let logits = chunk.map(&logit);
-        for (lane, logit) in lanes.iter_mut().zip(logits) {
-            *lane = higher(*lane, logit);
+        for (lane, &item) in lanes.iter_mut().zip(chunk) {
+            *lane = higher(*lane, logit(item));
         }
     }
     let rest = rest.iter().map(|&item| logit(item));

@@ -40,6 +40,7 @@ export class ConversationView {
   async show(conversation) {
     await this.stop();
     this.#conversation = conversation;
+    status.textContent = '';
     this.#draw();
   }
 

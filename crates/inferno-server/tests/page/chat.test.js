@@ -219,6 +219,40 @@ test('the last message can be edited and sent again', async () => {
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'The capital of France is Paris.');
 });
 
+test('in the middle of an answer, one can leave for another conversation, edit, and delete', async () => {
+  const field = page.getByLabel('Message', { exact: true });
+  const list = page.getByRole('navigation');
+  const hasBegun = () => page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
+  line.delay = 20;
+  await page.getByRole('button', { name: 'Think first' }).click();
+  await send(page, STORY);
+  await hasBegun();
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.getByText('What shall we talk about?').waitFor();
+  assert.ok(!(await page.getByRole('button', { name: 'Stop the answer' }).isVisible()));
+  await list.getByRole('button', { name: STORY, exact: true }).click();
+  await page.locator('.note', { hasText: 'Stopped.' }).waitFor();
+  const [kept] = await answers(page);
+  assert.ok(kept.length > 20);
+
+  await page.getByRole('button', { name: 'Another answer' }).click();
+  await hasBegun();
+  await field.press('ArrowUp');
+  await page.getByLabel('Your message').fill('Tell me a story about a fox.');
+  await page.getByLabel('Your message').press('Enter');
+  await page.locator('.user', { hasText: 'fox' }).waitFor();
+  await hasBegun();
+  assert.equal(await page.locator('article').count(), 2, 'one message and one answer');
+  assert.deepEqual(line.requests.at(-1).messages, [{ role: 'user', content: 'Tell me a story about a fox.' }]);
+
+  page.once('dialog', (dialog) => dialog.accept());
+  await list.getByRole('button', { name: /^Delete/ }).click();
+  await page.getByText('What shall we talk about?').waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'ember' }).waitFor();
+  assert.equal(await list.locator('.open').count(), 0);
+});
+
 test('the keyboard suffices', async () => {
   const field = page.getByLabel('Message', { exact: true });
   await page.getByRole('heading', { level: 1 }).focus();

@@ -114,6 +114,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> Self::Bytes;
     /// Asks for the cache line `ahead` bytes after the start of `x`, which need not exist.
     fn prefetch(self, x: &[u8], ahead: usize);
+    /// As [`prefetch`](Self::prefetch), no nearer than the second-level cache.
+    fn prefetch_far(self, x: &[u8], ahead: usize);
     /// 64 bytes to memory.
     fn store_bytes(self, x: Self::Bytes, out: &mut [u8; VECTOR_BYTES]);
     /// Bits `shift..shift + width` of each byte, moved to its lowest; `shift + width <= 8`.
@@ -214,12 +216,18 @@ pub(crate) trait TileUnit {
     /// Operations of one turn of [`repeat`](Self::repeat), where the unit is set up for 64 columns.
     const TURN_OPS: usize;
 
-    /// Multiplies each pair's activations with its signed weights, and stores the sums of each run
-    /// of columns in `out`, one after the other: one a pair for runs of 32, two for runs of 16.
-    fn multiply<'a>(
+    /// Multiplies groups of activations, given by number, with those of signed `weights`, and stores
+    /// the sums of each run of columns in `out`, one after the other: one a group for runs of 32, two
+    /// for runs of 16. `RUNS` says how many. `before` is called as the turn of each product comes, with
+    /// its number in `out`.
+    ///
+    /// **Panics** when the unit was set up for other runs, or `out` is too short.
+    fn multiply<'a, const RUNS: usize>(
         &self,
-        pairs: impl Iterator<Item = (&'a [[i8; 32]; 16], &'a GroupBytes)>,
+        activations: impl Fn(usize) -> &'a [[i8; 32]; 16],
+        weights: &[GroupBytes],
         out: &mut [TileSums],
+        before: impl Fn(usize),
     );
 
     /// Multiplies what the unit holds for so many turns; nothing is loaded or stored. The results mean
@@ -233,10 +241,12 @@ pub(crate) enum NoTiles {}
 impl TileUnit for NoTiles {
     const TURN_OPS: usize = 0;
 
-    fn multiply<'a>(
+    fn multiply<'a, const RUNS: usize>(
         &self,
-        _pairs: impl Iterator<Item = (&'a [[i8; 32]; 16], &'a GroupBytes)>,
+        _activations: impl Fn(usize) -> &'a [[i8; 32]; 16],
+        _weights: &[GroupBytes],
         _out: &mut [TileSums],
+        _before: impl Fn(usize),
     ) {
         match *self {}
     }

@@ -7,12 +7,16 @@
 //! each such run has a scale of its own.
 //!
 //! The unit works ahead: a result is stored when three more products have been begun. (Stored at
-//! once, a product takes 31 cycles, so 19.)
+//! once, a product takes 31 cycles, so 20. Which tile a product goes to is written out, four at a
+//! time: chosen by number, it was a jump for each, and a product took half as long again.)
 //!
-//! (Tried: scaling results while the unit goes on. While it works, floating-point instructions of
-//! 512 bits have one port of two, and a product of 32 columns with its scaling takes 52 to 62
-//! cycles; 16 products and then their scalings take 50 each. Products of bfloat16, exact for these
-//! integers, would spare the conversion and take 41, but need operands of twice the size.)
+//! (Tried: scaling results while the unit goes on. While any instruction on tiles is under way,
+//! loads and stores too, the second of the two ports that multiply floats of 512 bits is closed:
+//! products and 16 fused multiply-adds take 18 cycles beside each other, 48 take 56. Conversions by a
+//! subtraction of 1.5 * 2^23, which that port still does, make it 34 for the arithmetic alone, and 45
+//! to 80 with loads and stores. Vectors of 256 bits have both ports, for half the work. Products and
+//! then their scalings, one after the other, take 45 to 50 and are simpler. Products of bfloat16, exact
+//! for these integers, would spare the conversion and take 41, but need operands of twice the size.)
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -131,7 +135,8 @@ pub(crate) struct Tiles {
 
 /// Multiplies one run of columns into tile `$sums`.
 macro_rules! multiply {
-    ($sums:literal, $activations:literal, $weights:literal, $a:expr, $w:expr) => {
+    ($sums:literal, $activations:literal, $weights:literal, $operands:expr) => {{
+        let (a, w): (*const i8, *const [u8; 64]) = $operands;
         // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread. It
         // reads 16 rows of activations, 32 bytes apart, and 4 or 8 vectors of weights, which the
         // references that the pointers were made of cover.
@@ -141,14 +146,14 @@ macro_rules! multiply {
                 concat!("tileloadd tmm", $weights, ", [{w} + {w_stride}]"),
                 concat!("tilezero tmm", $sums),
                 concat!("tdpbssd tmm", $sums, ", tmm", $activations, ", tmm", $weights),
-                a = in(reg) $a,
-                w = in(reg) $w,
+                a = in(reg) a,
+                w = in(reg) w,
                 a_stride = in(reg) 32usize,
                 w_stride = in(reg) 64usize,
                 options(nostack, readonly, preserves_flags),
             )
         }
-    };
+    }};
 }
 
 /// Stores tile `$sums`.
@@ -167,47 +172,50 @@ macro_rules! store {
     };
 }
 
-impl Tiles {
-    #[inline(always)]
-    fn store(number: usize, out: &mut TileSums) {
-        match number % 4 {
-            0 => store!("0", out),
-            1 => store!("1", out),
-            2 => store!("2", out),
-            _ => store!("3", out),
-        }
-    }
-}
-
 impl TileUnit for Tiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
     #[inline(always)]
-    fn multiply<'a>(
+    fn multiply<'a, const RUNS: usize>(
         &self,
-        pairs: impl Iterator<Item = (&'a [[i8; 32]; ROWS], &'a GroupBytes)>,
+        activations: impl Fn(usize) -> &'a [[i8; 32]; ROWS],
+        weights: &[GroupBytes],
         out: &mut [TileSums],
+        before: impl Fn(usize),
     ) {
-        let mut number = 0;
-        for (activations, weights) in pairs {
-            for run in 0..self.runs {
-                let a = activations.as_flattened()[run * 16..].as_ptr();
-                let w = weights[run * 4..].as_ptr();
-                match number % 4 {
-                    0 => multiply!("0", "4", "6", a, w),
-                    1 => multiply!("1", "5", "7", a, w),
-                    2 => multiply!("2", "4", "6", a, w),
-                    _ => multiply!("3", "5", "7", a, w),
-                }
-                if number >= 3 {
-                    Self::store(number - 3, &mut out[number - 3]);
-                }
-                number += 1;
+        assert!(self.runs == RUNS, "the unit is set up for so many columns a run");
+        let out = &mut out[..weights.len() * RUNS];
+        let operands = |number: usize| {
+            before(number);
+            let (group, run) = (number / RUNS, number % RUNS);
+            let a = activations(group).as_flattened()[run * 32 / RUNS..].as_ptr();
+            (a, weights[group][run * 8 / RUNS..].as_ptr())
+        };
+        let fours = out.len() / 4 * 4;
+        for number in (0..fours).step_by(4) {
+            multiply!("0", "4", "6", operands(number));
+            if number > 0 {
+                store!("1", out[number - 3]);
             }
+            multiply!("1", "5", "7", operands(number + 1));
+            if number > 0 {
+                store!("2", out[number - 2]);
+            }
+            multiply!("2", "4", "6", operands(number + 2));
+            if number > 0 {
+                store!("3", out[number - 1]);
+            }
+            multiply!("3", "5", "7", operands(number + 3));
+            store!("0", out[number]);
         }
-        let waiting = number.saturating_sub(3);
-        for (number, out) in out[..number].iter_mut().enumerate().skip(waiting) {
-            Self::store(number, out);
+        if fours > 0 {
+            store!("1", out[fours - 3]);
+            store!("2", out[fours - 2]);
+            store!("3", out[fours - 1]);
+        }
+        for (number, out) in out.iter_mut().enumerate().skip(fours) {
+            multiply!("0", "4", "6", operands(number));
+            store!("0", out);
         }
     }
 

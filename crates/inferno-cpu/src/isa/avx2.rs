@@ -313,6 +313,12 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn prefetch_far(self, x: &[u8], ahead: usize) {
+        // As above.
+        avx2! { _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+
+    #[inline(always)]
     fn store_bytes(self, x: [__m256i; 2], out: &mut [u8; VECTOR_BYTES]) {
         avx2! {
             _mm256_storeu_si256(out.as_mut_ptr().cast(), x[0]);

@@ -249,6 +249,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch_far(self, x: &[u8], ahead: usize) {
+        // As above.
+        avx512! { _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+
+    #[inline(always)]
     fn store_bytes(self, x: __m512i, out: &mut [u8; VECTOR_BYTES]) {
         avx512! { _mm512_storeu_si512(out.as_mut_ptr().cast(), x) }
     }

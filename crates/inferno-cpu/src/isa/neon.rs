@@ -366,6 +366,18 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn prefetch_far(self, x: &[u8], ahead: usize) {
+        // As above.
+        neon! {
+            asm!(
+                "prfm pldl2keep, [{address}]",
+                address = in(reg) x.as_ptr().wrapping_add(ahead),
+                options(readonly, nostack, preserves_flags),
+            )
+        }
+    }
+
+    #[inline(always)]
     fn store_bytes(self, x: [uint8x16_t; 4], out: &mut [u8; VECTOR_BYTES]) {
         let out = out.as_mut_ptr();
         neon! {

@@ -207,6 +207,9 @@ impl Lanes for Scalar {
     fn prefetch(self, _x: &[u8], _ahead: usize) {}
 
     #[inline(always)]
+    fn prefetch_far(self, _x: &[u8], _ahead: usize) {}
+
+    #[inline(always)]
     fn store_bytes(self, x: [u8; VECTOR_BYTES], out: &mut [u8; VECTOR_BYTES]) {
         *out = x;
     }

@@ -9,7 +9,7 @@
 //! what the output held.
 //!
 //! Some rows of activations are computed beside each other in registers. With few rows the weights
-//! are unpacked on their way in; with many, 1024 columns of a panel are unpacked once for all.
+//! are unpacked on their way in; with many, 256 columns of a panel are unpacked once for all.
 
 mod float;
 mod quantized;

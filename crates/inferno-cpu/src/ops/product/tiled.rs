@@ -1,20 +1,23 @@
 //! Products of many rows with quantized weights.
 //!
-//! A span of a panel, 1024 columns, is unpacked once for up to [`TILE_ROWS`] rows, whose sums wait
-//! in memory meanwhile. Unpacked, all formats look alike. Then each block of 16 rows is multiplied:
-//! in registers, some rows at a time, or by the matrix unit, whose integer sums are stored first and
+//! A chunk of a panel, 256 columns, is unpacked once for up to [`TILE_ROWS`] rows, whose sums wait in
+//! memory meanwhile. Unpacked, all formats look alike. Then each block of 16 rows is multiplied: in
+//! registers, some rows at a time, or by the matrix unit, whose integer sums are stored first and
 //! scaled afterwards.
 //!
-//! (Tried: spans of 256 columns. With the matrix unit, storing the sums between them costs a fifth.
-//! Asking for the next block's activations while the last products are scaled changes nothing; nor do
-//! 8 products of tiles at a time instead of 16, two panels that share their activations, or groups of
-//! activations that are a cache line longer, so that they start in different sets of the cache.
+//! With the matrix unit, a product of 32 columns takes 20 cycles of a Sapphire Rapids core where all
+//! stands in the first-level cache, and 30 to 36 where activations come from the second; its scaling
+//! takes 25. So weights must stay in the first-level cache: of 256 columns they do beside what passes
+//! through, of 1024 they do not (a tenth slower). And nothing may be asked for in bursts: the lines of
+//! weights that follow, and of the output, are spread over blocks and chunks. Both bursts
+//! together took an eighth of the time. Pages of 4 KiB for activations and outputs cost some percent.
 //!
-//! What is left to find: alone, a product of tiles of 32 columns takes 25 to 27 cycles of a Sapphire
-//! Rapids core and its scaling 26; here the two take 60 to 70, with all operands in the first-level
-//! cache as well. Loads that wait for stores to the same place in another page are suspected.)
+//! (Tried without gain: 2 or 4 panels that share their activations; asking for the next block's
+//! activations while the last products are scaled; 256 or 512 rows together; 16 or 32 products at a
+//! time; scaling one block while the unit multiplies the next, as `isa/amx.rs` says why.)
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::Product;
 use super::quantized::{Group, add_group, groups};
@@ -24,23 +27,16 @@ use crate::ops::activations::{ActivationGroup, BLOCK_ROWS};
 use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
 
-/// Chunks that are unpacked together.
-const SPAN_CHUNKS: usize = 4;
-
-/// Groups of a whole span.
-const SPAN_GROUPS: usize = SPAN_CHUNKS * CHUNK_GROUPS;
-
 /// Blocks whose sums are kept.
-const TILE_BLOCKS: usize = 16;
+const TILE_BLOCKS: usize = 8;
 
-/// Rows that share one unpacking of a span.
+/// Rows that share one unpacking of a chunk.
 const TILE_ROWS: usize = TILE_BLOCKS * BLOCK_ROWS;
 
-/// Results of the matrix unit that are stored before they are scaled. Scaling had better not overlap
-/// with it: while the unit works, floating-point instructions of 512 bits have one port of two.
+/// Results of the matrix unit that are stored before they are scaled: those of a chunk.
 const MAX_TILES: usize = 2 * CHUNK_GROUPS;
 
-/// How far ahead of their use packed weights are asked for: about a span.
+/// How far ahead of their use packed weights are asked for: some chunks.
 const PREFETCH_BYTES: usize = 16 * 1024;
 
 /// The sums of one block with one panel, row by row.
@@ -66,16 +62,16 @@ impl GroupScales {
 /// What a product keeps from one step to the next, in whole cache lines.
 #[repr(align(64))]
 struct Scratch {
-    codes: [ChunkCodes; SPAN_CHUNKS],
-    scales: [ChunkScales; SPAN_CHUNKS],
+    codes: ChunkCodes,
+    scales: ChunkScales,
     dots: [TileSums; MAX_TILES],
     sums: [BlockSums; TILE_BLOCKS],
 }
 
 impl Scratch {
     const ZERO: Self = Self {
-        codes: [[[[0; VECTOR_BYTES]; GROUP_VECTORS]; CHUNK_GROUPS]; SPAN_CHUNKS],
-        scales: [[GroupScales::ZERO; CHUNK_GROUPS]; SPAN_CHUNKS],
+        codes: [[[0; VECTOR_BYTES]; GROUP_VECTORS]; CHUNK_GROUPS],
+        scales: [GroupScales::ZERO; CHUNK_GROUPS],
         dots: [[[0; LANES]; BLOCK_ROWS]; MAX_TILES],
         sums: [[[0.0; LANES]; BLOCK_ROWS]; TILE_BLOCKS],
     };
@@ -211,28 +207,32 @@ struct Tiled<'a, const HALVES: bool, const MINS: bool> {
     unpacking: Unpacking,
 }
 
-/// A span that was unpacked.
-struct Span<'a> {
-    packed: &'a [u8],
-    /// Whether what follows in memory has not been asked for: the first block does, so that weights
-    /// come in while it computes.
-    ask: bool,
-    chunk_bytes: usize,
-    /// The codes of each chunk; none in chunks that are not there.
-    codes: [&'a [GroupBytes]; SPAN_CHUNKS],
-    scales: &'a [ChunkScales; SPAN_CHUNKS],
+/// The part of `count` that falls to steps `first..last` of `steps`.
+#[inline(always)]
+fn share(count: usize, first: usize, last: usize, steps: usize) -> Range<usize> {
+    count * first / steps..count * last / steps
 }
 
-impl Span<'_> {
-    /// Asks for what stands [`PREFETCH_BYTES`] behind `count` chunks from `first` on, if no block
-    /// did before.
+/// A chunk that was unpacked.
+struct Chunk<'a> {
+    packed: &'a [u8],
+    codes: &'a [GroupBytes],
+    scales: &'a ChunkScales,
+}
+
+impl Chunk<'_> {
+    /// The lines of the chunk [`PREFETCH_BYTES`] behind this one that one of `num_blocks` blocks asks
+    /// for, so that reads are spread evenly.
     #[inline(always)]
-    fn prefetch<L: Lanes>(&self, lanes: L, first: usize, count: usize) {
-        if self.ask {
-            let bytes = first * self.chunk_bytes..(first + count) * self.chunk_bytes;
-            for at in bytes.step_by(VECTOR_BYTES) {
-                lanes.prefetch(self.packed, at + PREFETCH_BYTES);
-            }
+    fn lines_ahead(&self, block: usize, num_blocks: usize) -> Range<usize> {
+        share(self.packed.len() / VECTOR_BYTES, block, block + 1, num_blocks)
+    }
+
+    /// Asks for lines of the chunk behind.
+    #[inline(always)]
+    fn prefetch<L: Lanes>(&self, lanes: L, lines: Range<usize>) {
+        for line in lines {
+            lanes.prefetch_far(self.packed, PREFETCH_BYTES + line * VECTOR_BYTES);
         }
     }
 }
@@ -249,31 +249,37 @@ impl<const HALVES: bool, const MINS: bool> Kernel for Tiled<'_, HALVES, MINS> {
         let Scratch { codes, scales, dots, sums } = &mut scratch;
         for first_row in (0..all_rows).step_by(TILE_ROWS) {
             let num_rows = TILE_ROWS.min(all_rows - first_row);
-            let sums = &mut sums[..num_rows.div_ceil(BLOCK_ROWS)];
+            let num_blocks = num_rows.div_ceil(BLOCK_ROWS);
+            let sums = &mut sums[..num_blocks];
             for (panel, bytes) in panels.clone().enumerate() {
                 sums.fill([[0.0; LANES]; BLOCK_ROWS]);
-                let spans = bytes.chunks(self.unpacking.chunk_bytes * SPAN_CHUNKS);
-                for (first_group, bytes) in (0..num_groups).step_by(SPAN_GROUPS).zip(spans) {
-                    let groups = first_group..num_groups.min(first_group + SPAN_GROUPS);
+                let chunks = bytes.chunks(self.unpacking.chunk_bytes);
+                for (first_group, packed) in (0..num_groups).step_by(CHUNK_GROUPS).zip(chunks) {
+                    let groups = first_group..num_groups.min(first_group + CHUNK_GROUPS);
+                    let unpack = self.unpacking.unpack;
                     let signed = tiles.is_some();
-                    let mut span = self.unpack(bytes, groups.len(), signed, codes, scales);
+                    let codes = unpack(self.level, packed, groups.len(), signed, codes, scales);
+                    let chunk = Chunk { packed, codes, scales };
                     for (block, sums) in sums.iter_mut().enumerate() {
                         let first = block * BLOCK_ROWS;
-                        if groups.end == num_groups {
-                            for row in first..num_rows.min(first + BLOCK_ROWS) {
-                                self.product.target.prefetch(lanes, first_row + row, panel);
+                        for row in share(BLOCK_ROWS, groups.start, groups.end, num_groups) {
+                            if first + row < num_rows {
+                                self.product.target.prefetch(lanes, first_row + first + row, panel);
                             }
                         }
                         let inputs: &[ActivationGroup<BLOCK_ROWS>] =
                             activations.block(first_row + first);
                         let inputs = &inputs[groups.clone()];
+                        let ahead = chunk.lines_ahead(block, num_blocks);
                         match &tiles {
                             Some(tiles) => {
-                                Self::add_tiles(lanes, tiles, &span, inputs, dots, sums);
+                                Self::add_tiles(lanes, tiles, &chunk, ahead, inputs, dots, sums);
                             }
-                            None => self.add_rows(lanes, &span, inputs, num_rows - first, sums),
+                            None => {
+                                chunk.prefetch(lanes, ahead);
+                                self.add_rows(lanes, &chunk, inputs, num_rows - first, sums);
+                            }
                         }
-                        span.ask = false;
                     }
                 }
                 for (row, sums) in sums.as_flattened()[..num_rows].iter().enumerate() {
@@ -288,33 +294,12 @@ impl<const HALVES: bool, const MINS: bool> Tiled<'_, HALVES, MINS> {
     /// Parts of a group that have a scale of their own.
     const NUM_HALVES: usize = if HALVES { 2 } else { 1 };
 
-    /// Unpacks a span of so many groups.
-    #[inline(always)]
-    fn unpack<'a>(
-        &self,
-        span: &'a [u8],
-        num_groups: usize,
-        signed: bool,
-        codes: &'a mut [ChunkCodes; SPAN_CHUNKS],
-        scales: &'a mut [ChunkScales; SPAN_CHUNKS],
-    ) -> Span<'a> {
-        let Unpacking { chunk_bytes, unpack, .. } = self.unpacking;
-        let mut stored: [&[GroupBytes]; SPAN_CHUNKS] = [&[]; SPAN_CHUNKS];
-        let memory = codes.iter_mut().zip(&mut *scales);
-        let chunks = (0..num_groups).step_by(CHUNK_GROUPS).zip(span.chunks(chunk_bytes));
-        for (((first, chunk), stored), (codes, scales)) in chunks.zip(&mut stored).zip(memory) {
-            let num_groups = CHUNK_GROUPS.min(num_groups - first);
-            *stored = unpack(self.level, chunk, num_groups, signed, codes, scales);
-        }
-        Span { packed: span, ask: true, chunk_bytes, codes: stored, scales }
-    }
-
-    /// Adds a span's share to the sums of a block's first `num_rows` rows, some at a time.
+    /// Adds a chunk's share to the sums of a block's first `num_rows` rows, some at a time.
     #[inline(always)]
     fn add_rows<L: Lanes>(
         &self,
         lanes: L,
-        span: &Span<'_>,
+        chunk: &Chunk<'_>,
         inputs: &[ActivationGroup<BLOCK_ROWS>],
         num_rows: usize,
         sums: &mut BlockSums,
@@ -323,73 +308,71 @@ impl<const HALVES: bool, const MINS: bool> Tiled<'_, HALVES, MINS> {
         let mut first = 0;
         while first < num_rows.min(BLOCK_ROWS) {
             if let Some(zero) = zero {
-                Self::add_some_rows::<L, true, 4>(lanes, span, zero, inputs, first, sums);
+                Self::add_some_rows::<L, true, 4>(lanes, chunk, zero, inputs, first, sums);
                 first += 4;
             } else if L::REGISTERS >= 32 && num_rows - first > 4 {
-                Self::add_some_rows::<L, false, 8>(lanes, span, 0, inputs, first, sums);
+                Self::add_some_rows::<L, false, 8>(lanes, chunk, 0, inputs, first, sums);
                 first += 8;
             } else {
-                Self::add_some_rows::<L, false, 4>(lanes, span, 0, inputs, first, sums);
+                Self::add_some_rows::<L, false, 4>(lanes, chunk, 0, inputs, first, sums);
                 first += 4;
             }
         }
     }
 
-    /// Adds a span's share to the sums of `T` rows of a block, from row `first` on.
+    /// Adds a chunk's share to the sums of `T` rows of a block, from row `first` on.
     #[inline(always)]
     fn add_some_rows<L: Lanes, const U7: bool, const T: usize>(
         lanes: L,
-        span: &Span<'_>,
+        chunk: &Chunk<'_>,
         zero: i32,
         inputs: &[ActivationGroup<BLOCK_ROWS>],
         first: usize,
         sums: &mut BlockSums,
     ) {
+        let sums: &mut [_; T] = sums[first..].first_chunk_mut().expect("T divides a block");
         let mut rows = [lanes.splat(0.0); T];
-        for (row, sums) in rows.iter_mut().zip(&sums[first..]) {
+        for (row, sums) in rows.iter_mut().zip(&*sums) {
             *row = lanes.load(sums);
         }
-        let chunks = inputs.chunks(CHUNK_GROUPS).zip(span.codes).zip(span.scales);
-        for (number, ((inputs, codes), scales)) in chunks.enumerate() {
-            if first == 0 {
-                span.prefetch(lanes, number, 1);
-            }
-            for ((codes, scales), input) in codes.iter().zip(scales).zip(inputs) {
-                let group = Unpacked::<HALVES, MINS, U7> { codes, scales, zero };
-                rows = add_group(lanes, &group, input, first, rows);
-            }
+        for ((codes, scales), input) in chunk.codes.iter().zip(chunk.scales).zip(inputs) {
+            let group = Unpacked::<HALVES, MINS, U7> { codes, scales, zero };
+            rows = add_group(lanes, &group, input, first, rows);
         }
-        for (row, sums) in rows.into_iter().zip(&mut sums[first..]) {
+        for (row, sums) in rows.into_iter().zip(sums) {
             lanes.store(row, sums);
         }
     }
 
-    /// Adds a span's share to the sums of a block, by the matrix unit.
+    /// Adds a chunk's share to the sums of a block, by the matrix unit, and asks for the lines `ahead`.
     #[inline(always)]
     fn add_tiles<L: Lanes>(
         lanes: L,
         tiles: &L::Tiles,
-        span: &Span<'_>,
+        chunk: &Chunk<'_>,
+        ahead: Range<usize>,
         inputs: &[ActivationGroup<BLOCK_ROWS>],
         dots: &mut [TileSums; MAX_TILES],
         sums: &mut BlockSums,
     ) {
-        let chunks_at_once = MAX_TILES / (CHUNK_GROUPS * Self::NUM_HALVES);
+        let quants = |group: usize| &inputs[group].quants;
+        let lines_a_tile = ahead.len().div_ceil(Self::NUM_HALVES * chunk.codes.len());
+        let prefetch = |number: usize| {
+            let first = ahead.start + number * lines_a_tile;
+            chunk.prefetch(lanes, first..ahead.end.min(first + lines_a_tile));
+        };
+        if HALVES {
+            tiles.multiply::<2>(quants, chunk.codes, dots, prefetch);
+        } else {
+            tiles.multiply::<1>(quants, chunk.codes, dots, prefetch);
+        }
         let mut rows = [lanes.splat(0.0); BLOCK_ROWS];
         for (row, sums) in rows.iter_mut().zip(&*sums) {
             *row = lanes.load(sums);
         }
-        let codes = span.codes.chunks(chunks_at_once).zip(span.scales.chunks(chunks_at_once));
-        let mut number = 0;
-        for (inputs, (codes, scales)) in inputs.chunks(chunks_at_once * CHUNK_GROUPS).zip(codes) {
-            let quants = inputs.iter().map(|input| &input.quants);
-            tiles.multiply(quants.zip(codes.iter().copied().flatten()), dots);
-            span.prefetch(lanes, number, chunks_at_once);
-            number += chunks_at_once;
-            let scales = scales.as_flattened().iter().zip(dots.chunks(Self::NUM_HALVES));
-            for (input, (scales, dots)) in inputs.iter().zip(scales) {
-                rows = Self::add_dots(lanes, dots, scales, input, rows);
-            }
+        let dots = dots.chunks_exact(Self::NUM_HALVES);
+        for (input, (scales, dots)) in inputs.iter().zip(chunk.scales.iter().zip(dots)) {
+            rows = Self::add_dots(lanes, dots, scales, input, rows);
         }
         for (row, sums) in rows.into_iter().zip(sums) {
             lanes.store(row, sums);

@@ -42,7 +42,9 @@ pub struct CpuBackend {
     level: Level,
     pool: Pool,
     /// Where weights lie.
-    arena: Arena,
+    weights: Arena,
+    /// Where activations lie: a product of many rows writes to as many pages at a time as it has rows.
+    activations: Arena,
     workspace: Mutex<Workspace>,
 }
 
@@ -74,7 +76,13 @@ impl CpuBackend {
             return Err(unavailable("it needs at least one".to_owned()));
         }
         let pool = Pool::new(threads).map_err(|error| unavailable(error.to_string()))?;
-        Ok(Self { level, pool, arena: Arena::default(), workspace: Mutex::default() })
+        Ok(Self {
+            level,
+            pool,
+            weights: Arena::default(),
+            activations: Arena::default(),
+            workspace: Mutex::default(),
+        })
     }
 
     /// The instruction set that it computes with.
@@ -130,9 +138,9 @@ pub struct CpuBuffer {
 }
 
 impl CpuBuffer {
-    fn zeroed(rows: usize, cols: usize) -> Result<Self, BackendError> {
+    fn zeroed(rows: usize, cols: usize, arena: &Arena) -> Result<Self, BackendError> {
         let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
-        Ok(Self { rows, cols, values: Lines::zeroed(bytes, "activations")? })
+        Ok(Self { rows, cols, values: arena.zeroed(bytes, "activations")? })
     }
 
     pub(crate) fn num_rows(&self) -> usize {
@@ -182,7 +190,7 @@ impl Backend for CpuBackend {
     }
 
     fn alloc(&self, rows: usize, cols: usize) -> Result<CpuBuffer, BackendError> {
-        CpuBuffer::zeroed(rows, cols)
+        CpuBuffer::zeroed(rows, cols, &self.activations)
     }
 
     fn upload(&self, values: &[f32], buffer: &mut CpuBuffer) {
@@ -199,7 +207,7 @@ impl Backend for CpuBackend {
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<CpuWeight, BackendError> {
-        CpuWeight::pack(parts, &self.pool, &self.arena)
+        CpuWeight::pack(parts, &self.pool, &self.weights)
     }
 
     fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {

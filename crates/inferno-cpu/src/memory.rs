@@ -15,9 +15,8 @@ use crate::threads::lock;
 /// Bytes of a cache line; a multiple of every element's size.
 pub(crate) const LINE_BYTES: usize = 64;
 
-/// Bytes from which a mapping asks the system for large pages.
-#[cfg(target_os = "linux")]
-const LARGE_BYTES: usize = 2 << 20;
+/// Bytes of a large page, from which on a mapping asks for them.
+pub(crate) const LARGE_PAGE_BYTES: usize = 2 << 20;
 
 /// A zeroed array of plain numbers that starts at a cache line. Pages that were never written take
 /// no memory.
@@ -37,7 +36,7 @@ impl Lines {
         let pages =
             MmapMut::map_anon(bytes).map_err(|_| BackendError::OutOfMemory { what, bytes })?;
         #[cfg(target_os = "linux")]
-        if bytes >= LARGE_BYTES {
+        if bytes >= LARGE_PAGE_BYTES {
             // Advice: where the system does not take it, the pages are small.
             let _ = pages.advise(memmap2::Advice::HugePage);
         }

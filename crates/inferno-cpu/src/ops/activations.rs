@@ -9,7 +9,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::memory::LINE_BYTES;
+use crate::memory::{LARGE_PAGE_BYTES, LINE_BYTES, Lines};
 use crate::ops::linear::Rows;
 use crate::ops::product::RowMap;
 use crate::pack::codes::GROUP_COLS;
@@ -126,7 +126,7 @@ impl<'a> Activations<'a> {
 /// memory is kept for the next product.
 #[derive(Debug, Default)]
 pub(crate) struct ActivationRows {
-    lines: Vec<Line>,
+    lines: Option<Lines>,
     /// Where each expert's rows begin in `lines`, and where the last one's end.
     starts: Vec<usize>,
     groups: usize,
@@ -167,14 +167,12 @@ impl ActivationRows {
             end += padded_rows(rows.expert(index).1.len()) * self.groups;
             self.starts.push(end);
         }
-        if self.lines.len() < end {
-            self.lines.resize(end, Line::zeroed());
-        }
         if self.groups == 0 {
             return;
         }
+        let lines = reserve(&mut self.lines, end);
         for index in 0..rows.num_experts() {
-            let lines = &mut self.lines[self.starts[index]..self.starts[index + 1]];
+            let lines = &mut lines[self.starts[index]..self.starts[index + 1]];
             let rows = rows.expert(index).1;
             let width = padded_rows(rows.len()).min(BLOCK_ROWS);
             pool.run_chunks(lines, BLOCK_ROWS * self.groups, |block, lines, _| {
@@ -189,8 +187,23 @@ impl ActivationRows {
     /// [`fill`](Self::fill).
     pub(crate) fn of(&self, index: usize) -> Activations<'_> {
         let range = self.starts.get(index..index + 2).unwrap_or(&[0, 0]);
-        Activations { lines: &self.lines[range[0]..range[1]], groups: self.groups }
+        let lines = self.lines.as_ref().map_or(&[][..], Lines::get);
+        Activations { lines: &lines[range[0]..range[1]], groups: self.groups }
     }
+}
+
+/// Room for `count` lines, in large pages: a product of many rows goes through all of them for each
+/// panel.
+///
+/// **Panics** when there is no memory.
+fn reserve(lines: &mut Option<Lines>, count: usize) -> &mut [Line] {
+    let bytes = count * LINE_BYTES;
+    if lines.as_ref().is_none_or(|lines| lines.get::<u8>().len() < bytes) {
+        *lines = None;
+        let whole = bytes.next_multiple_of(LARGE_PAGE_BYTES);
+        *lines = Some(Lines::zeroed(whole, "a product's input").expect("memory for the input"));
+    }
+    lines.as_mut().map_or(&mut [][..], Lines::get_mut)
 }
 
 /// Lays rows of `cols` values side by side as they are.

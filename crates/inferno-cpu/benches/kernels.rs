@@ -9,11 +9,15 @@ use inferno_backend::{
     AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkvLayout,
     SequenceChunk, WeightPart,
 };
-use inferno_cpu::{CpuBackend, CpuOptions};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
 
 fn backend() -> CpuBackend {
     CpuBackend::new(CpuOptions::default()).expect("this machine's own")
+}
+
+fn backend_of(isa: Isa) -> CpuBackend {
+    CpuBackend::new(CpuOptions { isa: Some(isa), ..CpuOptions::default() }).expect("available")
 }
 
 /// Repeatable numbers between -1 and 1.
@@ -34,15 +38,21 @@ fn weight(backend: &CpuBackend, dtype: DType, rows: usize, cols: usize) -> infer
 const MAIN: [DType; 5] = [DType::Q8_0, DType::Q4_0, DType::Q4K, DType::Q6K, DType::F16];
 
 /// Products with `formats`: bytes of weights where one row is all there is, else operations.
-fn products(c: &mut Criterion, name: &str, formats: &[DType], rows: usize, out_cols: usize) {
+fn products(
+    c: &mut Criterion,
+    backend: &CpuBackend,
+    name: &str,
+    formats: &[DType],
+    rows: usize,
+    out_cols: usize,
+) {
     let cols = 1024;
-    let backend = backend();
     let mut x = backend.alloc(rows, cols).expect("memory");
     backend.upload(&values(rows * cols), &mut x);
     let mut out = backend.alloc(rows, out_cols).expect("memory");
     let mut group = c.benchmark_group(format!("{name} {rows}x{cols}x{out_cols}"));
     for &dtype in formats {
-        let weight = weight(&backend, dtype, out_cols, cols);
+        let weight = weight(backend, dtype, out_cols, cols);
         group.throughput(match rows {
             1 => Throughput::Bytes(backend.weight_bytes(dtype, 1, out_cols, cols) as u64),
             _ => Throughput::Elements(2 * (rows * cols * out_cols) as u64),
@@ -56,17 +66,26 @@ fn products(c: &mut Criterion, name: &str, formats: &[DType], rows: usize, out_c
 
 /// One row: what one sequence reads at each step.
 fn decode(c: &mut Criterion) {
-    products(c, "decode", &DType::ALL, 1, 1 << 16);
+    products(c, &backend(), "decode", &DType::ALL, 1, 1 << 16);
 }
 
 /// A row for each of 16 sequences.
 fn batch(c: &mut Criterion) {
-    products(c, "batch", &MAIN, 16, 1 << 16);
+    products(c, &backend(), "batch", &MAIN, 16, 1 << 16);
 }
 
 /// The rows of a prompt.
 fn prefill(c: &mut Criterion) {
-    products(c, "prefill", &DType::ALL, 512, 3072);
+    products(c, &backend(), "prefill", &DType::ALL, 512, 3072);
+}
+
+/// The same with each instruction set that has vectors.
+fn levels(c: &mut Criterion) {
+    for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Scalar) {
+        let backend = backend_of(isa);
+        products(c, &backend, &format!("batch with {isa}"), &MAIN, 16, 1 << 16);
+        products(c, &backend, &format!("prefill with {isa}"), &MAIN, 512, 3072);
+    }
 }
 
 /// Normalization of one row, and of a prompt's: bytes read and written.
@@ -136,5 +155,5 @@ fn attention(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decode, batch, prefill, attention, norm);
+criterion_group!(benches, decode, batch, prefill, levels, attention, norm);
 criterion_main!(benches);

@@ -27,6 +27,7 @@ mod sampling_args;
 mod serve;
 mod speculate_args;
 mod template;
+mod terminal;
 mod tokenize;
 mod tokenizer_demo;
 

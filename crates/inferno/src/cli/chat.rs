@@ -21,6 +21,7 @@ use crate::cli::interrupt::Interrupt;
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
 use crate::cli::sampling_args::SamplingArgs;
 use crate::cli::speculate_args::SpeculateArgs;
+use crate::cli::terminal::{self, HiddenKeys};
 use crate::{Error, Model};
 use commands::{Command, Line};
 use conversation::Conversation;
@@ -81,6 +82,7 @@ impl ChatCommandArgs {
         let template = self.setup.template(metadata)?;
         let model_name = metadata.optional::<String>("general.name").ok().flatten();
         let session = with_loading_bar(|on_progress| model.session_with(true, on_progress))?;
+        terminal::remember();
         let reader = Reader::of_stdin(!self.no_history)?;
         let display = Display::new(reader.is_terminal());
         let conversation = Conversation::new(self.setup.system);
@@ -121,7 +123,11 @@ impl Chat {
                 break;
             };
             self.interrupt.rearm();
-            match self.obey(&line) {
+            // What is typed while an answer comes belongs to the next line, and not in the middle of the answer.
+            let hidden_keys = is_terminal.then(HiddenKeys::begin);
+            let obeyed = self.obey(&line);
+            drop(hidden_keys);
+            match obeyed {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => break,
                 Err(failure) if ends_chat(&failure) => return Err(failure),

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use inferno_engine::CancelHandle;
 
 use crate::cli::failure::EXIT_INTERRUPTED;
+use crate::cli::terminal;
 
 /// Whether there is something that the next Ctrl-C stops; otherwise it ends the program.
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
@@ -21,6 +22,7 @@ impl Interrupt {
         IS_ARMED.store(true, Ordering::Relaxed);
         let handler = || {
             if REQUESTED.swap(true, Ordering::Relaxed) || !IS_ARMED.load(Ordering::Relaxed) {
+                terminal::restore();
                 std::process::exit(EXIT_INTERRUPTED.into());
             }
             if let Some(handle) = &*cancels() {

@@ -69,6 +69,14 @@ impl Run {
         self.command.spawn().expect("the program starts")
     }
 
+    /// Starts the program at a terminal.
+    #[cfg(unix)]
+    pub fn start_at(mut self, terminal: &std::os::fd::OwnedFd) -> Child {
+        let end = || Stdio::from(terminal.try_clone().expect("the terminal can be shared"));
+        self.command.stdin(end()).stdout(end()).stderr(end());
+        self.command.spawn().expect("the program starts")
+    }
+
     pub fn outcome(mut self) -> Outcome {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("the program starts");

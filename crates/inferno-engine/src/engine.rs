@@ -11,6 +11,7 @@ mod choice;
 mod constraint;
 mod event;
 mod handle;
+mod prompt_scores;
 mod request;
 mod snapshot;
 mod worker;
@@ -29,7 +30,7 @@ use handle::Shared;
 use worker::{Message, Worker};
 
 pub use constraint::{ConstraintError, ConstraintState, TokenConstraint};
-pub use event::{Event, EventStream, Finished, Timings, TokenEvent};
+pub use event::{Event, EventStream, Finished, PromptEvent, Timings, TokenEvent};
 pub use handle::{EngineHandle, SubmitError};
 pub use request::Request;
 pub use snapshot::EngineSnapshot;
@@ -66,6 +67,7 @@ impl Default for EngineOptions {
 /// while let Some(event) = events.blocking_next() {
 ///     match event {
 ///         Event::Token(token) => print!("{}", token.text),
+///         Event::Prompt(_) => {} // Only where it is asked for.
 ///         Event::Finished(finished) => println!("{} ({:?})", finished.text, finished.reason),
 ///         Event::Failed(error) => eprintln!("{error}"),
 ///     }
@@ -103,6 +105,7 @@ impl Engine {
             block_tokens: layout.block_tokens,
             max_num_sequences,
             max_num_batched_tokens: limits.max_num_tokens,
+            max_num_logit_rows: limits.max_num_logit_rows,
             prefix_cache: options.prefix_cache,
         });
         let vocab_size = known_tokens(&*runner, &tokenizer);

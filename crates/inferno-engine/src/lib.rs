@@ -31,7 +31,7 @@ mod stop;
 pub use block_pool::BlockPool;
 pub use engine::{
     ConstraintError, ConstraintState, Engine, EngineHandle, EngineOptions, EngineSnapshot, Event,
-    EventStream, Finished, Request, SubmitError, Timings, TokenConstraint, TokenEvent,
+    EventStream, Finished, PromptEvent, Request, SubmitError, Timings, TokenConstraint, TokenEvent,
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
@@ -42,7 +42,7 @@ pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
 pub use scheduler::{
-    Admission, BlockUsage, Plan, PlannedChunk, Scheduler, SchedulerCounts, SchedulerLimits,
+    Admission, BlockUsage, Plan, PlannedChunk, Rows, Scheduler, SchedulerCounts, SchedulerLimits,
     SequenceId,
 };
 pub use sequence::Sequence;

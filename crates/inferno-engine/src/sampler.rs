@@ -146,6 +146,23 @@ impl Sampler {
         Ok(SampledToken { id, logprobs })
     }
 
+    /// The log-probability of `token` as the model gave it, and those of its `count` first rivals;
+    /// nothing is chosen.
+    ///
+    /// **Shapes**: `logits` holds one value a token of the vocabulary, and `token` is one of them.
+    ///
+    /// **Errors**: [`EngineError::LogitsLength`], [`EngineError::NonFiniteLogit`].
+    pub fn logprobs(
+        &mut self,
+        token: u32,
+        count: usize,
+        logits: &[f32],
+    ) -> Result<TokenLogprobs, EngineError> {
+        check_logits(logits, self.vocab_size)?;
+        let Self { whole_row, candidates, .. } = self;
+        Ok(TokenLogprobs::of(token, count, logits, whole_row, candidates))
+    }
+
     /// All stages.
     fn choose(
         &mut self,

@@ -43,8 +43,20 @@ pub struct SchedulerLimits {
     pub max_num_sequences: usize,
     /// Tokens of one pass; more than `max_num_sequences`, so that prompts get on beside them.
     pub max_num_batched_tokens: usize,
+    /// Rows of logits of one pass; not fewer than `max_num_sequences`.
+    pub max_num_logit_rows: usize,
     /// Whether prompts reuse the blocks of others that begin alike.
     pub prefix_cache: bool,
+}
+
+/// After which tokens of its prompt a sequence wants a row of logits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// After the last one, to go on from there.
+    #[default]
+    Last,
+    /// After all, so that none of them is taken from the prefix cache.
+    All,
 }
 
 /// Identifies a sequence; the lesser goes first.
@@ -70,16 +82,17 @@ pub struct SchedulerCounts {
 /// ```
 /// use std::time::Instant;
 ///
-/// use inferno_engine::{Scheduler, SchedulerLimits};
+/// use inferno_engine::{Rows, Scheduler, SchedulerLimits};
 ///
 /// let mut scheduler = Scheduler::new(SchedulerLimits {
 ///     num_blocks: 8,
 ///     block_tokens: 4,
 ///     max_num_sequences: 2,
 ///     max_num_batched_tokens: 5,
+///     max_num_logit_rows: 2,
 ///     prefix_cache: true,
 /// });
-/// let long = scheduler.add(vec![1, 2, 3, 4, 5, 6, 7], 0, None);
+/// let long = scheduler.add(&[1, 2, 3, 4, 5, 6, 7], Rows::Last, 0, None);
 ///
 /// let plan = scheduler.schedule(Instant::now());
 /// assert_eq!(plan.chunks[0].num_tokens, 5);
@@ -90,7 +103,7 @@ pub struct SchedulerCounts {
 /// assert_eq!(scheduler.chunk(&plan.chunks[0]).tokens, [6, 7]);
 /// scheduler.commit(&plan, &[Some(8)]);
 ///
-/// let short = scheduler.add(vec![9, 9], 0, None);
+/// let short = scheduler.add(&[9, 9], Rows::Last, 0, None);
 /// let plan = scheduler.schedule(Instant::now());
 /// assert_eq!(plan.chunks.iter().map(|chunk| (chunk.id, chunk.num_tokens)).collect::<Vec<_>>(), [(long, 1), (short, 2)]);
 /// ```
@@ -107,11 +120,13 @@ pub struct Scheduler {
 impl Scheduler {
     /// A scheduler without sequences, for a cache of which nothing is in use.
     ///
-    /// **Panics** when a limit is 0, or `max_num_batched_tokens` not above `max_num_sequences`.
+    /// **Panics** when a limit is 0, `max_num_batched_tokens` not above `max_num_sequences`, or
+    /// `max_num_logit_rows` below it.
     pub fn new(limits: SchedulerLimits) -> Self {
         assert!(limits.num_blocks > 0 && limits.block_tokens > 0, "a cache holds something");
         assert!(limits.max_num_sequences > 0, "a sequence must run");
         assert!(limits.max_num_batched_tokens > limits.max_num_sequences, "prompts must get on");
+        assert!(limits.max_num_logit_rows >= limits.max_num_sequences, "all sample at once");
         Self {
             blocks: KvBlocks::new(limits.num_blocks, limits.block_tokens, limits.prefix_cache),
             limits,
@@ -158,7 +173,8 @@ impl Scheduler {
     /// **Panics** when there are no tokens, or more than [`capacity`](Self::capacity).
     pub fn add(
         &mut self,
-        tokens: Vec<u32>,
+        tokens: &[u32],
+        rows: Rows,
         priority: i32,
         deadline: Option<Instant>,
     ) -> SequenceId {
@@ -167,7 +183,8 @@ impl Scheduler {
         self.num_added += 1;
         let place = (arrival as i64).saturating_add(i64::from(priority) * PRIORITY_PLACES);
         let id = SequenceId { place, arrival };
-        self.waiting.insert(id, Scheduled::new(tokens, self.limits.block_tokens, deadline));
+        let scheduled = Scheduled::new(tokens, rows, self.limits.block_tokens, deadline);
+        self.waiting.insert(id, scheduled);
         id
     }
 
@@ -202,7 +219,11 @@ impl Scheduler {
             tokens: &sequence.tokens()[start..start + chunk.num_tokens],
             start,
             block_table: sequence.block_table(),
-            logits: if chunk.samples { LogitRows::Last } else { LogitRows::None },
+            logits: match chunk.num_rows {
+                0 => LogitRows::None,
+                all if all == chunk.num_tokens => LogitRows::All,
+                _ => LogitRows::Last,
+            },
         }
     }
 
@@ -220,6 +241,7 @@ impl Scheduler {
                 continue;
             };
             scheduled.sequence.advance(chunk.num_tokens);
+            scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
             match sampled {
                 None => {}
@@ -256,7 +278,7 @@ impl Scheduler {
         for id in decodes {
             while let Some(scheduled) = self.running.get_mut(&id) {
                 if self.blocks.reserve(&mut scheduled.sequence) {
-                    plan.push(id, 1, 1);
+                    plan.push(id, scheduled, &self.limits);
                     break;
                 }
                 self.preempt_last(plan);
@@ -266,12 +288,8 @@ impl Scheduler {
 
     /// Chunks of the prompts that are being read.
     fn plan_prefills(&mut self, plan: &mut Plan) {
-        for (&id, scheduled) in &self.running {
-            let budget = self.limits.max_num_batched_tokens - plan.num_tokens();
-            let num_left = scheduled.num_left();
-            if num_left > 1 && budget > 0 {
-                plan.push(id, num_left, budget);
-            }
+        for (&id, scheduled) in self.running.iter().filter(|(_, it)| it.num_left() > 1) {
+            plan.push(id, scheduled, &self.limits);
         }
     }
 
@@ -280,6 +298,7 @@ impl Scheduler {
     fn admit(&mut self, plan: &mut Plan) {
         let mut last = None;
         while plan.num_tokens() < self.limits.max_num_batched_tokens
+            && plan.num_rows() < self.limits.max_num_logit_rows
             && self.running.len() < self.limits.max_num_sequences
         {
             let after = last.map_or(Bound::Unbounded, Bound::Excluded);
@@ -288,9 +307,8 @@ impl Scheduler {
                 break;
             };
             last = Some(id);
-            let tokens = candidate.sequence.tokens();
-            let path = self.blocks.cached_prefix(tokens);
-            let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, tokens);
+            let path = self.blocks.cached_prefix(candidate);
+            let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, candidate);
             if plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
                 continue;
             }
@@ -308,8 +326,7 @@ impl Scheduler {
                 self.counts.prefix_hits += num_cached as u64;
                 plan.admitted.push(Admission { id, num_cached_tokens: num_cached });
             }
-            let budget = self.limits.max_num_batched_tokens - plan.num_tokens();
-            plan.push(id, admitted.num_left(), budget);
+            plan.push(id, &admitted, &self.limits);
             self.running.insert(id, admitted);
         }
     }

@@ -23,6 +23,8 @@ pub(crate) use thinking_budget::{ThinkingBudget, ThinkingMarks};
 pub(crate) struct Job {
     pub prompt: Vec<u32>,
     pub params: GenerationParams,
+    /// Tells what the prompt's own tokens were worth, and so many rivals of each.
+    pub prompt_logprobs: Option<usize>,
     pub num_choices: usize,
     pub priority: i32,
     pub constraint: Option<Box<dyn TokenConstraint>>,
@@ -42,10 +44,11 @@ impl Running {
     ///
     /// **Errors**: what the engine refuses, each with its status.
     pub fn submit(app: &Arc<App>, model: &Arc<ServedModel>, job: Job) -> Result<Self, ApiError> {
-        let Job { prompt, params, num_choices, priority, constraint } = job;
+        let Job { prompt, params, prompt_logprobs, num_choices, priority, constraint } = job;
         let record = Record::begin(app, model, prompt.len(), num_choices, &params);
         let timeout = app.options.limits.request_timeout;
         let request = Request {
+            prompt_logprobs,
             num_choices,
             priority,
             deadline: timeout.and_then(|timeout| record.started().checked_add(timeout)),
@@ -64,6 +67,7 @@ impl Running {
         }
         let event = std::task::ready!(self.events.poll_next(context));
         match &event {
+            Some(Event::Prompt(_)) => {}
             Some(Event::Token(token)) => self.record.token(token),
             Some(Event::Finished(finished)) => {
                 self.num_open -= 1;

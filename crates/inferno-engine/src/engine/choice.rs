@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::event::{Event, Finished, Timings, TokenEvent};
+use super::event::{Event, Finished, PromptEvent, Timings, TokenEvent};
+use super::prompt_scores::PromptScores;
 use super::{ConstraintState, TokenConstraint};
 use crate::answer::Answer;
 use crate::{EngineError, FinishReason, Released, Sampler, TokenMask};
@@ -21,6 +22,10 @@ pub(super) struct Choice {
     pub(super) sampler: Sampler,
     pub(super) answer: Answer,
     pub(super) constraint: Option<Constraint>,
+    /// Where they are asked for, until they are told.
+    pub(super) prompt_scores: Option<PromptScores>,
+    /// Ends when the prompt is read.
+    pub(super) only_reads: bool,
     pub(super) events: UnboundedSender<Event>,
     /// Shared by the choices of a request: whether one of them failed.
     pub(super) failed: Arc<AtomicBool>,
@@ -108,10 +113,40 @@ impl Choice {
         self.progress.num_preemptions += 1;
     }
 
-    /// Samples from a row of logits and tells of it: the token to go on with, `None` at the end.
+    /// Tokens that were sampled.
+    pub(super) fn generated_tokens(&self) -> usize {
+        self.progress.generated_tokens
+    }
+
+    /// Takes the rows of logits of a chunk, of which the first stands at `position`. Gives the token
+    /// to go on with where the last one stands at the end, and `None` where nothing is to follow.
     ///
     /// **Errors**: as [`Sampler::sample`], and of the constraint.
-    pub(super) fn step(&mut self, logits: &[f32]) -> Result<Option<u32>, EngineError> {
+    pub(super) fn read<'r>(
+        &mut self,
+        position: usize,
+        rows: impl Iterator<Item = &'r [f32]>,
+    ) -> Result<Option<u32>, EngineError> {
+        for (position, row) in (position..).zip(rows) {
+            if let Some(scores) = &mut self.prompt_scores {
+                scores.read(position, row, &mut self.sampler)?;
+            }
+            if position + 1 >= self.prompt_tokens {
+                self.tell_prompt_scores();
+                return match self.only_reads {
+                    true => {
+                        self.tell_end(FinishReason::Length, String::new());
+                        Ok(None)
+                    }
+                    false => self.step(row),
+                };
+            }
+        }
+        Ok(None)
+    }
+
+    /// Samples from a row of logits and tells of it: the token to go on with, `None` at the end.
+    fn step(&mut self, logits: &[f32]) -> Result<Option<u32>, EngineError> {
         let allowed = self.constraint.as_mut().map(Constraint::mask).transpose()?;
         let token = self.sampler.sample_allowed(logits, self.answer.stop().banned(), allowed)?;
         let id = token.id;
@@ -151,6 +186,13 @@ impl Choice {
     pub(super) fn fail(self, error: Arc<EngineError>) {
         if !self.failed.swap(true, Ordering::Relaxed) {
             self.tell(Event::Failed(error));
+        }
+    }
+
+    fn tell_prompt_scores(&mut self) {
+        if let Some(scores) = self.prompt_scores.take() {
+            let logprobs = scores.into_logprobs();
+            self.tell(Event::Prompt(PromptEvent { choice: self.index, logprobs }));
         }
     }
 

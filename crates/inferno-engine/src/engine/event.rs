@@ -6,17 +6,29 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::{EngineError, FinishReason, SampledToken};
+use crate::{EngineError, FinishReason, SampledToken, TokenLogprobs};
 
 /// Something that happened to a request.
 #[derive(Debug, Clone)]
 pub enum Event {
+    /// The prompt was read, and its log-probabilities were asked for: once for each choice, before
+    /// anything else of it.
+    Prompt(PromptEvent),
     /// A choice has one more token.
     Token(TokenEvent),
     /// A choice has ended: once for each choice, unless the request failed.
     Finished(Finished),
     /// The request failed, with all choices that had not ended; nothing comes after it.
     Failed(Arc<EngineError>),
+}
+
+/// The log-probabilities of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptEvent {
+    /// Which choice, from 0.
+    pub choice: usize,
+    /// Those of all tokens but the first, which nothing comes before.
+    pub logprobs: Vec<TokenLogprobs>,
 }
 
 /// One more token of a choice.
@@ -115,7 +127,7 @@ impl EventStream {
     fn note(&mut self, event: Option<Event>) -> Event {
         let event = event.unwrap_or_else(|| Event::Failed(Arc::new(EngineError::EngineStopped)));
         match event {
-            Event::Token(_) => {}
+            Event::Prompt(_) | Event::Token(_) => {}
             Event::Finished(_) => self.num_unfinished -= 1,
             Event::Failed(_) => self.num_unfinished = 0,
         }

@@ -9,11 +9,12 @@ use inferno_tokenizer::Tokenizer;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::choice::{Choice, Constraint, Progress};
+use super::prompt_scores::PromptScores;
 use super::worker::{Message, Submission};
 use super::{EngineSnapshot, EventStream, Request};
 use crate::answer::Answer;
 use crate::sampler::check_tokens;
-use crate::{EngineError, Sampler, SamplingParams, StopChecker};
+use crate::{EngineError, Rows, Sampler, SamplingParams, StopChecker, StopParams};
 
 /// Choices that one request may ask for.
 const MAX_NUM_CHOICES: usize = 128;
@@ -99,8 +100,9 @@ impl EngineHandle {
         let limit = self.shared.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
         choices[0].queue_place = Some(place);
-        let Request { prompt, priority, deadline, .. } = request;
-        let submission = Submission { prompt, priority, deadline, choices };
+        let Request { prompt, prompt_logprobs, priority, deadline, .. } = request;
+        let rows = if prompt_logprobs.is_some() { Rows::All } else { Rows::Last };
+        let submission = Submission { prompt, rows, priority, deadline, choices };
         let message = Message::Submit(submission);
         self.messages.send(message).map_err(|_| SubmitError::Stopped)?;
         Ok(stream)
@@ -182,6 +184,12 @@ impl EngineHandle {
         }
         let failed = Arc::new(AtomicBool::new(false));
         let mut sampling = generation.sampling.clone();
+        let mut stop = generation.stop.clone();
+        let only_reads = request.prompt_logprobs.is_some() && stop.max_tokens == Some(0);
+        if only_reads {
+            stop = StopParams::default();
+        }
+        let scored: Arc<[u32]> = prompt.as_slice().into();
         let mut choices = Vec::with_capacity(*num_choices);
         for index in 0..*num_choices {
             let mut sampler = Sampler::new(sampling.clone(), shared.vocab_size)?;
@@ -189,14 +197,17 @@ impl EngineHandle {
             let seed = Some(sampler.seed().wrapping_add(1));
             sampling = SamplingParams { seed, ..sampling };
             let end_of_generation = &shared.end_of_generation;
-            let stop = generation.stop.clone();
-            let stop = StopChecker::new(stop, shared.vocab_size, end_of_generation)?;
+            let stop = StopChecker::new(stop.clone(), shared.vocab_size, end_of_generation)?;
             let rules = constraint.as_ref().map(|constraint| constraint.fork());
             choices.push(Choice {
                 index,
                 sampler,
                 answer: Answer::new(stop, detokenizer.clone()),
                 constraint: rules.map(|rules| Constraint::new(rules, shared.vocab_size)),
+                prompt_scores: request
+                    .prompt_logprobs
+                    .map(|count| PromptScores::new(Arc::clone(&scored), count)),
+                only_reads,
                 events: events.clone(),
                 failed: Arc::clone(&failed),
                 _open: Arc::clone(&shared.open),

@@ -9,9 +9,13 @@ use crate::GenerationParams;
 pub struct Request {
     /// The prompt, in tokens.
     pub prompt: Vec<u32>,
-    /// How tokens are chosen and when to end. The number of speculative tokens is passed over: what
+    /// How tokens are chosen and when to end. `max_tokens` may be 0 where the prompt's
+    /// log-probabilities are asked for: nothing follows them then. The number of speculative tokens is passed over: what
     /// is in a batch is the scheduler's affair, and changes no token.
     pub generation: GenerationParams,
+    /// Tells the log-probability of each token of the prompt, and of so many rivals. None of the
+    /// prompt is taken from the prefix cache then.
+    pub prompt_logprobs: Option<usize>,
     /// How many answers to give, from 1 on. They share the prompt's blocks; each draws with the seed
     /// of the one before, plus one.
     pub num_choices: usize,
@@ -27,6 +31,14 @@ pub struct Request {
 impl Request {
     /// One answer, with no more than the usual conditions.
     pub fn new(prompt: Vec<u32>, generation: GenerationParams) -> Self {
-        Self { prompt, generation, num_choices: 1, priority: 0, deadline: None, constraint: None }
+        Self {
+            prompt,
+            generation,
+            prompt_logprobs: None,
+            num_choices: 1,
+            priority: 0,
+            deadline: None,
+            constraint: None,
+        }
     }
 }

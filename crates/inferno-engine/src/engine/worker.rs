@@ -9,7 +9,7 @@ use inferno_backend::Batch;
 
 use super::choice::Choice;
 use super::handle::Shared;
-use crate::scheduler::{Plan, Scheduler, SequenceId};
+use crate::scheduler::{Plan, Rows, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
 
 /// What the thread is told.
@@ -21,6 +21,7 @@ pub(super) enum Message {
 /// A request that was found sound.
 pub(super) struct Submission {
     pub(super) prompt: Vec<u32>,
+    pub(super) rows: Rows,
     pub(super) priority: i32,
     pub(super) deadline: Option<Instant>,
     pub(super) choices: Vec<Choice>,
@@ -80,9 +81,9 @@ impl Worker {
     }
 
     fn add(&mut self, submission: Submission) {
-        let Submission { prompt, priority, deadline, choices } = submission;
+        let Submission { prompt, rows, priority, deadline, choices } = submission;
         for choice in choices {
-            let id = self.scheduler.add(prompt.clone(), priority, deadline);
+            let id = self.scheduler.add(&prompt, rows, priority, deadline);
             self.choices.insert(id, choice);
         }
     }
@@ -148,28 +149,31 @@ impl Worker {
         }
         self.batch = builder.build();
         let row_len = self.runner.vocab_size();
-        let mut rows = self.runner.run(&self.batch)?.chunks_exact(row_len);
-
-        let mut num_sampled = 0;
+        let logits = self.runner.run(&self.batch)?;
+        let expected = plan.num_rows() * row_len;
+        if logits.len() != expected {
+            return Err(EngineError::LogitsLength { expected, found: logits.len() });
+        }
+        // What the tokenizer has no text for cannot be said.
+        let known = self.shared.vocab_size;
+        let (mut rest, mut num_sampled) = (logits, 0);
         self.sampled.clear();
-        for chunk in plan.chunks.iter().filter(|chunk| chunk.samples) {
-            // What the tokenizer has no text for cannot be said.
-            let row = rows.next().unwrap_or_default();
-            let known = &row[..row.len().min(self.shared.vocab_size)];
-            let choice = self.choices.get_mut(&chunk.id);
-            self.sampled.push(match choice.map(|choice| choice.step(known)) {
-                Some(Ok(token)) => {
-                    num_sampled += 1;
-                    token
+        for (chunk, end) in plan.chunks.iter().zip(self.batch.context_lens()) {
+            let (rows, others) = rest.split_at(chunk.num_rows * row_len);
+            rest = others;
+            let rows = rows.chunks_exact(row_len).map(|row| &row[..known]);
+            let choice = self.choices.get_mut(&chunk.id).expect("who is computed has not ended");
+            let before = choice.generated_tokens();
+            let token = choice.read(end - chunk.num_rows, rows);
+            num_sampled += (choice.generated_tokens() - before) as u64;
+            let token = token.unwrap_or_else(|error| {
+                self.scheduler.remove(chunk.id);
+                if let Some(choice) = self.choices.remove(&chunk.id) {
+                    choice.fail(Arc::new(error));
                 }
-                Some(Err(error)) => {
-                    if let Some(choice) = self.choices.remove(&chunk.id) {
-                        choice.fail(Arc::new(error));
-                    }
-                    None
-                }
-                None => None,
+                None
             });
+            self.sampled.extend(chunk.samples.then_some(token));
         }
         let mut snapshot = self.shared.snapshot();
         snapshot.steps += 1;

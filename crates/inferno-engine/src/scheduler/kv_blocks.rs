@@ -48,23 +48,23 @@ impl KvBlocks {
         }
     }
 
-    /// The cached blocks that `tokens` begin with, all but the last token's: its logits are wanted.
-    pub(super) fn cached_prefix(&self, tokens: &[u32]) -> Vec<PrefixNode> {
-        self.cache.lookup(tokens, self.num_shareable(tokens))
+    /// The cached blocks that `waiting` begins with, as far as no row of theirs is wanted.
+    pub(super) fn cached_prefix(&self, waiting: &Scheduled) -> Vec<PrefixNode> {
+        self.cache.lookup(waiting.sequence.tokens(), self.num_shareable(waiting))
     }
 
-    /// Whether the first block after `path` that `tokens` need is one that `running` will compute.
+    /// Whether the first block after `path` that `waiting` needs is one that `running` will compute.
     pub(super) fn will_share(
         &self,
         running: &Scheduled,
         path: &[PrefixNode],
-        tokens: &[u32],
+        waiting: &Scheduled,
     ) -> bool {
-        let depth = path.len();
+        let (depth, tokens) = (path.len(), waiting.sequence.tokens());
         let begins_alike = depth == 0 || running.path.get(depth - 1) == path.last();
         let next = depth * self.block_tokens..(depth + 1) * self.block_tokens;
         self.shares
-            && depth < self.num_shareable(tokens)
+            && depth < self.num_shareable(waiting)
             && begins_alike
             && running.sequence.tokens().get(next.clone()) == Some(&tokens[next])
     }
@@ -135,8 +135,8 @@ impl KvBlocks {
         self.cache.release(&path);
     }
 
-    /// Whole blocks before the last token.
-    fn num_shareable(&self, tokens: &[u32]) -> usize {
-        (tokens.len() - 1) / self.block_tokens
+    /// Whole blocks before the first token whose row is wanted.
+    fn num_shareable(&self, scheduled: &Scheduled) -> usize {
+        scheduled.rows_from / self.block_tokens
     }
 }

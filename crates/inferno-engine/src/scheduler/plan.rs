@@ -1,6 +1,7 @@
 //! What one forward pass is to compute.
 
-use super::SequenceId;
+use super::scheduled::Scheduled;
+use super::{SchedulerLimits, SequenceId};
 
 /// One step, as the scheduler wants it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,6 +23,8 @@ pub struct PlannedChunk {
     pub id: SequenceId,
     /// How many tokens.
     pub num_tokens: usize,
+    /// How many of them, to the last one, give a row of logits.
+    pub num_rows: usize,
     /// Whether they end with the last one, after which a token is sampled.
     pub samples: bool,
 }
@@ -41,9 +44,19 @@ impl Plan {
         self.chunks.iter().map(|chunk| chunk.num_tokens).sum()
     }
 
-    /// Adds as many of the `num_left` tokens of a sequence as the `budget` allows.
-    pub(super) fn push(&mut self, id: SequenceId, num_left: usize, budget: usize) {
-        let num_tokens = num_left.min(budget);
-        self.chunks.push(PlannedChunk { id, num_tokens, samples: num_tokens == num_left });
+    /// Rows of logits of the step, over all sequences.
+    pub fn num_rows(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.num_rows).sum()
+    }
+
+    /// Adds as many tokens of a sequence as are left and fit; none where there is no room.
+    pub(super) fn push(&mut self, id: SequenceId, scheduled: &Scheduled, limits: &SchedulerLimits) {
+        let budget = limits.max_num_batched_tokens - self.num_tokens();
+        let num_tokens = scheduled.fitting(budget, limits.max_num_logit_rows - self.num_rows());
+        if num_tokens > 0 {
+            let num_rows = scheduled.num_rows(num_tokens);
+            let samples = num_tokens == scheduled.num_left();
+            self.chunks.push(PlannedChunk { id, num_tokens, num_rows, samples });
+        }
     }
 }

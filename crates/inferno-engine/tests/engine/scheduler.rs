@@ -7,7 +7,8 @@ mod sharing;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
-use inferno_engine::{Plan, Scheduler, SchedulerLimits, SequenceId};
+use inferno_backend::{LogitRows, SequenceChunk};
+use inferno_engine::{Plan, PlannedChunk, Rows, Scheduler, SchedulerLimits, SequenceId};
 
 pub const BLOCK_TOKENS: usize = 4;
 
@@ -17,6 +18,7 @@ pub fn limits(num_blocks: usize) -> SchedulerLimits {
         block_tokens: BLOCK_TOKENS,
         max_num_sequences: 4,
         max_num_batched_tokens: 10,
+        max_num_logit_rows: 5,
         prefix_cache: true,
     }
 }
@@ -30,6 +32,8 @@ pub struct Machine {
     memory: Vec<Vec<u32>>,
     /// Tokens that each sequence is to have in the end.
     lengths: BTreeMap<SequenceId, usize>,
+    /// For each sequence, the first row that it has not had and wants.
+    rows_from: BTreeMap<SequenceId, usize>,
     /// Sequences that ended, with their tokens.
     pub ended: BTreeMap<SequenceId, Vec<u32>>,
     pub now: Instant,
@@ -42,23 +46,27 @@ impl Machine {
             limits,
             memory: vec![Vec::new(); limits.num_blocks * BLOCK_TOKENS],
             lengths: BTreeMap::new(),
+            rows_from: BTreeMap::new(),
             ended: BTreeMap::new(),
             now: Instant::now(),
         }
     }
 
     pub fn add(&mut self, prompt: &[u32], num_generated: usize, priority: i32) -> SequenceId {
-        self.add_until(prompt, num_generated, priority, None)
+        self.add_until(prompt, Rows::Last, num_generated, priority, None)
     }
 
     pub fn add_until(
         &mut self,
         prompt: &[u32],
+        rows: Rows,
         num_generated: usize,
         priority: i32,
         deadline: Option<Instant>,
     ) -> SequenceId {
-        let id = self.scheduler.add(prompt.to_vec(), priority, deadline);
+        let id = self.scheduler.add(prompt, rows, priority, deadline);
+        let rows_from = if rows == Rows::All { 0 } else { prompt.len() - 1 };
+        self.rows_from.insert(id, rows_from);
         let length = (prompt.len() + num_generated).min(self.scheduler.capacity());
         assert!(self.lengths.insert(id, length).is_none(), "an id is given twice");
         id
@@ -84,6 +92,7 @@ impl Machine {
         }
         assert!(plan.num_tokens() <= self.limits.max_num_batched_tokens);
         assert!(plan.chunks.len() <= self.limits.max_num_sequences);
+        assert!(plan.num_rows() <= self.limits.max_num_logit_rows);
         assert_eq!(plan.chunks.is_empty(), self.lengths.is_empty(), "something always goes on");
         let mut written = HashSet::new();
         let mut sampled = Vec::new();
@@ -104,8 +113,10 @@ impl Machine {
                 assert!(written.insert(slot(position)), "two sequences write to one slot");
                 self.memory[slot(position)] = history;
             }
+            let end = chunk.start + chunk.tokens.len();
+            let rows_from = self.rows_from.get_mut(&planned.id).expect("it was added");
+            check_rows(planned, &chunk, rows_from);
             if planned.samples {
-                let end = chunk.start + chunk.tokens.len();
                 let tokens: Vec<_> = (0..end).map(|at| self.memory[slot(at)][at]).collect();
                 assert_eq!(tokens, self.memory[slot(end - 1)], "a prefix is of other tokens");
                 let goes_on = tokens.len() < self.lengths[&planned.id];
@@ -144,6 +155,26 @@ impl Machine {
         let open = self.scheduler.num_running() + self.scheduler.num_waiting();
         assert_eq!(open, self.lengths.len());
     }
+}
+
+/// No row that is wanted is left out, and none is computed of what is not wanted at all.
+fn check_rows(planned: &PlannedChunk, chunk: &SequenceChunk<'_>, rows_from: &mut usize) {
+    let end = chunk.start + chunk.tokens.len();
+    let first = end - planned.num_rows;
+    match planned.num_rows {
+        0 => assert!(end <= *rows_from, "a row is left out"),
+        _ => assert!(first <= *rows_from && end > *rows_from, "rows are left out or of no use"),
+    }
+    let expected = match planned.num_rows {
+        0 => LogitRows::None,
+        all if all == planned.num_tokens => LogitRows::All,
+        one => {
+            assert_eq!(one, 1);
+            LogitRows::Last
+        }
+    };
+    assert_eq!(chunk.logits, expected);
+    *rows_from = end.max(*rows_from);
 }
 
 /// A token that depends on all before it.

@@ -3,6 +3,7 @@
 mod answers;
 mod constraints;
 mod endings;
+mod prompt_logprobs;
 mod same_bits;
 
 use inferno_engine::{

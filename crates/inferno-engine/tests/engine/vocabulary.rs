@@ -16,6 +16,11 @@ pub const VOCAB_SIZE: usize = 34;
 
 /// The tokenizer: `<end>`, `<begin>`, the letters, a space, `ab`, `the`, and the bytes of é and È.
 pub fn tokenizer() -> Arc<Tokenizer> {
+    tokenizer_of(VOCAB_SIZE)
+}
+
+/// The tokenizer with further tokens, up to `vocab_size`.
+pub fn tokenizer_of(vocab_size: usize) -> Arc<Tokenizer> {
     let letters = ('a'..='z').map(String::from);
     // Byte-level vocabularies spell the bytes C3, A9 and 88, and the space, like this.
     let others = ["Ġ", "ab", "the", "Ã", "©", "Ī"].map(String::from);
@@ -23,15 +28,16 @@ pub fn tokenizer() -> Arc<Tokenizer> {
         .into_iter()
         .chain(letters)
         .chain(others)
+        .chain((VOCAB_SIZE..vocab_size).map(|id| format!("<{id}>")))
         .collect();
-    assert_eq!(tokens.len(), VOCAB_SIZE);
+    assert_eq!(tokens.len(), vocab_size);
 
     let mut metadata = Metadata::new();
     metadata.insert("tokenizer.ggml.model", "gpt2");
     metadata.insert("tokenizer.ggml.pre", "gpt-2");
     metadata.insert("tokenizer.ggml.tokens", tokens);
     metadata.insert("tokenizer.ggml.merges", ["a b"].into_iter().collect::<StringArray>());
-    let mut kinds = vec![1_i32; VOCAB_SIZE];
+    let mut kinds = vec![1_i32; vocab_size];
     (kinds[END as usize], kinds[BEGIN as usize]) = (3, 3);
     metadata.insert("tokenizer.ggml.token_type", kinds);
     metadata.insert("tokenizer.ggml.eos_token_id", END);

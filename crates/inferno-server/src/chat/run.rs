@@ -92,6 +92,7 @@ impl ChatRun {
             Job {
                 prompt: prepared.tokens,
                 params,
+                prompt_logprobs: None,
                 num_choices: job.num_choices,
                 priority: job.priority,
                 constraint: prepared.constraint,
@@ -155,6 +156,7 @@ impl ChatRun {
                 Ok(ChatEvent::Finished { choice, pieces, end })
             }
             Event::Failed(error) => Err(ApiError::internal(error.to_string())),
+            Event::Prompt(_) => Err(ApiError::internal("the engine told what was not asked for")),
         }
     }
 

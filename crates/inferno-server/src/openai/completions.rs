@@ -22,7 +22,7 @@ use crate::sse;
 use crate::state::App;
 use prompt::{PromptField, ReadPrompt};
 pub(crate) use response::TextCompletion;
-use run::TextRun;
+use run::{TextRun, ToldOfPrompt};
 use stream::TextStream;
 
 /// A text to go on with.
@@ -38,14 +38,19 @@ pub(crate) struct CompletionRequest {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextFields {
     prompt: PromptField,
-    /// Tokens that each answer may have; 16 unless it is said otherwise.
-    #[schema(minimum = 1)]
+    /// Tokens that each answer may have; 16 unless it is said otherwise. 0 where only the prompt is asked about, with `echo` or
+    /// `prompt_logprobs`.
     max_tokens: Option<usize>,
-    /// Begins each answer with the prompt.
+    /// Begins each answer with the prompt; with `logprobs`, also with the log-probabilities of its tokens.
     echo: Option<bool>,
     /// Tells the log-probability of each token, and of so many rivals.
     #[schema(maximum = 20)]
     logprobs: Option<usize>,
+    /// Tells the log-probability of each token of the prompt, and of so many rivals, beside the answer.
+    #[schema(maximum = 20)]
+    prompt_logprobs: Option<usize>,
+    /// Only as many as `n`: every answer that is made is given.
+    best_of: Option<usize>,
     /// The text after the gap that is to be filled, for models that have learned to.
     suffix: Option<String>,
     /// Whether the tokens that the model wants before a text are added; true unless it is said otherwise.
@@ -77,24 +82,17 @@ impl CompletionRequest {
     ///
     /// **Errors**: a field that is not as it must be, or that is not honoured.
     fn jobs(&self, app: &App, model: &ServedModel) -> Result<Vec<(ReadPrompt, Job)>, ApiError> {
-        let TextFields { max_tokens, echo, logprobs, suffix, .. } = &self.text;
-        let echo = *echo == Some(true);
-        if logprobs.is_some_and(|count| count > MAX_LOGPROBS) {
-            let message = format!("logprobs must be at most {MAX_LOGPROBS}");
-            return Err(ApiError::invalid("logprobs", message));
-        }
-        if echo && logprobs.is_some() {
-            let why = "log-probabilities are of the answer, and echo begins it with the prompt";
-            return Err(ApiError::unsupported("echo", &format!("with logprobs, {why}")));
-        }
-        if echo && suffix.is_some() {
-            return Err(ApiError::unsupported(
-                "echo",
-                "with a suffix, the answer is the gap alone",
-            ));
-        }
-        let max_tokens = Some(max_tokens.unwrap_or(DEFAULT_MAX_TOKENS));
-        let params = self.sampling.params(&model.sampling, max_tokens, *logprobs)?;
+        let TextFields { max_tokens, logprobs, suffix, .. } = &self.text;
+        let echo = self.text.echo == Some(true);
+        self.text.check()?;
+        let max_tokens = max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+        let told = self.text.told_of_prompt();
+        let rivals = told.logprobs.max(told.prompt_logprobs);
+        let only_reads = max_tokens == 0 && (echo || rivals.is_some());
+        let prompt_logprobs = rivals.or(only_reads.then_some(0));
+        let max_answer = (!only_reads).then_some(max_tokens);
+        let mut params = self.sampling.params(&model.sampling, max_answer, *logprobs)?;
+        params.stop.max_tokens = Some(max_tokens);
         let prompts = self.text.prompt.read(
             suffix.as_deref(),
             self.text.add_special_tokens.unwrap_or(true),
@@ -102,6 +100,10 @@ impl CompletionRequest {
             model,
         )?;
         let num_choices = self.sampling.num_choices(prompts.len(), &app.options.limits)?;
+        if self.text.best_of.is_some_and(|best_of| best_of != num_choices) {
+            let why = "every answer that is made is given; use n, and choose yourself";
+            return Err(ApiError::unsupported("best_of", why));
+        }
         let grammar = match self.sampling.format()? {
             OutputFormat::Text => None,
             format => crate::chat::lark_of_text(&format),
@@ -115,6 +117,7 @@ impl CompletionRequest {
             let job = Job {
                 prompt: prompt.tokens.clone(),
                 params: params.clone(),
+                prompt_logprobs,
                 num_choices,
                 priority: self.sampling.priority(),
                 constraint,
@@ -122,6 +125,32 @@ impl CompletionRequest {
             Ok((prompt, job))
         });
         jobs.collect()
+    }
+}
+
+impl TextFields {
+    /// **Errors**: fields that are out of range, or that contradict each other.
+    fn check(&self) -> Result<(), ApiError> {
+        for (field, count) in
+            [("logprobs", self.logprobs), ("prompt_logprobs", self.prompt_logprobs)]
+        {
+            if count.is_some_and(|count| count > MAX_LOGPROBS) {
+                let message = format!("{field} must be at most {MAX_LOGPROBS}");
+                return Err(ApiError::invalid(field, message));
+            }
+        }
+        if self.echo == Some(true) && self.suffix.is_some() {
+            let why = "with a suffix, the answer is the gap alone";
+            return Err(ApiError::unsupported("echo", why));
+        }
+        Ok(())
+    }
+
+    fn told_of_prompt(&self) -> ToldOfPrompt {
+        ToldOfPrompt {
+            logprobs: self.logprobs.filter(|_| self.echo == Some(true)),
+            prompt_logprobs: self.prompt_logprobs,
+        }
     }
 }
 
@@ -139,10 +168,15 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
+    let told = request.text.told_of_prompt();
+    if streaming.is_some() && told.prompt_logprobs.is_some() {
+        let why = "a stream tells them by echo with logprobs";
+        return Err(ApiError::unsupported("prompt_logprobs", why));
+    }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let reading = tokio::task::spawn_blocking(move || request.jobs(&reader_app, &reader_model));
     let jobs = reading.await.map_err(|error| ApiError::internal(error.to_string()))??;
-    let run = TextRun::begin(&app, &model, jobs)?;
+    let run = TextRun::begin(&app, &model, jobs, told)?;
     let id = fresh_id("cmpl-");
     match streaming {
         Some(Streaming { include_usage }) => {

@@ -1,5 +1,7 @@
 //! Log-probabilities, in the two shapes of OpenAI's APIs.
 
+use std::collections::BTreeMap;
+
 use inferno_engine::{SampledToken, TokenLogprobs};
 use inferno_tokenizer::Tokenizer;
 use serde::Serialize;
@@ -71,10 +73,11 @@ fn spelled(id: u32, tokenizer: &Tokenizer) -> (String, Vec<u8>) {
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub(crate) struct TextLogprobs {
     tokens: Vec<String>,
-    token_logprobs: Vec<f64>,
+    /// Null for the first token of a prompt, which nothing comes before.
+    token_logprobs: Vec<Option<f64>>,
     /// By the texts of the most probable tokens.
-    #[schema(value_type = Vec<Object>)]
-    top_logprobs: Vec<Map<String, Value>>,
+    #[schema(value_type = Vec<Option<Object>>)]
+    top_logprobs: Vec<Option<Map<String, Value>>>,
     /// Where each token begins in the text, in characters.
     text_offset: Vec<usize>,
 }
@@ -82,20 +85,53 @@ pub(crate) struct TextLogprobs {
 impl TextLogprobs {
     /// Adds a token that has them, and moves `offset` past it.
     pub fn push(&mut self, token: &SampledToken, tokenizer: &Tokenizer, offset: &mut usize) {
-        let Some(logprobs) = &token.logprobs else {
-            return;
-        };
-        let (text, _) = spelled(token.id, tokenizer);
+        if let Some(logprobs) = &token.logprobs {
+            self.add(token.id, Some(logprobs), logprobs.top.len(), tokenizer, offset);
+        }
+    }
+
+    /// Those of a prompt's tokens, with `count` rivals each. The first `num_added` tokens are no part of the text.
+    ///
+    /// **Shapes**: `logprobs` are those of all tokens but the first.
+    pub fn of_prompt(
+        tokens: &[u32],
+        num_added: usize,
+        logprobs: &[TokenLogprobs],
+        count: usize,
+        tokenizer: &Tokenizer,
+    ) -> Self {
+        let (mut prompt, mut offset) = (Self::default(), 0);
+        let logprobs = std::iter::once(None).chain(logprobs.iter().map(Some));
+        for (place, (&id, logprobs)) in tokens.iter().zip(logprobs).enumerate() {
+            prompt.add(id, logprobs, count, tokenizer, &mut offset);
+            if place < num_added {
+                offset = 0;
+            }
+        }
+        prompt
+    }
+
+    fn add(
+        &mut self,
+        id: u32,
+        logprobs: Option<&TokenLogprobs>,
+        count: usize,
+        tokenizer: &Tokenizer,
+        offset: &mut usize,
+    ) {
+        let (text, _) = spelled(id, tokenizer);
         let named =
             |&(id, logprob): &(u32, f32)| (spelled(id, tokenizer).0, json!(finite(logprob)));
-        let mut top: Map<String, Value> = logprobs.top.iter().map(named).collect();
-        // The chosen one is always among them.
-        top.insert(text.clone(), json!(finite(logprobs.logprob)));
+        self.top_logprobs.push(logprobs.map(|logprobs| {
+            let mut top: Map<_, _> = logprobs.top.iter().take(count).map(named).collect();
+            // The chosen one is always among them.
+            top.insert(text.clone(), json!(finite(logprobs.logprob)));
+            top
+        }));
+        self.token_logprobs.push(logprobs.map(|it| f64::from(finite(it.logprob))));
         self.text_offset.push(*offset);
         *offset += text.chars().count();
         self.tokens.push(text);
-        self.token_logprobs.push(f64::from(finite(logprobs.logprob)));
-        self.top_logprobs.push(top);
     }
 
     /// Adds those of the tokens that follow.
@@ -108,5 +144,43 @@ impl TextLogprobs {
 
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty()
+    }
+}
+
+/// Those of a prompt in vLLM's shape: for each token but the first, which has none, what is known of it and of its rivals, by
+/// their ids.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct PromptLogprobs(Vec<Option<BTreeMap<u32, PromptLogprob>>>);
+
+/// What is known of a token that a prompt has, or could have, at its place.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct PromptLogprob {
+    logprob: f64,
+    /// 1 for the most probable token.
+    rank: usize,
+    decoded_token: String,
+}
+
+impl PromptLogprobs {
+    /// Those of a prompt's tokens, with `count` rivals each.
+    ///
+    /// **Shapes**: `logprobs` are those of all tokens but the first.
+    pub fn new(
+        tokens: &[u32],
+        logprobs: &[TokenLogprobs],
+        count: usize,
+        tokenizer: &Tokenizer,
+    ) -> Self {
+        let told = |id: u32, logprob: f32, rank: usize| {
+            let decoded_token = spelled(id, tokenizer).0;
+            (id, PromptLogprob { logprob: finite(logprob).into(), rank, decoded_token })
+        };
+        let of_token = |(&id, logprobs): (&u32, &TokenLogprobs)| {
+            let rivals = logprobs.top.iter().take(count).enumerate();
+            let rivals = rivals.map(|(place, &(id, logprob))| told(id, logprob, place + 1));
+            Some(rivals.chain([told(id, logprobs.logprob, logprobs.rank)]).collect())
+        };
+        let others = tokens.iter().skip(1).zip(logprobs).map(of_token);
+        Self(std::iter::once(None).chain(others).collect())
     }
 }

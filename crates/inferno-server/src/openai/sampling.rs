@@ -14,13 +14,12 @@ use crate::request::Unsupported;
 
 /// Fields of these APIs that are refused.
 pub(super) const UNSUPPORTED: &[Unsupported] = &[
-    ("best_of", "use n, and choose yourself"),
     ("use_beam_search", "sampling is"),
     ("guided_json", "use structured_outputs"),
     ("guided_regex", "use structured_outputs"),
     ("guided_choice", "use structured_outputs"),
     ("guided_grammar", "use structured_outputs"),
-    ("prompt_logprobs", "use logprobs, which are of the answer"),
+    ("prompt_logprobs", "only /v1/completions has it"),
     ("truncate_prompt_tokens", "a prompt is never cut; shorten it"),
     ("length_penalty", "it is part of beam search"),
     ("logits_processors", "requests bring no code"),

@@ -78,13 +78,21 @@ fn logprobs_are_told_beside_the_tokens() {
 }
 
 #[test]
+fn the_best_of_as_many_as_are_given_are_all() {
+    let asked = json!({"prompt": "Once", "max_tokens": 2, "n": 3, "best_of": 3});
+    assert_eq!(post(shared(), PATH, &asked).ok()["choices"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let cases = [
         (json!({"prompt": []}), "prompt"),
         (json!({"prompt": ""}), "prompt"),
-        (json!({"prompt": "a", "echo": true, "logprobs": 1}), "echo"),
+        (json!({"prompt": "a", "prompt_logprobs": 21}), "prompt_logprobs"),
+        (json!({"prompt": "a", "prompt_logprobs": 1, "stream": true}), "prompt_logprobs"),
         (json!({"prompt": "a", "suffix": "b", "echo": true}), "echo"),
         (json!({"prompt": "a", "best_of": 2}), "best_of"),
+        (json!({"prompt": "a", "best_of": 2, "n": 3}), "best_of"),
         (json!({"prompt": "a", "max_tokens": 0}), "max_tokens"),
         (json!({"prompt": "a", "logprobs": 21}), "logprobs"),
         (json!({"prompt": [99999999]}), "prompt"),

@@ -19,6 +19,11 @@ pub fn stories() -> Vec<Value> {
     read("greedy.json", "stories")
 }
 
+/// Texts, what their tokens are worth, and the hidden states after them.
+pub fn prompts() -> Vec<Value> {
+    read("prompts.json", "prompts")
+}
+
 /// Conversations and how they are answered, greedily.
 pub fn conversations() -> Vec<Value> {
     read("chat.json", "conversations")

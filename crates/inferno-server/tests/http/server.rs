@@ -11,7 +11,7 @@ use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{
     Engine, EngineOptions, Fingerprint, ModelRunner, RunnerOptions, SamplingParams,
 };
-use inferno_gguf::Gguf;
+use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
 use inferno_server::{ServedModel, Server, ServerError, ServerOptions};
 use inferno_tokenizer::{ChatTemplate, Tokenizer};
@@ -39,9 +39,17 @@ pub fn start(options: ServerOptions) -> TestServer {
     server
 }
 
+/// Starts a server whose tokenizer reads other metadata than the file's, and waits until it is ready.
+pub fn start_changed(change: fn(&mut Metadata)) -> TestServer {
+    let setup = Setup { change, ..Setup::default() };
+    let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
+    server.wait_until_ready();
+    server
+}
+
 /// Starts a server, and does not wait.
 pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
-    start_with_cache(options, engine, 8192)
+    launch(options, engine, Setup::default())
 }
 
 /// Starts a server whose KV cache holds so many tokens, and does not wait.
@@ -50,6 +58,23 @@ pub fn start_with_cache(
     engine: EngineOptions,
     cache_tokens: usize,
 ) -> TestServer {
+    launch(options, engine, Setup { cache_tokens, ..Setup::default() })
+}
+
+/// What is other than usual about a server's model.
+struct Setup {
+    cache_tokens: usize,
+    /// What becomes of the file's metadata before the tokenizer reads it.
+    change: fn(&mut Metadata),
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { cache_tokens: 8192, change: |_| () }
+    }
+}
+
+fn launch(options: ServerOptions, engine: EngineOptions, setup: Setup) -> TestServer {
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
     let server = Server::bind(ServerOptions { address, ..options }).expect("a port is free");
     let address = server.address();
@@ -57,7 +82,7 @@ pub fn start_with_cache(
     let stopped = Arc::clone(&stop);
     let thread = std::thread::spawn(move || {
         server.run_until(
-            move || load(engine, cache_tokens),
+            move || load(engine, setup),
             || {
                 let stop = Arc::clone(&stopped);
                 async move { stop.notified().await }
@@ -87,16 +112,14 @@ impl TestServer {
     }
 }
 
-fn load(
-    options: EngineOptions,
-    cache_tokens: usize,
-) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
+fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
     let checkpoint = Gguf::open(path)?;
-    let metadata = checkpoint.metadata();
-    let tokenizer = Arc::new(Tokenizer::from_metadata(metadata)?);
-    let template = ChatTemplate::from_metadata(metadata).expect("the template compiles");
-    let sampling = SamplingParams::recommended(metadata)?;
+    let mut metadata = checkpoint.metadata().clone();
+    (setup.change)(&mut metadata);
+    let tokenizer = Arc::new(Tokenizer::from_metadata(&metadata)?);
+    let template = ChatTemplate::from_metadata(&metadata).expect("the template compiles");
+    let sampling = SamplingParams::recommended(&metadata)?;
     let backend = CpuBackend::new(CpuOptions { isa: None, threads: Some(1) })?;
     let model = Model::load(&checkpoint, Arc::new(backend), None, &mut |_| {})?;
     let limits = BatchLimits { max_num_tokens: 128, max_num_logit_rows: 64 };
@@ -104,7 +127,11 @@ fn load(
     let runner = ModelRunner::new(
         model,
         fingerprint,
-        RunnerOptions { limits, cache_tokens: Some(cache_tokens), ..RunnerOptions::default() },
+        RunnerOptions {
+            limits,
+            cache_tokens: Some(setup.cache_tokens),
+            ..RunnerOptions::default()
+        },
     )?;
     let engine = Engine::start(Box::new(runner), tokenizer, options)?;
     Ok(ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferno_engine::SchedulerLimits;
+use inferno_engine::{Rows, SchedulerLimits};
 use proptest::prelude::*;
 
 use super::{BLOCK_TOKENS, Machine, alone};
@@ -11,7 +11,7 @@ use super::{BLOCK_TOKENS, Machine, alone};
 /// Something that can happen to a scheduler.
 #[derive(Debug, Clone)]
 enum Happening {
-    Add { prompt: Vec<u32>, num_generated: usize, priority: i32, lifetime: Option<u64> },
+    Add { prompt: Vec<u32>, rows: Rows, num_generated: usize, priority: i32, lifetime: Option<u64> },
     Remove(usize),
     Step,
 }
@@ -20,9 +20,11 @@ fn happening() -> impl Strategy<Value = Happening> {
     // Few different tokens, so that prompts often begin alike.
     let prompt = prop::collection::vec(0u32..2, 1..30);
     let lifetime = prop::option::weighted(0.1, 0u64..20);
-    let add = (prompt, 0usize..20, -2i32..3, lifetime).prop_map(
-        |(prompt, num_generated, priority, lifetime)| Happening::Add {
+    let rows = prop_oneof![3 => Just(Rows::Last), 1 => Just(Rows::All)];
+    let add = (prompt, rows, 0usize..20, -2i32..3, lifetime).prop_map(
+        |(prompt, rows, num_generated, priority, lifetime)| Happening::Add {
             prompt,
+            rows,
             num_generated,
             priority,
             lifetime,
@@ -33,13 +35,16 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 fn limits() -> impl Strategy<Value = SchedulerLimits> {
     // A prompt of 29 tokens takes 8 blocks: with so many, one of them runs at a time.
-    let limits = (8usize..30, 1usize..6, 1usize..20, any::<bool>());
-    limits.prop_map(|(num_blocks, max_num_sequences, more_tokens, prefix_cache)| SchedulerLimits {
-        num_blocks,
-        block_tokens: BLOCK_TOKENS,
-        max_num_sequences,
-        max_num_batched_tokens: max_num_sequences + more_tokens,
-        prefix_cache,
+    let limits = (8usize..30, 1usize..6, 1usize..20, 0usize..6, any::<bool>());
+    limits.prop_map(|(num_blocks, max_num_sequences, more_tokens, more_rows, prefix_cache)| {
+        SchedulerLimits {
+            num_blocks,
+            block_tokens: BLOCK_TOKENS,
+            max_num_sequences,
+            max_num_batched_tokens: max_num_sequences + more_tokens,
+            max_num_logit_rows: max_num_sequences + more_rows,
+            prefix_cache,
+        }
     })
 }
 
@@ -54,9 +59,9 @@ proptest! {
         let mut expected = BTreeMap::new();
         for happening in happenings {
             match happening {
-                Happening::Add { prompt, num_generated, priority, lifetime } => {
+                Happening::Add { prompt, rows, num_generated, priority, lifetime } => {
                     let deadline = lifetime.map(|steps| machine.now + Duration::from_secs(steps));
-                    let id = machine.add_until(&prompt, num_generated, priority, deadline);
+                    let id = machine.add_until(&prompt, rows, num_generated, priority, deadline);
                     expected.insert(id, alone(&prompt, num_generated, capacity));
                 }
                 Happening::Remove(which) => {

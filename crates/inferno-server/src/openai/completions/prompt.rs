@@ -25,6 +25,8 @@ pub(super) struct ReadPrompt {
     pub tokens: Vec<u32>,
     /// What each answer begins with.
     pub echo: String,
+    /// Tokens at the start that were added to the text.
+    pub num_added: usize,
 }
 
 impl PromptField {
@@ -44,7 +46,15 @@ impl PromptField {
                 Some(suffix) => fill_in_the_middle(text, suffix, add_special, model)?,
                 None => model.tokenizer().encode(text, options),
             };
-            read(tokens, if echo { text.clone() } else { String::new() }, model)
+            // What a text begins with by itself is its own.
+            let added = model.tokenizer().special_tokens().bos.filter(|_| add_special);
+            let mut is_added = added.is_some() && tokens.first() == added.as_ref();
+            if is_added {
+                let spelled = model.tokenizer().token_bytes(tokens[0]).unwrap_or_default();
+                is_added = !text.as_bytes().starts_with(&spelled);
+            }
+            let echo = if echo { text.clone() } else { String::new() };
+            read(tokens, echo, usize::from(is_added), model)
         };
         let tokens = |tokens: &Vec<u32>| {
             if suffix.is_some() {
@@ -53,11 +63,11 @@ impl PromptField {
             let echo = match echo {
                 true => model
                     .tokenizer()
-                    .decode(tokens, true)
+                    .decode(tokens, false)
                     .map_err(|error| ApiError::invalid("prompt", error.to_string()))?,
                 false => String::new(),
             };
-            read(tokens.clone(), echo, model)
+            read(tokens.clone(), echo, 0, model)
         };
         let prompts: Vec<_> = match self {
             Self::Text(one) => vec![text(one)?],
@@ -73,12 +83,17 @@ impl PromptField {
 }
 
 /// Checks a prompt's length.
-fn read(tokens: Vec<u32>, echo: String, model: &ServedModel) -> Result<ReadPrompt, ApiError> {
+fn read(
+    tokens: Vec<u32>,
+    echo: String,
+    num_added: usize,
+    model: &ServedModel,
+) -> Result<ReadPrompt, ApiError> {
     let room = model.handle.context_length();
     match tokens.len() {
         0 => Err(ApiError::invalid("prompt", "the prompt has no tokens")),
         len if len >= room => Err(ApiError::context_length_exceeded(len, room)),
-        _ => Ok(ReadPrompt { tokens, echo }),
+        _ => Ok(ReadPrompt { tokens, echo, num_added }),
     }
 }
 

@@ -8,7 +8,7 @@ use super::run::TextAnswer;
 use crate::ServedModel;
 use crate::generation::{Finish, StopCause};
 use crate::openai::chat::{now, stop_reason};
-use crate::openai::logprobs::TextLogprobs;
+use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
 
 /// Answers, whole or in part.
@@ -32,7 +32,11 @@ pub(crate) struct TextChoice {
     /// Counted through all prompts.
     index: usize,
     text: String,
+    /// Those of the answer's tokens; with `echo`, of the prompt's before them.
     logprobs: Option<TextLogprobs>,
+    /// Where it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_logprobs: Option<PromptLogprobs>,
     /// `stop` or `length`; in a stream null but in the answer's last part.
     finish_reason: Option<&'static str>,
     /// The stop text or the stop token that ended it.
@@ -42,10 +46,10 @@ pub(crate) struct TextChoice {
 
 impl TextChoice {
     pub fn new(index: usize, answer: TextAnswer) -> Self {
-        let TextAnswer { text, logprobs, finish } = answer;
+        let TextAnswer { text, logprobs, prompt_logprobs, finish } = answer;
         let stop_reason = finish.as_ref().map_or(Value::Null, |it| stop_reason(&it.cause));
         let finish_reason = finish.as_ref().map(finish_reason);
-        Self { index, text, logprobs, finish_reason, stop_reason }
+        Self { index, text, logprobs, prompt_logprobs, finish_reason, stop_reason }
     }
 }
 

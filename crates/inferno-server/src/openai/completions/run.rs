@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use inferno_engine::{Event, SampledToken, StopParams};
+use inferno_engine::{Event, SampledToken, StopParams, TokenLogprobs};
 
 use super::prompt::ReadPrompt;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{Finish, Job, Running, engine_stopped};
-use crate::openai::logprobs::TextLogprobs;
+use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
 use crate::state::App;
 
@@ -30,6 +30,17 @@ pub(super) struct TextRun {
     usage: Usage,
     /// Characters of each choice that were told, for the log-probabilities.
     offsets: Vec<usize>,
+    prompts: Vec<ReadPrompt>,
+    told: ToldOfPrompt,
+}
+
+/// What is told of a prompt beside its text, each with so many rivals of each token.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ToldOfPrompt {
+    /// OpenAI's log-probabilities, with the echo.
+    pub logprobs: Option<usize>,
+    /// vLLM's.
+    pub prompt_logprobs: Option<usize>,
 }
 
 /// What is new of a choice. Choices are counted through all prompts.
@@ -37,6 +48,7 @@ pub(super) struct TextEvent {
     pub index: usize,
     pub text: String,
     pub logprobs: Option<TextLogprobs>,
+    pub prompt_logprobs: Option<PromptLogprobs>,
     /// At its end.
     pub finish: Option<Finish>,
 }
@@ -46,7 +58,15 @@ pub(super) struct TextEvent {
 pub(crate) struct TextAnswer {
     pub text: String,
     pub logprobs: Option<TextLogprobs>,
+    pub prompt_logprobs: Option<PromptLogprobs>,
     pub finish: Option<Finish>,
+}
+
+impl TextEvent {
+    /// A text and no more.
+    fn text(index: usize, text: String) -> Self {
+        Self { index, text, logprobs: None, prompt_logprobs: None, finish: None }
+    }
 }
 
 impl TextRun {
@@ -57,24 +77,24 @@ impl TextRun {
         app: &Arc<App>,
         model: &Arc<ServedModel>,
         jobs: Vec<(ReadPrompt, Job)>,
+        told: ToldOfPrompt,
     ) -> Result<Self, ApiError> {
-        let (mut running, mut echoes) = (Vec::new(), Vec::new());
+        let (mut running, mut prompts) = (Vec::new(), Vec::new());
         let (mut num_choices, mut stop) = (0, StopParams::default());
         for (prompt, job) in jobs {
             (num_choices, stop) = (job.num_choices, job.params.stop.clone());
-            echoes.push(prompt.echo);
+            prompts.push(prompt);
             running.push(Some(Running::submit(app, model, job)?));
         }
-        let echoes = || echoes.iter().flat_map(|echo| std::iter::repeat_n(echo, num_choices));
-        let beginning = |(index, echo): (usize, &String)| TextEvent {
-            index,
-            text: echo.clone(),
-            logprobs: None,
-            finish: None,
-        };
-        let beginnings = echoes().enumerate().filter(|(_, echo)| !echo.is_empty());
+        let echoes =
+            || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));
+        // With log-probabilities, an echo waits for them.
+        let is_told_at_once = |echo: &String| told.logprobs.is_none() && !echo.is_empty();
+        let beginnings = echoes().enumerate().filter(|(_, echo)| is_told_at_once(echo));
         Ok(Self {
-            beginnings: beginnings.map(beginning).collect(),
+            beginnings: beginnings
+                .map(|(index, echo)| TextEvent::text(index, echo.clone()))
+                .collect(),
             offsets: echoes().map(|echo| echo.chars().count()).collect(),
             is_counted: vec![false; running.len()],
             model: Arc::clone(model),
@@ -83,6 +103,8 @@ impl TextRun {
             num_choices,
             usage: Usage::default(),
             running,
+            prompts,
+            told,
         })
     }
 
@@ -132,19 +154,39 @@ impl TextRun {
     fn read(&mut self, prompt: usize, event: Event) -> Result<TextEvent, ApiError> {
         let first = prompt * self.num_choices;
         match event {
+            Event::Prompt(event) => {
+                Ok(self.beginning(first + event.choice, prompt, &event.logprobs))
+            }
             Event::Token(event) => {
                 let index = first + event.choice;
                 let logprobs = self.logprobs(index, &event.token);
-                Ok(TextEvent { index, text: event.text, logprobs, finish: None })
+                Ok(TextEvent { logprobs, ..TextEvent::text(index, event.text) })
             }
             Event::Finished(finished) => {
                 let finish = Finish::of(&finished, &self.stop)?;
                 let is_first = !std::mem::replace(&mut self.is_counted[prompt], true);
                 self.usage.add(&finish, is_first);
                 let index = first + finished.choice;
-                Ok(TextEvent { index, text: finished.text, logprobs: None, finish: Some(finish) })
+                Ok(TextEvent { finish: Some(finish), ..TextEvent::text(index, finished.text) })
             }
             Event::Failed(error) => Err(ApiError::internal(error.to_string())),
+        }
+    }
+
+    /// What is told of a prompt when it has been read.
+    fn beginning(&self, index: usize, prompt: usize, logprobs: &[TokenLogprobs]) -> TextEvent {
+        let ReadPrompt { tokens, echo, num_added } = &self.prompts[prompt];
+        let tokenizer = self.model.tokenizer();
+        let text = if self.told.logprobs.is_some() { echo.clone() } else { String::new() };
+        TextEvent {
+            logprobs: self.told.logprobs.map(|count| {
+                TextLogprobs::of_prompt(tokens, *num_added, logprobs, count, tokenizer)
+            }),
+            prompt_logprobs: self
+                .told
+                .prompt_logprobs
+                .map(|count| PromptLogprobs::new(tokens, logprobs, count, tokenizer)),
+            ..TextEvent::text(index, text)
         }
     }
 
@@ -165,12 +207,13 @@ impl TextRun {
     pub async fn complete(mut self) -> Result<(Vec<TextAnswer>, Usage), ApiError> {
         let mut answers: Vec<_> = (0..self.num_answers()).map(|_| TextAnswer::default()).collect();
         while let Some(event) = self.next().await {
-            let TextEvent { index, text, logprobs, finish } = event?;
+            let TextEvent { index, text, logprobs, prompt_logprobs, finish } = event?;
             let answer = &mut answers[index];
             answer.text.push_str(&text);
             if let Some(logprobs) = logprobs {
                 answer.logprobs.get_or_insert_default().extend(logprobs);
             }
+            answer.prompt_logprobs = answer.prompt_logprobs.take().or(prompt_logprobs);
             answer.finish = finish;
         }
         match answers.iter().all(|answer| answer.finish.is_some()) {

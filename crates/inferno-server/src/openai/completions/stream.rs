@@ -38,10 +38,10 @@ impl EventSource for TextStream {
                 return false;
             }
             Some(Ok(event)) => {
-                let TextEvent { index, text, logprobs, finish } = event;
+                let TextEvent { index, text, logprobs, prompt_logprobs, finish } = event;
                 let is_end = finish.is_some();
                 if is_end || logprobs.is_some() || !text.is_empty() {
-                    let answer = TextAnswer { text, logprobs, finish };
+                    let answer = TextAnswer { text, logprobs, prompt_logprobs, finish };
                     events.push_back(self.part(vec![TextChoice::new(index, answer)], None));
                 }
                 self.num_finished += usize::from(is_end);

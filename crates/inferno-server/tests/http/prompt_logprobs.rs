@@ -1,0 +1,142 @@
+//! `/v1/completions` asked about the prompt itself: `echo` with `logprobs`, and `prompt_logprobs`.
+
+use serde_json::{Value, json};
+
+use crate::client::post;
+use crate::fixtures::{prompts, stories};
+use crate::server::shared;
+
+const PATH: &str = "/v1/completions";
+/// How far the embedded model's 8-bit products may be from float32, in nats.
+const TOLERANCE: f64 = 0.3;
+
+/// Reads a prompt and says nothing.
+fn scoring(prompt: &Value) -> Value {
+    json!({"prompt": prompt, "max_tokens": 0, "echo": true, "logprobs": 1, "temperature": 0})
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    serde_json::from_value(list.clone()).expect("they are texts")
+}
+
+#[test]
+fn an_echo_tells_what_transformers_tells_of_the_prompt() {
+    let (mut sum, mut count) = (0.0, 0);
+    for expected in prompts() {
+        let answer = post(shared(), PATH, &scoring(&expected["prompt"])).ok();
+        assert_eq!(answer["usage"]["completion_tokens"], 0);
+        let choice = &answer["choices"][0];
+        assert_eq!(choice["finish_reason"], "length");
+        assert_eq!(choice["text"], expected["prompt"]);
+        let logprobs = &choice["logprobs"];
+        assert_eq!(logprobs["token_logprobs"][0], Value::Null);
+        assert_eq!(logprobs["top_logprobs"][0], Value::Null);
+        let found: Vec<f64> =
+            serde_json::from_value(json!(logprobs["token_logprobs"].as_array().unwrap()[1..]))
+                .unwrap();
+        let expected: Vec<f64> = serde_json::from_value(expected["logprobs"].clone()).unwrap();
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() < TOLERANCE, "{found} {expected}");
+            sum += found - expected;
+            count += 1;
+        }
+    }
+    // Rounding goes either way.
+    assert!((sum / f64::from(count)).abs() < 0.05, "{}", sum / f64::from(count));
+}
+
+#[test]
+fn tokens_and_offsets_lead_through_the_text_into_the_answer() {
+    let expected = &stories()[0];
+    let mut asked = scoring(&expected["prompt"]);
+    asked["max_tokens"] = json!(6);
+    asked["n"] = json!(2);
+    let answer = post(shared(), PATH, &asked).ok();
+    for choice in answer["choices"].as_array().unwrap() {
+        let text: Vec<char> = choice["text"].as_str().unwrap().chars().collect();
+        let tokens = strings(&choice["logprobs"]["tokens"]);
+        assert_eq!(tokens.len(), expected["prompt_tokens"].as_array().unwrap().len() + 6);
+        assert_eq!(tokens.concat(), choice["text"].as_str().unwrap());
+        for (place, token) in tokens.iter().enumerate() {
+            let start = choice["logprobs"]["text_offset"][place].as_u64().unwrap() as usize;
+            let there: String = text[start..start + token.chars().count()].iter().collect();
+            assert_eq!(&there, token);
+            if place > 0 {
+                let top = choice["logprobs"]["top_logprobs"][place].as_object().unwrap();
+                assert_eq!(top[token], choice["logprobs"]["token_logprobs"][place]);
+            }
+        }
+    }
+    assert_eq!(answer["choices"][0]["logprobs"], answer["choices"][1]["logprobs"]);
+}
+
+#[test]
+fn tokens_are_worth_the_same_read_or_said() {
+    for expected in stories() {
+        let said = post(
+            shared(),
+            PATH,
+            &json!({"prompt": expected["prompt_tokens"], "temperature": 0, "logprobs": 1,
+                "max_tokens": expected["tokens"].as_array().unwrap().len()}),
+        )
+        .ok();
+        let mut whole = expected["prompt_tokens"].as_array().unwrap().clone();
+        let len = whole.len();
+        whole.extend(expected["tokens"].as_array().unwrap().iter().cloned());
+        let read = post(shared(), PATH, &scoring(&json!(whole))).ok();
+        let read = read["choices"][0]["logprobs"]["token_logprobs"].as_array().unwrap();
+        let said = said["choices"][0]["logprobs"]["token_logprobs"].as_array().unwrap();
+        assert_eq!(read[len..], said[..]);
+    }
+}
+
+#[test]
+fn a_stream_begins_with_all_that_is_told_of_the_prompt() {
+    let expected = &stories()[1];
+    let mut asked = scoring(&expected["prompt"]);
+    asked["max_tokens"] = json!(4);
+    let whole = post(shared(), PATH, &asked).ok()["choices"][0].clone();
+    asked["stream"] = json!(true);
+    let chunks = post(shared(), PATH, &asked).chunks();
+    assert_eq!(chunks[0]["choices"][0]["text"], expected["prompt"]);
+    for list in ["tokens", "token_logprobs", "top_logprobs", "text_offset"] {
+        let parts = chunks.iter().filter_map(|it| it["choices"][0]["logprobs"][list].as_array());
+        let joined: Vec<Value> = parts.flatten().cloned().collect();
+        assert_eq!(json!(joined), whole["logprobs"][list]);
+    }
+}
+
+#[test]
+fn vllm_s_form_says_the_same_by_token_ids() {
+    let expected = &prompts()[0];
+    let mut asked = scoring(&expected["prompt"]);
+    asked["prompt_logprobs"] = json!(2);
+    let choice = post(shared(), PATH, &asked).ok()["choices"][0].clone();
+    let told = choice["prompt_logprobs"].as_array().unwrap();
+    let ids = expected["prompt_tokens"].as_array().unwrap();
+    assert_eq!(told.len(), ids.len());
+    assert_eq!(told[0], Value::Null);
+    for (place, told) in told.iter().enumerate().skip(1) {
+        let own = &told[ids[place].to_string()];
+        assert_eq!(own["logprob"], choice["logprobs"]["token_logprobs"][place]);
+        assert_eq!(own["decoded_token"], choice["logprobs"]["tokens"][place]);
+        let mut ranks: Vec<_> =
+            told.as_object().unwrap().values().map(|it| it["rank"].as_u64().unwrap()).collect();
+        ranks.sort_unstable();
+        // The two best, and the prompt's own where it is another.
+        assert_eq!(ranks[..2], [1, 2]);
+        assert_eq!(ranks.get(2).copied(), own["rank"].as_u64().filter(|&rank| rank > 2));
+    }
+}
+
+#[test]
+fn an_echo_of_several_prompts_alone_says_them_again() {
+    let prompts = json!(["Once upon", "One day"]);
+    let asked = json!({"prompt": prompts, "max_tokens": 0, "echo": true});
+    let answer = post(shared(), PATH, &asked).ok();
+    let choices = answer["choices"].as_array().unwrap();
+    assert_eq!(json!(choices.iter().map(|it| it["text"].clone()).collect::<Vec<_>>()), prompts);
+    assert!(choices.iter().all(|choice| choice["logprobs"].is_null()));
+    assert!(answer["usage"]["prompt_tokens"].as_u64() > Some(1));
+}

@@ -1,7 +1,9 @@
 """`messages` of Anthropic's client."""
 
 import json
+from typing import Literal
 
+import pydantic
 import pytest
 from conftest import MODEL
 
@@ -136,6 +138,23 @@ def test_what_agents_send_beside_it_is_taken(claude, conversations):
         messages=[{"role": "user", "content": [{"type": "text", "text": expected.messages[1]["content"], **cached}]}],
         metadata={"user_id": "someone"},
         service_tier="auto",
+        output_config={"effort": "high"},
     )
     assert claude.messages.create(**ask).content[0].text == expected.text
     assert claude.beta.messages.create(**ask, betas=["prompt-caching-2024-07-31"]).content[0].text == expected.text
+
+
+class Creature(pydantic.BaseModel):
+    legs: Literal[2, 4, 8]
+    is_friendly: bool
+
+
+def test_parse_gives_what_the_class_says(claude, conversations):
+    ask = conversations["plain"].claude(max_tokens=60)
+    message = claude.messages.parse(**ask, output_format=Creature)
+    assert isinstance(message.parsed_output, Creature)
+
+
+def test_the_length_of_the_context_ends_what_may_be_longer(claude, conversations):
+    message = claude.messages.create(**conversations["plain"].claude(max_tokens=20_000))
+    assert message.content[0].text == conversations["plain"].text

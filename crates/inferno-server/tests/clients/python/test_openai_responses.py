@@ -145,3 +145,23 @@ def test_json_object(client, conversations):
     text = {"format": {"type": "json_object"}}
     response = client.responses.create(**ask(conversations["plain"], max_output_tokens=40, text=text))
     assert response.output_text.startswith("{")
+
+
+def test_what_agents_send_beside_it_is_taken(client, conversations):
+    """Fields that ask for nothing which is not done anyway."""
+    expected = conversations["plain"]
+    response = client.responses.create(
+        **ask(
+            expected,
+            input=[{"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": expected.messages[0]["content"]}]}],
+            reasoning={"effort": "none", "summary": "auto"},
+            include=["reasoning.encrypted_content"],
+            text={"verbosity": "medium"},
+            tool_choice="auto",
+            parallel_tool_calls=False,
+            prompt_cache_key="a",
+            extra_body={"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "priority": 0},
+        )
+    )
+    assert response.output_text == expected.text

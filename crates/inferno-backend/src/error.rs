@@ -67,13 +67,25 @@ pub enum BackendError {
         /// What the width must divide by.
         multiple: usize,
     },
+    /// A cache format's sums have room for so many products only.
+    #[error(
+        "a {dtype} KV cache takes a head_dim of {most} at most, but it is {head_dim}; choose f16 or f32"
+    )]
+    KvHeadTooWide {
+        /// The cache format.
+        dtype: &'static str,
+        /// The model's head width.
+        head_dim: usize,
+        /// The widest that fits.
+        most: usize,
+    },
     /// There is no KV cache format of that name.
     #[error("unknown KV cache format {found:?}; choose {}", known.join(", "))]
     UnknownKvDType {
         /// What was asked for.
         found: String,
         /// Every format.
-        known: [&'static str; 3],
+        known: [&'static str; 4],
     },
     /// The device has no room for an allocation.
     #[error(

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use inferno_tensor::DType;
-
 use crate::BackendError;
 
 /// Names one block of the KV cache: `block_tokens` consecutive positions of one sequence.
@@ -16,8 +14,11 @@ pub struct BlockId(pub u32);
 pub enum KvDType {
     /// 4 bytes a value, exact.
     F32,
-    /// 2 bytes a value; what most engines use.
+    /// 2 bytes a value, 16-bit integers, and 4 bytes a row for their scale. Closer than F16 wherever
+    /// a row's values are not far apart, and fit for attention by exact sums of integers.
     #[default]
+    I16,
+    /// 2 bytes a value; what most engines use.
     F16,
     /// 34 bytes for 32 values; needs `head_dim` to be a multiple of 32.
     Q8_0,
@@ -25,21 +26,13 @@ pub enum KvDType {
 
 impl KvDType {
     /// All formats, in the order of falling size.
-    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Q8_0];
-
-    /// The tensor format of one row of keys or values.
-    pub fn dtype(self) -> DType {
-        match self {
-            Self::F32 => DType::F32,
-            Self::F16 => DType::F16,
-            Self::Q8_0 => DType::Q8_0,
-        }
-    }
+    pub const ALL: [Self; 4] = [Self::F32, Self::I16, Self::F16, Self::Q8_0];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
+            Self::I16 => "i16",
             Self::F16 => "f16",
             Self::Q8_0 => "q8_0",
         }
@@ -91,14 +84,10 @@ impl KvLayout {
 
     /// Bytes of one head's key (or value) row.
     ///
-    /// **Errors**: [`BackendError::KvHeadDim`] when the format's blocks do not divide `head_dim`.
+    /// **Errors**: [`BackendError::KvHeadDim`] when the format's blocks do not divide `head_dim`,
+    /// [`BackendError::KvHeadTooWide`] when a sum over a head could leave the format's integers.
     pub fn row_bytes(&self) -> Result<usize, BackendError> {
-        let dtype = self.dtype.dtype();
-        dtype.row_bytes(self.head_dim).map_err(|_| BackendError::KvHeadDim {
-            dtype: self.dtype.name(),
-            head_dim: self.head_dim,
-            multiple: dtype.block_len(),
-        })
+        self.dtype.row_bytes(self.head_dim)
     }
 
     /// Bytes of one block over all layers, keys and values together; `usize::MAX` where that many

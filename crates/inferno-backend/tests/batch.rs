@@ -99,10 +99,18 @@ fn a_layout_counts_its_bytes_by_format() {
     };
     // 2 x 28 layers x 8 heads x 16 positions, times 128 values of 4 or 2 bytes, or 4 x 34 bytes.
     let rows = 2 * 28 * 8 * 16;
-    for (dtype, row_bytes) in [(KvDType::F32, 512), (KvDType::F16, 256), (KvDType::Q8_0, 136)] {
+    for (dtype, row_bytes) in
+        [(KvDType::F32, 512), (KvDType::I16, 260), (KvDType::F16, 256), (KvDType::Q8_0, 136)]
+    {
         assert_eq!(layout(dtype, 128).block_bytes().expect("divides"), rows * row_bytes);
         assert_eq!(layout(dtype, 128).total_bytes().expect("divides"), 256 * rows * row_bytes);
     }
     let error = layout(KvDType::Q8_0, 80).block_bytes().expect_err("80 is no multiple of 32");
     assert!(matches!(error, BackendError::KvHeadDim { head_dim: 80, multiple: 32, .. }), "{error}");
+    let error = layout(KvDType::I16, 81).block_bytes().expect_err("81 is odd");
+    assert!(matches!(error, BackendError::KvHeadDim { head_dim: 81, multiple: 2, .. }), "{error}");
+    // 512 products of a byte of magnitude 128 with 32639 are below 2^31.
+    assert_eq!(layout(KvDType::I16, 512).row_bytes().expect("fits"), 1028);
+    let error = layout(KvDType::I16, 514).row_bytes().expect_err("too wide");
+    assert!(matches!(error, BackendError::KvHeadTooWide { most: 512, .. }), "{error}");
 }

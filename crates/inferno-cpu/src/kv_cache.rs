@@ -5,15 +5,19 @@
 //! component (`[head_dim][block_tokens]`), so that a vector holds neighbouring positions, and values
 //! position by position (`[block_tokens][head_dim]`). In Q8_0 the integers come first in that
 //! order, then the scales: `[head_dim / 32][block_tokens]` and `[block_tokens][head_dim / 32]`.
+//! In I16, whose sums are taken two products at a time, two components or positions stand side by
+//! side: keys `[head_dim / 2][block_tokens][2]`, values `[block_tokens / 2][head_dim][2]`, the last
+//! position of an odd number by itself; then `[block_tokens]` scales.
 
 use std::ops::Range;
 
 use inferno_backend::{BackendError, BlockId, KvDType, KvLayout};
-use inferno_tensor::quant::{self, QK};
+use inferno_tensor::quant::QK;
 
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::Lines;
+use crate::ops::integers::to_integers;
 
 /// The paged keys and values of [`CpuBackend`](crate::CpuBackend).
 #[derive(Debug)]
@@ -123,40 +127,61 @@ impl Regions {
     }
 }
 
-/// Values of a row that are encoded together.
-const PIECE: usize = QK;
+/// The most bytes that are encoded together: 32 values of F32, or a row of I16 of the widest head.
+const MOST_BYTES: usize = 4 + 2 * 512;
 
 /// How rows map to places in a region.
 pub(crate) struct Rows {
     dtype: KvDType,
     head_dim: usize,
     block_tokens: usize,
+    /// Values of a row that are encoded together.
+    piece: usize,
     /// Bytes of one number.
     element: usize,
     /// Bytes of a scale before each piece.
     header: usize,
 }
 
+/// Where a piece stands in a region.
+struct Place {
+    /// Bytes that lie side by side: a number, or two.
+    width: usize,
+    /// Counted in these.
+    first: usize,
+    step: usize,
+}
+
 impl Rows {
     pub(crate) fn new(layout: &KvLayout) -> Self {
-        let (element, header) = match layout.dtype {
-            KvDType::F32 => (4, 0),
-            KvDType::F16 => (2, 0),
-            KvDType::Q8_0 => (1, 2),
-        };
         let KvLayout { dtype, head_dim, block_tokens, .. } = *layout;
-        Self { dtype, head_dim, block_tokens, element, header }
+        let (piece, element, header) = match dtype {
+            KvDType::F32 => (QK, 4, 0),
+            KvDType::I16 => (head_dim, 2, 4),
+            KvDType::F16 => (QK, 2, 0),
+            KvDType::Q8_0 => (QK, 1, 2),
+        };
+        Self { dtype, head_dim, block_tokens, piece, element, header }
     }
 
-    fn row_bytes(&self) -> usize {
-        self.head_dim * self.element + self.head_dim / PIECE * self.header
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.head_dim * self.element + self.head_dim / self.piece * self.header
     }
 
-    /// The place of component `d` of position `offset`, counted in numbers, and the way to the next.
-    fn element_at(&self, plane: Plane, offset: usize, d: usize) -> (usize, usize) {
-        match plane {
-            Plane::Keys => (d * self.block_tokens + offset, self.block_tokens),
-            Plane::Values => (offset * self.head_dim + d, 1),
+    /// The place of what begins with component `d` of position `offset`.
+    fn place(&self, plane: Plane, offset: usize, d: usize) -> Place {
+        let Self { head_dim, block_tokens, element: width, .. } = *self;
+        match (plane, self.dtype) {
+            (Plane::Keys, KvDType::I16) => {
+                Place { width: 2 * width, first: d / 2 * block_tokens + offset, step: block_tokens }
+            }
+            (Plane::Keys, _) => {
+                Place { width, first: d * block_tokens + offset, step: block_tokens }
+            }
+            (Plane::Values, KvDType::I16) if offset / 2 * 2 + 1 < block_tokens => {
+                Place { width, first: (offset / 2 * head_dim + d) * 2 + offset % 2, step: 2 }
+            }
+            (Plane::Values, _) => Place { width, first: offset * head_dim + d, step: 1 },
         }
     }
 
@@ -164,14 +189,14 @@ impl Rows {
     fn header_at(&self, plane: Plane, offset: usize, piece: usize) -> Range<usize> {
         let index = match plane {
             Plane::Keys => piece * self.block_tokens + offset,
-            Plane::Values => offset * (self.head_dim / PIECE) + piece,
+            Plane::Values => offset * (self.head_dim / self.piece) + piece,
         };
         let at = self.block_tokens * self.head_dim * self.element + index * self.header;
         at..at + self.header
     }
 
     fn put(&self, plane: Plane, region: &mut [u8], offset: usize, row: &[u8]) {
-        for (piece, bytes) in row.chunks(self.header + PIECE * self.element).enumerate() {
+        for (piece, bytes) in row.chunks(self.header + self.piece * self.element).enumerate() {
             self.put_piece(plane, region, offset, piece, bytes);
         }
     }
@@ -187,20 +212,22 @@ impl Rows {
     ) {
         let (header, elements) = bytes.split_at(self.header);
         region[self.header_at(plane, offset, piece)].copy_from_slice(header);
-        let place = self.element_at(plane, offset, piece * PIECE);
-        match self.element {
+        let place = self.place(plane, offset, piece * self.piece);
+        match place.width {
             4 => scatter::<4>(elements, region, place),
             2 => scatter::<2>(elements, region, place),
             _ => scatter::<1>(elements, region, place),
         }
     }
 
-    fn get(&self, plane: Plane, region: &[u8], offset: usize, row: &mut [u8]) {
-        for (piece, bytes) in row.chunks_mut(self.header + PIECE * self.element).enumerate() {
+    /// Reads the row at place `offset` of a region, in the cache's format.
+    pub(crate) fn get(&self, plane: Plane, region: &[u8], offset: usize, row: &mut [u8]) {
+        let piece_bytes = self.header + self.piece * self.element;
+        for (piece, bytes) in row.chunks_mut(piece_bytes).enumerate() {
             let (header, elements) = bytes.split_at_mut(self.header);
             header.copy_from_slice(&region[self.header_at(plane, offset, piece)]);
-            let place = self.element_at(plane, offset, piece * PIECE);
-            match self.element {
+            let place = self.place(plane, offset, piece * self.piece);
+            match place.width {
                 4 => gather::<4>(elements, region, place),
                 2 => gather::<2>(elements, region, place),
                 _ => gather::<1>(elements, region, place),
@@ -222,18 +249,23 @@ impl Kernel for Encode<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { rows, plane, region, offset, values } = self;
-        let mut bytes = [0; 4 * PIECE];
-        for (piece, values) in values.chunks(PIECE).enumerate() {
+        let mut words = [0u32; MOST_BYTES / 4];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        for (piece, values) in values.chunks(rows.piece).enumerate() {
             let bytes = &mut bytes[..rows.header + values.len() * rows.element];
-            if rows.dtype == KvDType::F16 && values.len() == PIECE {
-                for (values, bytes) in values.chunks(LANES).zip(bytes.chunks_mut(2 * LANES)) {
-                    let bytes = bytes.first_chunk_mut().expect("2 bytes a value");
-                    lanes.store_f16(lanes.load_part(values), bytes);
+            match rows.dtype {
+                KvDType::I16 => {
+                    let (header, integers) = bytes.split_at_mut(rows.header);
+                    let scale = to_integers(lanes, values, bytemuck::cast_slice_mut(integers));
+                    header.copy_from_slice(&scale.to_le_bytes());
                 }
-            } else if quant::encode_row(rows.dtype.dtype(), values, bytes).is_err() {
-                // Q8_0 holds no infinity: a scale that is not a number makes one of the scores.
-                bytes.fill(0);
-                bytes[..rows.header].copy_from_slice(&half::f16::NAN.to_le_bytes()[..rows.header]);
+                KvDType::F16 if values.len() % LANES == 0 => {
+                    for (values, bytes) in values.chunks(LANES).zip(bytes.chunks_mut(2 * LANES)) {
+                        let bytes = bytes.first_chunk_mut().expect("2 bytes a value");
+                        lanes.store_f16(lanes.load_part(values), bytes);
+                    }
+                }
+                dtype => dtype.encode_row(values, bytes),
             }
             rows.put_piece(plane, region, offset, piece, bytes);
         }
@@ -242,7 +274,8 @@ impl Kernel for Encode<'_> {
 
 /// Writes numbers of `E` bytes to every `step`-th place of `region` from `first` on.
 #[inline(always)]
-fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], (first, step): (usize, usize)) {
+fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: Place) {
+    let Place { first, step, .. } = place;
     let region = &mut region[first * E..];
     if step == 1 {
         region[..elements.len()].copy_from_slice(elements);
@@ -254,7 +287,8 @@ fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], (first, step): (u
 }
 
 /// Reads them back.
-fn gather<const E: usize>(elements: &mut [u8], region: &[u8], (first, step): (usize, usize)) {
+fn gather<const E: usize>(elements: &mut [u8], region: &[u8], place: Place) {
+    let Place { first, step, .. } = place;
     for (i, element) in elements.chunks_exact_mut(E).enumerate() {
         element.copy_from_slice(&region[(first + i * step) * E..][..E]);
     }

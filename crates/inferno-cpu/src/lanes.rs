@@ -22,7 +22,7 @@ pub(crate) const VECTOR_BYTES: usize = 64;
 
 /// Inputs of [`Lanes::exp`] below this give zero; it is a little above the logarithm of the
 /// smallest normal number.
-const EXP_LOWEST: f32 = -87.3;
+pub(crate) const EXP_LOWEST: f32 = -87.3;
 
 /// Inputs of [`Lanes::exp`] above this are taken for it. Its result is infinity already: that
 /// begins at 127.5 ln 2, which is 88.376, where the power of two rounds to 2^128; `e^x` itself
@@ -109,6 +109,12 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn load_i32(self, x: &[i32; LANES]) -> Self::I32;
     /// The nearest floating-point numbers, ties to even.
     fn to_f32(self, x: Self::I32) -> Self::F32;
+    /// `a + b`, wrapping.
+    fn add_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `256 x`, wrapping.
+    fn raise(self, x: Self::I32) -> Self::I32;
+    /// `x / 256`, rounded down.
+    fn lower(self, x: Self::I32) -> Self::I32;
 
     /// 64 bytes from memory.
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> Self::Bytes;
@@ -140,6 +146,28 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn dot_i8(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
     /// As [`dot_i8`](Self::dot_i8) for bytes of 0 to 127; it may start from any number.
     fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
+
+    /// Adds to lane `i` the products of its two little-endian 16-bit integers of `x` with those of `y`,
+    /// wrapping. Not all four of them may be -32768.
+    fn dot_i16(self, acc: Self::I32, x: Self::Bytes, y: [i16; 2]) -> Self::I32;
+    /// The high halves of 16-bit integers, then the low halves, which are signed. `first` holds two a
+    /// lane, `second` the two that follow them; their halves are the bytes of that lane. What is above
+    /// 32639 has no such high half.
+    #[inline(always)]
+    fn halves(self, first: Self::Bytes, second: Self::Bytes) -> [Self::Bytes; 2] {
+        let (mut pairs, mut halves) = ([[0; VECTOR_BYTES]; 2], [[0; VECTOR_BYTES]; 2]);
+        self.store_bytes(first, &mut pairs[0]);
+        self.store_bytes(second, &mut pairs[1]);
+        for (pair, pairs) in pairs.iter().enumerate() {
+            for (index, x) in pairs.chunks_exact(2).enumerate() {
+                let x = i16::from_le_bytes([x[0], x[1]]);
+                let at = index / 2 * 4 + 2 * pair + index % 2;
+                let [high, low] = split_i16(x);
+                (halves[0][at], halves[1][at]) = (high as u8, low as u8);
+            }
+        }
+        halves.map(|halves| self.load_bytes(&halves))
+    }
 
     /// The matrix unit, set up on this thread for sums of `cols` columns: 16, 32, or the 64 that it
     /// has room for, which only [`TileUnit::repeat`] takes.
@@ -204,6 +232,16 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     }
 }
 
+/// The two halves of a 16-bit integer, of which the low one is signed: `x = 256 high + low`, for up to
+/// 32639.
+#[inline(always)]
+pub(crate) fn split_i16(x: i16) -> [i8; 2] {
+    [(x.wrapping_add(128) >> 8) as i8, x as i8]
+}
+
+/// 64 rows of 16 columns of bytes, as the second operand of a matrix unit: `[64 / 4][16 columns][4]`.
+pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
+
 /// 32 columns of 16 rows of a weight as bytes: what [`Lanes::dot_i8`] takes vector by vector.
 pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];
 
@@ -230,6 +268,19 @@ pub(crate) trait TileUnit {
         before: impl Fn(usize),
     );
 
+    /// Multiplies both halves of 16 rows, `stride` bytes apart, with both halves of 16 columns of
+    /// signed bytes, whose tiles lie one below the other: of high with high, high with low, low with
+    /// high, low with low. The unit is set up for 64 columns.
+    ///
+    /// **Panics** when the rows are shorter than the columns.
+    fn multiply_halves(
+        &self,
+        rows: [&[i8]; 2],
+        stride: usize,
+        columns: [&[ColumnTile]; 2],
+        sums: &mut [TileSums; 4],
+    );
+
     /// Multiplies what the unit holds for so many turns; nothing is loaded or stored. The results mean
     /// nothing, the time does.
     fn repeat(&self, turns: usize);
@@ -247,6 +298,16 @@ impl TileUnit for NoTiles {
         _weights: &[GroupBytes],
         _out: &mut [TileSums],
         _before: impl Fn(usize),
+    ) {
+        match *self {}
+    }
+
+    fn multiply_halves(
+        &self,
+        _rows: [&[i8]; 2],
+        _stride: usize,
+        _columns: [&[ColumnTile]; 2],
+        _sums: &mut [TileSums; 4],
     ) {
         match *self {}
     }

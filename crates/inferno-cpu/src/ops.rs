@@ -7,6 +7,7 @@ pub(crate) mod activations;
 pub(crate) mod attention;
 pub(crate) mod elementwise;
 pub(crate) mod experts;
+pub(crate) mod integers;
 pub(crate) mod linear;
 pub(crate) mod norm;
 pub(crate) mod product;

@@ -112,7 +112,7 @@ fn the_tables_name_what_was_measured() {
     let table = run.success().stdout;
     for part in [
         ": qwen3.gguf, 0 MB",
-        ", scalar; KV cache f16; loaded in ",
+        ", scalar; KV cache i16; loaded in ",
         "for a prompt of 16 tokens.",
         "| median of 1 runs | tokens/s | min | max |\n|---|---:|---:|---:|\n| prefill 16 | ",
         "\n| decode 2 at depth 4 | ",

@@ -1,10 +1,7 @@
 //! Keys, values and softmax, as the definition has them.
 
-use half::f16;
-use inferno_tensor::quant::{self, QK};
-
 use super::{Matrix, dot, zeroed};
-use crate::{AttentionParams, BackendError, Batch, BlockId, KvDType, KvLayout, QkvLayout};
+use crate::{AttentionParams, BackendError, Batch, BlockId, KvLayout, QkvLayout};
 
 /// Blocks of encoded rows in the order that `Backend::read_kv_block` states.
 #[derive(Debug)]
@@ -51,7 +48,7 @@ impl ReferenceKvCache {
                     let at = self.row_at(layer, plane, head, slot);
                     let target = &mut self.bytes[at..at + self.row_bytes];
                     let values = qkv.head(row, source, layout.head_dim);
-                    encode(self.layout.dtype, values, target);
+                    self.layout.dtype.encode_row(values, target);
                 }
             }
         }
@@ -59,7 +56,9 @@ impl ReferenceKvCache {
 
     fn load(&self, layer: usize, plane: Plane, head: usize, slot: usize, out: &mut [f32]) {
         let at = self.row_at(layer, plane, head, slot);
-        quant::decode_row(self.layout.dtype.dtype(), &self.bytes[at..at + self.row_bytes], out)
+        self.layout
+            .dtype
+            .decode_row(&self.bytes[at..at + self.row_bytes], out)
             .expect("the row size was checked when the cache was made");
     }
 
@@ -69,19 +68,6 @@ impl ReferenceKvCache {
         let plane = 2 * layer + plane as usize;
         let row = (plane * num_kv_heads + head) * block_tokens + offset;
         block * self.block_bytes + row * self.row_bytes
-    }
-}
-
-/// Encodes one row. Q8_0 holds neither infinities nor NaN: a block with one among its values gets a
-/// scale that is not a number, so that what is wrong stays wrong.
-fn encode(dtype: KvDType, values: &[f32], row: &mut [u8]) {
-    let dtype = dtype.dtype();
-    let block_bytes = QK / dtype.block_len() * dtype.block_bytes();
-    for (values, bytes) in values.chunks(QK).zip(row.chunks_mut(block_bytes)) {
-        if quant::encode_row(dtype, values, bytes).is_err() {
-            bytes.fill(0);
-            bytes[..size_of::<f16>()].copy_from_slice(&f16::NAN.to_le_bytes());
-        }
     }
 }
 

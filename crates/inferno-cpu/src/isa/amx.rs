@@ -22,7 +22,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::marker::PhantomData;
 
-use crate::lanes::{GroupBytes, TileSums, TileUnit};
+use crate::lanes::{ColumnTile, GroupBytes, TileSums, TileUnit};
 
 /// Proof that this processor has AMX int8 and that the system lets this process use it:
 /// [`Amx::detect`] alone makes one.
@@ -217,6 +217,60 @@ impl TileUnit for Tiles {
             multiply!("0", "4", "6", operands(number));
             store!("0", out);
         }
+    }
+
+    #[inline(always)]
+    fn multiply_halves(
+        &self,
+        rows: [&[i8]; 2],
+        stride: usize,
+        columns: [&[ColumnTile]; 2],
+        sums: &mut [TileSums; 4],
+    ) {
+        const STEP: usize = size_of::<ColumnTile>() / ROWS;
+        let steps = columns[0].len();
+        assert_eq!(self.runs, 0, "set up for 64 columns");
+        assert_eq!(columns[1].len(), steps, "both halves of the same columns");
+        let needed = (ROWS - 1) * stride + steps * STEP;
+        assert!(rows.iter().all(|rows| rows.len() >= needed), "rows as long as the columns");
+        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread; tiles are
+        // its registers, and no memory is touched.
+        unsafe {
+            asm!(
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "tilezero tmm2",
+                "tilezero tmm3",
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        for step in 0..steps {
+            // SAFETY: as above, and for 64 columns. It reads 16 rows of 64 bytes, `stride` bytes apart,
+            // which the slices were checked to hold from each step on, and 16 lines of each tile.
+            unsafe {
+                asm!(
+                    "tileloadd tmm4, [{high_rows} + {stride}]",
+                    "tileloadd tmm6, [{high_columns} + {line}]",
+                    "tdpbssd tmm0, tmm4, tmm6",
+                    "tileloadd tmm7, [{low_columns} + {line}]",
+                    "tdpbssd tmm1, tmm4, tmm7",
+                    "tileloadd tmm5, [{low_rows} + {stride}]",
+                    "tdpbssd tmm2, tmm5, tmm6",
+                    "tdpbssd tmm3, tmm5, tmm7",
+                    high_rows = in(reg) rows[0][step * STEP..].as_ptr(),
+                    low_rows = in(reg) rows[1][step * STEP..].as_ptr(),
+                    high_columns = in(reg) columns[0][step].as_ptr(),
+                    low_columns = in(reg) columns[1][step].as_ptr(),
+                    stride = in(reg) stride,
+                    line = in(reg) 64usize,
+                    options(nostack, readonly, preserves_flags),
+                );
+            }
+        }
+        store!("0", sums[0]);
+        store!("1", sums[1]);
+        store!("2", sums[2]);
+        store!("3", sums[3]);
     }
 
     fn repeat(&self, turns: usize) {

@@ -300,6 +300,21 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn add_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        halves!(_mm256_add_epi32, a, b)
+    }
+
+    #[inline(always)]
+    fn raise(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! { [_mm256_slli_epi32::<8>(x[0]), _mm256_slli_epi32::<8>(x[1])] }
+    }
+
+    #[inline(always)]
+    fn lower(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! { [_mm256_srai_epi32::<8>(x[0]), _mm256_srai_epi32::<8>(x[1])] }
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [__m256i; 2] {
         avx2! {
             [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(32).cast())]
@@ -405,5 +420,16 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
         // Two products are at most 2 * 127 * 127, which 16 bits hold.
         let pairs = halves!(_mm256_maddubs_epi16, w, a);
         [self.add_pairs(acc[0], pairs[0]), self.add_pairs(acc[1], pairs[1])]
+    }
+
+    #[inline(always)]
+    fn dot_i16(self, acc: [__m256i; 2], x: [__m256i; 2], y: [i16; 2]) -> [__m256i; 2] {
+        let y = i32::from(y[0] as u16) | i32::from(y[1]) << 16;
+        let y = avx2! { [_mm256_set1_epi32(y); 2] };
+        if VNNI {
+            return halves!(_mm256_dpwssd_avx_epi32, acc, x, y);
+        }
+        let products = halves!(_mm256_madd_epi16, x, y);
+        self.add_i32(acc, products)
     }
 }

@@ -238,6 +238,21 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn add_i32(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512! { _mm512_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn raise(self, x: __m512i) -> __m512i {
+        avx512! { _mm512_slli_epi32::<8>(x) }
+    }
+
+    #[inline(always)]
+    fn lower(self, x: __m512i) -> __m512i {
+        avx512! { _mm512_srai_epi32::<8>(x) }
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> __m512i {
         avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
     }
@@ -315,5 +330,35 @@ impl Lanes for Avx512 {
     fn dot_u7(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
         let a = i32::from_le_bytes(a.map(|a| a as u8));
         avx512! { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)) }
+    }
+
+    #[inline(always)]
+    fn dot_i16(self, acc: __m512i, x: __m512i, y: [i16; 2]) -> __m512i {
+        let y = i32::from(y[0] as u16) | i32::from(y[1]) << 16;
+        avx512! { _mm512_dpwssd_epi32(acc, x, _mm512_set1_epi32(y)) }
+    }
+
+    #[inline(always)]
+    fn halves(self, first: __m512i, second: __m512i) -> [__m512i; 2] {
+        avx512! {
+            // Adding 128 rounds the high half; of the low half it turns the highest bit.
+            let half = _mm512_set1_epi16(128);
+            // Both low bytes of a lane before both high ones.
+            let order = _mm_set_epi32(0x0f0d_0e0c, 0x0b09_0a08, 0x0705_0604, 0x0301_0200);
+            let order = _mm512_broadcast_i32x4(order);
+            let first = _mm512_shuffle_epi8(_mm512_add_epi16(first, half), order);
+            let second = _mm512_shuffle_epi8(_mm512_add_epi16(second, half), order);
+            let low = _mm512_mask_blend_epi16(
+                0xaaaa_aaaa,
+                first,
+                _mm512_slli_epi32::<16>(second),
+            );
+            let high = _mm512_mask_blend_epi16(
+                0xaaaa_aaaa,
+                _mm512_srli_epi32::<16>(first),
+                second,
+            );
+            [high, _mm512_xor_si512(low, _mm512_set1_epi8(i8::MIN))]
+        }
     }
 }

@@ -348,6 +348,21 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn add_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(a, b => vaddq_s32(a, b))
+    }
+
+    #[inline(always)]
+    fn raise(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(x => vshlq_n_s32::<8>(x))
+    }
+
+    #[inline(always)]
+    fn lower(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(x => vshrq_n_s32::<8>(x))
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [uint8x16_t; 4] {
         let x = x.as_ptr();
         neon! { [vld1q_u8(x), vld1q_u8(x.add(16)), vld1q_u8(x.add(32)), vld1q_u8(x.add(48))] }
@@ -430,5 +445,17 @@ impl Lanes for Neon {
     fn dot_u7(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
         // Bytes of 0 to 127 are the same with a sign and without.
         self.dot_i8(acc, w, a)
+    }
+
+    #[inline(always)]
+    fn dot_i16(self, acc: [int32x4_t; 4], x: [uint8x16_t; 4], y: [i16; 2]) -> [int32x4_t; 4] {
+        let y = i32::from(y[0] as u16) | i32::from(y[1]) << 16;
+        let y = neon! { vreinterpretq_s16_s32(vdupq_n_s32(y)) };
+        quarters!(acc, x => {
+            let x = vreinterpretq_s16_u8(x);
+            let low = vmull_s16(vget_low_s16(x), vget_low_s16(y));
+            let high = vmull_high_s16(x, y);
+            vaddq_s32(acc, vpaddq_s32(low, high))
+        })
     }
 }

@@ -199,6 +199,21 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn add_i32(self, a: [i32; LANES], b: [i32; LANES]) -> [i32; LANES] {
+        each!(a, b => i32::wrapping_add(a, b))
+    }
+
+    #[inline(always)]
+    fn raise(self, x: [i32; LANES]) -> [i32; LANES] {
+        each!(x => x << 8)
+    }
+
+    #[inline(always)]
+    fn lower(self, x: [i32; LANES]) -> [i32; LANES] {
+        each!(x => x >> 8)
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
         *x
     }
@@ -262,5 +277,18 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn dot_u7(self, acc: [i32; LANES], w: [u8; VECTOR_BYTES], a: [i8; 4]) -> [i32; LANES] {
         Self::dot(acc, &w, a, i32::from)
+    }
+
+    #[inline(always)]
+    fn dot_i16(self, acc: [i32; LANES], x: [u8; VECTOR_BYTES], y: [i16; 2]) -> [i32; LANES] {
+        let mut out = acc;
+        for (lane, out) in out.iter_mut().enumerate() {
+            for (half, y) in y.into_iter().enumerate() {
+                let at = 4 * lane + 2 * half;
+                let x = i16::from_le_bytes([x[at], x[at + 1]]);
+                *out = out.wrapping_add(i32::from(x) * i32::from(y));
+            }
+        }
+        out
     }
 }

@@ -95,7 +95,22 @@ impl Kernel for AllOperations<'_> {
             self.results.push((name, out.map(u32::from).to_vec()));
         }
         let seven = lanes.bits(w, 0, 7);
+        let first = lanes.load_bytes(&bytes.map(|byte| byte.min(0x7e)));
+        let second = lanes.load_bytes(&more_bytes.map(|byte| byte.min(0x7e) | (byte & 0x80)));
+        for (name, halves) in
+            ["high halves", "low halves"].into_iter().zip(lanes.halves(first, second))
+        {
+            let mut out = [0; VECTOR_BYTES];
+            lanes.store_bytes(halves, &mut out);
+            self.results.push((name, out.map(u32::from).to_vec()));
+        }
+        let integers = lanes.load_i32(&std::array::from_fn(|i| integer.wrapping_mul(i as i32)));
+        let pair = [i16::from(four[0]) * 256 + i16::from(four[1]), i16::from(four[2])];
         let dots = [
+            ("add_i32", lanes.add_i32(integers, lanes.splat_i32(*integer))),
+            ("raise", lanes.raise(integers)),
+            ("lower", lanes.lower(integers)),
+            ("dot_i16", lanes.dot_i16(integers, w, pair)),
             ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(start), lanes.operand_i8(w), *four)),
             ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),
         ];

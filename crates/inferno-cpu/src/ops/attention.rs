@@ -7,7 +7,8 @@
 //! fused multiply-add, the position rising. Numbers of the cache are taken as what they stand for,
 //! which `f32` holds exactly. Spans are merged in rising order: with the larger of both maxima `m`,
 //! each side times `exp(max - m)`; at last everything is divided by the sum of exponentials.
-//! Positions that a row does not see take no part.
+//! Positions that a row does not see take no part. On a cache of 16-bit integers, scores and mixed
+//! values come of exact sums: `integer.rs` says which.
 //!
 //! A *unit* is some neighbouring rows of one sequence; a task is a unit's query heads of one
 //! key/value head, which read each block once. Where there are few tasks, long contexts are split
@@ -15,10 +16,12 @@
 //! and then merged into those of the spans before them. It is the same computation, and its memory
 //! grows with the threads, not with the context.
 //!
-//! **What bounds it.** One token: reads of the cache. A prompt: arithmetic in `f32`, of which a
-//! processor does an eighth to a thirtieth of what it does with bytes. In Qwen3-0.6B, 4096 tokens
-//! take 1.9 T operations here beside 3.6 T in products of bytes, 512 tokens 0.03 T beside 0.45 T: so
-//! the faster the products are, the more a long prompt falls behind a short one.
+//! **What bounds it.** One token: reads of the cache. A prompt: arithmetic. In Qwen3-0.6B, 4096 tokens
+//! take 1.9 T operations here beside 3.6 T in products of bytes, 512 tokens 0.03 T beside 0.45 T. In
+//! `f32`, of which a processor does an eighth to a thirtieth of what it does with bytes, a long prompt
+//! falls the more behind a short one the faster the products are: 4096 tokens took 8 s for attention and
+//! 4.4 s for the rest, and would take 4.9 s at the peak of `f32`. Integers of 16 bits are what a matrix
+//! unit can take as well, in four products of bytes.
 //!
 //! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as
 //! fast. While keys are stored, asking for the lines of the next row: with 16 sequences storing takes
@@ -26,11 +29,15 @@
 //! panels also for the two rows of one token: at a depth of 512 an eighth slower.
 
 mod cached;
+mod integer;
 mod merge;
+mod pairs;
+mod panels;
 mod plan;
 mod span;
 mod store;
 mod tile;
+mod tiles;
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -44,9 +51,9 @@ use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 use merge::{MIXED, Merge, SUM};
 use plan::{Unit, plan, visible};
-use span::{Scratch, Task};
+use span::Task;
 pub(crate) use store::store_kv;
-use tile::{Line, PANEL, TILE};
+use tile::{Line, PANEL};
 
 /// Positions whose scores are held at once.
 pub(crate) const SPAN: usize = 256;
@@ -191,37 +198,45 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The unit and the head of a task. Where a sequence is cut into units, a head's stand together,
+    /// the longest first: threads take neighbouring tasks, of which those of several heads cost alike.
     fn task(&self, task: usize) -> (&Unit, usize) {
-        let num_kv_heads = self.attention.layout.num_kv_heads;
-        (&self.units[task / num_kv_heads], task % num_kv_heads)
+        let (num_units, num_heads) = (self.units.len(), self.attention.layout.num_kv_heads);
+        if num_units > self.attention.batch.num_sequences() {
+            (&self.units[num_units - 1 - task % num_units], task / num_units)
+        } else {
+            (&self.units[task / num_heads], task % num_heads)
+        }
     }
 
     /// Calls `work` with memory of this thread's own: to compute spans in, and `more` numbers.
-    fn with_scratch(
+    fn with_memory(
         &self,
         unit: &Unit,
         thread: usize,
         more: usize,
-        work: impl FnOnce(Scratch<'_>, &mut [f32]),
+        work: impl FnOnce(&mut [Line], &mut [f32]),
     ) {
-        let scores = self.attention.num_rows(unit) * SPAN;
-        let panels = TILE * self.attention.layout.head_dim.next_multiple_of(PANEL);
+        let lines = Task::num_lines(self.attention, self.attention.num_rows(unit));
         let mut memory = crate::threads::lock(&self.threads[thread]);
-        let memory = at_least(&mut memory, (scores + panels + more).div_ceil(LANES));
-        let (scores, rest) = bytemuck::cast_slice_mut(memory).split_at_mut(scores);
-        let (panels, more) = rest.split_at_mut(panels);
-        work(Scratch { scores, panels: bytemuck::cast_slice_mut(panels) }, more);
+        let (memory, more) =
+            at_least(&mut memory, lines + more.div_ceil(LANES)).split_at_mut(lines);
+        work(memory, bytemuck::cast_slice_mut(more));
     }
 
     /// All spans of a task, merged as they come.
     fn whole(&self, task: usize, thread: usize) {
         let (unit, kv_head) = self.task(task);
         let state_len = self.attention.state_len(unit);
-        self.with_scratch(unit, thread, 2 * state_len, |mut scratch, states| {
-            let (state, partial) = states.split_at_mut(state_len);
+        self.with_memory(unit, thread, 2 * state_len, |memory, states| {
+            let (state, partial) = states[..2 * state_len].split_at_mut(state_len);
             state.fill(0.0);
             for span in unit.spans.clone() {
-                self.span(unit, kv_head, span, &mut scratch, partial);
+                let task = Task { attention: self.attention, unit, kv_head, span };
+                if span == unit.spans.start {
+                    task.prepare(self.backend.level(), memory);
+                }
+                task.run(self.backend.level(), memory, partial);
                 self.merge(state, partial);
             }
             self.finish(unit, kv_head, state);
@@ -232,9 +247,12 @@ impl Run<'_> {
     fn one_span(&self, task: usize, index: usize, partial: &mut [f32], thread: usize) {
         let (unit, kv_head) = self.task(task);
         if index < unit.spans.len() {
-            self.with_scratch(unit, thread, 0, |mut scratch, _| {
+            let span = unit.spans.start + index;
+            let task = Task { attention: self.attention, unit, kv_head, span };
+            self.with_memory(unit, thread, 0, |memory, _| {
+                task.prepare(self.backend.level(), memory);
                 let partial = &mut partial[..self.attention.state_len(unit)];
-                self.span(unit, kv_head, unit.spans.start + index, &mut scratch, partial);
+                task.run(self.backend.level(), memory, partial);
             });
         }
     }
@@ -256,18 +274,6 @@ impl Run<'_> {
         if spans.end == num_spans {
             self.finish(unit, kv_head, state);
         }
-    }
-
-    fn span(
-        &self,
-        unit: &Unit,
-        kv_head: usize,
-        span: usize,
-        scratch: &mut Scratch<'_>,
-        partial: &mut [f32],
-    ) {
-        let task = Task { attention: self.attention, unit, kv_head, span };
-        task.run(self.backend.level(), scratch, partial);
     }
 
     fn merge(&self, state: &mut [f32], partial: &[f32]) {

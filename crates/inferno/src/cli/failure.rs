@@ -135,7 +135,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         _ => return None,
     };
     match backend {
-        BackendError::KvHeadDim { .. } => Some("--kv-dtype chooses the format"),
+        BackendError::KvHeadDim { .. } | BackendError::KvHeadTooWide { .. } => {
+            Some("--kv-dtype chooses the format")
+        }
         BackendError::OutOfMemory { .. } => Some(
             "--context N and --kv-dtype q8_0 make the KV cache smaller; --dry-run adds it all up",
         ),

@@ -12,9 +12,10 @@ use std::ops::Range;
 use inferno_backend::KvDType;
 
 use super::cached::{self, Element, Keys, Read, Region, Run, Values};
+use super::integer::{self, Way};
 use super::merge::{MAX, MIXED, SUM};
 use super::plan::Unit;
-use super::tile::{self, PANEL, Panel, PanelRow, TILE, VECTORS, multiply, register_blocks};
+use super::tile::{self, Line, PANEL, Panel, PanelRow, TILE, VECTORS, multiply, register_blocks};
 use super::{Attention, SPAN};
 use crate::isa::{Kernel, Level};
 use crate::kv_cache::Plane;
@@ -30,12 +31,10 @@ pub(super) struct Task<'a> {
     pub(super) span: usize,
 }
 
-/// Memory to compute in.
-pub(super) struct Scratch<'a> {
-    /// [`SPAN`] numbers a row.
-    pub(super) scores: &'a mut [f32],
-    /// A tile of keys, or of values: [`TILE`] rows for every [`PANEL`] components.
-    pub(super) panels: &'a mut [PanelRow],
+/// Lines of scores, [`SPAN`] of each row, and of panels, [`TILE`] rows for every [`PANEL`] components.
+fn scratch_lines(attention: &Attention<'_>, num_rows: usize) -> [usize; 2] {
+    let panels = TILE * attention.layout.head_dim.next_multiple_of(PANEL);
+    [num_rows * SPAN / LANES, panels / LANES]
 }
 
 /// Rows that read the cache where it lies: as few as cost less to convert its numbers for than to
@@ -43,17 +42,47 @@ pub(super) struct Scratch<'a> {
 const FEW_ROWS: usize = 4;
 
 impl<'a> Task<'a> {
-    /// Computes the partial result of every row.
-    pub(super) fn run(&self, level: Level, scratch: &mut Scratch<'_>, partial: &mut [f32]) {
-        match self.attention.cache.layout.dtype {
-            KvDType::F32 => self.run_with::<cached::F32>(level, scratch, partial),
-            KvDType::F16 => self.run_with::<cached::F16>(level, scratch, partial),
-            KvDType::Q8_0 => self.run_with::<cached::Q8_0>(level, scratch, partial),
+    /// Lines of memory that a task of so many rows takes.
+    pub(super) fn num_lines(attention: &Attention<'_>, num_rows: usize) -> usize {
+        match attention.cache.layout.dtype {
+            KvDType::I16 => integer::Memory::num_lines(attention, num_rows),
+            _ => scratch_lines(attention, num_rows).iter().sum(),
         }
     }
 
-    fn run_with<E: Element>(&self, level: Level, scratch: &mut Scratch<'_>, partial: &mut [f32]) {
-        let Scratch { scores, panels } = scratch;
+    /// What is done once for all spans of a task, in the memory that these are then given.
+    pub(super) fn prepare(&self, level: Level, memory: &mut [Line]) {
+        if self.attention.cache.layout.dtype == KvDType::I16 {
+            let (task, way) = (self, Way::of(self, level));
+            let memory = integer::Memory::new(self.attention, self.num_rows(), memory);
+            level.run(integer::Queries { task, way, memory });
+        }
+    }
+
+    /// Computes the partial result of every row.
+    pub(super) fn run(&self, level: Level, memory: &mut [Line], partial: &mut [f32]) {
+        match self.attention.cache.layout.dtype {
+            KvDType::F32 => self.run_with::<cached::F32>(level, memory, partial),
+            KvDType::F16 => self.run_with::<cached::F16>(level, memory, partial),
+            KvDType::Q8_0 => self.run_with::<cached::Q8_0>(level, memory, partial),
+            KvDType::I16 => {
+                let (task, way) = (self, Way::of(self, level));
+                let memory = integer::Memory::new(self.attention, self.num_rows(), memory);
+                level.run(integer::Span::new(task, way, memory, partial));
+            }
+        }
+    }
+
+    fn num_rows(&self) -> usize {
+        self.attention.num_rows(self.unit)
+    }
+
+    fn run_with<E: Element>(&self, level: Level, memory: &mut [Line], partial: &mut [f32]) {
+        let [scores, _] = scratch_lines(self.attention, self.num_rows());
+        // A tile of keys, or of values, is as many rows for every panel of components.
+        let (scores, panels) = memory.split_at_mut(scores);
+        let scores: &mut [f32] = bytemuck::cast_slice_mut(scores);
+        let panels: &mut [PanelRow] = bytemuck::cast_slice_mut(panels);
         let kv = &self.attention.cache.layout;
         let positions = self.positions();
         let tiles = positions.start / TILE..positions.end.div_ceil(TILE);
@@ -81,7 +110,7 @@ impl<'a> Task<'a> {
 
     /// The positions of the span that some row sees. Later rows see later positions: the first row
     /// tells the start, the last one the end.
-    fn positions(&self) -> Range<usize> {
+    pub(super) fn positions(&self) -> Range<usize> {
         let last = self.attention.num_rows(self.unit) - 1;
         let seen = self.visible(0).start..self.visible(last).end;
         within(seen, self.span * SPAN..(self.span + 1) * SPAN)
@@ -89,7 +118,7 @@ impl<'a> Task<'a> {
 
     /// The positions that row `row` of the unit sees.
     #[inline(always)]
-    fn visible(&self, row: usize) -> Range<usize> {
+    pub(super) fn visible(&self, row: usize) -> Range<usize> {
         self.attention.visible(self.unit, row)
     }
 
@@ -121,7 +150,7 @@ impl<'a> Task<'a> {
 
     /// Where a position's keys or values of this head lie.
     #[inline(always)]
-    fn region(&self, plane: Plane, position: usize) -> Region<'a> {
+    pub(super) fn region(&self, plane: Plane, position: usize) -> Region<'a> {
         let Attention { params, cache, .. } = self.attention;
         let (block_tokens, head_dim) = (cache.layout.block_tokens, cache.layout.head_dim);
         let table = self.attention.batch.block_table(self.unit.sequence);
@@ -164,7 +193,7 @@ impl<'a> Task<'a> {
 
 /// What both ranges hold; empty, and within `outer`, where they have nothing in common.
 #[inline(always)]
-fn within(inner: Range<usize>, outer: Range<usize>) -> Range<usize> {
+pub(super) fn within(inner: Range<usize>, outer: Range<usize>) -> Range<usize> {
     let start = inner.start.clamp(outer.start, outer.end);
     start..inner.end.clamp(start, outer.end)
 }

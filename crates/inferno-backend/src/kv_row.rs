@@ -1,0 +1,105 @@
+//! One head's key or value of one position, in each format of the cache.
+//!
+//! What a format cannot hold becomes NaN, so that what is wrong stays wrong: F16 takes what is too
+//! large for an infinity; Q8_0 makes NaN of the 32 values of a block, I16 of the whole row.
+//!
+//! **I16** is a scale in single precision, then an integer a value, all little-endian. The largest
+//! magnitude becomes [`LARGEST_I16`], the others are rounded to nearest, ties to even. A row whose
+//! largest magnitude is below 2^-100 becomes zeros.
+
+use half::f16;
+use inferno_tensor::quant::{self, QK};
+use inferno_tensor::{DType, TensorError};
+
+use crate::{BackendError, KvDType};
+
+/// The largest magnitude of a 16-bit integer in the cache: both halves of it, the lower one signed,
+/// fit a signed byte.
+pub const LARGEST_I16: f32 = (127 * 257) as f32;
+
+/// The most values in a row of I16: sums of as many products with half a number fit 32 bits.
+const MOST_I16: usize = 512;
+
+/// Bytes of the scale before a row of I16.
+const SCALE_BYTES: usize = size_of::<f32>();
+
+impl KvDType {
+    /// The tensor format of a row, where it is one.
+    fn tensor_format(self) -> Option<DType> {
+        match self {
+            Self::F32 => Some(DType::F32),
+            Self::I16 => None,
+            Self::F16 => Some(DType::F16),
+            Self::Q8_0 => Some(DType::Q8_0),
+        }
+    }
+
+    /// Bytes of a row of `head_dim` values.
+    ///
+    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::KvHeadTooWide`].
+    pub(crate) fn row_bytes(self, head_dim: usize) -> Result<usize, BackendError> {
+        let dtype = self.name();
+        let indivisible = |multiple| BackendError::KvHeadDim { dtype, head_dim, multiple };
+        match self.tensor_format() {
+            Some(format) => format.row_bytes(head_dim).map_err(|_| indivisible(format.block_len())),
+            None if head_dim % 2 != 0 => Err(indivisible(2)),
+            None if head_dim > MOST_I16 => {
+                Err(BackendError::KvHeadTooWide { dtype, head_dim, most: MOST_I16 })
+            }
+            None => Ok(SCALE_BYTES + head_dim * size_of::<i16>()),
+        }
+    }
+
+    /// Encodes a row, or of Q8_0 any of its blocks.
+    ///
+    /// **Panics** when `row` is not as long as the format says.
+    pub fn encode_row(self, values: &[f32], row: &mut [u8]) {
+        let Some(format) = self.tensor_format() else {
+            return encode_i16(values, row);
+        };
+        let block_bytes = QK / format.block_len() * format.block_bytes();
+        for (values, bytes) in values.chunks(QK).zip(row.chunks_mut(block_bytes)) {
+            // Q8_0 holds neither infinities nor NaN.
+            if quant::encode_row(format, values, bytes).is_err() {
+                bytes.fill(0);
+                bytes[..size_of::<f16>()].copy_from_slice(&f16::NAN.to_le_bytes());
+            }
+        }
+    }
+
+    /// Decodes a row.
+    ///
+    /// **Errors**: of [`quant::decode_row`], for a row that is not as long as the format says.
+    pub fn decode_row(self, row: &[u8], values: &mut [f32]) -> Result<(), TensorError> {
+        let Some(format) = self.tensor_format() else {
+            let (scale, integers) = row.split_at(SCALE_BYTES);
+            let scale = f32::from_le_bytes(scale.try_into().expect("it was split off"));
+            for (value, bytes) in values.iter_mut().zip(integers.chunks_exact(2)) {
+                *value = scale * f32::from(i16::from_le_bytes([bytes[0], bytes[1]]));
+            }
+            return Ok(());
+        };
+        quant::decode_row(format, row, values)
+    }
+}
+
+fn encode_i16(values: &[f32], row: &mut [u8]) {
+    const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
+    // NaN is larger than all else here.
+    let magnitude = values.iter().map(|x| x.abs().to_bits()).max().unwrap_or(0);
+    let magnitude = f32::from_bits(magnitude);
+    let (scale, factor) = if !magnitude.is_finite() {
+        (f32::NAN, 0.0)
+    } else if magnitude < LOWEST {
+        (0.0, 0.0)
+    } else {
+        (magnitude / LARGEST_I16, LARGEST_I16 / magnitude)
+    };
+    let (scale_bytes, integers) = row.split_at_mut(SCALE_BYTES);
+    scale_bytes.copy_from_slice(&scale.to_le_bytes());
+    for (value, bytes) in values.iter().zip(integers.chunks_exact_mut(2)) {
+        // What is not finite times zero is NaN, and that is cast to zero.
+        let integer = (value * factor).round_ties_even() as i16;
+        bytes.copy_from_slice(&integer.to_le_bytes());
+    }
+}

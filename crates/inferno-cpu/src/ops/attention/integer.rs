@@ -1,0 +1,301 @@
+//! One span of positions for one unit of rows, on a cache of 16-bit integers.
+//!
+//! **Order of the sums.** There is none: they are exact. A query becomes integers as the rows of the
+//! cache did (`integers.rs`). Of each sum of products of integers, the low 8 bits are dropped, and the
+//! rest is rounded to `f32`. A score is that times the query's scale, the factor on scores and 256, then
+//! times the key's scale. Exponentials are as in `softmax.rs`; each is multiplied by the scale of its
+//! value and becomes a *weight*; those of a span become integers like a row, and what they mix is
+//! multiplied by their scale times 256.
+//!
+//! A product of 16-bit integers is taken as two, of which one factor is half of it (`x = 256 high +
+//! low`, both signed bytes): so sums of 512 fit 32 bits. A matrix unit takes four products of bytes.
+//!
+//! Rows are computed in blocks of 16, from scores to mixed values, so that what lies between stays in
+//! the innermost cache; keys and values of the span are read into panels once for all rows.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+
+use super::merge::{MAX, SUM};
+use super::pairs::PairRow;
+use super::span::{Task, within};
+use super::tile::{Line, PANEL};
+use super::tiles::Buffers;
+use super::{Attention, SPAN};
+use crate::isa::{Kernel, Level};
+use crate::lanes::{EXP_LOWEST, LANES, Lanes, split_i16};
+use crate::ops::integers::{Scale, round, to_integers};
+
+/// Rows that are computed from scores to mixed values at once: two operands of a matrix unit.
+pub(super) const BLOCK_ROWS: usize = 32;
+
+/// Rows that read the cache where it lies.
+const FEW_ROWS: usize = 4;
+
+/// The widest head, which the cache's format checks.
+const MOST_DIM: usize = 512;
+
+/// How the keys and values of a span are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Where they lie.
+    InPlace,
+    /// From panels of pairs.
+    Panels,
+    /// From tiles of a matrix unit.
+    Tiles,
+}
+
+impl Way {
+    pub(super) fn of(task: &Task<'_>, level: Level) -> Self {
+        let few = task.attention.num_rows(task.unit) <= FEW_ROWS;
+        match level.has_tiles() {
+            _ if few && whole_vectors(task.attention) => Self::InPlace,
+            true => Self::Tiles,
+            false => Self::Panels,
+        }
+    }
+}
+
+/// Whether positions and components are whole vectors in a block.
+pub(super) fn whole_vectors(attention: &Attention<'_>) -> bool {
+    let kv = &attention.cache.layout;
+    kv.block_tokens % LANES == 0 && kv.head_dim % PANEL == 0
+}
+
+/// Components of a head with those that fill the last panel.
+pub(super) fn padded_dim(attention: &Attention<'_>) -> usize {
+    attention.layout.head_dim.next_multiple_of(PANEL)
+}
+
+/// Memory to compute in. All of it but the queries is a span's.
+pub(super) struct Memory<'a> {
+    /// Both halves of each row's query: high halves of all rows, then low ones.
+    pub(super) queries: &'a mut [Line],
+    /// What a row's scores are multiplied by.
+    pub(super) factors: &'a mut [f32],
+    pub(super) key_scales: &'a mut [f32],
+    pub(super) value_scales: &'a mut [f32],
+    pub(super) keys: &'a mut [PairRow],
+    pub(super) values: &'a mut [PairRow],
+    /// A block's scores, then its weights as numbers.
+    pub(super) scores: &'a mut [f32],
+    /// Both halves of a block's weights.
+    pub(super) weights: &'a mut [Line],
+    /// 16 positions as they would lie in blocks of whole vectors.
+    pub(super) stage: &'a mut [Line],
+}
+
+/// Floats in which the memory's parts are counted.
+struct Sizes {
+    parts: [usize; 9],
+}
+
+impl Sizes {
+    fn of(attention: &Attention<'_>, num_rows: usize) -> Self {
+        let (rows, dim) = (num_rows.next_multiple_of(BLOCK_ROWS), padded_dim(attention));
+        let block = BLOCK_ROWS * SPAN;
+        let panels = SPAN * dim / 2;
+        let parts = [rows * dim, rows, SPAN, SPAN, panels, panels, block, block, LANES * dim / 2];
+        Self { parts }
+    }
+}
+
+impl<'a> Memory<'a> {
+    /// Lines that it takes for so many rows.
+    pub(super) fn num_lines(attention: &Attention<'_>, num_rows: usize) -> usize {
+        Sizes::of(attention, num_rows).parts.iter().sum::<usize>() / LANES
+    }
+
+    /// Parts of `lines`, which are as many as [`num_lines`](Self::num_lines) says.
+    pub(super) fn new(attention: &Attention<'_>, num_rows: usize, lines: &'a mut [Line]) -> Self {
+        let Sizes { parts } = Sizes::of(attention, num_rows);
+        let mut rest = lines;
+        let [queries, factors, key_scales, value_scales, keys, values, scores, weights, stage] =
+            parts.map(|part| {
+                let (part, after) = std::mem::take(&mut rest).split_at_mut(part / LANES);
+                rest = after;
+                part
+            });
+        Self {
+            queries,
+            factors: bytemuck::cast_slice_mut(factors),
+            key_scales: bytemuck::cast_slice_mut(key_scales),
+            value_scales: bytemuck::cast_slice_mut(value_scales),
+            keys: bytemuck::cast_slice_mut(keys),
+            values: bytemuck::cast_slice_mut(values),
+            scores: bytemuck::cast_slice_mut(scores),
+            weights,
+            stage,
+        }
+    }
+}
+
+/// Writes both halves of a row of `width` integers to `lines`, high halves of all rows before the low
+/// ones: as bytes for tiles, else as integers of 16 bits.
+#[inline(always)]
+fn split(way: Way, lines: &mut [Line], width: usize, row: usize, integers: &[i16]) {
+    if way == Way::Tiles {
+        let all: &mut [i8] = bytemuck::cast_slice_mut(lines);
+        let (high, low) = all.split_at_mut(all.len() / 2);
+        let row = row * width..(row + 1) * width;
+        for ((high, low), &x) in high[row.clone()].iter_mut().zip(&mut low[row]).zip(integers) {
+            [*high, *low] = split_i16(i16::from_le(x));
+        }
+    } else {
+        let all: &mut [i16] = bytemuck::cast_slice_mut(lines);
+        let (high, low) = all.split_at_mut(all.len() / 2);
+        let row = row * width..(row + 1) * width;
+        for ((high, low), &x) in high[row.clone()].iter_mut().zip(&mut low[row]).zip(integers) {
+            [*high, *low] = split_i16(i16::from_le(x)).map(i16::from);
+        }
+    }
+}
+
+/// What [`split`] wrote, from row `first` on.
+#[inline(always)]
+pub(super) fn halves<T: Pod>(lines: &[Line], width: usize, first: usize) -> [&[T]; 2] {
+    let all: &[T] = bytemuck::cast_slice(lines);
+    let (high, low) = all.split_at(all.len() / 2);
+    [&high[first * width..], &low[first * width..]]
+}
+
+/// Turns queries into integers.
+pub(super) struct Queries<'a> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) way: Way,
+    pub(super) memory: Memory<'a>,
+}
+
+impl Kernel for Queries<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { task, way, memory } = self;
+        let dim = padded_dim(task.attention);
+        for row in 0..task.attention.num_rows(task.unit) {
+            let query = task.attention.query(task.unit, task.kv_head, row);
+            let mut integers = [0; MOST_DIM];
+            let scale = to_integers(lanes, query, &mut integers[..query.len()]);
+            memory.factors[row] = scale * task.attention.params.scale * 256.0;
+            split(way, memory.queries, dim, row, &integers[..dim]);
+        }
+    }
+}
+
+/// Computes the partial results of all rows of a unit for one span.
+pub(super) struct Span<'a> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) way: Way,
+    pub(super) memory: Memory<'a>,
+    pub(super) partial: &'a mut [f32],
+    /// Whether some value is not a number.
+    poisoned: bool,
+}
+
+impl Kernel for Span<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, lanes: L) {
+        let num_rows = self.task.attention.num_rows(self.task.unit);
+        self.read(lanes);
+        let seen = self.seen_by(0..num_rows);
+        self.poisoned = self.memory.value_scales[seen].iter().any(|scale| scale.is_nan());
+        let unit = if self.way == Way::Tiles { lanes.tiles(PANEL) } else { None };
+        let mut buffers = Buffers::new();
+        for first in (0..num_rows).step_by(BLOCK_ROWS) {
+            let rows = first..num_rows.min(first + BLOCK_ROWS);
+            match &unit {
+                Some(unit) => self.score_tiles(lanes, unit, &mut buffers, rows.clone()),
+                None => self.score_pairs(lanes, rows.clone()),
+            }
+            let mut scales = [0.0; BLOCK_ROWS];
+            for row in rows.clone() {
+                scales[row - first] = self.weigh(lanes, row, row - first);
+            }
+            match &unit {
+                Some(unit) => self.mix_tiles(lanes, unit, &mut buffers, rows, &scales),
+                None => self.mix_pairs(lanes, rows, &scales),
+            }
+        }
+    }
+}
+
+impl<'a> Span<'a> {
+    pub(super) fn new(
+        task: &'a Task<'a>,
+        way: Way,
+        memory: Memory<'a>,
+        partial: &'a mut [f32],
+    ) -> Self {
+        Self { task, way, memory, partial, poisoned: false }
+    }
+
+    /// The positions of this span that row `row` sees, counted from its start.
+    #[inline(always)]
+    fn seen(&self, row: usize) -> Range<usize> {
+        let start = self.task.span * SPAN;
+        let seen = within(self.task.visible(row), start..start + SPAN);
+        seen.start - start..seen.end - start
+    }
+
+    /// Positions of this span among which are all that these rows see: later rows see later ones.
+    #[inline(always)]
+    pub(super) fn seen_by(&self, rows: Range<usize>) -> Range<usize> {
+        self.seen(rows.start).start..self.seen(rows.end - 1).end
+    }
+
+    /// Turns scores into weights, as integers in `memory.weights`, and starts the partial result.
+    /// Gives what mixed integers are multiplied by.
+    #[inline(always)]
+    fn weigh<L: Lanes>(&mut self, lanes: L, row: usize, place: usize) -> f32 {
+        let seen = self.seen(row);
+        let partial_len = self.task.attention.partial_len;
+        let partial = &mut self.partial[row * partial_len..(row + 1) * partial_len];
+        let mut integers = [0; SPAN];
+        if seen.is_empty() {
+            partial.fill(0.0);
+            split(self.way, self.memory.weights, SPAN, place, &integers);
+            return 0.0;
+        }
+        // Whole vectors of positions that are not seen would add nothing.
+        let vectors = seen.start / LANES * LANES..seen.end.next_multiple_of(LANES);
+        let scores = &mut self.memory.scores[place * SPAN..(place + 1) * SPAN];
+        scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
+        scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);
+        let scores = &mut scores[vectors.clone()];
+        // Four maxima at a time, since each waits for the one before it.
+        let mut maxima = [lanes.splat(f32::NEG_INFINITY); 4];
+        for scores in scores.chunks(4 * LANES) {
+            for (scores, max) in scores.chunks_exact(LANES).zip(&mut maxima) {
+                *max = lanes.max(lanes.load_part(scores), *max);
+            }
+        }
+        let max = lanes.max(lanes.max(maxima[0], maxima[1]), lanes.max(maxima[2], maxima[3]));
+        let max = lanes.max_lane(max);
+        let (shift, zero) = (lanes.splat(max), lanes.splat(0.0));
+        let (mut sum, mut largest) = (zero, zero);
+        let scales = self.memory.value_scales[vectors.clone()].chunks_exact(LANES);
+        for (scores, scales) in scores.chunks_exact_mut(LANES).zip(scales) {
+            let x = lanes.sub(lanes.load_part(scores), shift);
+            let exp = lanes.exp(x);
+            sum = lanes.add(sum, exp);
+            // What has no weight adds nothing, whatever its scale: it may not be seen.
+            let weight = lanes.mul(exp, lanes.load_part(scales));
+            let weight = lanes.zero_below(x, lanes.splat(EXP_LOWEST), weight);
+            largest = lanes.max(weight, largest);
+            lanes.store_part(weight, scores);
+        }
+        (partial[MAX], partial[SUM]) = (max, lanes.sum(sum));
+        // The maximum passes NaN over.
+        let lost = self.poisoned && scores.iter().any(|weight| weight.is_nan());
+        let largest = if lost { f32::NAN } else { lanes.max_lane(largest) };
+        let Scale { factor, scale } = Scale::of(largest);
+        let factor = lanes.splat(factor);
+        let integers_seen = integers[vectors].chunks_exact_mut(LANES);
+        for (weights, integers) in scores.chunks_exact(LANES).zip(integers_seen) {
+            round(lanes, lanes.mul(lanes.load_part(weights), factor), integers);
+        }
+        split(self.way, self.memory.weights, SPAN, place, &integers);
+        scale * 256.0
+    }
+}

@@ -1,0 +1,319 @@
+//! Sums of products of 16-bit integers, two products at a time: a few rows with vectors of a panel.
+
+// Registers are named by number; an iterator over them is not always inlined.
+#![allow(clippy::needless_range_loop)]
+
+use std::ops::Range;
+
+use super::SPAN;
+use super::integer::{BLOCK_ROWS, Span, Way, halves, padded_dim};
+use super::merge::MIXED;
+use super::span::within;
+use super::tile::{Line, PANEL, TILE, VECTORS};
+use crate::kv_cache::Plane;
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+
+/// 64 columns of a panel, two integers each.
+pub(super) type PairRow = [Line; VECTORS];
+
+/// Rows of 64 columns of two integers.
+trait Pairs: Copy {
+    /// Its rows.
+    fn num_rows(&self) -> usize;
+
+    /// 16 columns of row `row`.
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes;
+}
+
+impl Pairs for &[PairRow] {
+    #[inline(always)]
+    fn num_rows(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
+        lanes.load_bytes(bytemuck::cast_ref(&self[row][vector]))
+    }
+}
+
+/// 16 positions of one head's keys or values: rows of lines.
+#[derive(Clone, Copy)]
+pub(super) struct Group<'a> {
+    /// Two components of the 16 positions a row for keys; two positions a row for values.
+    pub(super) bytes: &'a [u8],
+    /// Bytes from row to row.
+    pub(super) stride: usize,
+    /// What is read next, laid out alike.
+    pub(super) ahead: &'a [u8],
+}
+
+impl Group<'_> {
+    #[inline(always)]
+    pub(super) fn line<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
+        let bytes = &self.bytes[row * self.stride + at..];
+        lanes.load_bytes(bytes.first_chunk().expect("a group holds whole lines"))
+    }
+
+    /// As [`line`](Self::line), asking for what is read next.
+    #[inline(always)]
+    fn line_and_ahead<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
+        lanes.prefetch(self.ahead, row * self.stride + at);
+        self.line(lanes, row, at)
+    }
+}
+
+/// A tile of keys where it lies.
+#[derive(Clone, Copy)]
+struct Keys<'a> {
+    groups: [Group<'a>; VECTORS],
+    num_rows: usize,
+}
+
+impl Pairs for Keys<'_> {
+    #[inline(always)]
+    fn num_rows(&self) -> usize {
+        self.num_rows
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
+        self.groups[vector].line_and_ahead(lanes, row, 0)
+    }
+}
+
+/// 64 components of some positions where they lie.
+#[derive(Clone, Copy)]
+struct Values<'a> {
+    group: Group<'a>,
+    first_row: usize,
+    num_rows: usize,
+    column: usize,
+}
+
+impl Pairs for Values<'_> {
+    #[inline(always)]
+    fn num_rows(&self) -> usize {
+        self.num_rows
+    }
+
+    #[inline(always)]
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
+        let at = (self.column / LANES + vector) * VECTOR_BYTES;
+        self.group.line_and_ahead(lanes, self.first_row + row, at)
+    }
+}
+
+/// Both halves of a row of factors, two at a time.
+type Factors<'a> = [&'a [[i16; 2]]; 2];
+
+/// Sums of `T` rows and `V` vectors of columns, by the half of the row's factors.
+type Sums<L, const T: usize, const V: usize> = [[[<L as Lanes>::I32; V]; 2]; T];
+
+#[inline(always)]
+fn zeros<L: Lanes, const T: usize, const V: usize>(lanes: L) -> Sums<L, T, V> {
+    [[[lanes.splat_i32(0); V]; 2]; T]
+}
+
+/// Adds the products of factors with the rows of `pairs`, in `V` vectors from `first` on.
+#[inline(always)]
+fn multiply<L: Lanes, const T: usize, const V: usize>(
+    lanes: L,
+    factors: [Factors<'_>; T],
+    pairs: impl Pairs,
+    first: usize,
+    mut sums: Sums<L, T, V>,
+) -> Sums<L, T, V> {
+    let num_rows = pairs.num_rows();
+    let mut rows = factors;
+    for t in 0..T {
+        for half in 0..2 {
+            rows[t][half] = &factors[t][half][..num_rows];
+        }
+    }
+    for k in 0..num_rows {
+        let mut vectors = [pairs.vector(lanes, k, first); V];
+        for v in 1..V {
+            vectors[v] = pairs.vector(lanes, k, first + v);
+        }
+        for t in 0..T {
+            for half in 0..2 {
+                for v in 0..V {
+                    let sum = sums[t][half][v];
+                    sums[t][half][v] = lanes.dot_i16(sum, vectors[v], rows[t][half][k]);
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// A sum less its low 8 bits, as a number.
+#[inline(always)]
+fn join<L: Lanes>(lanes: L, high: L::I32, low: L::I32) -> L::F32 {
+    lanes.to_f32(lanes.add_i32(high, lanes.lower(low)))
+}
+
+/// Calls `$body` for all of `$rows`, `$T` at a time from row `$first` on, with `$V` vectors of
+/// columns: as many as have their sums in the registers of level `$L`.
+macro_rules! pair_blocks {
+    ($L:ident, $rows:expr, |$first:ident, $T:ident, $V:ident| $body:expr) => {{
+        let rows: Range<usize> = $rows;
+        let mut $first = rows.start;
+        while $first < rows.end {
+            let left = rows.end - $first;
+            // Three rows are 24 sums; four vectors of the panel and two factors come beside them.
+            if $L::REGISTERS >= 32 && left >= 3 {
+                const $T: usize = 3;
+                const $V: usize = VECTORS;
+                $body;
+                $first += $T;
+            } else if $L::REGISTERS >= 32 && left >= 2 {
+                const $T: usize = 2;
+                const $V: usize = VECTORS;
+                $body;
+                $first += $T;
+            } else if $L::REGISTERS >= 32 {
+                const $T: usize = 1;
+                const $V: usize = VECTORS;
+                $body;
+                $first += $T;
+            } else {
+                const $T: usize = 1;
+                const $V: usize = 2;
+                $body;
+                $first += $T;
+            }
+        }
+    }};
+}
+
+impl Span<'_> {
+    /// The scores of a block of rows.
+    #[inline(always)]
+    pub(super) fn score_pairs<L: Lanes>(&mut self, lanes: L, rows: Range<usize>) {
+        let num_pairs = padded_dim(self.task.attention) / 2;
+        let seen = self.seen_by(rows.clone());
+        let scores = std::mem::take(&mut self.memory.scores);
+        for tile in seen.start / TILE..seen.end.div_ceil(TILE) {
+            let in_place = (self.way == Way::InPlace).then(|| self.keys(tile, num_pairs));
+            let panel = &self.memory.keys[tile * num_pairs..(tile + 1) * num_pairs];
+            pair_blocks!(L, rows.clone(), |first, T, V| {
+                let seen = within(self.seen_by(first..first + T), tile * TILE..(tile + 1) * TILE);
+                if !seen.is_empty() {
+                    let mut factors = [[&[][..]; 2]; T];
+                    for t in 0..T {
+                        factors[t] = halves(self.memory.queries, num_pairs, first + t);
+                    }
+                    for v in (0..VECTORS).step_by(V) {
+                        let sums = zeros::<L, T, V>(lanes);
+                        let sums = match in_place {
+                            Some(keys) => multiply(lanes, factors, keys, v, sums),
+                            None => multiply(lanes, factors, panel, v, sums),
+                        };
+                        for t in 0..T {
+                            let factor = lanes.splat(self.memory.factors[first + t]);
+                            for (j, v) in (v..v + V).enumerate() {
+                                let at = tile * TILE + v * LANES;
+                                let scale = lanes.load_part(&self.memory.key_scales[at..][..LANES]);
+                                let sum = join(lanes, sums[t][0][j], sums[t][1][j]);
+                                let score = lanes.mul(lanes.mul(sum, factor), scale);
+                                let at = (first + t - rows.start) * SPAN + at;
+                                lanes.store_part(score, &mut scores[at..at + LANES]);
+                            }
+                        }
+                    }
+                }
+            });
+        }
+        self.memory.scores = scores;
+    }
+
+    /// The keys of a tile where they lie. Positions that no row sees are not looked for: others stand
+    /// in for them.
+    #[inline(always)]
+    fn keys(&self, tile: usize, num_rows: usize) -> Keys<'_> {
+        let seen = self.task.positions();
+        let mut groups = [self.group(Plane::Keys, seen.start); VECTORS];
+        for v in 0..VECTORS {
+            let position = self.task.span * SPAN + tile * TILE + v * LANES;
+            groups[v] = self.group(Plane::Keys, position.clamp(seen.start, seen.end - 1));
+        }
+        Keys { groups, num_rows }
+    }
+
+    /// Mixes values with the weights of a block of rows.
+    #[inline(always)]
+    pub(super) fn mix_pairs<L: Lanes>(
+        &mut self,
+        lanes: L,
+        rows: Range<usize>,
+        scales: &[f32; BLOCK_ROWS],
+    ) {
+        let partial_len = self.task.attention.partial_len;
+        pair_blocks!(L, rows.clone(), |first, T, V| {
+            let seen = self.seen_by(first..first + T);
+            let mut factors = [[&[][..]; 2]; T];
+            for t in 0..T {
+                factors[t] = halves(self.memory.weights, SPAN / 2, first + t - rows.start);
+            }
+            for column in (0..padded_dim(self.task.attention)).step_by(V * LANES) {
+                let (panel, v) = (column / PANEL, column % PANEL / LANES);
+                let sums = zeros::<L, T, V>(lanes);
+                let sums = if self.way == Way::InPlace {
+                    self.mix_in_place(lanes, factors, seen.clone(), column, sums)
+                } else {
+                    let pairs = seen.start / 2..seen.end.div_ceil(2);
+                    let panel = &self.memory.values[panel * (SPAN / 2)..(panel + 1) * (SPAN / 2)];
+                    multiply(lanes, part(factors, pairs.start), &panel[pairs], v, sums)
+                };
+                for t in 0..T {
+                    let scale = lanes.splat(scales[first + t - rows.start]);
+                    for j in 0..V {
+                        let sum = join(lanes, sums[t][0][j], sums[t][1][j]);
+                        let at = (first + t) * partial_len + MIXED + column + j * LANES;
+                        let out = &mut self.partial[at..at + LANES];
+                        lanes.store_part(lanes.mul(sum, scale), out);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Adds what the positions `seen`, counted from the span's start, give in `V` vectors from
+    /// component `column` on.
+    #[inline(always)]
+    fn mix_in_place<L: Lanes, const T: usize, const V: usize>(
+        &self,
+        lanes: L,
+        factors: [Factors<'_>; T],
+        seen: Range<usize>,
+        column: usize,
+        mut sums: Sums<L, T, V>,
+    ) -> Sums<L, T, V> {
+        let mut position = seen.start / LANES * LANES;
+        while position < seen.end {
+            let here = within(seen.clone(), position..position + LANES);
+            let first_row = (here.start - position) / 2;
+            let num_rows = (here.end - position).div_ceil(2) - first_row;
+            let group = self.group(Plane::Values, self.task.span * SPAN + position);
+            let values = Values { group, first_row, num_rows, column };
+            let factors = part(factors, position / 2 + first_row);
+            sums = multiply(lanes, factors, values, 0, sums);
+            position += LANES;
+        }
+        sums
+    }
+}
+
+/// Factors from pair `first` on.
+#[inline(always)]
+fn part<const T: usize>(factors: [Factors<'_>; T], first: usize) -> [Factors<'_>; T] {
+    let mut rest = factors;
+    for t in 0..T {
+        for half in 0..2 {
+            rest[t][half] = &factors[t][half][first..];
+        }
+    }
+    rest
+}

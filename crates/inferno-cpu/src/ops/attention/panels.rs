@@ -1,0 +1,184 @@
+//! Reading a span's integers and their scales from the cache.
+//!
+//! Pairs lie in the cache as they do in panels, 16 of them a line. Blocks that hold no whole lines, of
+//! positions or of components, are laid out anew first, 16 positions at a time.
+
+use std::ops::Range;
+
+use super::SPAN;
+use super::integer::{Span, Way, padded_dim, whole_vectors};
+use super::pairs::Group;
+use super::span::within;
+use super::tile::{Line, TILE, VECTORS};
+use super::tiles::{STEP, VALUE_STEPS};
+use crate::kv_cache::{Plane, Rows};
+use crate::lanes::{ColumnTile, LANES, Lanes, VECTOR_BYTES};
+
+impl Span<'_> {
+    /// 16 positions, of which `position` is one, where they lie in a block of whole lines.
+    #[inline(always)]
+    pub(super) fn group(&self, plane: Plane, position: usize) -> Group<'_> {
+        let region = self.task.region(plane, position);
+        let offset = position % region.block_tokens / LANES * LANES;
+        let (start, stride) = match plane {
+            Plane::Keys => (4 * offset, 4 * region.block_tokens),
+            Plane::Values => (2 * offset * region.head_dim, 4 * region.head_dim),
+        };
+        let ahead = region.ahead.get(start..).unwrap_or_default();
+        Group { bytes: &region.bytes[start..], stride, ahead }
+    }
+
+    /// Reads what some row sees of the span: scales, and keys and values into panels or tiles.
+    #[inline(always)]
+    pub(super) fn read<L: Lanes>(&mut self, lanes: L) {
+        let positions = self.task.positions();
+        let start = self.task.span * SPAN;
+        let mut first = positions.start / LANES * LANES;
+        while first < positions.end {
+            let here = within(positions.clone(), first..first + LANES);
+            for plane in [Plane::Keys, Plane::Values] {
+                if whole_vectors(self.task.attention) {
+                    self.read_scales(lanes, plane, first);
+                } else {
+                    self.stage(plane, here.clone());
+                }
+                let number = (first - start) / LANES;
+                match self.way {
+                    Way::InPlace => {}
+                    Way::Panels => self.read_pairs(lanes, plane, first, number),
+                    Way::Tiles => self.read_tiles(lanes, plane, first, number),
+                }
+            }
+            first += LANES;
+        }
+    }
+
+    #[inline(always)]
+    fn read_scales<L: Lanes>(&mut self, lanes: L, plane: Plane, first: usize) {
+        let region = self.task.region(plane, first);
+        let offset = first % region.block_tokens;
+        let at = 2 * region.block_tokens * region.head_dim + 4 * offset;
+        lanes.prefetch(region.ahead, at);
+        let scales = region.bytes[at..].first_chunk().expect("a block has whole vectors");
+        let at = first % SPAN;
+        let out = match plane {
+            Plane::Keys => &mut self.memory.key_scales[at..at + LANES],
+            Plane::Values => &mut self.memory.value_scales[at..at + LANES],
+        };
+        lanes.store_part(lanes.load_f32(scales), out);
+    }
+
+    /// Lays `positions`, at most 16 that begin where a vector does or later, out as they would lie in
+    /// a block of whole lines.
+    fn stage(&mut self, plane: Plane, positions: Range<usize>) {
+        let rows = Rows::new(&self.task.attention.cache.layout);
+        let dim = padded_dim(self.task.attention);
+        let stage: &mut [u8] = bytemuck::cast_slice_mut(self.memory.stage);
+        stage.fill(0);
+        let mut row = vec![0; rows.row_bytes()];
+        for position in positions {
+            let region = self.task.region(plane, position);
+            rows.get(plane, region.bytes, position % region.block_tokens, &mut row);
+            let (scale, integers) = row.split_at(size_of::<f32>());
+            let scale = f32::from_le_bytes(scale.try_into().expect("it was split off"));
+            let offset = position % LANES;
+            for (d, integer) in integers.chunks_exact(2).enumerate() {
+                let at = match plane {
+                    Plane::Keys => (d / 2 * LANES + offset) * 2 + d % 2,
+                    Plane::Values => (offset / 2 * dim + d) * 2 + offset % 2,
+                };
+                stage[2 * at..2 * at + 2].copy_from_slice(integer);
+            }
+            match plane {
+                Plane::Keys => self.memory.key_scales[position % SPAN] = scale,
+                Plane::Values => self.memory.value_scales[position % SPAN] = scale,
+            }
+        }
+    }
+
+    /// A line of the 16 positions from `first` on.
+    #[inline(always)]
+    fn source(&self, plane: Plane, first: usize) -> Group<'_> {
+        if whole_vectors(self.task.attention) {
+            return self.group(plane, first);
+        }
+        let stride = match plane {
+            Plane::Keys => VECTOR_BYTES,
+            Plane::Values => 4 * padded_dim(self.task.attention),
+        };
+        Group { bytes: bytemuck::cast_slice(self.memory.stage), stride, ahead: &[] }
+    }
+
+    /// Copies group `number` of the span into its panels.
+    #[inline(always)]
+    fn read_pairs<L: Lanes>(&mut self, lanes: L, plane: Plane, first: usize, number: usize) {
+        let dim = padded_dim(self.task.attention);
+        match plane {
+            Plane::Keys => {
+                let panels = std::mem::take(&mut self.memory.keys);
+                let group = self.source(plane, first);
+                let (tile, vector) = (number * LANES / TILE, number % VECTORS);
+                let panel = &mut panels[tile * dim / 2..(tile + 1) * dim / 2];
+                for (row, out) in panel.iter_mut().enumerate() {
+                    let Line(out) = &mut out[vector];
+                    lanes.store_bytes(group.line(lanes, row, 0), bytemuck::cast_mut(out));
+                }
+                self.memory.keys = panels;
+            }
+            Plane::Values => {
+                let panels = std::mem::take(&mut self.memory.values);
+                let group = self.source(plane, first);
+                for row in 0..LANES / 2 {
+                    for column in 0..dim / LANES {
+                        let line = group.line(lanes, row, column * VECTOR_BYTES);
+                        let panel = column / VECTORS * (SPAN / 2);
+                        let Line(out) =
+                            &mut panels[panel + number * LANES / 2 + row][column % VECTORS];
+                        lanes.store_bytes(line, bytemuck::cast_mut(out));
+                    }
+                }
+                self.memory.values = panels;
+            }
+        }
+    }
+
+    /// Splits group `number` of the span into tiles of high halves and of low ones.
+    #[inline(always)]
+    fn read_tiles<L: Lanes>(&mut self, lanes: L, plane: Plane, first: usize, number: usize) {
+        let dim = padded_dim(self.task.attention);
+        match plane {
+            Plane::Keys => {
+                let panels = std::mem::take(&mut self.memory.keys);
+                let tiles: &mut [ColumnTile] = bytemuck::cast_slice_mut(panels);
+                let group = self.source(plane, first);
+                let steps = dim / STEP;
+                for four in 0..dim / 4 {
+                    let first = group.line(lanes, 2 * four, 0);
+                    let [high, low] = lanes.halves(first, group.line(lanes, 2 * four + 1, 0));
+                    let tile = 2 * number * steps + 4 * four / STEP;
+                    lanes.store_bytes(high, &mut tiles[tile][four % (STEP / 4)]);
+                    lanes.store_bytes(low, &mut tiles[tile + steps][four % (STEP / 4)]);
+                }
+                self.memory.keys = panels;
+            }
+            Plane::Values => {
+                let panels = std::mem::take(&mut self.memory.values);
+                let tiles: &mut [ColumnTile] = bytemuck::cast_slice_mut(panels);
+                let group = self.source(plane, first);
+                for four in 0..LANES / 4 {
+                    for column in 0..dim / LANES {
+                        let at = column * VECTOR_BYTES;
+                        let first = group.line(lanes, 2 * four, at);
+                        let [high, low] = lanes.halves(first, group.line(lanes, 2 * four + 1, at));
+                        let position = number * LANES + 4 * four;
+                        let tile = 2 * column * VALUE_STEPS + position / STEP;
+                        let line = position % STEP / 4;
+                        lanes.store_bytes(high, &mut tiles[tile][line]);
+                        lanes.store_bytes(low, &mut tiles[tile + VALUE_STEPS][line]);
+                    }
+                }
+                self.memory.values = panels;
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Rows as 16-bit integers with one scale: queries, keys and values where attention sums integers.
+//!
+//! `scale = max |x| / 32639`, and each value times `32639 / max |x|` is rounded to the nearest
+//! integer, ties to even. Where the largest magnitude is below 2^-100 all become zero; a NaN or
+//! infinity makes the scale NaN.
+
+use inferno_backend::LARGEST_I16;
+
+use crate::lanes::{LANES, Lanes};
+
+/// Largest magnitudes below this are taken for zero.
+const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
+
+/// 1.5 * 2^23: adding it leaves the nearest integer in a number's low bits.
+const ROUNDER: f32 = 12_582_912.0;
+
+/// What a row is multiplied by to become integers, and these to become the row again.
+pub(crate) struct Scale {
+    pub(crate) factor: f32,
+    pub(crate) scale: f32,
+}
+
+impl Scale {
+    /// For a row of this largest magnitude.
+    #[inline(always)]
+    pub(crate) fn of(magnitude: f32) -> Self {
+        if !magnitude.is_finite() {
+            Self { factor: 0.0, scale: f32::NAN }
+        } else if magnitude < LOWEST {
+            Self { factor: 0.0, scale: 0.0 }
+        } else {
+            Self { factor: LARGEST_I16 / magnitude, scale: magnitude / LARGEST_I16 }
+        }
+    }
+}
+
+/// Rounds numbers within 32639 to integers, ties to even. NaN and infinities become anything.
+#[inline(always)]
+pub(crate) fn round<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
+    let mut rounded = [0.0; LANES];
+    lanes.store(lanes.add(x, lanes.splat(ROUNDER)), &mut rounded);
+    for (out, rounded) in out.iter_mut().zip(rounded) {
+        *out = (rounded.to_bits() as i16).to_le();
+    }
+}
+
+/// Fills `out` with the integers of `values`, little-endian, and gives their scale.
+#[inline(always)]
+pub(crate) fn to_integers<L: Lanes>(lanes: L, values: &[f32], out: &mut [i16]) -> f32 {
+    let mut magnitude = 0;
+    for values in values.chunks(2 * LANES) {
+        let (low, high) = values.split_at(LANES.min(values.len()));
+        let largest = lanes.max_magnitude(lanes.load_part(low), lanes.load_part(high));
+        // The pattern of NaN is larger than all others.
+        magnitude = magnitude.max(largest.to_bits());
+    }
+    let Scale { factor, scale } = Scale::of(f32::from_bits(magnitude));
+    if scale.is_nan() {
+        out.fill(0);
+        return scale;
+    }
+    let factor = lanes.splat(factor);
+    for (values, out) in values.chunks(LANES).zip(out.chunks_mut(LANES)) {
+        round(lanes, lanes.mul(lanes.load_part(values), factor), out);
+    }
+    scale
+}

@@ -157,7 +157,7 @@ fn every_architecture_goes_on_the_same_however_it_is_computed() {
     let prompt: Vec<u32> = (2..25).collect();
     for path in checkpoints(&small_models()) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        for kv_dtype in [KvDType::F32, KvDType::F16] {
+        for kv_dtype in [KvDType::F32, KvDType::I16, KvDType::F16] {
             let session = |max_num_tokens, kv_cache| {
                 let runner = Box::new(runner(&checkpoint, kv_dtype, max_num_tokens));
                 let options = SessionOptions { kv_cache, ..Default::default() };

@@ -138,7 +138,7 @@ fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> Box<dyn Runne
     let options = RunnerOptions {
         context_length: Some(64),
         cache_tokens,
-        kv_dtype: KvDType::F16,
+        kv_dtype: KvDType::default(),
         limits: BatchLimits { max_num_tokens: 24, max_num_logit_rows: 8 },
     };
     let fingerprint = Fingerprint::of_model(checkpoint, None);

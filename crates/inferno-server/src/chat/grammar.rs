@@ -1,6 +1,6 @@
 //! The grammar of an answer: its form, its tool calls, and the reasoning before them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolChoice, ToolForm, Tools};
 
@@ -180,7 +180,15 @@ fn literal(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// What may stand between the parts of JSON: a blank, or a line's end and indentation. Without a bound, a model that
+/// writes one blank after another is never made to go on.
+const WHITESPACE: &str = r"[ ]|\r?\n[ \t]{0,64}";
+
 fn json(schema: &Value) -> String {
+    let mut schema = schema.clone();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.entry("x-guidance").or_insert_with(|| json!({"whitespace_pattern": WHITESPACE}));
+    }
     format!("%json {schema}")
 }
 

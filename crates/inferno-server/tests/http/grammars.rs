@@ -92,3 +92,21 @@ fn what_does_not_compile_is_refused_by_name() {
         assert_eq!(error["param"], param, "{error}");
     }
 }
+
+#[test]
+fn blanks_between_the_parts_of_json_come_to_an_end() {
+    let mut bias = serde_json::Map::new();
+    for blank in ["\n", "\n\n"] {
+        let tokens = post(shared(), "/tokenize", &json!({"prompt": blank})).ok()["tokens"].take();
+        for token in tokens.as_array().unwrap() {
+            bias.insert(token.to_string(), json!(100));
+        }
+    }
+    let schema = json!({
+        "type": "object", "properties": {"kind": {"enum": ["dragon", "bear"]}, "is_old": {"type": "boolean"}},
+        "required": ["kind", "is_old"], "additionalProperties": false,
+    });
+    let text = content(&ask(json!({"structured_outputs": {"json": schema}, "logit_bias": bias})));
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert!(answer["is_old"].is_boolean() && text.contains('\n'), "{text}");
+}

@@ -274,15 +274,20 @@ impl ResponsesRequest {
             },
             "service_tier": "default",
             "store": false,
-            "temperature": params.sampling.temperature,
+            "temperature": as_written(params.sampling.temperature),
             "text": {"format": format},
             "tool_choice": fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
             "tools": tools.collect::<Vec<_>>(),
-            "top_p": params.sampling.top_p,
+            "top_p": as_written(params.sampling.top_p),
             "truncation": "disabled",
             "user": self.sampling.user,
         }))
     }
+}
+
+/// A number in as many digits as it was written with: 0.7 is not 0.699999988079071.
+fn as_written(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
 }
 
 /// Whether something is asked for that is none of the words that ask for nothing.

@@ -116,7 +116,8 @@ fn what_is_not_kept_is_refused() {
     taken["store"] = json!(false);
     taken["prompt_cache_key"] = json!("a");
     taken["max_output_tokens"] = json!(4);
-    post(shared(), PATH, &taken).ok();
+    taken["temperature"] = json!(0.7);
+    assert_eq!(post(shared(), PATH, &taken).ok()["temperature"], 0.7);
     let mut cut = ask(json!("Tell me a story."));
     cut["max_output_tokens"] = json!(3);
     let response = post(shared(), PATH, &cut).ok();

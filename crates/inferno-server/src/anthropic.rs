@@ -3,3 +3,4 @@
 mod conversation;
 pub(crate) mod count_tokens;
 pub(crate) mod messages;
+mod tools;

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use super::tools::{ToolChoiceField, ToolField, tools};
 use crate::ServedModel;
-use crate::chat::{OutputFormat, Tool, ToolChoice, Tools};
+use crate::chat::{OutputFormat, Tools};
 use crate::errors::ApiError;
 use crate::openai::chat::set_reasoning_effort;
-use crate::openai::tools::checked;
 use crate::request::UnknownFields;
 
 /// The fields that messages and the counting of their tokens share.
@@ -80,45 +80,6 @@ struct ToolResultBlock {
     is_error: Option<bool>,
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
-}
-
-/// A tool.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
-pub(crate) struct ToolField {
-    /// `custom`, the one kind there is.
-    #[schema(pattern = "^custom$")]
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    name: String,
-    description: Option<String>,
-    /// A JSON schema.
-    input_schema: Option<Map<String, Value>>,
-    /// What was read before is always looked for.
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
-    /// Inputs come as they are made whether or not this is set.
-    #[allow(dead_code, reason = "inputs are always streamed as they come")]
-    eager_input_streaming: Option<bool>,
-    /// False: every tool is told from the start.
-    defer_loading: Option<bool>,
-    /// `["direct"]`: the model calls, and no program of its.
-    allowed_callers: Option<Vec<String>>,
-    /// Inputs are held to their schema whether or not this is set.
-    #[allow(dead_code, reason = "inputs are always held to their schema")]
-    strict: Option<bool>,
-}
-
-/// Whether tools are called.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
-pub(crate) struct ToolChoiceField {
-    /// `auto`, `any`, `tool` or `none`.
-    #[schema(pattern = "^(auto|any|tool|none)$")]
-    #[serde(rename = "type")]
-    kind: String,
-    /// With `tool`: its name.
-    name: Option<String>,
-    /// At most one call.
-    disable_parallel_tool_use: Option<bool>,
 }
 
 /// Whether the model thinks first.
@@ -274,48 +235,6 @@ impl ContextManagementField {
             None => Ok(()),
         }
     }
-}
-
-fn tools(list: Option<Vec<ToolField>>, choice: Option<ToolChoiceField>) -> Result<Tools, ApiError> {
-    let mut tools = Tools::default();
-    for (index, tool) in list.unwrap_or_default().into_iter().enumerate() {
-        let at = |field: &str| format!("tools.{index}.{field}");
-        let is_run_here = tool.kind.as_deref().is_some_and(|kind| kind != "custom");
-        let is_called_by_code = tool.allowed_callers.is_some_and(|callers| callers != ["direct"]);
-        ApiError::refuse_given([
-            (&at("type"), is_run_here, "only custom tools are"),
-            (&at("defer_loading"), tool.defer_loading == Some(true), "tools are told at the start"),
-            (&at("allowed_callers"), is_called_by_code, "the model calls tools itself"),
-        ])?;
-        let schema = tool.input_schema.map_or_else(|| json!({"type": "object"}), Value::Object);
-        tools.list.push(Tool {
-            name: tool.name,
-            description: tool.description,
-            parameters: schema,
-        });
-    }
-    if let Some(choice) = choice {
-        tools.single = choice.disable_parallel_tool_use == Some(true);
-        tools.choice = match (choice.kind.as_str(), choice.name) {
-            ("auto", None) => ToolChoice::Auto,
-            ("any", None) => ToolChoice::Required,
-            ("none", None) => ToolChoice::None,
-            ("tool", Some(name)) => ToolChoice::Named(name),
-            ("tool", None) => {
-                return Err(ApiError::invalid("tool_choice.name", "tool_choice.name is missing"));
-            }
-            ("auto" | "any" | "none", Some(_)) => {
-                let message = "a name goes with type \"tool\"";
-                return Err(ApiError::invalid("tool_choice.name", message));
-            }
-            (kind, _) => {
-                let message =
-                    format!("tool_choice.type must be auto, any, tool or none, but is {kind:?}");
-                return Err(ApiError::invalid("tool_choice.type", message));
-            }
-        };
-    }
-    checked(tools)
 }
 
 impl MessageField {

@@ -10,8 +10,20 @@
 //! A product of 16-bit integers is taken as two, of which one factor is half of it (`x = 256 high +
 //! low`, both signed bytes): so sums of 512 fit 32 bits. A matrix unit takes four products of bytes.
 //!
-//! Rows are computed in blocks of 16, from scores to mixed values, so that what lies between stays in
-//! the innermost cache; keys and values of the span are read into panels once for all rows.
+//! Rows are computed in blocks of 32, from scores to mixed values, so that what lies between stays near;
+//! keys and values of the span are read into panels once for all rows.
+//!
+//! **What it brings** beside `f32` over a cache of F16 (`cargo bench -p inferno-cpu attention`, 512
+//! tokens behind 3584 others, two threads): with AMX 1.6 to 2 times the speed. Without a matrix unit two
+//! products of 16 bits cost what one of `f32` does at best: with AVX-512 it takes a fifth longer, with
+//! AVX2, where a product and its sum are two instructions, half as long again. One token is read an
+//! eighth faster with all of them, since nothing is converted.
+//!
+//! **Where the time goes** with AMX: 40% is in the unit's instructions, 28% in exponentials and weights,
+//! 12% in joining sums, 8% in reading panels. Left to find: they take turns, and could be interleaved.
+//!
+//! **Tried.** Blocks of 16 rows, and one maximum after another instead of four side by side: the same.
+//! Closures that take `lanes`: they are not compiled for the level, and half the speed is gone.
 
 use std::ops::Range;
 

@@ -111,7 +111,7 @@ fn attention(c: &mut Criterion) {
     let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
     let mut group = c.benchmark_group("attention");
     for dtype in KvDType::ALL {
-        for (tokens, start) in [(1, 2047), (512, 0)] {
+        for (tokens, start) in [(1, 2047), (512, 0), (512, 3584)] {
             let end = start + tokens;
             let cache_layout = KvLayout {
                 num_layers: 1,

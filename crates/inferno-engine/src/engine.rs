@@ -14,6 +14,8 @@ mod handle;
 mod prompt_scores;
 mod request;
 mod snapshot;
+mod task;
+mod ticket;
 mod worker;
 
 use std::sync::atomic::AtomicBool;
@@ -32,7 +34,7 @@ use worker::{Message, Worker};
 pub use constraint::{ConstraintError, ConstraintState, TokenConstraint};
 pub use event::{Event, EventStream, Finished, PromptEvent, Timings, TokenEvent};
 pub use handle::{EngineHandle, SubmitError};
-pub use request::Request;
+pub use request::{EmbeddingRequest, Request};
 pub use snapshot::EngineSnapshot;
 
 /// How an [`Engine`] is set up.
@@ -67,7 +69,7 @@ impl Default for EngineOptions {
 /// while let Some(event) = events.blocking_next() {
 ///     match event {
 ///         Event::Token(token) => print!("{}", token.text),
-///         Event::Prompt(_) => {} // Only where it is asked for.
+///         _ => {} // Only where it is asked for.
 ///         Event::Finished(finished) => println!("{} ({:?})", finished.text, finished.reason),
 ///         Event::Failed(error) => eprintln!("{error}"),
 ///     }
@@ -119,6 +121,7 @@ impl Engine {
             tokenizer,
             vocab_size,
             context_length: runner.context_length().min(scheduler.capacity()),
+            hidden_size: runner.hidden_size(),
             max_num_waiting: options.max_num_waiting,
             queue: Arc::new(Semaphore::new(options.max_num_waiting.min(Semaphore::MAX_PERMITS))),
             open: Arc::new(()),

@@ -64,6 +64,22 @@ pub enum EngineError {
         /// Its logit.
         value: f32,
     },
+    /// The model gave a hidden state that is no number.
+    #[error(
+        "the hidden state of token {position} is not finite; the weights may be damaged, or overflow in this format"
+    )]
+    NonFiniteState {
+        /// The token's place in the text, from 0.
+        position: usize,
+    },
+    /// The model's file asks for a way to pool hidden states that is not known.
+    #[error(
+        "the file asks for pooling type {found}, but only 1 (mean) and 3 (last) are known; choose the pooling by hand"
+    )]
+    Pooling {
+        /// The number in the file.
+        found: u32,
+    },
     /// Every token of the vocabulary is forbidden at this step.
     #[error("no token may follow: all of the vocabulary is forbidden here")]
     NoCandidates,

@@ -20,6 +20,7 @@ mod fingerprint;
 mod metrics;
 mod model_runner;
 mod perplexity;
+mod pooling;
 mod prefix_cache;
 mod runner;
 mod sampler;
@@ -30,20 +31,22 @@ mod stop;
 
 pub use block_pool::BlockPool;
 pub use engine::{
-    ConstraintError, ConstraintState, Engine, EngineHandle, EngineOptions, EngineSnapshot, Event,
-    EventStream, Finished, PromptEvent, Request, SubmitError, Timings, TokenConstraint, TokenEvent,
+    ConstraintError, ConstraintState, EmbeddingRequest, Engine, EngineHandle, EngineOptions,
+    EngineSnapshot, Event, EventStream, Finished, PromptEvent, Request, SubmitError, Timings,
+    TokenConstraint, TokenEvent,
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
 pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
+pub use pooling::Pooling;
 pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
 pub use scheduler::{
-    Admission, BlockUsage, Plan, PlannedChunk, Rows, Scheduler, SchedulerCounts, SchedulerLimits,
-    SequenceId,
+    Admission, BlockUsage, Output, Plan, PlannedChunk, Rows, Scheduler, SchedulerCounts,
+    SchedulerLimits, SequenceId,
 };
 pub use sequence::Sequence;
 pub use session::{

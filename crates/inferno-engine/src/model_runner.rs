@@ -84,6 +84,10 @@ impl<B: Backend> Runner for ModelRunner<B> {
         self.model.config().vocab_size
     }
 
+    fn hidden_size(&self) -> usize {
+        self.model.config().hidden_size
+    }
+
     fn context_length(&self) -> usize {
         self.context_length
     }
@@ -102,6 +106,10 @@ impl<B: Backend> Runner for ModelRunner<B> {
 
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
         Ok(self.model.forward(batch, &mut self.cache, &mut self.workspace)?)
+    }
+
+    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        Ok(self.model.forward_hidden(batch, &mut self.cache, &mut self.workspace)?)
     }
 
     fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {

@@ -12,6 +12,9 @@ pub trait Runner: Send {
     /// Tokens of the model's vocabulary, and logits in a row.
     fn vocab_size(&self) -> usize;
 
+    /// Values in a hidden state.
+    fn hidden_size(&self) -> usize;
+
     /// Positions that a sequence may have.
     fn context_length(&self) -> usize;
 
@@ -30,6 +33,12 @@ pub trait Runner: Send {
     /// **Errors**: a batch beyond the limits, a token beyond the vocabulary, a device that fails. The
     /// cache may hold anything in the batch's own slots then, and is unchanged elsewhere.
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError>;
+
+    /// Runs one forward pass as [`run`](Self::run) does, and gives in place of each row of logits the
+    /// hidden state after the final norm. There may be as many rows as tokens.
+    ///
+    /// **Errors**: as [`run`](Self::run).
+    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError>;
 
     /// Appends the contents of one block to `bytes`.
     ///

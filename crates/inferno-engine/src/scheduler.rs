@@ -49,14 +49,37 @@ pub struct SchedulerLimits {
     pub prefix_cache: bool,
 }
 
-/// After which tokens of its prompt a sequence wants a row of logits.
+/// What a sequence is computed for: a row after some tokens of its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rows {
-    /// After the last one, to go on from there.
+    /// Logits after the last one, to go on from there.
     #[default]
     Last,
-    /// After all, so that none of them is taken from the prefix cache.
+    /// Logits after all, so that none of them is taken from the prefix cache.
     All,
+    /// The hidden state of the last one.
+    LastHidden,
+    /// The hidden states of all, so that none of them is taken from the prefix cache.
+    AllHidden,
+}
+
+/// What the rows of a pass hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Logits, of which a pass has no more than there is room for.
+    Logits,
+    /// Hidden states, of which a pass has as many as tokens.
+    Hidden,
+}
+
+impl Rows {
+    /// What they hold.
+    pub fn output(self) -> Output {
+        match self {
+            Self::Last | Self::All => Output::Logits,
+            Self::LastHidden | Self::AllHidden => Output::Hidden,
+        }
+    }
 }
 
 /// Identifies a sequence; the lesser goes first.
@@ -96,10 +119,10 @@ pub struct SchedulerCounts {
 ///
 /// let plan = scheduler.schedule(Instant::now());
 /// assert_eq!(plan.chunks[0].num_tokens, 5);
-/// scheduler.commit(&plan, &[]);
+/// scheduler.commit(&plan, &[None]);
 ///
 /// let plan = scheduler.schedule(Instant::now());
-/// assert!(plan.chunks[0].samples);
+/// assert!(plan.chunks[0].is_last);
 /// assert_eq!(scheduler.chunk(&plan.chunks[0]).tokens, [6, 7]);
 /// scheduler.commit(&plan, &[Some(8)]);
 ///
@@ -227,30 +250,29 @@ impl Scheduler {
         }
     }
 
-    /// Notes that `plan` was computed. `tokens` has an entry for each chunk that samples, in the
-    /// plan's order: the token to go on with, or none where the sequence ends. Sequences that were
-    /// removed since the plan was made are passed over.
+    /// Notes that `plan` was computed. `tokens` has an entry for each chunk: where it ends with the
+    /// last token, the one to go on with, or none where the sequence ends. Sequences that were removed
+    /// since the plan was made are passed over.
     ///
-    /// **Panics** when there are too few entries, or a sequence outgrows the
+    /// **Panics** when there are more or fewer entries, or a sequence outgrows the
     /// [`capacity`](Self::capacity).
     pub fn commit(&mut self, plan: &Plan, tokens: &[Option<u32>]) {
-        let mut tokens = tokens.iter();
-        for chunk in &plan.chunks {
-            let sampled = chunk.samples.then(|| *tokens.next().expect("a token for each sample"));
+        assert_eq!(plan.chunks.len(), tokens.len(), "an entry for each chunk");
+        for (chunk, &token) in plan.chunks.iter().zip(tokens) {
             let Some(scheduled) = self.running.get_mut(&chunk.id) else {
                 continue;
             };
             scheduled.sequence.advance(chunk.num_tokens);
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
-            match sampled {
-                None => {}
-                Some(Some(token)) => {
+            match token {
+                _ if !chunk.is_last => {}
+                Some(token) => {
                     scheduled.sequence.extend(&[token]);
                     let len = scheduled.sequence.tokens().len();
                     assert!(len <= self.capacity(), "a sequence outgrows the cache");
                 }
-                Some(None) => {
+                None => {
                     self.remove(chunk.id);
                 }
             }
@@ -298,7 +320,7 @@ impl Scheduler {
     fn admit(&mut self, plan: &mut Plan) {
         let mut last = None;
         while plan.num_tokens() < self.limits.max_num_batched_tokens
-            && plan.num_rows() < self.limits.max_num_logit_rows
+            && plan.num_logit_rows() < self.limits.max_num_logit_rows
             && self.running.len() < self.limits.max_num_sequences
         {
             let after = last.map_or(Bound::Unbounded, Bound::Excluded);

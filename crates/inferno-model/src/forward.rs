@@ -1,4 +1,4 @@
-//! One forward pass: a batch in, rows of logits out.
+//! One forward pass: a batch in, rows of logits or hidden states out.
 
 use inferno_backend::{Backend, Batch};
 
@@ -30,8 +30,39 @@ impl<B: Backend> Model<B> {
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
         self.check(batch, workspace)?;
+        let (limit, num_rows) = (workspace.limits.max_num_logit_rows, batch.logit_rows().len());
+        if num_rows > limit {
+            return Err(too_large("logit rows", limit, num_rows));
+        }
+        self.compute(batch, cache, workspace);
+        let Workspace { x, logits, host_rows, .. } = workspace;
+        if num_rows > 0 {
+            self.backend.linear(num_rows, x, &self.lm_head, None, logits);
+        }
+        Ok(self.backend.download(logits, num_rows * self.config.vocab_size, host_rows)?)
+    }
+
+    /// Runs `batch` as [`forward`](Self::forward) does, and gives in place of logits what they are
+    /// made of: a row of `hidden_size` values after the final norm for each of the batch's
+    /// `logit_rows`, of which there may be as many as tokens.
+    ///
+    /// **Errors**: as [`forward`](Self::forward).
+    pub fn forward_hidden<'w>(
+        &self,
+        batch: &Batch,
+        cache: &mut B::KvCache,
+        workspace: &'w mut Workspace<B>,
+    ) -> Result<&'w [f32], ModelError> {
+        self.check(batch, workspace)?;
+        self.compute(batch, cache, workspace);
+        let Workspace { x, host_rows, .. } = workspace;
+        let num_values = batch.logit_rows().len() * self.config.hidden_size;
+        Ok(self.backend.download(x, num_values, host_rows)?)
+    }
+
+    /// Computes everything up to the final norm; leaves the rows that are asked for in `x`.
+    fn compute(&self, batch: &Batch, cache: &mut B::KvCache, workspace: &mut Workspace<B>) {
         let backend = &*self.backend;
-        let num_logit_rows = batch.logit_rows().len();
         let step =
             Step { backend, config: &self.config, rope: &self.rope, rows: batch.num_tokens() };
 
@@ -44,24 +75,19 @@ impl<B: Backend> Model<B> {
             layer.forward(&step, cache, workspace);
         }
 
-        let Workspace { batch, x, normed, logits, host_logits, .. } = workspace;
-        if num_logit_rows > 0 {
+        let num_rows = batch.logit_rows().len();
+        let Workspace { batch, x, normed, .. } = workspace;
+        if num_rows > 0 {
             backend.gather_logit_rows(batch, x, normed);
             let eps = self.config.rms_norm_eps;
-            backend.rms_norm(num_logit_rows, normed, &self.output_norm, eps, x);
-            backend.linear(num_logit_rows, x, &self.lm_head, None, logits);
+            backend.rms_norm(num_rows, normed, &self.output_norm, eps, x);
         }
-        Ok(backend.download(logits, num_logit_rows * self.config.vocab_size, host_logits)?)
     }
 
     fn check(&self, batch: &Batch, workspace: &Workspace<B>) -> Result<(), ModelError> {
-        let limits = workspace.limits;
-        let too_large = |what, max, found| Err(ModelError::BatchTooLarge { what, max, found });
-        if batch.num_tokens() > limits.max_num_tokens {
-            return too_large("tokens", limits.max_num_tokens, batch.num_tokens());
-        }
-        if batch.logit_rows().len() > limits.max_num_logit_rows {
-            return too_large("logit rows", limits.max_num_logit_rows, batch.logit_rows().len());
+        let limit = workspace.limits.max_num_tokens;
+        if batch.num_tokens() > limit {
+            return Err(too_large("tokens", limit, batch.num_tokens()));
         }
         let vocab_size = self.config.vocab_size;
         match batch.token_ids().iter().find(|&&token| token as usize >= vocab_size) {
@@ -69,4 +95,8 @@ impl<B: Backend> Model<B> {
             None => Ok(()),
         }
     }
+}
+
+fn too_large(what: &'static str, max: usize, found: usize) -> ModelError {
+    ModelError::BatchTooLarge { what, max, found }
 }

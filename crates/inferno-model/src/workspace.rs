@@ -30,8 +30,8 @@ pub struct Workspace<B: Backend> {
     pub(crate) experts: Option<ExpertBuffers<B>>,
     pub(crate) logits: B::Buffer,
     pub(crate) host_angles: Vec<f32>,
-    /// Where logits are copied to that the host cannot read on the device.
-    pub(crate) host_logits: Vec<f32>,
+    /// Where rows are copied to that the host cannot read on the device.
+    pub(crate) host_rows: Vec<f32>,
 }
 
 /// What a mixture of experts needs beside the rest.
@@ -70,7 +70,7 @@ impl<B: Backend> Workspace<B> {
             experts,
             logits: alloc(shapes.logits)?,
             host_angles: Vec::new(),
-            host_logits: Vec::new(),
+            host_rows: Vec::new(),
         })
     }
 

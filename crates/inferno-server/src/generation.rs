@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::http::StatusCode;
-use inferno_engine::{Event, EventStream, GenerationParams, Request, TokenConstraint};
+use inferno_engine::{
+    EmbeddingRequest, Event, EventStream, GenerationParams, Request, TokenConstraint,
+};
 
 use crate::ServedModel;
 use crate::errors::ApiError;
@@ -45,19 +47,35 @@ impl Running {
     /// **Errors**: what the engine refuses, each with its status.
     pub fn submit(app: &Arc<App>, model: &Arc<ServedModel>, job: Job) -> Result<Self, ApiError> {
         let Job { prompt, params, prompt_logprobs, num_choices, priority, constraint } = job;
-        let record = Record::begin(app, model, prompt.len(), num_choices, &params);
-        let timeout = app.options.limits.request_timeout;
+        let record = Record::begin(app, model, prompt.len(), num_choices, params.stop.max_tokens);
         let request = Request {
             prompt_logprobs,
             num_choices,
             priority,
-            deadline: timeout.and_then(|timeout| record.started().checked_add(timeout)),
+            deadline: record.deadline(),
             constraint,
             ..Request::new(prompt, params)
         };
         let in_flight = app.begin_request();
         let events = model.handle.submit(request)?;
         Ok(Self { events, record, num_open: num_choices, _in_flight: in_flight })
+    }
+
+    /// Hands in a text of which a vector is wanted.
+    ///
+    /// **Errors**: as [`submit`](Self::submit).
+    pub fn embed(
+        app: &Arc<App>,
+        model: &Arc<ServedModel>,
+        prompt: Vec<u32>,
+        priority: i32,
+    ) -> Result<Self, ApiError> {
+        let record = Record::begin(app, model, prompt.len(), 1, None);
+        let (pooling, deadline) = (model.pooling, record.deadline());
+        let in_flight = app.begin_request();
+        let request = EmbeddingRequest { prompt, pooling, priority, deadline };
+        let events = model.handle.embed(request)?;
+        Ok(Self { events, record, num_open: 1, _in_flight: in_flight })
     }
 
     /// The next event; `None` after the last choice has ended, and after a failure.
@@ -67,7 +85,7 @@ impl Running {
         }
         let event = std::task::ready!(self.events.poll_next(context));
         match &event {
-            Some(Event::Prompt(_)) => {}
+            Some(Event::Prompt(_) | Event::Embedding(_)) => {}
             Some(Event::Token(token)) => self.record.token(token),
             Some(Event::Finished(finished)) => {
                 self.num_open -= 1;
@@ -91,4 +109,9 @@ impl Running {
 pub(crate) fn engine_stopped() -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the engine has stopped")
         .with_code("engine_stopped")
+}
+
+/// The engine told what the request had not asked for.
+pub(crate) fn unasked() -> ApiError {
+    ApiError::internal("the engine told what was not asked for")
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use inferno_engine::{Engine, EngineHandle, SamplingParams};
+use inferno_engine::{Engine, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::{ChatTemplate, Tokenizer};
 
 use crate::chat::ToolForm;
@@ -19,6 +19,8 @@ pub struct ServedModel {
     pub(crate) template: Option<Template>,
     /// What the model's file recommends.
     pub(crate) sampling: SamplingParams,
+    /// How hidden states become the vector of a text.
+    pub(crate) pooling: Pooling,
     /// When it was loaded, in seconds since 1970.
     pub(crate) created: u64,
     pub(crate) grammars: GrammarCompiler,
@@ -45,6 +47,7 @@ impl ServedModel {
             names,
             template: None,
             sampling: SamplingParams::default(),
+            pooling: Pooling::default(),
             created,
         }
     }
@@ -59,6 +62,12 @@ impl ServedModel {
     /// Sets how tokens are chosen where a request does not say.
     pub fn with_sampling(mut self, sampling: SamplingParams) -> Self {
         self.sampling = sampling;
+        self
+    }
+
+    /// Sets how hidden states become the vector of a text.
+    pub fn with_pooling(mut self, pooling: Pooling) -> Self {
+        self.pooling = pooling;
         self
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod chat;
 pub(crate) mod completions;
+pub(crate) mod embeddings;
 mod format;
 pub(crate) mod logprobs;
 pub(crate) mod messages;

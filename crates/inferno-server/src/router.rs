@@ -25,6 +25,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/chat/completions", post(openai::chat::create))
         .route("/v1/chat/completions/render", post(openai::render::render))
         .route("/v1/completions", post(openai::completions::create))
+        .route("/v1/embeddings", post(openai::embeddings::create))
         .route("/v1/responses", post(openai::responses::create))
         .route("/v1/messages", post(anthropic::messages::create))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))

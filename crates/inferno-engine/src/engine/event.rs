@@ -14,6 +14,8 @@ pub enum Event {
     /// The prompt was read, and its log-probabilities were asked for: once for each choice, before
     /// anything else of it.
     Prompt(PromptEvent),
+    /// The vector of a text, if it was asked for; its end comes after it.
+    Embedding(Vec<f32>),
     /// A choice has one more token.
     Token(TokenEvent),
     /// A choice has ended: once for each choice, unless the request failed.
@@ -127,7 +129,7 @@ impl EventStream {
     fn note(&mut self, event: Option<Event>) -> Event {
         let event = event.unwrap_or_else(|| Event::Failed(Arc::new(EngineError::EngineStopped)));
         match event {
-            Event::Prompt(_) | Event::Token(_) => {}
+            Event::Prompt(_) | Event::Embedding(_) | Event::Token(_) => {}
             Event::Finished(_) => self.num_unfinished -= 1,
             Event::Failed(_) => self.num_unfinished = 0,
         }

@@ -8,13 +8,16 @@ use std::time::Instant;
 use inferno_tokenizer::Tokenizer;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::choice::{Choice, Constraint, Progress};
+use super::choice::{Choice, Constraint};
 use super::prompt_scores::PromptScores;
+use super::task::{Embedding, Task};
+use super::ticket::{Progress, Ticket};
 use super::worker::{Message, Submission};
-use super::{EngineSnapshot, EventStream, Request};
+use super::{EmbeddingRequest, EngineSnapshot, Event, EventStream, Request};
 use crate::answer::Answer;
+use crate::pooling::Pooler;
 use crate::sampler::check_tokens;
-use crate::{EngineError, Rows, Sampler, SamplingParams, StopChecker, StopParams};
+use crate::{EngineError, Pooling, Rows, Sampler, SamplingParams, StopChecker, StopParams};
 
 /// Choices that one request may ask for.
 const MAX_NUM_CHOICES: usize = 128;
@@ -28,6 +31,7 @@ pub(super) struct Shared {
     pub(super) vocab_size: usize,
     /// Tokens that a prompt and its answer may have together.
     pub(super) context_length: usize,
+    pub(super) hidden_size: usize,
     pub(super) max_num_waiting: usize,
     /// Places for requests that wait.
     pub(super) queue: Arc<Semaphore>,
@@ -88,24 +92,53 @@ impl EngineHandle {
     /// [`EngineError::NumChoices`] or what is wrong with the parameters;
     /// [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn submit(&self, request: Request) -> Result<EventStream, SubmitError> {
-        let submitted = Instant::now();
-        self.check(&request)?;
+        self.check_prompt(&request.prompt, 1)?;
+        let num_choices = request.num_choices;
+        if !(1..=MAX_NUM_CHOICES).contains(&num_choices) {
+            let limit = MAX_NUM_CHOICES;
+            return Err(EngineError::NumChoices { asked_for: num_choices, limit }.into());
+        }
         let (events, receiver) = mpsc::unbounded_channel();
-        let mut choices = self.choices(&request, &events, submitted)?;
-        let stream = EventStream::new(receiver, choices.len(), choices[0].sampler.seed());
+        let choices = self.choices(&request, &events)?;
+        let stream = EventStream::new(receiver, num_choices, choices[0].sampler.seed());
+        let Request { prompt, prompt_logprobs, priority, deadline, .. } = request;
+        let rows = if prompt_logprobs.is_some() { Rows::All } else { Rows::Last };
+        let tasks = choices.into_iter().map(|choice| Task::Choice(Box::new(choice))).collect();
+        self.send(Submission { prompt, rows, priority, deadline, tasks })?;
+        Ok(stream)
+    }
+
+    /// Hands in a text of which a vector is wanted, of length 1. It comes as [`Event::Embedding`], and
+    /// the end after it has the reason [`Length`](crate::FinishReason::Length). Never waits for a pass
+    /// in progress.
+    ///
+    /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
+    /// [`EngineError::PromptTooLong`] or [`EngineError::TokenOutOfRange`]; [`SubmitError::QueueFull`],
+    /// [`SubmitError::Draining`], [`SubmitError::Stopped`].
+    pub fn embed(&self, request: EmbeddingRequest) -> Result<EventStream, SubmitError> {
+        let EmbeddingRequest { prompt, pooling, priority, deadline } = request;
+        self.check_prompt(&prompt, 0)?;
+        let (events, receiver) = mpsc::unbounded_channel();
+        let ticket = self.tickets(&events, prompt.len())(0);
+        let rows = match pooling {
+            Pooling::Last => Rows::LastHidden,
+            Pooling::Mean => Rows::AllHidden,
+        };
+        let tasks = vec![Task::Embedding(Embedding { ticket, pooler: Pooler::new(pooling) })];
+        self.send(Submission { prompt, rows, priority, deadline, tasks })?;
+        Ok(EventStream::new(receiver, 1, 0))
+    }
+
+    /// Takes a place in the queue, and lets the thread know.
+    fn send(&self, mut submission: Submission) -> Result<(), SubmitError> {
         if self.is_draining() {
             return Err(SubmitError::Draining);
         }
         let queue = Arc::clone(&self.shared.queue);
         let limit = self.shared.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
-        choices[0].queue_place = Some(place);
-        let Request { prompt, prompt_logprobs, priority, deadline, .. } = request;
-        let rows = if prompt_logprobs.is_some() { Rows::All } else { Rows::Last };
-        let submission = Submission { prompt, rows, priority, deadline, choices };
-        let message = Message::Submit(submission);
-        self.messages.send(message).map_err(|_| SubmitError::Stopped)?;
-        Ok(stream)
+        submission.tasks[0].ticket_mut().queue_place = Some(place);
+        self.messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
     }
 
     /// What the engine does, as of its last step.
@@ -144,45 +177,64 @@ impl EngineHandle {
         self.shared.context_length
     }
 
+    /// Values in a vector that [`embed`](Self::embed) gives.
+    pub fn hidden_size(&self) -> usize {
+        self.shared.hidden_size
+    }
+
     /// Tokens that both model and tokenizer have.
     pub fn vocab_size(&self) -> usize {
         self.shared.vocab_size
     }
 
-    fn check(&self, request: &Request) -> Result<(), EngineError> {
+    /// Refuses a prompt after which fewer than `room` tokens fit.
+    fn check_prompt(&self, prompt: &[u32], room: usize) -> Result<(), EngineError> {
         let Shared { vocab_size, context_length, .. } = *self.shared;
-        let prompt_tokens = request.prompt.len();
+        let prompt_tokens = prompt.len();
         if prompt_tokens == 0 {
             return Err(EngineError::EmptyPrompt);
         }
-        if prompt_tokens >= context_length {
+        if prompt_tokens + room > context_length {
             return Err(EngineError::PromptTooLong {
                 prompt_tokens,
                 session_tokens: 0,
-                room: 1,
+                room,
                 context_length,
             });
         }
-        if !(1..=MAX_NUM_CHOICES).contains(&request.num_choices) {
-            let asked_for = request.num_choices;
-            return Err(EngineError::NumChoices { asked_for, limit: MAX_NUM_CHOICES });
+        check_tokens("the prompt", prompt.iter().copied(), vocab_size)
+    }
+
+    /// Makes the tickets of one request, by their index.
+    fn tickets<'a>(
+        &'a self,
+        events: &'a mpsc::UnboundedSender<Event>,
+        prompt_tokens: usize,
+    ) -> impl Fn(usize) -> Ticket + use<'a> {
+        let (submitted, failed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+        move |index| Ticket {
+            index,
+            events: events.clone(),
+            failed: Arc::clone(&failed),
+            _open: Arc::clone(&self.shared.open),
+            queue_place: None,
+            prompt_tokens,
+            progress: Progress::new(submitted),
         }
-        check_tokens("the prompt", request.prompt.iter().copied(), vocab_size)
     }
 
     fn choices(
         &self,
         request: &Request,
-        events: &mpsc::UnboundedSender<super::Event>,
-        submitted: Instant,
+        events: &mpsc::UnboundedSender<Event>,
     ) -> Result<Vec<Choice>, EngineError> {
         let shared = &*self.shared;
+        let ticket = self.tickets(events, request.prompt.len());
         let Request { prompt, generation, num_choices, constraint, .. } = request;
         let mut detokenizer = shared.tokenizer.detokenizer(generation.skip_special_tokens);
         for &token in prompt {
             detokenizer.push(token)?;
         }
-        let failed = Arc::new(AtomicBool::new(false));
         let mut sampling = generation.sampling.clone();
         let mut stop = generation.stop.clone();
         let only_reads = request.prompt_logprobs.is_some() && stop.max_tokens == Some(0);
@@ -200,7 +252,7 @@ impl EngineHandle {
             let stop = StopChecker::new(stop.clone(), shared.vocab_size, end_of_generation)?;
             let rules = constraint.as_ref().map(|constraint| constraint.fork());
             choices.push(Choice {
-                index,
+                ticket: ticket(index),
                 sampler,
                 answer: Answer::new(stop, detokenizer.clone()),
                 constraint: rules.map(|rules| Constraint::new(rules, shared.vocab_size)),
@@ -208,13 +260,7 @@ impl EngineHandle {
                     .prompt_logprobs
                     .map(|count| PromptScores::new(Arc::clone(&scored), count)),
                 only_reads,
-                events: events.clone(),
-                failed: Arc::clone(&failed),
-                _open: Arc::clone(&shared.open),
-                queue_place: None,
-                prompt_tokens: prompt.len(),
                 context_length: shared.context_length,
-                progress: Progress::new(submitted),
             });
         }
         Ok(choices)

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::TokenConstraint;
-use crate::GenerationParams;
+use crate::{GenerationParams, Pooling};
 
 /// One request: a prompt, and what is to follow it.
 pub struct Request {
@@ -26,6 +26,19 @@ pub struct Request {
     pub deadline: Option<Instant>,
     /// Which tokens may come.
     pub constraint: Option<Box<dyn TokenConstraint>>,
+}
+
+/// A text of which a vector is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddingRequest {
+    /// The text, in tokens.
+    pub prompt: Vec<u32>,
+    /// Which hidden states stand for it.
+    pub pooling: Pooling,
+    /// As that of a [`Request`].
+    pub priority: i32,
+    /// When to end at the latest.
+    pub deadline: Option<Instant>,
 }
 
 impl Request {

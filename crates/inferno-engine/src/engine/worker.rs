@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use inferno_backend::Batch;
 
-use super::choice::Choice;
 use super::handle::Shared;
-use crate::scheduler::{Plan, Rows, Scheduler, SequenceId};
+use super::task::Task;
+use crate::scheduler::{Output, Plan, Rows, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
 
 /// What the thread is told.
@@ -24,14 +24,14 @@ pub(super) struct Submission {
     pub(super) rows: Rows,
     pub(super) priority: i32,
     pub(super) deadline: Option<Instant>,
-    pub(super) choices: Vec<Choice>,
+    pub(super) tasks: Vec<Task>,
 }
 
 /// Owns the model and all sequences.
 pub(super) struct Worker {
     runner: Box<dyn Runner>,
     scheduler: Scheduler,
-    choices: HashMap<SequenceId, Choice>,
+    tasks: HashMap<SequenceId, Task>,
     messages: Receiver<Message>,
     shared: Arc<Shared>,
     /// Its memory is used again by the next pass.
@@ -47,8 +47,8 @@ impl Worker {
         messages: Receiver<Message>,
         shared: Arc<Shared>,
     ) -> Self {
-        let (choices, batch, sampled) = (HashMap::new(), Batch::default(), Vec::new());
-        Self { runner, scheduler, choices, messages, shared, batch, sampled }
+        let (tasks, batch, sampled) = (HashMap::new(), Batch::default(), Vec::new());
+        Self { runner, scheduler, tasks, messages, shared, batch, sampled }
     }
 
     /// Works until it is told to stop; what has not ended then is cancelled.
@@ -58,9 +58,9 @@ impl Worker {
             self.step();
             self.show();
         }
-        for (id, choice) in self.choices.drain() {
+        for (id, task) in self.tasks.drain() {
             self.scheduler.remove(id);
-            choice.end(FinishReason::Cancelled);
+            task.end(FinishReason::Cancelled);
         }
         self.show();
     }
@@ -68,7 +68,7 @@ impl Worker {
     /// Takes in what has come; waits where there is nothing to do. False at the end.
     fn receive(&mut self) -> bool {
         loop {
-            let message = match self.choices.is_empty() {
+            let message = match self.tasks.is_empty() {
                 true => self.messages.recv().map_err(|RecvError| TryRecvError::Disconnected),
                 false => self.messages.try_recv(),
             };
@@ -81,18 +81,18 @@ impl Worker {
     }
 
     fn add(&mut self, submission: Submission) {
-        let Submission { prompt, rows, priority, deadline, choices } = submission;
-        for choice in choices {
+        let Submission { prompt, rows, priority, deadline, tasks } = submission;
+        for task in tasks {
             let id = self.scheduler.add(&prompt, rows, priority, deadline);
-            self.choices.insert(id, choice);
+            self.tasks.insert(id, task);
         }
     }
 
     /// Ends what nobody waits for.
     fn remove_abandoned(&mut self) {
         let scheduler = &mut self.scheduler;
-        self.choices.retain(|&id, choice| {
-            let is_abandoned = choice.is_abandoned();
+        self.tasks.retain(|&id, task| {
+            let is_abandoned = task.ticket().is_abandoned();
             if is_abandoned {
                 scheduler.remove(id);
             }
@@ -115,9 +115,9 @@ impl Worker {
             return;
         }
         self.scheduler.commit(&plan, &self.sampled);
-        for (chunk, sampled) in plan.chunks.iter().filter(|it| it.samples).zip(&self.sampled) {
-            if sampled.is_none() {
-                self.choices.remove(&chunk.id);
+        for (chunk, sampled) in plan.chunks.iter().zip(&self.sampled) {
+            if chunk.is_last && sampled.is_none() {
+                self.tasks.remove(&chunk.id);
             }
         }
     }
@@ -125,55 +125,74 @@ impl Worker {
     /// Tells the sequences what became of them.
     fn note(&mut self, plan: &Plan) {
         for id in &plan.expired {
-            if let Some(choice) = self.choices.remove(id) {
-                choice.end(FinishReason::DeadlineExceeded);
+            if let Some(task) = self.tasks.remove(id) {
+                task.end(FinishReason::DeadlineExceeded);
             }
         }
         for id in &plan.preempted {
-            self.choices.get_mut(id).into_iter().for_each(Choice::preempt);
+            if let Some(task) = self.tasks.get_mut(id) {
+                task.ticket_mut().preempt();
+            }
         }
         for admission in &plan.admitted {
-            if let Some(choice) = self.choices.get_mut(&admission.id) {
-                choice.admit(admission.num_cached_tokens);
-                self.shared.snapshot().prompt_tokens += choice.prompt_tokens as u64;
+            if let Some(task) = self.tasks.get_mut(&admission.id) {
+                let ticket = task.ticket_mut();
+                ticket.admit(admission.num_cached_tokens);
+                self.shared.snapshot().prompt_tokens += ticket.prompt_tokens as u64;
             }
         }
     }
 
-    /// Runs the pass and samples: an entry in `sampled` for each chunk that samples.
+    /// Runs the passes of a step and lets the tasks read their rows: an entry in `sampled` for each
+    /// chunk.
     fn compute(&mut self, plan: &Plan) -> Result<(), EngineError> {
+        self.sampled.clear();
+        self.sampled.resize(plan.chunks.len(), None);
+        for output in [Output::Logits, Output::Hidden] {
+            if plan.chunks_with(output).next().is_some() {
+                self.pass(plan, output)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the pass of the chunks whose rows hold `output`.
+    fn pass(&mut self, plan: &Plan, output: Output) -> Result<(), EngineError> {
         let block_tokens = self.runner.kv_layout().block_tokens;
         let mut builder = std::mem::take(&mut self.batch).into_builder(block_tokens);
-        for chunk in &plan.chunks {
+        for (_, chunk) in plan.chunks_with(output) {
             builder.push(&self.scheduler.chunk(chunk))?;
         }
         self.batch = builder.build();
-        let row_len = self.runner.vocab_size();
-        let logits = self.runner.run(&self.batch)?;
-        let expected = plan.num_rows() * row_len;
-        if logits.len() != expected {
-            return Err(EngineError::LogitsLength { expected, found: logits.len() });
-        }
         // What the tokenizer has no text for cannot be said.
-        let known = self.shared.vocab_size;
-        let (mut rest, mut num_sampled) = (logits, 0);
-        self.sampled.clear();
-        for (chunk, end) in plan.chunks.iter().zip(self.batch.context_lens()) {
-            let (rows, others) = rest.split_at(chunk.num_rows * row_len);
-            rest = others;
+        let (row_len, known) = match output {
+            Output::Logits => (self.runner.vocab_size(), self.shared.vocab_size),
+            Output::Hidden => (self.runner.hidden_size(), self.runner.hidden_size()),
+        };
+        let mut values = match output {
+            Output::Logits => self.runner.run(&self.batch)?,
+            Output::Hidden => self.runner.run_hidden(&self.batch)?,
+        };
+        let expected = self.batch.logit_rows().len() * row_len;
+        if values.len() != expected {
+            return Err(EngineError::LogitsLength { expected, found: values.len() });
+        }
+        let mut num_sampled = 0;
+        for ((place, chunk), end) in plan.chunks_with(output).zip(self.batch.context_lens()) {
+            let rows;
+            (rows, values) = values.split_at(chunk.num_rows * row_len);
             let rows = rows.chunks_exact(row_len).map(|row| &row[..known]);
-            let choice = self.choices.get_mut(&chunk.id).expect("who is computed has not ended");
-            let before = choice.generated_tokens();
-            let token = choice.read(end - chunk.num_rows, rows);
-            num_sampled += (choice.generated_tokens() - before) as u64;
-            let token = token.unwrap_or_else(|error| {
+            let task = self.tasks.get_mut(&chunk.id).expect("who is computed has not ended");
+            let before = task.ticket().progress.generated_tokens();
+            let token = task.read(end - chunk.num_rows, rows);
+            num_sampled += (task.ticket().progress.generated_tokens() - before) as u64;
+            self.sampled[place] = token.unwrap_or_else(|error| {
                 self.scheduler.remove(chunk.id);
-                if let Some(choice) = self.choices.remove(&chunk.id) {
-                    choice.fail(Arc::new(error));
+                if let Some(task) = self.tasks.remove(&chunk.id) {
+                    task.ticket().fail(Arc::new(error));
                 }
                 None
             });
-            self.sampled.extend(chunk.samples.then_some(token));
         }
         let mut snapshot = self.shared.snapshot();
         snapshot.steps += 1;
@@ -183,8 +202,8 @@ impl Worker {
 
     fn fail(&mut self, id: SequenceId, error: &Arc<EngineError>) {
         self.scheduler.remove(id);
-        if let Some(choice) = self.choices.remove(&id) {
-            choice.fail(Arc::clone(error));
+        if let Some(task) = self.tasks.remove(&id) {
+            task.ticket().fail(Arc::clone(error));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What one forward pass is to compute.
 
 use super::scheduled::Scheduled;
-use super::{SchedulerLimits, SequenceId};
+use super::{Output, SchedulerLimits, SequenceId};
 
 /// One step, as the scheduler wants it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,10 +23,13 @@ pub struct PlannedChunk {
     pub id: SequenceId,
     /// How many tokens.
     pub num_tokens: usize,
-    /// How many of them, to the last one, give a row of logits.
+    /// How many of them, to the last one, give a row.
     pub num_rows: usize,
-    /// Whether they end with the last one, after which a token is sampled.
-    pub samples: bool,
+    /// What the rows hold.
+    pub output: Output,
+    /// Whether they end with the sequence's last one, after which a token is sampled or nothing is
+    /// left to do.
+    pub is_last: bool,
 }
 
 /// A sequence that begins to run.
@@ -45,18 +48,28 @@ impl Plan {
     }
 
     /// Rows of logits of the step, over all sequences.
-    pub fn num_rows(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.num_rows).sum()
+    pub fn num_logit_rows(&self) -> usize {
+        self.chunks_with(Output::Logits).map(|(_, chunk)| chunk.num_rows).sum()
+    }
+
+    /// The chunks whose rows hold this, with their places. They can be computed in one batch.
+    pub fn chunks_with(&self, output: Output) -> impl Iterator<Item = (usize, &PlannedChunk)> {
+        self.chunks.iter().enumerate().filter(move |(_, chunk)| chunk.output == output)
     }
 
     /// Adds as many tokens of a sequence as are left and fit; none where there is no room.
     pub(super) fn push(&mut self, id: SequenceId, scheduled: &Scheduled, limits: &SchedulerLimits) {
         let budget = limits.max_num_batched_tokens - self.num_tokens();
-        let num_tokens = scheduled.fitting(budget, limits.max_num_logit_rows - self.num_rows());
+        let output = scheduled.rows.output();
+        let max_num_rows = match output {
+            Output::Logits => limits.max_num_logit_rows - self.num_logit_rows(),
+            Output::Hidden => usize::MAX,
+        };
+        let num_tokens = scheduled.fitting(budget, max_num_rows);
         if num_tokens > 0 {
             let num_rows = scheduled.num_rows(num_tokens);
-            let samples = num_tokens == scheduled.num_left();
-            self.chunks.push(PlannedChunk { id, num_tokens, num_rows, samples });
+            let is_last = num_tokens == scheduled.num_left();
+            self.chunks.push(PlannedChunk { id, num_tokens, num_rows, output, is_last });
         }
     }
 }

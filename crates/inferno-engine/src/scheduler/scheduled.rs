@@ -15,6 +15,7 @@ pub(super) struct Scheduled {
     pub(super) path: Vec<PrefixNode>,
     pub(super) deadline: Option<Instant>,
     pub(super) was_admitted: bool,
+    pub(super) rows: Rows,
     /// The first position of which the row is still wanted: the last one, unless `Rows` asks for all.
     pub(super) rows_from: usize,
 }
@@ -29,10 +30,10 @@ impl Scheduled {
         let mut sequence = Sequence::new(block_tokens);
         sequence.extend(tokens);
         let rows_from = match rows {
-            Rows::Last => tokens.len() - 1,
-            Rows::All => 0,
+            Rows::Last | Rows::LastHidden => tokens.len() - 1,
+            Rows::All | Rows::AllHidden => 0,
         };
-        Self { sequence, path: Vec::new(), deadline, was_admitted: false, rows_from }
+        Self { sequence, path: Vec::new(), deadline, was_admitted: false, rows, rows_from }
     }
 
     /// Tokens that are not computed.

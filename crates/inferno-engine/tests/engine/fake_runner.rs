@@ -9,6 +9,9 @@ use inferno_model::BatchLimits;
 
 use crate::vocabulary::VOCAB_SIZE;
 
+/// Values in a hidden state.
+pub const HIDDEN_SIZE: usize = 5;
+
 /// What a slot of the cache holds: a token and its position, or nothing yet.
 type Slot = Option<(u32, u32)>;
 
@@ -140,6 +143,10 @@ impl Runner for FakeRunner {
         self.vocab_size
     }
 
+    fn hidden_size(&self) -> usize {
+        HIDDEN_SIZE
+    }
+
     fn context_length(&self) -> usize {
         self.context_length
     }
@@ -186,6 +193,18 @@ impl Runner for FakeRunner {
         if outcome == Outcome::GivesNan {
             self.logits.fill(f32::NAN);
         }
+        Ok(&self.logits)
+    }
+
+    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        // As many rows as tokens, of which each value is a function of the history, as logits are.
+        let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
+        let vocab_size = self.vocab_size;
+        self.limits.max_num_logit_rows = max_num_tokens;
+        self.vocab_size = HIDDEN_SIZE;
+        let ran = self.run(batch).map(drop);
+        (self.vocab_size, self.limits.max_num_logit_rows) = (vocab_size, max_num_logit_rows);
+        ran?;
         Ok(&self.logits)
     }
 

@@ -65,7 +65,10 @@ impl Machine {
         deadline: Option<Instant>,
     ) -> SequenceId {
         let id = self.scheduler.add(prompt, rows, priority, deadline);
-        let rows_from = if rows == Rows::All { 0 } else { prompt.len() - 1 };
+        let rows_from = match rows {
+            Rows::All | Rows::AllHidden => 0,
+            Rows::Last | Rows::LastHidden => prompt.len() - 1,
+        };
         self.rows_from.insert(id, rows_from);
         let length = (prompt.len() + num_generated).min(self.scheduler.capacity());
         assert!(self.lengths.insert(id, length).is_none(), "an id is given twice");
@@ -92,7 +95,7 @@ impl Machine {
         }
         assert!(plan.num_tokens() <= self.limits.max_num_batched_tokens);
         assert!(plan.chunks.len() <= self.limits.max_num_sequences);
-        assert!(plan.num_rows() <= self.limits.max_num_logit_rows);
+        assert!(plan.num_logit_rows() <= self.limits.max_num_logit_rows);
         assert_eq!(plan.chunks.is_empty(), self.lengths.is_empty(), "something always goes on");
         let mut written = HashSet::new();
         let mut sampled = Vec::new();
@@ -116,15 +119,17 @@ impl Machine {
             let end = chunk.start + chunk.tokens.len();
             let rows_from = self.rows_from.get_mut(&planned.id).expect("it was added");
             check_rows(planned, &chunk, rows_from);
-            if planned.samples {
+            let mut token = None;
+            if planned.is_last {
                 let tokens: Vec<_> = (0..end).map(|at| self.memory[slot(at)][at]).collect();
                 assert_eq!(tokens, self.memory[slot(end - 1)], "a prefix is of other tokens");
                 let goes_on = tokens.len() < self.lengths[&planned.id];
-                sampled.push(goes_on.then(|| next_token(&tokens)));
+                token = goes_on.then(|| next_token(&tokens));
                 if !goes_on {
                     last.push((planned.id, tokens));
                 }
             }
+            sampled.push(token);
         }
         self.scheduler.commit(&plan, &sampled);
         for (id, tokens) in last {

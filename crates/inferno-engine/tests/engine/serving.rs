@@ -2,6 +2,7 @@
 
 mod answers;
 mod constraints;
+mod embeddings;
 mod endings;
 mod prompt_logprobs;
 mod same_bits;

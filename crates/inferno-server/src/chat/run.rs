@@ -8,7 +8,7 @@ use super::answer::AnswerParser;
 use super::{ChatJob, Piece};
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::generation::{Finish, Job, Running, engine_stopped};
+use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
 use crate::state::App;
 
 /// A conversation being answered, in one or more choices; dropping it stops that.
@@ -156,7 +156,7 @@ impl ChatRun {
                 Ok(ChatEvent::Finished { choice, pieces, end })
             }
             Event::Failed(error) => Err(ApiError::internal(error.to_string())),
-            Event::Prompt(_) => Err(ApiError::internal("the engine told what was not asked for")),
+            Event::Prompt(_) | Event::Embedding(_) => Err(unasked()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_engine::{EngineError, FinishReason, Finished, GenerationParams, TokenEvent};
+use inferno_engine::{EngineError, FinishReason, Finished, TokenEvent};
 use tracing::Span;
 
 use crate::ServedModel;
@@ -34,9 +34,9 @@ impl Record {
         model: &ServedModel,
         prompt_tokens: usize,
         num_choices: usize,
-        params: &GenerationParams,
+        max_tokens: Option<usize>,
     ) -> Self {
-        app.metrics.admitted(num_choices, params.stop.max_tokens);
+        app.metrics.admitted(num_choices, max_tokens);
         Self {
             app: Arc::clone(app),
             started: Instant::now(),
@@ -54,8 +54,10 @@ impl Record {
         }
     }
 
-    pub fn started(&self) -> Instant {
-        self.started
+    /// When the request has to end at the latest.
+    pub fn deadline(&self) -> Option<Instant> {
+        let timeout = self.app.options.limits.request_timeout?;
+        self.started.checked_add(timeout)
     }
 
     pub fn token(&mut self, token: &TokenEvent) {

@@ -18,6 +18,7 @@ use crate::{anthropic, openai, operation, tokens};
         openai::chat::create,
         openai::render::render,
         openai::completions::create,
+        openai::embeddings::create,
         openai::responses::create,
         anthropic::messages::create,
         anthropic::count_tokens::count,

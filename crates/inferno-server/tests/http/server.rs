@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{
-    Engine, EngineOptions, Fingerprint, ModelRunner, RunnerOptions, SamplingParams,
+    Engine, EngineOptions, Fingerprint, ModelRunner, Pooling, RunnerOptions, SamplingParams,
 };
 use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
@@ -136,5 +136,6 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
     let engine = Engine::start(Box::new(runner), tokenizer, options)?;
     Ok(ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
         .with_chat_template(template.expect("the model has a template"))
-        .with_sampling(sampling))
+        .with_sampling(sampling)
+        .with_pooling(Pooling::recommended(&metadata)?.unwrap_or_default()))
 }

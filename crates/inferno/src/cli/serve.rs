@@ -5,7 +5,7 @@ mod server_args;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use inferno_engine::{Engine, EngineOptions};
+use inferno_engine::{Engine, EngineOptions, Pooling};
 use inferno_gguf::Gguf;
 use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs};
 
@@ -59,6 +59,9 @@ pub(super) struct ServeArgs {
     /// Compute every prompt whole, even where an earlier one began alike.
     #[arg(long)]
     no_prefix_cache: bool,
+    /// How the hidden states of a text become its vector on /v1/embeddings [default: what the file asks for, else last].
+    #[arg(long, value_name = "WHICH")]
+    pooling: Option<PoolingArg>,
     /// How the log looks, which is on standard error; RUST_LOG chooses what is in it.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormatArg,
@@ -66,6 +69,14 @@ pub(super) struct ServeArgs {
 
 /// Contexts that the KV cache holds where nothing else is asked for.
 const DEFAULT_CONTEXTS: usize = 4;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PoolingArg {
+    /// The last token's stands for all.
+    Last,
+    /// Their mean.
+    Mean,
+}
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LogFormatArg {
@@ -114,6 +125,11 @@ impl ServeArgs {
         let checkpoint = model.checkpoint();
         let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
         let sampling = SamplingParams::recommended(checkpoint.metadata())?;
+        let pooling = match self.pooling {
+            Some(PoolingArg::Last) => Pooling::Last,
+            Some(PoolingArg::Mean) => Pooling::Mean,
+            None => Pooling::recommended(checkpoint.metadata())?.unwrap_or_default(),
+        };
         let tokenizer = Arc::new(model.tokenizer()?);
         let runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
         let engine = Engine::start(
@@ -125,7 +141,7 @@ impl ServeArgs {
                 prefix_cache: !self.no_prefix_cache,
             },
         )?;
-        let served = ServedModel::new(engine, self.names(checkpoint)).with_sampling(sampling);
+        let served = ServedModel::new(engine, self.names(checkpoint)).with_sampling(sampling).with_pooling(pooling);
         Ok(match template {
             Some(template) => served.with_chat_template(template),
             None => served,

@@ -20,7 +20,12 @@ fn happening() -> impl Strategy<Value = Happening> {
     // Few different tokens, so that prompts often begin alike.
     let prompt = prop::collection::vec(0u32..2, 1..30);
     let lifetime = prop::option::weighted(0.1, 0u64..20);
-    let rows = prop_oneof![3 => Just(Rows::Last), 1 => Just(Rows::All)];
+    let rows = prop_oneof![
+        3 => Just(Rows::Last),
+        1 => Just(Rows::All),
+        1 => Just(Rows::LastHidden),
+        1 => Just(Rows::AllHidden),
+    ];
     let add = (prompt, rows, 0usize..20, -2i32..3, lifetime).prop_map(
         |(prompt, rows, num_generated, priority, lifetime)| Happening::Add {
             prompt,

@@ -33,6 +33,7 @@ fn scores(events: &[Event], choice: usize) -> Vec<TokenLogprobs> {
         Event::Token(event) => event.choice == choice,
         Event::Finished(event) => event.choice == choice,
         Event::Failed(error) => panic!("the request failed: {error}"),
+        Event::Embedding(_) => panic!("nobody asked for it"),
     });
     let Some(Event::Prompt(first)) = of_choice.next() else { panic!("they do not come first") };
     assert!(!of_choice.any(|event| matches!(event, Event::Prompt(_))), "they come twice");

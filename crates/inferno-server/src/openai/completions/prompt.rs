@@ -13,7 +13,7 @@ use crate::errors::ApiError;
     untagged,
     expecting = "expected a text, a list of texts, a list of token ids, or a list of such lists"
 )]
-pub(super) enum PromptField {
+pub(crate) enum PromptField {
     Text(String),
     Tokens(Vec<u32>),
     Texts(Vec<String>),
@@ -30,10 +30,22 @@ pub(super) struct ReadPrompt {
 }
 
 impl PromptField {
+    /// The tokens of each, as they are.
+    pub fn tokens(&self, add_special: bool, model: &ServedModel) -> Vec<Vec<u32>> {
+        let options = EncodeOptions { add_special, parse_special: true };
+        let encode = |text: &String| model.tokenizer().encode(text, options);
+        match self {
+            Self::Text(one) => vec![encode(one)],
+            Self::Tokens(one) => vec![one.clone()],
+            Self::Texts(many) => many.iter().map(encode).collect(),
+            Self::TokenLists(many) => many.clone(),
+        }
+    }
+
     /// Encodes what is text.
     ///
     /// **Errors**: no prompt, a prompt beyond the context, a token that does not exist, a gap for a model that fills none.
-    pub fn read(
+    pub(super) fn read(
         &self,
         suffix: Option<&str>,
         add_special: bool,

@@ -9,7 +9,7 @@ use inferno_engine::{Event, SampledToken, StopParams, TokenLogprobs};
 use super::prompt::ReadPrompt;
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::generation::{Finish, Job, Running, engine_stopped};
+use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
 use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
 use crate::state::App;
@@ -170,6 +170,7 @@ impl TextRun {
                 Ok(TextEvent { finish: Some(finish), ..TextEvent::text(index, finished.text) })
             }
             Event::Failed(error) => Err(ApiError::internal(error.to_string())),
+            Event::Embedding(_) => Err(unasked()),
         }
     }
 

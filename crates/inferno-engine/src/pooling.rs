@@ -1,0 +1,139 @@
+//! One vector for a whole text, of the hidden states after its tokens.
+
+use inferno_gguf::Metadata;
+
+use crate::EngineError;
+
+/// Which hidden states stand for a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pooling {
+    /// The last token's, which alone has read all of the text.
+    #[default]
+    Last,
+    /// The mean of all.
+    Mean,
+}
+
+impl Pooling {
+    /// What the model's file asks for by `{architecture}.pooling_type`; `None` where it does not say.
+    ///
+    /// **Errors**: a key of another type; [`EngineError::Pooling`] for a way that is not known here.
+    ///
+    /// **Source**: llama.cpp's `enum llama_pooling_type`.
+    pub fn recommended(metadata: &Metadata) -> Result<Option<Self>, EngineError> {
+        let Some(architecture) = metadata.optional::<&str>("general.architecture")? else {
+            return Ok(None);
+        };
+        match metadata.optional::<u32>(&format!("{architecture}.pooling_type"))? {
+            // 0 leaves it to the user.
+            None | Some(0) => Ok(None),
+            Some(1) => Ok(Some(Self::Mean)),
+            Some(3) => Ok(Some(Self::Last)),
+            Some(found) => Err(EngineError::Pooling { found }),
+        }
+    }
+}
+
+/// Pools hidden states as they come. Sums run in double precision from the first token on, so that
+/// the result does not depend on how a text was cut.
+#[derive(Debug)]
+pub(crate) struct Pooler {
+    pooling: Pooling,
+    sum: Vec<f64>,
+    /// States that were taken in, from the first token on.
+    num_pooled: usize,
+}
+
+impl Pooler {
+    pub(crate) fn new(pooling: Pooling) -> Self {
+        Self { pooling, sum: Vec::new(), num_pooled: 0 }
+    }
+
+    /// Takes in the hidden state of `position`. One that came before, as it does where a text is
+    /// computed again, is passed over.
+    ///
+    /// **Errors**: [`EngineError::NonFiniteState`].
+    pub(crate) fn push(&mut self, position: usize, state: &[f32]) -> Result<(), EngineError> {
+        if state.iter().any(|value| !value.is_finite()) {
+            return Err(EngineError::NonFiniteState { position });
+        }
+        let values = state.iter().copied().map(f64::from);
+        match self.pooling {
+            Pooling::Last => self.sum = values.collect(),
+            Pooling::Mean if position == self.num_pooled => {
+                self.sum.resize(state.len(), 0.0);
+                self.sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                self.num_pooled += 1;
+            }
+            Pooling::Mean => {}
+        }
+        Ok(())
+    }
+
+    /// The vector, of length 1. It points where the mean points, which is where the sum does. Zeros
+    /// stay zeros.
+    pub(crate) fn normalized(&self) -> Vec<f32> {
+        let norm = self.sum.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
+        self.sum.iter().map(|value| (value * scale) as f32).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_is_of_every_state_once() {
+        let mut pooler = Pooler::new(Pooling::Mean);
+        for (position, state) in
+            [(0, [3.0, 0.0]), (1, [3.0, 4.0]), (1, [9.0, 9.0]), (2, [0.0, 4.0])]
+        {
+            pooler.push(position, &state).expect("it is finite");
+        }
+        // (6, 8) of length 10.
+        assert_eq!(pooler.normalized(), [0.6, 0.8]);
+    }
+
+    #[test]
+    fn the_last_state_stands_for_all() {
+        let mut pooler = Pooler::new(Pooling::Last);
+        pooler.push(6, &[1.0, 0.0]).expect("it is finite");
+        pooler.push(7, &[0.0, -2.0]).expect("it is finite");
+        assert_eq!(pooler.normalized(), [0.0, -1.0]);
+        assert_eq!(Pooler::new(Pooling::Last).normalized(), []);
+    }
+
+    #[test]
+    fn what_is_no_number_is_an_error_and_zeros_are_not() {
+        let mut pooler = Pooler::new(Pooling::Mean);
+        pooler.push(0, &[0.0, 0.0]).expect("it is finite");
+        assert_eq!(pooler.normalized(), [0.0, 0.0]);
+        assert!(pooler.push(1, &[f32::NAN, 0.0]).is_err());
+    }
+
+    #[test]
+    fn a_file_says_how_it_is_pooled_or_leaves_it_open() {
+        let of = |pooling_type: Option<u32>| {
+            let mut metadata = Metadata::new();
+            metadata.insert("general.architecture", "qwen3");
+            if let Some(pooling_type) = pooling_type {
+                metadata.insert("qwen3.pooling_type", pooling_type);
+            }
+            Pooling::recommended(&metadata)
+        };
+        // The numbers of llama.cpp's llama.h.
+        for (pooling_type, expected) in [
+            (None, None),
+            (Some(0), None),
+            (Some(1), Some(Pooling::Mean)),
+            (Some(3), Some(Pooling::Last)),
+        ] {
+            assert_eq!(of(pooling_type).expect("it is known"), expected);
+        }
+        for unknown in [2, 4, 77] {
+            let error = of(Some(unknown)).expect_err("it is not known").to_string();
+            assert!(error.contains(&unknown.to_string()), "{error}");
+        }
+    }
+}

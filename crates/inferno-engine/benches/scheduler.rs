@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferno_backend::{Batch, BatchBuilder};
-use inferno_engine::{Scheduler, SchedulerLimits};
+use inferno_engine::{Rows, Scheduler, SchedulerLimits};
 
 const NUM_SEQUENCES: usize = 64;
 const BLOCK_TOKENS: usize = 16;
@@ -22,12 +22,13 @@ fn step_of_64_sequences(criterion: &mut Criterion) {
         block_tokens: BLOCK_TOKENS,
         max_num_sequences: NUM_SEQUENCES,
         max_num_batched_tokens: 512,
+        max_num_logit_rows: NUM_SEQUENCES,
         prefix_cache: true,
     });
     let mut next_prompt = 0..;
     let mut add = |scheduler: &mut Scheduler| {
         let which = next_prompt.next().expect("numbers do not end");
-        scheduler.add(prompt(which), 0, None);
+        scheduler.add(&prompt(which), Rows::Last, 0, None);
     };
     (0..NUM_SEQUENCES).for_each(|_| add(&mut scheduler));
     let mut batch = Batch::default();
@@ -40,7 +41,7 @@ fn step_of_64_sequences(criterion: &mut Criterion) {
         }
         batch = builder.build();
         let mut tokens: Vec<_> =
-            plan.chunks.iter().filter(|chunk| chunk.samples).map(|_| Some(1)).collect();
+            plan.chunks.iter().map(|chunk| chunk.is_last.then_some(1)).collect();
         let is_full = plan.chunks.len() == NUM_SEQUENCES;
         if is_full {
             tokens[0] = None;

@@ -141,7 +141,9 @@ impl ServeArgs {
                 prefix_cache: !self.no_prefix_cache,
             },
         )?;
-        let served = ServedModel::new(engine, self.names(checkpoint)).with_sampling(sampling).with_pooling(pooling);
+        let served = ServedModel::new(engine, self.names(checkpoint))
+            .with_sampling(sampling)
+            .with_pooling(pooling);
         Ok(match template {
             Some(template) => served.with_chat_template(template),
             None => served,

@@ -177,11 +177,11 @@ impl Sampler {
         let Self { params, seen, adjusted, whole_row, random, .. } = self;
         if params.is_greedy() {
             // Where logits stay as they are, the best of all is the best of those that are not banned.
-            let best = argmax(logits).filter(|best| {
-                !params.changes_logits() && allowed.is_none() && !banned.contains(best)
-            });
-            let best =
-                best.or_else(|| argmax(adjust(params, seen, logits, banned, allowed, adjusted)));
+            let stay = !params.changes_logits() && allowed.is_none();
+            let best = stay.then(|| argmax(logits)).flatten();
+            let best = best
+                .filter(|best| !banned.contains(best))
+                .or_else(|| argmax(adjust(params, seen, logits, banned, allowed, adjusted)));
             return best.ok_or(EngineError::NoCandidates);
         }
         let row = adjust(params, seen, logits, banned, allowed, adjusted);
@@ -212,18 +212,8 @@ impl Sampler {
     /// Stage 7: draws one of `candidates`, which are not empty.
     fn draw(&mut self) -> u32 {
         let sum = temperature::weigh(self.params.temperature, &self.candidates, &mut self.weights);
-        let mut left = self.random.unit() * sum;
-        let mut drawn = 0;
-        for (candidate, &weight) in self.candidates.as_slice().iter().zip(&self.weights) {
-            if weight > 0.0 {
-                drawn = candidate.id;
-                left -= f64::from(weight);
-                if left < 0.0 {
-                    break;
-                }
-            }
-        }
-        drawn
+        let drawn = random::pick(self.weights.iter().copied(), self.random.unit() * sum);
+        self.candidates.as_slice()[drawn].id
     }
 }
 

@@ -59,6 +59,22 @@ pub(super) fn fresh_seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
 
+/// The place in `weights` that `left` of their sum falls on; the last above 0 where rounding leads past
+/// the end, and 0 where none is.
+pub(super) fn pick(weights: impl IntoIterator<Item = f32>, mut left: f64) -> usize {
+    let mut drawn = 0;
+    for (place, weight) in weights.into_iter().enumerate() {
+        if weight > 0.0 {
+            drawn = place;
+            left -= f64::from(weight);
+            if left < 0.0 {
+                break;
+            }
+        }
+    }
+    drawn
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 //! taken in blocks, each by loops that the compiler vectorizes, and only the blocks that matter are looked at again.
 
 use super::candidates::Candidates;
+use super::random;
 use super::softmax::{self, exp_of_negative};
 
 /// Tokens of a block whose highest logit is kept.
@@ -68,17 +69,7 @@ impl WholeRow {
                 left -= sum;
                 continue;
             }
-            let first = drawn;
-            for (at, &logit) in block.iter().enumerate() {
-                let weight = weight(logit);
-                if weight > 0.0 {
-                    drawn = first + at;
-                    left -= f64::from(weight);
-                    if left < 0.0 {
-                        break;
-                    }
-                }
-            }
+            drawn += random::pick(block.iter().map(|&logit| weight(logit)), left);
             break;
         }
         Some(drawn as u32)

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use ureq::Agent;
 use ureq::http::StatusCode;
+use ureq::{Agent, RequestBuilder};
 
 use super::ServingWorkload;
 use crate::Error;
@@ -78,10 +78,7 @@ impl Server {
         if let Some(model) = &self.model {
             return Ok(model.clone());
         }
-        let mut request = self.agent.get(format!("{}/v1/models", self.url));
-        if let Some(key) = &self.api_key {
-            request = request.header("Authorization", format!("Bearer {key}"));
-        }
+        let request = self.authorized(self.agent.get(format!("{}/v1/models", self.url)));
         let answer = self.read(request.call()).map_err(|cause| self.error(cause))?;
         let listed: Value = serde_json::from_str(&answer)
             .map_err(|_| self.error("its list of models is not JSON".to_owned()))?;
@@ -172,11 +169,16 @@ impl Server {
             Endpoint::Completions => "completions",
             Endpoint::Chat => "chat/completions",
         };
-        let mut request = self.agent.post(format!("{}/v1/{path}", self.url));
-        if let Some(key) = &self.api_key {
-            request = request.header("Authorization", format!("Bearer {key}"));
-        }
+        let request = self.authorized(self.agent.post(format!("{}/v1/{path}", self.url)));
         request.header("Content-Type", "application/json").send(body.to_string())
+    }
+
+    /// `request` with the key, if there is one.
+    fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.api_key {
+            Some(key) => request.header("Authorization", format!("Bearer {key}")),
+            None => request,
+        }
     }
 
     /// The whole of a good answer, or what is wrong.

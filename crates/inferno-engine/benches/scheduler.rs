@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferno_backend::{Batch, BatchBuilder};
-use inferno_engine::{Rows, Scheduler, SchedulerLimits};
+use inferno_engine::{Continuation, Rows, Scheduler, SchedulerLimits};
 
 const NUM_SEQUENCES: usize = 64;
 const BLOCK_TOKENS: usize = 16;
@@ -40,13 +40,14 @@ fn step_of_64_sequences(criterion: &mut Criterion) {
             builder.push(&scheduler.chunk(chunk)).expect("a sound chunk");
         }
         batch = builder.build();
-        let mut tokens: Vec<_> =
-            plan.chunks.iter().map(|chunk| chunk.is_last.then_some(1)).collect();
+        let next = |is_last: bool| Continuation { num_accepted: 0, next: is_last.then_some(1) };
+        let mut continuations: Vec<_> =
+            plan.chunks.iter().map(|chunk| next(chunk.is_last)).collect();
         let is_full = plan.chunks.len() == NUM_SEQUENCES;
         if is_full {
-            tokens[0] = None;
+            continuations[0].next = None;
         }
-        scheduler.commit(&plan, &tokens);
+        scheduler.commit(&plan, &continuations);
         if is_full {
             add(&mut scheduler);
         }

@@ -46,11 +46,19 @@ pub struct EngineOptions {
     pub max_num_waiting: usize,
     /// Whether prompts reuse the blocks of others that begin alike.
     pub prefix_cache: bool,
+    /// Drafts at most so many tokens a sequence and step from what was written before, while few
+    /// sequences run; 0 drafts none. Answers are the same with any number.
+    pub num_speculative_tokens: usize,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { max_num_sequences: 64, max_num_waiting: 256, prefix_cache: true }
+        Self {
+            max_num_sequences: 64,
+            max_num_waiting: 256,
+            prefix_cache: true,
+            num_speculative_tokens: 0,
+        }
     }
 }
 
@@ -123,6 +131,7 @@ impl Engine {
             context_length: runner.context_length().min(scheduler.capacity()),
             hidden_size: runner.hidden_size(),
             max_num_waiting: options.max_num_waiting,
+            num_speculative_tokens: options.num_speculative_tokens,
             queue: Arc::new(Semaphore::new(options.max_num_waiting.min(Semaphore::MAX_PERMITS))),
             open: Arc::new(()),
             is_draining: AtomicBool::new(false),

@@ -22,11 +22,13 @@ mod model_runner;
 mod perplexity;
 mod pooling;
 mod prefix_cache;
+mod prompt_lookup;
 mod runner;
 mod sampler;
 mod scheduler;
 mod sequence;
 mod session;
+mod speculation;
 mod stop;
 
 pub use block_pool::BlockPool;
@@ -45,8 +47,8 @@ pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
 pub use scheduler::{
-    Admission, BlockUsage, Output, Plan, PlannedChunk, Rows, Scheduler, SchedulerCounts,
-    SchedulerLimits, SequenceId,
+    Admission, BlockUsage, Continuation, Output, Plan, PlannedChunk, Rows, Scheduler,
+    SchedulerCounts, SchedulerLimits, SequenceId,
 };
 pub use sequence::Sequence;
 pub use session::{

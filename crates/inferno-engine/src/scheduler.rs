@@ -10,6 +10,8 @@
 //!   always goes on, and each becomes the first in time.
 //! - A prompt gets all its blocks when it is admitted, each further block when it decodes. Where
 //!   none is left, the last sequence in the order gives up its blocks and is computed again later.
+//! - A step in which all decode may take in drafts of what follows; they find room in free blocks
+//!   alone, and none of them outlives the step unless it was accepted.
 //! - Whole blocks that are computed go into the prefix cache at once, also while their sequence
 //!   runs. A prompt that could share a block which another one is about to compute waits for it.
 
@@ -24,10 +26,14 @@ use std::time::Instant;
 use inferno_backend::{LogitRows, SequenceChunk};
 
 pub use kv_blocks::BlockUsage;
-pub use plan::{Admission, Plan, PlannedChunk};
+pub use plan::{Admission, Continuation, Plan, PlannedChunk};
 
 use kv_blocks::KvBlocks;
 use scheduled::Scheduled;
+
+/// Tokens of a step with drafts, at most: so many rows cost little more than one, as reading the
+/// weights takes most of the time. More cost more, and drafts are often wrong.
+const MAX_SPECULATIVE_TOKENS: usize = 16;
 
 /// How many places in the queue one level of priority is worth.
 const PRIORITY_PLACES: i64 = 64;
@@ -98,6 +104,12 @@ pub struct SchedulerCounts {
     pub prefix_hits: u64,
     /// Sequences that gave up their blocks for others.
     pub preemptions: u64,
+    /// Times that tokens were drafted for a sequence.
+    pub drafts: u64,
+    /// Tokens that were drafted.
+    pub drafted_tokens: u64,
+    /// Those of them that were accepted.
+    pub accepted_tokens: u64,
 }
 
 /// All sequences, waiting and running, and the blocks that they hold.
@@ -105,7 +117,7 @@ pub struct SchedulerCounts {
 /// ```
 /// use std::time::Instant;
 ///
-/// use inferno_engine::{Rows, Scheduler, SchedulerLimits};
+/// use inferno_engine::{Continuation, Rows, Scheduler, SchedulerLimits};
 ///
 /// let mut scheduler = Scheduler::new(SchedulerLimits {
 ///     num_blocks: 8,
@@ -119,12 +131,12 @@ pub struct SchedulerCounts {
 ///
 /// let plan = scheduler.schedule(Instant::now());
 /// assert_eq!(plan.chunks[0].num_tokens, 5);
-/// scheduler.commit(&plan, &[None]);
+/// scheduler.commit(&plan, &[Continuation::default()]);
 ///
 /// let plan = scheduler.schedule(Instant::now());
 /// assert!(plan.chunks[0].is_last);
 /// assert_eq!(scheduler.chunk(&plan.chunks[0]).tokens, [6, 7]);
-/// scheduler.commit(&plan, &[Some(8)]);
+/// scheduler.commit(&plan, &[Continuation { num_accepted: 0, next: Some(8) }]);
 ///
 /// let short = scheduler.add(&[9, 9], Rows::Last, 0, None);
 /// let plan = scheduler.schedule(Instant::now());
@@ -250,22 +262,69 @@ impl Scheduler {
         }
     }
 
-    /// Notes that `plan` was computed. `tokens` has an entry for each chunk: where it ends with the
-    /// last token, the one to go on with, or none where the sequence ends. Sequences that were removed
-    /// since the plan was made are passed over.
+    /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and few where
+    /// there are many. They take no block that holds anything.
     ///
-    /// **Panics** when there are more or fewer entries, or a sequence outgrows the
-    /// [`capacity`](Self::capacity).
-    pub fn commit(&mut self, plan: &Plan, tokens: &[Option<u32>]) {
-        assert_eq!(plan.chunks.len(), tokens.len(), "an entry for each chunk");
-        for (chunk, &token) in plan.chunks.iter().zip(tokens) {
+    /// **Panics** when its sequence has ended since.
+    pub fn room_for_drafts(&self, plan: &Plan, chunk: &PlannedChunk) -> usize {
+        let limit = MAX_SPECULATIVE_TOKENS
+            .min(self.limits.max_num_batched_tokens)
+            .min(self.limits.max_num_logit_rows);
+        let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
+        let decodes = |chunk: &PlannedChunk| {
+            chunk.output == Output::Logits
+                && chunk.is_last
+                && chunk.num_tokens - chunk.num_drafts == 1
+        };
+        if share == 0 || !plan.chunks.iter().all(decodes) {
+            return 0;
+        }
+        share.min(self.blocks.room(&self.running[&chunk.id].sequence))
+    }
+
+    /// The tokens of a running sequence.
+    ///
+    /// **Panics** when it has ended.
+    pub fn tokens(&self, id: SequenceId) -> &[u32] {
+        self.running[&id].sequence.tokens()
+    }
+
+    /// Adds drafts to a chunk, for which there is [room](Self::room_for_drafts).
+    ///
+    /// **Panics** when there is not, or its sequence has ended.
+    pub fn draft(&mut self, chunk: &mut PlannedChunk, drafts: &[u32]) {
+        let scheduled = self.running.get_mut(&chunk.id).expect("it runs");
+        assert!(drafts.len() <= self.blocks.room(&scheduled.sequence), "no room for drafts");
+        scheduled.sequence.extend(drafts);
+        assert!(self.blocks.reserve(&mut scheduled.sequence), "there is room");
+        chunk.num_tokens += drafts.len();
+        chunk.num_rows += drafts.len();
+        chunk.num_drafts += drafts.len();
+        self.counts.drafts += u64::from(!drafts.is_empty());
+        self.counts.drafted_tokens += drafts.len() as u64;
+    }
+
+    /// Notes that `plan` was computed, and how each of its chunks goes on, which counts where it
+    /// ends with the sequence's last token. Sequences that were removed since the plan was made are
+    /// passed over.
+    ///
+    /// **Panics** when there are more or fewer continuations than chunks, more drafts are accepted
+    /// than there were, or a sequence outgrows the [`capacity`](Self::capacity).
+    pub fn commit(&mut self, plan: &Plan, continuations: &[Continuation]) {
+        assert_eq!(plan.chunks.len(), continuations.len(), "one for each chunk");
+        for (chunk, &Continuation { num_accepted, next }) in plan.chunks.iter().zip(continuations) {
             let Some(scheduled) = self.running.get_mut(&chunk.id) else {
                 continue;
             };
             scheduled.sequence.advance(chunk.num_tokens);
+            if chunk.num_drafts > 0 {
+                assert!(num_accepted <= chunk.num_drafts, "more are accepted than were drafted");
+                self.blocks.drop_last(&mut scheduled.sequence, chunk.num_drafts - num_accepted);
+                self.counts.accepted_tokens += num_accepted as u64;
+            }
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
-            match token {
+            match next {
                 _ if !chunk.is_last => {}
                 Some(token) => {
                     scheduled.sequence.extend(&[token]);

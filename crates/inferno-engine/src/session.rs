@@ -8,7 +8,6 @@ mod cancel;
 mod context;
 mod generation;
 mod prompt;
-mod prompt_lookup;
 mod saved_state;
 mod speculation;
 

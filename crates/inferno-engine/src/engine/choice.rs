@@ -5,6 +5,8 @@ use super::prompt_scores::PromptScores;
 use super::ticket::Ticket;
 use super::{ConstraintState, TokenConstraint};
 use crate::answer::Answer;
+use crate::scheduler::Continuation;
+use crate::speculation::Drafter;
 use crate::{EngineError, FinishReason, Released, Sampler, TokenMask};
 
 /// A choice of a request that has not ended.
@@ -17,6 +19,7 @@ pub(super) struct Choice {
     pub(super) prompt_scores: Option<PromptScores>,
     /// Ends when the prompt is read.
     pub(super) only_reads: bool,
+    pub(super) drafter: Drafter,
     pub(super) context_length: usize,
 }
 
@@ -39,31 +42,49 @@ impl Constraint {
 }
 
 impl Choice {
-    /// Takes the rows of logits of a chunk, of which the first stands at `position`. Gives the token
-    /// to go on with where the last one stands at the end, and `None` where nothing is to follow.
+    /// At most `room` tokens that may follow `tokens`; none before the first token was sampled.
+    pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
+        let Ticket { progress, prompt_tokens, .. } = &self.ticket;
+        let num_said = progress.generated_tokens();
+        // One more token follows the last draft.
+        let left = self.answer.stop().num_tokens_left().unwrap_or(usize::MAX);
+        let left = left.min(self.context_length - prompt_tokens - num_said).saturating_sub(1);
+        self.drafter.draft(tokens, if num_said == 0 { 0 } else { room.min(left) })
+    }
+
+    /// Takes the rows of logits of a chunk, of which the first stands at `position`. What it says of
+    /// how to go on counts where the last row stands at the sequence's end; rows after drafts count
+    /// as long as what is sampled is what was drafted.
     ///
     /// **Errors**: as [`Sampler::sample`], and of the constraint.
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
         rows: impl Iterator<Item = &'r [f32]>,
-    ) -> Result<Option<u32>, EngineError> {
-        for (position, row) in (position..).zip(rows) {
+    ) -> Result<Continuation, EngineError> {
+        let mut continuation = Continuation::default();
+        let mut rows = (position..).zip(rows).peekable();
+        while let Some((position, row)) = rows.next() {
             if let Some(scores) = &mut self.prompt_scores {
                 scores.read(position, row, &mut self.sampler)?;
             }
-            if position + 1 >= self.ticket.prompt_tokens {
-                self.tell_prompt_scores();
-                return match self.only_reads {
-                    true => {
-                        self.ticket.tell_end(FinishReason::Length, String::new());
-                        Ok(None)
-                    }
-                    false => self.step(row),
-                };
+            if position + 1 < self.ticket.prompt_tokens {
+                continue;
             }
+            self.tell_prompt_scores();
+            if self.only_reads {
+                self.ticket.tell_end(FinishReason::Length, String::new());
+                break;
+            }
+            continuation.next = self.step(row)?;
+            let draft = self.drafter.drafts().get(continuation.num_accepted).copied();
+            if rows.peek().is_none() || continuation.next.is_none() || continuation.next != draft {
+                self.drafter.judge(continuation.num_accepted);
+                break;
+            }
+            continuation.num_accepted += 1;
         }
-        Ok(None)
+        Ok(continuation)
     }
 
     /// Samples from a row of logits and tells of it: the token to go on with, `None` at the end.

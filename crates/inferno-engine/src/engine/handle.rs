@@ -17,6 +17,7 @@ use super::{EmbeddingRequest, EngineSnapshot, Event, EventStream, Request};
 use crate::answer::Answer;
 use crate::pooling::Pooler;
 use crate::sampler::check_tokens;
+use crate::speculation::Drafter;
 use crate::{EngineError, Pooling, Rows, Sampler, SamplingParams, StopChecker, StopParams};
 
 /// Choices that one request may ask for.
@@ -33,6 +34,7 @@ pub(super) struct Shared {
     pub(super) context_length: usize,
     pub(super) hidden_size: usize,
     pub(super) max_num_waiting: usize,
+    pub(super) num_speculative_tokens: usize,
     /// Places for requests that wait.
     pub(super) queue: Arc<Semaphore>,
     /// Held by each choice that has not ended, and here.
@@ -260,6 +262,7 @@ impl EngineHandle {
                     .prompt_logprobs
                     .map(|count| PromptScores::new(Arc::clone(&scored), count)),
                 only_reads,
+                drafter: Drafter::new(shared.num_speculative_tokens),
                 context_length: shared.context_length,
             });
         }

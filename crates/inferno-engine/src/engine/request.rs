@@ -10,8 +10,8 @@ pub struct Request {
     /// The prompt, in tokens.
     pub prompt: Vec<u32>,
     /// How tokens are chosen and when to end. `max_tokens` may be 0 where the prompt's
-    /// log-probabilities are asked for: nothing follows them then. The number of speculative tokens is passed over: what
-    /// is in a batch is the scheduler's affair, and changes no token.
+    /// log-probabilities are asked for: nothing follows them then. The number of speculative tokens
+    /// is passed over: what is in a batch is the engine's affair, and changes no token.
     pub generation: GenerationParams,
     /// Tells the log-probability of each token of the prompt, and of so many rivals. None of the
     /// prompt is taken from the prefix cache then.

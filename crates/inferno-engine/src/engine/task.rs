@@ -4,6 +4,7 @@ use super::choice::Choice;
 use super::event::Event;
 use super::ticket::Ticket;
 use crate::pooling::Pooler;
+use crate::scheduler::Continuation;
 use crate::{EngineError, FinishReason};
 
 /// What a sequence is computed for.
@@ -35,21 +36,29 @@ impl Task {
         }
     }
 
+    /// At most `room` tokens that may follow `tokens`.
+    pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
+        match self {
+            Self::Choice(choice) => choice.draft(tokens, room),
+            Self::Embedding(_) => &[],
+        }
+    }
+
     /// Takes the rows of a chunk, of which the first stands at `position`: logits for an answer,
-    /// hidden states for a vector. Gives the token to go on with where the last row stands at the
-    /// sequence's end, and `None` where nothing is to follow.
+    /// hidden states for a vector. What it says of how to go on counts where the last row stands at
+    /// the sequence's end.
     ///
     /// **Errors**: as [`Choice::read`]; hidden states that are not finite.
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
         rows: impl Iterator<Item = &'r [f32]>,
-    ) -> Result<Option<u32>, EngineError> {
+    ) -> Result<Continuation, EngineError> {
         match self {
             Self::Choice(choice) => choice.read(position, rows),
             Self::Embedding(embedding) => {
                 embedding.read(position, rows)?;
-                Ok(None)
+                Ok(Continuation::default())
             }
         }
     }

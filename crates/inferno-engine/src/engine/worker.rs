@@ -9,7 +9,7 @@ use inferno_backend::Batch;
 
 use super::handle::Shared;
 use super::task::Task;
-use crate::scheduler::{Output, Plan, Rows, Scheduler, SequenceId};
+use crate::scheduler::{Continuation, Output, Plan, Rows, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
 
 /// What the thread is told.
@@ -36,8 +36,8 @@ pub(super) struct Worker {
     shared: Arc<Shared>,
     /// Its memory is used again by the next pass.
     batch: Batch,
-    /// What was sampled in this step.
-    sampled: Vec<Option<u32>>,
+    /// How the chunks of this step go on.
+    sampled: Vec<Continuation>,
 }
 
 impl Worker {
@@ -101,10 +101,13 @@ impl Worker {
     }
 
     fn step(&mut self) {
-        let plan = self.scheduler.schedule(Instant::now());
+        let mut plan = self.scheduler.schedule(Instant::now());
         self.note(&plan);
         if plan.chunks.is_empty() {
             return;
+        }
+        if self.shared.num_speculative_tokens > 0 {
+            self.speculate(&mut plan);
         }
         if let Err(error) = self.compute(&plan) {
             let error = Arc::new(error);
@@ -116,7 +119,7 @@ impl Worker {
         }
         self.scheduler.commit(&plan, &self.sampled);
         for (chunk, sampled) in plan.chunks.iter().zip(&self.sampled) {
-            if chunk.is_last && sampled.is_none() {
+            if chunk.is_last && sampled.next.is_none() {
                 self.tasks.remove(&chunk.id);
             }
         }
@@ -143,11 +146,25 @@ impl Worker {
         }
     }
 
+    /// Adds drafts of what may follow, where the step has room for them.
+    fn speculate(&mut self, plan: &mut Plan) {
+        for place in 0..plan.chunks.len() {
+            let mut chunk = plan.chunks[place];
+            let room = self.scheduler.room_for_drafts(plan, &chunk);
+            let task = self.tasks.get_mut(&chunk.id).expect("who is computed has not ended");
+            if room > 0 {
+                let drafts = task.draft(self.scheduler.tokens(chunk.id), room);
+                self.scheduler.draft(&mut chunk, drafts);
+                plan.chunks[place] = chunk;
+            }
+        }
+    }
+
     /// Runs the passes of a step and lets the tasks read their rows: an entry in `sampled` for each
     /// chunk.
     fn compute(&mut self, plan: &Plan) -> Result<(), EngineError> {
         self.sampled.clear();
-        self.sampled.resize(plan.chunks.len(), None);
+        self.sampled.resize(plan.chunks.len(), Continuation::default());
         for output in [Output::Logits, Output::Hidden] {
             if plan.chunks_with(output).next().is_some() {
                 self.pass(plan, output)?;
@@ -184,14 +201,14 @@ impl Worker {
             let rows = rows.chunks_exact(row_len).map(|row| &row[..known]);
             let task = self.tasks.get_mut(&chunk.id).expect("who is computed has not ended");
             let before = task.ticket().progress.generated_tokens();
-            let token = task.read(end - chunk.num_rows, rows);
+            let continuation = task.read(end - chunk.num_rows, rows);
             num_sampled += (task.ticket().progress.generated_tokens() - before) as u64;
-            self.sampled[place] = token.unwrap_or_else(|error| {
+            self.sampled[place] = continuation.unwrap_or_else(|error| {
                 self.scheduler.remove(chunk.id);
                 if let Some(task) = self.tasks.remove(&chunk.id) {
                     task.ticket().fail(Arc::new(error));
                 }
-                None
+                Continuation::default()
             });
         }
         let mut snapshot = self.shared.snapshot();

@@ -106,6 +106,18 @@ impl KvBlocks {
         sequence.reserve(num_tokens, &mut self.pool).is_ok()
     }
 
+    /// How many more tokens of `sequence` find room in its blocks and in those that hold nothing.
+    pub(super) fn room(&self, sequence: &Sequence) -> usize {
+        let num_blocks = sequence.block_table().len() + self.pool.num_free();
+        num_blocks * self.block_tokens - sequence.tokens().len()
+    }
+
+    /// Drops the last `num_tokens` tokens of `sequence`, and takes back the blocks that only they
+    /// needed.
+    pub(super) fn drop_last(&mut self, sequence: &mut Sequence, num_tokens: usize) {
+        sequence.truncate(sequence.tokens().len() - num_tokens, &mut self.pool);
+    }
+
     /// Puts the whole blocks that are computed into the prefix cache. Where it has one with the same
     /// tokens, that one takes the block's place: it holds the same bits.
     pub(super) fn publish(&mut self, scheduled: &mut Scheduled) {

@@ -23,6 +23,8 @@ pub struct PlannedChunk {
     pub id: SequenceId,
     /// How many tokens.
     pub num_tokens: usize,
+    /// How many of them, at the end, are drafts, which stand or fall with what is sampled.
+    pub num_drafts: usize,
     /// How many of them, to the last one, give a row.
     pub num_rows: usize,
     /// What the rows hold.
@@ -30,6 +32,15 @@ pub struct PlannedChunk {
     /// Whether they end with the sequence's last one, after which a token is sampled or nothing is
     /// left to do.
     pub is_last: bool,
+}
+
+/// How a sequence goes on after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Continuation {
+    /// Drafts that were right; those after them are dropped.
+    pub num_accepted: usize,
+    /// The token after that; none where the sequence ends.
+    pub next: Option<u32>,
 }
 
 /// A sequence that begins to run.
@@ -69,7 +80,14 @@ impl Plan {
         if num_tokens > 0 {
             let num_rows = scheduled.num_rows(num_tokens);
             let is_last = num_tokens == scheduled.num_left();
-            self.chunks.push(PlannedChunk { id, num_tokens, num_rows, output, is_last });
+            self.chunks.push(PlannedChunk {
+                id,
+                num_tokens,
+                num_drafts: 0,
+                num_rows,
+                output,
+                is_last,
+            });
         }
     }
 }

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use inferno_backend::{LogitRows, SequenceChunk};
-use inferno_engine::{Plan, PlannedChunk, Rows, Scheduler, SchedulerLimits, SequenceId};
+use inferno_engine::{
+    Continuation, Plan, PlannedChunk, Rows, Scheduler, SchedulerLimits, SequenceId,
+};
 
 pub const BLOCK_TOKENS: usize = 4;
 
@@ -37,6 +39,8 @@ pub struct Machine {
     /// Sequences that ended, with their tokens.
     pub ended: BTreeMap<SequenceId, Vec<u32>>,
     pub now: Instant,
+    /// Whether what may follow is drafted, sometimes rightly.
+    pub drafts: bool,
 }
 
 impl Machine {
@@ -49,6 +53,7 @@ impl Machine {
             rows_from: BTreeMap::new(),
             ended: BTreeMap::new(),
             now: Instant::now(),
+            drafts: false,
         }
     }
 
@@ -89,7 +94,10 @@ impl Machine {
 
     /// Schedules, computes and commits one step.
     pub fn step(&mut self) -> Plan {
-        let plan = self.scheduler.schedule(self.now);
+        let mut plan = self.scheduler.schedule(self.now);
+        if self.drafts {
+            self.draft(&mut plan);
+        }
         for id in &plan.expired {
             assert!(self.lengths.remove(id).is_some(), "it ends once");
         }
@@ -119,17 +127,24 @@ impl Machine {
             let end = chunk.start + chunk.tokens.len();
             let rows_from = self.rows_from.get_mut(&planned.id).expect("it was added");
             check_rows(planned, &chunk, rows_from);
-            let mut token = None;
+            let mut continuation = Continuation::default();
             if planned.is_last {
                 let tokens: Vec<_> = (0..end).map(|at| self.memory[slot(at)][at]).collect();
                 assert_eq!(tokens, self.memory[slot(end - 1)], "a prefix is of other tokens");
-                let goes_on = tokens.len() < self.lengths[&planned.id];
-                token = goes_on.then(|| next_token(&tokens));
+                // The tokens before the drafts, and those drafts that are right.
+                let mut len = end - planned.num_drafts;
+                while len < end && tokens[len] == next_token(&tokens[..len]) {
+                    len += 1;
+                }
+                continuation.num_accepted = len - (end - planned.num_drafts);
+                self.rows_from.insert(planned.id, len);
+                let goes_on = len < self.lengths[&planned.id];
+                continuation.next = goes_on.then(|| next_token(&tokens[..len]));
                 if !goes_on {
-                    last.push((planned.id, tokens));
+                    last.push((planned.id, tokens[..len].to_vec()));
                 }
             }
-            sampled.push(token);
+            sampled.push(continuation);
         }
         self.scheduler.commit(&plan, &sampled);
         for (id, tokens) in last {
@@ -138,6 +153,24 @@ impl Machine {
         }
         self.check_blocks();
         plan
+    }
+
+    /// Drafts as much as there is room for, some of it wrong.
+    fn draft(&mut self, plan: &mut Plan) {
+        for place in 0..plan.chunks.len() {
+            let mut chunk = plan.chunks[place];
+            let room = self.scheduler.room_for_drafts(plan, &chunk);
+            let mut tokens = self.scheduler.tokens(chunk.id).to_vec();
+            let len = tokens.len();
+            let end = self.lengths[&chunk.id].min(len + room);
+            while tokens.len() < end {
+                let right = next_token(&tokens);
+                let is_wrong = (right as usize + 3 * tokens.len()).is_multiple_of(7);
+                tokens.push(right + u32::from(is_wrong));
+            }
+            self.scheduler.draft(&mut chunk, &tokens[len..]);
+            plan.chunks[place] = chunk;
+        }
     }
 
     /// Steps until everything has ended, at most `max_num_steps` times.

@@ -6,6 +6,7 @@ mod embeddings;
 mod endings;
 mod prompt_logprobs;
 mod same_bits;
+mod speculation;
 
 use inferno_engine::{
     Completion, Engine, EngineOptions, EngineSnapshot, Event, EventStream, FinishReason, Finished,
@@ -24,7 +25,7 @@ fn runner(num_blocks: usize) -> FakeRunner {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions { max_num_sequences: 8, max_num_waiting: 64, prefix_cache: true }
+    EngineOptions { max_num_sequences: 8, max_num_waiting: 64, ..EngineOptions::default() }
 }
 
 fn engine(runner: FakeRunner) -> Engine {

@@ -6,7 +6,7 @@ mod metrics;
 mod passes;
 mod prompts;
 mod properties;
-mod speculation;
+pub mod speculation;
 
 use inferno_engine::{GenerationParams, SamplingParams, Session, SessionOptions, StopParams};
 

@@ -50,13 +50,13 @@ fn together(address: SocketAddr, seeds: std::ops::Range<usize>) -> Vec<(String, 
     threads.into_iter().map(|thread| thread.join().expect("it is answered")).collect()
 }
 
-#[test]
-fn streams_at_a_cache_far_too_small_are_each_the_answer_that_it_is_alone() {
-    let alone: Vec<_> = (0..32).map(|seed| told(shared(), seed)).collect();
-    // One answer of the context's length fits, and no more.
-    let server = start_with_cache(ServerOptions::default(), EngineOptions::default(), 1024);
+/// Asks for so many streams at once, of which few find room together.
+fn check_streams(num_streams: usize, cache_tokens: usize, num_speculative_tokens: usize) {
+    let alone: Vec<_> = (0..num_streams).map(|seed| told(shared(), seed)).collect();
+    let options = EngineOptions { num_speculative_tokens, ..EngineOptions::default() };
+    let server = start_with_cache(ServerOptions::default(), options, cache_tokens);
     server.wait_until_ready();
-    assert_eq!(together(server.address, 0..32), alone);
+    assert_eq!(together(server.address, 0..num_streams), alone);
     assert!(metric(server.address, "vllm:num_preemptions_total") > 0.0, "the cache is too large");
 
     wait_until_idle(server.address);
@@ -65,8 +65,21 @@ fn streams_at_a_cache_far_too_small_are_each_the_answer_that_it_is_alone() {
         ["inferno_kv_blocks{", "inferno_kv_blocks_free", "inferno_kv_blocks_cached"].map(blocks);
     assert_eq!(free + cached, all, "a block was lost");
     assert_eq!(metric(server.address, "vllm:kv_cache_usage_perc"), 0.0);
+    let drafted = metric(server.address, "vllm:spec_decode_num_draft_tokens_total");
+    assert_eq!(drafted > 0.0, num_speculative_tokens > 0);
     server.stop();
     server.join();
+}
+
+#[test]
+fn streams_at_a_cache_far_too_small_are_each_the_answer_that_it_is_alone() {
+    // One answer of the context's length fits, and no more.
+    check_streams(32, 1024, 0);
+}
+
+#[test]
+fn they_are_so_with_drafts_too() {
+    check_streams(6, 512, 8);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod prompt_logprobs;
 mod raw_bytes;
 mod responses;
 mod server;
+mod speculation;
 mod tls;
 mod tokens;
 mod tools;

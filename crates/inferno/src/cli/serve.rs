@@ -14,6 +14,7 @@ use crate::cli::dry_run;
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
 use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
+use crate::cli::speculate_args::SpeculateArgs;
 use server_args::ServerArgs;
 
 /// Serve a model over HTTP.
@@ -56,6 +57,8 @@ pub(super) struct ServeArgs {
     /// Requests that may wait; further ones are answered 429.
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = EngineOptions::default().max_num_waiting)]
     max_num_waiting: usize,
+    #[command(flatten)]
+    speculate: SpeculateArgs,
     /// Compute every prompt whole, even where an earlier one began alike.
     #[arg(long)]
     no_prefix_cache: bool,
@@ -89,10 +92,11 @@ enum LogFormatArg {
 impl ServeArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         let options = self.server.options()?;
-        // A sequence needs a row of logits at each step, and a prompt at least one token beside them all.
+        // A sequence needs a row of logits at each step, and so does a draft; a prompt needs at least one token beside them
+        // all.
         let limits = BatchLimits {
             max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
-            max_num_logit_rows: self.max_num_seqs,
+            max_num_logit_rows: self.max_num_seqs.max(1 + self.speculate.speculate),
         };
         let checkpoint = self.source.open()?;
         let load = self.compute.options(self.context, limits);
@@ -139,6 +143,7 @@ impl ServeArgs {
                 max_num_sequences: self.max_num_seqs,
                 max_num_waiting: self.max_num_waiting,
                 prefix_cache: !self.no_prefix_cache,
+                num_speculative_tokens: self.speculate.speculate,
             },
         )?;
         let served = ServedModel::new(engine, self.names(checkpoint))

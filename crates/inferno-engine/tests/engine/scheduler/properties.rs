@@ -57,9 +57,10 @@ proptest! {
     #[test]
     fn no_block_is_lost_and_every_sequence_ends_once_with_the_tokens_it_has_alone(
         limits in limits(),
+        drafts in any::<bool>(),
         happenings in prop::collection::vec(happening(), 0..120),
     ) {
-        let mut machine = Machine::new(limits);
+        let mut machine = Machine { drafts, ..Machine::new(limits) };
         let capacity = machine.scheduler.capacity();
         let mut expected = BTreeMap::new();
         for happening in happenings {

@@ -6,6 +6,33 @@ use inferno_engine::{
 
 use super::{engine, events, failure, put_together, runner};
 use crate::session::greedy;
+use crate::vocabulary::VOCAB_SIZE;
+
+/// Even tokens and odd ones take turns.
+#[derive(Clone, Default)]
+pub struct Alternates {
+    is_odd: bool,
+}
+
+impl TokenConstraint for Alternates {
+    fn fork(&self) -> Box<dyn TokenConstraint> {
+        Box::new(self.clone())
+    }
+
+    fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
+        let tokens = 2..VOCAB_SIZE as u32;
+        tokens
+            .filter(|token| (token % 2 == 1) == self.is_odd)
+            .for_each(|token| allowed.allow(token));
+        Ok(())
+    }
+
+    fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError> {
+        assert_eq!(token % 2 == 1, self.is_odd, "it was not allowed");
+        self.is_odd = !self.is_odd;
+        Ok(ConstraintState::Open)
+    }
+}
 
 /// Counts up from a token: each may be followed by the next or the one after it, up to a last one.
 #[derive(Clone)]

@@ -11,10 +11,10 @@ use super::{greedy, session};
 use crate::fake_runner::{FakeRunner, Outcome};
 use crate::vocabulary::{VOCAB_SIZE, tokenizer};
 
-const CONTEXT_LENGTH: usize = 120;
+pub const CONTEXT_LENGTH: usize = 120;
 
 /// A runner that repeats itself: what follows depends on the last two tokens alone.
-fn repetitive() -> FakeRunner {
+pub fn repetitive() -> FakeRunner {
     FakeRunner::new(CONTEXT_LENGTH, 16).with_num_logit_rows(16).with_logits(|history, token| {
         let last = history.iter().rev().take(2).fold(token, |hash, &it| 37 * hash + it as usize);
         (last * 7919 % 1009) as f32 / 50.0
@@ -57,7 +57,7 @@ fn varied(seed: u32, len: usize) -> Vec<u32> {
     (0..len).map(next).collect()
 }
 
-fn sampling() -> impl Strategy<Value = SamplingParams> {
+pub fn sampling() -> impl Strategy<Value = SamplingParams> {
     let biases = prop::collection::vec((0..VOCAB_SIZE as u32, -5f32..5.0), 0..3);
     let truncation = (0usize..8, 0.5f32..=1.0, 0f32..0.2);
     let penalties = (0.8f32..1.4, -0.5f32..0.5, -0.5f32..0.5);
@@ -83,7 +83,7 @@ fn sampling() -> impl Strategy<Value = SamplingParams> {
     )
 }
 
-fn stop() -> impl Strategy<Value = StopParams> {
+pub fn stop() -> impl Strategy<Value = StopParams> {
     let strings = prop::collection::vec("[a-d]{2,4}", 0..2);
     let tokens = prop::collection::vec(2..VOCAB_SIZE as u32, 0..2);
     let limits = (prop::option::of(30usize..90), 0usize..30);

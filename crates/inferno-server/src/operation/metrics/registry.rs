@@ -56,6 +56,9 @@ struct OfEngine {
     prompt_tokens: IntCounter,
     generation_tokens: IntCounter,
     preemptions: IntCounter,
+    drafts: IntCounter,
+    drafted_tokens: IntCounter,
+    accepted_tokens: IntCounter,
     steps: IntCounter,
     failed_steps: IntCounter,
 }
@@ -131,6 +134,18 @@ impl Registered {
             preemptions: make.counter(
                 "vllm:num_preemptions_total",
                 "Sequences that gave their KV blocks to others, to be computed again.",
+            )?,
+            drafts: make.counter(
+                "vllm:spec_decode_num_drafts_total",
+                "Times that tokens of a sequence were guessed ahead.",
+            )?,
+            drafted_tokens: make.counter(
+                "vllm:spec_decode_num_draft_tokens_total",
+                "Tokens that were guessed ahead.",
+            )?,
+            accepted_tokens: make.counter(
+                "vllm:spec_decode_num_accepted_tokens_total",
+                "Those of them that were right.",
             )?,
             steps: make.counter("inferno_engine_steps_total", "Forward passes.")?,
             failed_steps: make
@@ -219,6 +234,9 @@ impl OfEngine {
             (&self.prompt_tokens, now.prompt_tokens),
             (&self.generation_tokens, now.generation_tokens),
             (&self.preemptions, now.scheduler.preemptions),
+            (&self.drafts, now.scheduler.drafts),
+            (&self.drafted_tokens, now.scheduler.drafted_tokens),
+            (&self.accepted_tokens, now.scheduler.accepted_tokens),
             (&self.steps, now.steps),
             (&self.failed_steps, now.failed_steps),
         ] {

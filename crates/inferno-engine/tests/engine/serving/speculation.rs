@@ -1,0 +1,89 @@
+//! Drafts change how many steps it takes, and no answer.
+
+use inferno_engine::{Completion, Engine, EngineOptions, GenerationParams, Request};
+use proptest::prelude::*;
+
+use super::{at_rest, events, only, options, put_together};
+use crate::fake_runner::FakeRunner;
+use crate::session::speculation::{CONTEXT_LENGTH, repetitive, sampling, stop};
+use crate::session::{greedy, session};
+use crate::vocabulary::{VOCAB_SIZE, tokenizer};
+
+fn engine(runner: FakeRunner, num_speculative_tokens: usize) -> Engine {
+    let options = EngineOptions { num_speculative_tokens, ..options() };
+    Engine::start(Box::new(runner), tokenizer(), options).expect("a sound runner")
+}
+
+fn alone(prompt: &[u32], params: &GenerationParams) -> Completion {
+    let mut session = session(repetitive());
+    let generation = session.generate(prompt, params).expect("a sound request");
+    generation.complete().expect("a runner that does not fail")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn every_answer_is_the_same_with_any_number_of_drafts(
+        requests in prop::collection::vec(
+            (sampling(), stop(), prop::collection::vec(2u32..VOCAB_SIZE as u32, 1..30), 1usize..3),
+            1..5,
+        ),
+        num_drafts in 1usize..=15,
+        num_blocks in 30usize..70,
+    ) {
+        let engine = engine(repetitive().with_num_blocks(num_blocks), num_drafts);
+        let requests: Vec<_> = requests.into_iter().map(|(sampling, stop, prompt, num_choices)| {
+            let params = GenerationParams { sampling, stop, ..GenerationParams::default() };
+            (prompt, params, num_choices)
+        }).collect();
+        let streams: Vec<_> = requests.iter().map(|(prompt, params, num_choices)| {
+            let request = Request::new(prompt.clone(), params.clone());
+            let request = Request { num_choices: *num_choices, ..request };
+            engine.handle().submit(request).expect("a sound request")
+        }).collect();
+        for ((prompt, params, num_choices), stream) in requests.iter().zip(streams) {
+            let events = events(stream);
+            for choice in 0..*num_choices {
+                let mut params = params.clone();
+                let seed = params.sampling.seed.expect("it has one");
+                params.sampling.seed = Some(seed.wrapping_add(choice as u64));
+                prop_assert_eq!(put_together(&events, choice).0, alone(prompt, &params));
+            }
+        }
+        let snapshot = at_rest(&engine);
+        let blocks = snapshot.blocks;
+        prop_assert_eq!(blocks.num_free + blocks.num_cached, num_blocks);
+        let counts = snapshot.scheduler;
+        prop_assert!(counts.accepted_tokens <= counts.drafted_tokens);
+    }
+}
+
+#[test]
+fn what_repeats_itself_takes_fewer_steps() {
+    let num_steps = |num_drafts| {
+        let engine = engine(repetitive(), num_drafts);
+        let request = Request::new(vec![2, 3, 4], greedy(CONTEXT_LENGTH - 10));
+        let said = only(engine.handle().submit(request).expect("a sound request")).0;
+        assert_eq!(said, alone(&[2, 3, 4], &greedy(CONTEXT_LENGTH - 10)));
+        let snapshot = at_rest(&engine);
+        assert_eq!(snapshot.scheduler.drafted_tokens > 0, num_drafts > 0);
+        assert_eq!(snapshot.generation_tokens, CONTEXT_LENGTH as u64 - 10);
+        snapshot.steps
+    };
+    let (without, with) = (num_steps(0), num_steps(8));
+    assert_eq!(without, CONTEXT_LENGTH as u64 - 10);
+    assert!(2 * with < without, "{with} of {without} steps");
+}
+
+#[test]
+fn a_constraint_holds_for_what_is_drafted_too() {
+    // What the model wants to repeat, the rules forbid at every other token.
+    let engine = engine(repetitive(), 8);
+    let constraint = Some(Box::new(super::constraints::Alternates::default()) as _);
+    let request = Request::new(vec![2, 3, 4], greedy(60));
+    let request = Request { constraint, ..request };
+    let said = only(engine.handle().submit(request).expect("a sound request")).0;
+    let odd = |place: usize| said.tokens[place] % 2 == place as u32 % 2;
+    assert!((0..60).all(odd), "{:?}", said.tokens);
+    assert!(at_rest(&engine).scheduler.accepted_tokens > 0);
+}

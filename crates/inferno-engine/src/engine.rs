@@ -13,6 +13,7 @@ mod event;
 mod handle;
 mod prompt_scores;
 mod request;
+mod saved_prefixes;
 mod snapshot;
 mod task;
 mod ticket;

@@ -224,16 +224,20 @@ pub enum EngineError {
         source: io::Error,
     },
     /// The file is not a saved state.
-    #[error("{path:?} is not a saved session")]
+    #[error("{path:?} is not {kind}")]
     StateUnknown {
         /// The file.
         path: PathBuf,
+        /// What it should be, in words.
+        kind: &'static str,
     },
-    /// A session was to be saved where there is something else.
-    #[error("{path:?} exists and is not a saved session; choose another name, or remove it first")]
+    /// A state was to be saved where there is something else.
+    #[error("{path:?} exists and is not {kind}; choose another name, or remove it first")]
     StateNotReplaced {
         /// The file.
         path: PathBuf,
+        /// What it should be, in words.
+        kind: &'static str,
     },
     /// The saved state was written in a format that this version does not read.
     #[error(
@@ -274,7 +278,7 @@ pub enum EngineError {
     StateOfAnotherModel {
         /// The file.
         path: PathBuf,
-        /// Fingerprint of this session's runner.
+        /// Fingerprint of this runner.
         expected: u64,
         /// Fingerprint in the file.
         found: u64,

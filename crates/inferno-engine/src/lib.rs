@@ -29,6 +29,7 @@ mod scheduler;
 mod sequence;
 mod session;
 mod speculation;
+mod state_file;
 mod stop;
 
 pub use block_pool::BlockPool;

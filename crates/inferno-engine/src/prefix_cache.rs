@@ -9,7 +9,8 @@
 //! **Source**: Zheng et al., SGLang: Efficient Execution of Structured Language Model Programs,
 //! section 3 (RadixAttention), with edges of one block each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use inferno_backend::BlockId;
@@ -87,6 +88,33 @@ impl PrefixCache {
     /// The block of a node.
     pub fn block(&self, node: PrefixNode) -> BlockId {
         self.node(node).block
+    }
+
+    /// The tokens of a node's block.
+    pub fn tokens(&self, node: PrefixNode) -> &[u32] {
+        &self.node(node).tokens
+    }
+
+    /// The node that comes before this one in its text; none for the first.
+    pub fn parent(&self, node: PrefixNode) -> Option<PrefixNode> {
+        self.node(node).parent
+    }
+
+    /// All nodes, those that are in use first, then the most recently used, and none before its
+    /// parent.
+    pub fn by_recency(&self) -> Vec<PrefixNode> {
+        let ranked = |&id: &PrefixNode| {
+            let node = self.node(id);
+            (node.num_users > 0, node.last_use, Reverse(id))
+        };
+        // Who uses a block uses its parent, so that nothing that is still to come ranks higher.
+        let mut next: BinaryHeap<_> = self.roots.values().map(ranked).collect();
+        let mut nodes = Vec::with_capacity(self.num_blocks());
+        while let Some((_, _, Reverse(id))) = next.pop() {
+            nodes.push(id);
+            next.extend(self.node(id).children.values().map(ranked));
+        }
+        nodes
     }
 
     /// The nodes whose blocks hold the start of `tokens`, at most `max_num_blocks`. They are nobody's

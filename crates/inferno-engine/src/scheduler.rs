@@ -23,12 +23,13 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::time::Instant;
 
-use inferno_backend::{LogitRows, SequenceChunk};
+use inferno_backend::{BlockId, LogitRows, SequenceChunk};
 
 pub use kv_blocks::BlockUsage;
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
 
-use kv_blocks::KvBlocks;
+use crate::prefix_cache::PrefixNode;
+use kv_blocks::{CachedBlock, KvBlocks};
 use scheduled::Scheduled;
 
 /// Tokens of a step with drafts, at most: so many rows cost little more than one, as reading the
@@ -336,6 +337,27 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// What the prefix cache holds, the most recently used block first and none before its parent.
+    pub(crate) fn cached_blocks(&self) -> Vec<CachedBlock> {
+        self.blocks.cached()
+    }
+
+    /// Puts a block into the prefix cache that the caller fills with what is known of these tokens;
+    /// without a block, where it has one with them. `None` where no block is free, or none is shared.
+    pub(crate) fn take_in(
+        &mut self,
+        parent: Option<PrefixNode>,
+        tokens: &[u32],
+    ) -> Option<(PrefixNode, Option<BlockId>)> {
+        self.limits.prefix_cache.then(|| self.blocks.take_in(parent, tokens)).flatten()
+    }
+
+    /// Ends what [`take_in`](Self::take_in) began, in that order. Unless all `is_sound`, nothing stays
+    /// cached that is not in use.
+    pub(crate) fn release_taken_in(&mut self, nodes: Vec<PrefixNode>, is_sound: bool) {
+        self.blocks.release_taken_in(nodes, is_sound);
     }
 
     fn expire(&mut self, now: Instant) -> Vec<SequenceId> {

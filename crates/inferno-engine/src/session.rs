@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
 use crate::sampler::check_tokens;
+use crate::state_file;
 use crate::{EngineError, Metrics, Runner, SamplingParams, StopParams};
 use context::Context;
 
@@ -198,7 +199,7 @@ impl Session {
     ///
     /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
     pub fn check_save(path: impl AsRef<Path>) -> Result<(), EngineError> {
-        saved_state::target(path.as_ref()).map(drop)
+        state_file::target(path.as_ref(), &saved_state::SAVED_SESSION).map(drop)
     }
 
     /// Goes on from a file that [`save`](Self::save) wrote, in place of what the session holds.

@@ -1,9 +1,10 @@
 //! The model that is served.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use inferno_engine::{Engine, EngineHandle, Pooling, SamplingParams};
+use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::{ChatTemplate, Tokenizer};
 
 use crate::chat::ToolForm;
@@ -24,6 +25,8 @@ pub struct ServedModel {
     /// When it was loaded, in seconds since 1970.
     pub(crate) created: u64,
     pub(crate) grammars: GrammarCompiler,
+    /// Where the prefix cache is kept between two runs.
+    prefix_cache_file: Option<PathBuf>,
 }
 
 /// A chat template, and the form in which the model calls tools.
@@ -46,6 +49,7 @@ impl ServedModel {
             handle,
             names,
             template: None,
+            prefix_cache_file: None,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
             created,
@@ -71,6 +75,23 @@ impl ServedModel {
         self
     }
 
+    /// Keeps the prefix cache in this file: takes in what is there, and writes it when the server stops. A file that is
+    /// damaged, or of another model or cache format, is told in the log and replaced at the end.
+    ///
+    /// **Errors**: a file that is something else, or that cannot be reached.
+    pub fn with_prefix_cache_file(mut self, path: PathBuf) -> Result<Self, Box<EngineError>> {
+        EngineHandle::check_save_prefixes(&path)?;
+        // An empty file is one that is still to be written.
+        if std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
+            match self.handle.load_prefixes(&path) {
+                Ok(blocks) => tracing::info!(?path, blocks, "the prefix cache was taken in"),
+                Err(error) => tracing::warn!(%error, "the prefix cache begins empty"),
+            }
+        }
+        self.prefix_cache_file = Some(path);
+        Ok(self)
+    }
+
     /// How the model calls itself.
     pub(crate) fn name(&self) -> &str {
         &self.names[0]
@@ -80,8 +101,14 @@ impl ServedModel {
         self.handle.tokenizer()
     }
 
-    /// Ends what runs, and the engine's thread.
+    /// Writes the prefix cache where it is kept; ends what runs, and the engine's thread.
     pub(crate) fn stop(&self) {
+        if let Some(path) = &self.prefix_cache_file {
+            match self.handle.save_prefixes(path) {
+                Ok(blocks) => tracing::info!(?path, blocks, "the prefix cache was saved"),
+                Err(error) => tracing::error!(%error, "the prefix cache was not saved"),
+            }
+        }
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(engine) = engine {
             engine.shut_down();

@@ -1,5 +1,6 @@
 //! How other threads speak with the engine's.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +11,16 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::choice::{Choice, Constraint};
 use super::prompt_scores::PromptScores;
+use super::saved_prefixes::SAVED_PREFIXES;
 use super::task::{Embedding, Task};
 use super::ticket::{Progress, Ticket};
-use super::worker::{Message, Submission};
+use super::worker::{FileAction, Message, Submission};
 use super::{EmbeddingRequest, EngineSnapshot, Event, EventStream, Request};
 use crate::answer::Answer;
 use crate::pooling::Pooler;
 use crate::sampler::check_tokens;
 use crate::speculation::Drafter;
+use crate::state_file;
 use crate::{EngineError, Pooling, Rows, Sampler, SamplingParams, StopChecker, StopParams};
 
 /// Choices that one request may ask for.
@@ -141,6 +144,42 @@ impl EngineHandle {
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
         submission.tasks[0].ticket_mut().queue_place = Some(place);
         self.messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
+    }
+
+    /// Writes the prefix cache to a file, whole or not at all, between two steps, and waits for that.
+    /// On Unix only its owner may read it. Gives the number of blocks; the file is smaller than the KV
+    /// cache. A saved prefix cache that is there already is replaced, nothing else.
+    ///
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`],
+    /// [`EngineError::EngineStopped`], and a device that fails.
+    pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
+        self.prefixes(FileAction::Save, path.as_ref())
+    }
+
+    /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`, before there is anything
+    /// to lose.
+    ///
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
+    pub fn check_save_prefixes(path: impl AsRef<Path>) -> Result<(), EngineError> {
+        state_file::target(path.as_ref(), &SAVED_PREFIXES).map(drop)
+    }
+
+    /// Takes in what [`save_prefixes`](Self::save_prefixes) wrote, as far as blocks are free, the most
+    /// recently used first; waits for that. Gives the number of blocks.
+    ///
+    /// **Errors**: [`EngineError::StateIo`]; [`EngineError::StateUnknown`],
+    /// [`EngineError::StateDamaged`] and [`EngineError::StateTruncated`];
+    /// [`EngineError::StateVersion`]; [`EngineError::StateOfAnotherModel`], which is also that of
+    /// another format of the KV cache; [`EngineError::EngineStopped`]. Nothing of the file is used then.
+    pub fn load_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
+        self.prefixes(FileAction::Load, path.as_ref())
+    }
+
+    fn prefixes(&self, action: FileAction, path: &Path) -> Result<usize, EngineError> {
+        let (done, result) = std::sync::mpsc::channel();
+        let message = Message::Prefixes { action, path: path.to_owned(), done };
+        self.messages.send(message).map_err(|_| EngineError::EngineStopped)?;
+        result.recv().map_err(|_| EngineError::EngineStopped)?
     }
 
     /// What the engine does, as of its last step.

@@ -1,13 +1,15 @@
 //! The engine's thread: receive, schedule, run, sample, commit, tell.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError};
 use std::time::Instant;
 
 use inferno_backend::Batch;
 
 use super::handle::Shared;
+use super::saved_prefixes;
 use super::task::Task;
 use crate::scheduler::{Continuation, Output, Plan, Rows, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
@@ -15,7 +17,20 @@ use crate::{EngineError, FinishReason, Runner};
 /// What the thread is told.
 pub(super) enum Message {
     Submit(Submission),
+    /// What the prefix cache holds is to be written to this file, or read from it.
+    Prefixes {
+        action: FileAction,
+        path: PathBuf,
+        done: Sender<Result<usize, EngineError>>,
+    },
     ShutDown,
+}
+
+/// What to do with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileAction {
+    Save,
+    Load,
 }
 
 /// A request that was found sound.
@@ -74,6 +89,12 @@ impl Worker {
             };
             match message {
                 Ok(Message::Submit(submission)) => self.add(submission),
+                Ok(Message::Prefixes { action, path, done }) => {
+                    let result = self.prefixes(action, &path);
+                    self.show();
+                    // Whoever asked may not have waited.
+                    let _ = done.send(result);
+                }
                 Err(TryRecvError::Empty) => return true,
                 Ok(Message::ShutDown) | Err(TryRecvError::Disconnected) => return false,
             }
@@ -85,6 +106,16 @@ impl Worker {
         for task in tasks {
             let id = self.scheduler.add(&prompt, rows, priority, deadline);
             self.tasks.insert(id, task);
+        }
+    }
+
+    fn prefixes(&mut self, action: FileAction, path: &Path) -> Result<usize, EngineError> {
+        let (scheduler, runner) = (&mut self.scheduler, &mut *self.runner);
+        match action {
+            FileAction::Save => saved_prefixes::save(scheduler, runner, path),
+            FileAction::Load => {
+                saved_prefixes::load(scheduler, runner, self.shared.vocab_size, path)
+            }
         }
     }
 

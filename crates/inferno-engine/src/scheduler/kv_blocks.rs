@@ -2,6 +2,11 @@
 //!
 //! Invariant: a block is free, or in the prefix cache (in use or not), or one sequence's own.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use inferno_backend::BlockId;
+
 use super::scheduled::Scheduled;
 use crate::prefix_cache::{PrefixCache, PrefixNode};
 use crate::{BlockPool, Sequence};
@@ -22,6 +27,15 @@ impl BlockUsage {
     pub fn num_in_use(&self) -> usize {
         self.num_blocks - self.num_free - self.num_cached
     }
+}
+
+/// A block whose contents are known.
+#[derive(Debug)]
+pub(crate) struct CachedBlock {
+    /// The place of the one before it, in the list that it stands in.
+    pub(crate) parent: Option<usize>,
+    pub(crate) tokens: Arc<[u32]>,
+    pub(crate) block: BlockId,
 }
 
 #[derive(Debug)]
@@ -104,6 +118,43 @@ impl KvBlocks {
             self.pool.release(block);
         }
         sequence.reserve(num_tokens, &mut self.pool).is_ok()
+    }
+
+    /// What the prefix cache holds, the most recently used block first and none before its parent.
+    pub(super) fn cached(&self) -> Vec<CachedBlock> {
+        let nodes = self.cache.by_recency();
+        let places: HashMap<_, _> = nodes.iter().zip(0usize..).collect();
+        let block = |&node: &PrefixNode| CachedBlock {
+            parent: self.cache.parent(node).map(|parent| places[&parent]),
+            tokens: self.cache.tokens(node).into(),
+            block: self.cache.block(node),
+        };
+        nodes.iter().map(block).collect()
+    }
+
+    /// Puts a block into the prefix cache that is to be filled with what is known of these tokens, and
+    /// uses it; without a block, where it has one with them. `None` where no block is free.
+    pub(super) fn take_in(
+        &mut self,
+        parent: Option<PrefixNode>,
+        tokens: &[u32],
+    ) -> Option<(PrefixNode, Option<BlockId>)> {
+        let block = self.pool.allocate()?;
+        let (node, is_new) = self.cache.insert(parent, tokens, block);
+        if !is_new {
+            self.pool.release(block);
+        }
+        Some((node, is_new.then_some(block)))
+    }
+
+    /// Ends the use of what was taken in, in that order, the last one first. What is not `sound` goes.
+    pub(super) fn release_taken_in(&mut self, nodes: Vec<PrefixNode>, is_sound: bool) {
+        for node in nodes.into_iter().rev() {
+            self.cache.release(&[node]);
+        }
+        while !is_sound && let Some(block) = self.cache.evict() {
+            self.pool.release(block);
+        }
     }
 
     /// How many more tokens of `sequence` find room in its blocks and in those that hold nothing.

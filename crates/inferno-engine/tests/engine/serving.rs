@@ -6,6 +6,7 @@ mod embeddings;
 mod endings;
 mod prompt_logprobs;
 mod same_bits;
+mod saved_prefixes;
 mod speculation;
 
 use inferno_engine::{

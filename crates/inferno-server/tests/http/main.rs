@@ -13,6 +13,7 @@ mod lifecycle;
 mod load;
 mod operation;
 mod page;
+mod prefix_cache_file;
 mod prompt_logprobs;
 mod raw_bytes;
 mod responses;

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -47,6 +47,14 @@ pub fn start_changed(change: fn(&mut Metadata)) -> TestServer {
     server
 }
 
+/// Starts a server that keeps its prefix cache in this file, and waits until it is ready.
+pub fn start_keeping(prefix_cache_file: PathBuf) -> TestServer {
+    let setup = Setup { prefix_cache_file: Some(prefix_cache_file), ..Setup::default() };
+    let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
+    server.wait_until_ready();
+    server
+}
+
 /// Starts a server, and does not wait.
 pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
     launch(options, engine, Setup::default())
@@ -66,11 +74,12 @@ struct Setup {
     cache_tokens: usize,
     /// What becomes of the file's metadata before the tokenizer reads it.
     change: fn(&mut Metadata),
+    prefix_cache_file: Option<PathBuf>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { cache_tokens: 8192, change: |_| () }
+        Self { cache_tokens: 8192, change: |_| (), prefix_cache_file: None }
     }
 }
 
@@ -134,8 +143,12 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
         },
     )?;
     let engine = Engine::start(Box::new(runner), tokenizer, options)?;
-    Ok(ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
+    let served = ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
         .with_chat_template(template.expect("the model has a template"))
         .with_sampling(sampling)
-        .with_pooling(Pooling::recommended(&metadata)?.unwrap_or_default()))
+        .with_pooling(Pooling::recommended(&metadata)?.unwrap_or_default());
+    Ok(match setup.prefix_cache_file {
+        Some(path) => served.with_prefix_cache_file(path)?,
+        None => served,
+    })
 }

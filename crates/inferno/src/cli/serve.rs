@@ -13,8 +13,8 @@ use crate::cli::chat_input::template_of;
 use crate::cli::dry_run;
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
-use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
 use crate::cli::speculate_args::SpeculateArgs;
+use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
 use server_args::ServerArgs;
 
 /// Serve a model over HTTP.
@@ -62,6 +62,10 @@ pub(super) struct ServeArgs {
     /// Compute every prompt whole, even where an earlier one began alike.
     #[arg(long)]
     no_prefix_cache: bool,
+    /// Keep the prefix cache in this file: written when the server stops, taken in when it starts. It is no larger than the KV
+    /// cache, and readable by its owner alone.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_prefix_cache")]
+    prefix_cache_file: Option<std::path::PathBuf>,
     /// How the hidden states of a text become its vector on /v1/embeddings [default: what the file asks for, else last].
     #[arg(long, value_name = "WHICH")]
     pooling: Option<PoolingArg>,
@@ -149,8 +153,12 @@ impl ServeArgs {
         let served = ServedModel::new(engine, self.names(checkpoint))
             .with_sampling(sampling)
             .with_pooling(pooling);
-        Ok(match template {
+        let served = match template {
             Some(template) => served.with_chat_template(template),
+            None => served,
+        };
+        Ok(match &self.prefix_cache_file {
+            Some(path) => served.with_prefix_cache_file(path.clone()).map_err(|error| *error)?,
             None => served,
         })
     }

@@ -132,7 +132,7 @@ fn a_cache_far_too_small_costs_time_and_changes_nothing() {
 }
 
 /// A small model on the reference backend.
-fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> Box<dyn Runner> {
+pub fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> Box<dyn Runner> {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {

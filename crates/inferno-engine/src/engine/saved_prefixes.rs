@@ -1,0 +1,99 @@
+//! The prefix cache in a file: how many blocks there are and the positions in each, then for each
+//! block the place of the one before it in its text, plus one (u32; 0 for the first), its tokens
+//! (u32), and its contents.
+//!
+//! The most recently used block comes first, and none before the one that it follows. So the first
+//! ones of a file are worth the most, and can be taken in without the rest.
+
+use std::path::Path;
+
+use crate::scheduler::Scheduler;
+use crate::state_file::{self, CHECKSUM_BYTES, HEADER_BYTES, Header, Input, Kind, damaged};
+use crate::{EngineError, Runner};
+
+pub(super) const SAVED_PREFIXES: Kind =
+    Kind { name: "a saved prefix cache", magic: *b"INFERNOP", version: 1 };
+
+/// Writes what is cached to `path`, and gives the number of blocks.
+pub(super) fn save(
+    scheduler: &Scheduler,
+    runner: &dyn Runner,
+    path: &Path,
+) -> Result<usize, EngineError> {
+    let blocks = scheduler.cached_blocks();
+    let layout = runner.kv_layout();
+    let (block_tokens, block_bytes) = (layout.block_tokens as u64, layout.block_bytes()? as u64);
+    let num_blocks = blocks.len() as u64;
+    let header = Header {
+        fingerprint: runner.fingerprint().0,
+        counts: [num_blocks, block_tokens],
+        block_bytes,
+        // The cache itself is larger.
+        file_bytes: HEADER_BYTES
+            + num_blocks * (4 + 4 * block_tokens + block_bytes)
+            + CHECKSUM_BYTES,
+    };
+    state_file::write(path, &SAVED_PREFIXES, header, |output| {
+        let mut bytes = Vec::new();
+        for cached in &blocks {
+            // A cache has fewer blocks than a block id can name.
+            let parent = cached.parent.map_or(0, |place| place as u32 + 1);
+            output.put(&parent.to_le_bytes())?;
+            for token in &*cached.tokens {
+                output.put(&token.to_le_bytes())?;
+            }
+            bytes.clear();
+            runner.read_kv_block(cached.block, &mut bytes)?;
+            output.put(&bytes)?;
+        }
+        Ok(())
+    })?;
+    Ok(blocks.len())
+}
+
+/// Takes in what `path` holds, as far as there are free blocks, once everything about it is checked.
+/// Gives the number of blocks.
+pub(super) fn load(
+    scheduler: &mut Scheduler,
+    runner: &mut dyn Runner,
+    vocab_size: usize,
+    path: &Path,
+) -> Result<usize, EngineError> {
+    let layout = *runner.kv_layout();
+    let block_bytes = layout.block_bytes()?;
+    let mut input = Input::open(path, &SAVED_PREFIXES, runner.fingerprint().0, |header| {
+        let [num_blocks, block_tokens] = header.counts;
+        if (header.block_bytes, block_tokens) != (block_bytes as u64, layout.block_tokens as u64) {
+            return Err(damaged(path, "its blocks have another size"));
+        }
+        num_blocks
+            .checked_mul(4 + 4 * block_tokens + header.block_bytes)
+            .and_then(|payload| payload.checked_add(HEADER_BYTES + CHECKSUM_BYTES))
+            .ok_or_else(|| damaged(path, "sizes do not add up"))
+    })?;
+    let mut nodes = Vec::new();
+    let mut take_in = || {
+        let (mut tokens, mut bytes) = (vec![0; layout.block_tokens], vec![0; block_bytes]);
+        for place in 0..input.header.counts[0] {
+            let parent = input.take_u32()?;
+            if u64::from(parent) > place {
+                return Err(damaged(path, "a block follows one that comes after it"));
+            }
+            input.take_tokens(&mut tokens, vocab_size)?;
+            input.take(&mut bytes)?;
+            let parent = parent.checked_sub(1).map(|place| nodes[place as usize]);
+            let Some((node, block)) = scheduler.take_in(parent, &tokens) else {
+                break;
+            };
+            nodes.push(node);
+            if let Some(block) = block {
+                runner.write_kv_block(block, &bytes)?;
+            }
+        }
+        Ok(())
+    };
+    let taken_in = take_in();
+    let num_blocks = nodes.len();
+    scheduler.release_taken_in(nodes, taken_in.is_ok());
+    taken_in.map(|()| num_blocks)
+}

@@ -1,0 +1,271 @@
+//! Files that hold keys and values: what they have in common, however they are read.
+//!
+//! All numbers are little-endian. A header of 56 bytes: the magic, the format's version (u32), four
+//! zero bytes, then as u64 the fingerprint of model and cache format, two numbers of the kind's own,
+//! the bytes of a block, and the length of the whole file. Then the payload, and the CRC-32 of
+//! everything before it (u32).
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::EngineError;
+
+pub(crate) const HEADER_BYTES: u64 = 56;
+pub(crate) const CHECKSUM_BYTES: u64 = 4;
+
+/// A kind of file.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// What its files are, in words.
+    pub(crate) name: &'static str,
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
+}
+
+/// The numbers of the header, after magic and version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) fingerprint: u64,
+    /// What they count is the kind's affair.
+    pub(crate) counts: [u64; 2],
+    pub(crate) block_bytes: u64,
+    pub(crate) file_bytes: u64,
+}
+
+impl Header {
+    fn to_bytes(self, kind: &Kind) -> [u8; HEADER_BYTES as usize] {
+        let mut bytes = [0; HEADER_BYTES as usize];
+        bytes[..8].copy_from_slice(&kind.magic);
+        bytes[8..12].copy_from_slice(&kind.version.to_le_bytes());
+        let [one, other] = self.counts;
+        let numbers = [self.fingerprint, one, other, self.block_bytes, self.file_bytes];
+        for (place, number) in bytes[16..].chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; HEADER_BYTES as usize]) -> Self {
+        let mut numbers = bytes[16..]
+            .chunks_exact(8)
+            .map(|place| u64::from_le_bytes(place.try_into().expect("chunks of eight")));
+        let mut next = || numbers.next().expect("five numbers in forty bytes");
+        Self {
+            fingerprint: next(),
+            counts: [next(), next()],
+            block_bytes: next(),
+            file_bytes: next(),
+        }
+    }
+}
+
+/// The file that writing to `path` replaces: the one it leads to, where it is a link.
+///
+/// **Errors**: [`EngineError::StateNotReplaced`], so that nothing but a file of this kind is lost.
+pub(crate) fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
+    let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
+            return Ok(path.to_owned());
+        }
+        metadata => metadata.map_err(failed)?,
+    };
+    let mut start = Vec::new();
+    // Opening a pipe would wait for whoever writes to it.
+    if metadata.is_file() {
+        let file = File::open(path).map_err(failed)?;
+        file.take(kind.magic.len() as u64).read_to_end(&mut start).map_err(failed)?;
+    }
+    // An empty file, such as one of mktemp, holds nothing to lose.
+    match metadata.is_file() && (start.is_empty() || start == kind.magic) {
+        true => fs::canonicalize(path).map_err(failed),
+        false => Err(EngineError::StateNotReplaced { path: path.to_owned(), kind: kind.name }),
+    }
+}
+
+/// Writes a file whole or not at all, by way of a temporary file beside it. On Unix only its owner
+/// may read it. `payload` is given what it writes to.
+pub(crate) fn write(
+    path: &Path,
+    kind: &Kind,
+    header: Header,
+    payload: impl FnOnce(&mut Output<'_>) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
+    let target = target(path, kind)?;
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    // A conversation is nobody else's business: the file stays what a temporary one is, readable
+    // by its owner alone, whatever the user's mask would allow.
+    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let file = Checksummed::new(BufWriter::new(temporary.as_file_mut()));
+    let mut output = Output { path, file };
+    output.put(&header.to_bytes(kind))?;
+    payload(&mut output)?;
+    let checksum = output.file.checksum();
+    output.put(&checksum.to_le_bytes())?;
+    output.file.flush().map_err(failed)?;
+    drop(output);
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(&target).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// A file that is being written.
+pub(crate) struct Output<'a> {
+    path: &'a Path,
+    file: Checksummed<BufWriter<&'a mut File>>,
+}
+
+impl Output<'_> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
+        self.file.write_all(bytes).map_err(|source| EngineError::StateIo {
+            path: self.path.to_owned(),
+            action: "write",
+            source,
+        })
+    }
+}
+
+/// A file that is as it was written, from the payload on.
+#[derive(Debug)]
+pub(crate) struct Input<'a> {
+    path: &'a Path,
+    file: BufReader<File>,
+    pub(crate) header: Header,
+}
+
+impl<'a> Input<'a> {
+    /// Opens a file and checks all of it before anything is taken from it. `file_bytes` says how long
+    /// a file with such a header is, whose own length is not to be trusted.
+    pub(crate) fn open(
+        path: &'a Path,
+        kind: &Kind,
+        fingerprint: u64,
+        file_bytes: impl FnOnce(&Header) -> Result<u64, EngineError>,
+    ) -> Result<Self, EngineError> {
+        let failed =
+            |source| EngineError::StateIo { path: path.to_owned(), action: "read", source };
+        let truncated = |expected, found| {
+            Err(EngineError::StateTruncated { path: path.to_owned(), expected, found })
+        };
+
+        let mut file = File::open(path).map_err(failed)?;
+        let found = file.metadata().map_err(failed)?.len();
+        let mut bytes = [0; HEADER_BYTES as usize];
+        if found < HEADER_BYTES {
+            return truncated(HEADER_BYTES, found);
+        }
+        file.read_exact(&mut bytes).map_err(failed)?;
+        if bytes[..8] != kind.magic {
+            return Err(EngineError::StateUnknown { path: path.to_owned(), kind: kind.name });
+        }
+        let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+        if version != kind.version {
+            return Err(EngineError::StateVersion {
+                path: path.to_owned(),
+                found: version,
+                known: kind.version,
+            });
+        }
+        let header = Header::from_bytes(&bytes);
+        if found < header.file_bytes {
+            return truncated(header.file_bytes, found);
+        }
+        if header.fingerprint != fingerprint {
+            return Err(EngineError::StateOfAnotherModel {
+                path: path.to_owned(),
+                expected: fingerprint,
+                found: header.fingerprint,
+            });
+        }
+        if file_bytes(&header)? != header.file_bytes {
+            return Err(damaged(path, "sizes do not add up"));
+        }
+        if found != header.file_bytes {
+            return Err(damaged(path, "something follows its end"));
+        }
+        check_contents(&mut file, header.file_bytes)
+            .map_err(failed)?
+            .ok_or_else(|| damaged(path, "checksum"))?;
+        file.seek(SeekFrom::Start(HEADER_BYTES)).map_err(failed)?;
+        Ok(Self { path, file: BufReader::new(file), header })
+    }
+
+    /// Fills `bytes` with what comes next.
+    pub(crate) fn take(&mut self, bytes: &mut [u8]) -> Result<(), EngineError> {
+        self.file.read_exact(bytes).map_err(|source| EngineError::StateIo {
+            path: self.path.to_owned(),
+            action: "read",
+            source,
+        })
+    }
+
+    pub(crate) fn take_u32(&mut self) -> Result<u32, EngineError> {
+        let mut bytes = [0; 4];
+        self.take(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    /// Tokens, all of which a vocabulary of `vocab_size` must have.
+    pub(crate) fn take_tokens(
+        &mut self,
+        tokens: &mut [u32],
+        vocab_size: usize,
+    ) -> Result<(), EngineError> {
+        for token in tokens {
+            *token = self.take_u32()?;
+            if *token as usize >= vocab_size {
+                return Err(damaged(self.path, "a token is not in the vocabulary"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file is not as it was written.
+pub(crate) fn damaged(path: &Path, what: &'static str) -> EngineError {
+    EngineError::StateDamaged { path: path.to_owned(), what }
+}
+
+/// Whether the checksum at the end is that of the `file_bytes` before it: `Some` if so.
+fn check_contents(file: &mut File, file_bytes: u64) -> io::Result<Option<()>> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut out = Checksummed::new(io::sink());
+    let mut contents = BufReader::new(file).take(file_bytes - CHECKSUM_BYTES);
+    io::copy(&mut contents, &mut out)?;
+    let mut checksum = [0; CHECKSUM_BYTES as usize];
+    contents.into_inner().read_exact(&mut checksum)?;
+    Ok((out.checksum() == u32::from_le_bytes(checksum)).then_some(()))
+}
+
+/// A writer that keeps the CRC-32 of what goes through.
+struct Checksummed<W> {
+    inner: W,
+    hasher: crc32fast::Hasher,
+}
+
+impl<W> Checksummed<W> {
+    fn new(inner: W) -> Self {
+        Self { inner, hasher: crc32fast::Hasher::new() }
+    }
+
+    fn checksum(&self) -> u32 {
+        self.hasher.clone().finalize()
+    }
+}
+
+impl<W: Write> Write for Checksummed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -19,14 +19,15 @@ use server_args::ServerArgs;
 
 /// Serve a model over HTTP.
 ///
-/// Speaks OpenAI's API (/v1/chat/completions, /v1/completions, /v1/responses) and Anthropic's (/v1/messages), to many
-/// clients at once. Ends on SIGTERM or Ctrl-C when what runs has been answered.
+/// Speaks OpenAI's API (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings) and Anthropic's
+/// (/v1/messages), to many clients at once. Ends on SIGTERM or Ctrl-C when what runs has been answered.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno serve
   inferno serve -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --context 8192 --port 8000
   inferno serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt --tls-cert cert.pem --tls-key key.pem
+  inferno serve -m model.gguf --prefix-cache-file model.prefixes --speculate 8
   curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
        -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}]}'")]
 pub(super) struct ServeArgs {

@@ -15,7 +15,7 @@ use super::saved_prefixes::SAVED_PREFIXES;
 use super::task::{Embedding, Task};
 use super::ticket::{Progress, Ticket};
 use super::worker::{FileAction, Message, Submission};
-use super::{EmbeddingRequest, EngineSnapshot, Event, EventStream, Request};
+use super::{EmbeddingRequest, EngineOptions, EngineSnapshot, Event, EventStream, Request};
 use crate::answer::Answer;
 use crate::pooling::Pooler;
 use crate::sampler::check_tokens;
@@ -36,8 +36,7 @@ pub(super) struct Shared {
     /// Tokens that a prompt and its answer may have together.
     pub(super) context_length: usize,
     pub(super) hidden_size: usize,
-    pub(super) max_num_waiting: usize,
-    pub(super) num_speculative_tokens: usize,
+    pub(super) options: EngineOptions,
     /// Places for requests that wait.
     pub(super) queue: Arc<Semaphore>,
     /// Held by each choice that has not ended, and here.
@@ -140,7 +139,7 @@ impl EngineHandle {
             return Err(SubmitError::Draining);
         }
         let queue = Arc::clone(&self.shared.queue);
-        let limit = self.shared.max_num_waiting;
+        let limit = self.shared.options.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
         submission.tasks[0].ticket_mut().queue_place = Some(place);
         self.messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
@@ -180,6 +179,11 @@ impl EngineHandle {
         let message = Message::Prefixes { action, path: path.to_owned(), done };
         self.messages.send(message).map_err(|_| EngineError::EngineStopped)?;
         result.recv().map_err(|_| EngineError::EngineStopped)?
+    }
+
+    /// How the engine was set up.
+    pub fn options(&self) -> EngineOptions {
+        self.shared.options
     }
 
     /// What the engine does, as of its last step.
@@ -301,7 +305,7 @@ impl EngineHandle {
                     .prompt_logprobs
                     .map(|count| PromptScores::new(Arc::clone(&scored), count)),
                 only_reads,
-                drafter: Drafter::new(shared.num_speculative_tokens),
+                drafter: Drafter::new(shared.options.num_speculative_tokens),
                 context_length: shared.context_length,
             });
         }

@@ -85,7 +85,7 @@ impl Embedding {
         }
         if num_read == self.ticket.prompt_tokens {
             self.ticket.tell(Event::Embedding(self.pooler.normalized()));
-            self.ticket.tell_end(FinishReason::Length, String::new());
+            self.ticket.tell_end(FinishReason::EndOfGeneration, String::new());
         }
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Worker {
         if plan.chunks.is_empty() {
             return;
         }
-        if self.shared.num_speculative_tokens > 0 {
+        if self.shared.options.num_speculative_tokens > 0 {
             self.speculate(&mut plan);
         }
         if let Err(error) = self.compute(&plan) {

@@ -9,6 +9,9 @@ use tracing::Span;
 use crate::ServedModel;
 use crate::state::App;
 
+/// vLLM's word for the end of a request that the engine failed at.
+const FAILED: &str = "error";
+
 /// What one request took. Dropped before its end, it counts as one whose client went away.
 pub(super) struct Record {
     app: Arc<App>,
@@ -19,6 +22,8 @@ pub(super) struct Record {
     prompt_tokens: usize,
     cached_tokens: usize,
     generated_tokens: usize,
+    /// Those of the longest choice.
+    max_generated_tokens: usize,
     preemptions: usize,
     queued: Duration,
     time_to_first_token: Option<Duration>,
@@ -45,6 +50,7 @@ impl Record {
             prompt_tokens,
             cached_tokens: 0,
             generated_tokens: 0,
+            max_generated_tokens: 0,
             preemptions: 0,
             queued: Duration::ZERO,
             time_to_first_token: None,
@@ -81,15 +87,18 @@ impl Record {
         self.num_open = self.num_open.saturating_sub(1);
         self.cached_tokens = self.cached_tokens.max(finished.cached_tokens);
         self.generated_tokens += finished.generated_tokens;
+        self.max_generated_tokens = self.max_generated_tokens.max(finished.generated_tokens);
         self.preemptions += finished.timings.num_preemptions;
         self.queued = finished.timings.queued;
         self.outcome = finished_reason(finished.reason);
         self.app.metrics.finished(finished, self.outcome);
+        if self.num_open == 0 {
+            self.app.metrics.ended(self.max_generated_tokens);
+        }
     }
 
     pub fn failed(&mut self, error: &EngineError) {
-        self.outcome = "error";
-        self.num_open = 0;
+        self.outcome = FAILED;
         let _entered = self.span.enter();
         tracing::error!(%error, "the engine failed");
     }
@@ -120,8 +129,11 @@ fn finished_reason(reason: FinishReason) -> &'static str {
 impl Drop for Record {
     fn drop(&mut self) {
         if self.num_open > 0 {
-            self.outcome = "abort";
-            self.app.metrics.aborted();
+            // Some of its choices may have ended well.
+            if self.outcome != FAILED {
+                self.outcome = "abort";
+            }
+            self.app.metrics.broken_off(self.num_open, self.outcome);
         }
         let _entered = self.span.enter();
         tracing::info!(

@@ -67,10 +67,18 @@ impl Metrics {
         }
     }
 
-    /// A client went away.
-    pub fn aborted(&self) {
+    /// Choices ended before they were told to be: a client went away, or the engine failed.
+    pub fn broken_off(&self, num_choices: usize, reason: &str) {
         if let Some(registered) = self.registered.get() {
-            registered.request_success.with_label_values(&["abort"]).inc();
+            let counter = registered.request_success.with_label_values(&[reason]);
+            counter.inc_by(num_choices as u64);
+        }
+    }
+
+    /// A request ended whose longest choice has so many tokens.
+    pub fn ended(&self, max_generated_tokens: usize) {
+        if let Some(registered) = self.registered.get() {
+            registered.max_generation_tokens.observe(max_generated_tokens as f64);
         }
     }
 }

@@ -66,6 +66,13 @@ fn metrics_count_what_was_done_by_vllm_s_names() {
     assert_eq!(find("vllm:inter_token_latency_seconds_count"), 4.0);
     assert_eq!(find("vllm:e2e_request_latency_seconds_count"), 1.0);
     assert_eq!(find("vllm:request_queue_time_seconds_count"), 1.0);
+    assert_eq!(find("vllm:request_time_per_output_token_seconds_count"), 1.0);
+    assert_eq!(find("vllm:request_max_num_generation_tokens_sum"), 5.0);
+    assert_eq!(
+        find("vllm:request_prefill_kv_computed_tokens_sum"),
+        usage["prompt_tokens"].as_f64().unwrap()
+    );
+    assert!(page.body.contains("enable_prefix_caching=\"True\""));
     for name in [
         "vllm:prefix_cache_queries_total",
         "vllm:prefix_cache_hits_total",
@@ -94,6 +101,7 @@ fn every_endpoint_is_described() {
         "/v1/chat/completions",
         "/v1/chat/completions/render",
         "/v1/completions",
+        "/v1/embeddings",
         "/v1/responses",
         "/v1/messages",
         "/v1/messages/count_tokens",

@@ -32,6 +32,7 @@ pub(super) struct Registered {
     pub inter_token_latency: Histogram,
     pub params_n: Histogram,
     pub params_max_tokens: Histogram,
+    pub max_generation_tokens: Histogram,
     e2e_latency: Histogram,
     queue_time: Histogram,
     prefill_time: Histogram,
@@ -39,6 +40,8 @@ pub(super) struct Registered {
     inference_time: Histogram,
     request_prompt_tokens: Histogram,
     request_generation_tokens: Histogram,
+    request_computed_tokens: Histogram,
+    time_per_output_token: Histogram,
     engine: Mutex<OfEngine>,
 }
 
@@ -102,10 +105,10 @@ impl Registered {
             &["finished_reason"],
         )?;
         registry.register(Box::new(request_success.clone()))?;
-        for reason in ["stop", "length", "abort"] {
+        for reason in ["stop", "length", "abort", "error"] {
             request_success.with_label_values(&[reason]);
         }
-        cache_config(&registry, &handle.snapshot())?;
+        cache_config(&registry, handle)?;
 
         let engine = OfEngine {
             running: make.gauge("vllm:num_requests_running", "Sequences that are computed.")?,
@@ -169,6 +172,10 @@ impl Registered {
                 "vllm:request_params_max_tokens",
                 "The parameter max_tokens.",
             )?,
+            max_generation_tokens: tokens(
+                "vllm:request_max_num_generation_tokens",
+                "Tokens generated for the longest choice of a request.",
+            )?,
             e2e_latency: seconds("vllm:e2e_request_latency_seconds", "From arrival to end.")?,
             queue_time: seconds("vllm:request_queue_time_seconds", "Time in the queue.")?,
             prefill_time: seconds(
@@ -188,6 +195,15 @@ impl Registered {
                 "vllm:request_generation_tokens",
                 "Tokens generated.",
             )?,
+            request_computed_tokens: tokens(
+                "vllm:request_prefill_kv_computed_tokens",
+                "Prompt tokens that were not found in the prefix cache.",
+            )?,
+            time_per_output_token: make.histogram(
+                "vllm:request_time_per_output_token_seconds",
+                "From the first token to the last, for each token after the first.",
+                TOKEN_LATENCIES,
+            )?,
             engine: Mutex::new(engine),
             registry: registry.clone(),
         };
@@ -206,8 +222,14 @@ impl Registered {
             self.decode_time.observe(timings.decode.as_secs_f64());
             self.inference_time.observe((prefill + timings.decode).as_secs_f64());
         }
+        if finished.generated_tokens > 1 {
+            let per_token = timings.decode.as_secs_f64() / (finished.generated_tokens - 1) as f64;
+            self.time_per_output_token.observe(per_token);
+        }
+        let computed_tokens = finished.prompt_tokens.saturating_sub(finished.cached_tokens);
         self.request_prompt_tokens.observe(finished.prompt_tokens as f64);
         self.request_generation_tokens.observe(finished.generated_tokens as f64);
+        self.request_computed_tokens.observe(computed_tokens as f64);
     }
 
     /// The page, with what the engine says now.
@@ -246,12 +268,14 @@ impl OfEngine {
 }
 
 /// A constant, whose labels say how the cache is set up.
-fn cache_config(registry: &Registry, now: &EngineSnapshot) -> Result<(), Error> {
+fn cache_config(registry: &Registry, handle: &EngineHandle) -> Result<(), Error> {
+    let now = handle.snapshot();
+    let is_prefix_cached = if handle.options().prefix_cache { "True" } else { "False" };
     let help = "How the KV cache is set up, in the labels.";
     let options = Opts::new("vllm:cache_config_info", help)
         .const_label("block_size", now.block_tokens.to_string())
         .const_label("num_gpu_blocks", now.blocks.num_blocks.to_string())
-        .const_label("enable_prefix_caching", "True");
+        .const_label("enable_prefix_caching", is_prefix_cached);
     let info = IntGauge::with_opts(options)?;
     info.set(1);
     registry.register(Box::new(info))

@@ -248,7 +248,7 @@ impl From<EngineError> for ApiError {
             EngineError::EmptyStopString { .. } => Self::invalid("stop", message),
             EngineError::EmptyPrompt => Self::invalid("prompt", "the prompt has no tokens"),
             EngineError::PromptTooLong { prompt_tokens, context_length, .. } => {
-                Self::context_length_exceeded(prompt_tokens, context_length)
+                Self::context_length_exceeded("prompt", prompt_tokens, context_length)
             }
             _ => Self::internal(message),
         }
@@ -256,18 +256,45 @@ impl From<EngineError> for ApiError {
 }
 
 impl ApiError {
-    /// The prompt leaves no room for an answer.
-    pub fn context_length_exceeded(prompt_tokens: usize, context_length: usize) -> Self {
+    /// The prompt, which is in `param`, leaves no room for an answer.
+    pub fn context_length_exceeded(
+        param: &str,
+        prompt_tokens: usize,
+        context_length: usize,
+    ) -> Self {
         let message = format!(
             "the prompt has {prompt_tokens} tokens, but this model's maximum context length is {context_length} tokens, \
              prompt and answer together; shorten the prompt"
         );
-        Self::invalid("prompt", message).with_code("context_length_exceeded")
+        Self::invalid(param, message).with_code("context_length_exceeded")
     }
 }
 
-impl From<ChatTemplateError> for ApiError {
-    fn from(error: ChatTemplateError) -> Self {
-        Self::invalid("messages", error.to_string()).with_code("chat_template_error")
+impl ApiError {
+    /// The conversation, which is in `param`, has more messages than the context has tokens.
+    pub fn too_many_messages(param: &str, num_messages: usize, context_length: usize) -> Self {
+        let message = format!(
+            "the conversation has {num_messages} messages, but this model's maximum context length is {context_length} \
+             tokens; leave the oldest out"
+        );
+        Self::invalid(param, message).with_code("context_length_exceeded")
+    }
+}
+
+impl ApiError {
+    /// What the chat template says of the conversation, which is in `param`.
+    pub fn of_template(param: &str, error: &ChatTemplateError) -> Self {
+        Self::invalid(param, error.to_string()).with_code("chat_template_error")
+    }
+
+    /// The engine could not go on with a request.
+    pub fn failed(error: &EngineError) -> Self {
+        match error {
+            // It compiled, and turned out to ask for too much.
+            EngineError::Constraint(_) => {
+                Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("invalid_grammar")
+            }
+            _ => Self::internal(error.to_string()),
+        }
     }
 }

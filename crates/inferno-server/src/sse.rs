@@ -11,6 +11,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
 
+use crate::errors::ApiError;
+
 /// One event.
 #[derive(Debug, Clone)]
 pub(crate) struct SseEvent {
@@ -34,12 +36,18 @@ impl SseEvent {
         Self { name: None, data: "[DONE]".to_owned() }
     }
 
+    /// The last events of one of OpenAI's streams that cannot go on.
+    pub fn failure(error: &ApiError) -> [Self; 2] {
+        [Self::data(&error.openai()), Self::done()]
+    }
+
     fn on_the_wire(self) -> WireEvent {
-        let event = WireEvent::default().data(self.data);
-        match self.name {
+        let event = WireEvent::default();
+        let event = match self.name {
             Some(name) => event.event(name),
             None => event,
-        }
+        };
+        event.data(self.data)
     }
 }
 

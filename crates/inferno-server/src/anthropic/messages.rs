@@ -77,6 +77,7 @@ pub(super) fn chat_job(conversation: Conversation) -> ChatJob {
         conversation;
     ChatJob {
         messages,
+        messages_field: "messages",
         tools,
         variables,
         format,

@@ -92,7 +92,10 @@ impl Rules {
             OutputFormat::JsonSchema(schema) => json(schema),
             OutputFormat::Regex(regex) => regex_literal(regex),
             OutputFormat::Choice(texts) => {
-                texts.iter().map(|text| literal(text)).collect::<Vec<_>>().join(" | ")
+                // A terminal, as so many rules would be more than a parser keeps in mind.
+                let texts: Vec<_> = texts.iter().map(|text| literal(text)).collect();
+                self.add(&format!("CHOICE: {}", texts.join(" | ")));
+                "CHOICE".to_owned()
             }
             OutputFormat::Lark(grammar) => format!("%lark {{\n{grammar}\n}}"),
         };

@@ -20,6 +20,8 @@ use crate::model::Template;
 pub(crate) struct ChatJob {
     /// In the shape that templates read.
     pub messages: Vec<Value>,
+    /// The field that they came by, for errors.
+    pub messages_field: &'static str,
     pub tools: Tools,
     pub format: OutputFormat,
     /// The field that the format came by, for errors.
@@ -77,9 +79,15 @@ impl ChatJob {
             form(template)?;
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
-        let mut text = template.compiled.render(&request)?;
+        let mut text = template
+            .compiled
+            .render(&request)
+            .map_err(|error| ApiError::of_template(self.messages_field, &error))?;
         if self.continue_final_message {
-            let end = end_of_final_message(&self.messages, &text)?;
+            let end = end_of_final_message(&self.messages, &text).ok_or_else(|| {
+                let message = "the last message cannot be continued: its text is empty, or the chat template changes it";
+                ApiError::invalid(self.messages_field, message)
+            })?;
             text.truncate(end);
         }
         // The template writes every token that the model wants before a text.
@@ -92,10 +100,19 @@ impl ChatJob {
     ///
     /// **Errors**: as [`render`](Self::render); a schema, regular expression or grammar that does not compile.
     pub(super) fn prepare(&self, model: &Arc<ServedModel>) -> Result<Prepared, ApiError> {
-        let rendered = self.render(model)?;
         let room = model.handle.context_length();
+        // A message is a token at least, whatever the template makes of it: this one need not be asked, which may take long.
+        if self.messages.len() > room {
+            return Err(ApiError::too_many_messages(
+                self.messages_field,
+                self.messages.len(),
+                room,
+            ));
+        }
+        let rendered = self.render(model)?;
         if rendered.tokens.len() >= room {
-            return Err(ApiError::context_length_exceeded(rendered.tokens.len(), room));
+            let len = rendered.tokens.len();
+            return Err(ApiError::context_length_exceeded(self.messages_field, len, room));
         }
         let template = template(model)?;
         let form = match self.tools.are_on_offer() {
@@ -188,12 +205,8 @@ fn reasoning(template: &Template, prompt: &str) -> Reasoning {
 }
 
 /// Where the content of the last message ends in the text.
-fn end_of_final_message(messages: &[Value], text: &str) -> Result<usize, ApiError> {
+fn end_of_final_message(messages: &[Value], text: &str) -> Option<usize> {
     let content = messages.last().and_then(|message| message["content"].as_str());
     let content = content.map(str::trim_end).filter(|content| !content.is_empty());
-    let end = content.and_then(|content| Some(text.rfind(content)? + content.len()));
-    end.ok_or_else(|| {
-        let message = "the last message cannot be continued: its text is empty, or the chat template changes it";
-        ApiError::invalid("messages", message)
-    })
+    content.and_then(|content| Some(text.rfind(content)? + content.len()))
 }

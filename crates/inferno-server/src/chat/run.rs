@@ -155,7 +155,7 @@ impl ChatRun {
                 };
                 Ok(ChatEvent::Finished { choice, pieces, end })
             }
-            Event::Failed(error) => Err(ApiError::internal(error.to_string())),
+            Event::Failed(error) => Err(ApiError::failed(&error)),
             Event::Prompt(_) | Event::Embedding(_) => Err(unasked()),
         }
     }

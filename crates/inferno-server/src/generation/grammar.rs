@@ -30,7 +30,7 @@ impl GrammarCompiler {
         let parser = factory.create_parser(TopLevelGrammar::from_lark(lark));
         let matcher = Matcher::new(parser);
         if let Some(error) = matcher.get_error() {
-            return Err(error);
+            return Err(told(&error));
         }
         let end = self.tokenizer.special_tokens().end_of_generation.iter().copied().collect();
         Ok(Box::new(Grammar { matcher, end_of_generation: end }))
@@ -100,5 +100,30 @@ impl TokenConstraint for Grammar {
 }
 
 fn failed(error: &impl std::fmt::Display) -> ConstraintError {
-    ConstraintError(error.to_string())
+    ConstraintError(told(&error.to_string()))
+}
+
+/// What of an error is for the caller: not the parser's state, nor where in the program it was.
+fn told(error: &str) -> String {
+    let ends = ["\n<state>", "\n<backtrace>"].map(|mark| error.find(mark));
+    let end = ends.into_iter().flatten().min().unwrap_or(error.len());
+    error[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn callers_are_told_what_is_wrong_and_no_more() {
+        assert_eq!(
+            told("at 1(2): no such rule\n   1 | start: a"),
+            "at 1(2): no such rule\n   1 | start: a"
+        );
+        assert_eq!(
+            told("panic: too large\n<backtrace>\n   0: main\n</backtrace>"),
+            "panic: too large"
+        );
+        assert_eq!(told("too many items\n<state>\nTokens: a\n<backtrace>\n"), "too many items");
+    }
 }

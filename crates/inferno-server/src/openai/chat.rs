@@ -127,9 +127,6 @@ const UNSUPPORTED: &[Unsupported] = &[
     ("function_call", "use tool_choice"),
     ("prediction", "answers are never predicted"),
     ("web_search_options", "there is no web search"),
-    ("prompt_cache_options", "prompts are always cached, and how long depends on what others ask"),
-    ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
-    ("moderation", "answers are not moderated"),
     ("echo", "use continue_final_message"),
     ("chat_template", "the server's is used; start it with --chat-template"),
     ("mm_processor_kwargs", "messages are text"),
@@ -163,6 +160,7 @@ impl ChatCompletionRequest {
         let tools = tools::tools(chat.tools, chat.tool_choice, chat.parallel_tool_calls, unknown)?;
         Ok(ChatJob {
             messages: messages::for_template(chat.messages, unknown)?,
+            messages_field: "messages",
             tools,
             format,
             format_field,
@@ -204,6 +202,10 @@ impl ChatFields {
         match (self.max_tokens, self.max_completion_tokens) {
             (Some(old), Some(new)) if old != new => {
                 let message = "max_tokens and max_completion_tokens differ; leave one out";
+                Err(ApiError::invalid("max_completion_tokens", message))
+            }
+            (_, Some(0)) => {
+                let message = "max_completion_tokens must be 1 or more";
                 Err(ApiError::invalid("max_completion_tokens", message))
             }
             (old, new) => Ok(new.or(old)),
@@ -258,7 +260,8 @@ impl ChatFields {
 
 /// Tells the template how long to think, as `field` asks.
 ///
-/// **Errors**: a template that reads neither the effort nor whether to think at all.
+/// **Errors**: a template that reads neither the effort nor whether to think at all; where it reads the latter alone, a word
+/// that is none of the APIs'.
 pub(crate) fn set_reasoning_effort(
     effort: &str,
     field: &str,
@@ -271,8 +274,17 @@ pub(crate) fn set_reasoning_effort(
     if mentions("reasoning_effort") {
         variables.insert("reasoning_effort".to_owned(), json!(effort));
     } else if mentions("enable_thinking") {
-        let thinks = json!(!matches!(effort, "none" | "minimal"));
-        variables.entry("enable_thinking").or_insert(thinks);
+        let thinks = match effort {
+            "none" | "minimal" => false,
+            "low" | "medium" | "high" | "xhigh" | "max" => true,
+            _ => {
+                let message = format!(
+                    "{field} must be none, minimal, low, medium, high, xhigh or max, but is {effort:?}"
+                );
+                return Err(ApiError::invalid(field, message));
+            }
+        };
+        variables.entry("enable_thinking").or_insert(json!(thinks));
     } else {
         let why = "the chat template of this model has no place for it";
         return Err(ApiError::unsupported(field, why));

@@ -86,6 +86,7 @@ impl CompletionRequest {
         let TextFields { max_tokens, logprobs, suffix, .. } = &self.text;
         let echo = self.text.echo == Some(true);
         self.text.check()?;
+        let num_choices = self.sampling.num_choices(self.text.prompt.len(), &app.options.limits)?;
         let max_tokens = max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
         let told = self.text.told_of_prompt();
         let rivals = told.logprobs.max(told.prompt_logprobs);
@@ -100,7 +101,6 @@ impl CompletionRequest {
             echo,
             model,
         )?;
-        let num_choices = self.sampling.num_choices(prompts.len(), &app.options.limits)?;
         if self.text.best_of.is_some_and(|best_of| best_of != num_choices) {
             let why = "every answer that is made is given; use n, and choose yourself";
             return Err(ApiError::unsupported("best_of", why));

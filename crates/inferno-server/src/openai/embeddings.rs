@@ -171,7 +171,7 @@ async fn embed(
                 let finish = Finish::of(&finished, &StopParams::default())?;
                 return Ok((vector.ok_or_else(engine_stopped)?, finish));
             }
-            Event::Failed(error) => return Err(ApiError::internal(error.to_string())),
+            Event::Failed(error) => return Err(ApiError::failed(&error)),
             Event::Prompt(_) | Event::Token(_) => return Err(unasked()),
         }
     }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::request::Segment;
 use crate::state::App;
 
 /// The models of this server.
@@ -79,7 +80,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>,
     responses((status = 200, body = ModelCard)))]
 pub(crate) async fn one(
     State(app): State<Arc<App>>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
 ) -> Result<Json<ModelCard>, ApiError> {
     let model = app.model_named(Some(&name))?;
     Ok(Json(card(&model, &name)))

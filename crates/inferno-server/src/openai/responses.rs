@@ -133,10 +133,7 @@ const UNSUPPORTED: &[Unsupported] = &[
     ("prompt", "this server keeps no templates; send the text"),
     ("max_tool_calls", "tools are called by the client"),
     ("top_logprobs", "use /v1/chat/completions"),
-    ("prompt_cache_options", "prompts are always cached, and how long depends on what others ask"),
-    ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
     ("context_management", "a conversation is never cut"),
-    ("moderation", "answers are not moderated"),
 ];
 
 impl RequestBody for ResponsesRequest {
@@ -229,6 +226,7 @@ impl ResponsesRequest {
         let (format, format_field) = sampling.format_or(fields.format()?, "text.format")?;
         Ok(ChatJob {
             messages: input::messages(fields.instructions.as_deref(), &fields.input, unknown)?,
+            messages_field: "input",
             tools: fields.tools(unknown)?,
             format,
             format_field,

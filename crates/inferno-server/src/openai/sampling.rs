@@ -24,7 +24,13 @@ pub(super) const UNSUPPORTED: &[Unsupported] = &[
     ("length_penalty", "it is part of beam search"),
     ("logits_processors", "requests bring no code"),
     ("bad_words", "use logit_bias"),
+    ("prompt_cache_options", "prompts are always cached, and how long depends on what others ask"),
+    ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
+    ("moderation", "answers are not moderated"),
 ];
+
+/// Bytes of a grammar, which takes longer than linear time to compile.
+const MAX_GRAMMAR_BYTES: usize = 64 << 10;
 
 /// How tokens are chosen, when to end, and how to answer.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -278,6 +284,13 @@ impl SamplingFields {
         ];
         let mut forms = forms.into_iter().flatten();
         match (forms.next(), forms.next()) {
+            (Some(OutputFormat::Lark(grammar)), None) if grammar.len() > MAX_GRAMMAR_BYTES => {
+                let message = format!(
+                    "the grammar has {} bytes, but {MAX_GRAMMAR_BYTES} is the most",
+                    grammar.len()
+                );
+                Err(ApiError::invalid("structured_outputs.grammar", message))
+            }
             (Some(OutputFormat::Choice(texts)), None) if texts.is_empty() => Err(
                 ApiError::invalid("structured_outputs.choice", "there is nothing to choose from"),
             ),

@@ -1,5 +1,7 @@
 //! Tools, as OpenAI's requests have them.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -98,12 +100,13 @@ fn not_a_choice() -> ApiError {
 
 /// Refuses tools of the same name, and a choice of what is not there.
 pub(crate) fn checked(tools: Tools) -> Result<Tools, ApiError> {
+    let mut names = HashSet::new();
     for (index, tool) in tools.list.iter().enumerate() {
-        let name = &tool.name;
+        let name = tool.name.as_str();
         if name.is_empty() {
             return Err(ApiError::invalid(format!("tools[{index}]"), "a tool needs a name"));
         }
-        if tools.list[..index].iter().any(|other| other.name == *name) {
+        if !names.insert(name) {
             let message = format!("there are two tools with the name {name:?}");
             return Err(ApiError::invalid(format!("tools[{index}]"), message));
         }

@@ -13,6 +13,9 @@ use super::UnknownFields;
 use crate::errors::ApiError;
 use crate::state::App;
 
+/// Bytes of a body that takes longer to read than others should wait.
+const LARGE: usize = 64 << 10;
+
 /// A field that an API has and this server does not honour, and why.
 pub(crate) type Unsupported = (&'static str, &'static str);
 
@@ -159,19 +162,29 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
                 ApiError::new(StatusCode::REQUEST_TIMEOUT, message)
             })?
             .map_err(|error| unreadable(&error, limits.max_body_bytes))?;
-        let json: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
-                .with_code("invalid_json")
-        })?;
-        if !json.is_object() {
-            let message = "the body must be a JSON object";
-            return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_type"));
+        let read = || read(&bytes, app.options.unknown_fields());
+        // A long one takes a while, in which others are not to wait.
+        match bytes.len() {
+            0..LARGE => read(),
+            _ => tokio::task::block_in_place(read),
         }
-        let mut reader = Reader::new(&json);
-        let body = T::read(&mut reader)?;
-        reader.finish(T::UNSUPPORTED, app.options.unknown_fields())?;
-        Ok(Self(body))
+        .map(Self)
     }
+}
+
+fn read<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiError> {
+    let json: Value = serde_json::from_slice(bytes).map_err(|error| {
+        ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
+            .with_code("invalid_json")
+    })?;
+    if !json.is_object() {
+        let message = "the body must be a JSON object";
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_type"));
+    }
+    let mut reader = Reader::new(&json);
+    let body = T::read(&mut reader)?;
+    reader.finish(T::UNSUPPORTED, unknown)?;
+    Ok(body)
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {

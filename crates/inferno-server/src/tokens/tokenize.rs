@@ -72,6 +72,7 @@ impl TokenizeRequest {
             (None, Some(messages)) => {
                 let job = ChatJob {
                     messages: messages::for_template(messages, unknown)?,
+                    messages_field: "messages",
                     tools: tools::tools(self.tools, None, None, unknown)?,
                     variables: self.chat_template_kwargs.unwrap_or_default(),
                     add_generation_prompt: self.add_generation_prompt.unwrap_or(true),

@@ -48,7 +48,7 @@ fn a_field_that_is_wrong_is_named() {
             json!([{"role": "user", "content": [{"type": "text", "text": 7}]}]),
             "messages[0].content[0].text",
         ),
-        ("messages", json!([{"role": "user", "content": long}]), "prompt"),
+        ("messages", json!([{"role": "user", "content": long}]), "messages"),
         ("temperature", json!("hot"), "temperature"),
         ("temperature", json!(-1), "temperature"),
         ("top_p", json!(0), "top_p"),
@@ -92,6 +92,20 @@ fn a_prompt_beyond_the_context_is_refused_with_both_counts() {
     assert_eq!(error["code"], "context_length_exceeded");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("5000") && message.contains("1024"), "{message}");
+
+    // Each API's own field is named, also where there are so many messages that none is looked at.
+    let hello = json!({"role": "user", "content": "Hello!"});
+    let long = json!({"role": "user", "content": "word ".repeat(3000)});
+    for messages in [vec![long], vec![hello; 2000]] {
+        let error = post(shared(), CHAT, &json!({"messages": messages})).error(400);
+        assert_eq!(
+            (&error["param"], &error["code"]),
+            (&json!("messages"), &json!("context_length_exceeded"))
+        );
+        assert!(error["message"].as_str().unwrap().contains("1024"), "{error}");
+        let error = post(shared(), "/v1/responses", &json!({"input": messages})).error(400);
+        assert_eq!(error["param"], "input");
+    }
 }
 
 #[test]
@@ -185,6 +199,7 @@ fn each_mistake_has_its_status() {
     get(address, "/v1/nothing").error(404);
     get(address, "/v1/models/gpt-4").error(404);
     get(address, CHAT).error(405);
+    get(address, "/v1/models/%ff").error(400);
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn an_answer_fits_its_expression_or_is_one_of_a_list() {
     let text = content(&ask(json!({"structured_outputs": {"choice": ["red", "blue \"sky\""]}})));
     assert!(["red", "blue \"sky\""].contains(&text.as_str()), "{text}");
 
+    // More than a parser would keep apart as rules.
+    let many: Vec<_> = (0..5000).map(|number| format!("item {number}")).collect();
+    let text = content(&ask(json!({"structured_outputs": {"choice": many}})));
+    assert!(many.contains(&text), "{text}");
+
     let completion = json!({
         "prompt": "Two digits:", "max_tokens": 10, "structured_outputs": {"regex": "[0-9]{2}"},
     });
@@ -91,6 +96,20 @@ fn what_does_not_compile_is_refused_by_name() {
         let error = post(shared(), "/v1/chat/completions", &ask(fields)).error(400);
         assert_eq!(error["param"], param, "{error}");
     }
+}
+
+#[test]
+fn a_grammar_that_asks_for_too_much_is_the_caller_s_mistake() {
+    let rules = |count: usize| {
+        let texts: Vec<_> = (0..count).map(|number| format!("\"c{number}\"")).collect();
+        json!({"structured_outputs": {"grammar": format!("start: {}", texts.join(" | "))}})
+    };
+    let long = post(shared(), "/v1/chat/completions", &ask(rules(10_000))).error(400);
+    assert_eq!(long["param"], "structured_outputs.grammar");
+    // It compiles, and its parser gives up at the first token.
+    let wide = post(shared(), "/v1/chat/completions", &ask(rules(4000))).error(400);
+    assert_eq!(wide["code"], "invalid_grammar");
+    assert!(!wide["message"].as_str().unwrap().contains("<state>"), "{wide}");
 }
 
 #[test]

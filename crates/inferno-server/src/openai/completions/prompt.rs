@@ -30,6 +30,15 @@ pub(super) struct ReadPrompt {
 }
 
 impl PromptField {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(_) | Self::Tokens(_) => 1,
+            Self::Texts(many) => many.len(),
+            Self::TokenLists(many) => many.len(),
+        }
+    }
+
     /// The tokens of each, as they are.
     pub fn tokens(&self, add_special: bool, model: &ServedModel) -> Vec<Vec<u32>> {
         let options = EncodeOptions { add_special, parse_special: true };
@@ -104,7 +113,7 @@ fn read(
     let room = model.handle.context_length();
     match tokens.len() {
         0 => Err(ApiError::invalid("prompt", "the prompt has no tokens")),
-        len if len >= room => Err(ApiError::context_length_exceeded(len, room)),
+        len if len >= room => Err(ApiError::context_length_exceeded("prompt", len, room)),
         _ => Ok(ReadPrompt { tokens, echo, num_added }),
     }
 }

@@ -169,7 +169,7 @@ impl TextRun {
                 let index = first + finished.choice;
                 Ok(TextEvent { finish: Some(finish), ..TextEvent::text(index, finished.text) })
             }
-            Event::Failed(error) => Err(ApiError::internal(error.to_string())),
+            Event::Failed(error) => Err(ApiError::failed(&error)),
             Event::Embedding(_) => Err(unasked()),
         }
     }

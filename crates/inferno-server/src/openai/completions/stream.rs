@@ -33,8 +33,7 @@ impl EventSource for TextStream {
         match self.run.next().await {
             None => return false,
             Some(Err(error)) => {
-                events.push_back(SseEvent::data(&error.openai()));
-                events.push_back(SseEvent::done());
+                events.extend(SseEvent::failure(&error));
                 return false;
             }
             Some(Ok(event)) => {

@@ -34,6 +34,8 @@ pub struct Limits {
     pub max_num_connections: usize,
     /// Answers of one request (`n`, and prompts times `n`).
     pub max_num_choices: usize,
+    /// Bytes of the responses that are kept in memory; with 0, none is kept.
+    pub max_stored_bytes: usize,
     /// How long a client may take to send a request's head, and again its body.
     pub read_timeout: Duration,
     /// How long one request may take in all; `None` is for ever.
@@ -80,6 +82,7 @@ impl Default for Limits {
             max_body_bytes: 16 << 20,
             max_num_connections: 1024,
             max_num_choices: 128,
+            max_stored_bytes: 64 << 20,
             read_timeout: Duration::from_secs(30),
             request_timeout: None,
             keep_alive: Duration::from_secs(10),

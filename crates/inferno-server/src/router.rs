@@ -27,6 +27,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/completions", post(openai::completions::create))
         .route("/v1/embeddings", post(openai::embeddings::create))
         .route("/v1/responses", post(openai::responses::create))
+        .route(
+            "/v1/responses/{id}",
+            get(openai::responses::kept::one).delete(openai::responses::kept::delete),
+        )
         .route("/v1/messages", post(anthropic::messages::create))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
         .route("/tokenize", post(tokens::tokenize::tokenize))
@@ -56,7 +60,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Lets pages of other origins call, where there are any.
 fn cors(origins: &[String]) -> Option<CorsLayer> {
     let cors = CorsLayer::new()
-        .allow_methods([Method::GET, Method::POST])
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers(tower_http::cors::AllowHeaders::mirror_request())
         .expose_headers([HeaderName::from_static("x-request-id"), header::RETRY_AFTER]);
     match origins {

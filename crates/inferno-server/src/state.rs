@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use tokio::sync::watch;
 
 use crate::errors::ApiError;
+use crate::openai::responses::ResponseStore;
 use crate::operation::metrics::Metrics;
 use crate::{ServedModel, ServerOptions};
 
@@ -15,6 +16,7 @@ pub(crate) struct App {
     pub options: ServerOptions,
     model: OnceLock<Arc<ServedModel>>,
     pub metrics: Metrics,
+    pub responses: ResponseStore,
     is_draining: AtomicBool,
     /// Requests that the engine works on.
     num_in_flight: watch::Sender<usize>,
@@ -32,11 +34,12 @@ pub(crate) enum Readiness {
 impl App {
     pub fn new(options: ServerOptions) -> Self {
         Self {
-            options,
             model: OnceLock::new(),
             metrics: Metrics::new(),
+            responses: ResponseStore::new(options.limits.max_stored_bytes),
             is_draining: AtomicBool::new(false),
             num_in_flight: watch::Sender::new(0),
+            options,
         }
     }
 

@@ -1,7 +1,9 @@
-//! `/v1/responses`. Nothing is kept: a conversation comes whole with each request.
+//! `/v1/responses`.
 
 mod input;
+pub(crate) mod kept;
 mod response;
+mod store;
 mod stream;
 
 use std::sync::Arc;
@@ -23,6 +25,8 @@ use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported};
 use crate::sse;
 use crate::state::App;
 use response::Outline;
+use store::Keeping;
+pub(crate) use store::ResponseStore;
 use stream::ResponseStream;
 
 /// Items to be answered.
@@ -52,8 +56,11 @@ pub(crate) struct ResponsesFields {
     parallel_tool_calls: Option<bool>,
     text: Option<TextField>,
     reasoning: Option<ReasoningField>,
-    /// False: nothing is kept.
+    /// Keeps the response in memory, to be read again or gone on from until it makes room for later ones; true unless it is said
+    /// otherwise.
     store: Option<bool>,
+    /// The response that the conversation goes on from.
+    previous_response_id: Option<String>,
     /// False: answers are waited for.
     background: Option<bool>,
     /// `disabled`: a conversation is never cut.
@@ -128,8 +135,7 @@ pub(crate) struct ReasoningField {
 
 /// Fields of the API that are refused.
 const UNSUPPORTED: &[Unsupported] = &[
-    ("previous_response_id", "this server keeps nothing; send the whole conversation as input"),
-    ("conversation", "this server keeps nothing; send the whole conversation as input"),
+    ("conversation", "use previous_response_id, or send the whole conversation as input"),
     ("prompt", "this server keeps no templates; send the text"),
     ("max_tool_calls", "tools are called by the client"),
     ("top_logprobs", "use /v1/chat/completions"),
@@ -150,7 +156,6 @@ impl ResponsesFields {
         let reasoning = self.reasoning.as_ref();
         let summaries = reasoning.map(|it| [&it.summary, &it.generate_summary]);
         ApiError::refuse_given([
-            ("store", self.store == Some(true), "this server keeps nothing"),
             ("background", self.background == Some(true), "answers are waited for"),
             (
                 "truncation",
@@ -208,7 +213,40 @@ impl ResponsesFields {
 }
 
 impl ResponsesRequest {
-    fn job(&self, app: &App, model: &ServedModel) -> Result<ChatJob, ApiError> {
+    /// The items of the conversation that is gone on with.
+    ///
+    /// **Errors**: a response that is not kept.
+    fn earlier_items(&self, app: &App) -> Result<Vec<Value>, ApiError> {
+        const FIELD: &str = "previous_response_id";
+        let Some(id) = &self.fields.previous_response_id else {
+            return Ok(Vec::new());
+        };
+        let kept = app.responses.get(id).ok_or_else(|| {
+            let message = format!(
+                "{FIELD} names {id:?}, which was never kept or has made room for later responses; send the whole \
+                 conversation as input"
+            );
+            ApiError::invalid(FIELD, message).with_code("previous_response_not_found")
+        })?;
+        serde_json::from_str(&kept.items).map_err(|error| ApiError::internal(error.to_string()))
+    }
+
+    /// What is to be done when the response has ended, if it is to be kept.
+    ///
+    /// **Errors**: a server that keeps none.
+    fn keeping(&self, app: &Arc<App>, earlier: Vec<Value>) -> Result<Option<Keeping>, ApiError> {
+        let is_open = app.responses.is_open();
+        let why = "this server keeps no responses; it is started with --response-store";
+        ApiError::refuse_given([("store", self.fields.store == Some(true) && !is_open, why)])?;
+        let is_kept = is_open && self.fields.store != Some(false);
+        Ok(is_kept.then(|| {
+            let mut items = earlier;
+            items.extend(input::items(&self.fields.input));
+            Keeping::new(app, items)
+        }))
+    }
+
+    fn job(&self, app: &App, model: &ServedModel, earlier: &[Value]) -> Result<ChatJob, ApiError> {
         let Self { fields, sampling } = self;
         let unknown = app.options.unknown_fields();
         fields.refuse_unsupported()?;
@@ -225,7 +263,12 @@ impl ResponsesRequest {
         }
         let (format, format_field) = sampling.format_or(fields.format()?, "text.format")?;
         Ok(ChatJob {
-            messages: input::messages(fields.instructions.as_deref(), &fields.input, unknown)?,
+            messages: input::messages(
+                fields.instructions.as_deref(),
+                earlier,
+                &fields.input,
+                unknown,
+            )?,
             messages_field: "input",
             tools: fields.tools(unknown)?,
             format,
@@ -240,7 +283,12 @@ impl ResponsesRequest {
     }
 
     /// What each response says of its request.
-    fn outline(&self, model: &ServedModel, params: &GenerationParams) -> Outline {
+    fn outline(
+        &self,
+        model: &ServedModel,
+        params: &GenerationParams,
+        keeping: Option<Keeping>,
+    ) -> Outline {
         let fields = &self.fields;
         let tools = fields.tools.iter().flatten().map(|tool| {
             json!({
@@ -259,19 +307,19 @@ impl ResponsesRequest {
             Some(TextFormat { kind, .. }) => json!({"type": kind}),
             None => json!({"type": "text"}),
         };
-        Outline::new(json!({
+        let of_request = json!({
             "instructions": fields.instructions,
             "max_output_tokens": fields.max_output_tokens,
             "metadata": fields.metadata.clone().unwrap_or_default(),
             "model": model.name(),
             "parallel_tool_calls": fields.parallel_tool_calls.unwrap_or(true),
-            "previous_response_id": null,
+            "previous_response_id": fields.previous_response_id,
             "reasoning": {
                 "effort": fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
                 "summary": null,
             },
             "service_tier": "default",
-            "store": false,
+            "store": keeping.is_some(),
             "temperature": as_written(params.sampling.temperature),
             "text": {"format": format},
             "tool_choice": fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
@@ -279,7 +327,8 @@ impl ResponsesRequest {
             "top_p": as_written(params.sampling.top_p),
             "truncation": "disabled",
             "user": self.sampling.user,
-        }))
+        });
+        Outline::new(of_request, keeping)
     }
 }
 
@@ -305,8 +354,9 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
-    let job = request.job(&app, &model)?;
-    let outline = request.outline(&model, &job.params);
+    let earlier = request.earlier_items(&app)?;
+    let job = request.job(&app, &model, &earlier)?;
+    let mut outline = request.outline(&model, &job.params, request.keeping(&app, earlier)?);
     let run = ChatRun::begin(&app, &model, job).await?;
     if streaming.is_some() {
         return Ok(sse::respond(ResponseStream::new(run, outline), app.options.limits.keep_alive));

@@ -20,6 +20,8 @@ use crate::{anthropic, openai, operation, tokens};
         openai::completions::create,
         openai::embeddings::create,
         openai::responses::create,
+        openai::responses::kept::one,
+        openai::responses::kept::delete,
         anthropic::messages::create,
         anthropic::count_tokens::count,
         tokens::tokenize::tokenize,
@@ -39,7 +41,7 @@ struct Refusals;
 /// Of requests with and without a body.
 const REFUSALS: &[(&str, &str)] = &[
     ("401", "No key was shown, or one that is not the server's."),
-    ("404", "There is no such model."),
+    ("404", "There is no such model, or no such response."),
     ("500", "The server made a mistake."),
     ("503", "The model is being loaded, the server stops, or there are too many connections."),
 ];
@@ -62,8 +64,8 @@ impl Modify for Refusals {
                 true => AnthropicError::name(),
                 false => OpenAiError::name(),
             };
-            let PathItem { get, post, .. } = item;
-            for operation in [get, post].into_iter().flatten() {
+            let PathItem { get, post, delete, .. } = item;
+            for operation in [get, post, delete].into_iter().flatten() {
                 let of_body = operation.request_body.is_some();
                 let further = REFUSALS_OF_BODIES.iter().filter(|_| of_body);
                 REFUSALS.iter().chain(further).for_each(|refusal| add(operation, refusal, &schema));

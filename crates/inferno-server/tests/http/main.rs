@@ -9,6 +9,7 @@ mod errors;
 mod fixtures;
 mod grammars;
 mod infill;
+mod kept_responses;
 mod lifecycle;
 mod load;
 mod operation;

@@ -94,10 +94,9 @@ fn a_stream_tells_the_same_response() {
 }
 
 #[test]
-fn what_is_not_kept_is_refused() {
+fn what_is_not_honoured_is_refused() {
     for (field, value) in [
-        ("store", json!(true)),
-        ("previous_response_id", json!("resp_1")),
+        ("conversation", json!("conv_1")),
         ("background", json!(true)),
         ("truncation", json!("auto")),
         ("service_tier", json!("flex")),
@@ -123,6 +122,21 @@ fn what_is_not_kept_is_refused() {
     let response = post(shared(), PATH, &cut).ok();
     assert_eq!(response["status"], "incomplete");
     assert_eq!(response["incomplete_details"]["reason"], "max_output_tokens");
+    assert_eq!(response["output"][0]["status"], "incomplete");
+
+    // Cut off in its thoughts, it has nothing else, streamed or not.
+    let mut thinking = json!({"input": "What is 2 + 3?", "temperature": 0, "max_output_tokens": 4});
+    let whole = post(shared(), PATH, &thinking).ok();
+    thinking["stream"] = json!(true);
+    let events = post(shared(), PATH, &thinking).events();
+    let last: Value = serde_json::from_str(&events.last().unwrap().data).unwrap();
+    for output in [&whole["output"], &last["response"]["output"]] {
+        assert_eq!(output.as_array().unwrap().len(), 1);
+        assert_eq!(
+            (&output[0]["type"], &output[0]["status"]),
+            (&json!("reasoning"), &json!("incomplete"))
+        );
+    }
 }
 
 #[test]

@@ -56,11 +56,20 @@ struct ReasoningPart {
     text: String,
 }
 
-/// The messages.
+/// The items of an input, which may be a text.
+pub(super) fn items(input: &Value) -> Vec<Value> {
+    match input {
+        Value::Array(items) => items.clone(),
+        text => vec![json!({"type": "message", "role": "user", "content": text})],
+    }
+}
+
+/// The messages, those of `earlier` items before those of the input.
 ///
 /// **Errors**: an item that is not honoured, by its place.
 pub(super) fn messages(
     instructions: Option<&str>,
+    earlier: &[Value],
     input: &Value,
     unknown: UnknownFields,
 ) -> Result<Vec<Value>, ApiError> {
@@ -68,8 +77,12 @@ pub(super) fn messages(
     if let Some(instructions) = instructions {
         conversation.messages.push(json!({"role": "system", "content": instructions}));
     }
+    for item in earlier {
+        conversation.read(item, "previous_response_id")?;
+    }
     match input {
         Value::String(text) => {
+            conversation.thoughts = None;
             conversation.messages.push(json!({"role": "user", "content": text}));
         }
         Value::Array(items) if !items.is_empty() => {
@@ -118,8 +131,10 @@ impl Conversation {
         };
         let content = text(&item.content, &format!("{path}.content"), self.unknown)?;
         let mut message = json!({"role": role, "content": content});
-        if role == "assistant" {
-            self.add_thoughts(&mut message);
+        match role {
+            "assistant" => self.add_thoughts(&mut message),
+            // Thoughts that came to nothing are nobody else's.
+            _ => self.thoughts = None,
         }
         self.messages.push(message);
         Ok(())

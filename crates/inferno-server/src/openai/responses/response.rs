@@ -2,19 +2,21 @@
 
 use serde_json::{Value, json};
 
+use super::store::Keeping;
 use crate::chat::{Answer, FinishedChoice, ToolCall};
 use crate::generation::StopCause;
 use crate::openai::chat::now;
 use crate::request::fresh_id;
 
 /// What a response says of its request, and its id.
-#[derive(Debug, Clone)]
 pub(super) struct Outline {
     fields: Value,
+    /// Where it is to be kept.
+    keeping: Option<Keeping>,
 }
 
 impl Outline {
-    pub fn new(of_request: Value) -> Self {
+    pub fn new(of_request: Value, keeping: Option<Keeping>) -> Self {
         let mut fields = json!({
             "id": fresh_id("resp_"),
             "object": "response",
@@ -29,7 +31,7 @@ impl Outline {
         if let (Value::Object(fields), Value::Object(of_request)) = (&mut fields, of_request) {
             fields.extend(of_request);
         }
-        Self { fields }
+        Self { fields, keeping }
     }
 
     /// The response before its end.
@@ -37,8 +39,8 @@ impl Outline {
         &self.fields
     }
 
-    /// The response at its end.
-    pub fn ended(&self, output: &[Value], end: &FinishedChoice) -> Value {
+    /// The response at its end, from where it is kept if it is to be.
+    pub fn ended(&mut self, output: &[Value], end: &FinishedChoice) -> Value {
         let mut response = self.fields.clone();
         response["status"] = json!(status(end));
         if end.finish.cause == StopCause::Length {
@@ -53,6 +55,9 @@ impl Outline {
             "output_tokens_details": {"reasoning_tokens": end.reasoning_tokens},
             "total_tokens": finish.prompt_tokens + finish.generated_tokens,
         });
+        if let Some(keeping) = self.keeping.take() {
+            keeping.keep(&response);
+        }
         response
     }
 
@@ -79,11 +84,15 @@ pub(super) fn items(answer: Answer, end: &FinishedChoice) -> Vec<Value> {
     if !answer.reasoning.is_empty() {
         items.push(reasoning(&fresh_id("rs_"), &answer.reasoning, "completed"));
     }
-    if !answer.content.is_empty() || answer.calls.is_empty() {
-        items.push(message(&fresh_id("msg_"), Some(&answer.content), status(end)));
+    if !answer.content.is_empty() || (items.is_empty() && answer.calls.is_empty()) {
+        items.push(message(&fresh_id("msg_"), Some(&answer.content), "completed"));
     }
     let calls = answer.calls.iter();
     items.extend(calls.map(|it| call(&fresh_id("fc_"), it, "completed")));
+    // What was cut off is the last of them.
+    if let Some(last) = items.last_mut() {
+        last["status"] = json!(status(end));
+    }
     items
 }
 

@@ -41,6 +41,9 @@ pub(super) struct ServerArgs {
     /// Answers that one request may ask for.
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = Limits::default().max_num_choices)]
     max_choices: usize,
+    /// Bytes of memory for responses of /v1/responses, which conversations go on from; the oldest make room, and 0 keeps none.
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_stored_bytes)]
+    response_store: usize,
     /// Seconds that a client may take to send a request's head, and again its body.
     #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 30)]
     read_timeout: usize,
@@ -87,6 +90,7 @@ impl ServerArgs {
                 max_body_bytes: self.max_body_size,
                 max_num_connections: self.max_connections,
                 max_num_choices: self.max_choices,
+                max_stored_bytes: self.response_store,
                 read_timeout: seconds(self.read_timeout),
                 request_timeout: self.request_timeout.map(seconds),
                 ..Limits::default()

@@ -17,6 +17,9 @@ const read = (file) => JSON.parse(readFileSync(`${process.env.INFERNO_FIXTURES}/
 /** Texts and how they go on, greedily. */
 export const stories = read('greedy.json').stories;
 
+/** Texts, what their tokens are worth, and the hidden states after them. */
+export const { prompts } = read('prompts.json');
+
 /** The conversation of one kind, and how it is answered, greedily. */
 export function conversation(kind) {
   return read('chat.json').conversations.find((it) => it.kind === kind);

@@ -6,7 +6,8 @@ import OpenAI from 'openai';
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import {
-  MODEL, callIn, chat, conversation, gather, openai, stories, stranger, thoughtsAndWords,
+  MODEL, callIn, chat, conversation, gather, openai, prompts, stories, stranger,
+  thoughtsAndWords,
 } from './fixtures.mjs';
 
 const Creature = z.object({ legs: z.enum(['two', 'four']), isFriendly: z.boolean() });
@@ -140,4 +141,46 @@ test('errors are of their kinds', async () => {
     error instanceof OpenAI.BadRequestError && error.param === 'temperature' && Boolean(error.requestID));
   await assert.rejects(ask({ model: 'gpt-4o' }), OpenAI.NotFoundError);
   await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError);
+});
+
+test('an echo tells what the prompt is worth', async () => {
+  const { prompt, logprobs } = prompts[0];
+  const ask = { model: MODEL, prompt, temperature: 0, max_tokens: 0, echo: true, logprobs: 1 };
+  const [choice] = (await openai.completions.create(ask)).choices;
+  assert.equal(choice.text, prompt);
+  const [first, ...others] = choice.logprobs.token_logprobs;
+  assert.equal(first, null);
+  assert.equal(others.length, logprobs.length);
+  // Products are of 8 bits here, and of 32 there.
+  others.forEach((it, place) => assert.ok(Math.abs(it - logprobs[place]) < 0.3));
+});
+
+test('vectors are those of transformers, in either format', async () => {
+  const ask = { model: MODEL, input: prompts.map((it) => it.prompt) };
+  // Without a word about it, the client asks for base64 and decodes that.
+  const { data } = await openai.embeddings.create(ask);
+  const numbers = (await openai.embeddings.create({ ...ask, encoding_format: 'float' })).data;
+  assert.equal(data.length, prompts.length);
+  data.forEach(({ embedding }, place) => {
+    assert.deepEqual(embedding.map(Math.fround), numbers[place].embedding.map(Math.fround));
+    const { last } = prompts[place];
+    const cosine = embedding.reduce((sum, it, at) => sum + it * last[at], 0) / Math.hypot(...last);
+    assert.ok(cosine > 0.995, `${place}: ${cosine}`);
+  });
+});
+
+test('a conversation goes on from a response', async () => {
+  const expected = conversation('plain');
+  const ask = {
+    model: MODEL, input: expected.request.messages, temperature: 0, max_output_tokens: expected.max_tokens,
+    reasoning: { effort: 'none' },
+  };
+  const first = await openai.responses.create(ask);
+  const further = { role: 'user', content: 'Are you sure?' };
+  const second = await openai.responses.create({ ...ask, input: [further], previous_response_id: first.id });
+  const whole = await openai.responses.create({ ...ask, input: [...ask.input, ...first.output, further] });
+  assert.equal(second.output_text, whole.output_text);
+  assert.equal((await openai.responses.retrieve(first.id)).output_text, expected.text);
+  await openai.responses.delete(first.id);
+  await assert.rejects(openai.responses.retrieve(first.id), OpenAI.NotFoundError);
 });

@@ -110,3 +110,9 @@ def conversations():
 def stories():
     """Texts and how they go on, greedily."""
     return json.loads((FIXTURES / "greedy.json").read_text())["stories"]
+
+
+@pytest.fixture(scope="session")
+def prompts():
+    """Texts, what their tokens are worth, and the hidden states after them."""
+    return json.loads((FIXTURES / "prompts.json").read_text())["prompts"]

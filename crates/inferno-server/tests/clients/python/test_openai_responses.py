@@ -3,6 +3,7 @@
 import json
 from typing import Literal
 
+import openai
 import pydantic
 import pytest
 from conftest import MODEL
@@ -133,6 +134,25 @@ def test_a_tool_is_called_where_it_must_be(client, conversations, choice):
 class Creature(pydantic.BaseModel):
     legs: Literal[2, 4, 8]
     is_friendly: bool
+
+
+def test_a_conversation_goes_on_from_a_response(client, conversations):
+    """As from one that is sent whole."""
+    expected = conversations["plain"]
+    first = client.responses.create(**ask(expected, store=True))
+    assert first.store
+    second = client.responses.create(**ask(expected, input="Are you sure?", previous_response_id=first.id))
+    further = {"role": "user", "content": "Are you sure?"}
+    whole = client.responses.create(**ask(expected, input=[*expected.messages, *first.output, further]))
+    assert second.output_text == whole.output_text
+    assert second.usage.input_tokens == whole.usage.input_tokens
+    assert client.responses.retrieve(first.id) == first
+    client.responses.delete(first.id)
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(first.id)
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(**ask(expected, previous_response_id=first.id))
+    assert raised.value.code == "previous_response_not_found"
 
 
 def test_parse_gives_what_the_class_says(client, conversations):

@@ -89,8 +89,13 @@ def main() -> None:
     """Exports `state.pt` of a folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out"), help="the folder that holds state.pt")
-    out: Path = parser.parse_args().out
+    parser.add_argument("--mean-with", type=Path, help="the folder of another run: its weights and these are averaged")
+    arguments = parser.parse_args()
+    out: Path = arguments.out
     state = torch.load(out / "state.pt", map_location="cpu")
+    if arguments.mean_with:
+        other = torch.load(arguments.mean_with / "state.pt", map_location="cpu")["model"]
+        state["model"] = {name: (weights + other[name]) / 2 for name, weights in state["model"].items()}
     tokenizer = json.loads((out / "tokenizer.json").read_text())
     write(out / "ember-f16.gguf", state, tokenizer, gguf.GGMLQuantizationType.F16)
     write(out / "ember.gguf", state, tokenizer, gguf.GGMLQuantizationType.Q8_0)

@@ -27,7 +27,7 @@ def article(phrase: str) -> str:
 #: before teaches to say it again letter by letter, where a known one can be guessed.
 _INVENTED_NAMES = {Split.TRAIN: 0.3, Split.HELD_OUT: 0.08}
 _INVENTED_KINDS = {Split.TRAIN: 0.12, Split.HELD_OUT: 0.04}
-_INVENTED_THINGS = {Split.TRAIN: 0.2, Split.HELD_OUT: 0.05}
+_INVENTED_THINGS = {Split.TRAIN: 0.35, Split.HELD_OUT: 0.05}
 
 
 def invented_word(rng: random.Random, split: Split) -> str:
@@ -199,12 +199,15 @@ def animal_kind(rng: random.Random, split: Split, avoid: tuple[str, ...] = ()) -
 
 
 def thing_name(rng: random.Random, split: Split, known: list[str]) -> str:
-    """One of the `known` names of things, an invented one, or in training two names in one, such as "rope lamp"."""
-    if rng.random() < _INVENTED_THINGS[split]:
-        if split is Split.HELD_OUT or rng.random() < 0.6:
-            return invented_word(rng, split)
-        return f"{pick(rng, known, split)} {pick(rng, known, split)}"
-    return pick(rng, known, split)
+    """One of the `known` names of things, an invented one, or in training one made of two, such as "rope lamp"."""
+    if rng.random() >= _INVENTED_THINGS[split]:
+        return pick(rng, known, split)
+    if split is Split.HELD_OUT or rng.random() < 0.35:
+        return invented_word(rng, split)
+    # The two words are told apart only by their order, so each takes each place, known or never heard of.
+    words = [pick(rng, known, split), pick(rng, known, split) if rng.random() < 0.5 else invented_word(rng, split)]
+    rng.shuffle(words)
+    return " ".join(words)
 
 
 def _described(rng: random.Random, trait: str, kind: str) -> str:

@@ -195,8 +195,9 @@ impl Kernel for Queries<'_> {
     }
 }
 
-/// Computes the partial results of all rows of a unit for one span.
-pub(super) struct Span<'a> {
+/// Computes the partial results of all rows of a unit for one span: of rows that read the cache where
+/// it lies, or of others. Each is compiled by itself, or their sums do not all stay in registers.
+pub(super) struct Span<'a, const IN_PLACE: bool> {
     pub(super) task: &'a Task<'a>,
     pub(super) way: Way,
     pub(super) memory: Memory<'a>,
@@ -205,7 +206,7 @@ pub(super) struct Span<'a> {
     poisoned: bool,
 }
 
-impl Kernel for Span<'_> {
+impl<const IN_PLACE: bool> Kernel for Span<'_, IN_PLACE> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
         let num_rows = self.task.attention.num_rows(self.task.unit);
@@ -232,7 +233,7 @@ impl Kernel for Span<'_> {
     }
 }
 
-impl<'a> Span<'a> {
+impl<'a, const IN_PLACE: bool> Span<'a, IN_PLACE> {
     pub(super) fn new(
         task: &'a Task<'a>,
         way: Way,

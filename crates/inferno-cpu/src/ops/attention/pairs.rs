@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::SPAN;
-use super::integer::{BLOCK_ROWS, Span, Way, halves, padded_dim};
+use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
 use super::merge::MIXED;
 use super::span::within;
 use super::tile::{Line, PANEL, TILE, VECTORS};
@@ -188,7 +188,7 @@ macro_rules! pair_blocks {
     }};
 }
 
-impl Span<'_> {
+impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
     /// The scores of a block of rows.
     #[inline(always)]
     pub(super) fn score_pairs<L: Lanes>(&mut self, lanes: L, rows: Range<usize>) {
@@ -196,7 +196,7 @@ impl Span<'_> {
         let seen = self.seen_by(rows.clone());
         let scores = std::mem::take(&mut self.memory.scores);
         for tile in seen.start / TILE..seen.end.div_ceil(TILE) {
-            let in_place = (self.way == Way::InPlace).then(|| self.keys(tile, num_pairs));
+            let in_place = IN_PLACE.then(|| self.keys(tile, num_pairs));
             let panel = &self.memory.keys[tile * num_pairs..(tile + 1) * num_pairs];
             pair_blocks!(L, rows.clone(), |first, T, V| {
                 let seen = within(self.seen_by(first..first + T), tile * TILE..(tile + 1) * TILE);
@@ -260,7 +260,7 @@ impl Span<'_> {
             for column in (0..padded_dim(self.task.attention)).step_by(V * LANES) {
                 let (panel, v) = (column / PANEL, column % PANEL / LANES);
                 let sums = zeros::<L, T, V>(lanes);
-                let sums = if self.way == Way::InPlace {
+                let sums = if IN_PLACE {
                     self.mix_in_place(lanes, factors, seen.clone(), column, sums)
                 } else {
                     let pairs = seen.start / 2..seen.end.div_ceil(2);

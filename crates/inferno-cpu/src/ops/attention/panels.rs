@@ -14,7 +14,7 @@ use super::tiles::{STEP, VALUE_STEPS};
 use crate::kv_cache::{Plane, Rows};
 use crate::lanes::{ColumnTile, LANES, Lanes, VECTOR_BYTES};
 
-impl Span<'_> {
+impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
     /// 16 positions, of which `position` is one, where they lie in a block of whole lines.
     #[inline(always)]
     pub(super) fn group(&self, plane: Plane, position: usize) -> Group<'_> {

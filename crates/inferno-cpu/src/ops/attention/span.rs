@@ -68,7 +68,12 @@ impl<'a> Task<'a> {
             KvDType::I16 => {
                 let (task, way) = (self, Way::of(self, level));
                 let memory = integer::Memory::new(self.attention, self.num_rows(), memory);
-                level.run(integer::Span::new(task, way, memory, partial));
+                match way {
+                    Way::InPlace => {
+                        level.run(integer::Span::<true>::new(task, way, memory, partial));
+                    }
+                    _ => level.run(integer::Span::<false>::new(task, way, memory, partial)),
+                }
             }
         }
     }

@@ -57,7 +57,7 @@ macro_rules! one_ahead {
     }};
 }
 
-impl Span<'_> {
+impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
     /// The scores of a block of rows.
     #[inline(always)]
     pub(super) fn score_tiles<L: Lanes>(

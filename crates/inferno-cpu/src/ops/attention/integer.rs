@@ -29,6 +29,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
+use super::groups::Groups;
 use super::merge::{MAX, SUM};
 use super::pairs::PairRow;
 use super::span::{Task, within};
@@ -36,6 +37,7 @@ use super::tile::{Line, PANEL};
 use super::tiles::Buffers;
 use super::{Attention, SPAN};
 use crate::isa::{Kernel, Level};
+use crate::kv_cache::Plane;
 use crate::lanes::{EXP_LOWEST, LANES, Lanes, split_i16};
 use crate::ops::integers::{Scale, round, to_integers};
 
@@ -202,6 +204,8 @@ pub(super) struct Span<'a, const IN_PLACE: bool> {
     pub(super) way: Way,
     pub(super) memory: Memory<'a>,
     pub(super) partial: &'a mut [f32],
+    /// In blocks of whole vectors, where keys and values lie.
+    pub(super) groups: Groups<'a>,
     /// Whether some value is not a number.
     poisoned: bool,
 }
@@ -210,9 +214,16 @@ impl<const IN_PLACE: bool> Kernel for Span<'_, IN_PLACE> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
         let num_rows = self.task.attention.num_rows(self.task.unit);
-        self.read(lanes);
+        if whole_vectors(self.task.attention) {
+            self.groups = Groups::of(self.task);
+        }
         let seen = self.seen_by(0..num_rows);
-        self.poisoned = self.memory.value_scales[seen].iter().any(|scale| scale.is_nan());
+        let groups = seen.start / LANES..seen.end.div_ceil(LANES);
+        if IN_PLACE {
+            self.groups.ask_for_scales(lanes, groups.clone());
+        } else {
+            self.read(lanes);
+        }
         let unit = if self.way == Way::Tiles { lanes.tiles(PANEL) } else { None };
         let mut buffers = Buffers::new();
         for first in (0..num_rows).step_by(BLOCK_ROWS) {
@@ -220,6 +231,13 @@ impl<const IN_PLACE: bool> Kernel for Span<'_, IN_PLACE> {
             match &unit {
                 Some(unit) => self.score_tiles(lanes, unit, &mut buffers, rows.clone()),
                 None => self.score_pairs(lanes, rows.clone()),
+            }
+            if IN_PLACE {
+                self.read_scales(lanes, Plane::Values, groups.clone());
+            }
+            if first == 0 {
+                let scales = &self.memory.value_scales[seen.clone()];
+                self.poisoned = scales.iter().any(|scale| scale.is_nan());
             }
             let mut scales = [0.0; BLOCK_ROWS];
             for row in rows.clone() {
@@ -240,7 +258,7 @@ impl<'a, const IN_PLACE: bool> Span<'a, IN_PLACE> {
         memory: Memory<'a>,
         partial: &'a mut [f32],
     ) -> Self {
-        Self { task, way, memory, partial, poisoned: false }
+        Self { task, way, memory, partial, groups: Groups::default(), poisoned: false }
     }
 
     /// The positions of this span that row `row` sees, counted from its start.

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::SPAN;
+use super::groups::Group;
 use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
 use super::merge::MIXED;
 use super::span::within;
@@ -34,32 +35,6 @@ impl Pairs for &[PairRow] {
     #[inline(always)]
     fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
         lanes.load_bytes(bytemuck::cast_ref(&self[row][vector]))
-    }
-}
-
-/// 16 positions of one head's keys or values: rows of lines.
-#[derive(Clone, Copy)]
-pub(super) struct Group<'a> {
-    /// Two components of the 16 positions a row for keys; two positions a row for values.
-    pub(super) bytes: &'a [u8],
-    /// Bytes from row to row.
-    pub(super) stride: usize,
-    /// What is read next, laid out alike.
-    pub(super) ahead: &'a [u8],
-}
-
-impl Group<'_> {
-    #[inline(always)]
-    pub(super) fn line<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
-        let bytes = &self.bytes[row * self.stride + at..];
-        lanes.load_bytes(bytes.first_chunk().expect("a group holds whole lines"))
-    }
-
-    /// As [`line`](Self::line), asking for what is read next.
-    #[inline(always)]
-    fn line_and_ahead<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
-        lanes.prefetch(self.ahead, row * self.stride + at);
-        self.line(lanes, row, at)
     }
 }
 
@@ -196,7 +171,10 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let seen = self.seen_by(rows.clone());
         let scores = std::mem::take(&mut self.memory.scores);
         for tile in seen.start / TILE..seen.end.div_ceil(TILE) {
-            let in_place = IN_PLACE.then(|| self.keys(tile, num_pairs));
+            let in_place = IN_PLACE.then(|| Keys { groups: self.groups.tile(tile), num_rows: num_pairs });
+            if IN_PLACE {
+                self.read_scales(lanes, Plane::Keys, tile * VECTORS..(tile + 1) * VECTORS);
+            }
             let panel = &self.memory.keys[tile * num_pairs..(tile + 1) * num_pairs];
             pair_blocks!(L, rows.clone(), |first, T, V| {
                 let seen = within(self.seen_by(first..first + T), tile * TILE..(tile + 1) * TILE);
@@ -227,19 +205,6 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             });
         }
         self.memory.scores = scores;
-    }
-
-    /// The keys of a tile where they lie. Positions that no row sees are not looked for: others stand
-    /// in for them.
-    #[inline(always)]
-    fn keys(&self, tile: usize, num_rows: usize) -> Keys<'_> {
-        let seen = self.task.positions();
-        let mut groups = [self.group(Plane::Keys, seen.start); VECTORS];
-        for v in 0..VECTORS {
-            let position = self.task.span * SPAN + tile * TILE + v * LANES;
-            groups[v] = self.group(Plane::Keys, position.clamp(seen.start, seen.end - 1));
-        }
-        Keys { groups, num_rows }
     }
 
     /// Mixes values with the weights of a block of rows.
@@ -296,7 +261,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             let here = within(seen.clone(), position..position + LANES);
             let first_row = (here.start - position) / 2;
             let num_rows = (here.end - position).div_ceil(2) - first_row;
-            let group = self.group(Plane::Values, self.task.span * SPAN + position);
+            let group = self.groups.values[position / LANES];
             let values = Values { group, first_row, num_rows, column };
             let factors = part(factors, position / 2 + first_row);
             sums = multiply(lanes, factors, values, 0, sums);

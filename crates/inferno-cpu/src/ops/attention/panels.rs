@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::SPAN;
+use super::groups::Group;
 use super::integer::{Span, Way, padded_dim, whole_vectors};
-use super::pairs::Group;
 use super::span::within;
 use super::tile::{Line, TILE, VECTORS};
 use super::tiles::{STEP, VALUE_STEPS};
@@ -15,20 +15,7 @@ use crate::kv_cache::{Plane, Rows};
 use crate::lanes::{ColumnTile, LANES, Lanes, VECTOR_BYTES};
 
 impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
-    /// 16 positions, of which `position` is one, where they lie in a block of whole lines.
-    #[inline(always)]
-    pub(super) fn group(&self, plane: Plane, position: usize) -> Group<'_> {
-        let region = self.task.region(plane, position);
-        let offset = position % region.block_tokens / LANES * LANES;
-        let (start, stride) = match plane {
-            Plane::Keys => (4 * offset, 4 * region.block_tokens),
-            Plane::Values => (2 * offset * region.head_dim, 4 * region.head_dim),
-        };
-        let ahead = region.ahead.get(start..).unwrap_or_default();
-        Group { bytes: &region.bytes[start..], stride, ahead }
-    }
-
-    /// Reads what some row sees of the span: scales, and keys and values into panels or tiles.
+    /// Reads what some row sees of the span into panels or tiles, and the scales.
     #[inline(always)]
     pub(super) fn read<L: Lanes>(&mut self, lanes: L) {
         let positions = self.task.positions();
@@ -37,35 +24,33 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         while first < positions.end {
             let here = within(positions.clone(), first..first + LANES);
             for plane in [Plane::Keys, Plane::Values] {
+                let number = (first - start) / LANES;
                 if whole_vectors(self.task.attention) {
-                    self.read_scales(lanes, plane, first);
+                    self.read_scales(lanes, plane, number..number + 1);
                 } else {
                     self.stage(plane, here.clone());
                 }
-                let number = (first - start) / LANES;
                 match self.way {
-                    Way::InPlace => {}
-                    Way::Panels => self.read_pairs(lanes, plane, first, number),
-                    Way::Tiles => self.read_tiles(lanes, plane, first, number),
+                    Way::Tiles => self.read_tiles(lanes, plane, number),
+                    _ => self.read_pairs(lanes, plane, number),
                 }
             }
             first += LANES;
         }
     }
 
+    /// Reads the scales of some groups.
     #[inline(always)]
-    fn read_scales<L: Lanes>(&mut self, lanes: L, plane: Plane, first: usize) {
-        let region = self.task.region(plane, first);
-        let offset = first % region.block_tokens;
-        let at = 2 * region.block_tokens * region.head_dim + 4 * offset;
-        lanes.prefetch(region.ahead, at);
-        let scales = region.bytes[at..].first_chunk().expect("a block has whole vectors");
-        let at = first % SPAN;
-        let out = match plane {
-            Plane::Keys => &mut self.memory.key_scales[at..at + LANES],
-            Plane::Values => &mut self.memory.value_scales[at..at + LANES],
-        };
-        lanes.store_part(lanes.load_f32(scales), out);
+    pub(super) fn read_scales<L: Lanes>(&mut self, lanes: L, plane: Plane, groups: Range<usize>) {
+        for number in groups {
+            let (group, out) = match plane {
+                Plane::Keys => (&self.groups.keys[number], &mut *self.memory.key_scales),
+                Plane::Values => (&self.groups.values[number], &mut *self.memory.value_scales),
+            };
+            let scales = group.scales.first_chunk().expect("a block has whole vectors");
+            lanes
+                .store_part(lanes.load_f32(scales), &mut out[number * LANES..(number + 1) * LANES]);
+        }
     }
 
     /// Lays `positions`, at most 16 that begin where a vector does or later, out as they would lie in
@@ -96,27 +81,30 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         }
     }
 
-    /// A line of the 16 positions from `first` on.
+    /// Group `number` of the span, as it lies or was laid out.
     #[inline(always)]
-    fn source(&self, plane: Plane, first: usize) -> Group<'_> {
+    fn source(&self, plane: Plane, number: usize) -> Group<'_> {
         if whole_vectors(self.task.attention) {
-            return self.group(plane, first);
+            return match plane {
+                Plane::Keys => self.groups.keys[number],
+                Plane::Values => self.groups.values[number],
+            };
         }
         let stride = match plane {
             Plane::Keys => VECTOR_BYTES,
             Plane::Values => 4 * padded_dim(self.task.attention),
         };
-        Group { bytes: bytemuck::cast_slice(self.memory.stage), stride, ahead: &[] }
+        Group { bytes: bytemuck::cast_slice(self.memory.stage), stride, ..Group::default() }
     }
 
     /// Copies group `number` of the span into its panels.
     #[inline(always)]
-    fn read_pairs<L: Lanes>(&mut self, lanes: L, plane: Plane, first: usize, number: usize) {
+    fn read_pairs<L: Lanes>(&mut self, lanes: L, plane: Plane, number: usize) {
         let dim = padded_dim(self.task.attention);
         match plane {
             Plane::Keys => {
                 let panels = std::mem::take(&mut self.memory.keys);
-                let group = self.source(plane, first);
+                let group = self.source(plane, number);
                 let (tile, vector) = (number * LANES / TILE, number % VECTORS);
                 let panel = &mut panels[tile * dim / 2..(tile + 1) * dim / 2];
                 for (row, out) in panel.iter_mut().enumerate() {
@@ -127,7 +115,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             }
             Plane::Values => {
                 let panels = std::mem::take(&mut self.memory.values);
-                let group = self.source(plane, first);
+                let group = self.source(plane, number);
                 for row in 0..LANES / 2 {
                     for column in 0..dim / LANES {
                         let line = group.line(lanes, row, column * VECTOR_BYTES);
@@ -144,13 +132,13 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
 
     /// Splits group `number` of the span into tiles of high halves and of low ones.
     #[inline(always)]
-    fn read_tiles<L: Lanes>(&mut self, lanes: L, plane: Plane, first: usize, number: usize) {
+    fn read_tiles<L: Lanes>(&mut self, lanes: L, plane: Plane, number: usize) {
         let dim = padded_dim(self.task.attention);
         match plane {
             Plane::Keys => {
                 let panels = std::mem::take(&mut self.memory.keys);
                 let tiles: &mut [ColumnTile] = bytemuck::cast_slice_mut(panels);
-                let group = self.source(plane, first);
+                let group = self.source(plane, number);
                 let steps = dim / STEP;
                 for four in 0..dim / 4 {
                     let first = group.line(lanes, 2 * four, 0);
@@ -164,7 +152,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             Plane::Values => {
                 let panels = std::mem::take(&mut self.memory.values);
                 let tiles: &mut [ColumnTile] = bytemuck::cast_slice_mut(panels);
-                let group = self.source(plane, first);
+                let group = self.source(plane, number);
                 for four in 0..LANES / 4 {
                     for column in 0..dim / LANES {
                         let at = column * VECTOR_BYTES;

@@ -29,6 +29,8 @@ pub(super) struct Task<'a> {
     pub(super) unit: &'a Unit,
     pub(super) kv_head: usize,
     pub(super) span: usize,
+    /// What is computed after it, whose keys are asked for meanwhile.
+    pub(super) next: Option<&'a Task<'a>>,
 }
 
 /// Lines of scores, [`SPAN`] of each row, and of panels, [`TILE`] rows for every [`PANEL`] components.
@@ -156,12 +158,9 @@ impl<'a> Task<'a> {
     /// Where a position's keys or values of this head lie.
     #[inline(always)]
     pub(super) fn region(&self, plane: Plane, position: usize) -> Region<'a> {
-        let Attention { params, cache, .. } = self.attention;
+        let cache = self.attention.cache;
         let (block_tokens, head_dim) = (cache.layout.block_tokens, cache.layout.head_dim);
-        let table = self.attention.batch.block_table(self.unit.sequence);
-        let region = |plane, position: usize| {
-            cache.region(table[position / block_tokens], params.layer, plane, self.kv_head)
-        };
+        let region = |plane, position| self.bytes(plane, position);
         // What is read after this tile: the next one, or the first of those that come after the last
         // tile of keys, or of values.
         let positions = self.positions();
@@ -178,6 +177,14 @@ impl<'a> Task<'a> {
             }
         };
         Region { bytes: region(plane, position), ahead, block_tokens, head_dim }
+    }
+
+    /// The bytes of that region.
+    #[inline(always)]
+    pub(super) fn bytes(&self, plane: Plane, position: usize) -> &'a [u8] {
+        let Attention { params, cache, batch, .. } = self.attention;
+        let block = batch.block_table(self.unit.sequence)[position / cache.layout.block_tokens];
+        cache.region(block, params.layer, plane, self.kv_head)
     }
 
     /// The keys of a tile where they lie. Positions that no row sees are not looked for: others

@@ -1,0 +1,121 @@
+//! Where the keys and values of a span lie, 16 positions at a time, and what to ask for meanwhile.
+//!
+//! Blocks lie far apart, and no processor guesses where the next one is: with each line that is read, its
+//! like four groups on is asked for, of the keys, then of the values, then of the next task's keys. Scales
+//! are asked for at a span's start, and read when they are needed.
+//!
+//! **Tried.** Looking each group up where it is read, and what to ask for with it: blocks are found by
+//! divisions, and with 16 sequences of 136 tokens that took more time than asking for more gave back.
+
+use std::ops::Range;
+
+use super::SPAN;
+use super::span::Task;
+use super::tile::{TILE, VECTORS};
+use crate::kv_cache::Plane;
+use crate::lanes::{LANES, Lanes};
+
+/// Groups of a span.
+const GROUPS: usize = SPAN / LANES;
+
+/// 16 positions of one head's keys or values: rows of lines.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Group<'a> {
+    /// Two components of the 16 positions a row for keys; two positions a row for values.
+    pub(super) bytes: &'a [u8],
+    /// Bytes from row to row.
+    pub(super) stride: usize,
+    /// A scale for each position.
+    pub(super) scales: &'a [u8],
+    /// What is read four groups later, laid out alike.
+    pub(super) ahead: &'a [u8],
+}
+
+impl<'a> Group<'a> {
+    /// The group of which `position` is one, in a block of whole lines.
+    #[inline(always)]
+    fn of(task: &Task<'a>, plane: Plane, position: usize) -> Self {
+        let kv = &task.attention.cache.layout;
+        let region = task.bytes(plane, position);
+        let offset = position % kv.block_tokens / LANES * LANES;
+        let (start, stride) = match plane {
+            Plane::Keys => (4 * offset, 4 * kv.block_tokens),
+            Plane::Values => (2 * offset * kv.head_dim, 4 * kv.head_dim),
+        };
+        let scales = &region[2 * kv.block_tokens * kv.head_dim + 4 * offset..];
+        Self { bytes: &region[start..], stride, scales, ahead: &[] }
+    }
+
+    #[inline(always)]
+    pub(super) fn line<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
+        let bytes = &self.bytes[row * self.stride + at..];
+        lanes.load_bytes(bytes.first_chunk().expect("a group holds whole lines"))
+    }
+
+    /// As [`line`](Self::line), asking for what is read later.
+    #[inline(always)]
+    pub(super) fn line_and_ahead<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
+        lanes.prefetch_far(self.ahead, row * self.stride + at);
+        self.line(lanes, row, at)
+    }
+}
+
+/// The groups of a span, by their number in it. In tiles of which some row sees a part, seen groups stand
+/// in for the others; those of other tiles are empty.
+#[derive(Default)]
+pub(super) struct Groups<'a> {
+    pub(super) keys: [Group<'a>; GROUPS],
+    pub(super) values: [Group<'a>; GROUPS],
+}
+
+impl<'a> Groups<'a> {
+    /// Those of a task, in blocks of whole lines.
+    #[inline(always)]
+    pub(super) fn of(task: &Task<'a>) -> Self {
+        let (seen, start) = (task.positions(), task.span * SPAN);
+        let (first, end) = (seen.start - start, seen.end - start);
+        let (tiles, end) =
+            (first / TILE * VECTORS..end.div_ceil(TILE) * VECTORS, end.div_ceil(LANES));
+        let mut groups = Self::default();
+        for number in tiles.clone() {
+            let position = (start + number * LANES).clamp(seen.start, seen.end - 1);
+            groups.keys[number] = Group::of(task, Plane::Keys, position);
+            groups.values[number] = Group::of(task, Plane::Values, position);
+        }
+        for number in tiles.clone() {
+            groups.keys[number].ahead = match number + VECTORS {
+                next if next < tiles.end => groups.keys[next].bytes,
+                _ => groups.values[tiles.start + number % VECTORS].bytes,
+            };
+        }
+        for number in tiles.start..end {
+            groups.values[number].ahead = match number + VECTORS {
+                next if next < end => groups.values[next].bytes,
+                next => task.next.map_or(&[], |task| {
+                    let (seen, start) = (task.positions(), task.span * SPAN);
+                    let position =
+                        start + (seen.start - start) / TILE * TILE + (next - end) * LANES;
+                    let position = position.clamp(seen.start, seen.end - 1);
+                    Group::of(task, Plane::Keys, position).bytes
+                }),
+            };
+        }
+        groups
+    }
+
+    /// A tile of keys.
+    #[inline(always)]
+    pub(super) fn tile(&self, tile: usize) -> [Group<'a>; VECTORS] {
+        let groups = &self.keys[tile * VECTORS..];
+        *groups.first_chunk().expect("a span is whole tiles")
+    }
+
+    /// Asks for the scales of some groups.
+    #[inline(always)]
+    pub(super) fn ask_for_scales<L: Lanes>(&self, lanes: L, groups: Range<usize>) {
+        for number in groups {
+            lanes.prefetch(self.keys[number].scales, 0);
+            lanes.prefetch(self.values[number].scales, 0);
+        }
+    }
+}

@@ -103,6 +103,15 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Rounds to the nearest integers, ties to even, within -127 and 127. NaN becomes -127.
     fn store_i8(self, x: Self::F32, out: &mut [i8; LANES]);
 
+    /// Rounds numbers within 32767 to integers, ties to even, little-endian. NaN and what lies beyond
+    /// become anything.
+    #[inline(always)]
+    fn store_i16(self, x: Self::F32, out: &mut [i16; LANES]) {
+        let mut rounded = [0.0; LANES];
+        self.store(self.add(x, self.splat(ROUNDER)), &mut rounded);
+        *out = rounded.map(|rounded| (rounded.to_bits() as i16).to_le());
+    }
+
     /// The same integer in all lanes.
     fn splat_i32(self, x: i32) -> Self::I32;
     /// 16 integers from memory.

@@ -283,6 +283,16 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn store_i16(self, x: [__m256; 2], out: &mut [i16; LANES]) {
+        avx2! {
+            // The pack works within 128 bits: the quarters come out as 0, 2, 1, 3.
+            let words = _mm256_packs_epi32(_mm256_cvtps_epi32(x[0]), _mm256_cvtps_epi32(x[1]));
+            let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), words);
+        }
+    }
+
+    #[inline(always)]
     fn splat_i32(self, x: i32) -> [__m256i; 2] {
         avx2! { [_mm256_set1_epi32(x); 2] }
     }

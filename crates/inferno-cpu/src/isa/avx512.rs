@@ -223,6 +223,14 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn store_i16(self, x: __m512, out: &mut [i16; LANES]) {
+        avx512! {
+            let integers = _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(x));
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), integers);
+        }
+    }
+
+    #[inline(always)]
     fn splat_i32(self, x: i32) -> __m512i {
         avx512! { _mm512_set1_epi32(x) }
     }

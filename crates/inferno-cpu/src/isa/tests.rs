@@ -73,6 +73,10 @@ impl Kernel for AllOperations<'_> {
         let mut rounded = [0; LANES];
         lanes.store_i8(x, &mut rounded);
         self.results.push(("store_i8", rounded.map(|q| q as u32).to_vec()));
+        let mut rounded = [0; LANES];
+        let within = lanes.min(lanes.max(x, lanes.splat(-32639.0)), lanes.splat(32639.0));
+        lanes.store_i16(within, &mut rounded);
+        self.results.push(("store_i16", rounded.map(|q| q as u32).to_vec()));
 
         let w = lanes.load_bytes(bytes);
         let nibbles = lanes.bits(w, 4, 4);

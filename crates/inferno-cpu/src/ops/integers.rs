@@ -11,9 +11,6 @@ use crate::lanes::{LANES, Lanes};
 /// Largest magnitudes below this are taken for zero.
 const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
-/// 1.5 * 2^23: adding it leaves the nearest integer in a number's low bits.
-const ROUNDER: f32 = 12_582_912.0;
-
 /// What a row is multiplied by to become integers, and these to become the row again.
 pub(crate) struct Scale {
     pub(crate) factor: f32,
@@ -34,13 +31,17 @@ impl Scale {
     }
 }
 
-/// Rounds numbers within 32639 to integers, ties to even. NaN and infinities become anything.
+/// Rounds numbers within 32639 to integers, ties to even, as many as `out` has room for. NaN and
+/// infinities become anything.
 #[inline(always)]
 pub(crate) fn round<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
-    let mut rounded = [0.0; LANES];
-    lanes.store(lanes.add(x, lanes.splat(ROUNDER)), &mut rounded);
-    for (out, rounded) in out.iter_mut().zip(rounded) {
-        *out = (rounded.to_bits() as i16).to_le();
+    match out.first_chunk_mut() {
+        Some(all) => lanes.store_i16(x, all),
+        None => {
+            let mut all = [0; LANES];
+            lanes.store_i16(x, &mut all);
+            out.copy_from_slice(&all[..out.len()]);
+        }
     }
 }
 

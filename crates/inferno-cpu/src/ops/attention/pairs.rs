@@ -153,6 +153,17 @@ macro_rules! pair_blocks {
                 const $V: usize = VECTORS;
                 $body;
                 $first += $T;
+            } else if left >= 3 {
+                // Twelve registers of sums are as many as its chains of products take to overlap.
+                const $T: usize = 3;
+                const $V: usize = 1;
+                $body;
+                $first += $T;
+            } else if left >= 2 {
+                const $T: usize = 2;
+                const $V: usize = 1;
+                $body;
+                $first += $T;
             } else {
                 const $T: usize = 1;
                 const $V: usize = 2;
@@ -171,7 +182,8 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let seen = self.seen_by(rows.clone());
         let scores = std::mem::take(&mut self.memory.scores);
         for tile in seen.start / TILE..seen.end.div_ceil(TILE) {
-            let in_place = IN_PLACE.then(|| Keys { groups: self.groups.tile(tile), num_rows: num_pairs });
+            let in_place =
+                IN_PLACE.then(|| Keys { groups: self.groups.tile(tile), num_rows: num_pairs });
             if IN_PLACE {
                 self.read_scales(lanes, Plane::Keys, tile * VECTORS..(tile + 1) * VECTORS);
             }

@@ -106,48 +106,70 @@ fn norm(c: &mut Criterion) {
     group.finish();
 }
 
+/// Attention with each instruction set that has vectors: one token a sequence in all of a model's layers,
+/// so that the cache comes from memory, and chunks of a prompt in one.
 fn attention(c: &mut Criterion) {
-    let backend = backend();
+    for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Scalar) {
+        attention_with(c, isa);
+    }
+}
+
+fn attention_with(c: &mut Criterion, isa: Isa) {
+    let backend = backend_of(isa);
     let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
-    let mut group = c.benchmark_group("attention");
+    let mut group = c.benchmark_group(format!("attention with {isa}"));
     for dtype in KvDType::ALL {
-        for (tokens, start) in [(1, 2047), (512, 0), (512, 3584)] {
-            let end = start + tokens;
+        for (sequences, tokens, start) in [(1, 1, 2047), (16, 1, 135), (1, 512, 0), (1, 512, 3584)]
+        {
+            let end: usize = start + tokens;
+            let (blocks, layers) = (end.div_ceil(16), if tokens == 1 { 28 } else { 1 });
             let cache_layout = KvLayout {
-                num_layers: 1,
+                num_layers: layers,
                 num_kv_heads: 8,
                 head_dim: 128,
                 block_tokens: 16,
-                num_blocks: end / 16,
+                num_blocks: sequences * blocks,
                 dtype,
             };
             let mut cache = backend.alloc_kv_cache(&cache_layout).expect("memory");
-            let blocks: Vec<_> = (0..end as u32 / 16).map(BlockId).collect();
+            let block_table: Vec<_> = (0..(sequences * blocks) as u32).map(BlockId).collect();
             let mut fill = |tokens: usize, start| {
                 let mut builder = BatchBuilder::new(16);
                 let ids = vec![0; tokens];
                 let logits = LogitRows::None;
-                let chunk = SequenceChunk { tokens: &ids, start, block_table: &blocks, logits };
-                builder.push(&chunk).expect("a chunk");
+                for block_table in block_table.chunks(blocks) {
+                    let chunk = SequenceChunk { tokens: &ids, start, block_table, logits };
+                    builder.push(&chunk).expect("a chunk");
+                }
                 let batch = builder.build();
-                let mut qkv = backend.alloc(tokens, layout.row_len()).expect("memory");
-                backend.upload(&values(tokens * layout.row_len()), &mut qkv);
-                backend.store_kv(&batch, 0, &layout, &qkv, &mut cache);
+                let rows = sequences * tokens;
+                let mut qkv = backend.alloc(rows, layout.row_len()).expect("memory");
+                backend.upload(&values(rows * layout.row_len()), &mut qkv);
+                for layer in 0..layers {
+                    backend.store_kv(&batch, layer, &layout, &qkv, &mut cache);
+                }
                 (batch, qkv)
             };
             fill(end, 0);
             let (batch, qkv) = fill(tokens, start);
-            let mut out = backend.alloc(tokens, 16 * 128).expect("memory");
-            let params = AttentionParams { layer: 0, scale: 128f32.powf(-0.5), window: None };
+            let mut out = backend.alloc(sequences * tokens, 16 * 128).expect("memory");
+            let scale = 128f32.powf(-0.5);
             let cache_bytes = cache_layout.total_bytes().expect("whole blocks") as u64;
             let operations = (tokens * (start + end + 1) / 2 * 16 * 128 * 4) as u64;
             group.throughput(match tokens {
                 1 => Throughput::Bytes(cache_bytes),
                 _ => Throughput::Elements(operations),
             });
-            group.bench_function(BenchmarkId::new(format!("{tokens} of {end}"), dtype), |b| {
+            let name = match sequences {
+                1 => format!("{tokens} of {end}"),
+                _ => format!("{sequences} x {tokens} of {end}"),
+            };
+            group.bench_function(BenchmarkId::new(name, dtype), |b| {
                 b.iter(|| {
-                    backend.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+                    for layer in 0..layers {
+                        let params = AttentionParams { layer, scale, window: None };
+                        backend.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out);
+                    }
                 });
             });
         }

@@ -141,13 +141,9 @@ impl Engine {
         let alive = Arc::new(());
         let handle =
             EngineHandle { shared: Arc::clone(&shared), messages, thread: Arc::downgrade(&alive) };
-        let worker = Worker::new(runner, scheduler, receiver, shared);
-        let work = move || {
-            // Goes with the thread, also where it panics.
-            let _alive = alive;
-            worker.run();
-        };
-        let thread = thread::Builder::new().name("inferno-engine".to_owned()).spawn(work);
+        let worker = Worker::new(alive, runner, scheduler, receiver, shared);
+        let thread = thread::Builder::new().name("inferno-engine".to_owned());
+        let thread = thread.spawn(move || worker.run());
         Ok(Self { handle, thread: Some(thread.map_err(EngineError::Thread)?) })
     }
 

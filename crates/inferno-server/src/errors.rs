@@ -294,6 +294,11 @@ impl ApiError {
             EngineError::Constraint(_) => {
                 Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("invalid_grammar")
             }
+            // Another server may answer it.
+            EngineError::EngineStopped => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+                    .with_code("engine_stopped")
+            }
             _ => Self::internal(error.to_string()),
         }
     }

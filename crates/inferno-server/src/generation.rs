@@ -8,9 +8,8 @@ mod thinking_budget;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use axum::http::StatusCode;
 use inferno_engine::{
-    EmbeddingRequest, Event, EventStream, GenerationParams, Request, TokenConstraint,
+    EmbeddingRequest, EngineError, Event, EventStream, GenerationParams, Request, TokenConstraint,
 };
 
 use crate::ServedModel;
@@ -107,8 +106,7 @@ impl Running {
 
 /// The engine ended without a word about a choice that was running.
 pub(crate) fn engine_stopped() -> ApiError {
-    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the engine has stopped")
-        .with_code("engine_stopped")
+    ApiError::failed(&EngineError::EngineStopped)
 }
 
 /// The engine told what the request had not asked for.

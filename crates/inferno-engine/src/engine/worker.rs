@@ -44,6 +44,9 @@ pub(super) struct Submission {
 
 /// Owns the model and all sequences.
 pub(super) struct Worker {
+    /// Tells that the thread has not ended. It goes before all else, also where the thread panics, so that whoever learns of the
+    /// end by its own request finds it so.
+    _alive: Arc<()>,
     runner: Box<dyn Runner>,
     scheduler: Scheduler,
     tasks: HashMap<SequenceId, Task>,
@@ -57,13 +60,14 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(
+        alive: Arc<()>,
         runner: Box<dyn Runner>,
         scheduler: Scheduler,
         messages: Receiver<Message>,
         shared: Arc<Shared>,
     ) -> Self {
         let (tasks, batch, sampled) = (HashMap::new(), Batch::default(), Vec::new());
-        Self { runner, scheduler, tasks, messages, shared, batch, sampled }
+        Self { _alive: alive, runner, scheduler, tasks, messages, shared, batch, sampled }
     }
 
     /// Works until it is told to stop; what has not ended then is cancelled.

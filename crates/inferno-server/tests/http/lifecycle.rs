@@ -4,11 +4,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
 use inferno_engine::EngineOptions;
-use inferno_server::ServerOptions;
+use inferno_server::{Limits, ServerOptions};
 use serde_json::{Value, json};
 
 use crate::client::{connect, get, post, read, request, wait_until_idle};
-use crate::server::{start, start_with};
+use crate::fragile_runner::DEADLY;
+use crate::server::{start, start_fragile, start_with};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -103,6 +104,52 @@ fn a_server_says_that_its_model_is_loading() {
         status => assert_eq!(status, 200),
     }
     server.wait_until_ready();
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn a_dead_engine_is_told_to_those_who_wait_and_to_those_who_come() {
+    let server = start_fragile();
+    let ask = |prompt: Value| json!({"prompt": prompt, "max_tokens": 1000, "ignore_eos": true});
+    let streams: Vec<_> = (0..3)
+        .map(|_| {
+            let mut asked = ask(json!("Once"));
+            asked["stream"] = json!(true);
+            let mut stream = connect(server.address);
+            let head = [("content-type", "application/json")];
+            let asked = request("POST", "/v1/completions", &head, &asked.to_string());
+            stream.write_all(asked.as_bytes()).unwrap();
+            let mut reader = BufReader::new(stream);
+            assert!(reader.fill_buf().unwrap().starts_with(b"HTTP/1.1 200"));
+            reader
+        })
+        .collect();
+    let killed = post(server.address, "/v1/completions", &ask(json!([DEADLY]))).error(503);
+    assert_eq!(killed["code"], "engine_stopped");
+    for mut reader in streams {
+        let last = read(&mut reader).chunks().pop().unwrap();
+        // One that was quick had ended before.
+        assert!(last["error"]["code"] == "engine_stopped" || last["choices"].is_array(), "{last}");
+    }
+    let health = get(server.address, "/health");
+    assert_eq!((health.status, &health.json()["status"]), (503, &json!("dead")));
+    post(server.address, "/v1/completions", &ask(json!("Once"))).error(503);
+    assert_eq!(get(server.address, "/metrics").status, 200);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn a_long_prompt_is_bridged_by_comments() {
+    let limits = Limits { keep_alive: Duration::from_millis(1), ..Limits::default() };
+    let server = start(ServerOptions { limits, ..ServerOptions::default() });
+    let prompt: Vec<u32> = (0..1000).map(|at| 300 + at % 700).collect();
+    let asked = json!({"prompt": prompt, "max_tokens": 4, "ignore_eos": true, "stream": true});
+    let reply = post(server.address, "/v1/completions", &asked);
+    let (before, _) = reply.body.split_once("data:").expect("there are events");
+    assert!(before.starts_with(": keep-alive\n\n"), "{}", reply.body);
+    assert!(!reply.chunks().is_empty());
     server.stop();
     server.join();
 }

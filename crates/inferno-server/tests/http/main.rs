@@ -7,6 +7,7 @@ mod completions;
 mod embeddings;
 mod errors;
 mod fixtures;
+mod fragile_runner;
 mod grammars;
 mod infill;
 mod kept_responses;

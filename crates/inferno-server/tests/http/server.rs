@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{
-    Engine, EngineOptions, Fingerprint, ModelRunner, Pooling, RunnerOptions, SamplingParams,
+    Engine, EngineOptions, Fingerprint, ModelRunner, Pooling, Runner, RunnerOptions, SamplingParams,
 };
 use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
@@ -18,6 +18,7 @@ use inferno_tokenizer::{ChatTemplate, Tokenizer};
 use tokio::sync::Notify;
 
 use crate::client::get;
+use crate::fragile_runner::FragileRunner;
 
 /// A server that runs until it is told to stop.
 pub struct TestServer {
@@ -55,6 +56,14 @@ pub fn start_keeping(prefix_cache_file: PathBuf) -> TestServer {
     server
 }
 
+/// Starts a server whose engine dies of [`DEADLY`](crate::fragile_runner::DEADLY), and waits until it is ready.
+pub fn start_fragile() -> TestServer {
+    let setup = Setup { is_fragile: true, ..Setup::default() };
+    let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
+    server.wait_until_ready();
+    server
+}
+
 /// Starts a server, and does not wait.
 pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
     launch(options, engine, Setup::default())
@@ -75,11 +84,12 @@ struct Setup {
     /// What becomes of the file's metadata before the tokenizer reads it.
     change: fn(&mut Metadata),
     prefix_cache_file: Option<PathBuf>,
+    is_fragile: bool,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { cache_tokens: 8192, change: |_| (), prefix_cache_file: None }
+        Self { cache_tokens: 8192, change: |_| (), prefix_cache_file: None, is_fragile: false }
     }
 }
 
@@ -142,7 +152,11 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
             ..RunnerOptions::default()
         },
     )?;
-    let engine = Engine::start(Box::new(runner), tokenizer, options)?;
+    let runner: Box<dyn Runner> = match setup.is_fragile {
+        true => Box::new(FragileRunner(runner)),
+        false => Box::new(runner),
+    };
+    let engine = Engine::start(runner, tokenizer, options)?;
     let served = ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
         .with_chat_template(template.expect("the model has a template"))
         .with_sampling(sampling)

@@ -1,0 +1,54 @@
+//! A model that a certain token kills.
+
+use inferno_backend::{Batch, BlockId, KvLayout};
+use inferno_engine::{EngineError, Fingerprint, Runner};
+use inferno_model::BatchLimits;
+
+/// The token.
+pub const DEADLY: u32 = 7;
+
+/// Runs another runner, and panics at [`DEADLY`].
+pub struct FragileRunner<R>(pub R);
+
+impl<R: Runner> Runner for FragileRunner<R> {
+    fn vocab_size(&self) -> usize {
+        self.0.vocab_size()
+    }
+
+    fn hidden_size(&self) -> usize {
+        self.0.hidden_size()
+    }
+
+    fn context_length(&self) -> usize {
+        self.0.context_length()
+    }
+
+    fn limits(&self) -> BatchLimits {
+        self.0.limits()
+    }
+
+    fn kv_layout(&self) -> &KvLayout {
+        self.0.kv_layout()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.0.fingerprint()
+    }
+
+    fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        assert!(!batch.token_ids().contains(&DEADLY), "a test kills the engine");
+        self.0.run(batch)
+    }
+
+    fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        self.0.run_hidden(batch)
+    }
+
+    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        self.0.read_kv_block(block, bytes)
+    }
+
+    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
+        self.0.write_kv_block(block, bytes)
+    }
+}

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::ServedModel;
-use crate::errors::ApiError;
+use crate::errors::{ApiError, OpenAiError};
 use crate::request::Segment;
 use crate::state::App;
 
@@ -77,7 +77,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>,
 /// One model.
 #[utoipa::path(get, path = "/v1/models/{model}", tag = "openai",
     params(("model" = String, Path, description = "Its name.")),
-    responses((status = 200, body = ModelCard)))]
+    responses((status = 200, body = ModelCard), (status = 400, description = "The name is no text.", body = OpenAiError)))]
 pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Segment(name): Segment,

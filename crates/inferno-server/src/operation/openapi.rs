@@ -2,6 +2,9 @@
 
 use axum::Json;
 use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{ContentBuilder, OpenApi as Description, Ref, ResponseBuilder};
 use utoipa::{Modify, OpenApi, ToSchema};
 
@@ -31,12 +34,15 @@ use crate::{anthropic, openai, operation, tokens};
         operation::metrics::page,
     ),
     components(schemas(OpenAiError, AnthropicError)),
-    modifiers(&Refusals)
+    modifiers(&Refusals, &Keys)
 )]
 struct Api;
 
 /// Describes how requests are refused, which is the same for all that the model is asked for.
 struct Refusals;
+
+/// Describes how keys are shown, which a server without any does not ask for.
+struct Keys;
 
 /// Of requests with and without a body.
 const REFUSALS: &[(&str, &str)] = &[
@@ -58,20 +64,45 @@ const REFUSALS_OF_BODIES: &[(&str, &str)] = &[
 
 impl Modify for Refusals {
     fn modify(&self, description: &mut Description) {
-        let of_model = |path: &str| path.starts_with("/v1/") || path.ends_with("tokenize");
-        for (path, item) in description.paths.paths.iter_mut().filter(|(path, _)| of_model(path)) {
+        for (path, item) in of_model(description) {
             let schema = match path.starts_with("/v1/messages") {
                 true => AnthropicError::name(),
                 false => OpenAiError::name(),
             };
-            let PathItem { get, post, delete, .. } = item;
-            for operation in [get, post, delete].into_iter().flatten() {
+            for operation in operations(item) {
                 let of_body = operation.request_body.is_some();
                 let further = REFUSALS_OF_BODIES.iter().filter(|_| of_body);
                 REFUSALS.iter().chain(further).for_each(|refusal| add(operation, refusal, &schema));
             }
         }
     }
+}
+
+impl Modify for Keys {
+    fn modify(&self, description: &mut Description) {
+        const SCHEMES: [&str; 2] = ["bearer", "x-api-key"];
+        let components = description.components.get_or_insert_default();
+        let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let header = ApiKey::Header(ApiKeyValue::new("x-api-key"));
+        components.add_security_scheme(SCHEMES[0], SecurityScheme::Http(bearer));
+        components.add_security_scheme(SCHEMES[1], SecurityScheme::ApiKey(header));
+        for operation in of_model(description).flat_map(|(_, item)| operations(item)) {
+            let one = SCHEMES.map(|name| SecurityRequirement::new(name, [""; 0]));
+            let none = SecurityRequirement::default();
+            operation.security = Some(one.into_iter().chain([none]).collect());
+        }
+    }
+}
+
+/// The paths that ask the model, which keys guard.
+fn of_model(description: &mut Description) -> impl Iterator<Item = (&String, &mut PathItem)> {
+    let paths = description.paths.paths.iter_mut();
+    paths.filter(|(path, _)| path.starts_with("/v1/") || path.ends_with("tokenize"))
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, post, delete, .. } = item;
+    [get, post, delete].into_iter().flatten()
 }
 
 fn add(operation: &mut Operation, (status, why): &(&str, &str), schema: &str) {

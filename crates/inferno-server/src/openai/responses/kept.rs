@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::errors::ApiError;
+use crate::errors::{ApiError, OpenAiError};
 use crate::request::Segment;
 use crate::state::App;
 
@@ -32,7 +32,10 @@ fn not_found(id: &str) -> ApiError {
 /// A response that is kept, as it ended.
 #[utoipa::path(get, path = "/v1/responses/{id}", tag = "openai",
     params(("id" = String, Path, description = "That of the response.")),
-    responses((status = 200, description = "The response.", body = Object)))]
+    responses(
+        (status = 200, description = "The response.", body = Object),
+        (status = 400, description = "The id is no text, or more is asked for than the response.", body = OpenAiError)
+    ))]
 pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Segment(id): Segment,
@@ -53,7 +56,10 @@ pub(crate) async fn one(
 /// Forgets a response.
 #[utoipa::path(delete, path = "/v1/responses/{id}", tag = "openai",
     params(("id" = String, Path, description = "That of the response.")),
-    responses((status = 200, body = DeletedResponse)))]
+    responses(
+        (status = 200, body = DeletedResponse),
+        (status = 400, description = "The id is no text.", body = OpenAiError)
+    ))]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
     Segment(id): Segment,

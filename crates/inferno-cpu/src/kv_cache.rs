@@ -10,6 +10,7 @@
 //! position of an odd number by itself; then `[block_tokens]` scales.
 
 use std::ops::Range;
+use std::slice::ChunksExactMut;
 
 use inferno_backend::{BackendError, BlockId, KvDType, KvLayout};
 use inferno_tensor::quant::QK;
@@ -243,12 +244,18 @@ pub(crate) struct Encode<'a> {
     pub(crate) region: &'a mut [u8],
     pub(crate) offset: usize,
     pub(crate) values: &'a [f32],
+    /// The values that are encoded next.
+    pub(crate) ahead: &'a [f32],
 }
 
 impl Kernel for Encode<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { rows, plane, region, offset, values } = self;
+        let Self { rows, plane, region, offset, values, ahead } = self;
+        // Rows lie too far apart for the processor to guess where the next is.
+        for line in ahead.chunks(LANES) {
+            lanes.prefetch(bytemuck::cast_slice(line), 0);
+        }
         let mut words = [0u32; MOST_BYTES / 4];
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         for (piece, values) in values.chunks(rows.piece).enumerate() {
@@ -276,6 +283,10 @@ impl Kernel for Encode<'_> {
 #[inline(always)]
 fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: Place) {
     let Place { first, step, .. } = place;
+    if (step, E) == (2, 2) {
+        let pairs = region[first / 2 * 4..].chunks_exact_mut(4);
+        return fill_half(elements, pairs, first % 2);
+    }
     let region = &mut region[first * E..];
     if step == 1 {
         region[..elements.len()].copy_from_slice(elements);
@@ -283,6 +294,18 @@ fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: Place) {
     }
     for (place, element) in region.chunks_mut(step * E).zip(elements.chunks_exact(E)) {
         place[..E].copy_from_slice(element);
+    }
+}
+
+/// Writes numbers of 2 bytes to the first or the second place of pairs: by whole pairs, many at a time.
+#[inline(always)]
+fn fill_half(elements: &[u8], pairs: ChunksExactMut<'_, u8>, place: usize) {
+    let shift = 16 * place;
+    let others = !(0xffff << shift);
+    for (pair, element) in pairs.zip(elements.chunks_exact(2)) {
+        let old = u32::from_le_bytes([pair[0], pair[1], pair[2], pair[3]]);
+        let new = u32::from(u16::from_le_bytes([element[0], element[1]]));
+        pair.copy_from_slice(&(old & others | new << shift).to_le_bytes());
     }
 }
 

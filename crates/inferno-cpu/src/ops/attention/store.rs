@@ -37,8 +37,11 @@ pub(crate) fn store_kv(
             // SAFETY: tasks differ in the plane or the head, and thereby in the regions; this part
             // is dropped before the task asks for another.
             let region = unsafe { bytes.part(regions.at(block, task)) };
-            let values = &qkv[row * layout.row_len() + column..][..layout.head_dim];
-            backend.level().run(Encode { rows: &rows, plane, region, offset, values });
+            let at = row * layout.row_len() + column;
+            let values = &qkv[at..][..layout.head_dim];
+            let ahead = qkv.get(at + layout.row_len()..).unwrap_or_default();
+            let ahead = &ahead[..layout.head_dim.min(ahead.len())];
+            backend.level().run(Encode { rows: &rows, plane, region, offset, values, ahead });
         }
     };
     let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;

@@ -95,6 +95,12 @@ impl CpuBackend {
         self.pool.num_threads()
     }
 
+    /// Steps that several threads have taken part in, since the backend was made. Between two of them the
+    /// threads wait for one another.
+    pub fn num_parallel_steps(&self) -> usize {
+        self.pool.num_steps()
+    }
+
     pub(crate) fn level(&self) -> Level {
         self.level
     }

@@ -8,6 +8,7 @@
 mod peak;
 mod sweep;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use inferno_backend::BackendError;
@@ -20,6 +21,9 @@ const TRIES: usize = 5;
 /// Tasks a thread in one try, so that a thread that is held up for a moment does not hold up all.
 const TASKS_A_THREAD: usize = 8;
 
+/// Empty steps in one try.
+const STEPS: usize = 500;
+
 /// What a machine can do at most, with a backend's threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roofs {
@@ -31,6 +35,10 @@ pub struct Roofs {
     pub int8_ops_per_second: f64,
     /// Multiplications and additions in single precision a second.
     pub f32_ops_per_second: f64,
+    /// What a parallel step costs beside its work: all threads begin it, and the last one ends it.
+    ///
+    /// **Units**: seconds.
+    pub step_seconds: f64,
 }
 
 impl CpuBackend {
@@ -44,7 +52,25 @@ impl CpuBackend {
             read_bytes_per_second: self.read_rate(sweep_bytes)?,
             int8_ops_per_second: self.int8_rate(),
             f32_ops_per_second: self.f32_rate(),
+            step_seconds: self.step_seconds(),
         })
+    }
+
+    /// The time of a step in which each thread does nothing but wait until all have begun.
+    fn step_seconds(&self) -> f64 {
+        let num_threads = self.num_threads();
+        let num_begun = AtomicUsize::new(0);
+        let step = || {
+            num_begun.store(0, Ordering::Relaxed);
+            self.pool().run(num_threads, &|_, _| {
+                num_begun.fetch_add(1, Ordering::AcqRel);
+                while num_begun.load(Ordering::Acquire) < num_threads {
+                    // A thread may lack a processor of its own.
+                    std::thread::yield_now();
+                }
+            });
+        };
+        fastest(|| (0..STEPS).for_each(|_| step())) / STEPS as f64
     }
 }
 
@@ -81,6 +107,7 @@ mod tests {
                     // No machine that runs this does fewer, and none with two threads does more.
                     assert!((1e6..1e15).contains(&mark), "{isa}: {roofs:?}");
                 }
+                assert!((1e-12..0.1).contains(&roofs.step_seconds), "{isa}: {roofs:?}");
             }
         }
     }

@@ -140,6 +140,11 @@ impl Pool {
         self.workers.len() + 1
     }
 
+    /// Steps so far that were for several threads.
+    pub(crate) fn num_steps(&self) -> usize {
+        State(self.shared.state.load(Ordering::Relaxed)).number()
+    }
+
     /// Calls `task(number, thread)` once for each number below `num_tasks`, as
     /// [`run_ranges`](Self::run_ranges) does.
     ///

@@ -73,6 +73,7 @@ fn the_roofs_are_measured_and_the_bytes_of_a_token_are_those_of_the_file() {
     let reads = positive(&roof["read_bytes_per_second"]);
     positive(&roof["int8_ops_per_second"]);
     positive(&roof["f32_ops_per_second"]);
+    positive(&roof["step_seconds"]);
     let share = roof["decode"]["bytes_per_second"].as_f64().unwrap() / reads;
     assert!((share - roof["decode"]["share"].as_f64().unwrap()).abs() < 1e-9);
     assert!(roof["sweep_bytes"].as_u64().unwrap() >= 1 << 20);

@@ -122,6 +122,7 @@ fn run<B: Backend>(
     logits.chunks(model.config().vocab_size).map(<[f32]>::to_vec).collect()
 }
 
-fn limits(num_tokens: usize) -> BatchLimits {
+/// Batches of so many tokens, with logits of all.
+pub fn limits(num_tokens: usize) -> BatchLimits {
     BatchLimits { max_num_tokens: num_tokens, max_num_logit_rows: num_tokens }
 }

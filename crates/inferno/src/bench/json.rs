@@ -62,6 +62,7 @@ impl RoofReport {
             "read_bytes_per_second": roofs.read_bytes_per_second,
             "int8_ops_per_second": roofs.int8_ops_per_second,
             "f32_ops_per_second": roofs.f32_ops_per_second,
+            "step_seconds": roofs.step_seconds,
             "decode": decode.map(|reached| json!({
                 "weight_bytes_per_token": reached.weight_bytes,
                 "kv_bytes_per_token": reached.kv_bytes,

@@ -138,6 +138,11 @@ impl RoofReport {
                 prefill.f32_ops as f64 / 1e9
             )?;
         }
+        let microseconds = roofs.step_seconds * 1e6;
+        writeln!(
+            f,
+            "\nThat all threads begin a step and wait for the last costs {microseconds:.2} µs."
+        )?;
         Ok(())
     }
 }

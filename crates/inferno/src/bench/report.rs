@@ -177,6 +177,7 @@ mod tests {
         read_bytes_per_second: 2000.0,
         int8_ops_per_second: 8000.0,
         f32_ops_per_second: 1000.0,
+        step_seconds: 1e-6,
     };
 
     fn cost(window: Option<usize>) -> TokenCost {

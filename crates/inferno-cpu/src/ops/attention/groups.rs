@@ -5,7 +5,8 @@
 //! are asked for at a span's start, and read when they are needed.
 //!
 //! **Tried.** Looking each group up where it is read, and what to ask for with it: blocks are found by
-//! divisions, and with 16 sequences of 136 tokens that took more time than asking for more gave back.
+//! divisions, and with 16 sequences of 136 tokens that took more time than asking for more gave back. Asking for lines in the first-level cache or in the
+//! second, four groups ahead or a whole head: the differences were smaller than those between runs.
 
 use std::ops::Range;
 

@@ -138,6 +138,10 @@ impl EngineHandle {
         if self.is_draining() {
             return Err(SubmitError::Draining);
         }
+        // What it leaves behind still takes messages for a moment.
+        if !self.is_alive() {
+            return Err(SubmitError::Stopped);
+        }
         let queue = Arc::clone(&self.shared.queue);
         let limit = self.shared.options.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;

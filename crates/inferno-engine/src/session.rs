@@ -199,7 +199,7 @@ impl Session {
     ///
     /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
     pub fn check_save(path: impl AsRef<Path>) -> Result<(), EngineError> {
-        state_file::target(path.as_ref(), &saved_state::SAVED_SESSION).map(drop)
+        state_file::check_write(path.as_ref(), &saved_state::SAVED_SESSION)
     }
 
     /// Goes on from a file that [`save`](Self::save) wrote, in place of what the session holds.

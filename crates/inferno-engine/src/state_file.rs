@@ -63,7 +63,7 @@ impl Header {
 /// The file that writing to `path` replaces: the one it leads to, where it is a link.
 ///
 /// **Errors**: [`EngineError::StateNotReplaced`], so that nothing but a file of this kind is lost.
-pub(crate) fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
+fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
     let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
     let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
@@ -84,6 +84,24 @@ pub(crate) fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
     }
 }
 
+/// Checks that [`write`] can make a file of this kind at `path`.
+pub(crate) fn check_write(path: &Path, kind: &Kind) -> Result<(), EngineError> {
+    temporary(&target(path, kind)?).map(drop).map_err(|source| EngineError::StateIo {
+        path: path.to_owned(),
+        action: "write",
+        source,
+    })
+}
+
+/// A temporary file beside `target`.
+fn temporary(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    tempfile::NamedTempFile::new_in(folder)
+}
+
 /// Writes a file whole or not at all, by way of a temporary file beside it. On Unix only its owner
 /// may read it. `payload` is given what it writes to.
 pub(crate) fn write(
@@ -94,13 +112,9 @@ pub(crate) fn write(
 ) -> Result<(), EngineError> {
     let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
     let target = target(path, kind)?;
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     // A conversation is nobody else's business: the file stays what a temporary one is, readable
     // by its owner alone, whatever the user's mask would allow.
-    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut temporary = temporary(&target).map_err(failed)?;
     let file = Checksummed::new(BufWriter::new(temporary.as_file_mut()));
     let mut output = Output { path, file };
     output.put(&header.to_bytes(kind))?;

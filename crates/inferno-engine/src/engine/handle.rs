@@ -164,7 +164,7 @@ impl EngineHandle {
     ///
     /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
     pub fn check_save_prefixes(path: impl AsRef<Path>) -> Result<(), EngineError> {
-        state_file::target(path.as_ref(), &SAVED_PREFIXES).map(drop)
+        state_file::check_write(path.as_ref(), &SAVED_PREFIXES)
     }
 
     /// Takes in what [`save_prefixes`](Self::save_prefixes) wrote, as far as blocks are free, the most

@@ -209,6 +209,15 @@ fn another_file_is_neither_read_nor_replaced() {
 }
 
 #[test]
+fn a_place_that_cannot_be_written_to_is_found_before_there_is_anything_to_lose() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    EngineHandle::check_save_prefixes(folder.path().join("prefixes")).expect("it can be written");
+    assert!(fs::read_dir(&folder).expect("it is there").next().is_none(), "nothing is left of it");
+    let error = EngineHandle::check_save_prefixes(folder.path().join("none/prefixes"));
+    assert!(matches!(error, Err(EngineError::StateIo { .. })), "{error:?}");
+}
+
+#[test]
 fn an_engine_that_shares_nothing_takes_nothing_in() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");

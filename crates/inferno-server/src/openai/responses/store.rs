@@ -143,7 +143,8 @@ mod tests {
         // What is larger than all may be is not kept, and leaves nothing behind.
         store.insert(response("e", 100));
         assert!(store.get("e").is_none());
-        assert_eq!((store.kept().num_bytes, store.kept().arrivals.len()), (0, 0));
+        let kept = store.kept();
+        assert_eq!((kept.num_bytes, kept.arrivals.len(), kept.responses.len()), (0, 0, 0));
     }
 
     #[test]

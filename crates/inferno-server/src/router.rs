@@ -31,6 +31,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             "/v1/responses/{id}",
             get(openai::responses::kept::one).delete(openai::responses::kept::delete),
         )
+        .route("/v1/responses/{id}/input_items", get(openai::responses::input_items::list))
         .route("/v1/messages", post(anthropic::messages::create))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
         .route("/tokenize", post(tokens::tokenize::tokenize))

@@ -1,6 +1,7 @@
 //! `/v1/responses`.
 
 mod input;
+pub(crate) mod input_items;
 pub(crate) mod kept;
 mod response;
 mod store;
@@ -228,7 +229,7 @@ impl ResponsesRequest {
             );
             ApiError::invalid(FIELD, message).with_code("previous_response_not_found")
         })?;
-        serde_json::from_str(&kept.items).map_err(|error| ApiError::internal(error.to_string()))
+        kept.items()
     }
 
     /// What is to be done when the response has ended, if it is to be kept.
@@ -241,7 +242,7 @@ impl ResponsesRequest {
         let is_kept = is_open && self.fields.store != Some(false);
         Ok(is_kept.then(|| {
             let mut items = earlier;
-            items.extend(input::items(&self.fields.input));
+            items.extend(input_items::listed(&self.fields.input));
             Keeping::new(app, items)
         }))
     }

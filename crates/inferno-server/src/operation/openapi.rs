@@ -25,6 +25,7 @@ use crate::{anthropic, openai, operation, tokens};
         openai::responses::create,
         openai::responses::kept::one,
         openai::responses::kept::delete,
+        openai::responses::input_items::list,
         anthropic::messages::create,
         anthropic::count_tokens::count,
         tokens::tokenize::tokenize,

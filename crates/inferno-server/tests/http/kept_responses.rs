@@ -83,6 +83,62 @@ fn a_kept_response_is_read_again_and_forgotten() {
 }
 
 #[test]
+fn what_a_response_answered_is_listed_in_pages() {
+    let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
+    let gave = json!({"type": "function_call_output", "call_id": "c", "output": "4"});
+    let mine =
+        json!({"id": "mine", "role": "user", "content": [{"type": "input_text", "text": "So?"}]});
+    let first = post(shared(), PATH, &ask(json!([call, gave, mine]))).ok();
+    let mut second = ask(json!("And then?"));
+    second["previous_response_id"] = first["id"].clone();
+    let second = post(shared(), PATH, &second).ok();
+
+    let path = format!("{}/input_items", path_of(&second));
+    let all = get(shared(), &format!("{path}?order=asc&limit=100")).ok();
+    assert_eq!((&all["object"], &all["has_more"]), (&json!("list"), &json!(false)));
+    let items = all["data"].as_array().unwrap();
+    let kinds: Vec<_> = items.iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["function_call", "function_call_output", "message", "message", "message"]);
+    assert_eq!(items[1]["output"], "4");
+    assert_eq!(items[2]["id"], "mine");
+    assert_eq!(items[3], first["output"][0]);
+    assert_eq!(items[4]["content"], json!([{"type": "input_text", "text": "And then?"}]));
+    assert!(items.iter().all(|item| item["id"].is_string() && item["status"] == "completed"
+        || *item == first["output"][0]));
+
+    let newest_first = get(shared(), &path).ok();
+    let mut reversed = newest_first["data"].as_array().unwrap().clone();
+    reversed.reverse();
+    assert_eq!(reversed, *items);
+    assert_eq!(
+        (&newest_first["first_id"], &newest_first["last_id"]),
+        (&items[4]["id"], &items[0]["id"])
+    );
+    let page = get(shared(), &format!("{path}?order=asc&limit=2&after=mine")).ok();
+    assert_eq!(page["data"], json!(items[3..5]));
+    let page = get(shared(), &format!("{path}?limit=2")).ok();
+    assert_eq!((&page["data"][1], &page["has_more"]), (&items[3], &json!(true)));
+    let page = get(shared(), &format!("{path}?limit=3&after=mine")).ok();
+    assert_eq!((&page["data"][0], &page["has_more"]), (&items[1], &json!(false)));
+}
+
+#[test]
+fn pages_that_cannot_be_are_refused() {
+    let path = path_of(&post(shared(), PATH, &ask(json!("Hello!"))).ok());
+    for (query, param) in [("limit=0", "limit"), ("limit=101", "limit"), ("after=nobody", "after")]
+    {
+        let error = get(shared(), &format!("{path}/input_items?{query}")).error(400);
+        assert_eq!(error["param"], param);
+    }
+    for query in ["limit=many", "order=up", "before=x", "include%5B%5D=x", "limit=1&limit=2"] {
+        get(shared(), &format!("{path}/input_items?{query}")).error(400);
+    }
+    let error = get(shared(), &format!("{PATH}/resp_nobody/input_items")).error(404);
+    assert_eq!(error["code"], "response_not_found");
+    get(shared(), &format!("{PATH}/%ff/input_items")).error(400);
+}
+
+#[test]
 fn what_is_not_to_be_kept_is_not() {
     let mut asked = ask(json!("Hello!"));
     asked["store"] = json!(false);

@@ -104,6 +104,7 @@ fn every_endpoint_is_described() {
         "/v1/embeddings",
         "/v1/responses",
         "/v1/responses/{id}",
+        "/v1/responses/{id}/input_items",
         "/v1/messages",
         "/v1/messages/count_tokens",
         "/v1/models",

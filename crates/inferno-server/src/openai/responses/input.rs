@@ -56,14 +56,6 @@ struct ReasoningPart {
     text: String,
 }
 
-/// The items of an input, which may be a text.
-pub(super) fn items(input: &Value) -> Vec<Value> {
-    match input {
-        Value::Array(items) => items.clone(),
-        text => vec![json!({"type": "message", "role": "user", "content": text})],
-    }
-}
-
 /// The messages, those of `earlier` items before those of the input.
 ///
 /// **Errors**: an item that is not honoured, by its place.

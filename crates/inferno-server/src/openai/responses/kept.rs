@@ -23,7 +23,7 @@ pub(crate) struct DeletedResponse {
     deleted: bool,
 }
 
-fn not_found(id: &str) -> ApiError {
+pub(super) fn not_found(id: &str) -> ApiError {
     let message =
         format!("there is no response {id:?}: it was never kept, or has made room for later ones");
     ApiError::new(StatusCode::NOT_FOUND, message).with_code("response_not_found")

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use crate::errors::ApiError;
 use crate::state::App;
 
 /// Responses that are kept, up to a number of bytes.
@@ -33,9 +34,18 @@ pub(super) struct KeptResponse {
     pub response: String,
     /// A list of all items, those of the response at its end.
     pub items: String,
+    /// Those that were answered, without the response's own.
+    pub num_input_items: usize,
 }
 
 impl KeptResponse {
+    /// The items of the conversation, those of the response at its end.
+    ///
+    /// **Errors**: none but a mistake of this server.
+    pub fn items(&self) -> Result<Vec<Value>, ApiError> {
+        serde_json::from_str(&self.items).map_err(|error| ApiError::internal(error.to_string()))
+    }
+
     fn num_bytes(&self) -> usize {
         // The id stands in the index too.
         2 * self.id.len() + self.response.len() + self.items.len()
@@ -111,12 +121,14 @@ impl Keeping {
 
     /// Keeps the response, which has ended.
     pub fn keep(mut self, response: &Value) {
+        let num_input_items = self.items.len();
         let output = response["output"].as_array().into_iter().flatten();
         self.items.extend(output.cloned());
         self.app.responses.insert(KeptResponse {
             id: response["id"].as_str().unwrap_or_default().to_owned(),
             response: response.to_string(),
             items: Value::Array(self.items).to_string(),
+            num_input_items,
         });
     }
 }
@@ -126,7 +138,8 @@ mod tests {
     use super::*;
 
     fn response(id: &str, len: usize) -> KeptResponse {
-        KeptResponse { id: id.to_owned(), response: "x".repeat(len), items: "[]".to_owned() }
+        let (id, items) = (id.to_owned(), "[]".to_owned());
+        KeptResponse { id, response: "x".repeat(len), items, num_input_items: 0 }
     }
 
     #[test]

@@ -155,6 +155,24 @@ def test_a_conversation_goes_on_from_a_response(client, conversations):
     assert raised.value.code == "previous_response_not_found"
 
 
+def test_what_a_response_answered_is_listed(client, conversations):
+    """In pages, which the client turns by itself."""
+    expected = conversations["plain"]
+    first = client.responses.create(**ask(expected, store=True))
+    second = client.responses.create(
+        **ask(expected, input="Are you sure?", previous_response_id=first.id, store=True)
+    )
+    (question,) = expected.messages
+    told = list(client.responses.input_items.list(second.id, order="asc", limit=1))
+    assert [item.role for item in told] == ["user", "assistant", "user"]
+    assert [item.content[0].text for item in told] == [question["content"], first.output_text, "Are you sure?"]
+    assert told[1] == first.output[0]
+    newest_first = client.responses.input_items.list(second.id)
+    assert [item.id for item in newest_first.data] == [item.id for item in reversed(told)]
+    with pytest.raises(openai.NotFoundError):
+        client.responses.input_items.list("resp_of_nobody")
+
+
 def test_parse_gives_what_the_class_says(client, conversations):
     response = client.responses.parse(**ask(conversations["plain"], max_output_tokens=60), text_format=Creature)
     assert isinstance(response.output_parsed, Creature)

@@ -3,6 +3,7 @@
 mod answer;
 mod format;
 mod grammar;
+mod part_stream;
 mod prompt;
 mod run;
 mod tools;
@@ -10,6 +11,7 @@ mod tools;
 pub(crate) use answer::Piece;
 pub(crate) use format::OutputFormat;
 pub(crate) use grammar::lark_of_text;
+pub(crate) use part_stream::{Part, PartStream, PartTeller};
 pub(crate) use prompt::ChatJob;
 pub(crate) use run::{Answer, ChatEvent, ChatRun, FinishedChoice, ToolCall};
 pub(crate) use tools::{Tool, ToolChoice, ToolForm, Tools};

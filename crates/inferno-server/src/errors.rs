@@ -79,7 +79,7 @@ pub(crate) struct AnthropicError {
     /// Always `error`.
     #[serde(rename = "type")]
     kind: &'static str,
-    error: AnthropicErrorDetails,
+    pub error: AnthropicErrorDetails,
 }
 
 /// Why a request was not answered.

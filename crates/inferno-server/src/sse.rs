@@ -16,7 +16,7 @@ use crate::errors::ApiError;
 /// One event.
 #[derive(Debug, Clone)]
 pub(crate) struct SseEvent {
-    name: Option<&'static str>,
+    name: Option<String>,
     data: String,
 }
 
@@ -26,9 +26,11 @@ impl SseEvent {
         Self { name: None, data: json(data) }
     }
 
-    /// An event with a name.
-    pub fn named(name: &'static str, data: &impl Serialize) -> Self {
-        Self { name: Some(name), data: json(data) }
+    /// An event whose name is the `type` of its data.
+    pub fn typed(data: &impl Serialize) -> Self {
+        // Our own structures have text as keys and no failing parts.
+        let data = serde_json::to_value(data).unwrap_or_default();
+        Self { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
     }
 
     /// The last event of OpenAI's streams.

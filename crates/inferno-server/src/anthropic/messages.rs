@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 
 use super::conversation::{Conversation, ConversationFields};
 use crate::ServedModel;
-use crate::chat::{ChatJob, ChatRun};
+use crate::chat::{ChatJob, ChatRun, PartStream};
 use crate::errors::ApiError;
 use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use response::Message;
-use stream::MessageStream;
+use stream::{MessageEvent, MessageTeller};
 
 /// A conversation to be answered.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -134,7 +134,7 @@ impl MessagesRequest {
     request_body = MessagesRequest,
     responses(
         (status = 200, description = "The answer; with stream, its parts as server-sent events.", content(
-            (Message = "application/json"), (String = "text/event-stream")))))]
+            (Message = "application/json"), (MessageEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body(request): Body<MessagesRequest>,
@@ -145,7 +145,8 @@ pub(crate) async fn create(
     let run = ChatRun::begin(&app, &model, job).await?;
     let id = fresh_id("msg_");
     if is_streamed {
-        return Ok(sse::respond(MessageStream::new(run, id), app.options.limits.keep_alive));
+        let stream = PartStream::new(run, MessageTeller::new(id));
+        return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
     match run.complete().await?.pop() {
         Some((answer, end)) => {

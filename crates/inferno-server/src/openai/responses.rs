@@ -11,24 +11,23 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use inferno_engine::GenerationParams;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::format::output_format;
 use super::sampling::{self, SamplingFields};
 use super::tools::{self, Name, parameters};
 use crate::ServedModel;
-use crate::chat::{ChatJob, ChatRun, OutputFormat, Tool, Tools};
+use crate::chat::{ChatJob, ChatRun, OutputFormat, PartStream, Tool, Tools};
 use crate::errors::ApiError;
 use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported};
 use crate::sse;
 use crate::state::App;
-use response::Outline;
+use response::{Outline, OutputItem, ResponseObject};
 use store::Keeping;
 pub(crate) use store::ResponseStore;
-use stream::ResponseStream;
+use stream::{ResponseEvent, ResponseTeller};
 
 /// Items to be answered.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -83,7 +82,7 @@ pub(crate) struct ResponsesFields {
 }
 
 /// A function that the model may call.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 pub(crate) struct FunctionTool {
     /// `function`, the one kind there is.
     #[schema(pattern = "^function$")]
@@ -112,7 +111,7 @@ pub(crate) struct TextFormat {
     #[schema(pattern = "^(text|json_object|json_schema)$")]
     #[serde(rename = "type")]
     kind: String,
-    #[allow(dead_code, reason = "a name for the caller")]
+    /// A name for the caller; it comes back.
     name: Option<String>,
     #[allow(dead_code, reason = "a note for the caller")]
     description: Option<String>,
@@ -282,60 +281,6 @@ impl ResponsesRequest {
             ..ChatJob::default()
         })
     }
-
-    /// What each response says of its request.
-    fn outline(
-        &self,
-        model: &ServedModel,
-        params: &GenerationParams,
-        keeping: Option<Keeping>,
-    ) -> Outline {
-        let fields = &self.fields;
-        let tools = fields.tools.iter().flatten().map(|tool| {
-            json!({
-                "type": tool.kind,
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                "strict": tool.strict.unwrap_or(true),
-            })
-        });
-        let format = fields.text.as_ref().and_then(|text| text.format.as_ref());
-        let format = match format {
-            Some(TextFormat { kind, name, schema: Some(schema), .. }) => json!({
-                "type": kind, "name": name, "schema": schema, "strict": true,
-            }),
-            Some(TextFormat { kind, .. }) => json!({"type": kind}),
-            None => json!({"type": "text"}),
-        };
-        let of_request = json!({
-            "instructions": fields.instructions,
-            "max_output_tokens": fields.max_output_tokens,
-            "metadata": fields.metadata.clone().unwrap_or_default(),
-            "model": model.name(),
-            "parallel_tool_calls": fields.parallel_tool_calls.unwrap_or(true),
-            "previous_response_id": fields.previous_response_id,
-            "reasoning": {
-                "effort": fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
-                "summary": null,
-            },
-            "service_tier": "default",
-            "store": keeping.is_some(),
-            "temperature": as_written(params.sampling.temperature),
-            "text": {"format": format},
-            "tool_choice": fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
-            "tools": tools.collect::<Vec<_>>(),
-            "top_p": as_written(params.sampling.top_p),
-            "truncation": "disabled",
-            "user": self.sampling.user,
-        });
-        Outline::new(of_request, keeping)
-    }
-}
-
-/// A number in as many digits as it was written with: 0.7 is not 0.699999988079071.
-fn as_written(number: f32) -> f64 {
-    number.to_string().parse().unwrap_or(f64::from(number))
 }
 
 /// Whether something is asked for that is none of the words that ask for nothing.
@@ -348,7 +293,7 @@ fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
     request_body = ResponsesRequest,
     responses(
         (status = 200, description = "The response; with stream, its events.", content(
-            (Object = "application/json"), (String = "text/event-stream")))))]
+            (ResponseObject = "application/json"), (ResponseEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body(request): Body<ResponsesRequest>,
@@ -357,15 +302,17 @@ pub(crate) async fn create(
     let streaming = request.sampling.streaming()?;
     let earlier = request.earlier_items(&app)?;
     let job = request.job(&app, &model, &earlier)?;
-    let mut outline = request.outline(&model, &job.params, request.keeping(&app, earlier)?);
+    let keeping = request.keeping(&app, earlier)?;
+    let mut outline = Outline::new(&request, &model, &job.params, keeping);
     let run = ChatRun::begin(&app, &model, job).await?;
     if streaming.is_some() {
-        return Ok(sse::respond(ResponseStream::new(run, outline), app.options.limits.keep_alive));
+        let stream = PartStream::new(run, ResponseTeller::new(outline));
+        return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
     match run.complete().await?.pop() {
         Some((answer, end)) => {
-            let output = response::items(answer, &end);
-            Ok(axum::Json(outline.ended(&output, &end)).into_response())
+            let output = OutputItem::of_answer(answer, &end);
+            Ok(axum::Json(outline.ended(output, &end)).into_response())
         }
         None => Err(ApiError::internal("there is no answer")),
     }

@@ -35,9 +35,12 @@ use crate::{anthropic, openai, operation, tokens};
         operation::metrics::page,
     ),
     components(schemas(OpenAiError, AnthropicError)),
-    modifiers(&Refusals, &Keys)
+    modifiers(&Names, &Refusals, &Keys)
 )]
 struct Api;
+
+/// Names each operation by its method and its path, as no two may have one name.
+struct Names;
 
 /// Describes how requests are refused, which is the same for all that the model is asked for.
 struct Refusals;
@@ -63,6 +66,19 @@ const REFUSALS_OF_BODIES: &[(&str, &str)] = &[
     ("504", "The answer took longer than the server allows."),
 ];
 
+impl Modify for Names {
+    fn modify(&self, description: &mut Description) {
+        for (path, item) in &mut description.paths.paths {
+            let words: Vec<_> =
+                path.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+            let path = words.join("_");
+            for (method, operation) in operations(item) {
+                operation.operation_id = Some(format!("{method}_{path}"));
+            }
+        }
+    }
+}
+
 impl Modify for Refusals {
     fn modify(&self, description: &mut Description) {
         for (path, item) in of_model(description) {
@@ -70,7 +86,7 @@ impl Modify for Refusals {
                 true => AnthropicError::name(),
                 false => OpenAiError::name(),
             };
-            for operation in operations(item) {
+            for (_, operation) in operations(item) {
                 let of_body = operation.request_body.is_some();
                 let further = REFUSALS_OF_BODIES.iter().filter(|_| of_body);
                 REFUSALS.iter().chain(further).for_each(|refusal| add(operation, refusal, &schema));
@@ -87,7 +103,7 @@ impl Modify for Keys {
         let header = ApiKey::Header(ApiKeyValue::new("x-api-key"));
         components.add_security_scheme(SCHEMES[0], SecurityScheme::Http(bearer));
         components.add_security_scheme(SCHEMES[1], SecurityScheme::ApiKey(header));
-        for operation in of_model(description).flat_map(|(_, item)| operations(item)) {
+        for (_, operation) in of_model(description).flat_map(|(_, item)| operations(item)) {
             let one = SCHEMES.map(|name| SecurityRequirement::new(name, [""; 0]));
             let none = SecurityRequirement::default();
             operation.security = Some(one.into_iter().chain([none]).collect());
@@ -101,9 +117,11 @@ fn of_model(description: &mut Description) -> impl Iterator<Item = (&String, &mu
     paths.filter(|(path, _)| path.starts_with("/v1/") || path.ends_with("tokenize"))
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+/// The operations of a path, by their methods.
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem { get, post, delete, .. } = item;
-    [get, post, delete].into_iter().flatten()
+    let all = [("get", get), ("post", post), ("delete", delete)];
+    all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 fn add(operation: &mut Operation, (status, why): &(&str, &str), schema: &str) {

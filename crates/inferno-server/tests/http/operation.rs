@@ -1,6 +1,6 @@
 //! Health, version, models, metrics and the description of the API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
@@ -122,6 +122,17 @@ fn every_endpoint_is_described() {
     for reference in text.split("\"$ref\":\"#").skip(1) {
         let pointer = reference.split('"').next().unwrap();
         assert!(description.pointer(pointer).is_some(), "{pointer}");
+    }
+    // So does every answer: it says what it is, and what stands in it.
+    let mut ids = BTreeSet::new();
+    for (path, operations) in paths {
+        for operation in operations.as_object().unwrap().values() {
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{path}");
+            for (kind, content) in operation["responses"]["200"]["content"].as_object().unwrap() {
+                let schema = &content["schema"];
+                assert!(schema["$ref"].is_string() || kind == "text/plain", "{path}: {schema}");
+            }
+        }
     }
     // Those that OpenAI's endpoints share, and Anthropic's.
     let fields = text.matches("\"temperature\":{").count();

@@ -2,147 +2,149 @@
 
 use std::collections::VecDeque;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-use super::response::{Message, MessageUsage, stop_reason, stop_sequence};
-use crate::chat::{ChatRun, FinishedChoice, Piece};
-use crate::sse::{EventSource, SseEvent};
+use super::response::{ContentBlock, Message, MessageUsage, stop_reason, stop_sequence};
+use crate::chat::{ChatRun, FinishedChoice, Part, PartTeller};
+use crate::errors::{AnthropicErrorDetails, ApiError};
+use crate::sse::SseEvent;
 
-/// Makes the events of one answer.
-pub(super) struct MessageStream {
-    run: ChatRun,
+/// An event of an answer.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum MessageEvent {
+    /// The message, with no content.
+    MessageStart {
+        message: Message,
+    },
+    /// Nothing.
+    Ping {},
+    /// A block begins, which holds nothing so far.
+    ContentBlockStart {
+        index: usize,
+        content_block: ContentBlock,
+    },
+    /// More of the open block.
+    ContentBlockDelta {
+        index: usize,
+        delta: BlockDelta,
+    },
+    ContentBlockStop {
+        index: usize,
+    },
+    /// How the message ended.
+    MessageDelta {
+        delta: EndDelta,
+        usage: MessageUsage,
+    },
+    /// After all else.
+    MessageStop {},
+    /// In place of the end: the answer cannot go on.
+    Error {
+        error: AnthropicErrorDetails,
+    },
+}
+
+/// What is new of a block.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type")]
+pub(crate) enum BlockDelta {
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    /// More of a call's arguments, which together are JSON.
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+}
+
+/// How a message ended.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct EndDelta {
+    stop_reason: &'static str,
+    stop_sequence: Option<String>,
+}
+
+/// Tells one answer.
+pub(super) struct MessageTeller {
     id: String,
-    has_begun: bool,
-    /// The block that is open, counted from 0.
+    /// The block that is open or comes next, counted from 0.
     index: usize,
-    open: Option<Block>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Block {
-    Thinking,
-    Text,
-    ToolUse,
-}
-
-impl MessageStream {
-    pub fn new(run: ChatRun, id: String) -> Self {
-        Self { run, id, has_begun: false, index: 0, open: None }
+impl MessageTeller {
+    pub fn new(id: String) -> Self {
+        Self { id, index: 0 }
     }
+}
 
-    fn begin(&self) -> SseEvent {
+impl PartTeller for MessageTeller {
+    fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>) {
         let message = Message {
             id: self.id.clone(),
             kind: "message",
             role: "assistant",
-            model: self.run.model.name().to_owned(),
+            model: run.model.name().to_owned(),
             content: Vec::new(),
             stop_reason: None,
             stop_sequence: None,
             usage: MessageUsage {
-                input_tokens: self.run.prompt_tokens,
+                input_tokens: run.prompt_tokens,
                 cache_creation_input_tokens: 0,
                 cache_read_input_tokens: 0,
                 output_tokens: 0,
             },
         };
-        event("message_start", json!({"message": message}))
+        events.push_back(SseEvent::typed(&MessageEvent::MessageStart { message }));
+        events.push_back(SseEvent::typed(&MessageEvent::Ping {}));
     }
 
-    fn piece(&mut self, piece: Piece, events: &mut VecDeque<SseEvent>) {
-        match piece {
-            Piece::Reasoning(text) => {
-                self.open(
-                    Block::Thinking,
-                    || json!({"type": "thinking", "thinking": "", "signature": ""}),
-                    events,
-                );
-                self.delta(json!({"type": "thinking_delta", "thinking": text}), events);
+    fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>) {
+        let content_block = match part.clone() {
+            Part::Reasoning => {
+                ContentBlock::Thinking { thinking: String::new(), signature: String::new() }
             }
-            Piece::Content(text) => {
-                self.open(Block::Text, || json!({"type": "text", "text": ""}), events);
-                self.delta(json!({"type": "text_delta", "text": text}), events);
+            Part::Content => ContentBlock::Text { text: String::new() },
+            Part::Call { id, name } => {
+                ContentBlock::ToolUse { id, name, input: Value::Object(Map::new()) }
             }
-            Piece::Call { id, name, .. } => {
-                // Each call is a block of its own.
-                self.close(events);
-                let block = || json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-                self.open(Block::ToolUse, block, events);
-            }
-            Piece::Arguments { text, .. } => {
-                self.delta(json!({"type": "input_json_delta", "partial_json": text}), events);
-            }
-        }
+        };
+        let start = MessageEvent::ContentBlockStart { index: self.index, content_block };
+        events.push_back(SseEvent::typed(&start));
     }
 
-    /// Begins a block, unless one of its kind is open.
-    fn open(
+    fn text(&mut self, part: &Part, text: String, events: &mut VecDeque<SseEvent>) {
+        let delta = match part {
+            Part::Reasoning => BlockDelta::Thinking { thinking: text },
+            Part::Content => BlockDelta::Text { text },
+            Part::Call { .. } => BlockDelta::InputJson { partial_json: text },
+        };
+        let index = self.index;
+        events.push_back(SseEvent::typed(&MessageEvent::ContentBlockDelta { index, delta }));
+    }
+
+    fn close(
         &mut self,
-        block: Block,
-        begin: impl FnOnce() -> Value,
+        _part: Part,
+        _end: Option<&FinishedChoice>,
         events: &mut VecDeque<SseEvent>,
     ) {
-        if self.open == Some(block) {
-            return;
-        }
-        self.close(events);
-        self.open = Some(block);
-        let content = json!({"index": self.index, "content_block": begin()});
-        events.push_back(event("content_block_start", content));
-    }
-
-    fn delta(&self, delta: Value, events: &mut VecDeque<SseEvent>) {
-        let content = json!({"index": self.index, "delta": delta});
-        events.push_back(event("content_block_delta", content));
-    }
-
-    fn close(&mut self, events: &mut VecDeque<SseEvent>) {
-        if self.open.take().is_some() {
-            events.push_back(event("content_block_stop", json!({"index": self.index})));
-            self.index += 1;
-        }
+        let index = self.index;
+        events.push_back(SseEvent::typed(&MessageEvent::ContentBlockStop { index }));
+        self.index += 1;
     }
 
     fn end(&mut self, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
-        self.close(events);
-        let delta = json!({"stop_reason": stop_reason(end), "stop_sequence": stop_sequence(end)});
+        let delta = EndDelta { stop_reason: stop_reason(end), stop_sequence: stop_sequence(end) };
         let usage = MessageUsage::of(&end.finish);
-        events.push_back(event("message_delta", json!({"delta": delta, "usage": usage})));
-        events.push_back(event("message_stop", json!({})));
+        events.push_back(SseEvent::typed(&MessageEvent::MessageDelta { delta, usage }));
+        events.push_back(SseEvent::typed(&MessageEvent::MessageStop {}));
     }
-}
 
-/// An event whose data begins with its name.
-fn event(name: &'static str, data: Value) -> SseEvent {
-    let mut typed = json!({"type": name});
-    if let (Value::Object(typed), Value::Object(data)) = (&mut typed, data) {
-        typed.extend(data);
-    }
-    SseEvent::named(name, &typed)
-}
-
-impl EventSource for MessageStream {
-    async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
-        if !self.has_begun {
-            self.has_begun = true;
-            events.push_back(self.begin());
-            events.push_back(event("ping", json!({})));
-            return true;
-        }
-        match self.run.next().await {
-            None => return false,
-            Some(Err(error)) => {
-                events.push_back(SseEvent::named("error", &error.anthropic()));
-                return false;
-            }
-            Some(Ok(event)) => {
-                let (pieces, end) = event.into_pieces();
-                pieces.into_iter().for_each(|piece| self.piece(piece, events));
-                if let Some(end) = end {
-                    self.end(&end, events);
-                }
-            }
-        }
-        true
+    fn fail(&mut self, error: &ApiError, events: &mut VecDeque<SseEvent>) {
+        let error = error.anthropic().error;
+        events.push_back(SseEvent::typed(&MessageEvent::Error { error }));
     }
 }

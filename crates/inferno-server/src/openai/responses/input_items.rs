@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::kept::not_found;
+use super::response::ContentPart;
 use crate::errors::{ApiError, OpenAiError};
 use crate::request::{Query, Segment, fresh_id};
 use crate::state::App;
@@ -66,7 +67,7 @@ pub(super) fn listed(input: &Value) -> Vec<Value> {
         };
         if let Some(Value::String(text)) = item.get("content") {
             let part = match item.get("role").and_then(Value::as_str) {
-                Some("assistant") => super::response::output_text(text),
+                Some("assistant") => json!(ContentPart::output(text.clone())),
                 _ => json!({"type": "input_text", "text": text}),
             };
             item.insert("content".to_owned(), json!([part]));

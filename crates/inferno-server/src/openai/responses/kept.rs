@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::response::ResponseObject;
 use crate::errors::{ApiError, OpenAiError};
 use crate::request::Segment;
 use crate::state::App;
@@ -33,7 +34,7 @@ pub(super) fn not_found(id: &str) -> ApiError {
 #[utoipa::path(get, path = "/v1/responses/{id}", tag = "openai",
     params(("id" = String, Path, description = "That of the response.")),
     responses(
-        (status = 200, description = "The response.", body = Object),
+        (status = 200, description = "The response.", body = ResponseObject),
         (status = 400, description = "The id is no text, or more is asked for than the response.", body = OpenAiError)
     ))]
 pub(crate) async fn one(

@@ -1,128 +1,342 @@
 //! Responses and their items.
 
-use serde_json::{Value, json};
+use inferno_engine::GenerationParams;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use super::store::Keeping;
-use crate::chat::{Answer, FinishedChoice, ToolCall};
+use super::{FunctionTool, ResponsesRequest, TextFormat};
+use crate::ServedModel;
+use crate::chat::{Answer, FinishedChoice};
 use crate::generation::StopCause;
 use crate::openai::chat::now;
+use crate::openai::usage::{CompletionTokensDetails, PromptTokensDetails};
 use crate::request::fresh_id;
 
-/// What a response says of its request, and its id.
+/// A response, and what its request asked for.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct ResponseObject {
+    id: String,
+    /// Always `response`.
+    object: &'static str,
+    /// Seconds since 1970.
+    created_at: u64,
+    status: Status,
+    /// Always false.
+    background: bool,
+    /// Where the response could not be ended.
+    error: Option<ResponseError>,
+    /// Where the response is incomplete.
+    incomplete_details: Option<IncompleteDetails>,
+    output: Vec<OutputItem>,
+    /// At the response's end.
+    usage: Option<ResponseUsage>,
+    instructions: Option<String>,
+    max_output_tokens: Option<usize>,
+    metadata: Map<String, Value>,
+    model: String,
+    parallel_tool_calls: bool,
+    previous_response_id: Option<String>,
+    reasoning: AskedReasoning,
+    /// Always `default`.
+    service_tier: &'static str,
+    /// Whether the response is kept.
+    store: bool,
+    temperature: f64,
+    text: AskedText,
+    tool_choice: Value,
+    tools: Vec<FunctionTool>,
+    top_p: f64,
+    /// Always `disabled`.
+    truncation: &'static str,
+    user: Option<String>,
+}
+
+/// How far a response or an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    InProgress,
+    Completed,
+    /// Cut off by `max_output_tokens`, or where the context ends.
+    Incomplete,
+    Failed,
+}
+
+/// Why a response could not be ended.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct ResponseError {
+    /// Always `server_error`.
+    code: &'static str,
+    message: String,
+}
+
+/// Why a response is incomplete.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct IncompleteDetails {
+    /// Always `max_output_tokens`.
+    reason: &'static str,
+}
+
+/// What a response took, in tokens.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct ResponseUsage {
+    input_tokens: usize,
+    input_tokens_details: PromptTokensDetails,
+    output_tokens: usize,
+    output_tokens_details: CompletionTokensDetails,
+    total_tokens: usize,
+}
+
+/// How the request asked to think.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct AskedReasoning {
+    effort: Option<String>,
+    /// Always null: thoughts are told whole.
+    summary: Option<String>,
+}
+
+/// What the request asked the text to be.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct AskedText {
+    format: AskedFormat,
+}
+
+/// The form that the request asked for.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct AskedFormat {
+    /// `text`, `json_object` or `json_schema`.
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+/// A part of a response.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum OutputItem {
+    /// What the model said to itself.
+    Reasoning {
+        id: String,
+        /// Always empty: thoughts are told whole.
+        summary: Vec<Value>,
+        content: Vec<ContentPart>,
+        status: Status,
+    },
+    /// What the model said.
+    Message {
+        id: String,
+        status: Status,
+        /// Always `assistant`.
+        role: &'static str,
+        content: Vec<ContentPart>,
+    },
+    /// A call of a function.
+    FunctionCall {
+        id: String,
+        status: Status,
+        call_id: String,
+        name: String,
+        /// JSON, as the model wrote it.
+        arguments: String,
+    },
+}
+
+/// The one part of a content.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum ContentPart {
+    /// Of reasoning.
+    ReasoningText { text: String },
+    /// Of a message.
+    OutputText {
+        text: String,
+        /// Always empty.
+        annotations: Vec<Value>,
+        /// Always empty.
+        logprobs: Vec<Value>,
+    },
+}
+
+impl ContentPart {
+    pub fn reasoning(text: String) -> Self {
+        Self::ReasoningText { text }
+    }
+
+    pub fn output(text: String) -> Self {
+        Self::OutputText { text, annotations: Vec::new(), logprobs: Vec::new() }
+    }
+}
+
+impl OutputItem {
+    pub fn reasoning(id: String, content: Vec<ContentPart>, status: Status) -> Self {
+        Self::Reasoning { id, summary: Vec::new(), content, status }
+    }
+
+    pub fn message(id: String, content: Vec<ContentPart>, status: Status) -> Self {
+        Self::Message { id, status, role: "assistant", content }
+    }
+
+    fn set_status(&mut self, now: Status) {
+        match self {
+            Self::Reasoning { status, .. }
+            | Self::Message { status, .. }
+            | Self::FunctionCall { status, .. } => *status = now,
+        }
+    }
+
+    /// Those of a whole answer.
+    pub fn of_answer(answer: Answer, end: &FinishedChoice) -> Vec<Self> {
+        let status = Status::Completed;
+        let mut items = Vec::new();
+        if !answer.reasoning.is_empty() {
+            let content = vec![ContentPart::reasoning(answer.reasoning)];
+            items.push(Self::reasoning(fresh_id("rs_"), content, status));
+        }
+        if !answer.content.is_empty() || (items.is_empty() && answer.calls.is_empty()) {
+            let content = vec![ContentPart::output(answer.content)];
+            items.push(Self::message(fresh_id("msg_"), content, status));
+        }
+        items.extend(answer.calls.into_iter().map(|call| Self::FunctionCall {
+            id: fresh_id("fc_"),
+            status,
+            call_id: call.id,
+            name: call.name,
+            arguments: call.arguments,
+        }));
+        // What was cut off is the last of them.
+        if let Some(last) = items.last_mut() {
+            last.set_status(Status::of(end));
+        }
+        items
+    }
+}
+
+impl Status {
+    /// How a response ended.
+    pub fn of(end: &FinishedChoice) -> Self {
+        match end.finish.cause {
+            StopCause::Length => Self::Incomplete,
+            _ => Self::Completed,
+        }
+    }
+}
+
+impl ResponseUsage {
+    fn of(end: &FinishedChoice) -> Self {
+        let finish = &end.finish;
+        Self {
+            input_tokens: finish.prompt_tokens,
+            input_tokens_details: PromptTokensDetails { cached_tokens: finish.cached_tokens },
+            output_tokens: finish.generated_tokens,
+            output_tokens_details: CompletionTokensDetails {
+                reasoning_tokens: end.reasoning_tokens,
+            },
+            total_tokens: finish.prompt_tokens + finish.generated_tokens,
+        }
+    }
+}
+
+/// A response that has not ended.
 pub(super) struct Outline {
-    fields: Value,
+    response: ResponseObject,
     /// Where it is to be kept.
     keeping: Option<Keeping>,
 }
 
 impl Outline {
-    pub fn new(of_request: Value, keeping: Option<Keeping>) -> Self {
-        let mut fields = json!({
-            "id": fresh_id("resp_"),
-            "object": "response",
-            "created_at": now(),
-            "status": "in_progress",
-            "background": false,
-            "error": null,
-            "incomplete_details": null,
-            "output": [],
-            "usage": null,
-        });
-        if let (Value::Object(fields), Value::Object(of_request)) = (&mut fields, of_request) {
-            fields.extend(of_request);
-        }
-        Self { fields, keeping }
+    pub fn new(
+        request: &ResponsesRequest,
+        model: &ServedModel,
+        params: &GenerationParams,
+        keeping: Option<Keeping>,
+    ) -> Self {
+        let ResponsesRequest { fields, sampling } = request;
+        let tools = fields.tools.iter().flatten();
+        let tools = tools.map(|it| FunctionTool { strict: it.strict.or(Some(true)), ..it.clone() });
+        let response = ResponseObject {
+            id: fresh_id("resp_"),
+            object: "response",
+            created_at: now(),
+            status: Status::InProgress,
+            background: false,
+            error: None,
+            incomplete_details: None,
+            output: Vec::new(),
+            usage: None,
+            instructions: fields.instructions.clone(),
+            max_output_tokens: fields.max_output_tokens,
+            metadata: fields.metadata.clone().unwrap_or_default(),
+            model: model.name().to_owned(),
+            parallel_tool_calls: fields.parallel_tool_calls.unwrap_or(true),
+            previous_response_id: fields.previous_response_id.clone(),
+            reasoning: AskedReasoning {
+                effort: fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
+                summary: None,
+            },
+            service_tier: "default",
+            store: keeping.is_some(),
+            temperature: as_written(params.sampling.temperature),
+            text: AskedText {
+                format: AskedFormat::of(fields.text.as_ref().and_then(|it| it.format.as_ref())),
+            },
+            tool_choice: fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
+            tools: tools.collect(),
+            top_p: as_written(params.sampling.top_p),
+            truncation: "disabled",
+            user: sampling.user.clone(),
+        };
+        Self { response, keeping }
     }
 
     /// The response before its end.
-    pub fn in_progress(&self) -> &Value {
-        &self.fields
+    pub fn in_progress(&self) -> ResponseObject {
+        self.response.clone()
     }
 
     /// The response at its end, from where it is kept if it is to be.
-    pub fn ended(&mut self, output: &[Value], end: &FinishedChoice) -> Value {
-        let mut response = self.fields.clone();
-        response["status"] = json!(status(end));
-        if end.finish.cause == StopCause::Length {
-            response["incomplete_details"] = json!({"reason": "max_output_tokens"});
-        }
-        response["output"] = json!(output);
-        let finish = &end.finish;
-        response["usage"] = json!({
-            "input_tokens": finish.prompt_tokens,
-            "input_tokens_details": {"cached_tokens": finish.cached_tokens},
-            "output_tokens": finish.generated_tokens,
-            "output_tokens_details": {"reasoning_tokens": end.reasoning_tokens},
-            "total_tokens": finish.prompt_tokens + finish.generated_tokens,
-        });
+    pub fn ended(&mut self, output: Vec<OutputItem>, end: &FinishedChoice) -> ResponseObject {
+        let status = Status::of(end);
+        let response = ResponseObject {
+            status,
+            incomplete_details: (status == Status::Incomplete)
+                .then_some(IncompleteDetails { reason: "max_output_tokens" }),
+            output,
+            usage: Some(ResponseUsage::of(end)),
+            ..self.response.clone()
+        };
         if let Some(keeping) = self.keeping.take() {
-            keeping.keep(&response);
+            keeping.keep(&response.id, &response, &response.output);
         }
         response
     }
 
     /// The response that could not be ended.
-    pub fn failed(&self, message: &str) -> Value {
-        let mut response = self.fields.clone();
-        response["status"] = json!("failed");
-        response["error"] = json!({"code": "server_error", "message": message});
-        response
+    pub fn failed(&self, message: String) -> ResponseObject {
+        ResponseObject {
+            status: Status::Failed,
+            error: Some(ResponseError { code: "server_error", message }),
+            ..self.response.clone()
+        }
     }
 }
 
-/// How a response ended.
-pub(super) fn status(end: &FinishedChoice) -> &'static str {
-    match end.finish.cause {
-        StopCause::Length => "incomplete",
-        _ => "completed",
+impl AskedFormat {
+    fn of(asked: Option<&TextFormat>) -> Self {
+        let kind = asked.map_or_else(|| "text".to_owned(), |asked| asked.kind.clone());
+        let schema = asked.and_then(|asked| asked.schema.clone());
+        let name = asked.and_then(|asked| asked.name.clone());
+        Self { kind, name, strict: schema.as_ref().map(|_| true), schema }
     }
 }
 
-/// The items of a whole answer.
-pub(super) fn items(answer: Answer, end: &FinishedChoice) -> Vec<Value> {
-    let mut items = Vec::new();
-    if !answer.reasoning.is_empty() {
-        items.push(reasoning(&fresh_id("rs_"), &answer.reasoning, "completed"));
-    }
-    if !answer.content.is_empty() || (items.is_empty() && answer.calls.is_empty()) {
-        items.push(message(&fresh_id("msg_"), Some(&answer.content), "completed"));
-    }
-    let calls = answer.calls.iter();
-    items.extend(calls.map(|it| call(&fresh_id("fc_"), it, "completed")));
-    // What was cut off is the last of them.
-    if let Some(last) = items.last_mut() {
-        last["status"] = json!(status(end));
-    }
-    items
-}
-
-/// What the model said to itself.
-pub(super) fn reasoning(id: &str, text: &str, status: &str) -> Value {
-    let content = json!([{"type": "reasoning_text", "text": text}]);
-    json!({"id": id, "type": "reasoning", "summary": [], "content": content, "status": status})
-}
-
-/// What the model said; `None` where it is about to.
-pub(super) fn message(id: &str, text: Option<&str>, status: &str) -> Value {
-    let content: Vec<_> = text.map(output_text).into_iter().collect();
-    json!({
-        "id": id, "type": "message", "status": status, "role": "assistant", "content": content,
-    })
-}
-
-/// The one part of a message.
-pub(super) fn output_text(text: &str) -> Value {
-    json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
-}
-
-/// A call of a function.
-pub(super) fn call(id: &str, call: &ToolCall, status: &str) -> Value {
-    json!({
-        "id": id,
-        "type": "function_call",
-        "status": status,
-        "call_id": call.id,
-        "name": call.name,
-        "arguments": call.arguments,
-    })
+/// A number in as many digits as it was written with: 0.7 is not 0.699999988079071.
+fn as_written(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
 }

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::response::{OutputItem, ResponseObject};
 use crate::errors::ApiError;
 use crate::state::App;
 
@@ -120,13 +121,12 @@ impl Keeping {
     }
 
     /// Keeps the response, which has ended.
-    pub fn keep(mut self, response: &Value) {
+    pub fn keep(mut self, id: &str, response: &ResponseObject, output: &[OutputItem]) {
         let num_input_items = self.items.len();
-        let output = response["output"].as_array().into_iter().flatten();
-        self.items.extend(output.cloned());
+        self.items.extend(output.iter().map(|item| json!(item)));
         self.app.responses.insert(KeptResponse {
-            id: response["id"].as_str().unwrap_or_default().to_owned(),
-            response: response.to_string(),
+            id: id.to_owned(),
+            response: json!(response).to_string(),
             items: Value::Array(self.items).to_string(),
             num_input_items,
         });

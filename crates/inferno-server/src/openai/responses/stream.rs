@@ -2,218 +2,235 @@
 
 use std::collections::VecDeque;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
-use super::response::{Outline, call, message, output_text, reasoning};
-use crate::chat::{ChatRun, FinishedChoice, Piece, ToolCall};
-use crate::generation::StopCause;
+use super::response::{ContentPart, Outline, OutputItem, ResponseObject, Status};
+use crate::chat::{ChatRun, FinishedChoice, Part, PartTeller};
+use crate::errors::ApiError;
 use crate::request::fresh_id;
-use crate::sse::{EventSource, SseEvent};
+use crate::sse::SseEvent;
 
-/// Makes the events of one response.
-pub(super) struct ResponseStream {
-    run: ChatRun,
-    outline: Outline,
-    has_begun: bool,
+/// An event of a response.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ResponseEvent {
+    #[serde(flatten)]
+    happening: Happening,
+    /// Events are counted from 0.
     sequence_number: u64,
-    /// The items that have ended.
-    output: Vec<Value>,
-    open: Option<OpenItem>,
 }
 
-/// The item that is being told.
-struct OpenItem {
+/// What happens.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type")]
+pub(crate) enum Happening {
+    #[serde(rename = "response.created")]
+    Created { response: ResponseObject },
+    #[serde(rename = "response.in_progress")]
+    InProgress { response: ResponseObject },
+    /// An item begins.
+    #[serde(rename = "response.output_item.added")]
+    ItemAdded { output_index: usize, item: OutputItem },
+    /// The item's part begins.
+    #[serde(rename = "response.content_part.added")]
+    PartAdded {
+        #[serde(flatten)]
+        place: PartPlace,
+        part: ContentPart,
+    },
+    #[serde(rename = "response.reasoning_text.delta")]
+    ReasoningDelta {
+        #[serde(flatten)]
+        place: PartPlace,
+        delta: String,
+    },
+    #[serde(rename = "response.output_text.delta")]
+    TextDelta {
+        #[serde(flatten)]
+        place: PartPlace,
+        delta: String,
+        /// Always empty.
+        logprobs: Vec<Value>,
+    },
+    #[serde(rename = "response.function_call_arguments.delta")]
+    ArgumentsDelta { item_id: String, output_index: usize, delta: String },
+    #[serde(rename = "response.reasoning_text.done")]
+    ReasoningDone {
+        #[serde(flatten)]
+        place: PartPlace,
+        text: String,
+    },
+    #[serde(rename = "response.output_text.done")]
+    TextDone {
+        #[serde(flatten)]
+        place: PartPlace,
+        text: String,
+        /// Always empty.
+        logprobs: Vec<Value>,
+    },
+    #[serde(rename = "response.function_call_arguments.done")]
+    ArgumentsDone { item_id: String, output_index: usize, name: String, arguments: String },
+    /// The item's part ended.
+    #[serde(rename = "response.content_part.done")]
+    PartDone {
+        #[serde(flatten)]
+        place: PartPlace,
+        part: ContentPart,
+    },
+    /// An item ended.
+    #[serde(rename = "response.output_item.done")]
+    ItemDone { output_index: usize, item: OutputItem },
+    /// The response ended.
+    #[serde(rename = "response.completed")]
+    Completed { response: ResponseObject },
+    /// The response was cut off.
+    #[serde(rename = "response.incomplete")]
+    Incomplete { response: ResponseObject },
+    /// The response cannot go on.
+    #[serde(rename = "response.failed")]
+    Failed { response: ResponseObject },
+}
+
+/// Where a part of an item stands.
+#[derive(Clone, Serialize, ToSchema)]
+pub(crate) struct PartPlace {
+    item_id: String,
+    output_index: usize,
+    /// Always 0: an item has one part.
+    content_index: usize,
+}
+
+/// Tells one response.
+pub(super) struct ResponseTeller {
+    outline: Outline,
+    sequence_number: u64,
+    /// The items that have ended.
+    output: Vec<OutputItem>,
+    /// The id of the item that is told, and its text or the arguments of a call.
     id: String,
-    kind: Kind,
-    /// Its text, or the arguments of a call.
     text: String,
 }
 
-enum Kind {
-    Reasoning,
-    Message,
-    Call { call_id: String, name: String },
-}
-
-impl OpenItem {
-    /// The item as it is now.
-    fn item(&self, status: &str) -> Value {
-        match &self.kind {
-            Kind::Reasoning => reasoning(&self.id, &self.text, status),
-            Kind::Message => message(&self.id, Some(&self.text), status),
-            Kind::Call { call_id, name } => {
-                let (id, name) = (call_id.clone(), name.clone());
-                call(&self.id, &ToolCall { id, name, arguments: self.text.clone() }, status)
-            }
-        }
+impl ResponseTeller {
+    pub fn new(outline: Outline) -> Self {
+        let (id, text) = (String::new(), String::new());
+        Self { outline, sequence_number: 0, output: Vec::new(), id, text }
     }
 
-    /// The item as it begins.
-    fn begun(&self) -> Value {
-        match &self.kind {
-            Kind::Reasoning => json!({
-                "id": self.id, "type": "reasoning", "summary": [], "content": [],
-                "status": "in_progress",
-            }),
-            Kind::Message => message(&self.id, None, "in_progress"),
-            Kind::Call { .. } => self.item("in_progress"),
-        }
-    }
-}
-
-impl ResponseStream {
-    pub fn new(run: ChatRun, outline: Outline) -> Self {
-        Self { run, outline, has_begun: false, sequence_number: 0, output: Vec::new(), open: None }
-    }
-
-    fn event(&mut self, name: &'static str, fields: Value, events: &mut VecDeque<SseEvent>) {
-        let mut data = json!({"type": name, "sequence_number": self.sequence_number});
+    fn event(&mut self, happening: Happening, events: &mut VecDeque<SseEvent>) {
+        let sequence_number = self.sequence_number;
         self.sequence_number += 1;
-        if let (Value::Object(data), Value::Object(fields)) = (&mut data, fields) {
-            data.extend(fields);
-        }
-        events.push_back(SseEvent::named(name, &data));
+        events.push_back(SseEvent::typed(&ResponseEvent { happening, sequence_number }));
     }
 
-    fn piece(&mut self, piece: Piece, events: &mut VecDeque<SseEvent>) {
-        let is_open = |kind: fn(&Kind) -> bool, open: &Option<OpenItem>| {
-            open.as_ref().is_some_and(|item| kind(&item.kind))
-        };
-        match piece {
-            Piece::Reasoning(text) => {
-                if !is_open(|kind| matches!(kind, Kind::Reasoning), &self.open) {
-                    self.open(fresh_id("rs_"), Kind::Reasoning, events);
-                }
-                self.delta("response.reasoning_text.delta", &text, events);
-            }
-            Piece::Content(text) => {
-                if !is_open(|kind| matches!(kind, Kind::Message), &self.open) {
-                    self.open(fresh_id("msg_"), Kind::Message, events);
-                }
-                self.delta("response.output_text.delta", &text, events);
-            }
-            Piece::Call { id: call_id, name, .. } => {
-                self.open(fresh_id("fc_"), Kind::Call { call_id, name }, events);
-            }
-            Piece::Arguments { text, .. } => {
-                self.delta("response.function_call_arguments.delta", &text, events);
+    fn place(&self) -> PartPlace {
+        PartPlace { item_id: self.id.clone(), output_index: self.output.len(), content_index: 0 }
+    }
+
+    /// The item that is told, with this content or, if it is a call, with its arguments so far.
+    fn item(&self, part: Part, content: Vec<ContentPart>, status: Status) -> OutputItem {
+        let id = self.id.clone();
+        match part {
+            Part::Reasoning => OutputItem::reasoning(id, content, status),
+            Part::Content => OutputItem::message(id, content, status),
+            Part::Call { id: call_id, name } => {
+                OutputItem::FunctionCall { id, status, call_id, name, arguments: self.text.clone() }
             }
         }
     }
 
-    fn open(&mut self, id: String, kind: Kind, events: &mut VecDeque<SseEvent>) {
-        self.close("completed", events);
-        let item = OpenItem { id, kind, text: String::new() };
-        let (begun, place) = (item.begun(), self.output.len());
-        let fields = json!({"output_index": place, "item": begun});
-        self.event("response.output_item.added", fields, events);
-        let part = match item.kind {
-            Kind::Reasoning => Some(json!({"type": "reasoning_text", "text": ""})),
-            Kind::Message => Some(output_text("")),
-            Kind::Call { .. } => None,
-        };
-        if let Some(part) = part {
-            let fields = json!({
-                "item_id": item.id, "output_index": place, "content_index": 0, "part": part,
-            });
-            self.event("response.content_part.added", fields, events);
+    /// The content of the item that is told; a call has none.
+    fn content(&self, part: &Part) -> Option<ContentPart> {
+        match part {
+            Part::Reasoning => Some(ContentPart::reasoning(self.text.clone())),
+            Part::Content => Some(ContentPart::output(self.text.clone())),
+            Part::Call { .. } => None,
         }
-        self.open = Some(item);
+    }
+}
+
+impl PartTeller for ResponseTeller {
+    fn begin(&mut self, _run: &ChatRun, events: &mut VecDeque<SseEvent>) {
+        let response = self.outline.in_progress();
+        self.event(Happening::Created { response: response.clone() }, events);
+        self.event(Happening::InProgress { response }, events);
     }
 
-    fn delta(&mut self, name: &'static str, text: &str, events: &mut VecDeque<SseEvent>) {
-        let Some(item) = &mut self.open else {
-            return;
-        };
-        item.text.push_str(text);
-        let mut fields =
-            json!({"item_id": item.id, "output_index": self.output.len(), "delta": text});
-        if !matches!(item.kind, Kind::Call { .. }) {
-            fields["content_index"] = json!(0);
+    fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>) {
+        self.id = fresh_id(match part {
+            Part::Reasoning => "rs_",
+            Part::Content => "msg_",
+            Part::Call { .. } => "fc_",
+        });
+        self.text.clear();
+        let item = self.item(part.clone(), Vec::new(), Status::InProgress);
+        let output_index = self.output.len();
+        self.event(Happening::ItemAdded { output_index, item }, events);
+        if let Some(part) = self.content(part) {
+            self.event(Happening::PartAdded { place: self.place(), part }, events);
         }
-        if matches!(item.kind, Kind::Message) {
-            fields["logprobs"] = json!([]);
-        }
-        self.event(name, fields, events);
     }
 
-    fn close(&mut self, status: &str, events: &mut VecDeque<SseEvent>) {
-        let Some(item) = self.open.take() else {
-            return;
+    fn text(&mut self, part: &Part, delta: String, events: &mut VecDeque<SseEvent>) {
+        self.text.push_str(&delta);
+        let place = self.place();
+        let happening = match part {
+            Part::Reasoning => Happening::ReasoningDelta { place, delta },
+            Part::Content => Happening::TextDelta { place, delta, logprobs: Vec::new() },
+            Part::Call { .. } => {
+                let PartPlace { item_id, output_index, .. } = place;
+                Happening::ArgumentsDelta { item_id, output_index, delta }
+            }
         };
-        let place = self.output.len();
-        let at = json!({"item_id": item.id, "output_index": place});
-        let with = |fields: Value| {
-            let mut all = at.clone();
-            if let (Value::Object(all), Value::Object(fields)) = (&mut all, fields) {
-                all.extend(fields);
+        self.event(happening, events);
+    }
+
+    fn close(&mut self, part: Part, end: Option<&FinishedChoice>, events: &mut VecDeque<SseEvent>) {
+        let (place, text) = (self.place(), self.text.clone());
+        let output_index = place.output_index;
+        let content = self.content(&part);
+        let done = match &part {
+            Part::Reasoning => Happening::ReasoningDone { place: place.clone(), text },
+            Part::Content => {
+                Happening::TextDone { place: place.clone(), text, logprobs: Vec::new() }
             }
-            all
+            Part::Call { name, .. } => Happening::ArgumentsDone {
+                item_id: place.item_id.clone(),
+                output_index,
+                name: name.clone(),
+                arguments: text,
+            },
         };
-        let text = &item.text;
-        match &item.kind {
-            Kind::Reasoning => {
-                let part = json!({"type": "reasoning_text", "text": text});
-                let done = with(json!({"content_index": 0, "text": text}));
-                self.event("response.reasoning_text.done", done, events);
-                let done = with(json!({"content_index": 0, "part": part}));
-                self.event("response.content_part.done", done, events);
-            }
-            Kind::Message => {
-                let done = with(json!({"content_index": 0, "text": text, "logprobs": []}));
-                self.event("response.output_text.done", done, events);
-                let done = with(json!({"content_index": 0, "part": output_text(text)}));
-                self.event("response.content_part.done", done, events);
-            }
-            Kind::Call { name, .. } => {
-                let done = with(json!({"name": name, "arguments": text}));
-                self.event("response.function_call_arguments.done", done, events);
-            }
+        self.event(done, events);
+        if let Some(part) = content.clone() {
+            self.event(Happening::PartDone { place, part }, events);
         }
-        let ended = item.item(status);
-        let fields = json!({"output_index": place, "item": ended});
-        self.event("response.output_item.done", fields, events);
-        self.output.push(ended);
+        let status = end.map_or(Status::Completed, Status::of);
+        let item = self.item(part, content.into_iter().collect(), status);
+        self.output.push(item.clone());
+        self.event(Happening::ItemDone { output_index, item }, events);
     }
 
     fn end(&mut self, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
-        if self.open.is_none() && self.output.is_empty() {
-            self.open(fresh_id("msg_"), Kind::Message, events);
+        // There is always an item.
+        if self.output.is_empty() {
+            self.open(&Part::Content, events);
+            self.close(Part::Content, Some(end), events);
         }
-        self.close(super::response::status(end), events);
-        let response = self.outline.ended(&self.output, end);
-        let name = match end.finish.cause {
-            StopCause::Length => "response.incomplete",
-            _ => "response.completed",
-        };
-        self.event(name, json!({"response": response}), events);
+        let output = std::mem::take(&mut self.output);
+        let response = self.outline.ended(output, end);
+        self.event(
+            match Status::of(end) {
+                Status::Incomplete => Happening::Incomplete { response },
+                _ => Happening::Completed { response },
+            },
+            events,
+        );
     }
-}
 
-impl EventSource for ResponseStream {
-    async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
-        if !self.has_begun {
-            self.has_begun = true;
-            let response = json!({"response": self.outline.in_progress()});
-            self.event("response.created", response.clone(), events);
-            self.event("response.in_progress", response, events);
-            return true;
-        }
-        match self.run.next().await {
-            None => return false,
-            Some(Err(error)) => {
-                let response = self.outline.failed(&error.message);
-                self.event("response.failed", json!({"response": response}), events);
-                return false;
-            }
-            Some(Ok(event)) => {
-                let (pieces, end) = event.into_pieces();
-                pieces.into_iter().for_each(|piece| self.piece(piece, events));
-                if let Some(end) = end {
-                    self.end(&end, events);
-                }
-            }
-        }
-        true
+    fn fail(&mut self, error: &ApiError, events: &mut VecDeque<SseEvent>) {
+        let response = self.outline.failed(error.message.clone());
+        self.event(Happening::Failed { response }, events);
     }
 }

@@ -1,0 +1,116 @@
+//! An answer in one choice, streamed part by part: what the APIs that tell where each part begins and ends have in common.
+
+use std::collections::VecDeque;
+
+use super::{ChatRun, FinishedChoice, Piece};
+use crate::errors::ApiError;
+use crate::sse::{EventSource, SseEvent};
+
+/// A part of an answer. Text that follows belongs to it until another begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What the model says to itself.
+    Reasoning,
+    Content,
+    /// A call, whose text is its arguments.
+    Call {
+        id: String,
+        name: String,
+    },
+}
+
+/// The words that an API has for what happens. One part is open at a time.
+pub(crate) trait PartTeller: Send + 'static {
+    /// Before all else.
+    fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>);
+
+    /// A part begins.
+    fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>);
+
+    /// More of the open part.
+    fn text(&mut self, part: &Part, text: String, events: &mut VecDeque<SseEvent>);
+
+    /// A part ends; with `end`, it is the last.
+    fn close(&mut self, part: Part, end: Option<&FinishedChoice>, events: &mut VecDeque<SseEvent>);
+
+    /// The answer ended, after its last part.
+    fn end(&mut self, end: &FinishedChoice, events: &mut VecDeque<SseEvent>);
+
+    /// The answer cannot go on.
+    fn fail(&mut self, error: &ApiError, events: &mut VecDeque<SseEvent>);
+}
+
+/// Makes the events of one answer, in the words of `T`.
+pub(crate) struct PartStream<T> {
+    run: ChatRun,
+    teller: T,
+    has_begun: bool,
+    open: Option<Part>,
+}
+
+impl<T: PartTeller> PartStream<T> {
+    pub fn new(run: ChatRun, teller: T) -> Self {
+        Self { run, teller, has_begun: false, open: None }
+    }
+
+    fn piece(&mut self, piece: Piece, events: &mut VecDeque<SseEvent>) {
+        let text = match piece {
+            Piece::Reasoning(text) => {
+                self.open(Part::Reasoning, events);
+                text
+            }
+            Piece::Content(text) => {
+                self.open(Part::Content, events);
+                text
+            }
+            // Each call is a part of its own.
+            Piece::Call { id, name, .. } => return self.open(Part::Call { id, name }, events),
+            Piece::Arguments { text, .. } => text,
+        };
+        if let Some(part) = &self.open {
+            self.teller.text(part, text, events);
+        }
+    }
+
+    /// Begins a part, unless it is the one that is open.
+    fn open(&mut self, part: Part, events: &mut VecDeque<SseEvent>) {
+        if self.open.as_ref() == Some(&part) {
+            return;
+        }
+        self.close(None, events);
+        self.teller.open(&part, events);
+        self.open = Some(part);
+    }
+
+    fn close(&mut self, end: Option<&FinishedChoice>, events: &mut VecDeque<SseEvent>) {
+        if let Some(part) = self.open.take() {
+            self.teller.close(part, end, events);
+        }
+    }
+}
+
+impl<T: PartTeller> EventSource for PartStream<T> {
+    async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.teller.begin(&self.run, events);
+            return true;
+        }
+        match self.run.next().await {
+            None => return false,
+            Some(Err(error)) => {
+                self.teller.fail(&error, events);
+                return false;
+            }
+            Some(Ok(event)) => {
+                let (pieces, end) = event.into_pieces();
+                pieces.into_iter().for_each(|piece| self.piece(piece, events));
+                if let Some(end) = end {
+                    self.close(Some(&end), events);
+                    self.teller.end(&end, events);
+                }
+            }
+        }
+        true
+    }
+}

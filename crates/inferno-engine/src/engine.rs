@@ -36,7 +36,7 @@ pub use constraint::{ConstraintError, ConstraintState, TokenConstraint};
 pub use event::{Event, EventStream, Finished, PromptEvent, Timings, TokenEvent};
 pub use handle::{EngineHandle, SubmitError};
 pub use request::{EmbeddingRequest, Request};
-pub use snapshot::EngineSnapshot;
+pub use snapshot::{EngineSnapshot, StepTokens};
 
 /// How an [`Engine`] is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

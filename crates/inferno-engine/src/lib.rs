@@ -35,12 +35,12 @@ mod stop;
 pub use block_pool::BlockPool;
 pub use engine::{
     ConstraintError, ConstraintState, EmbeddingRequest, Engine, EngineHandle, EngineOptions,
-    EngineSnapshot, Event, EventStream, Finished, PromptEvent, Request, SubmitError, Timings,
-    TokenConstraint, TokenEvent,
+    EngineSnapshot, Event, EventStream, Finished, PromptEvent, Request, StepTokens, SubmitError,
+    Timings, TokenConstraint, TokenEvent,
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
-pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile};
+pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile, resident_bytes};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
 pub use pooling::Pooling;

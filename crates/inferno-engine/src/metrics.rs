@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::FinishReason;
-pub use memory::peak_resident_bytes;
+pub use memory::{peak_resident_bytes, resident_bytes};
 
 /// Measurements of one call of [`Session::generate`](crate::Session::generate) or
 /// [`Session::extend`](crate::Session::extend).

@@ -111,6 +111,8 @@ pub struct SchedulerCounts {
     pub drafted_tokens: u64,
     /// Those of them that were accepted.
     pub accepted_tokens: u64,
+    /// These by their place in the draft.
+    pub accepted_at: [u64; MAX_SPECULATIVE_TOKENS],
 }
 
 /// All sequences, waiting and running, and the blocks that they hold.
@@ -150,6 +152,8 @@ pub struct Scheduler {
     waiting: BTreeMap<SequenceId, Scheduled>,
     running: BTreeMap<SequenceId, Scheduled>,
     num_added: u64,
+    /// Sequences that were passed over in the last step, to share the blocks of one that runs.
+    num_deferred: usize,
     counts: SchedulerCounts,
 }
 
@@ -169,6 +173,7 @@ impl Scheduler {
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
             num_added: 0,
+            num_deferred: 0,
             counts: SchedulerCounts::default(),
         }
     }
@@ -181,6 +186,12 @@ impl Scheduler {
     /// Sequences that wait for their first blocks, or again after they lost theirs.
     pub fn num_waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Those that were not let in at the last step because another one is about to compute blocks which
+    /// they can share.
+    pub fn num_deferred(&self) -> usize {
+        self.num_deferred.min(self.waiting.len())
     }
 
     /// Sequences that hold blocks.
@@ -237,6 +248,7 @@ impl Scheduler {
     /// after `now` end here.
     pub fn schedule(&mut self, now: Instant) -> Plan {
         let mut plan = Plan { expired: self.expire(now), ..Plan::default() };
+        self.num_deferred = 0;
         self.plan_decodes(&mut plan);
         self.plan_prefills(&mut plan);
         if plan.preempted.is_empty() {
@@ -322,6 +334,9 @@ impl Scheduler {
                 assert!(num_accepted <= chunk.num_drafts, "more are accepted than were drafted");
                 self.blocks.drop_last(&mut scheduled.sequence, chunk.num_drafts - num_accepted);
                 self.counts.accepted_tokens += num_accepted as u64;
+                for count in self.counts.accepted_at.iter_mut().take(num_accepted) {
+                    *count += 1;
+                }
             }
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
@@ -413,6 +428,7 @@ impl Scheduler {
             let path = self.blocks.cached_prefix(candidate);
             let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, candidate);
             if plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
+                self.num_deferred += 1;
                 continue;
             }
             // Each running sequence may need a block soon; to take the last ones is to lose them.

@@ -50,6 +50,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn(anthropic_errors))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), operation::metrics::count))
         .with_state(app);
     let router = match cors {
         Some(cors) => router.layer(cors),

@@ -152,6 +152,7 @@ impl Worker {
             }
             return;
         }
+        self.shared.snapshot().step_tokens.add(plan.num_tokens());
         self.scheduler.commit(&plan, &self.sampled);
         for (chunk, sampled) in plan.chunks.iter().zip(&self.sampled) {
             if chunk.is_last && sampled.next.is_none() {
@@ -264,6 +265,7 @@ impl Worker {
         let mut snapshot = self.shared.snapshot();
         snapshot.num_running = self.scheduler.num_running();
         snapshot.num_waiting = self.scheduler.num_waiting();
+        snapshot.num_deferred = self.scheduler.num_deferred();
         snapshot.blocks = self.scheduler.block_usage();
         snapshot.scheduler = self.scheduler.counts();
     }

@@ -7,10 +7,32 @@ pub fn peak_resident_bytes() -> Option<u64> {
     peak()
 }
 
+/// The memory that this process has resident now; `None` where the system does not say.
+///
+/// **Units**: bytes.
+pub fn resident_bytes() -> Option<u64> {
+    resident()
+}
+
+#[cfg(target_os = "linux")]
+fn resident() -> Option<u64> {
+    status("VmRSS:")
+}
+
+#[cfg(not(target_os = "linux"))]
+fn resident() -> Option<u64> {
+    None
+}
+
 #[cfg(target_os = "linux")]
 fn peak() -> Option<u64> {
+    status("VmHWM:")
+}
+
+#[cfg(target_os = "linux")]
+fn status(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -38,5 +60,6 @@ mod tests {
         drop(touched);
         assert!(after >= before);
         assert!(after > 64 << 20, "{after}");
+        assert!(resident_bytes().is_none_or(|now| now > 0 && now <= after));
     }
 }

@@ -1,12 +1,16 @@
 //! `/metrics`: Prometheus' text, by the names that vLLM gives, which routers and dashboards read.
 
+mod maker;
+mod of_engine;
+mod of_process;
 mod registry;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::header;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use inferno_engine::Finished;
 
@@ -33,6 +37,21 @@ impl Metrics {
                 let _ = self.registered.set(registered);
             }
             Err(error) => tracing::error!(%error, "there are no metrics"),
+        }
+    }
+
+    /// A request was answered with this status.
+    pub fn answered(&self, handler: &str, method: &Method, status: StatusCode) {
+        if let Some(registered) = self.registered.get() {
+            // Anyone may make up a method.
+            let method = match *method {
+                Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS => {
+                    method.as_str()
+                }
+                _ => "other",
+            };
+            let kind = format!("{}xx", status.as_u16() / 100);
+            registered.http_requests.with_label_values(&[handler, method, &kind]).inc();
         }
     }
 
@@ -81,6 +100,20 @@ impl Metrics {
             registered.max_generation_tokens.observe(max_generated_tokens as f64);
         }
     }
+}
+
+/// Counts the requests that are answered, by the path that a route has for them.
+pub(crate) async fn count(
+    State(app): State<Arc<App>>,
+    path: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let method = request.method().clone();
+    let response = next.run(request).await;
+    let handler = path.as_ref().map_or("none", MatchedPath::as_str);
+    app.metrics.answered(handler, &method, response.status());
+    response
 }
 
 /// What the server and its engine have done, for Prometheus.

@@ -23,6 +23,41 @@ fn the_model_is_listed_by_all_its_names() {
     assert_eq!(get(shared(), "/health").ok()["status"], "ready");
 }
 
+/// What the dashboards in vLLM's repository read (examples/observability), but for what belongs to speculation, which this server
+/// does not do, to adapters, to pictures, and to caches on other machines.
+const READ_BY_DASHBOARDS: &[&str] = &[
+    "http_requests_total",
+    "process_start_time_seconds",
+    "vllm:e2e_request_latency_seconds_bucket",
+    "vllm:engine_sleep_state",
+    "vllm:generation_tokens_total",
+    "vllm:inter_token_latency_seconds_bucket",
+    "vllm:iteration_tokens_total_bucket",
+    "vllm:kv_cache_usage_perc",
+    "vllm:num_preemptions_total",
+    "vllm:num_requests_running",
+    "vllm:num_requests_waiting",
+    "vllm:num_requests_waiting_by_reason",
+    "vllm:prefix_cache_hits_total",
+    "vllm:prefix_cache_queries_total",
+    "vllm:prompt_tokens_by_source_total",
+    "vllm:prompt_tokens_cached_total",
+    "vllm:prompt_tokens_total",
+    "vllm:request_decode_time_seconds_sum",
+    "vllm:request_generation_tokens_bucket",
+    "vllm:request_inference_time_seconds_bucket",
+    "vllm:request_max_num_generation_tokens_sum",
+    "vllm:request_params_max_tokens_bucket",
+    "vllm:request_params_n_bucket",
+    "vllm:request_prefill_kv_computed_tokens_bucket",
+    "vllm:request_prefill_time_seconds_sum",
+    "vllm:request_prompt_tokens_bucket",
+    "vllm:request_queue_time_seconds_sum",
+    "vllm:request_success_total",
+    "vllm:request_time_per_output_token_seconds_bucket",
+    "vllm:time_to_first_token_seconds_bucket",
+];
+
 /// The samples of a page by name and labels, without those that all have.
 fn samples(page: &str) -> BTreeMap<String, f64> {
     page.lines()
@@ -59,6 +94,17 @@ fn metrics_count_what_was_done_by_vllm_s_names() {
     };
     assert_eq!(find("vllm:prompt_tokens_total"), usage["prompt_tokens"].as_f64().unwrap());
     assert_eq!(find("vllm:generation_tokens_total"), 5.0);
+    let computed_tokens = usage["prompt_tokens"].as_f64().unwrap() + 4.0;
+    assert_eq!(find("vllm:iteration_tokens_total_sum"), computed_tokens);
+    assert_eq!(find("vllm:iteration_tokens_total_count"), 5.0);
+    let labelled = |parts: &[&str]| {
+        let mut found = samples.iter().filter(|(name, _)| parts.iter().all(|it| name.contains(it)));
+        *found.next().unwrap_or_else(|| panic!("no {parts:?} in {}", page.body)).1
+    };
+    assert_eq!(labelled(&["vllm:iteration_tokens_total_bucket", "le=\"1\""]), 4.0);
+    let handler = "handler=\"/v1/completions\"";
+    assert_eq!(labelled(&["http_requests_total", handler, "\"POST\"", "\"2xx\""]), 1.0);
+    assert_eq!(labelled(&["vllm:engine_sleep_state", "\"awake\""]), 1.0);
     assert_eq!(find("vllm:num_requests_waiting"), 0.0);
     assert!((0.0..=1.0).contains(&find("vllm:kv_cache_usage_perc")));
     assert_eq!(find("vllm:cache_config_info"), 1.0);
@@ -73,19 +119,11 @@ fn metrics_count_what_was_done_by_vllm_s_names() {
         usage["prompt_tokens"].as_f64().unwrap()
     );
     assert!(page.body.contains("enable_prefix_caching=\"True\""));
-    for name in [
-        "vllm:prefix_cache_queries_total",
-        "vllm:prefix_cache_hits_total",
-        "vllm:num_preemptions_total",
-    ] {
+    for name in READ_BY_DASHBOARDS {
         find(name);
     }
     let by_reason = |reason: &str| {
-        let mut found = samples.iter().filter(|(name, _)| {
-            name.starts_with("vllm:request_success_total")
-                && name.contains(&format!("finished_reason=\"{reason}\""))
-        });
-        *found.next().unwrap().1
+        labelled(&["vllm:request_success_total", &format!("finished_reason=\"{reason}\"")])
     };
     assert_eq!((by_reason("length"), by_reason("stop"), by_reason("abort")), (1.0, 0.0, 0.0));
     server.stop();

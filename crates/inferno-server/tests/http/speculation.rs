@@ -51,6 +51,15 @@ fn answers_are_the_same_with_drafts() {
         .map(|what| metric(server.address, &format!("vllm:spec_decode_num_{what}_total")));
     assert!(20.0 < accepted && accepted <= drafted, "{accepted} of {drafted}");
     assert!(0.0 < rounds && rounds <= drafted, "{drafted} in {rounds}");
+    // Who is right further on was right before.
+    let [first, second] = [0, 1].map(|place| {
+        let page = crate::client::get(server.address, "/metrics").body;
+        let name = "vllm:spec_decode_num_accepted_tokens_per_pos_total";
+        let place = format!("position=\"{place}\"");
+        let line = page.lines().find(|line| line.starts_with(name) && line.contains(&place));
+        line.unwrap().rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    });
+    assert!(accepted >= first + second && first >= second && second > 0.0);
     server.stop();
     server.join();
 }

@@ -43,6 +43,19 @@ fn a_prompt_whose_last_token_ends_a_block_still_has_that_token_computed() {
 }
 
 #[test]
+fn who_waits_to_share_blocks_is_told_from_who_waits_for_room() {
+    let mut machine = Machine::new(limits(20));
+    let prompt: Vec<u32> = (100..100 + BLOCK_TOKENS as u32 + 1).collect();
+    for _ in 0..2 {
+        machine.add(&prompt, 6, 0);
+    }
+    machine.step();
+    assert_eq!((machine.scheduler.num_waiting(), machine.scheduler.num_deferred()), (1, 1));
+    machine.step();
+    assert_eq!((machine.scheduler.num_waiting(), machine.scheduler.num_deferred()), (0, 0));
+}
+
+#[test]
 fn choices_of_one_prompt_hold_its_blocks_together() {
     let mut machine = Machine::new(limits(20));
     let prompt: Vec<u32> = (100..118).collect();

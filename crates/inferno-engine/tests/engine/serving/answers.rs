@@ -23,6 +23,18 @@ fn a_prompt_that_was_read_before_says_how_much_of_it() {
 }
 
 #[test]
+fn every_token_that_is_computed_belongs_to_a_step() {
+    let engine = engine(runner(40));
+    only(submit(&engine, &[2, 3, 4, 5, 6], &greedy(4)));
+    let snapshot = at_rest(&engine);
+    let steps = snapshot.step_tokens;
+    // The last token that is sampled is not computed.
+    assert_eq!((steps.num_tokens, snapshot.steps), (5 + 3, 4));
+    assert_eq!((steps.num_steps[0], steps.num_steps[3]), (3, 1));
+    assert_eq!(steps.num_steps.iter().sum::<u64>(), 4);
+}
+
+#[test]
 fn choices_share_their_prompt_and_differ_by_their_seed() {
     let engine = engine(runner(40));
     let prompt: Vec<u32> = (2..20).collect();

@@ -55,6 +55,8 @@ proptest! {
         prop_assert_eq!(blocks.num_free + blocks.num_cached, num_blocks);
         let counts = snapshot.scheduler;
         prop_assert!(counts.accepted_tokens <= counts.drafted_tokens);
+        prop_assert_eq!(counts.accepted_at.iter().sum::<u64>(), counts.accepted_tokens);
+        prop_assert!(counts.accepted_at.is_sorted_by(|before, after| before >= after));
     }
 }
 

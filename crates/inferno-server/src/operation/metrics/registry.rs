@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 
 use inferno_engine::{EngineHandle, EngineSnapshot, Finished};
-use prometheus::{
-    Error, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
-    TextEncoder,
-};
+use prometheus::{Error, Histogram, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
+
+use super::maker::Maker;
+use super::of_engine::OfEngine;
+use super::of_process::OfProcess;
 
 /// Seconds until something is answered.
 const LATENCIES: &[f64] = &[
@@ -28,6 +29,7 @@ const CHOICES: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0];
 pub(super) struct Registered {
     registry: Registry,
     pub request_success: IntCounterVec,
+    pub http_requests: IntCounterVec,
     pub time_to_first_token: Histogram,
     pub inter_token_latency: Histogram,
     pub params_n: Histogram,
@@ -43,51 +45,7 @@ pub(super) struct Registered {
     request_computed_tokens: Histogram,
     time_per_output_token: Histogram,
     engine: Mutex<OfEngine>,
-}
-
-/// What the engine counts itself, and is asked for when the page is read.
-struct OfEngine {
-    running: IntGauge,
-    waiting: IntGauge,
-    kv_cache_usage: Gauge,
-    blocks_free: IntGauge,
-    blocks_cached: IntGauge,
-    blocks: IntGauge,
-    in_flight: IntGauge,
-    prefix_queries: IntCounter,
-    prefix_hits: IntCounter,
-    prompt_tokens: IntCounter,
-    generation_tokens: IntCounter,
-    preemptions: IntCounter,
-    drafts: IntCounter,
-    drafted_tokens: IntCounter,
-    accepted_tokens: IntCounter,
-    steps: IntCounter,
-    failed_steps: IntCounter,
-}
-
-/// Makes metrics of one registry, all with its labels.
-struct Maker<'r>(&'r Registry);
-
-impl Maker<'_> {
-    fn counter(&self, name: &str, help: &str) -> Result<IntCounter, Error> {
-        let counter = IntCounter::new(name, help)?;
-        self.0.register(Box::new(counter.clone()))?;
-        Ok(counter)
-    }
-
-    fn gauge(&self, name: &str, help: &str) -> Result<IntGauge, Error> {
-        let gauge = IntGauge::new(name, help)?;
-        self.0.register(Box::new(gauge.clone()))?;
-        Ok(gauge)
-    }
-
-    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Result<Histogram, Error> {
-        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
-        let histogram = Histogram::with_opts(options)?;
-        self.0.register(Box::new(histogram.clone()))?;
-        Ok(histogram)
-    }
+    process: OfProcess,
 }
 
 impl Registered {
@@ -99,65 +57,24 @@ impl Registered {
         let seconds = |name: &str, help: &str| make.histogram(name, help, LATENCIES);
         let tokens = |name: &str, help: &str| make.histogram(name, help, TOKENS);
 
-        let help = "Requests that ended, by the reason.";
-        let request_success = IntCounterVec::new(
-            Opts::new("vllm:request_success_total", help),
+        let request_success = make.counters(
+            "vllm:request_success_total",
+            "Requests that ended, by the reason.",
             &["finished_reason"],
         )?;
-        registry.register(Box::new(request_success.clone()))?;
         for reason in ["stop", "length", "abort", "error"] {
             request_success.with_label_values(&[reason]);
         }
+        let http_requests = make.counters(
+            "http_requests_total",
+            "Requests that were answered, by path, method and kind of status.",
+            &["handler", "method", "status"],
+        )?;
         cache_config(&registry, handle)?;
-
-        let engine = OfEngine {
-            running: make.gauge("vllm:num_requests_running", "Sequences that are computed.")?,
-            waiting: make.gauge("vllm:num_requests_waiting", "Sequences that wait.")?,
-            kv_cache_usage: Gauge::new(
-                "vllm:kv_cache_usage_perc",
-                "Share of the KV cache's blocks that is in use, from 0 to 1.",
-            )?,
-            blocks_free: make.gauge("inferno_kv_blocks_free", "KV blocks that hold nothing.")?,
-            blocks_cached: make.gauge(
-                "inferno_kv_blocks_cached",
-                "KV blocks that hold earlier prompts and can be taken at once.",
-            )?,
-            blocks: make.gauge("inferno_kv_blocks", "KV blocks in all.")?,
-            in_flight: make.gauge("inferno_http_requests_in_flight", "Requests being answered.")?,
-            prefix_queries: make.counter(
-                "vllm:prefix_cache_queries_total",
-                "Prompt tokens that were looked up in the prefix cache.",
-            )?,
-            prefix_hits: make.counter(
-                "vllm:prefix_cache_hits_total",
-                "Prompt tokens that were found in the prefix cache.",
-            )?,
-            prompt_tokens: make.counter("vllm:prompt_tokens_total", "Prompt tokens.")?,
-            generation_tokens: make.counter("vllm:generation_tokens_total", "Tokens generated.")?,
-            preemptions: make.counter(
-                "vllm:num_preemptions_total",
-                "Sequences that gave their KV blocks to others, to be computed again.",
-            )?,
-            drafts: make.counter(
-                "vllm:spec_decode_num_drafts_total",
-                "Times that tokens of a sequence were guessed ahead.",
-            )?,
-            drafted_tokens: make.counter(
-                "vllm:spec_decode_num_draft_tokens_total",
-                "Tokens that were guessed ahead.",
-            )?,
-            accepted_tokens: make.counter(
-                "vllm:spec_decode_num_accepted_tokens_total",
-                "Those of them that were right.",
-            )?,
-            steps: make.counter("inferno_engine_steps_total", "Forward passes.")?,
-            failed_steps: make
-                .counter("inferno_engine_failed_steps_total", "Forward passes that failed.")?,
-        };
-        registry.register(Box::new(engine.kv_cache_usage.clone()))?;
 
         let registered = Self {
             request_success,
+            http_requests,
             time_to_first_token: seconds(
                 "vllm:time_to_first_token_seconds",
                 "From a request's arrival to its first token.",
@@ -204,7 +121,8 @@ impl Registered {
                 "From the first token to the last, for each token after the first.",
                 TOKEN_LATENCIES,
             )?,
-            engine: Mutex::new(engine),
+            engine: Mutex::new(OfEngine::new(&make, handle.options().num_speculative_tokens)?),
+            process: OfProcess::new(&make)?,
             registry: registry.clone(),
         };
         Ok(registered)
@@ -236,34 +154,8 @@ impl Registered {
     pub fn text(&self, now: &EngineSnapshot, in_flight: usize) -> Result<String, Error> {
         let engine = self.engine.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         engine.update(now, in_flight);
+        self.process.update();
         TextEncoder::new().encode_to_string(&self.registry.gather())
-    }
-}
-
-impl OfEngine {
-    fn update(&self, now: &EngineSnapshot, in_flight: usize) {
-        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        self.running.set(count(now.num_running));
-        self.waiting.set(count(now.num_waiting));
-        self.kv_cache_usage.set(now.kv_usage());
-        self.blocks.set(count(now.blocks.num_blocks));
-        self.blocks_free.set(count(now.blocks.num_free));
-        self.blocks_cached.set(count(now.blocks.num_cached));
-        self.in_flight.set(count(in_flight));
-        for (counter, total) in [
-            (&self.prefix_queries, now.scheduler.prefix_queries),
-            (&self.prefix_hits, now.scheduler.prefix_hits),
-            (&self.prompt_tokens, now.prompt_tokens),
-            (&self.generation_tokens, now.generation_tokens),
-            (&self.preemptions, now.scheduler.preemptions),
-            (&self.drafts, now.scheduler.drafts),
-            (&self.drafted_tokens, now.scheduler.drafted_tokens),
-            (&self.accepted_tokens, now.scheduler.accepted_tokens),
-            (&self.steps, now.steps),
-            (&self.failed_steps, now.failed_steps),
-        ] {
-            counter.inc_by(total.saturating_sub(counter.get()));
-        }
     }
 }
 

@@ -1,0 +1,48 @@
+//! Makes metrics, all of one registry.
+
+use prometheus::core::Collector;
+use prometheus::{
+    Error, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry,
+};
+
+/// Makes metrics of one registry, all with its labels.
+pub(super) struct Maker<'r>(pub &'r Registry);
+
+impl Maker<'_> {
+    pub fn counter(&self, name: &str, help: &str) -> Result<IntCounter, Error> {
+        self.register(IntCounter::new(name, help)?)
+    }
+
+    pub fn counters(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<IntCounterVec, Error> {
+        self.register(IntCounterVec::new(Opts::new(name, help), labels)?)
+    }
+
+    pub fn gauge(&self, name: &str, help: &str) -> Result<IntGauge, Error> {
+        self.register(IntGauge::new(name, help)?)
+    }
+
+    /// A gauge that need not be whole.
+    pub fn ratio(&self, name: &str, help: &str) -> Result<Gauge, Error> {
+        self.register(Gauge::new(name, help)?)
+    }
+
+    pub fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, Error> {
+        self.register(IntGaugeVec::new(Opts::new(name, help), labels)?)
+    }
+
+    pub fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Result<Histogram, Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        self.register(Histogram::with_opts(options)?)
+    }
+
+    pub fn register<C: Collector + Clone + 'static>(&self, metric: C) -> Result<C, Error> {
+        self.0.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+}

@@ -1,4 +1,5 @@
-//! The text of one generation, as its tokens come.
+//! The text of one generation, as its tokens come: whole characters. Of a character that the end cuts in half, nothing is told,
+//! as by vLLM's server: the bytes that are missing are not known to be wrong, and an answer may be gone on with.
 
 use inferno_tokenizer::Detokenizer;
 
@@ -10,13 +11,12 @@ pub(crate) struct Answer {
     stop: StopChecker,
     /// Has read what comes before: spaces, and characters cut in half, depend on it.
     detokenizer: Detokenizer,
-    is_empty: bool,
 }
 
 impl Answer {
     /// An answer without tokens.
     pub(crate) fn new(stop: StopChecker, detokenizer: Detokenizer) -> Self {
-        Self { stop, detokenizer, is_empty: true }
+        Self { stop, detokenizer }
     }
 
     /// What has been counted, for the next token to be sampled.
@@ -29,7 +29,6 @@ impl Answer {
     ///
     /// **Errors**: a token that the vocabulary does not have.
     pub(crate) fn push(&mut self, token: u32, is_full: bool) -> Result<Released, EngineError> {
-        self.is_empty = false;
         let end = self.stop.push_token(token);
         // Of a token that is not to be seen, not even the end of a character may be.
         let mut released = match end {
@@ -47,13 +46,8 @@ impl Answer {
         Ok(released)
     }
 
-    /// Gives the text that is left, half a character too, as no token will follow.
+    /// Gives the text that was held back, as no token will follow.
     pub(crate) fn finish(&mut self, reason: FinishReason) -> Released {
-        // Half a character at the end of the prompt is not the answer's.
-        let rest = match self.is_empty {
-            true => String::new(),
-            false => self.detokenizer.clone().finish(),
-        };
-        self.stop.finish(reason, &rest)
+        self.stop.finish(reason)
     }
 }

@@ -205,15 +205,9 @@ impl StopChecker {
         released
     }
 
-    /// Ends for `reason`, and releases what was held back. `rest` is the end of the text, which came
-    /// to light only as no token follows; it too may hold a stop string, which is the reason then.
-    pub fn finish(&mut self, reason: FinishReason, rest: &str) -> Released {
-        let mut released = self.push_text(rest);
-        if released.finish_reason.is_none() {
-            released.text.push_str(&self.strings.take_held());
-            released.finish_reason = Some(reason);
-        }
-        released
+    /// Ends for `reason`, and releases what was held back.
+    pub fn finish(&mut self, reason: FinishReason) -> Released {
+        Released { text: self.strings.take_held(), finish_reason: Some(reason) }
     }
 
     /// Whether enough tokens came for stop strings and stop tokens to count.

@@ -25,7 +25,7 @@ pub struct Step {
 pub struct Completion {
     /// Tokens that were sampled; the one that ended the generation is among them.
     pub tokens: Vec<u32>,
-    /// Their text; a character that the end cut in half is U+FFFD.
+    /// Their text, without a character that the end cut in half.
     pub text: String,
     /// Log-probabilities, one a token, if they were asked for.
     pub logprobs: Vec<TokenLogprobs>,

@@ -11,7 +11,7 @@ fn checker(params: StopParams) -> StopChecker {
 /// Takes a token and the text that it adds; a token that ends by itself has no more to say.
 fn push(checker: &mut StopChecker, token: u32, text: &str) -> Released {
     match checker.push_token(token) {
-        Some(reason) => checker.finish(reason, ""),
+        Some(reason) => checker.finish(reason),
         None => checker.push_text(text),
     }
 }
@@ -34,7 +34,7 @@ fn run(params: &StopParams, pieces: &[&str]) -> (String, Option<FinishReason>) {
             return (shown, released.finish_reason);
         }
     }
-    shown.push_str(&checker.finish(FinishReason::Cancelled, "").text);
+    shown.push_str(&checker.finish(FinishReason::Cancelled).text);
     (shown, None)
 }
 
@@ -98,20 +98,11 @@ fn end_of_generation_and_stop_tokens_end_without_their_text() {
     let reason = FinishReason::StopToken(7);
     assert_eq!(by_token.push_token(7), Some(reason));
     assert!(!by_token.shows_last_token(reason));
-    let last = by_token.finish(reason, "");
+    let last = by_token.finish(reason);
     assert_eq!((last.text.as_str(), last.finish_reason), ("x", Some(reason)));
 
     let params = StopParams { include_stop_str_in_output: true, ..params };
     assert!(checker(params).shows_last_token(reason));
-}
-
-#[test]
-fn the_rest_of_the_text_may_hold_a_stop_string_too() {
-    let mut checker = checker(stop_at(&["b\u{fffd}"]));
-    assert_eq!(push(&mut checker, 50, "ab").text, "a");
-    let last = checker.finish(FinishReason::Length, "\u{fffd}");
-    assert_eq!(last.text, "");
-    assert_eq!(last.finish_reason, Some(FinishReason::StopString(0)));
 }
 
 #[test]
@@ -146,7 +137,7 @@ fn what_was_held_back_is_released_when_max_tokens_are_reached() {
     assert!(!checker.is_at_max_tokens());
     assert_eq!(push(&mut checker, 51, "c").text, "");
     assert!(checker.is_at_max_tokens());
-    assert_eq!(checker.finish(FinishReason::Length, "é").text, "bcé");
+    assert_eq!(checker.finish(FinishReason::Length).text, "bc");
 }
 
 #[test]

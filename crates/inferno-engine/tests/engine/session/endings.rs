@@ -122,11 +122,11 @@ fn the_rest_of_a_generation_that_failed_is_an_error_and_not_a_completion() {
 }
 
 #[test]
-fn half_a_character_is_shown_by_a_cancelled_answer_that_began_and_by_no_other() {
+fn half_a_character_is_not_shown_by_a_cancelled_answer() {
     let half = tokenizer().token_id("Ã").expect("it is in the vocabulary");
     let mut params = greedy(5);
     params.sampling.logit_bias = vec![(half, 100.0)];
-    for (num_steps, shown) in [(0, ""), (1, "\u{fffd}")] {
+    for num_steps in [0, 1] {
         let mut session = fresh();
         let mut generation = session.generate(&[2, half], &params).expect("it fits");
         let steps = generation.by_ref().take(num_steps);
@@ -136,6 +136,6 @@ fn half_a_character_is_shown_by_a_cancelled_answer_that_began_and_by_no_other() 
         generation.cancel_handle().cancel();
         let last = generation.next().expect("a step").expect("no error");
         assert_eq!(last.finish_reason, Some(FinishReason::Cancelled));
-        assert_eq!(last.text, shown);
+        assert_eq!(last.text, "");
     }
 }

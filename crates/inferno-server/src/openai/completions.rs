@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::sampling::{self, SamplingFields, Streaming};
+use super::sampling::{self, SamplingFields, Streaming, check_num_choices};
 use crate::ServedModel;
 use crate::chat::OutputFormat;
 use crate::errors::ApiError;
@@ -23,7 +23,7 @@ use crate::state::App;
 pub(crate) use prompt::PromptField;
 use prompt::ReadPrompt;
 pub(crate) use response::TextCompletion;
-use run::{TextRun, ToldOfPrompt};
+use run::{TextRun, Told};
 use stream::TextStream;
 
 /// A text to go on with.
@@ -50,7 +50,8 @@ pub(crate) struct TextFields {
     /// Tells the log-probability of each token of the prompt, and of so many rivals, beside the answer.
     #[schema(maximum = 20)]
     prompt_logprobs: Option<usize>,
-    /// Only as many as `n`: every answer that is made is given.
+    /// Makes so many answers to each prompt and gives the `n` whose tokens are the most probable on average; not in a stream.
+    #[schema(minimum = 1)]
     best_of: Option<usize>,
     /// The text after the gap that is to be filled, for models that have learned to.
     suffix: Option<String>,
@@ -86,14 +87,22 @@ impl CompletionRequest {
         let TextFields { max_tokens, logprobs, suffix, .. } = &self.text;
         let echo = self.text.echo == Some(true);
         self.text.check()?;
-        let num_choices = self.sampling.num_choices(self.text.prompt.len(), &app.options.limits)?;
+        let num_told = self.sampling.num_choices(self.text.prompt.len(), &app.options.limits)?;
+        let num_choices = self.text.best_of.unwrap_or(num_told);
+        check_num_choices("best_of", num_choices, self.text.prompt.len(), &app.options.limits)?;
+        if num_choices < num_told {
+            let message = format!("best_of must be n or more, but is {num_choices} of {num_told}");
+            return Err(ApiError::invalid("best_of", message));
+        }
         let max_tokens = max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-        let told = self.text.told_of_prompt();
-        let rivals = told.logprobs.max(told.prompt_logprobs);
+        let told = self.told();
+        let rivals = told.echo_logprobs.max(told.prompt_logprobs);
         let only_reads = max_tokens == 0 && (echo || rivals.is_some());
         let prompt_logprobs = rivals.or(only_reads.then_some(0));
         let max_answer = (!only_reads).then_some(max_tokens);
-        let mut params = self.sampling.params(&model.sampling, max_answer, *logprobs)?;
+        // What is not told may be needed to choose.
+        let logprobs = logprobs.or((num_choices > num_told).then_some(0));
+        let mut params = self.sampling.params(&model.sampling, max_answer, logprobs)?;
         params.stop.max_tokens = Some(max_tokens);
         let prompts = self.text.prompt.read(
             suffix.as_deref(),
@@ -101,10 +110,6 @@ impl CompletionRequest {
             echo,
             model,
         )?;
-        if self.text.best_of.is_some_and(|best_of| best_of != num_choices) {
-            let why = "every answer that is made is given; use n, and choose yourself";
-            return Err(ApiError::unsupported("best_of", why));
-        }
         let grammar = match self.sampling.format()? {
             OutputFormat::Text => None,
             format => crate::chat::lark_of_text(&format),
@@ -127,6 +132,16 @@ impl CompletionRequest {
         });
         jobs.collect()
     }
+
+    fn told(&self) -> Told {
+        let TextFields { logprobs, prompt_logprobs, echo, .. } = &self.text;
+        Told {
+            num_choices: self.sampling.n(),
+            logprobs: logprobs.is_some(),
+            echo_logprobs: logprobs.filter(|_| *echo == Some(true)),
+            prompt_logprobs: *prompt_logprobs,
+        }
+    }
 }
 
 impl TextFields {
@@ -146,13 +161,6 @@ impl TextFields {
         }
         Ok(())
     }
-
-    fn told_of_prompt(&self) -> ToldOfPrompt {
-        ToldOfPrompt {
-            logprobs: self.logprobs.filter(|_| self.echo == Some(true)),
-            prompt_logprobs: self.prompt_logprobs,
-        }
-    }
 }
 
 /// Goes on with a text.
@@ -169,10 +177,17 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
-    let told = request.text.told_of_prompt();
-    if streaming.is_some() && told.prompt_logprobs.is_some() {
-        let why = "a stream tells them by echo with logprobs";
-        return Err(ApiError::unsupported("prompt_logprobs", why));
+    let told = request.told();
+    if streaming.is_some() {
+        let chooses = request.text.best_of.is_some_and(|best_of| best_of > told.num_choices);
+        ApiError::refuse_given([
+            (
+                "prompt_logprobs",
+                told.prompt_logprobs.is_some(),
+                "a stream tells them by echo with logprobs",
+            ),
+            ("best_of", chooses, "which answers are best is known when all have ended"),
+        ])?;
     }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let reading = tokio::task::spawn_blocking(move || request.jobs(&reader_app, &reader_model));

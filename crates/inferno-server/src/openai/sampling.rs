@@ -165,20 +165,16 @@ impl SamplingFields {
     }
 
     /// Answers to give to each prompt.
+    pub fn n(&self) -> usize {
+        self.n.unwrap_or(1)
+    }
+
+    /// Answers to give to each prompt, checked.
     ///
     /// **Errors**: none, or more than the server allows.
     pub fn num_choices(&self, num_prompts: usize, limits: &Limits) -> Result<usize, ApiError> {
-        let n = self.n.unwrap_or(1);
-        let all = n.saturating_mul(num_prompts);
-        if n == 0 {
-            return Err(ApiError::invalid("n", "n must be 1 or more, but is 0"));
-        }
-        if all > limits.max_num_choices {
-            let limit = limits.max_num_choices;
-            let message = format!("the request asks for {all} answers, but {limit} is the most");
-            return Err(ApiError::invalid("n", message));
-        }
-        Ok(n)
+        check_num_choices("n", self.n(), num_prompts, limits)?;
+        Ok(self.n())
     }
 
     pub fn priority(&self) -> i32 {
@@ -301,6 +297,27 @@ impl SamplingFields {
             }
         }
     }
+}
+
+/// Checks how many answers to each prompt `field` asks for.
+///
+/// **Errors**: none, or more in all than the server allows.
+pub(super) fn check_num_choices(
+    field: &str,
+    num_choices: usize,
+    num_prompts: usize,
+    limits: &Limits,
+) -> Result<(), ApiError> {
+    if num_choices == 0 {
+        return Err(ApiError::invalid(field, format!("{field} must be 1 or more, but is 0")));
+    }
+    let all = num_choices.saturating_mul(num_prompts);
+    let limit = limits.max_num_choices;
+    if all > limit {
+        let message = format!("the request asks for {all} answers, but {limit} is the most");
+        return Err(ApiError::invalid(field, message));
+    }
+    Ok(())
 }
 
 fn top_k(k: i64) -> Result<usize, ApiError> {

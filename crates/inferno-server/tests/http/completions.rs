@@ -84,6 +84,40 @@ fn the_best_of_as_many_as_are_given_are_all() {
 }
 
 #[test]
+fn the_best_answers_are_those_whose_tokens_are_most_probable_on_average() {
+    let ask = |num_choices: usize| {
+        json!({
+            "prompt": ["Once upon", "The"], "max_tokens": 8, "temperature": 1, "seed": 5, "n": num_choices,
+            "ignore_eos": true,
+        })
+    };
+    let mut all = ask(6);
+    all["logprobs"] = json!(0);
+    let all = post(shared(), PATH, &all).ok();
+    let mean = |choice: &Value| {
+        let logprobs = choice["logprobs"]["token_logprobs"].as_array().unwrap();
+        logprobs.iter().map(|it| it.as_f64().unwrap()).sum::<f64>() / logprobs.len() as f64
+    };
+    let mut expected = Vec::new();
+    for of_prompt in all["choices"].as_array().unwrap().chunks(6) {
+        let mut of_prompt: Vec<_> = of_prompt.iter().collect();
+        of_prompt.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
+        expected.extend(of_prompt[..2].iter().map(|choice| &choice["text"]));
+    }
+    let mut best = ask(2);
+    best["best_of"] = json!(6);
+    let best = post(shared(), PATH, &best).ok();
+    let choices = best["choices"].as_array().unwrap();
+    let texts: Vec<_> = choices.iter().map(|choice| &choice["text"]).collect();
+    assert_eq!(texts, expected);
+    for (place, choice) in choices.iter().enumerate() {
+        assert_eq!((&choice["index"], &choice["logprobs"]), (&json!(place), &Value::Null));
+    }
+    // What was computed counts, also where it is not given.
+    assert_eq!(best["usage"], all["usage"]);
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let cases = [
         (json!({"prompt": []}), "prompt"),
@@ -91,7 +125,9 @@ fn what_cannot_be_done_is_refused_by_name() {
         (json!({"prompt": "a", "prompt_logprobs": 21}), "prompt_logprobs"),
         (json!({"prompt": "a", "prompt_logprobs": 1, "stream": true}), "prompt_logprobs"),
         (json!({"prompt": "a", "suffix": "b", "echo": true}), "echo"),
-        (json!({"prompt": "a", "best_of": 2}), "best_of"),
+        (json!({"prompt": "a", "best_of": 2, "stream": true}), "best_of"),
+        (json!({"prompt": "a", "best_of": 0}), "best_of"),
+        (json!({"prompt": ["a", "b"], "best_of": 100}), "best_of"),
         (json!({"prompt": "a", "best_of": 2, "n": 3}), "best_of"),
         (json!({"prompt": "a", "max_tokens": 0}), "max_tokens"),
         (json!({"prompt": "a", "logprobs": 21}), "logprobs"),
@@ -104,4 +140,24 @@ fn what_cannot_be_done_is_refused_by_name() {
         let error = post(shared(), PATH, &request).error(400);
         assert_eq!(error["param"], param, "{request} {error}");
     }
+}
+
+#[test]
+fn half_a_character_is_never_told() {
+    let tokens =
+        post(shared(), "/tokenize", &json!({"prompt": "🦙", "return_token_strs": true})).ok();
+    let first =
+        tokens["tokens"].as_array().unwrap().iter().zip(tokens["token_strs"].as_array().unwrap());
+    let (half, _) =
+        first.into_iter().find(|(_, text)| *text == "\u{fffd}").expect("it has several tokens");
+    let mut request = json!({
+        "prompt": "Once", "max_tokens": 1, "logit_bias": {half.to_string(): 100}, "temperature": 0,
+    });
+    let whole = post(shared(), PATH, &request).ok();
+    assert_eq!(whole["choices"][0]["text"], "");
+    assert_eq!(whole["choices"][0]["finish_reason"], "length");
+    assert_eq!(whole["usage"]["completion_tokens"], 1);
+    request["stream"] = json!(true);
+    let chunks = post(shared(), PATH, &request).chunks();
+    assert!(chunks.iter().all(|chunk| chunk["choices"][0]["text"] == ""));
 }

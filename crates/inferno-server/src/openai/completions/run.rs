@@ -30,17 +30,42 @@ pub(super) struct TextRun {
     usage: Usage,
     /// Characters of each choice that were told, for the log-probabilities.
     offsets: Vec<usize>,
+    /// How probable each choice is so far.
+    scores: Vec<Score>,
     prompts: Vec<ReadPrompt>,
-    told: ToldOfPrompt,
+    told: Told,
 }
 
-/// What is told of a prompt beside its text, each with so many rivals of each token.
+/// What is told of a request's prompts and answers beside their texts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ToldOfPrompt {
-    /// OpenAI's log-probabilities, with the echo.
-    pub logprobs: Option<usize>,
+pub(super) struct Told {
+    /// How many of the answers to a prompt: the most probable ones.
+    pub num_choices: usize,
+    /// Whether the log-probabilities of an answer's tokens are.
+    pub logprobs: bool,
+    /// OpenAI's log-probabilities of the prompt, with the echo, and so many rivals of each token.
+    pub echo_logprobs: Option<usize>,
     /// vLLM's.
     pub prompt_logprobs: Option<usize>,
+}
+
+/// How probable the tokens of a choice are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Score {
+    logprobs: f64,
+    num_tokens: usize,
+}
+
+impl Score {
+    fn add(&mut self, token: &SampledToken) {
+        self.logprobs += token.logprobs.as_ref().map_or(0.0, |it| f64::from(it.logprob));
+        self.num_tokens += 1;
+    }
+
+    /// The log-probability of a token on average.
+    fn mean(&self) -> f64 {
+        self.logprobs / self.num_tokens.max(1) as f64
+    }
 }
 
 /// What is new of a choice. Choices are counted through all prompts.
@@ -77,7 +102,7 @@ impl TextRun {
         app: &Arc<App>,
         model: &Arc<ServedModel>,
         jobs: Vec<(ReadPrompt, Job)>,
-        told: ToldOfPrompt,
+        told: Told,
     ) -> Result<Self, ApiError> {
         let (mut running, mut prompts) = (Vec::new(), Vec::new());
         let (mut num_choices, mut stop) = (0, StopParams::default());
@@ -89,13 +114,14 @@ impl TextRun {
         let echoes =
             || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));
         // With log-probabilities, an echo waits for them.
-        let is_told_at_once = |echo: &String| told.logprobs.is_none() && !echo.is_empty();
+        let is_told_at_once = |echo: &String| told.echo_logprobs.is_none() && !echo.is_empty();
         let beginnings = echoes().enumerate().filter(|(_, echo)| is_told_at_once(echo));
         Ok(Self {
             beginnings: beginnings
                 .map(|(index, echo)| TextEvent::text(index, echo.clone()))
                 .collect(),
             offsets: echoes().map(|echo| echo.chars().count()).collect(),
+            scores: echoes().map(|_| Score::default()).collect(),
             is_counted: vec![false; running.len()],
             model: Arc::clone(model),
             turn: 0,
@@ -159,6 +185,7 @@ impl TextRun {
             }
             Event::Token(event) => {
                 let index = first + event.choice;
+                self.scores[index].add(&event.token);
                 let logprobs = self.logprobs(index, &event.token);
                 Ok(TextEvent { logprobs, ..TextEvent::text(index, event.text) })
             }
@@ -178,9 +205,9 @@ impl TextRun {
     fn beginning(&self, index: usize, prompt: usize, logprobs: &[TokenLogprobs]) -> TextEvent {
         let ReadPrompt { tokens, echo, num_added } = &self.prompts[prompt];
         let tokenizer = self.model.tokenizer();
-        let text = if self.told.logprobs.is_some() { echo.clone() } else { String::new() };
+        let text = if self.told.echo_logprobs.is_some() { echo.clone() } else { String::new() };
         TextEvent {
-            logprobs: self.told.logprobs.map(|count| {
+            logprobs: self.told.echo_logprobs.map(|count| {
                 TextLogprobs::of_prompt(tokens, *num_added, logprobs, count, tokenizer)
             }),
             prompt_logprobs: self
@@ -194,7 +221,8 @@ impl TextRun {
     /// Those of a token that is a part of the answer.
     fn logprobs(&mut self, index: usize, token: &SampledToken) -> Option<TextLogprobs> {
         let tokenizer = self.model.tokenizer();
-        if !self.stop.ignore_eos && tokenizer.is_end_of_generation(token.id) {
+        let is_end = !self.stop.ignore_eos && tokenizer.is_end_of_generation(token.id);
+        if is_end || !self.told.logprobs {
             return None;
         }
         let mut logprobs = TextLogprobs::default();
@@ -202,7 +230,7 @@ impl TextRun {
         (!logprobs.is_empty()).then_some(logprobs)
     }
 
-    /// Waits for all choices, and gives them whole.
+    /// Waits for all choices, and gives those whole that are told.
     ///
     /// **Errors**: the first that ends any of them before its time.
     pub async fn complete(mut self) -> Result<(Vec<TextAnswer>, Usage), ApiError> {
@@ -218,8 +246,22 @@ impl TextRun {
             answer.finish = finish;
         }
         match answers.iter().all(|answer| answer.finish.is_some()) {
-            true => Ok((answers, self.usage)),
+            true => Ok((self.most_probable(answers), self.usage)),
             false => Err(engine_stopped()),
         }
+    }
+
+    /// Of the answers to each prompt those that are told, the most probable first; all of them as they stand.
+    fn most_probable(&self, answers: Vec<TextAnswer>) -> Vec<TextAnswer> {
+        if self.told.num_choices == self.num_choices {
+            return answers;
+        }
+        let mut answers: Vec<_> = self.scores.iter().map(Score::mean).zip(answers).collect();
+        for of_prompt in answers.chunks_mut(self.num_choices) {
+            of_prompt.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        }
+        let is_told = |place: &usize| place % self.num_choices < self.told.num_choices;
+        let answers = answers.into_iter().enumerate().filter(|(place, _)| is_told(place));
+        answers.map(|(_, (_, answer))| answer).collect()
     }
 }

@@ -107,11 +107,13 @@ def test_several_prompts_have_n_answers_each(client, stories):
     assert answer.usage.completion_tokens == 24
 
 
-def test_every_answer_that_is_made_is_given(client, stories):
+def test_the_best_of_several_is_given(client, stories):
     ask = {"model": MODEL, "prompt": stories[0]["prompt"], "temperature": 0, "max_tokens": 2}
     assert len(client.completions.create(**ask, n=2, best_of=2).choices) == 2
+    (choice,) = client.completions.create(**ask, n=1, best_of=3).choices
+    assert choice.text == client.completions.create(**ask).choices[0].text
     with pytest.raises(openai.BadRequestError) as raised:
-        client.completions.create(**ask, n=1, best_of=3)
+        client.completions.create(**ask, n=1, best_of=3, stream=True)
     assert (raised.value.param, raised.value.code) == ("best_of", "unsupported_parameter")
 
 

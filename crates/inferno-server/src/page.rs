@@ -48,6 +48,7 @@ const FILES: &[PageFile] = page_files![
     "/page/conversation.js": JAVASCRIPT "conversation.js",
     "/page/message.js": JAVASCRIPT "message.js",
     "/page/sidebar.js": JAVASCRIPT "sidebar.js",
+    "/page/files.js": JAVASCRIPT "files.js",
     "/page/element.js": JAVASCRIPT "element.js",
     "/page/blocks.js": JAVASCRIPT "blocks.js",
     "/page/inline.js": JAVASCRIPT "inline.js",

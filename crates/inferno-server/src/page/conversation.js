@@ -2,7 +2,7 @@
 
 import { chatChunks } from './api.js';
 import { showAnswering } from './composer.js';
-import { AnswerView, failureNote, userMessage } from './message.js';
+import { AnswerView, failureNote, leftOutNote, userMessage } from './message.js';
 import { apiKey, askForKey, requestFields } from './settings.js';
 import { requestMessages } from './store.js';
 
@@ -15,17 +15,15 @@ export class ConversationView {
   #conversation;
   #modelName;
   #onChange;
-  #onNew;
   /** What stops the answer that is coming, if one is. */
   #abort = null;
   /** Settles when no answer is coming any more. */
   #answered = Promise.resolve();
 
-  /** `onChange` hears of every change that is to be kept, `onNew` that another conversation is wished for. */
-  constructor({ modelName, onChange, onNew }) {
+  /** `onChange` hears of every change that is to be kept. */
+  constructor({ modelName, onChange }) {
     this.#modelName = modelName;
     this.#onChange = onChange;
-    this.#onNew = onNew;
   }
 
   get conversation() {
@@ -61,6 +59,21 @@ export class ConversationView {
     [...list.querySelectorAll('.user')].at(-1)?.edit?.();
   }
 
+  /** Has the last message answered without the oldest ones, of which as many are left out as it takes. */
+  #answerFrom(place) {
+    this.#conversation.leftOut = place;
+    this.#draw();
+    this.#answered = this.#answer(true);
+  }
+
+  /** Where to go on where what the model reads is too long: at a message of the user in the later half; null where there is one message. */
+  #placeToGoOn() {
+    const { messages, leftOut = 0 } = this.#conversation;
+    const middle = Math.max(leftOut + 1, Math.floor((leftOut + messages.length) / 2));
+    const place = messages.findIndex((message, index) => index >= middle && message.role === 'user');
+    return place === -1 ? null : place;
+  }
+
   #again() {
     const { messages } = this.#conversation;
     if (messages.at(-1)?.role === 'assistant') messages.pop();
@@ -69,7 +82,7 @@ export class ConversationView {
   }
 
   #draw() {
-    const { messages } = this.#conversation;
+    const { messages, leftOut = 0 } = this.#conversation;
     const lastOfUser = messages.findLastIndex((message) => message.role === 'user');
     welcome.hidden = messages.length > 0;
     list.replaceChildren(
@@ -87,14 +100,15 @@ export class ConversationView {
         return view.element;
       }),
     );
+    if (leftOut > 0) list.children[leftOut]?.before(leftOutNote());
     if (messages.at(-1)?.role === 'user' && !this.isAnswering) {
       this.#fail('This message has no answer yet.', 'Answer it', () => this.#again());
     }
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true, detail: { jump: true } }));
   }
 
-  /** Streams an answer to what stands last. */
-  async #answer() {
+  /** Streams an answer to what stands last; `leavesOut` where the oldest messages may be left out for it. */
+  async #answer(leavesOut = false) {
     const conversation = this.#conversation;
     const message = { role: 'assistant', content: '' };
     const view = new AnswerView(message);
@@ -126,7 +140,7 @@ export class ConversationView {
     showAnswering(false);
     if (isEmpty) view.element.remove();
     else view.finish(() => this.#again());
-    if (failure !== null) this.#explain(failure);
+    if (failure !== null) this.#explain(failure, leavesOut);
     else if (isEmpty) this.#fail('The answer was stopped before it began.', 'Answer it', () => this.#again());
     else status.textContent = message.finish === 'stopped' ? 'The answer was stopped.' : 'The answer is complete.';
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
@@ -138,12 +152,20 @@ export class ConversationView {
     this.#onChange({ ...conversation, messages: [...conversation.messages, ...messages] });
   }
 
-  #explain(failure) {
+  #explain(failure, leavesOut) {
     if (failure.status === 401) askForKey(failure.message);
-    if (failure.code === 'context_length_exceeded') {
-      this.#fail(`The conversation has outgrown the model: ${failure.message}.`, 'New conversation', () => this.#onNew());
-    } else {
+    if (failure.code !== 'context_length_exceeded') {
       this.#fail(failure.message, 'Try again', () => this.#again());
+      return;
+    }
+    const place = this.#placeToGoOn();
+    if (place === null) {
+      this.#fail(`This message is too long for the model: ${failure.message}.`, 'Edit the message', () => this.editLast());
+    } else if (leavesOut) {
+      this.#answerFrom(place);
+    } else {
+      const leaveOut = () => this.#answerFrom(place);
+      this.#fail(`The conversation has outgrown the model: ${failure.message}.`, 'Leave out the oldest', leaveOut);
     }
   }
 

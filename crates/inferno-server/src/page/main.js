@@ -15,7 +15,7 @@ const toEnd = document.getElementById('to-end');
 
 let model = null;
 
-const view = new ConversationView({ modelName: () => model?.id, onChange: keep, onNew: begin });
+const view = new ConversationView({ modelName: () => model?.id, onChange: keep });
 
 /** Says something that is not about one message. */
 function report(text) {
@@ -103,6 +103,11 @@ beginSidebar({
     if (view.conversation.id === id) await begin();
     deleteConversation(id);
     listConversations(view.conversation.id);
+  },
+  onImport: async (conversation) => {
+    await open(conversation);
+    keep(conversation);
+    history.pushState(null, '', `#${conversation.id}`);
   },
   modelName: () => model?.id,
 });

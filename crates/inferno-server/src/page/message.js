@@ -141,6 +141,11 @@ function seconds(time) {
   return time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(1)} s`;
 }
 
+/** Stands between what the model no longer reads and what it does. */
+export function leftOutNote() {
+  return element('p', { className: 'left-out' }, 'What is above no longer fits the context: the model does not read it any more.');
+}
+
 /** Says that an answer failed, and offers to try again, or something else that helps. */
 export function failureNote(text, label, onClick) {
   const button = element('button', { type: 'button', className: 'plain', onclick: onClick }, label);

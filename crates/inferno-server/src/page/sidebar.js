@@ -1,7 +1,8 @@
 // The list of conversations at the side; on narrow screens it lies over the page while it is open.
 
 import { element, iconButton } from './element.js';
-import { allConversations, requestMessages, title } from './store.js';
+import { giveFile, readFile } from './files.js';
+import { allConversations, title } from './store.js';
 
 const sidebar = document.getElementById('sidebar');
 const list = document.getElementById('conversations');
@@ -11,9 +12,24 @@ const narrow = matchMedia('(max-width: 52rem)');
 
 let actions;
 
-/** Sets the list up; `onOpen` and `onDelete` get a conversation, `modelName` is for exported files. */
-export function beginSidebar({ onNew, onOpen, onDelete, modelName }) {
+/** Sets the list up; `onOpen` and `onDelete` get a conversation’s id, `onImport` one from a file; `modelName` is for exported files. */
+export function beginSidebar({ onNew, onOpen, onDelete, onImport, modelName }) {
   actions = { onOpen, onDelete, modelName };
+  const chooser = document.getElementById('import-file');
+  document.getElementById('import').addEventListener('click', () => chooser.click());
+  chooser.addEventListener('change', async () => {
+    const [file] = chooser.files;
+    // The same file may be chosen again.
+    chooser.value = '';
+    if (!file) return;
+    try {
+      const conversation = await readFile(file);
+      closeSidebar();
+      onImport(conversation);
+    } catch (error) {
+      alert(error.message);
+    }
+  });
   document.getElementById('new-conversation').addEventListener('click', () => {
     if (narrow.matches) show(false);
     onNew();
@@ -64,26 +80,9 @@ function entry(conversation, currentId) {
     name,
   );
   if (conversation.id === currentId) open.setAttribute('aria-current', 'true');
-  const exportIt = iconButton('export', `Export “${name}” as JSON`, () => download(conversation));
+  const exportIt = iconButton('export', `Export “${name}” as JSON`, () => giveFile(conversation, actions.modelName()));
   const deleteIt = iconButton('delete', `Delete “${name}”`, () => {
     if (confirm(`Delete “${name}”?`)) actions.onDelete(conversation.id);
   });
   return element('li', {}, open, element('span', {}, exportIt, deleteIt));
-}
-
-/** Gives a conversation as a file, in the form that `inferno chat` loads and `inferno generate --chat --input` answers. */
-function download(conversation) {
-  const file = { model: actions.modelName(), messages: requestMessages(conversation) };
-  const blob = new Blob([`${JSON.stringify(file, null, 2)}\n`], { type: 'application/json' });
-  const link = element('a', {
-    href: URL.createObjectURL(blob),
-    download: `${fileName(title(conversation))}.json`,
-  });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-function fileName(text) {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.join('-').slice(0, 40) || 'conversation';
 }

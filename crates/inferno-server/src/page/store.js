@@ -85,15 +85,23 @@ export function title(conversation) {
   return first === '' ? 'New conversation' : first;
 }
 
-/** The messages as a request has them, the system message first. */
+/** All messages, as requests have them, the system message first. */
+export function allMessages(conversation) {
+  return withSystem(conversation, conversation.messages);
+}
+
+/** Those that the model is to read: without the `leftOut` oldest, for which its context has no room. */
 export function requestMessages(conversation) {
-  const system = conversation.system ? [{ role: 'system', content: conversation.system }] : [];
-  const messages = conversation.messages.map(({ role, content, reasoning }) => ({
+  return withSystem(conversation, conversation.messages.slice(conversation.leftOut ?? 0));
+}
+
+function withSystem({ system }, messages) {
+  const sent = messages.map(({ role, content, reasoning }) => ({
     role,
     content,
     ...(reasoning ? { reasoning_content: reasoning } : {}),
   }));
-  return [...system, ...messages];
+  return system ? [{ role: 'system', content: system }, ...sent] : sent;
 }
 
 function isConversation(value) {

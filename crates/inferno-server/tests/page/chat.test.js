@@ -178,11 +178,61 @@ test('a conversation is there after a reload, and beside others', async () => {
     ],
   });
 
+  await page.getByLabel('A file with a conversation').setInputFiles(await file.path());
+  await page.locator('#conversations .open').nth(2).waitFor();
+  assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
+  await page.reload();
+  assert.deepEqual(await list.locator('.open').allInnerTexts(), [CAPITAL, 'What is 7 plus 5?', CAPITAL]);
+  assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
+  await list.locator('.open').nth(1).click();
+  await page.getByText(sum).waitFor();
+
   page.once('dialog', (dialog) => dialog.accept());
   await list.getByRole('button', { name: 'Delete “What is 7 plus 5?”' }).click();
   await page.getByText('What shall we talk about?').waitFor();
   await page.reload();
-  assert.deepEqual(await list.locator('.open').allInnerTexts(), [CAPITAL]);
+  assert.deepEqual(await list.locator('.open').allInnerTexts(), [CAPITAL, CAPITAL]);
+});
+
+test('a file that holds no conversation is refused in words', async () => {
+  const cases = [
+    ['no json', 'it is not JSON'],
+    ['{}', 'it has no list of messages'],
+    ['{"messages": []}', 'it has no messages'],
+    ['{"messages": [{"role": "system", "content": "Be brief."}]}', 'it has no messages'],
+    ['{"messages": [{"role": "user", "content": "Hi"}, {"role": "tool", "content": "4"}]}', 'message 2 is no text'],
+    ['{"messages": [{"role": "user", "content": [{"type": "image"}]}]}', 'message 1 is no text'],
+  ];
+  for (const [text, why] of cases) {
+    const told = page.waitForEvent('dialog');
+    const file = { name: 'a.json', mimeType: 'application/json', buffer: Buffer.from(text) };
+    const choosing = page.getByLabel('A file with a conversation').setInputFiles(file);
+    const dialog = await told;
+    assert.ok(dialog.message().startsWith('“a.json” cannot be imported: ') && dialog.message().includes(why), dialog.message());
+    await dialog.dismiss();
+    await choosing;
+  }
+  assert.ok(await page.getByText('What shall we talk about?').isVisible());
+});
+
+test('a conversation that the terminal saved is imported with its thoughts and its system message', async () => {
+  const saved = {
+    saved_by: 'inferno chat',
+    model: 'ember',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: CAPITAL },
+      { role: 'assistant', content: 'Paris.', reasoning_content: 'France, Paris.' },
+      { role: 'user', content: 'Are you sure?' },
+    ],
+  };
+  const buffer = Buffer.from(JSON.stringify(saved));
+  const chooser = page.getByLabel('A file with a conversation');
+  await chooser.setInputFiles({ name: 'a.json', mimeType: 'application/json', buffer });
+  await setting(page, 'Max tokens', '3');
+  await page.getByRole('button', { name: 'Answer it' }).click();
+  await page.locator('.answer').nth(1).waitFor();
+  assert.deepEqual(line.requests.at(-1).messages, saved.messages);
 });
 
 test('what was said so far is there after a reload in the middle of an answer', async () => {

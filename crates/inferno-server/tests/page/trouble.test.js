@@ -47,15 +47,47 @@ test('a proxy that answers in no known shape is told by its status', () =>
     page.watched.expect(/502/);
   }));
 
-test('a conversation that is too long is told with both counts', () =>
+test('a message that is too long is told with both counts, and can be edited', () =>
   withLine(async (page) => {
     await send(page, 'a '.repeat(3000));
     const note = page.locator('.failure');
     await note.waitFor();
-    assert.match(await note.innerText(), /\d{4} tokens.* 1024 tokens/);
+    assert.match(await note.innerText(), /This message is too long .*\d{4} tokens.* 1024 tokens/);
     page.watched.expect(/400/);
-    await note.getByRole('button', { name: 'New conversation' }).click();
-    await page.getByText('What shall we talk about?').waitFor();
+    await note.getByRole('button', { name: 'Edit the message' }).click();
+    await page.getByLabel('Your message').fill('Hello!');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    const [answer] = await answers(page);
+    assert.ok(answer.length > 0);
+  }));
+
+test('a conversation that has outgrown the model goes on without its oldest messages', () =>
+  withLine(async (page, line) => {
+    await setting(page, 'Max tokens', '3');
+    await page.getByRole('button', { name: 'Think first' }).click();
+    const long = (word) => `${word} `.repeat(250).trim();
+    for (const word of ['one', 'two', 'three', 'four', 'five']) {
+      await send(page, long(word));
+      await page.locator('#stop').waitFor({ state: 'hidden' });
+      if ((await page.locator('.failure').count()) > 0) break;
+    }
+    assert.match(await page.locator('.failure').innerText(), /outgrown the model.* 1024 tokens/);
+    page.watched.expect(/400/);
+    const before = await page.locator('.answer').count();
+    await page.getByRole('button', { name: 'Leave out the oldest' }).click();
+    await page.locator('.answer').nth(before).waitFor();
+    await answers(page);
+    assert.equal(await page.locator('.failure').count(), 0);
+    const sent = line.requests.at(-1).messages.map((message) => message.content);
+    const shown = await page.locator('article.user .text').allInnerTexts();
+    assert.equal(shown[0], long('one'));
+    assert.ok(!sent.includes(long('one')) && sent.includes(shown.at(-1)), 'the oldest are not sent, the last is');
+    const isAbove = async () =>
+      page.locator('.left-out ~ article.user').first().locator('.text').innerText();
+    assert.equal(await isAbove(), sent[0]);
+    await page.reload();
+    assert.equal(await isAbove(), sent[0]);
+    assert.equal((await page.locator('article.user').count()), shown.length);
   }));
 
 test('an answer whose connection breaks is kept as far as it came', () =>

@@ -1,0 +1,45 @@
+// Conversations as files, in the form that `inferno chat` saves and loads and `inferno generate --chat --input` answers.
+
+import { element } from './element.js';
+import { allMessages, newConversation, title } from './store.js';
+
+/** Gives a conversation as a file. */
+export function giveFile(conversation, model) {
+  const file = { model, messages: allMessages(conversation) };
+  const blob = new Blob([`${JSON.stringify(file, null, 2)}\n`], { type: 'application/json' });
+  const link = element('a', {
+    href: URL.createObjectURL(blob),
+    download: `${fileName(title(conversation))}.json`,
+  });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function fileName(text) {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.join('-').slice(0, 40) || 'conversation';
+}
+
+/** The conversation that is in a file. Throws an error that says in words for people why there is none. */
+export async function readFile(file) {
+  const refuse = (why) => {
+    throw new Error(`“${file.name}” cannot be imported: ${why}.`);
+  };
+  let found;
+  try {
+    found = JSON.parse(await file.text());
+  } catch {
+    refuse('it is not JSON');
+  }
+  if (!Array.isArray(found?.messages)) refuse('it has no list of messages');
+  const [first] = found.messages;
+  const hasSystem = first?.role === 'system' && typeof first.content === 'string';
+  const messages = found.messages.slice(hasSystem ? 1 : 0).map((message, index) => {
+    const { role, content, reasoning_content: reasoning } = message ?? {};
+    const isShown = ['user', 'assistant'].includes(role) && typeof content === 'string';
+    if (!isShown) refuse(`message ${index + (hasSystem ? 2 : 1)} is no text of a user or an assistant`);
+    return { role, content, ...(typeof reasoning === 'string' && reasoning !== '' ? { reasoning } : {}) };
+  });
+  if (messages.length === 0) refuse('it has no messages');
+  return { ...newConversation(hasSystem ? first.content : ''), messages };
+}

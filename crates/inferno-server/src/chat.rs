@@ -10,7 +10,6 @@ mod tools;
 
 pub(crate) use answer::Piece;
 pub(crate) use format::OutputFormat;
-pub(crate) use grammar::lark_of_text;
 pub(crate) use part_stream::{Part, PartStream, PartTeller};
 pub(crate) use prompt::ChatJob;
 pub(crate) use run::{Answer, ChatEvent, ChatRun, FinishedChoice, ToolCall};

@@ -282,6 +282,12 @@ impl ApiError {
 }
 
 impl ApiError {
+    /// A schema, a regular expression or a grammar, which is in `param`, cannot be held to.
+    pub fn invalid_grammar(param: &str, message: &str) -> Self {
+        Self::invalid(param, format!("{param} does not compile: {message}"))
+            .with_code("invalid_grammar")
+    }
+
     /// What the chat template says of the conversation, which is in `param`.
     pub fn of_template(param: &str, error: &ChatTemplateError) -> Self {
         Self::invalid(param, error.to_string()).with_code("chat_template_error")

@@ -3,6 +3,7 @@
 mod api_key;
 mod body;
 mod id;
+mod mismatch;
 mod nested;
 mod query;
 mod segment;

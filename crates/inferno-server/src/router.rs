@@ -76,7 +76,12 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
 }
 
 async fn not_found(uri: Uri) -> ApiError {
-    let message = format!("there is nothing at {}", uri.path());
+    let path = uri.path();
+    let hint = match path.starts_with("/v1/") {
+        true => "/openapi.json lists all paths",
+        false => "OpenAI's and Anthropic's paths begin with /v1, and /openapi.json lists all",
+    };
+    let message = format!("there is nothing at {path}; {hint}");
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 

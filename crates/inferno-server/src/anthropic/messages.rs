@@ -65,6 +65,12 @@ impl RequestBody for MessagesRequest {
         ("output_format", "use output_config.format"),
         ("inference_geo", "the answer is made here"),
     ]];
+    const ELSEWHERE: &'static [Unsupported] = &[
+        ("max_completion_tokens", "use max_tokens"),
+        ("max_output_tokens", "use max_tokens"),
+        ("stop", "use stop_sequences"),
+        ("reasoning_effort", "use output_config.effort"),
+    ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { conversation: reader.part()?, answer: reader.part()? })

@@ -61,7 +61,7 @@ pub(super) fn lark(
 }
 
 /// The grammar of a text in this form, with nothing before it; `None` where any text has it.
-pub(crate) fn lark_of_text(format: &OutputFormat) -> Option<String> {
+pub(super) fn lark_of_text(format: &OutputFormat) -> Option<String> {
     lark(format, None, Reasoning::None, |_| None)
 }
 

@@ -96,6 +96,22 @@ impl ChatJob {
         Ok(Rendered { text, tokens })
     }
 
+    /// Which part of a grammar does not compile, told by itself, so that nothing is told but what the caller wrote; `message`
+    /// tells of the whole.
+    fn mistake(&self, model: &ServedModel, message: &str) -> ApiError {
+        if let Err(message) = self.format.compile(&model.grammars) {
+            return ApiError::invalid_grammar(self.format_field, &message);
+        }
+        for (index, tool) in self.tools.list.iter().enumerate() {
+            let schema = OutputFormat::JsonSchema(tool.parameters.clone());
+            if let Err(message) = schema.compile(&model.grammars) {
+                let message = format!("the schema of {:?}: {message}", tool.name);
+                return ApiError::invalid_grammar(&format!("tools[{index}]"), &message);
+            }
+        }
+        ApiError::invalid_grammar("tools", message)
+    }
+
     /// Renders, and compiles the grammar that the answers are held to.
     ///
     /// **Errors**: as [`render`](Self::render); a schema, regular expression or grammar that does not compile.
@@ -127,14 +143,7 @@ impl ChatJob {
         let tools = form.map(|form| (&self.tools, form));
         let lark = grammar::lark(&self.format, tools, reasoning, control);
         let constraint = lark.map(|lark| model.grammars.compile(lark)).transpose();
-        let constraint = constraint.map_err(|message| {
-            let field = match self.format {
-                OutputFormat::Text => "tools",
-                _ => self.format_field,
-            };
-            ApiError::invalid(field, format!("{field} does not compile: {message}"))
-                .with_code("invalid_grammar")
-        })?;
+        let constraint = constraint.map_err(|message| self.mistake(model, &message))?;
         let reasoning_has_begun = reasoning == Reasoning::HasBegun;
         let constraint = match self.thinking_budget {
             None => constraint,

@@ -134,6 +134,13 @@ const UNSUPPORTED: &[Unsupported] = &[
 
 impl RequestBody for ChatCompletionRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[UNSUPPORTED, sampling::UNSUPPORTED];
+    const ELSEWHERE: &'static [Unsupported] = &[
+        ("prompt", "use messages, or /v1/completions"),
+        ("input", "use messages, or /v1/responses"),
+        ("max_output_tokens", "use max_completion_tokens"),
+        ("best_of", "use n, and choose yourself"),
+        ("enable_thinking", "use chat_template_kwargs.enable_thinking"),
+    ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { chat: reader.part()?, sampling: reader.part()? })

@@ -14,7 +14,6 @@ use utoipa::ToSchema;
 
 use super::sampling::{self, SamplingFields, Streaming, check_num_choices};
 use crate::ServedModel;
-use crate::chat::OutputFormat;
 use crate::errors::ApiError;
 use crate::generation::Job;
 use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
@@ -67,11 +66,15 @@ const MAX_LOGPROBS: usize = 20;
 impl RequestBody for CompletionRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[
         &[
-            ("messages", "use /v1/chat/completions"),
             ("response_format", "use structured_outputs"),
             ("prompt_embeds", "prompts are texts or tokens"),
         ],
         sampling::UNSUPPORTED,
+    ];
+    const ELSEWHERE: &'static [Unsupported] = &[
+        ("messages", "use prompt, or /v1/chat/completions"),
+        ("input", "use prompt, or /v1/responses"),
+        ("max_completion_tokens", "use max_tokens"),
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -110,16 +113,11 @@ impl CompletionRequest {
             echo,
             model,
         )?;
-        let grammar = match self.sampling.format()? {
-            OutputFormat::Text => None,
-            format => crate::chat::lark_of_text(&format),
-        };
+        let format = self.sampling.format()?;
         let jobs = prompts.into_iter().map(|prompt| {
-            let constraint = grammar.clone().map(|lark| model.grammars.compile(lark)).transpose();
-            let constraint = constraint.map_err(|message| {
-                let message = format!("structured_outputs does not compile: {message}");
-                ApiError::invalid("structured_outputs", message).with_code("invalid_grammar")
-            })?;
+            let constraint = format.compile(&model.grammars);
+            let constraint = constraint
+                .map_err(|message| ApiError::invalid_grammar("structured_outputs", &message))?;
             let job = Job {
                 prompt: prompt.tokens.clone(),
                 params: params.clone(),

@@ -19,6 +19,8 @@ pub(crate) struct MessageField {
     name: Option<String>,
     /// What an assistant said to itself before.
     reasoning_content: Option<String>,
+    /// As `reasoning_content`, by the name that some servers give it.
+    reasoning: Option<String>,
     /// Calls that an assistant made.
     tool_calls: Option<Vec<CallField>>,
     /// The call that a tool answers.
@@ -129,7 +131,7 @@ fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Valu
     fields.insert("content".to_owned(), json!(content.unwrap_or_default()));
     let texts = [
         ("name", message.name),
-        ("reasoning_content", message.reasoning_content),
+        ("reasoning_content", message.reasoning_content.or(message.reasoning)),
         ("tool_call_id", message.tool_call_id),
     ];
     for (name, text) in texts {

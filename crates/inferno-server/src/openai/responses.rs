@@ -144,6 +144,13 @@ const UNSUPPORTED: &[Unsupported] = &[
 
 impl RequestBody for ResponsesRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[UNSUPPORTED, sampling::UNSUPPORTED];
+    const ELSEWHERE: &'static [Unsupported] = &[
+        ("messages", "use input, or /v1/chat/completions"),
+        ("max_tokens", "use max_output_tokens"),
+        ("max_completion_tokens", "use max_output_tokens"),
+        ("response_format", "use text.format"),
+        ("reasoning_effort", "use reasoning.effort"),
+    ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { fields: reader.part()?, sampling: reader.part()? })

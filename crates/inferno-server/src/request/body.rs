@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::UnknownFields;
+use super::mismatch::mismatch;
 use crate::errors::ApiError;
 use crate::state::App;
 
@@ -23,6 +24,9 @@ pub(crate) type Unsupported = (&'static str, &'static str);
 pub(crate) trait RequestBody: Sized {
     /// Fields that the API has and that are refused, also where unknown ones are allowed.
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[];
+
+    /// Fields that other endpoints have, and what is to be used in place of them.
+    const ELSEWHERE: &'static [Unsupported] = &[];
 
     /// Reads each part of the request; a field is known if any part knows it.
     ///
@@ -76,6 +80,7 @@ impl<'j> Reader<'j> {
     fn finish(
         self,
         unsupported: &[&[Unsupported]],
+        elsewhere: &[Unsupported],
         unknown: UnknownFields,
     ) -> Result<(), ApiError> {
         let unread = self.unread.unwrap_or_default();
@@ -87,7 +92,7 @@ impl<'j> Reader<'j> {
             }
         }
         match unread.iter().chain(&self.unread_inside).next() {
-            Some(name) if unknown == UnknownFields::Refused => Err(unknown_field(name)),
+            Some(name) if unknown == UnknownFields::Refused => Err(unknown_field(name, elsewhere)),
             _ => Ok(()),
         }
     }
@@ -126,26 +131,12 @@ pub(super) fn written(path: &serde_ignored::Path<'_>) -> String {
     }
 }
 
-pub(super) fn unknown_field(path: &str) -> ApiError {
-    let message = format!("unknown field {path}; leave it out");
+/// A field that the API does not have, or that another one has.
+pub(super) fn unknown_field(path: &str, elsewhere: &[Unsupported]) -> ApiError {
+    let known = elsewhere.iter().find(|(field, _)| *field == path);
+    let advice = known.map_or("leave it out", |(_, advice)| advice);
+    let message = format!("unknown field {path}; {advice}");
     ApiError::invalid(path, message).with_code("unknown_field")
-}
-
-/// A field is missing or of another type.
-pub(super) fn mismatch(path: &str, error: &serde_json::Error) -> ApiError {
-    let text = error.to_string();
-    // Where a field is missing, the path is that of the object that should have it.
-    let missing = text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-    let param = match (path, missing) {
-        (".", Some(field)) => field.to_owned(),
-        (path, Some(field)) => format!("{path}.{field}"),
-        (path, None) => path.to_owned(),
-    };
-    let message = match missing {
-        Some(_) => format!("{param} is missing"),
-        None => format!("{param}: {text}"),
-    };
-    ApiError::invalid(param, message).with_code("invalid_type")
 }
 
 impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
@@ -173,6 +164,10 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
 }
 
 fn read<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiError> {
+    if bytes.is_empty() {
+        let message = "the body is empty; it must be a JSON object";
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_json"));
+    }
     let json: Value = serde_json::from_slice(bytes).map_err(|error| {
         ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
             .with_code("invalid_json")
@@ -182,8 +177,13 @@ fn read<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiEr
         return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_type"));
     }
     let mut reader = Reader::new(&json);
-    let body = T::read(&mut reader)?;
-    reader.finish(T::UNSUPPORTED, unknown)?;
+    let body = T::read(&mut reader).map_err(|error| {
+        // Who speaks to the wrong endpoint is to hear of that before all else.
+        let mut elsewhere = T::ELSEWHERE.iter().map(|(field, _)| field);
+        let field = elsewhere.find(|field| !json[field].is_null());
+        field.map_or(error, |field| unknown_field(field, T::ELSEWHERE))
+    })?;
+    reader.finish(T::UNSUPPORTED, T::ELSEWHERE, unknown)?;
     Ok(body)
 }
 
@@ -194,7 +194,9 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
         return Ok(());
     }
     let found = if essence.is_empty() { "none" } else { essence };
-    let message = format!("the content type must be application/json, found {found}");
+    let message = format!(
+        "the content type must be application/json, found {found}; send the header \"content-type: application/json\""
+    );
     Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
 }
 

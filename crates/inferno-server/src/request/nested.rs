@@ -3,7 +3,8 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::body::{is_given, mismatch, unknown_field, written};
+use super::body::{is_given, unknown_field, written};
+use super::mismatch::mismatch;
 use crate::errors::ApiError;
 
 /// What becomes of fields that an API does not have.
@@ -33,7 +34,9 @@ impl UnknownFields {
             inside => mismatch(&format!("{path}.{inside}"), &error),
         })?;
         match unread {
-            Some(name) if self == Self::Refused => Err(unknown_field(&format!("{path}.{name}"))),
+            Some(name) if self == Self::Refused => {
+                Err(unknown_field(&format!("{path}.{name}"), &[]))
+            }
             _ => Ok(found),
         }
     }

@@ -206,3 +206,19 @@ fn contents_may_come_in_parts_and_answers_may_go_on() {
     let answer = post(shared(), PATH, &goes_on).ok();
     assert_eq!(answer["choices"][0]["message"]["content"], " Paris.");
 }
+
+#[test]
+fn earlier_thoughts_go_back_by_either_name() {
+    let prompt = |field: &str, thoughts: &str| {
+        // Templates tell thoughts of an answer that the tools of the same turn follow.
+        let call = json!({"type": "function", "function": {"name": "f", "arguments": "{}"}});
+        let answer =
+            json!({"role": "assistant", "content": "", "tool_calls": [call], field: thoughts});
+        let messages =
+            json!([{"role": "user", "content": "Hi"}, answer, {"role": "tool", "content": "4"}]);
+        let path = format!("{PATH}/render");
+        post(shared(), &path, &json!({"messages": messages})).ok()["prompt"].clone()
+    };
+    assert_eq!(prompt("reasoning", "Four."), prompt("reasoning_content", "Four."));
+    assert!(prompt("reasoning", "Four.").as_str().unwrap().contains("Four."));
+}

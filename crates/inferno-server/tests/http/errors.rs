@@ -86,6 +86,34 @@ fn a_field_that_is_wrong_is_named() {
 }
 
 #[test]
+fn errors_say_in_words_what_to_do() {
+    let message = |path: &str, body: &Value| {
+        let error = post(shared(), path, body).error(400);
+        error["message"].as_str().unwrap().to_owned()
+    };
+    let messages = json!([{"role": "user", "content": "Hello!"}]);
+    for (path, body, expected) in [
+        (CHAT, hello_with("max_tokens", json!("4")), "a whole number of 0 or more, but is \"4\""),
+        (CHAT, json!({"prompt": "Hello!"}), "use messages, or /v1/completions"),
+        (CHAT, hello_with("max_output_tokens", json!(4)), "use max_completion_tokens"),
+        ("/v1/completions", json!({"messages": messages}), "/v1/chat/completions"),
+        ("/v1/responses", json!({"messages": messages}), "use input, or /v1/chat/completions"),
+        ("/v1/responses", json!({"input": "Hi", "max_tokens": 4}), "use max_output_tokens"),
+    ] {
+        let message = message(path, &body);
+        assert!(message.contains(expected), "{message}");
+    }
+    let wrong = [("content-type", "application/x-www-form-urlencoded")];
+    let error = send(shared(), "POST", CHAT, &wrong, "{}").error(415);
+    assert!(error["message"].as_str().unwrap().contains("send the header"), "{error}");
+    let json = [("content-type", "application/json")];
+    let error = send(shared(), "POST", CHAT, &json, "").error(400);
+    assert!(error["message"].as_str().unwrap().contains("the body is empty"), "{error}");
+    let error = post(shared(), "/chat/completions", &hello()).error(404);
+    assert!(error["message"].as_str().unwrap().contains("begin with /v1"), "{error}");
+}
+
+#[test]
 fn a_prompt_beyond_the_context_is_refused_with_both_counts() {
     let prompt = vec![300; 5000];
     let error = post(shared(), "/v1/completions", &json!({"prompt": prompt})).error(400);

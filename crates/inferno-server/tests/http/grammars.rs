@@ -95,7 +95,15 @@ fn what_does_not_compile_is_refused_by_name() {
     for (fields, param) in cases {
         let error = post(shared(), "/v1/chat/completions", &ask(fields)).error(400);
         assert_eq!(error["param"], param, "{error}");
+        // Of what stands around it, the caller knows nothing.
+        assert!(!error["message"].as_str().unwrap().contains("thoughts"), "{error}");
     }
+    let tool = |name: &str, schema: Value| json!({"type": "function", "function": {"name": name, "parameters": schema}});
+    let tools = [tool("good", json!({"type": "object"})), tool("bad", json!({"type": "nonsense"}))];
+    let error = post(shared(), "/v1/chat/completions", &ask(json!({"tools": tools}))).error(400);
+    assert_eq!(error["param"], "tools[1]");
+    let message = error["message"].as_str().unwrap();
+    assert_eq!(message, "tools[1] does not compile: the schema of \"bad\": Invalid type: nonsense");
 }
 
 #[test]

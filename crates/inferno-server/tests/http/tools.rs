@@ -97,7 +97,7 @@ fn mistakes_about_tools_are_named() {
         (json!({"tool_choice": "required"}), "tool_choice"),
         (
             json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "nonsense"}}}]}),
-            "tools",
+            "tools[0]",
         ),
     ];
     for (fields, param) in cases {

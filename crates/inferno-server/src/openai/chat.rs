@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::format::output_format;
 use super::messages::{self, MessageField};
-use super::sampling::{self, SamplingFields, Streaming};
+use super::sampling::{self, SamplingFields};
 use super::tools::{self, ToolField};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, OutputFormat};
@@ -323,9 +323,9 @@ pub(crate) async fn create(
     let run = ChatRun::begin(&app, &model, job).await?;
     let id = fresh_id("chatcmpl-");
     match streaming {
-        Some(Streaming { include_usage }) => {
+        Some(streaming) => {
             let keep_alive = app.options.limits.keep_alive;
-            Ok(sse::respond(ChatStream::new(run, id, include_usage), keep_alive))
+            Ok(sse::respond(ChatStream::new(run, id, streaming), keep_alive))
         }
         None => {
             let choices = run.complete().await?;

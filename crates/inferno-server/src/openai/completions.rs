@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::sampling::{self, SamplingFields, Streaming, check_num_choices};
+use super::sampling::{self, SamplingFields, check_num_choices};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::Job;
@@ -193,9 +193,9 @@ pub(crate) async fn create(
     let run = TextRun::begin(&app, &model, jobs, told)?;
     let id = fresh_id("cmpl-");
     match streaming {
-        Some(Streaming { include_usage }) => {
+        Some(streaming) => {
             let keep_alive = app.options.limits.keep_alive;
-            Ok(sse::respond(TextStream::new(run, id, include_usage), keep_alive))
+            Ok(sse::respond(TextStream::new(run, id, streaming), keep_alive))
         }
         None => {
             let (choices, usage) = run.complete().await?;

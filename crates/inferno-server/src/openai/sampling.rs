@@ -108,6 +108,8 @@ pub(crate) enum StopTexts {
 pub(crate) struct StreamOptions {
     /// Ends with a chunk that has no choices and the usage of all.
     include_usage: Option<bool>,
+    /// With `include_usage`: every chunk also has the usage of its answer so far.
+    continuous_usage_stats: Option<bool>,
     /// False: nothing is padded.
     include_obfuscation: Option<bool>,
 }
@@ -127,10 +129,13 @@ pub(crate) struct StructuredOutputs {
     grammar: Option<String>,
 }
 
-/// What a stream tells beside the answer; `None` where there is none.
-#[derive(Debug, Clone, Copy)]
+/// What a stream tells beside the answer.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Streaming {
+    /// The usage of all at the end.
     pub include_usage: bool,
+    /// The usage of each answer with every part of it.
+    pub continuous_usage: bool,
 }
 
 impl StreamOptions {
@@ -151,10 +156,13 @@ impl SamplingFields {
     /// **Errors**: `stream_options` without `stream`.
     pub fn streaming(&self) -> Result<Option<Streaming>, ApiError> {
         match (self.stream, &self.stream_options) {
-            (Some(true), None) => Ok(Some(Streaming { include_usage: false })),
+            (Some(true), None) => Ok(Some(Streaming::default())),
             (Some(true), Some(options)) => {
                 options.refuse_unsupported()?;
-                Ok(Some(Streaming { include_usage: options.include_usage.unwrap_or(false) }))
+                let include_usage = options.include_usage == Some(true);
+                let continuous_usage =
+                    include_usage && options.continuous_usage_stats == Some(true);
+                Ok(Some(Streaming { include_usage, continuous_usage }))
             }
             (_, None) => Ok(None),
             (_, Some(_)) => {

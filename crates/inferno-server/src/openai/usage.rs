@@ -11,7 +11,9 @@ pub(crate) struct Usage {
     pub prompt_tokens: usize,
     pub completion_tokens: usize,
     pub total_tokens: usize,
-    pub prompt_tokens_details: PromptTokensDetails,
+    /// Known at an answer's end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_tokens_details: Option<PromptTokensDetails>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_tokens_details: Option<CompletionTokensDetails>,
 }
@@ -31,11 +33,18 @@ pub(crate) struct CompletionTokensDetails {
 }
 
 impl Usage {
+    /// That of an answer which goes on.
+    pub fn so_far(prompt_tokens: usize, completion_tokens: usize) -> Self {
+        let total_tokens = prompt_tokens + completion_tokens;
+        Self { prompt_tokens, completion_tokens, total_tokens, ..Self::default() }
+    }
+
     /// Adds a choice. The prompt counts once for all choices of one prompt.
     pub fn add(&mut self, finish: &Finish, is_first_of_prompt: bool) {
         if is_first_of_prompt {
             self.prompt_tokens += finish.prompt_tokens;
-            self.prompt_tokens_details.cached_tokens += finish.cached_tokens;
+            let details = self.prompt_tokens_details.get_or_insert_default();
+            details.cached_tokens += finish.cached_tokens;
         }
         self.completion_tokens += finish.generated_tokens;
         self.total_tokens = self.prompt_tokens + self.completion_tokens;

@@ -4,6 +4,7 @@ mod anthropic;
 mod chat;
 mod client;
 mod completions;
+mod continuous_usage;
 mod embeddings;
 mod errors;
 mod fixtures;

@@ -12,6 +12,7 @@ use super::finish_reason;
 use super::response::stop_reason;
 use crate::chat::{ChatEvent, ChatRun, FinishedChoice, Piece};
 use crate::openai::logprobs::ChatLogprobs;
+use crate::openai::sampling::Streaming;
 use crate::openai::usage::Usage;
 use crate::sse::{EventSource, SseEvent};
 
@@ -26,7 +27,7 @@ pub(crate) struct ChatCompletionChunk {
     model: String,
     /// One; none in the chunk of the usage.
     choices: Vec<ChunkChoice>,
-    /// In the last chunk, where it is asked for.
+    /// In the last chunk that of all, where it is asked for; with `continuous_usage_stats`, in each that of its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
 }
@@ -100,19 +101,22 @@ pub(super) struct ChatStream {
     run: ChatRun,
     id: String,
     created: u64,
-    include_usage: bool,
+    streaming: Streaming,
+    /// Tokens of each answer that have come.
+    num_tokens: Vec<usize>,
     usage: Usage,
     num_finished: usize,
     has_begun: bool,
 }
 
 impl ChatStream {
-    pub fn new(run: ChatRun, id: String, include_usage: bool) -> Self {
+    pub fn new(run: ChatRun, id: String, streaming: Streaming) -> Self {
         Self {
+            num_tokens: vec![0; run.num_choices()],
             run,
             id,
             created: now(),
-            include_usage,
+            streaming,
             usage: Usage::default(),
             num_finished: 0,
             has_begun: false,
@@ -133,7 +137,13 @@ impl ChatStream {
     fn delta(&self, index: usize, delta: Delta, logprobs: Option<ChatLogprobs>) -> SseEvent {
         let stop_reason = Value::Null;
         let choice = ChunkChoice { index, delta, logprobs, finish_reason: None, stop_reason };
-        self.chunk(vec![choice], None)
+        self.chunk(vec![choice], self.usage_so_far(index))
+    }
+
+    /// That of one answer, where it is asked for.
+    fn usage_so_far(&self, index: usize) -> Option<Usage> {
+        let usage = || Usage::so_far(self.run.prompt_tokens, self.num_tokens[index]);
+        self.streaming.continuous_usage.then(usage)
     }
 
     /// The log-probabilities go with the first of the deltas.
@@ -165,9 +175,9 @@ impl ChatStream {
             finish_reason: Some(finish_reason(end)),
             stop_reason: stop_reason(&end.finish.cause),
         };
-        events.push_back(self.chunk(vec![choice], None));
+        events.push_back(self.chunk(vec![choice], self.usage_so_far(index)));
         if self.num_finished == self.run.num_choices() {
-            if self.include_usage {
+            if self.streaming.include_usage {
                 events.push_back(self.chunk(Vec::new(), Some(self.usage.clone())));
             }
             events.push_back(SseEvent::done());
@@ -193,6 +203,7 @@ impl EventSource for ChatStream {
                 return false;
             }
             Some(Ok(ChatEvent::Token { choice, token, pieces })) => {
+                self.num_tokens[choice] += 1;
                 self.deltas(choice, pieces, token, events);
             }
             Some(Ok(ChatEvent::Finished { choice, pieces, end })) => {

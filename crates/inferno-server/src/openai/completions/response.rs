@@ -21,7 +21,7 @@ pub(crate) struct TextCompletion {
     created: u64,
     model: String,
     choices: Vec<TextChoice>,
-    /// In a stream, in the last part, where it is asked for.
+    /// In a stream, in the last part that of all, where it is asked for; with `continuous_usage_stats`, in each that of its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
 }

@@ -74,6 +74,8 @@ pub(super) struct TextEvent {
     pub text: String,
     pub logprobs: Option<TextLogprobs>,
     pub prompt_logprobs: Option<PromptLogprobs>,
+    /// Tokens of the answer that came with it.
+    pub num_tokens: usize,
     /// At its end.
     pub finish: Option<Finish>,
 }
@@ -90,7 +92,7 @@ pub(crate) struct TextAnswer {
 impl TextEvent {
     /// A text and no more.
     fn text(index: usize, text: String) -> Self {
-        Self { index, text, logprobs: None, prompt_logprobs: None, finish: None }
+        Self { index, text, logprobs: None, prompt_logprobs: None, num_tokens: 0, finish: None }
     }
 }
 
@@ -137,6 +139,11 @@ impl TextRun {
     /// Answers in all.
     pub fn num_answers(&self) -> usize {
         self.offsets.len()
+    }
+
+    /// Tokens of the prompt of an answer.
+    pub fn prompt_tokens(&self, index: usize) -> usize {
+        self.prompts[index / self.num_choices].tokens.len()
     }
 
     /// What the choices that have ended took.
@@ -187,7 +194,7 @@ impl TextRun {
                 let index = first + event.choice;
                 self.scores[index].add(&event.token);
                 let logprobs = self.logprobs(index, &event.token);
-                Ok(TextEvent { logprobs, ..TextEvent::text(index, event.text) })
+                Ok(TextEvent { logprobs, num_tokens: 1, ..TextEvent::text(index, event.text) })
             }
             Event::Finished(finished) => {
                 let finish = Finish::of(&finished, &self.stop)?;
@@ -236,7 +243,7 @@ impl TextRun {
     pub async fn complete(mut self) -> Result<(Vec<TextAnswer>, Usage), ApiError> {
         let mut answers: Vec<_> = (0..self.num_answers()).map(|_| TextAnswer::default()).collect();
         while let Some(event) = self.next().await {
-            let TextEvent { index, text, logprobs, prompt_logprobs, finish } = event?;
+            let TextEvent { index, text, logprobs, prompt_logprobs, finish, .. } = event?;
             let answer = &mut answers[index];
             answer.text.push_str(&text);
             if let Some(logprobs) = logprobs {

@@ -52,10 +52,10 @@ pub struct CpuBackend {
 /// length of its sequences.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    /// The input of a product as quantized weights take it.
-    pub(crate) quantized: ActivationRows,
-    /// The input of a product as floating-point weights take it.
+    /// The input of a product, as [`Input`](crate::pack::Input) says.
     pub(crate) floats: ActivationRows,
+    pub(crate) groups: ActivationRows,
+    pub(crate) runs: ActivationRows,
     pub(crate) attention: AttentionWorkspace,
 }
 

@@ -37,8 +37,6 @@ const ROUNDER: f32 = 12_582_912.0;
 pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Vectors that the registers hold.
     const REGISTERS: usize = 8;
-    /// Whether [`dot_u7`](Self::dot_u7) takes fewer instructions than [`dot_i8`](Self::dot_i8).
-    const U7_IS_FASTER: bool = false;
 
     /// 16 `f32`.
     type F32: Copy;
@@ -89,6 +87,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn sum(self, x: Self::F32) -> f32;
     /// The largest lane, as a tree of [`max`](Self::max).
     fn max_lane(self, x: Self::F32) -> f32;
+    /// The larger magnitude of each lane; NaN where one is NaN.
+    fn larger_magnitude(self, a: Self::F32, b: Self::F32) -> Self::F32;
     /// The largest magnitude in both vectors; NaN where one holds a NaN.
     fn max_magnitude(self, a: Self::F32, b: Self::F32) -> f32;
     /// The nearest half-precision numbers, ties to even, little-endian.
@@ -116,10 +116,16 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn splat_i32(self, x: i32) -> Self::I32;
     /// 16 integers from memory.
     fn load_i32(self, x: &[i32; LANES]) -> Self::I32;
+    /// 16 integers to memory.
+    fn store_i32(self, x: Self::I32, out: &mut [i32; LANES]);
     /// The nearest floating-point numbers, ties to even.
     fn to_f32(self, x: Self::I32) -> Self::F32;
+    /// The nearest integers, ties to even. NaN and what lies beyond them become anything.
+    fn round_i32(self, x: Self::F32) -> Self::I32;
     /// `a + b`, wrapping.
     fn add_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a * b`, wrapping.
+    fn mul_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
     /// `256 x`, wrapping.
     fn raise(self, x: Self::I32) -> Self::I32;
     /// `x / 256`, rounded down.
@@ -137,8 +143,6 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn bits(self, x: Self::Bytes, shift: u32, width: u32) -> Self::Bytes;
     /// `low | high << shift` in each byte. `high << shift` must fit a byte.
     fn join(self, low: Self::Bytes, high: Self::Bytes, shift: u32) -> Self::Bytes;
-    /// Each byte less `n`, wrapping.
-    fn sub_bytes(self, x: Self::Bytes, n: i8) -> Self::Bytes;
     /// Each byte, below 16, replaced by the entry of that number.
     fn lookup(self, table: &[i8; 16], x: Self::Bytes) -> Self::Bytes;
 
@@ -156,6 +160,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// As [`dot_i8`](Self::dot_i8) for bytes of 0 to 127; it may start from any number.
     fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
 
+    /// Two little-endian 16-bit integers a lane: the low halves of `first`, then of `second`.
+    fn pair_i16(self, first: Self::I32, second: Self::I32) -> Self::Bytes;
     /// Adds to lane `i` the products of its two little-endian 16-bit integers of `x` with those of `y`,
     /// wrapping. Not all four of them may be -32768.
     fn dot_i16(self, acc: Self::I32, x: Self::Bytes, y: [i16; 2]) -> Self::I32;
@@ -178,8 +184,32 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
         halves.map(|halves| self.load_bytes(&halves))
     }
 
-    /// The matrix unit, set up on this thread for sums of `cols` columns: 16, 32, or the 64 that it
-    /// has room for, which only [`TileUnit::repeat`] takes.
+    /// The [`halves`](Self::halves) of the 16-bit integers `code * factor - offset`, where `factors` and
+    /// `offsets` hold a lane's numbers twice, for codes of 0 to 127.
+    #[inline(always)]
+    fn scaled_halves(
+        self,
+        codes: Self::Bytes,
+        factors: Self::Bytes,
+        offsets: Self::Bytes,
+    ) -> [Self::Bytes; 2] {
+        let mut bytes = [[0; VECTOR_BYTES]; 3];
+        for (bytes, vector) in bytes.iter_mut().zip([codes, factors, offsets]) {
+            self.store_bytes(vector, bytes);
+        }
+        let [codes, factors, offsets] = bytes;
+        let mut halves = [[0; VECTOR_BYTES]; 2];
+        for (at, code) in codes.into_iter().enumerate() {
+            let number = |of: &[u8; VECTOR_BYTES]| i16::from_le_bytes([of[at & !1], of[at | 1]]);
+            let x = i16::from(code).wrapping_mul(number(&factors)).wrapping_sub(number(&offsets));
+            let [high, low] = split_i16(x);
+            (halves[0][at], halves[1][at]) = (high as u8, low as u8);
+        }
+        halves.map(|halves| self.load_bytes(&halves))
+    }
+
+    /// The matrix unit, set up on this thread for sums of `cols` columns: 32, or the 64 that it has room
+    /// for.
     #[inline(always)]
     fn tiles(self, _cols: usize) -> Option<Self::Tiles> {
         None
@@ -254,6 +284,23 @@ pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
 /// 32 columns of 16 rows of a weight as bytes: what [`Lanes::dot_i8`] takes vector by vector.
 pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];
 
+/// Tiles of 16 rows of 64 signed bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct RowTiles<'a> {
+    pub(crate) bytes: &'a [i8],
+    /// Bytes from one row of a tile to the next.
+    pub(crate) row_stride: usize,
+    /// Bytes from one tile to the next.
+    pub(crate) tile_stride: usize,
+}
+
+/// A tile more of rows, and of columns of both matrices.
+#[derive(Clone, Copy)]
+pub(crate) struct ExtraTiles<'a> {
+    pub(crate) rows: &'a [[i8; VECTOR_BYTES]; 16],
+    pub(crate) columns: &'a [ColumnTile; 2],
+}
+
 /// The sums of the products of 16 rows of activations (first index) with 16 rows of a weight.
 pub(crate) type TileSums = [[i32; LANES]; 16];
 
@@ -264,12 +311,11 @@ pub(crate) trait TileUnit {
     const TURN_OPS: usize;
 
     /// Multiplies groups of activations, given by number, with those of signed `weights`, and stores
-    /// the sums of each run of columns in `out`, one after the other: one a group for runs of 32, two
-    /// for runs of 16. `RUNS` says how many. `before` is called as the turn of each product comes, with
-    /// its number in `out`.
+    /// the sums of each in `out`, one after the other. `before` is called as the turn of each product
+    /// comes, with its number.
     ///
-    /// **Panics** when the unit was set up for other runs, or `out` is too short.
-    fn multiply<'a, const RUNS: usize>(
+    /// **Panics** when the unit was not set up for 32 columns, or `out` is too short.
+    fn multiply<'a>(
         &self,
         activations: impl Fn(usize) -> &'a [[i8; 32]; 16],
         weights: &[GroupBytes],
@@ -277,17 +323,20 @@ pub(crate) trait TileUnit {
         before: impl Fn(usize),
     );
 
-    /// Multiplies both halves of 16 rows, `stride` bytes apart, with both halves of 16 columns of
-    /// signed bytes, whose tiles lie one below the other: of high with high, high with low, low with
-    /// high, low with low. The unit is set up for 64 columns.
+    /// Multiplies two matrices of 16 rows of signed bytes with two of 16 columns, whose tiles lie one
+    /// below the other: the first with the first, the first with the second, the second with the first,
+    /// the second with the second. Each matrix of rows may have `extra` tiles, with columns of their own.
+    /// The unit is set up for 64 columns. `before` is called as the turn of each tile comes, with its
+    /// number.
     ///
-    /// **Panics** when the rows are shorter than the columns.
-    fn multiply_halves(
+    /// **Panics** when there are less tiles of rows than of columns.
+    fn multiply_two(
         &self,
-        rows: [&[i8]; 2],
-        stride: usize,
+        rows: [RowTiles<'_>; 2],
         columns: [&[ColumnTile]; 2],
+        extra: [Option<ExtraTiles<'_>>; 2],
         sums: &mut [TileSums; 4],
+        before: impl Fn(usize),
     );
 
     /// Multiplies what the unit holds for so many turns; nothing is loaded or stored. The results mean
@@ -301,7 +350,7 @@ pub(crate) enum NoTiles {}
 impl TileUnit for NoTiles {
     const TURN_OPS: usize = 0;
 
-    fn multiply<'a, const RUNS: usize>(
+    fn multiply<'a>(
         &self,
         _activations: impl Fn(usize) -> &'a [[i8; 32]; 16],
         _weights: &[GroupBytes],
@@ -311,12 +360,13 @@ impl TileUnit for NoTiles {
         match *self {}
     }
 
-    fn multiply_halves(
+    fn multiply_two(
         &self,
-        _rows: [&[i8]; 2],
-        _stride: usize,
+        _rows: [RowTiles<'_>; 2],
         _columns: [&[ColumnTile]; 2],
+        _extra: [Option<ExtraTiles<'_>>; 2],
         _sums: &mut [TileSums; 4],
+        _before: impl Fn(usize),
     ) {
         match *self {}
     }

@@ -17,8 +17,8 @@ use inferno_backend::{BackendError, WeightPart};
 use inferno_tensor::DType;
 
 pub(crate) use float::FloatFormat;
-pub(crate) use formats::{Format, chunk_bytes, padded_scale_bytes};
-pub(crate) use quantized::QuantFormat;
+pub(crate) use formats::{Format, Input, chunk_bytes, padded_scale_bytes};
+pub(crate) use quantized::{FixedPointFormat, QuantFormat};
 
 use crate::lanes::LANES;
 use crate::memory::{Arena, Lines};

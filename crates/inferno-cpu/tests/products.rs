@@ -193,6 +193,48 @@ fn linear_add_adds_to_what_was_there_and_leaves_further_rows_alone() {
     }
 }
 
+/// How columns stand out: row by row, where and how many times.
+type Outliers = fn(&mut Random, usize) -> Vec<(usize, f32)>;
+
+#[test]
+fn columns_that_stand_out_cost_the_others_no_precision() {
+    let mut random = Random::new(11);
+    let (cols, out_cols) = (512, 20);
+    let kinds: [(&str, f64, Outliers); 4] = [
+        ("the same column", 0.01, |_, _| vec![(70, 9.0)]),
+        ("columns of their own", 0.01, |random, row| {
+            let column = random.bits() as usize % 512;
+            vec![(column, 4.0 + row as f32 / 8.0)]
+        }),
+        ("two of one lane", 0.01, |_, row| vec![(3 + 16 * (row % 4), -7.5), (131, 6.0)]),
+        ("more than there is room for", 0.02, |random, row| {
+            let column = |random: &mut Random| 16 * (random.bits() as usize % 16) + row % 16;
+            (0..12).map(|_| (column(random), 7.0)).collect()
+        }),
+    ];
+    for dtype in [DType::Q4_0, DType::Q5_1, DType::Q2K, DType::Q4K, DType::Q6K] {
+        let parts = [random.weight(dtype, 1, out_cols, cols)];
+        for (kind, bound, outliers) in kinds {
+            for rows in [1, 2, 4, 7, 16, 37, 70] {
+                let mut x = random.values(rows * cols);
+                for (row, x) in x.chunks_exact_mut(cols).enumerate() {
+                    for (column, times) in outliers(&mut random, row) {
+                        x[column] = times;
+                    }
+                }
+                let expected = linear(&simplest(), rows, &x, &parts, None);
+                let reference = linear(&ReferenceBackend::new(), rows, &x, &parts, None);
+                let error = relative_error(&expected, &reference);
+                assert!(error < bound, "{dtype} {kind} {rows}: {error}");
+                for backend in Isa::available().into_iter().map(|isa| backend(isa, 2)) {
+                    let found = linear(&backend, rows, &x, &parts, None);
+                    assert_eq!(bits(&found), bits(&expected), "{dtype} {kind} {rows} {backend:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn an_activation_that_is_no_number_shows_in_its_own_row_alone() {
     let mut random = Random::new(6);

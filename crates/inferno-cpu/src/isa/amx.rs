@@ -1,10 +1,9 @@
 //! AMX int8: the matrix unit beside the AVX-512 level, through `asm!`, since its intrinsics are not
 //! stable.
 //!
-//! A tile register holds 16 rows of 64 bytes. Activations are the first operand, 16 rows of 16 or 32
+//! A tile register holds 16 rows of 64 bytes. Activations are the first operand, 16 rows of 32 or 64
 //! bytes; a group of a weight, `[k / 4][16 rows][4]`, is the second as it stands; the result is 16
-//! rows of 16 sums. Sums are of 32 columns, or 16, and not of the 64 that a tile has room for, since
-//! each such run has a scale of its own.
+//! rows of 16 sums. Where each 32 columns have a scale of their own, a tile holds no more than these.
 //!
 //! The unit works ahead: a result is stored when three more products have been begun. (Stored at
 //! once, a product takes 31 cycles, so 20. Which tile a product goes to is written out, four at a
@@ -22,7 +21,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::marker::PhantomData;
 
-use crate::lanes::{ColumnTile, GroupBytes, TileSums, TileUnit};
+use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, RowTiles, TileSums, TileUnit};
 
 /// Proof that this processor has AMX int8 and that the system lets this process use it:
 /// [`Amx::detect`] alone makes one.
@@ -51,9 +50,9 @@ impl Amx {
         (processor_has_it() && system_saves_tiles() && permitted()).then_some(Self(()))
     }
 
-    /// Sets the unit up on this thread for sums of `cols` columns: 16, 32 or 64.
+    /// Sets the unit up on this thread for sums of `cols` columns: 32 or 64.
     pub(crate) fn tiles(self, cols: usize) -> Tiles {
-        assert!(matches!(cols, 16 | 32 | 64), "runs of columns that share a scale, or whole tiles");
+        assert!(matches!(cols, 32 | 64), "columns that share a scale, or whole tiles");
         let mut config = TileConfig {
             palette: 1,
             start_row: 0,
@@ -69,7 +68,7 @@ impl Amx {
         // SAFETY: `self` proves that the processor has the instruction and the system permits it;
         // the configuration is one that palette 1 has room for.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
-        Tiles { runs: 32 / cols, thread: PhantomData }
+        Tiles { cols, thread: PhantomData }
     }
 }
 
@@ -127,18 +126,18 @@ fn permitted() -> bool {
 
 /// The unit, set up on this thread while the value lives.
 pub(crate) struct Tiles {
-    /// Runs of columns in a group, each of which has its own sums.
-    runs: usize,
+    /// Columns of a tile of activations.
+    cols: usize,
     /// Tile registers are a thread's own, so the value must stay on it.
     thread: PhantomData<*const ()>,
 }
 
-/// Multiplies one run of columns into tile `$sums`.
+/// Multiplies one group of 32 columns into tile `$sums`.
 macro_rules! multiply {
     ($sums:literal, $activations:literal, $weights:literal, $operands:expr) => {{
         let (a, w): (*const i8, *const [u8; 64]) = $operands;
         // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread. It
-        // reads 16 rows of activations, 32 bytes apart, and 4 or 8 vectors of weights, which the
+        // reads 16 rows of activations, 32 bytes apart, and 8 vectors of weights, which the
         // references that the pointers were made of cover.
         unsafe {
             asm!(
@@ -150,6 +149,30 @@ macro_rules! multiply {
                 w = in(reg) w,
                 a_stride = in(reg) 32usize,
                 w_stride = in(reg) 64usize,
+                options(nostack, readonly, preserves_flags),
+            )
+        }
+    }};
+}
+
+/// Adds the products of 64 columns, high and low, to tiles `$high` and `$low`.
+macro_rules! add_extra {
+    ($high:literal, $low:literal, $extra:expr) => {{
+        let ExtraTiles { rows, columns: [high, low] } = $extra;
+        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and the
+        // caller that it is so for 64 columns. It reads 16 rows of 64 bytes, and 16 lines of two tiles of
+        // columns, which the references cover.
+        unsafe {
+            asm!(
+                "tileloadd tmm4, [{rows} + {line}]",
+                "tileloadd tmm6, [{high} + {line}]",
+                concat!("tdpbssd tmm", $high, ", tmm4, tmm6"),
+                "tileloadd tmm7, [{low} + {line}]",
+                concat!("tdpbssd tmm", $low, ", tmm4, tmm7"),
+                rows = in(reg) rows.as_ptr(),
+                high = in(reg) high.as_ptr(),
+                low = in(reg) low.as_ptr(),
+                line = in(reg) 64usize,
                 options(nostack, readonly, preserves_flags),
             )
         }
@@ -176,20 +199,18 @@ impl TileUnit for Tiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
     #[inline(always)]
-    fn multiply<'a, const RUNS: usize>(
+    fn multiply<'a>(
         &self,
         activations: impl Fn(usize) -> &'a [[i8; 32]; ROWS],
         weights: &[GroupBytes],
         out: &mut [TileSums],
         before: impl Fn(usize),
     ) {
-        assert!(self.runs == RUNS, "the unit is set up for so many columns a run");
-        let out = &mut out[..weights.len() * RUNS];
+        assert_eq!(self.cols, 32, "the unit is set up for a group's columns");
+        let out = &mut out[..weights.len()];
         let operands = |number: usize| {
             before(number);
-            let (group, run) = (number / RUNS, number % RUNS);
-            let a = activations(group).as_flattened()[run * 32 / RUNS..].as_ptr();
-            (a, weights[group][run * 8 / RUNS..].as_ptr())
+            (activations(number).as_flattened().as_ptr(), weights[number].as_ptr())
         };
         let fours = out.len() / 4 * 4;
         for number in (0..fours).step_by(4) {
@@ -220,19 +241,21 @@ impl TileUnit for Tiles {
     }
 
     #[inline(always)]
-    fn multiply_halves(
+    fn multiply_two(
         &self,
-        rows: [&[i8]; 2],
-        stride: usize,
+        rows: [RowTiles<'_>; 2],
         columns: [&[ColumnTile]; 2],
+        extra: [Option<ExtraTiles<'_>>; 2],
         sums: &mut [TileSums; 4],
+        before: impl Fn(usize),
     ) {
-        const STEP: usize = size_of::<ColumnTile>() / ROWS;
         let steps = columns[0].len();
-        assert_eq!(self.runs, 0, "set up for 64 columns");
-        assert_eq!(columns[1].len(), steps, "both halves of the same columns");
-        let needed = (ROWS - 1) * stride + steps * STEP;
-        assert!(rows.iter().all(|rows| rows.len() >= needed), "rows as long as the columns");
+        assert_eq!(self.cols, 64, "set up for 64 columns");
+        assert_eq!(columns[1].len(), steps, "as many columns of both");
+        for rows in rows {
+            let last = (ROWS - 1) * rows.row_stride + steps.saturating_sub(1) * rows.tile_stride;
+            assert!(rows.bytes.len() >= last + 64, "as many tiles of rows as of columns");
+        }
         // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread; tiles are
         // its registers, and no memory is touched.
         unsafe {
@@ -244,28 +267,36 @@ impl TileUnit for Tiles {
                 options(nomem, nostack, preserves_flags),
             );
         }
-        for step in 0..steps {
-            // SAFETY: as above, and for 64 columns. It reads 16 rows of 64 bytes, `stride` bytes apart,
-            // which the slices were checked to hold from each step on, and 16 lines of each tile.
+        for (step, (first, second)) in columns[0].iter().zip(columns[1]).enumerate() {
+            before(step);
+            // SAFETY: as above, and for 64 columns. It reads 16 rows of 64 bytes, `row_stride` bytes apart,
+            // which the slices were checked to hold for each tile, and 16 lines of each tile of columns.
             unsafe {
                 asm!(
-                    "tileloadd tmm4, [{high_rows} + {stride}]",
-                    "tileloadd tmm6, [{high_columns} + {line}]",
+                    "tileloadd tmm4, [{first_rows} + {first_stride}]",
+                    "tileloadd tmm6, [{first_columns} + {line}]",
                     "tdpbssd tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{low_columns} + {line}]",
+                    "tileloadd tmm7, [{second_columns} + {line}]",
                     "tdpbssd tmm1, tmm4, tmm7",
-                    "tileloadd tmm5, [{low_rows} + {stride}]",
+                    "tileloadd tmm5, [{second_rows} + {second_stride}]",
                     "tdpbssd tmm2, tmm5, tmm6",
                     "tdpbssd tmm3, tmm5, tmm7",
-                    high_rows = in(reg) rows[0][step * STEP..].as_ptr(),
-                    low_rows = in(reg) rows[1][step * STEP..].as_ptr(),
-                    high_columns = in(reg) columns[0][step].as_ptr(),
-                    low_columns = in(reg) columns[1][step].as_ptr(),
-                    stride = in(reg) stride,
+                    first_rows = in(reg) rows[0].bytes[step * rows[0].tile_stride..].as_ptr(),
+                    second_rows = in(reg) rows[1].bytes[step * rows[1].tile_stride..].as_ptr(),
+                    first_columns = in(reg) first.as_ptr(),
+                    second_columns = in(reg) second.as_ptr(),
+                    first_stride = in(reg) rows[0].row_stride,
+                    second_stride = in(reg) rows[1].row_stride,
                     line = in(reg) 64usize,
                     options(nostack, readonly, preserves_flags),
                 );
             }
+        }
+        if let Some(extra) = extra[0] {
+            add_extra!("0", "1", extra);
+        }
+        if let Some(extra) = extra[1] {
+            add_extra!("2", "3", extra);
         }
         store!("0", sums[0]);
         store!("1", sums[1]);

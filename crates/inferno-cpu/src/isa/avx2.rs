@@ -89,8 +89,6 @@ impl<const VNNI: bool> Avx2<VNNI> {
 }
 
 impl<const VNNI: bool> Lanes for Avx2<VNNI> {
-    const U7_IS_FASTER: bool = !VNNI;
-
     type F32 = [__m256; 2];
     type I32 = [__m256i; 2];
     type Bytes = [__m256i; 2];
@@ -244,14 +242,23 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn max_magnitude(self, a: [__m256; 2], b: [__m256; 2]) -> f32 {
+    fn larger_magnitude(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
         avx2! {
-            let sign = _mm256_set1_epi32(i32::MIN);
-            let a0 = _mm256_andnot_si256(sign, _mm256_castps_si256(a[0]));
-            let a1 = _mm256_andnot_si256(sign, _mm256_castps_si256(a[1]));
-            let b0 = _mm256_andnot_si256(sign, _mm256_castps_si256(b[0]));
-            let b1 = _mm256_andnot_si256(sign, _mm256_castps_si256(b[1]));
-            let x = _mm256_max_epi32(_mm256_max_epi32(a0, a1), _mm256_max_epi32(b0, b1));
+            let sign = _mm256_set1_ps(-0.0);
+            let larger = |a, b| {
+                let a = _mm256_castps_si256(_mm256_andnot_ps(sign, a));
+                let b = _mm256_castps_si256(_mm256_andnot_ps(sign, b));
+                _mm256_castsi256_ps(_mm256_max_epi32(a, b))
+            };
+            [larger(a[0], b[0]), larger(a[1], b[1])]
+        }
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: [__m256; 2], b: [__m256; 2]) -> f32 {
+        let x = self.larger_magnitude(a, b);
+        avx2! {
+            let x = _mm256_max_epi32(_mm256_castps_si256(x[0]), _mm256_castps_si256(x[1]));
             let x = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
             let x = _mm_max_epi32(x, _mm_unpackhi_epi64(x, x));
             let x = _mm_max_epi32(x, _mm_shuffle_epi32::<1>(x));
@@ -310,8 +317,27 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn store_i32(self, x: [__m256i; 2], out: &mut [i32; LANES]) {
+        let out = out.as_mut_ptr().cast::<__m256i>();
+        avx2! {
+            _mm256_storeu_si256(out, x[0]);
+            _mm256_storeu_si256(out.add(1), x[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn round_i32(self, x: [__m256; 2]) -> [__m256i; 2] {
+        halves!(_mm256_cvtps_epi32, x)
+    }
+
+    #[inline(always)]
     fn add_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
         halves!(_mm256_add_epi32, a, b)
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        halves!(_mm256_mullo_epi32, a, b)
     }
 
     #[inline(always)]
@@ -377,12 +403,6 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn sub_bytes(self, x: [__m256i; 2], n: i8) -> [__m256i; 2] {
-        let n = avx2! { [_mm256_set1_epi8(n); 2] };
-        halves!(_mm256_sub_epi8, x, n)
-    }
-
-    #[inline(always)]
     fn lookup(self, table: &[i8; 16], x: [__m256i; 2]) -> [__m256i; 2] {
         avx2! {
             let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
@@ -430,6 +450,16 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
         // Two products are at most 2 * 127 * 127, which 16 bits hold.
         let pairs = halves!(_mm256_maddubs_epi16, w, a);
         [self.add_pairs(acc[0], pairs[0]), self.add_pairs(acc[1], pairs[1])]
+    }
+
+    #[inline(always)]
+    fn pair_i16(self, first: [__m256i; 2], second: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! {
+            [
+                _mm256_blend_epi16::<0xaa>(first[0], _mm256_slli_epi32::<16>(second[0])),
+                _mm256_blend_epi16::<0xaa>(first[1], _mm256_slli_epi32::<16>(second[1])),
+            ]
+        }
     }
 
     #[inline(always)]

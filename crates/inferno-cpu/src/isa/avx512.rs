@@ -196,13 +196,19 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn max_magnitude(self, a: __m512, b: __m512) -> f32 {
+    fn larger_magnitude(self, a: __m512, b: __m512) -> __m512 {
         avx512! {
             let sign = _mm512_set1_epi32(i32::MIN);
             let a = _mm512_andnot_si512(sign, _mm512_castps_si512(a));
             let b = _mm512_andnot_si512(sign, _mm512_castps_si512(b));
-            f32::from_bits(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)) as u32)
+            _mm512_castsi512_ps(_mm512_max_epi32(a, b))
         }
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: __m512, b: __m512) -> f32 {
+        let larger = self.larger_magnitude(a, b);
+        avx512! { f32::from_bits(_mm512_reduce_max_epi32(_mm512_castps_si512(larger)) as u32) }
     }
 
     #[inline(always)]
@@ -246,8 +252,23 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn store_i32(self, x: __m512i, out: &mut [i32; LANES]) {
+        avx512! { _mm512_storeu_si512(out.as_mut_ptr().cast(), x) }
+    }
+
+    #[inline(always)]
+    fn round_i32(self, x: __m512) -> __m512i {
+        avx512! { _mm512_cvtps_epi32(x) }
+    }
+
+    #[inline(always)]
     fn add_i32(self, a: __m512i, b: __m512i) -> __m512i {
         avx512! { _mm512_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512! { _mm512_mullo_epi32(a, b) }
     }
 
     #[inline(always)]
@@ -302,11 +323,6 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn sub_bytes(self, x: __m512i, n: i8) -> __m512i {
-        avx512! { _mm512_sub_epi8(x, _mm512_set1_epi8(n)) }
-    }
-
-    #[inline(always)]
     fn lookup(self, table: &[i8; 16], x: __m512i) -> __m512i {
         avx512! {
             let table = _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
@@ -338,6 +354,29 @@ impl Lanes for Avx512 {
     fn dot_u7(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
         let a = i32::from_le_bytes(a.map(|a| a as u8));
         avx512! { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)) }
+    }
+
+    #[inline(always)]
+    fn pair_i16(self, first: __m512i, second: __m512i) -> __m512i {
+        avx512! {
+            _mm512_mask_blend_epi16(0xaaaa_aaaa, first, _mm512_slli_epi32::<16>(second))
+        }
+    }
+
+    #[inline(always)]
+    fn scaled_halves(self, codes: __m512i, factors: __m512i, offsets: __m512i) -> [__m512i; 2] {
+        const ODD: __mmask64 = 0xaaaa_aaaa_aaaa_aaaa;
+        avx512! {
+            // Adding 128 rounds the high half; of the low half it turns the highest bit.
+            let start = _mm512_sub_epi16(_mm512_set1_epi16(128), offsets);
+            let even = _mm512_and_si512(codes, _mm512_set1_epi16(0xff));
+            let even = _mm512_add_epi16(_mm512_mullo_epi16(even, factors), start);
+            let odd = _mm512_srli_epi16::<8>(codes);
+            let odd = _mm512_add_epi16(_mm512_mullo_epi16(odd, factors), start);
+            let high = _mm512_mask_blend_epi8(ODD, _mm512_srli_epi16::<8>(even), odd);
+            let low = _mm512_mask_blend_epi8(ODD, even, _mm512_slli_epi16::<8>(odd));
+            [high, _mm512_xor_si512(low, _mm512_set1_epi8(i8::MIN))]
+        }
     }
 
     #[inline(always)]

@@ -300,12 +300,18 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
-    fn max_magnitude(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> f32 {
+    fn larger_magnitude(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
         // The patterns of positive numbers are ordered as the numbers are, and NaN comes last.
-        let x = quarters!(a, b => {
+        quarters!(a, b => {
             let (a, b) = (vabsq_f32(a), vabsq_f32(b));
-            vmaxq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b))
-        });
+            vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
+        })
+    }
+
+    #[inline(always)]
+    fn max_magnitude(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> f32 {
+        let x = self.larger_magnitude(a, b);
+        let x = quarters!(x => vreinterpretq_u32_f32(x));
         f32::from_bits(neon! {
             vmaxvq_u32(vmaxq_u32(vmaxq_u32(x[0], x[1]), vmaxq_u32(x[2], x[3])))
         })
@@ -348,8 +354,25 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn store_i32(self, x: [int32x4_t; 4], out: &mut [i32; LANES]) {
+        for (x, out) in x.into_iter().zip(out.chunks_exact_mut(4)) {
+            neon! { vst1q_s32(out.as_mut_ptr(), x) };
+        }
+    }
+
+    #[inline(always)]
+    fn round_i32(self, x: [float32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(x => vcvtnq_s32_f32(x))
+    }
+
+    #[inline(always)]
     fn add_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
         quarters!(a, b => vaddq_s32(a, b))
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(a, b => vmulq_s32(a, b))
     }
 
     #[inline(always)]
@@ -418,12 +441,6 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
-    fn sub_bytes(self, x: [uint8x16_t; 4], n: i8) -> [uint8x16_t; 4] {
-        let n = neon! { vreinterpretq_u8_s8(vdupq_n_s8(n)) };
-        quarters!(x => vsubq_u8(x, n))
-    }
-
-    #[inline(always)]
     fn lookup(self, table: &[i8; 16], x: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
         let table = neon! { vreinterpretq_u8_s8(vld1q_s8(table.as_ptr())) };
         quarters!(x => vqtbl1q_u8(table, x))
@@ -445,6 +462,11 @@ impl Lanes for Neon {
     fn dot_u7(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
         // Bytes of 0 to 127 are the same with a sign and without.
         self.dot_i8(acc, w, a)
+    }
+
+    #[inline(always)]
+    fn pair_i16(self, first: [int32x4_t; 4], second: [int32x4_t; 4]) -> [uint8x16_t; 4] {
+        quarters!(first, second => vreinterpretq_u8_s32(vsliq_n_s32::<16>(first, second)))
     }
 
     #[inline(always)]

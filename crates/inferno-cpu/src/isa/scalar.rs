@@ -169,9 +169,14 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn larger_magnitude(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        each!(a, b => f32::from_bits(a.abs().to_bits().max(b.abs().to_bits())))
+    }
+
+    #[inline(always)]
     fn max_magnitude(self, a: [f32; LANES], b: [f32; LANES]) -> f32 {
         // The patterns of positive numbers are ordered as the numbers are, and NaN comes last.
-        let magnitudes = each!(a, b => a.abs().to_bits().max(b.abs().to_bits()));
+        let magnitudes = self.larger_magnitude(a, b).map(f32::to_bits);
         f32::from_bits(Self::fold(magnitudes, u32::max))
     }
 
@@ -199,8 +204,23 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn store_i32(self, x: [i32; LANES], out: &mut [i32; LANES]) {
+        *out = x;
+    }
+
+    #[inline(always)]
+    fn round_i32(self, x: [f32; LANES]) -> [i32; LANES] {
+        each!(x => x.round_ties_even() as i32)
+    }
+
+    #[inline(always)]
     fn add_i32(self, a: [i32; LANES], b: [i32; LANES]) -> [i32; LANES] {
         each!(a, b => i32::wrapping_add(a, b))
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: [i32; LANES], b: [i32; LANES]) -> [i32; LANES] {
+        each!(a, b => i32::wrapping_mul(a, b))
     }
 
     #[inline(always)]
@@ -252,11 +272,6 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
-    fn sub_bytes(self, x: [u8; VECTOR_BYTES], n: i8) -> [u8; VECTOR_BYTES] {
-        x.map(|byte| byte.wrapping_sub(n as u8))
-    }
-
-    #[inline(always)]
     fn lookup(self, table: &[i8; 16], mut x: [u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
         for byte in &mut x {
             *byte = table[usize::from(*byte)] as u8;
@@ -277,6 +292,16 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn dot_u7(self, acc: [i32; LANES], w: [u8; VECTOR_BYTES], a: [i8; 4]) -> [i32; LANES] {
         Self::dot(acc, &w, a, i32::from)
+    }
+
+    #[inline(always)]
+    fn pair_i16(self, first: [i32; LANES], second: [i32; LANES]) -> [u8; VECTOR_BYTES] {
+        let mut pairs = [0; VECTOR_BYTES];
+        for ((pair, first), second) in pairs.chunks_exact_mut(4).zip(first).zip(second) {
+            pair[..2].copy_from_slice(&(first as i16).to_le_bytes());
+            pair[2..].copy_from_slice(&(second as i16).to_le_bytes());
+        }
+        pairs
     }
 
     #[inline(always)]

@@ -43,6 +43,7 @@ impl Kernel for AllOperations<'_> {
             ("zero_below", lanes.zero_below(x, y, z)),
             ("pow2", lanes.pow2(x)),
             ("exp", lanes.exp(x)),
+            ("larger_magnitude", lanes.larger_magnitude(x, y)),
             ("to_f32", lanes.to_f32(lanes.splat_i32(*integer))),
             (
                 "load_i32",
@@ -90,7 +91,6 @@ impl Kernel for AllOperations<'_> {
             ("bits 0 1", lanes.bits(w, 0, 1)),
             ("bits 7 1", lanes.bits(w, 7, 1)),
             ("join", lanes.join(nibbles, lanes.bits(lanes.load_bytes(more_bytes), 3, 2), 4)),
-            ("sub_bytes", lanes.sub_bytes(w, four[0])),
             ("lookup", lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles)),
         ];
         for (name, vector) in vectors {
@@ -101,17 +101,30 @@ impl Kernel for AllOperations<'_> {
         let seven = lanes.bits(w, 0, 7);
         let first = lanes.load_bytes(&bytes.map(|byte| byte.min(0x7e)));
         let second = lanes.load_bytes(&more_bytes.map(|byte| byte.min(0x7e) | (byte & 0x80)));
-        for (name, halves) in
-            ["high halves", "low halves"].into_iter().zip(lanes.halves(first, second))
-        {
+        let factor = lanes.splat_i32(i32::from(four[0]) + 128);
+        let factors = lanes.pair_i16(factor, factor);
+        let halves = lanes.halves(first, second);
+        let scaled = lanes.scaled_halves(seven, factors, second);
+        for (name, vector) in [
+            ("pair_i16", lanes.pair_i16(lanes.splat_i32(*integer), factor)),
+            ("high halves", halves[0]),
+            ("low halves", halves[1]),
+            ("high scaled halves", scaled[0]),
+            ("low scaled halves", scaled[1]),
+        ] {
             let mut out = [0; VECTOR_BYTES];
-            lanes.store_bytes(halves, &mut out);
+            lanes.store_bytes(vector, &mut out);
             self.results.push((name, out.map(u32::from).to_vec()));
         }
+        let wide = lanes.min(lanes.max(x, lanes.splat(-4e6)), lanes.splat(4e6));
+        let mut rounded = [0; LANES];
+        lanes.store_i32(lanes.round_i32(wide), &mut rounded);
+        self.results.push(("round_i32", rounded.map(|q| q as u32).to_vec()));
         let integers = lanes.load_i32(&std::array::from_fn(|i| integer.wrapping_mul(i as i32)));
         let pair = [i16::from(four[0]) * 256 + i16::from(four[1]), i16::from(four[2])];
         let dots = [
             ("add_i32", lanes.add_i32(integers, lanes.splat_i32(*integer))),
+            ("mul_i32", lanes.mul_i32(integers, lanes.load_i32(&rounded))),
             ("raise", lanes.raise(integers)),
             ("lower", lanes.lower(integers)),
             ("dot_i16", lanes.dot_i16(integers, w, pair)),

@@ -1,18 +1,20 @@
-//! Activations as the products read them: 8-bit integers with a scale per 32 columns, or as they are.
+//! Activations as the products read them: 8-bit integers with a scale per 32 or per 256 columns, or as
+//! they are.
 //!
 //! Rows lie in blocks, and a block holds its groups of columns one after the other, each with all
 //! rows of the block side by side. So whatever a product takes next stands at a fixed distance from
-//! what it took last: it is one broadcast from memory, and 16 rows of a quantized group are the
+//! what it took last: it is one broadcast from memory, and 16 rows of quantized columns are the
 //! first operand of a matrix unit. Up to [`MAX_NARROW`] rows make one block, as wide as the next
 //! power of two; more make blocks of [`BLOCK_ROWS`]. What stands in rows that are missing is
 //! computed with and not stored.
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 use crate::memory::{LARGE_PAGE_BYTES, LINE_BYTES, Lines};
 use crate::ops::linear::Rows;
 use crate::ops::product::RowMap;
-use crate::pack::codes::GROUP_COLS;
+use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::threads::Pool;
 
 /// Rows of a block where there are many.
@@ -21,7 +23,7 @@ pub(crate) const BLOCK_ROWS: usize = 16;
 /// The most rows that make a single block of their own width.
 pub(crate) const MAX_NARROW: usize = 8;
 
-/// Bytes that one row takes in a group.
+/// A cache line.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u8; LINE_BYTES]);
@@ -34,25 +36,15 @@ pub(crate) struct ActivationGroup<const W: usize> {
     pub(crate) quants: [[i8; GROUP_COLS]; W],
     /// What each integer is multiplied by.
     pub(crate) scales: [f32; W],
-    /// What follows from the integers' sums: over all columns, the first 16, the last 16.
-    parts: [GroupPart<W>; 3],
-    spare: [f32; W],
-}
-
-/// What follows from the sums of some columns' integers.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct GroupPart<const W: usize> {
-    /// -128 times the sum.
+    /// -128 times the sum of the integers.
     pub(crate) starts: [i32; W],
-    /// The sum times the negated scale: what a weight's minimum is multiplied by.
-    pub(crate) min_terms: [f32; W],
+    spare: [[f32; W]; 6],
 }
 
 // SAFETY: plain numbers, for which zeros are values.
 unsafe impl<const W: usize> Zeroable for ActivationGroup<W> {}
 // SAFETY: plain numbers laid out as in C: 32 W bytes, then eight arrays of 4 W bytes, together
-// whole lines, so that there is no padding, before or behind.
+// whole lines, so that there is no padding, between or behind.
 unsafe impl<const W: usize> Pod for ActivationGroup<W> {}
 
 impl<const W: usize> ActivationGroup<W> {
@@ -61,22 +53,177 @@ impl<const W: usize> ActivationGroup<W> {
     pub(crate) fn four(&self, row: usize, v: usize) -> [i8; 4] {
         *self.quants[row][4 * v..].first_chunk().expect("a group has eight times four columns")
     }
+}
 
-    /// What follows from the sums of one half's integers, or of all of them.
+/// Two sums of integers, for products with two 16-bit numbers of a weight.
+pub(crate) type SumPair = [i16; 2];
+
+/// 256 columns of the `W` rows of a block.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct ActivationRun<const W: usize> {
+    /// The integers, which are not below -127, 64 columns after the other. (So lines that the matrix
+    /// unit takes together are neighbours; with 256 columns of a row after the other it took a tenth
+    /// longer.)
+    pub(crate) tiles: [[[i8; TILE_COLS]; W]; CHUNK_COLS / TILE_COLS],
+    /// What each integer is multiplied by.
+    pub(crate) scales: [f32; W],
+    /// How many parts of each row are beyond the integers' range.
+    num_overflows: [u8; W],
+    /// For the matrix unit: how many of them, the first ones, are in `gathered`, which is one more tile, and
+    /// the fours of columns that it is made of.
+    num_gathered: [u8; W],
+    gathered_fours: [u8; W],
+    spare: [u8; W],
+    gathered: [[i8; TILE_COLS]; W],
+    /// The negated sums of the halves of each group.
+    half_sums: [[SumPair; CHUNK_GROUPS]; W],
+    /// The negated sums of each two groups.
+    group_sums: [[SumPair; CHUNK_GROUPS / 2]; W],
+    /// The parts, and the fours of columns that they belong to.
+    overflows: [[[i8; 4]; MAX_OVERFLOWS]; W],
+    overflow_fours: [[u8; MAX_OVERFLOWS]; W],
+    more_spare: [[u8; 32]; W],
+}
+
+/// The most parts that a row of a run has beyond the range of its integers.
+pub(crate) const MAX_OVERFLOWS: usize = 8;
+
+/// Columns that the matrix unit takes together.
+const TILE_COLS: usize = VECTOR_BYTES;
+
+/// Stands where no more fours of columns are gathered.
+const NO_FOUR: u8 = u8::MAX;
+
+/// Lines of one row of a run.
+pub(crate) const RUN_LINES: usize = size_of::<ActivationRun<1>>() / LINE_BYTES;
+
+// SAFETY: plain numbers, for which zeros are values.
+unsafe impl<const W: usize> Zeroable for ActivationRun<W> {}
+// SAFETY: plain numbers laid out as in C: 256 W bytes, 4 W, four times W, 64 W, 32 W, 16 W, 32 W, 8 W and
+// 32 W, together whole lines. What has more than a byte comes after multiples of 4 bytes, so that there is
+// no padding, between or behind.
+unsafe impl<const W: usize> Pod for ActivationRun<W> {}
+
+impl<const W: usize> ActivationRun<W> {
+    /// The integers of columns `4 v..4 v + 4` of a group of a row.
     #[inline(always)]
-    pub(crate) fn part(&self, halves: bool, half: usize) -> &GroupPart<W> {
-        &self.parts[if halves { 1 + half } else { 0 }]
+    pub(crate) fn four(&self, row: usize, group: usize, v: usize) -> [i8; 4] {
+        const GROUPS: usize = TILE_COLS / GROUP_COLS;
+        let at = group % GROUPS * GROUP_COLS + 4 * v;
+        *self.tiles[group / GROUPS][row][at..].first_chunk().expect("four columns of a group")
     }
 
-    /// Completes what follows from the scales and from the sums of each half of each row.
+    /// The negated sums of the integers in each half of a group, or in each group, two by two.
     #[inline(always)]
-    pub(crate) fn complete(&mut self, sums: &[[i32; W]; 2]) {
-        let [first, last] = sums;
-        for (row, (first, last)) in first.iter().zip(last).enumerate() {
-            for (part, sum) in self.parts.iter_mut().zip([first + last, *first, *last]) {
-                part.starts[row] = -128 * sum;
-                part.min_terms[row] = -(self.scales[row] * sum as f32);
+    pub(crate) fn sums(&self, row: usize, halves: bool) -> &[SumPair] {
+        if halves { &self.half_sums[row] } else { &self.group_sums[row] }
+    }
+
+    /// What a row's integers lack: for each group and four columns of it, what is to be added to them.
+    #[inline(always)]
+    pub(crate) fn overflows(&self, row: usize) -> impl Iterator<Item = (usize, usize, [i8; 4])> {
+        let fours = self.overflow_fours[row].iter().zip(&self.overflows[row]);
+        fours.take(usize::from(self.num_overflows[row])).map(|(&four, &quants)| {
+            let fours_a_group = GROUP_COLS / 4;
+            (usize::from(four) / fours_a_group, usize::from(four) % fours_a_group, quants)
+        })
+    }
+
+    /// Says that a row's integers lack nothing.
+    #[inline(always)]
+    pub(crate) fn clear_overflows(&mut self, row: usize) {
+        self.num_overflows[row] = 0;
+    }
+
+    /// Adds `rest`, which is not zero, to what a row lacks in a column.
+    #[inline(always)]
+    pub(crate) fn add_overflow(&mut self, row: usize, column: usize, mut rest: i32) {
+        while rest != 0 {
+            let part = rest.clamp(-127, 127);
+            let number = usize::from(self.num_overflows[row]);
+            let mut quants = [0; 4];
+            quants[column % 4] = part as i8;
+            self.overflows[row][number] = quants;
+            self.overflow_fours[row][number] = (column / 4) as u8;
+            self.num_overflows[row] += 1;
+            rest -= part;
+        }
+    }
+
+    /// What rows lack as one more tile, with the numbers of the fours of columns that it is made of; none
+    /// where no row lacks anything.
+    #[inline(always)]
+    pub(crate) fn gathered(&self) -> Option<(&[[i8; TILE_COLS]; W], impl Iterator<Item = usize>)> {
+        let fours = self.gathered_fours.iter().take_while(|&&four| four != NO_FOUR);
+        let fours = fours.map(|&four| usize::from(four));
+        (self.gathered_fours[0] != NO_FOUR).then_some((&self.gathered, fours))
+    }
+
+    /// Whether rows lack more than the tile holds.
+    #[inline(always)]
+    pub(crate) fn lacks_more(&self) -> bool {
+        self.num_gathered != self.num_overflows
+    }
+
+    /// Those parts of a row that are not in the tile.
+    #[inline(always)]
+    pub(crate) fn not_gathered(&self, row: usize) -> impl Iterator<Item = (usize, usize, [i8; 4])> {
+        self.overflows(row).skip(usize::from(self.num_gathered[row]))
+    }
+
+    /// Makes a tile of what rows lack. Most set aside the same columns.
+    #[inline(always)]
+    pub(crate) fn gather_overflows(&mut self) {
+        self.gathered_fours = [NO_FOUR; W];
+        self.num_gathered = [0; W];
+        if self.num_overflows == [0; W] {
+            return;
+        }
+        self.gathered = [[0; TILE_COLS]; W];
+        for row in 0..W {
+            for number in 0..usize::from(self.num_overflows[row]) {
+                let (four, quants) =
+                    (self.overflow_fours[row][number], self.overflows[row][number]);
+                let mut places =
+                    self.gathered[row].chunks_exact_mut(4).zip(&mut self.gathered_fours);
+                let place = places.find(|(place, taken)| {
+                    let free =
+                        || place.iter().zip(quants).all(|(&taken, quant)| taken == 0 || quant == 0);
+                    **taken == NO_FOUR || **taken == four && free()
+                });
+                let Some((place, taken)) = place else { break };
+                *taken = four;
+                for (place, quant) in place.iter_mut().zip(quants) {
+                    *place += quant;
+                }
+                self.num_gathered[row] += 1;
             }
+        }
+    }
+
+    /// Fills in what follows from the integers of a row.
+    #[inline(always)]
+    pub(crate) fn complete<L: Lanes>(&mut self, lanes: L, row: usize) {
+        let half_sums = &mut self.half_sums[row];
+        for (tile, sums) in self.tiles.iter().zip(half_sums.chunks_exact_mut(2)) {
+            // The sums of each four columns, as products with ones.
+            let operand = lanes.operand_i8(lanes.load_bytes(bytemuck::cast_ref(&tile[row])));
+            let mut fours = [0; LANES];
+            let start = lanes.dot_i8_start(-128 * 4);
+            lanes.store_i32(lanes.dot_i8(start, operand, [1; 4]), &mut fours);
+            for (sum, fours) in sums.as_flattened_mut().iter_mut().zip(fours.chunks_exact(4)) {
+                *sum = -fours.iter().sum::<i32>() as i16;
+            }
+        }
+        for number in 0..usize::from(self.num_overflows[row]) {
+            let half = usize::from(self.overflow_fours[row][number]) / (GROUP_COLS / 8);
+            let sum: i16 = self.overflows[row][number].iter().map(|&quant| i16::from(quant)).sum();
+            half_sums[half / 2][half % 2] -= sum;
+        }
+        let groups = half_sums.map(|[first, last]| first + last);
+        for (sums, pair) in self.group_sums[row].iter_mut().zip(groups.chunks_exact(2)) {
+            *sums = [pair[0], pair[1]];
         }
     }
 }
@@ -96,7 +243,7 @@ unsafe impl<const W: usize> Zeroable for FloatGroup<W> {}
 // SAFETY: an array of plain numbers of 64 W bytes: whole lines, so that there is no padding.
 unsafe impl<const W: usize> Pod for FloatGroup<W> {}
 
-/// Lines that `rows` rows of one group take.
+/// Rows that the blocks of `rows` rows have room for.
 fn padded_rows(rows: usize) -> usize {
     match rows {
         0 => 0,
@@ -109,16 +256,20 @@ fn padded_rows(rows: usize) -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct Activations<'a> {
     lines: &'a [Line],
-    groups: usize,
+    row_lines: usize,
 }
 
 impl<'a> Activations<'a> {
-    /// The groups of the block that begins at row `first`. `G` is [`ActivationGroup`] or
-    /// [`FloatGroup`], of the block's width.
+    /// Bytes of a row.
+    pub(crate) fn row_bytes(self) -> usize {
+        self.row_lines * LINE_BYTES
+    }
+
+    /// The groups of the block of `width` rows that begins at row `first`. `G` is [`ActivationGroup`],
+    /// [`ActivationRun`] or [`FloatGroup`] of this width.
     #[inline(always)]
-    pub(crate) fn block<G: Pod>(self, first: usize) -> &'a [G] {
-        let rows = size_of::<G>() / LINE_BYTES;
-        bytemuck::cast_slice(&self.lines[first * self.groups..][..rows * self.groups])
+    pub(crate) fn block<G: Pod>(self, first: usize, width: usize) -> &'a [G] {
+        bytemuck::cast_slice(&self.lines[first * self.row_lines..][..width * self.row_lines])
     }
 }
 
@@ -129,7 +280,7 @@ pub(crate) struct ActivationRows {
     lines: Option<Lines>,
     /// Where each expert's rows begin in `lines`, and where the last one's end.
     starts: Vec<usize>,
-    groups: usize,
+    row_lines: usize,
 }
 
 /// Some rows that make a block.
@@ -150,24 +301,23 @@ impl Block<'_> {
 }
 
 impl ActivationRows {
-    /// Fills the groups of `group_cols` of `cols` columns: calls `fill` for each block, in parallel.
+    /// Makes room for rows of so many lines and calls `fill` for each block, in parallel.
     pub(crate) fn fill(
         &mut self,
         pool: &Pool,
         rows: Rows<'_>,
-        cols: usize,
-        group_cols: usize,
+        row_lines: usize,
         fill: impl Fn(Block<'_>, &mut [Line]) + Sync,
     ) {
-        self.groups = cols.div_ceil(group_cols);
+        self.row_lines = row_lines;
         self.starts.clear();
         let mut end = 0;
         self.starts.push(end);
         for index in 0..rows.num_experts() {
-            end += padded_rows(rows.expert(index).1.len()) * self.groups;
+            end += padded_rows(rows.expert(index).1.len()) * row_lines;
             self.starts.push(end);
         }
-        if self.groups == 0 {
+        if row_lines == 0 {
             return;
         }
         let lines = reserve(&mut self.lines, end);
@@ -175,7 +325,7 @@ impl ActivationRows {
             let lines = &mut lines[self.starts[index]..self.starts[index + 1]];
             let rows = rows.expert(index).1;
             let width = padded_rows(rows.len()).min(BLOCK_ROWS);
-            pool.run_chunks(lines, BLOCK_ROWS * self.groups, |block, lines, _| {
+            pool.run_chunks(lines, BLOCK_ROWS * row_lines, |block, lines, _| {
                 let first = block * BLOCK_ROWS;
                 let last = rows.len().min(first + BLOCK_ROWS);
                 fill(Block { rows, first, last, width }, lines);
@@ -188,7 +338,7 @@ impl ActivationRows {
     pub(crate) fn of(&self, index: usize) -> Activations<'_> {
         let range = self.starts.get(index..index + 2).unwrap_or(&[0, 0]);
         let lines = self.lines.as_ref().map_or(&[][..], Lines::get);
-        Activations { lines: &lines[range[0]..range[1]], groups: self.groups }
+        Activations { lines: &lines[range[0]..range[1]], row_lines: self.row_lines }
     }
 }
 
@@ -214,7 +364,7 @@ pub(crate) fn interleave(
     cols: usize,
     out: &mut ActivationRows,
 ) {
-    out.fill(pool, rows, cols, FLOAT_GROUP_COLS, |block, lines| {
+    out.fill(pool, rows, cols.div_ceil(FLOAT_GROUP_COLS), |block, lines| {
         let values: &mut [f32] = bytemuck::cast_slice_mut(lines);
         for (row, input) in block.inputs().enumerate() {
             let x = &x[input * cols..][..cols];

@@ -13,8 +13,8 @@ use crate::lanes::LANES;
 use crate::ops::activations::interleave;
 use crate::ops::experts::CpuRouting;
 use crate::ops::product::{Epilogue, Product, RowMap, Target};
-use crate::ops::quantize::quantize;
-use crate::pack::CpuWeight;
+use crate::ops::quantize::{quantize_groups, quantize_runs};
+use crate::pack::{CpuWeight, Input};
 
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
 const ITEM_PRODUCTS: usize = 32 * 1024;
@@ -74,14 +74,16 @@ pub(crate) fn linear(
     let x = x.rows(x_rows);
 
     let mut workspace = backend.workspace();
-    let Workspace { quantized, floats, .. } = &mut *workspace;
-    let takes =
-        |quantized| weight.parts.iter().any(|part| part.format.takes_quantized == quantized);
-    if takes(true) {
-        quantize(backend, rows, x, cols, quantized);
-    }
-    if takes(false) {
+    let Workspace { floats, groups, runs, .. } = &mut *workspace;
+    let takes = |input| weight.parts.iter().any(|part| part.format.input == input);
+    if takes(Input::Floats) {
         interleave(backend.pool(), rows, x, cols, floats);
+    }
+    if takes(Input::Groups) {
+        quantize_groups(backend, rows, x, cols, groups);
+    }
+    if takes(Input::Runs) {
+        quantize_runs(backend, rows, x, cols, runs);
     }
 
     let num_panels = weight.num_panels();
@@ -106,11 +108,16 @@ pub(crate) fn linear(
             // in the columns, or in the expert, and thereby in the rows: `CpuRouting::group` gives
             // each slot to one expert. This target is dropped before the next part's is made.
             let target = unsafe { Target::new(&out, out_stride, out_cols, rows, epilogue) };
+            let inputs = match part.format.input {
+                Input::Floats => &*floats,
+                Input::Groups => &*groups,
+                Input::Runs => &*runs,
+            };
             let product = Product {
                 panels: part.panels(expert, panels),
                 panel_bytes: part.panel_bytes,
                 cols,
-                inputs: if part.format.takes_quantized { &*quantized } else { &*floats }.of(index),
+                inputs: inputs.of(index),
                 target,
             };
             (part.format.product)(backend.level(), product);

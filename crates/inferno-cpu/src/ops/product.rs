@@ -2,23 +2,24 @@
 //!
 //! **Order of the sums.** For floating-point weights, output `(t, n)` starts from zero and takes
 //! `w[n][k] * x[t][k]` by fused multiply-add, k rising. For quantized weights it starts from zero
-//! and takes, for each group of columns that share a scale, k rising: the exact integer sum of the
-//! products, converted, times `scale_w * scale_x` (rounded once), by fused multiply-add; then,
-//! where the format has minimums, `min_w * -(scale_x * sum_x)` by fused multiply-add, with `sum_x`
-//! the exact sum of the group's quantized activations. Then the bias is added, and the result to
+//! and takes, for each group of 32 columns (`grouped.rs`) or each 256 columns (`fixed_point.rs`), k rising:
+//! the exact integer sum of the products, converted, times the weights' scale or unit times the
+//! activations' scale (rounded once), by fused multiply-add. Then the bias is added, and the result to
 //! what the output held.
 //!
 //! Some rows of activations are computed beside each other in registers. With few rows the weights
 //! are unpacked on their way in; with many, 256 columns of a panel are unpacked once for all.
 
+mod fixed_point;
 mod float;
-mod quantized;
+mod grouped;
 mod target;
 mod tiled;
 
 use crate::ops::activations::Activations;
+pub(crate) use fixed_point::fixed_point;
 pub(crate) use float::FloatProduct;
-pub(crate) use quantized::quantized;
+pub(crate) use grouped::grouped;
 pub(crate) use target::{Epilogue, RowMap, Target};
 
 /// One task of a product: some panels of one expert, all of the expert's rows.

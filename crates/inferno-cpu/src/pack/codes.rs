@@ -9,13 +9,16 @@
 
 use inferno_tensor::quant::IQ4_LEVELS;
 
-use crate::lanes::{GroupBytes, LANES, Lanes, VECTOR_BYTES};
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
 /// Columns in a group: those that share a scale of the activations.
 pub(crate) const GROUP_COLS: usize = 32;
 
 /// Groups in a chunk, whose scales and codes stand together.
 pub(crate) const CHUNK_GROUPS: usize = 8;
+
+/// Columns of a chunk.
+pub(crate) const CHUNK_COLS: usize = CHUNK_GROUPS * GROUP_COLS;
 
 /// Vectors in an unpacked group.
 pub(crate) const GROUP_VECTORS: usize = GROUP_COLS / 4;
@@ -27,21 +30,22 @@ pub(super) type Quants = [[i8; GROUP_COLS]; LANES];
 pub(crate) trait Codes: Copy + Send + Sync + 'static {
     /// Bytes of a group.
     const BYTES: usize;
-    /// The code that stands for zero, where codes run from 0 up and below 128; `None` where
-    /// unpacked bytes are the signed integers themselves.
-    const ZERO: Option<i32>;
+    /// Whether a group is stored as the signed bytes that it stands for, in [vectors](Self::vector).
+    const SIGNED_BYTES: bool = false;
 
     /// Stores a group.
     fn pack(quants: &Quants, group: &mut [u8]);
 
-    /// Vector `v` of a group.
+    /// Vector `v` of a group: its codes, or where these are not [`ShortCodes`] what they stand for.
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes;
+}
 
-    /// The groups in `codes`, where they are stored as signed bytes.
-    #[inline(always)]
-    fn signed_bytes(_codes: &[u8]) -> Option<&[GroupBytes]> {
-        None
-    }
+/// Codes that run from 0 to [`LAST`](Self::LAST), which is below 128.
+pub(crate) trait ShortCodes: Codes {
+    /// The largest code.
+    const LAST: i32;
+    /// The code that stands for zero in formats without minimums.
+    const ZERO: i32;
 }
 
 /// Signed bytes.
@@ -58,7 +62,7 @@ pub(crate) struct Levels;
 
 impl Codes for Signed {
     const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
-    const ZERO: Option<i32> = None;
+    const SIGNED_BYTES: bool = true;
 
     fn pack(quants: &Quants, group: &mut [u8]) {
         for (v, vector) in group.chunks_exact_mut(VECTOR_BYTES).enumerate() {
@@ -72,16 +76,10 @@ impl Codes for Signed {
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
         load(lanes, group, v)
     }
-
-    #[inline(always)]
-    fn signed_bytes(codes: &[u8]) -> Option<&[GroupBytes]> {
-        Some(bytemuck::cast_slice(codes))
-    }
 }
 
 impl<const WIDTH: u32, const ZERO: i32> Codes for Unsigned<WIDTH, ZERO> {
     const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
-    const ZERO: Option<i32> = Some(ZERO);
 
     fn pack(quants: &Quants, group: &mut [u8]) {
         pack_planes::<WIDTH>(quants, group, |quant| (i32::from(quant) + ZERO) as u8);
@@ -93,9 +91,13 @@ impl<const WIDTH: u32, const ZERO: i32> Codes for Unsigned<WIDTH, ZERO> {
     }
 }
 
+impl<const WIDTH: u32, const ZERO: i32> ShortCodes for Unsigned<WIDTH, ZERO> {
+    const LAST: i32 = (1 << WIDTH) - 1;
+    const ZERO: i32 = ZERO;
+}
+
 impl Codes for Levels {
     const BYTES: usize = 4 * VECTOR_BYTES;
-    const ZERO: Option<i32> = None;
 
     fn pack(quants: &Quants, group: &mut [u8]) {
         // Rows that pad the last panel hold zeros, which is no level; their scale is zero too.

@@ -21,24 +21,32 @@ use inferno_tensor::quant::{
     Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
 };
 
-use super::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, Levels, Signed, Unsigned};
+use super::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, Levels, Signed, Unsigned};
 use super::float::{BF16, F16, F32, FloatFormat};
-use super::quantized::{Int8, Packed, QuantFormat};
+use super::quantized::{FixedPointFormat, Int8, Packed, QuantFormat};
 use super::scales::{Half, HalfMin, Super, SuperMin, SuperMin4};
 use crate::isa::Level;
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
-use crate::ops::product::{FloatProduct, Product, quantized};
+use crate::ops::product::{FloatProduct, Product, fixed_point, grouped};
 
-/// Columns of a chunk.
-const CHUNK_COLS: usize = CHUNK_GROUPS * GROUP_COLS;
+/// How a product takes its activations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// As they are.
+    Floats,
+    /// Quantized, with a scale for each 32 columns.
+    Groups,
+    /// Quantized, with a scale for each 256 columns.
+    Runs,
+}
 
 /// How weights of one type are packed and multiplied.
 pub(crate) struct Format {
     /// The type in the file.
     pub(crate) dtype: DType,
-    /// Whether products take quantized activations.
-    pub(crate) takes_quantized: bool,
+    /// How products take their activations.
+    pub(crate) input: Input,
     /// Bytes of a panel of so many columns.
     pub(crate) panel_bytes: fn(usize) -> usize,
     /// Packs up to 16 rows of so many columns into a zeroed panel.
@@ -51,19 +59,19 @@ static FORMATS: [Format; DType::ALL.len()] = [
     Format::float::<F32>(DType::F32),
     Format::float::<F16>(DType::F16),
     Format::float::<BF16>(DType::BF16),
-    Format::quantized::<Packed<Q8_0Block, Signed, Half>>(DType::Q8_0),
-    Format::quantized::<Packed<Q4_0Block, Unsigned<4, 8>, Half>>(DType::Q4_0),
-    Format::quantized::<Packed<Q4_1Block, Unsigned<4, 0>, HalfMin>>(DType::Q4_1),
-    Format::quantized::<Packed<Q5_0Block, Unsigned<5, 16>, Half>>(DType::Q5_0),
-    Format::quantized::<Packed<Q5_1Block, Unsigned<5, 0>, HalfMin>>(DType::Q5_1),
-    Format::quantized::<Packed<Q2KBlock, Unsigned<2, 0>, SuperMin4>>(DType::Q2K),
-    Format::quantized::<Packed<Q3KBlock, Unsigned<3, 4>, Super<16>>>(DType::Q3K),
-    Format::quantized::<Packed<Q4KBlock, Unsigned<4, 0>, SuperMin>>(DType::Q4K),
-    Format::quantized::<Packed<Q5KBlock, Unsigned<5, 0>, SuperMin>>(DType::Q5K),
-    Format::quantized::<Packed<Q6KBlock, Unsigned<6, 32>, Super<16>>>(DType::Q6K),
-    Format::quantized::<Packed<Iq4NlBlock, Levels, Half>>(DType::Iq4Nl),
-    Format::quantized::<Packed<Iq4XsBlock, Levels, Super<8>>>(DType::Iq4Xs),
-    Format::quantized::<Int8>(DType::Int8),
+    Format::grouped::<Packed<Q8_0Block, Signed, Half>>(DType::Q8_0),
+    Format::fixed_point::<Packed<Q4_0Block, Unsigned<4, 8>, Half>>(DType::Q4_0),
+    Format::fixed_point::<Packed<Q4_1Block, Unsigned<4, 0>, HalfMin>>(DType::Q4_1),
+    Format::fixed_point::<Packed<Q5_0Block, Unsigned<5, 16>, Half>>(DType::Q5_0),
+    Format::fixed_point::<Packed<Q5_1Block, Unsigned<5, 0>, HalfMin>>(DType::Q5_1),
+    Format::fixed_point::<Packed<Q2KBlock, Unsigned<2, 0>, SuperMin4>>(DType::Q2K),
+    Format::fixed_point::<Packed<Q3KBlock, Unsigned<3, 4>, Super<16>>>(DType::Q3K),
+    Format::fixed_point::<Packed<Q4KBlock, Unsigned<4, 0>, SuperMin>>(DType::Q4K),
+    Format::fixed_point::<Packed<Q5KBlock, Unsigned<5, 0>, SuperMin>>(DType::Q5K),
+    Format::fixed_point::<Packed<Q6KBlock, Unsigned<6, 32>, Super<16>>>(DType::Q6K),
+    Format::grouped::<Packed<Iq4NlBlock, Levels, Half>>(DType::Iq4Nl),
+    Format::grouped::<Packed<Iq4XsBlock, Levels, Super<8>>>(DType::Iq4Xs),
+    Format::grouped::<Int8>(DType::Int8),
 ];
 
 impl Format {
@@ -75,17 +83,32 @@ impl Format {
     const fn float<F: FloatFormat>(dtype: DType) -> Self {
         Self {
             dtype,
-            takes_quantized: false,
+            input: Input::Floats,
             panel_bytes: |cols| whole_lines(cols * LANES * F::BYTES),
             pack: |rows, _cols, panel| F::pack(rows, panel),
             product: |level, product| level.run(FloatProduct::<F>::new(product)),
         }
     }
 
-    const fn quantized<F: QuantFormat>(dtype: DType) -> Self {
+    /// Weights that are multiplied as signed bytes.
+    const fn grouped<F: QuantFormat>(dtype: DType) -> Self {
+        Self::quantized::<F>(dtype, Input::Groups, grouped::<F>)
+    }
+
+    /// Weights that are multiplied as 16-bit integers: their codes are so short that they leave their
+    /// scales enough bits.
+    const fn fixed_point<F: FixedPointFormat>(dtype: DType) -> Self {
+        Self::quantized::<F>(dtype, Input::Runs, fixed_point::<F>)
+    }
+
+    const fn quantized<F: QuantFormat>(
+        dtype: DType,
+        input: Input,
+        product: fn(Level, Product<'_>),
+    ) -> Self {
         Self {
             dtype,
-            takes_quantized: true,
+            input,
             panel_bytes: |cols| {
                 let groups = cols.div_ceil(GROUP_COLS);
                 let whole = groups / CHUNK_GROUPS * chunk_bytes::<F>(CHUNK_GROUPS);
@@ -100,7 +123,7 @@ impl Format {
                     F::pack(rows, cols, &mut scales[..F::scale_bytes(groups)], codes);
                 }
             },
-            product: quantized::<F>,
+            product,
         }
     }
 }

@@ -12,18 +12,14 @@ use std::ops::Range;
 
 use inferno_tensor::quant::{self, BlockFormat, QK_K};
 
-use super::codes::{Codes, GROUP_COLS, Quants, Signed};
-use super::scales::Scales;
+use super::codes::{Codes, GROUP_COLS, Quants, ShortCodes, Signed};
+use super::scales::{CodeRange, IntegerScales, Scales};
 use crate::lanes::{LANES, Lanes};
 
 /// A quantized format as the kernels read it.
 pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
     /// How integers are stored.
     type Codes: Codes;
-    /// Columns that share a scale: 32 or 16.
-    const SCALE_COLS: usize;
-    /// Whether weights have a minimum beside their scale.
-    const MINS: bool;
 
     /// Bytes of the scales of so many groups, without padding.
     fn scale_bytes(groups: usize) -> usize;
@@ -33,8 +29,21 @@ pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
 
     /// The scales of 16 rows in part `half` of the chunk's group `group`.
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
+}
 
-    /// The minimums likewise.
+/// A format whose weights are multiplied as 16-bit integers.
+pub(crate) trait FixedPointFormat: QuantFormat {
+    /// Whether each half of a group has its own scale.
+    const HALVES: bool;
+    /// Whether weights have a minimum beside their scale.
+    const MINS: bool;
+    /// The codes.
+    const RANGE: CodeRange;
+
+    /// What the integers stand for in a chunk of so many groups of 16 rows.
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32;
+
+    /// The minimums as [`scale`](QuantFormat::scale) gives the scales.
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
 }
 
@@ -56,8 +65,6 @@ where
     S: Scales<B>,
 {
     type Codes = C;
-    const SCALE_COLS: usize = B::GROUP_LEN;
-    const MINS: bool = S::MINS;
 
     fn scale_bytes(groups: usize) -> usize {
         groups * GROUP_COLS / B::LEN * S::BLOCK_BYTES
@@ -85,6 +92,22 @@ where
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
         S::scale(lanes, scales, group, half)
     }
+}
+
+impl<B, C, S> FixedPointFormat for Packed<B, C, S>
+where
+    B: BlockFormat + Send + Sync,
+    C: ShortCodes,
+    S: IntegerScales<B>,
+{
+    const HALVES: bool = B::GROUP_LEN < GROUP_COLS;
+    const MINS: bool = S::MINS;
+    const RANGE: CodeRange = CodeRange { zero: C::ZERO, last: C::LAST };
+
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32 {
+        S::unit(lanes, scales, num_groups, Self::RANGE)
+    }
 
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
@@ -108,8 +131,6 @@ const SCALE_BYTES: usize = size_of::<f32>();
 
 impl QuantFormat for Int8 {
     type Codes = Signed;
-    const SCALE_COLS: usize = GROUP_COLS;
-    const MINS: bool = false;
 
     fn scale_bytes(_groups: usize) -> usize {
         LANES * SCALE_BYTES
@@ -133,10 +154,5 @@ impl QuantFormat for Int8 {
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], _group: usize, _half: usize) -> L::F32 {
         lanes.load_f32(scales.first_chunk().expect("a scale a row"))
-    }
-
-    #[inline(always)]
-    fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
-        lanes.splat(0.0)
     }
 }

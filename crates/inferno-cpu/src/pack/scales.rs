@@ -20,8 +20,6 @@ const _: () = assert!(CHUNK_GROUPS * GROUP_COLS == QK_K);
 
 /// How the scales, and minimums where there are any, of blocks `B` are stored in a chunk.
 pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
-    /// Whether weights have a minimum beside their scale.
-    const MINS: bool;
     /// Bytes for one block of 16 rows.
     const BLOCK_BYTES: usize;
 
@@ -31,11 +29,51 @@ pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// The scales of 16 rows in part `half` of the chunk's group `group`, which has two such parts
     /// where the format's groups are of 16.
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
+}
 
-    /// The minimums likewise.
+/// Scales that may be made integers, for [`ShortCodes`](super::codes::ShortCodes).
+pub(crate) trait IntegerScales<B>: Scales<B> {
+    /// Whether weights have a minimum beside their scale.
+    const MINS: bool;
+
+    /// What 16-bit integers stand for in a chunk of so many groups, as `ops/product/fixed_point.rs` says;
+    /// not a number where a scale is none.
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32;
+
+    /// The minimums as [`scale`](Scales::scale) gives the scales.
+    #[inline(always)]
     fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
         lanes.splat(0.0)
     }
+}
+
+/// Codes from 0 to `last`, of which `zero` stands for zero where there are no minimums.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CodeRange {
+    pub(crate) zero: i32,
+    pub(crate) last: i32,
+}
+
+impl CodeRange {
+    /// How far from zero weights without minimums are, in scales.
+    fn reach(self) -> i32 {
+        self.zero.max(self.last - self.zero)
+    }
+}
+
+/// The largest weight as an integer. What rounding adds to it, half of a code and less than one, still
+/// has a [high half](Lanes::halves).
+const LARGEST: i32 = 32600;
+
+/// The largest power of two that `count` numbers of up to `each` may be multiplied by within `limit`.
+fn spare_factor(limit: i32, each: i32, count: i32) -> f32 {
+    (1 << (limit / (each * count)).ilog2()) as f32
+}
+
+/// `unit`, or NaN where it is no number.
+#[inline(always)]
+fn finite<L: Lanes>(lanes: L, unit: L::F32) -> L::F32 {
+    lanes.fma(unit, lanes.splat(0.0), unit)
 }
 
 /// A scale a block.
@@ -59,7 +97,6 @@ pub(crate) struct SuperMin;
 pub(crate) struct SuperMin4;
 
 impl<B: BlockFormat> Scales<B> for Half {
-    const MINS: bool = false;
     const BLOCK_BYTES: usize = HALVES_BYTES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -72,8 +109,22 @@ impl<B: BlockFormat> Scales<B> for Half {
     }
 }
 
+impl<B: BlockFormat> IntegerScales<B> for Half {
+    const MINS: bool = false;
+
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
+        let mut largest = lanes.splat(0.0);
+        for group in 0..num_groups {
+            let scale = halves(lanes, scales, group * HALVES_BYTES);
+            largest = lanes.larger_magnitude(largest, scale);
+        }
+        let steps = codes.reach() as f32 / LARGEST as f32;
+        finite(lanes, lanes.mul(largest, lanes.splat(steps)))
+    }
+}
+
 impl<B: BlockFormat> Scales<B> for HalfMin {
-    const MINS: bool = true;
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -84,6 +135,24 @@ impl<B: BlockFormat> Scales<B> for HalfMin {
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
         halves(lanes, scales, group * 2 * HALVES_BYTES)
+    }
+}
+
+impl<B: BlockFormat> IntegerScales<B> for HalfMin {
+    const MINS: bool = true;
+
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
+        let zero = lanes.splat(0.0);
+        let last = lanes.splat(codes.last as f32);
+        let mut largest = zero;
+        for group in 0..num_groups {
+            let scale = halves(lanes, scales, group * 2 * HALVES_BYTES);
+            let min = halves(lanes, scales, group * 2 * HALVES_BYTES + HALVES_BYTES);
+            let highest = lanes.fma(scale, last, lanes.sub(zero, min));
+            largest = lanes.larger_magnitude(largest, lanes.larger_magnitude(min, highest));
+        }
+        finite(lanes, lanes.mul(largest, lanes.splat(1.0 / LARGEST as f32)))
     }
 
     #[inline(always)]
@@ -148,7 +217,6 @@ affine!(Q4KBlock, 8);
 affine!(Q5KBlock, 8);
 
 impl<const N: usize, B: Symmetric<N>> Scales<B> for Super<N> {
-    const MINS: bool = false;
     const BLOCK_BYTES: usize = HALVES_BYTES + N * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -166,8 +234,19 @@ impl<const N: usize, B: Symmetric<N>> Scales<B> for Super<N> {
     }
 }
 
+impl<const N: usize, B: Symmetric<N>> IntegerScales<B> for Super<N> {
+    const MINS: bool = false;
+
+    /// A part of the scale of scales, so that factors become integers exactly.
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
+        let scale = halves(lanes, scales, 0);
+        let steps = 1.0 / spare_factor(LARGEST, i8::MAX as i32 + 1, codes.reach());
+        finite(lanes, lanes.mul(lanes.larger_magnitude(scale, scale), lanes.splat(steps)))
+    }
+}
+
 impl<B: Affine<8>> Scales<B> for SuperMin {
-    const MINS: bool = true;
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 8 * 2 * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -186,6 +265,15 @@ impl<B: Affine<8>> Scales<B> for SuperMin {
         let sub = 2 * HALVES_BYTES + group * 2 * LANES;
         lanes.mul(halves(lanes, scales, 0), lanes.load_i8(chunk(scales, sub)))
     }
+}
+
+impl<B: Affine<8>> IntegerScales<B> for SuperMin {
+    const MINS: bool = true;
+
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
+        super_unit(lanes, scales, 64, codes)
+    }
 
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
@@ -195,7 +283,6 @@ impl<B: Affine<8>> Scales<B> for SuperMin {
 }
 
 impl<B: Affine<16>> Scales<B> for SuperMin4 {
-    const MINS: bool = true;
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 16 * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -212,6 +299,15 @@ impl<B: Affine<16>> Scales<B> for SuperMin4 {
         let sub = 2 * HALVES_BYTES + (group * 2 + half) * LANES;
         lanes.mul(halves(lanes, scales, 0), lanes.load_u4(chunk(scales, sub), 0))
     }
+}
+
+impl<B: Affine<16>> IntegerScales<B> for SuperMin4 {
+    const MINS: bool = true;
+
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
+        super_unit(lanes, scales, 16, codes)
+    }
 
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
@@ -219,6 +315,18 @@ impl<B: Affine<16>> Scales<B> for SuperMin4 {
         let mins = lanes.load_u4(chunk(scales, sub), 4);
         lanes.mul(halves(lanes, scales, HALVES_BYTES), mins)
     }
+}
+
+/// The unit of super-blocks with minimums, whose factors are below `factors`. Scales and minimums have
+/// half of the range each. It is a part of the scale of scales, whose factors then become integers
+/// exactly, unless minimums are far larger than scales.
+#[inline(always)]
+fn super_unit<L: Lanes>(lanes: L, scales: &[u8], factors: i32, codes: CodeRange) -> L::F32 {
+    const HALF: i32 = 1 << 14;
+    let steps = [spare_factor(HALF, factors, codes.last), spare_factor(HALF, factors, 1)];
+    let scale = lanes.mul(halves(lanes, scales, 0), lanes.splat(1.0 / steps[0]));
+    let min = lanes.mul(halves(lanes, scales, HALVES_BYTES), lanes.splat(1.0 / steps[1]));
+    finite(lanes, lanes.larger_magnitude(scale, min))
 }
 
 /// Stores `value`, which was a half in the file, as number `index`.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::SPAN;
 use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
 use super::merge::MIXED;
-use crate::lanes::{ColumnTile, LANES, Lanes, TileSums, TileUnit};
+use crate::lanes::{ColumnTile, LANES, Lanes, RowTiles, TileSums, TileUnit};
 
 /// Rows of the unit's first operand. A block's operands take each group of columns in turn, while it
 /// is in the innermost cache.
@@ -81,7 +81,8 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                 let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
                 let queries = halves::<i8>(memory.queries, dim, rows.start + first);
                 let (high, low) = keys[2 * group * steps..][..2 * steps].split_at(steps);
-                unit.multiply_halves(queries, dim, [high, low], sums);
+                let queries = queries.map(|queries| row_tiles(queries, dim));
+                unit.multiply_two(queries, [high, low], [None; 2], sums, |_tile| {});
             },
             {
                 let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
@@ -123,7 +124,8 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                 let (high, low) =
                     values[2 * group * VALUE_STEPS..][..2 * VALUE_STEPS].split_at(VALUE_STEPS);
                 let columns = [&high[steps.clone()], &low[steps.clone()]];
-                unit.multiply_halves(weights, SPAN, columns, sums);
+                let weights = weights.map(|weights| row_tiles(weights, SPAN));
+                unit.multiply_two(weights, columns, [None; 2], sums, |_tile| {});
             },
             {
                 let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
@@ -136,4 +138,9 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             },
         );
     }
+}
+
+/// Rows of `len` bytes as tiles side by side.
+fn row_tiles(bytes: &[i8], len: usize) -> RowTiles<'_> {
+    RowTiles { bytes, row_stride: len, tile_stride: STEP }
 }

@@ -39,7 +39,7 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
     /// All panels for a single row.
     #[inline(always)]
     fn single<L: Lanes>(mut self, lanes: L) {
-        let groups = self.product.inputs.block::<FloatGroup<1>>(0);
+        let groups = self.product.inputs.block::<FloatGroup<1>>(0, 1);
         let x: &[f32] = &bytemuck::cast_slice(groups)[..self.product.cols];
         let panels = self.product.panels.chunks(PANELS * self.product.panel_bytes);
         for (number, bytes) in panels.enumerate() {
@@ -92,7 +92,7 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
             let last_row = num_rows.min(first_row + tile_rows);
             for (panel, bytes) in panels.clone().enumerate() {
                 for first in (first_row..last_row).step_by(T) {
-                    let groups = self.product.inputs.block::<FloatGroup<W>>(first / W * W);
+                    let groups = self.product.inputs.block::<FloatGroup<W>>(first / W * W, W);
                     for row in first..last_row.min(first + T) {
                         self.product.target.prefetch(lanes, row, panel);
                     }

@@ -82,12 +82,11 @@ impl<'a> Target<'a> {
         self.rows
     }
 
-    /// Asks for the memory that [`write`](Self::write) will write to. Rows of an output lie so far
-    /// apart that nothing else fetches them in time: without this, a product of 512 rows spends a
-    /// quarter of its time on writing.
+    /// Asks for the memory that [`write`](Self::write) will write to, no nearer than the second-level
+    /// cache. Rows of an output lie so far apart that nothing else fetches them in time.
     #[inline(always)]
     pub(super) fn prefetch<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize) {
-        lanes.prefetch(bytemuck::cast_slice(self.part(row, panel)), 0);
+        lanes.prefetch_far(bytemuck::cast_slice(self.part(row, panel)), 0);
     }
 
     /// The columns of panel `panel` of row `row`.

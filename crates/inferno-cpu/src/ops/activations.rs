@@ -202,7 +202,7 @@ impl<const W: usize> ActivationRun<W> {
         }
     }
 
-    /// Fills in what follows from the integers of a row.
+    /// Fills in what follows from the integers of a row, for vectors.
     #[inline(always)]
     pub(crate) fn complete<L: Lanes>(&mut self, lanes: L, row: usize) {
         let half_sums = &mut self.half_sums[row];
@@ -293,6 +293,11 @@ pub(crate) struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// Whether it holds all rows of its expert.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.rows.len() <= BLOCK_ROWS
+    }
+
     /// The row of the input for each row of the block.
     #[inline(always)]
     pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {

@@ -56,7 +56,7 @@ pub(crate) fn quantize_runs(
 ) {
     let row_lines = cols.div_ceil(CHUNK_COLS) * RUN_LINES;
     out.fill(backend.pool(), rows, row_lines, |block, out| {
-        let for_tiles = block.width == BLOCK_ROWS && backend.level().has_tiles();
+        let for_tiles = !block.is_alone() && backend.level().has_tiles();
         backend.level().run(Runs { block, x, cols, for_tiles, out });
     });
 }
@@ -141,7 +141,7 @@ struct Runs<'a> {
     block: Block<'a>,
     x: &'a [f32],
     cols: usize,
-    /// Whether the matrix unit may take them.
+    /// Whether the matrix unit takes them.
     for_tiles: bool,
     out: &'a mut [Line],
 }
@@ -155,6 +155,9 @@ impl Runs<'_> {
             let x = &self.x[input * self.cols..][..self.cols];
             for (x, out) in x.chunks(CHUNK_COLS).zip(&mut *out) {
                 quantize_run(lanes, x, row, out);
+                if !self.for_tiles {
+                    out.complete(lanes, row);
+                }
             }
         }
         for row in self.block.inputs().count()..W {
@@ -191,10 +194,13 @@ fn quantize_run<L: Lanes, const W: usize>(
         largest = lanes.larger_magnitude(largest, lanes.load_part(x));
     }
     out.clear_overflows(row);
-    let mut magnitudes = [0.0; LANES];
-    lanes.store(largest, &mut magnitudes);
-    let largest = lanes.max_magnitude(largest, largest);
-    let magnitude = set_aside(x, &magnitudes, largest, row, out);
+    let mean = lanes.sum(lanes.mul(largest, largest)) / LANES as f32;
+    let mut magnitude = lanes.max_magnitude(largest, largest);
+    if magnitude.is_finite() && magnitude * magnitude > STANDS_OUT * mean {
+        let mut magnitudes = [0.0; LANES];
+        lanes.store(largest, &mut magnitudes);
+        magnitude = set_aside(x, &magnitudes, row, out);
+    }
     let inverse = lanes.splat(if magnitude < LOWEST { 0.0 } else { 127.0 / magnitude });
     let mut x = x.chunks(LANES);
     for tile in &mut out.tiles {
@@ -205,16 +211,14 @@ fn quantize_run<L: Lanes, const W: usize>(
         }
     }
     out.scales[row] = magnitude / 127.0;
-    out.complete(lanes, row);
 }
 
 /// Sets aside what stands out of a row's values, whose largest magnitudes in each lane are given, and gives
-/// what the scale is to follow: all of them where nothing stands out, or something is no number.
+/// what the scale is to follow: all of them where that is too much.
 #[inline(always)]
 fn set_aside<const W: usize>(
     x: &[f32],
     magnitudes: &[f32; LANES],
-    largest: f32,
     row: usize,
     out: &mut ActivationRun<W>,
 ) -> f32 {
@@ -227,18 +231,13 @@ fn set_aside<const W: usize>(
         }
     }
     let mut limit = f32::max(second, first / MAX_OVERFLOWS as f32);
-    let squares = magnitudes.map(|magnitude| magnitude * magnitude);
-    let mean = squares.iter().sum::<f32>() / LANES as f32;
-    if !largest.is_finite() || limit < LOWEST || largest * largest <= STANDS_OUT * mean {
-        return largest;
-    }
-    while largest > limit {
+    while limit >= LOWEST && limit < first {
         if add_overflows(x, lane, limit, row, out) {
             return limit;
         }
         limit *= 2.0;
     }
-    largest
+    first
 }
 
 /// Sets aside what is beyond `limit`, which is in columns of one lane alone; or nothing, and gives false,

@@ -48,11 +48,17 @@ unsafe impl<const W: usize> Zeroable for ActivationGroup<W> {}
 unsafe impl<const W: usize> Pod for ActivationGroup<W> {}
 
 impl<const W: usize> ActivationGroup<W> {
-    /// The integers of columns `4 v..4 v + 4` of a row.
+    /// The integers of `T` rows from row `first` on.
     #[inline(always)]
-    pub(crate) fn four(&self, row: usize, v: usize) -> [i8; 4] {
-        *self.quants[row][4 * v..].first_chunk().expect("a group has eight times four columns")
+    pub(crate) fn rows<const T: usize>(&self, first: usize) -> &[[i8; GROUP_COLS]; T] {
+        self.quants[first..].first_chunk().expect("as many rows")
     }
+}
+
+/// Columns `4 v..4 v + 4` of a row.
+#[inline(always)]
+pub(crate) fn four(row: &[i8], v: usize) -> [i8; 4] {
+    *row[4 * v..].first_chunk().expect("four columns")
 }
 
 /// Two sums of integers, for products with two 16-bit numbers of a weight.
@@ -106,12 +112,17 @@ unsafe impl<const W: usize> Zeroable for ActivationRun<W> {}
 unsafe impl<const W: usize> Pod for ActivationRun<W> {}
 
 impl<const W: usize> ActivationRun<W> {
-    /// The integers of columns `4 v..4 v + 4` of a group of a row.
+    /// The integers of `T` rows from row `first` on, in a tile that holds a group, and where the group
+    /// begins in it.
     #[inline(always)]
-    pub(crate) fn four(&self, row: usize, group: usize, v: usize) -> [i8; 4] {
+    pub(crate) fn rows<const T: usize>(
+        &self,
+        first: usize,
+        group: usize,
+    ) -> (&[[i8; TILE_COLS]; T], usize) {
         const GROUPS: usize = TILE_COLS / GROUP_COLS;
-        let at = group % GROUPS * GROUP_COLS + 4 * v;
-        *self.tiles[group / GROUPS][row][at..].first_chunk().expect("four columns of a group")
+        let rows = self.tiles[group / GROUPS][first..].first_chunk().expect("as many rows");
+        (rows, group % GROUPS * GROUP_COLS)
     }
 
     /// The negated sums of the integers in each half of a group, or in each group, two by two.

@@ -23,7 +23,7 @@ use crate::isa::{Kernel, Level};
 use crate::lanes::{
     ColumnTile, ExtraTiles, LANES, Lanes, RowTiles, TileSums, TileUnit, VECTOR_BYTES,
 };
-use crate::ops::activations::{ActivationRun, BLOCK_ROWS, MAX_NARROW};
+use crate::ops::activations::{ActivationRun, BLOCK_ROWS, MAX_NARROW, four};
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{FixedPointFormat, chunk_bytes, padded_scale_bytes};
 
@@ -68,12 +68,13 @@ fn add_chunk<L: Lanes, C: Weights<L>, const T: usize, const W: usize>(
     let mut totals = [lanes.splat_i32(0); T];
     for group in 0..weights.num_groups() {
         weights.prefetch(lanes, group);
+        let (rows, at): (&[_; T], _) = input.rows(first, group);
         for half in 0..parts {
             let mut dots = [lanes.splat_i32(0); T];
             for v in half * GROUP_VECTORS / parts..(half + 1) * GROUP_VECTORS / parts {
                 let codes = weights.codes(lanes, group, v);
-                for (t, dot) in dots.iter_mut().enumerate() {
-                    *dot = lanes.dot_u7(*dot, codes, input.four(first + t, group, v));
+                for (dot, row) in dots.iter_mut().zip(rows) {
+                    *dot = lanes.dot_u7(*dot, codes, four(&row[at..], v));
                 }
             }
             let factor = weights.factor(lanes, group * parts + half);

@@ -14,7 +14,7 @@ use super::Product;
 use super::tiled::{self, Ahead, Aligned, BlockSums, Chunk, Inputs, Unpacking};
 use crate::isa::{Kernel, Level};
 use crate::lanes::{GroupBytes, LANES, Lanes, TileSums, TileUnit, VECTOR_BYTES};
-use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, MAX_NARROW};
+use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, MAX_NARROW, four};
 use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
 
@@ -40,20 +40,24 @@ fn add_group<L: Lanes, G: Group<L>, const T: usize, const W: usize>(
     first: usize,
     mut sums: [L::F32; T],
 ) -> [L::F32; T] {
+    // With a number of rows that the compiler knows it computes them side by side. (With the block's, it
+    // put one row's products after the other's, and AVX-512 took a third longer.)
+    let rows: &[_; T] = input.rows(first);
+    let scales: &[_; T] = input.scales[first..].first_chunk().expect("as many rows");
     let mut dots = [lanes.splat_i32(0); T];
     for (dot, start) in dots.iter_mut().zip(&input.starts[first..]) {
         *dot = lanes.dot_i8_start(*start);
     }
     for v in 0..GROUP_VECTORS {
         let operand = group.operand(lanes, v);
-        for (t, dot) in dots.iter_mut().enumerate() {
-            *dot = lanes.dot_i8(*dot, operand, input.four(first + t, v));
+        for (dot, row) in dots.iter_mut().zip(rows) {
+            *dot = lanes.dot_i8(*dot, operand, four(row, v));
         }
     }
     let scale = group.scale(lanes);
-    for (t, sum) in sums.iter_mut().enumerate() {
-        let factor = lanes.mul(scale, lanes.splat(input.scales[first + t]));
-        *sum = lanes.fma(lanes.to_f32(dots[t]), factor, *sum);
+    for ((sum, dot), input) in sums.iter_mut().zip(dots).zip(scales) {
+        let factor = lanes.mul(scale, lanes.splat(*input));
+        *sum = lanes.fma(lanes.to_f32(dot), factor, *sum);
     }
     sums
 }

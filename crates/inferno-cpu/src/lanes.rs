@@ -286,6 +286,7 @@ pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];
 
 /// Tiles of 16 rows of 64 signed bytes.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // A matrix unit alone reads them.
 pub(crate) struct RowTiles<'a> {
     pub(crate) bytes: &'a [i8],
     /// Bytes from one row of a tile to the next.
@@ -296,6 +297,7 @@ pub(crate) struct RowTiles<'a> {
 
 /// A tile more of rows, and of columns of both matrices.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // A matrix unit alone reads them.
 pub(crate) struct ExtraTiles<'a> {
     pub(crate) rows: &'a [[i8; VECTOR_BYTES]; 16],
     pub(crate) columns: &'a [ColumnTile; 2],

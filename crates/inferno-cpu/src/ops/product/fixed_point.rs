@@ -382,25 +382,15 @@ impl<const HALVES: bool> Chunk for Unpacked<HALVES> {
     const TILE_COLS: usize = VECTOR_BYTES;
 
     #[inline(always)]
-    fn add_rows<L: Lanes>(
+    fn add_rows<L: Lanes, const T: usize>(
         &self,
         lanes: L,
         inputs: &Inputs<'_>,
         first_row: usize,
-        num_rows: usize,
-        sums: &mut BlockSums,
-    ) {
-        let input = inputs.run(first_row);
-        let mut first = 0;
-        while first < num_rows {
-            if L::REGISTERS >= 32 && num_rows - first > 4 {
-                self.add_some_rows::<L, 8>(lanes, input, first, sums);
-                first += 8;
-            } else {
-                self.add_some_rows::<L, 4>(lanes, input, first, sums);
-                first += 4;
-            }
-        }
+        first: usize,
+        sums: [L::F32; T],
+    ) -> [L::F32; T] {
+        add_chunk(lanes, self, inputs.run(first_row), first, sums)
     }
 
     #[inline(always)]
@@ -481,26 +471,6 @@ impl<const HALVES: bool> Unpacked<HALVES> {
                 total = lanes.add_i32(total, lanes.add_i32(lanes.raise(high), low));
             }
             lanes.store_i32(total, dots);
-        }
-    }
-
-    /// Adds a chunk's share to the sums of `T` rows of a block, from row `first` on.
-    #[inline(always)]
-    fn add_some_rows<L: Lanes, const T: usize>(
-        &self,
-        lanes: L,
-        input: &ActivationRun<BLOCK_ROWS>,
-        first: usize,
-        sums: &mut BlockSums,
-    ) {
-        let sums: &mut [_; T] = sums[first..].first_chunk_mut().expect("T divides a block");
-        let mut totals = [lanes.splat(0.0); T];
-        for (total, sums) in totals.iter_mut().zip(&*sums) {
-            *total = lanes.load(sums);
-        }
-        totals = add_chunk(lanes, self, input, first, totals);
-        for (total, sums) in totals.into_iter().zip(sums) {
-            lanes.store(total, sums);
         }
     }
 }

@@ -258,25 +258,19 @@ impl Chunk for Weights {
     const TILE_COLS: usize = GROUP_COLS;
 
     #[inline(always)]
-    fn add_rows<L: Lanes>(
+    fn add_rows<L: Lanes, const T: usize>(
         &self,
         lanes: L,
         inputs: &Inputs<'_>,
         first_row: usize,
-        num_rows: usize,
-        sums: &mut BlockSums,
-    ) {
-        let inputs = inputs.groups(first_row);
-        let mut first = 0;
-        while first < num_rows {
-            if L::REGISTERS >= 32 && num_rows - first > 4 {
-                self.add_some_rows::<L, 8>(lanes, inputs, first, sums);
-                first += 8;
-            } else {
-                self.add_some_rows::<L, 4>(lanes, inputs, first, sums);
-                first += 4;
-            }
+        first: usize,
+        mut sums: [L::F32; T],
+    ) -> [L::F32; T] {
+        let groups = self.codes.iter().zip(&self.scales).zip(inputs.groups(first_row));
+        for ((codes, scales), input) in groups {
+            sums = add_group(lanes, &Unpacked { codes, scales }, input, first, sums);
         }
+        sums
     }
 
     #[inline(always)]
@@ -320,30 +314,6 @@ impl Chunk for Weights {
             for (row, sums) in rows.into_iter().zip(&mut sums.0) {
                 lanes.store(row, sums);
             }
-        }
-    }
-}
-
-impl Weights {
-    /// Adds a chunk's share to the sums of `T` rows of a block, from row `first` on.
-    #[inline(always)]
-    fn add_some_rows<L: Lanes, const T: usize>(
-        &self,
-        lanes: L,
-        inputs: &[ActivationGroup<BLOCK_ROWS>],
-        first: usize,
-        sums: &mut BlockSums,
-    ) {
-        let sums: &mut [_; T] = sums[first..].first_chunk_mut().expect("T divides a block");
-        let mut rows = [lanes.splat(0.0); T];
-        for (row, sums) in rows.iter_mut().zip(&*sums) {
-            *row = lanes.load(sums);
-        }
-        for ((codes, scales), input) in self.codes.iter().zip(&self.scales).zip(inputs) {
-            rows = add_group(lanes, &Unpacked { codes, scales }, input, first, rows);
-        }
-        for (row, sums) in rows.into_iter().zip(sums) {
-            lanes.store(row, sums);
         }
     }
 }

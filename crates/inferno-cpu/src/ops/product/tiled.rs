@@ -63,15 +63,16 @@ pub(super) trait Chunk: 'static {
     /// Columns whose sums the matrix unit is set up for.
     const TILE_COLS: usize;
 
-    /// Adds the chunk's share to the sums of a block's first `num_rows` rows.
-    fn add_rows<L: Lanes>(
+    /// Adds the chunk's share to the sums of `T` rows, from row `first` on, of the block that begins at
+    /// row `first_row`.
+    fn add_rows<L: Lanes, const T: usize>(
         &self,
         lanes: L,
         inputs: &Inputs<'_>,
         first_row: usize,
-        num_rows: usize,
-        sums: &mut BlockSums,
-    );
+        first: usize,
+        sums: [L::F32; T],
+    ) -> [L::F32; T];
 
     /// Adds it to the sums of one or two blocks, by the matrix unit, and asks for what comes `ahead`.
     #[allow(clippy::too_many_arguments)]
@@ -234,9 +235,53 @@ impl<C: Chunk> Tiled<'_, C> {
                 for (block, sums) in sums.iter_mut().enumerate() {
                     let first = first + block * BLOCK_ROWS;
                     let num_rows = BLOCK_ROWS.min(rows.end - first);
-                    chunk.add_rows(lanes, &inputs, first, num_rows, &mut sums.0);
+                    add_block(lanes, chunk, &inputs, first, num_rows, &mut sums.0);
                 }
             }
         }
+    }
+}
+
+/// Adds a chunk's share to the sums of the first `num_rows` rows of the block that begins at row
+/// `first_row`, without a matrix unit.
+#[inline(always)]
+fn add_block<L: Lanes, C: Chunk>(
+    lanes: L,
+    chunk: &C,
+    inputs: &Inputs<'_>,
+    first_row: usize,
+    num_rows: usize,
+    sums: &mut BlockSums,
+) {
+    let mut first = 0;
+    while first < num_rows {
+        if L::REGISTERS >= 32 && num_rows - first > 4 {
+            add_some_rows::<L, C, 8>(lanes, chunk, inputs, first_row, first, sums);
+            first += 8;
+        } else {
+            add_some_rows::<L, C, 4>(lanes, chunk, inputs, first_row, first, sums);
+            first += 4;
+        }
+    }
+}
+
+/// The same for `T` rows of the block, from row `first` on.
+#[inline(always)]
+fn add_some_rows<L: Lanes, C: Chunk, const T: usize>(
+    lanes: L,
+    chunk: &C,
+    inputs: &Inputs<'_>,
+    first_row: usize,
+    first: usize,
+    sums: &mut BlockSums,
+) {
+    let sums: &mut [_; T] = sums[first..].first_chunk_mut().expect("T divides a block");
+    let mut rows = [lanes.splat(0.0); T];
+    for (row, sums) in rows.iter_mut().zip(&*sums) {
+        *row = lanes.load(sums);
+    }
+    rows = chunk.add_rows(lanes, inputs, first_row, first, rows);
+    for (row, sums) in rows.into_iter().zip(sums) {
+        lanes.store(row, sums);
     }
 }

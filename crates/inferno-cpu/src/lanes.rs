@@ -160,6 +160,13 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// As [`dot_i8`](Self::dot_i8) for bytes of 0 to 127; it may start from any number.
     fn dot_u7(self, acc: Self::I32, w: Self::Bytes, a: [i8; 4]) -> Self::I32;
 
+    /// `x`, computed before what this is called with later. Compilers put one chain of products after the
+    /// other to save registers, and each product then waits for the last one's result.
+    #[inline(always)]
+    fn in_turn(self, x: Self::I32) -> Self::I32 {
+        x
+    }
+
     /// Two little-endian 16-bit integers a lane: the low halves of `first`, then of `second`.
     fn pair_i16(self, first: Self::I32, second: Self::I32) -> Self::Bytes;
     /// Adds to lane `i` the products of its two little-endian 16-bit integers of `x` with those of `y`,

@@ -9,6 +9,7 @@
 // These intrinsics need Rust 1.89. The crate's lower bound is for targets without this level.
 #![allow(clippy::incompatible_msrv)]
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use crate::isa::Kernel;
@@ -64,6 +65,15 @@ macro_rules! avx512 {
         // called on; pointers come from references to arrays as large as what is accessed.
         unsafe { $($body)* }
     };
+}
+
+/// What compilers take for something that must be done with `x`, here and not later.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_turn(mut x: __m512i) -> __m512i {
+    // SAFETY: no instruction at all: a comment that names the register.
+    unsafe { asm!("/* {} */", inout(zmm_reg) x, options(nomem, nostack, preserves_flags)) };
+    x
 }
 
 impl Lanes for Avx512 {
@@ -354,6 +364,11 @@ impl Lanes for Avx512 {
     fn dot_u7(self, acc: __m512i, w: __m512i, a: [i8; 4]) -> __m512i {
         let a = i32::from_le_bytes(a.map(|a| a as u8));
         avx512! { _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(a)) }
+    }
+
+    #[inline(always)]
+    fn in_turn(self, x: __m512i) -> __m512i {
+        avx512! { in_turn(x) }
     }
 
     #[inline(always)]

@@ -47,12 +47,10 @@ unsafe impl<const W: usize> Zeroable for ActivationGroup<W> {}
 // whole lines, so that there is no padding, between or behind.
 unsafe impl<const W: usize> Pod for ActivationGroup<W> {}
 
-impl<const W: usize> ActivationGroup<W> {
-    /// The integers of `T` rows from row `first` on.
-    #[inline(always)]
-    pub(crate) fn rows<const T: usize>(&self, first: usize) -> &[[i8; GROUP_COLS]; T] {
-        self.quants[first..].first_chunk().expect("as many rows")
-    }
+/// What `T` rows of a block have from row `first` on: a number of rows that the compiler knows.
+#[inline(always)]
+pub(crate) fn rows_from<X, const T: usize>(rows: &[X], first: usize) -> &[X; T] {
+    rows[first..].first_chunk().expect("as many rows")
 }
 
 /// Columns `4 v..4 v + 4` of a row.
@@ -121,7 +119,7 @@ impl<const W: usize> ActivationRun<W> {
         group: usize,
     ) -> (&[[i8; TILE_COLS]; T], usize) {
         const GROUPS: usize = TILE_COLS / GROUP_COLS;
-        let rows = self.tiles[group / GROUPS][first..].first_chunk().expect("as many rows");
+        let rows = rows_from(&self.tiles[group / GROUPS], first);
         (rows, group % GROUPS * GROUP_COLS)
     }
 
@@ -304,11 +302,6 @@ pub(crate) struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Whether it holds all rows of its expert.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.rows.len() <= BLOCK_ROWS
-    }
-
     /// The row of the input for each row of the block.
     #[inline(always)]
     pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {

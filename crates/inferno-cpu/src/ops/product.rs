@@ -8,11 +8,13 @@
 //! what the output held.
 //!
 //! Some rows of activations are computed beside each other in registers. With few rows the weights
-//! are unpacked on their way in; with many, 256 columns of a panel are unpacked once for all.
+//! are unpacked on their way in (`narrow.rs`); with many, 256 columns of a panel are unpacked once for all
+//! (`tiled.rs`).
 
 mod fixed_point;
 mod float;
 mod grouped;
+mod narrow;
 mod target;
 mod tiled;
 

@@ -56,7 +56,7 @@ pub(crate) fn quantize_runs(
 ) {
     let row_lines = cols.div_ceil(CHUNK_COLS) * RUN_LINES;
     out.fill(backend.pool(), rows, row_lines, |block, out| {
-        let for_tiles = !block.is_alone() && backend.level().has_tiles();
+        let for_tiles = block.width == BLOCK_ROWS && backend.level().has_tiles();
         backend.level().run(Runs { block, x, cols, for_tiles, out });
     });
 }

@@ -17,13 +17,13 @@
 use std::marker::PhantomData;
 
 use super::Product;
-use super::grouped::PREFETCH_BYTES;
+use super::narrow::{self, PREFETCH_BYTES, PanelSums};
 use super::tiled::{self, Ahead, Aligned, BlockSums, Chunk, Inputs, Unpacking};
 use crate::isa::{Kernel, Level};
 use crate::lanes::{
     ColumnTile, ExtraTiles, LANES, Lanes, RowTiles, TileSums, TileUnit, VECTOR_BYTES,
 };
-use crate::ops::activations::{ActivationRun, BLOCK_ROWS, MAX_NARROW, four};
+use crate::ops::activations::{ActivationRun, BLOCK_ROWS, four, rows_from};
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{FixedPointFormat, chunk_bytes, padded_scale_bytes};
 
@@ -74,7 +74,7 @@ fn add_chunk<L: Lanes, C: Weights<L>, const T: usize, const W: usize>(
             for v in half * GROUP_VECTORS / parts..(half + 1) * GROUP_VECTORS / parts {
                 let codes = weights.codes(lanes, group, v);
                 for (dot, row) in dots.iter_mut().zip(rows) {
-                    *dot = lanes.dot_u7(*dot, codes, four(&row[at..], v));
+                    *dot = lanes.in_turn(lanes.dot_u7(*dot, codes, four(&row[at..], v)));
                 }
             }
             let factor = weights.factor(lanes, group * parts + half);
@@ -97,7 +97,8 @@ fn add_chunk<L: Lanes, C: Weights<L>, const T: usize, const W: usize>(
         }
     }
     let unit = weights.unit(lanes);
-    for ((sum, total), scale) in sums.iter_mut().zip(totals).zip(&input.scales[first..]) {
+    let scales: &[_; T] = rows_from(&input.scales, first);
+    for ((sum, total), scale) in sums.iter_mut().zip(totals).zip(scales) {
         let factor = lanes.mul(unit, lanes.splat(*scale));
         *sum = lanes.fma(lanes.to_f32(total), factor, *sum);
     }
@@ -200,59 +201,35 @@ impl<L: Lanes, F: FixedPointFormat> Weights<L> for Packed<'_, L, F> {
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn fixed_point<F: FixedPointFormat>(level: Level, product: Product<'_>) {
-    match product.target.rows().len() {
-        0 => {}
-        1..=BLOCK_ROWS => level.run(Narrow::<F> { product, format: PhantomData }),
-        // Two kinds of kernels serve all formats.
-        _ if F::HALVES => many::<F, true>(level, product),
-        _ => many::<F, false>(level, product),
+    if narrow::takes(level, product.target.rows().len()) {
+        return narrow::run::<FixedPoint<F>>(level, product);
     }
+    // Two kinds of kernels serve all formats.
+    if F::HALVES { many::<F, true>(level, product) } else { many::<F, false>(level, product) }
 }
 
-/// A product of one block of rows.
-struct Narrow<'a, F> {
-    product: Product<'a>,
-    format: PhantomData<F>,
-}
+/// Weights of format `F` for one block of rows.
+struct FixedPoint<F>(PhantomData<F>);
 
-impl<F: FixedPointFormat> Narrow<'_, F> {
-    /// All panels for `W` rows, `T` at a time.
+impl<F: FixedPointFormat> PanelSums for FixedPoint<F> {
+    type Input<const W: usize> = ActivationRun<W>;
+
     #[inline(always)]
-    fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
-        let inputs: &[ActivationRun<W>] = self.product.inputs.block(0, W);
-        let num_rows = self.product.target.rows().len();
-        let num_groups = self.product.cols.div_ceil(GROUP_COLS);
-        let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
-        for (panel, bytes) in panels.enumerate() {
-            for first in (0..num_rows).step_by(T) {
-                let mut sums = [lanes.splat(0.0); T];
-                let chunks = bytes.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
-                for (run, (input, chunk)) in inputs.iter().zip(chunks).enumerate() {
-                    let num_groups = CHUNK_GROUPS.min(num_groups - run * CHUNK_GROUPS);
-                    let weights = Packed::<L, F>::new(lanes, chunk, num_groups);
-                    sums = add_chunk(lanes, &weights, input, first, sums);
-                }
-                for (t, sums) in sums.into_iter().take(num_rows - first).enumerate() {
-                    self.product.target.write(lanes, first + t, panel, sums);
-                }
-            }
+    fn panel_sums<L: Lanes, const T: usize, const W: usize>(
+        lanes: L,
+        panel: &[u8],
+        cols: usize,
+        inputs: &[ActivationRun<W>],
+        first: usize,
+    ) -> [L::F32; T] {
+        let mut sums = [lanes.splat(0.0); T];
+        let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
+        for (run, (input, chunk)) in inputs.iter().zip(chunks).enumerate() {
+            let num_groups = CHUNK_GROUPS.min(cols.div_ceil(GROUP_COLS) - run * CHUNK_GROUPS);
+            let weights = Packed::<L, F>::new(lanes, chunk, num_groups);
+            sums = add_chunk(lanes, &weights, input, first, sums);
         }
-    }
-}
-
-impl<F: FixedPointFormat> Kernel for Narrow<'_, F> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
-        match (self.product.target.rows().len(), L::REGISTERS >= 32) {
-            (1, _) => self.panels::<L, 1, 1>(lanes),
-            (2, _) => self.panels::<L, 2, 2>(lanes),
-            (3..=4, _) => self.panels::<L, 4, 4>(lanes),
-            (5..=8, true) => self.panels::<L, 8, 8>(lanes),
-            (5..=8, false) => self.panels::<L, 4, 8>(lanes),
-            (_, true) => self.panels::<L, 8, 16>(lanes),
-            (_, false) => self.panels::<L, 4, 16>(lanes),
-        }
+        sums
     }
 }
 

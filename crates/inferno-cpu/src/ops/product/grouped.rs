@@ -1,8 +1,7 @@
 //! Products with weights of signed bytes: each group of 32 columns has a scale, and is summed by itself.
 //!
-//! One block of rows takes the bytes as they are unpacked on their way in; more take them from
-//! chunks that are unpacked once for many rows, as `tiled.rs` says. With a matrix unit, so does a
-//! block of more than [`MAX_NARROW`] rows.
+//! One block of rows takes the bytes as they are unpacked on their way in (`narrow.rs`); more take them
+//! from chunks that are unpacked once for many rows (`tiled.rs`).
 //!
 //! With the matrix unit, a product of 32 columns takes 20 cycles of a Sapphire Rapids core where all
 //! stands in the first-level cache, and 30 to 36 where activations come from the second; its scaling
@@ -11,17 +10,13 @@
 use std::marker::PhantomData;
 
 use super::Product;
+use super::narrow::{self, PREFETCH_BYTES, PanelSums};
 use super::tiled::{self, Ahead, Aligned, BlockSums, Chunk, Inputs, Unpacking};
 use crate::isa::{Kernel, Level};
 use crate::lanes::{GroupBytes, LANES, Lanes, TileSums, TileUnit, VECTOR_BYTES};
-use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, MAX_NARROW, four};
+use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, four, rows_from};
 use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
-
-/// How far ahead of their use packed weights are asked for. (Tried: nothing, 1024, 2048. Without it
-/// some formats get a third of the memory's rate, whose scales and codes the processor takes for
-/// two streams.)
-pub(super) const PREFETCH_BYTES: usize = 4096;
 
 /// One group of 32 columns of 16 rows, as [`add_group`] takes it.
 trait Group<L: Lanes> {
@@ -40,21 +35,23 @@ fn add_group<L: Lanes, G: Group<L>, const T: usize, const W: usize>(
     first: usize,
     mut sums: [L::F32; T],
 ) -> [L::F32; T] {
-    // With a number of rows that the compiler knows it computes them side by side. (With the block's, it
-    // put one row's products after the other's, and AVX-512 took a third longer.)
-    let rows: &[_; T] = input.rows(first);
-    let scales: &[_; T] = input.scales[first..].first_chunk().expect("as many rows");
+    // The number of rows is one that the compiler knows, and loops are ones that it always inlines: else
+    // sums go through memory. (With the block's number AVX-512 took a third longer, with `array::map` for 16
+    // rows twice as long.)
+    let rows: &[_; T] = rows_from(&input.quants, first);
+    let starts: &[_; T] = rows_from(&input.starts, first);
     let mut dots = [lanes.splat_i32(0); T];
-    for (dot, start) in dots.iter_mut().zip(&input.starts[first..]) {
+    for (dot, start) in dots.iter_mut().zip(starts) {
         *dot = lanes.dot_i8_start(*start);
     }
     for v in 0..GROUP_VECTORS {
         let operand = group.operand(lanes, v);
         for (dot, row) in dots.iter_mut().zip(rows) {
-            *dot = lanes.dot_i8(*dot, operand, four(row, v));
+            *dot = lanes.in_turn(lanes.dot_i8(*dot, operand, four(row, v)));
         }
     }
     let scale = group.scale(lanes);
+    let scales: &[_; T] = rows_from(&input.scales, first);
     for ((sum, dot), input) in sums.iter_mut().zip(dots).zip(scales) {
         let factor = lanes.mul(scale, lanes.splat(*input));
         *sum = lanes.fma(lanes.to_f32(dot), factor, *sum);
@@ -97,53 +94,27 @@ fn groups<F: QuantFormat>(
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn grouped<F: QuantFormat>(level: Level, product: Product<'_>) {
-    match product.target.rows().len() {
-        0 => {}
-        1..=MAX_NARROW => level.run(Narrow::<F> { product, format: PhantomData }),
-        // Unpacking for one block alone pays only where the matrix unit takes it.
-        ..=BLOCK_ROWS if !level.has_tiles() => {
-            level.run(Narrow::<F> { product, format: PhantomData });
-        }
-        _ => {
-            let unpack = |level: Level, packed: &[u8], num_groups, weights: &mut Weights| {
-                let for_tiles = level.has_tiles();
-                let format = PhantomData::<F>;
-                level.run(Unpack { packed, num_groups, for_tiles, weights, format });
-            };
-            let chunk_bytes = chunk_bytes::<F>(CHUNK_GROUPS);
-            tiled::run(level, product, Unpacking { chunk_bytes, unpack });
-        }
+    if narrow::takes(level, product.target.rows().len()) {
+        return narrow::run::<Grouped<F>>(level, product);
     }
+    let unpack = |level: Level, packed: &[u8], num_groups, weights: &mut Weights| {
+        let for_tiles = level.has_tiles();
+        level.run(Unpack { packed, num_groups, for_tiles, weights, format: PhantomData::<F> });
+    };
+    tiled::run(level, product, Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack });
 }
 
-/// A product of one block of rows.
-struct Narrow<'a, F> {
-    product: Product<'a>,
-    format: PhantomData<F>,
-}
+/// Weights of format `F` for one block of rows.
+struct Grouped<F>(PhantomData<F>);
 
-impl<F: QuantFormat> Narrow<'_, F> {
-    /// All panels for `W` rows, `T` at a time.
-    #[inline(always)]
-    fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
-        let inputs = self.product.inputs.block::<ActivationGroup<W>>(0, W);
-        let num_rows = self.product.target.rows().len();
-        let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
-        for (panel, bytes) in panels.enumerate() {
-            for first in (0..num_rows).step_by(T) {
-                let sums = Self::block::<L, T, W>(lanes, bytes, inputs, first);
-                for (t, sums) in sums.into_iter().take(num_rows - first).enumerate() {
-                    self.product.target.write(lanes, first + t, panel, sums);
-                }
-            }
-        }
-    }
+impl<F: QuantFormat> PanelSums for Grouped<F> {
+    type Input<const W: usize> = ActivationGroup<W>;
 
-    /// `T` rows, unpacking on the way.
     #[inline(always)]
-    fn block<L: Lanes, const T: usize, const W: usize>(
+    fn panel_sums<L: Lanes, const T: usize, const W: usize>(
         lanes: L,
         panel: &[u8],
+        _cols: usize,
         inputs: &[ActivationGroup<W>],
         first: usize,
     ) -> [L::F32; T] {
@@ -162,22 +133,6 @@ impl<F: QuantFormat> Narrow<'_, F> {
             }
         }
         sums
-    }
-}
-
-impl<F: QuantFormat> Kernel for Narrow<'_, F> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
-        match (self.product.target.rows().len(), L::REGISTERS >= 32) {
-            (1, _) => self.panels::<L, 1, 1>(lanes),
-            (2, _) => self.panels::<L, 2, 2>(lanes),
-            (3..=4, _) => self.panels::<L, 4, 4>(lanes),
-            (5..=8, true) => self.panels::<L, 8, 8>(lanes),
-            (5..=8, false) => self.panels::<L, 4, 8>(lanes),
-            (_, true) => self.panels::<L, 8, 16>(lanes),
-            (_, false) => self.panels::<L, 4, 16>(lanes),
-        }
     }
 }
 

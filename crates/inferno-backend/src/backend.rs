@@ -125,7 +125,7 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     );
 
-    // Normalization and elementwise.
+    // Normalization.
 
     /// `out = x / sqrt(mean(x^2) + eps) * weight`, row by row.
     ///
@@ -149,11 +149,6 @@ pub trait Backend: Send + Sync + 'static {
         x: &mut Self::Buffer,
     );
 
-    /// `out[r][i] = silu(gate_up[r][i]) * gate_up[r][n + i]` for rows of `2 n` values.
-    ///
-    /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
-    fn silu_mul(&self, rows: usize, gate_up: &Self::Buffer, out: &mut Self::Buffer);
-
     // Products.
 
     /// `out = x * weight^T (+ bias)`.
@@ -172,6 +167,21 @@ pub trait Backend: Send + Sync + 'static {
         rows: usize,
         x: &Self::Buffer,
         weight: &Self::Weight,
+        bias: Option<&Self::Buffer>,
+        out: &mut Self::Buffer,
+    );
+
+    /// `out = silu(x * gate^T (+ bias)) * (x * up^T (+ bias))`, where `silu(y) = y / (1 + exp(-y))`.
+    ///
+    /// **Shapes**: `gate_up` was loaded from two parts, gate and up, of a row each a column of `out`; the
+    /// bias holds gate's numbers and then up's.
+    ///
+    /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
+    fn linear_gated(
+        &self,
+        rows: usize,
+        x: &Self::Buffer,
+        gate_up: &Self::Weight,
         bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
     );
@@ -243,6 +253,17 @@ pub trait Backend: Send + Sync + 'static {
         input: ExpertInput,
         x: &Self::Buffer,
         weight: &Self::Weight,
+        out: &mut Self::Buffer,
+    );
+
+    /// [`linear_gated`](Self::linear_gated) of each token's input with the weights of its experts, a row a
+    /// slot as in [`expert_linear`](Self::expert_linear).
+    fn expert_linear_gated(
+        &self,
+        rows: usize,
+        routing: &Self::Routing,
+        x: &Self::Buffer,
+        gate_up: &Self::Weight,
         out: &mut Self::Buffer,
     );
 

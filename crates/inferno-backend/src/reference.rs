@@ -218,15 +218,6 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn silu_mul(&self, rows: usize, gate_up: &Matrix, out: &mut Matrix) {
-        for row in 0..rows {
-            let (gate, up) = gate_up.row(row).split_at(gate_up.cols / 2);
-            for ((out, &gate), &up) in out.row_mut(row).iter_mut().zip(gate).zip(up) {
-                *out = gate / (1.0 + (-gate).exp()) * up;
-            }
-        }
-    }
-
     fn linear(
         &self,
         rows: usize,
@@ -255,6 +246,24 @@ impl Backend for ReferenceBackend {
             if let Some(bias) = bias {
                 add(bias.row(0), target);
             }
+        }
+    }
+
+    fn linear_gated(
+        &self,
+        rows: usize,
+        x: &Matrix,
+        gate_up: &ReferenceWeight,
+        bias: Option<&Matrix>,
+        out: &mut Matrix,
+    ) {
+        let mut term = vec![0.0; 2 * out.cols];
+        for row in 0..rows {
+            product(x.row(row), &gate_up.experts[0], &mut term);
+            if let Some(bias) = bias {
+                add(bias.row(0), &mut term);
+            }
+            silu_mul(&term, out.row_mut(row));
         }
     }
 
@@ -335,6 +344,22 @@ impl Backend for ReferenceBackend {
         }
     }
 
+    fn expert_linear_gated(
+        &self,
+        rows: usize,
+        routing: &ReferenceRouting,
+        x: &Matrix,
+        gate_up: &ReferenceWeight,
+        out: &mut Matrix,
+    ) {
+        let mut term = vec![0.0; 2 * out.cols];
+        for (slot, choice) in routing.slots(rows) {
+            let source = slot / routing.num_experts_used();
+            product(x.row(source), &gate_up.experts[choice.expert], &mut term);
+            silu_mul(&term, out.row_mut(slot));
+        }
+    }
+
     fn combine_experts(
         &self,
         rows: usize,
@@ -364,6 +389,14 @@ fn zeroed<T: Clone + Default>(len: usize, what: &'static str) -> Result<Vec<T>, 
 fn product(x: &[f32], weight: &Matrix, out: &mut [f32]) {
     for (row, out) in out.iter_mut().enumerate() {
         *out = dot(x, weight.row(row)) as f32;
+    }
+}
+
+/// `silu(gate) * up` of what holds gates and then ups.
+fn silu_mul(gate_up: &[f32], out: &mut [f32]) {
+    let (gate, up) = gate_up.split_at(out.len());
+    for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
+        *out = gate / (1.0 + (-gate).exp()) * up;
     }
 }
 

@@ -11,13 +11,13 @@ use inferno_tensor::DType;
 use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
 use crate::memory::{Arena, Lines};
-use crate::ops::activations::ActivationRows;
 use crate::ops::attention::{self, AttentionWorkspace};
 use crate::ops::experts::{self, CpuRouting};
-use crate::ops::linear::{Rows, linear};
+use crate::ops::gated::{GatedWorkspace, linear_gated};
+use crate::ops::linear::{ProductInputs, Rows, linear};
 use crate::ops::product::Epilogue;
 use crate::ops::rows::{self, CpuTable};
-use crate::ops::{self, elementwise, norm};
+use crate::ops::{self, norm};
 use crate::pack::{self, CpuWeight};
 use crate::threads::{self, Pool};
 
@@ -52,10 +52,8 @@ pub struct CpuBackend {
 /// length of its sequences.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    /// The input of a product, as [`Input`](crate::pack::Input) says.
-    pub(crate) floats: ActivationRows,
-    pub(crate) groups: ActivationRows,
-    pub(crate) runs: ActivationRows,
+    pub(crate) inputs: ProductInputs,
+    pub(crate) gated: GatedWorkspace,
     pub(crate) attention: AttentionWorkspace,
 }
 
@@ -293,10 +291,6 @@ impl Backend for CpuBackend {
         norm::head_rms_norm(self, rows, span, weight.rows(1), eps, x);
     }
 
-    fn silu_mul(&self, rows: usize, gate_up: &CpuBuffer, out: &mut CpuBuffer) {
-        elementwise::silu_mul(self, rows, gate_up, out);
-    }
-
     fn linear(
         &self,
         rows: usize,
@@ -317,6 +311,19 @@ impl Backend for CpuBackend {
         out: &mut CpuBuffer,
     ) {
         self.product(rows, x, weight, bias, true, out);
+    }
+
+    fn linear_gated(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        gate_up: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        out: &mut CpuBuffer,
+    ) {
+        assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
+        let bias = bias.map(|bias| bias.rows(1));
+        linear_gated(self, Rows::Same(rows), x, gate_up, bias, out);
     }
 
     fn rope(
@@ -373,6 +380,17 @@ impl Backend for CpuBackend {
         out: &mut CpuBuffer,
     ) {
         experts::expert_linear(self, rows, routing, input, x, weight, out);
+    }
+
+    fn expert_linear_gated(
+        &self,
+        rows: usize,
+        routing: &CpuRouting,
+        x: &CpuBuffer,
+        gate_up: &CpuWeight,
+        out: &mut CpuBuffer,
+    ) {
+        experts::expert_linear_gated(self, rows, routing, x, gate_up, out);
     }
 
     fn combine_experts(

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use inferno_backend::BackendError;
 use memmap2::{MmapMut, MmapRaw};
 
@@ -99,6 +99,14 @@ impl Arena {
         *segment = Segment { pages: Arc::downgrade(&pages), used: start + room };
         Ok(Lines { pages, start, bytes })
     }
+}
+
+/// The first `len` of `values`, which grows where it has fewer.
+pub(crate) fn at_least<T: Zeroable + Copy>(values: &mut Vec<T>, len: usize) -> &mut [T] {
+    if values.len() < len {
+        values.resize(len, T::zeroed());
+    }
+    &mut values[..len]
 }
 
 #[cfg(test)]

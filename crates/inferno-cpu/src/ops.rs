@@ -5,8 +5,8 @@
 
 pub(crate) mod activations;
 pub(crate) mod attention;
-pub(crate) mod elementwise;
 pub(crate) mod experts;
+pub(crate) mod gated;
 pub(crate) mod integers;
 pub(crate) mod linear;
 pub(crate) mod norm;

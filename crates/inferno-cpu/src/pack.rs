@@ -20,8 +20,11 @@ pub(crate) use float::FloatFormat;
 pub(crate) use formats::{Format, Input, chunk_bytes, padded_scale_bytes};
 pub(crate) use quantized::{FixedPointFormat, QuantFormat};
 
+use crate::isa::Level;
 use crate::lanes::LANES;
 use crate::memory::{Arena, Lines};
+use crate::ops::activations::Activations;
+use crate::ops::product::{Product, Target};
 use crate::threads::Pool;
 
 /// A packed weight of [`CpuBackend`](crate::CpuBackend).
@@ -36,11 +39,12 @@ pub struct CpuWeight {
 pub(crate) struct Part {
     pub(crate) format: &'static Format,
     pub(crate) rows: usize,
+    cols: usize,
     /// Rows of an expert in the parts before this one.
     pub(crate) first_row: usize,
     /// Panels of an expert in the parts before this one.
     pub(crate) first_panel: usize,
-    pub(crate) panel_bytes: usize,
+    panel_bytes: usize,
     expert_bytes: usize,
     bytes: Lines,
 }
@@ -110,17 +114,32 @@ impl Part {
                 (format.pack)(&panel_rows[..used], cols, panel);
             });
         }
-        Ok(Self { format, rows, first_row, first_panel, panel_bytes, expert_bytes, bytes })
+        Ok(Self { format, rows, cols, first_row, first_panel, panel_bytes, expert_bytes, bytes })
     }
 
     pub(crate) fn num_panels(&self) -> usize {
         self.rows.div_ceil(LANES)
     }
 
-    /// Some panels of one expert.
-    pub(crate) fn panels(&self, expert: usize, panels: Range<usize>) -> &[u8] {
-        let at = expert * self.expert_bytes;
-        &self.bytes.get()[at + panels.start * self.panel_bytes..at + panels.end * self.panel_bytes]
+    /// The rows of an expert that are in some of its panels, which are columns of a product.
+    pub(crate) fn cols_of(&self, panels: &Range<usize>) -> Range<usize> {
+        panels.start * LANES..self.rows.min(panels.end * LANES)
+    }
+
+    /// Multiplies some panels of one expert by its rows of `inputs`.
+    pub(crate) fn multiply(
+        &self,
+        level: Level,
+        expert: usize,
+        panels: Range<usize>,
+        inputs: Activations<'_>,
+        target: Target<'_>,
+    ) {
+        let [first, last] = [panels.start, panels.end]
+            .map(|panel| expert * self.expert_bytes + panel * self.panel_bytes);
+        let panels = &self.bytes.get()[first..last];
+        let (panel_bytes, cols) = (self.panel_bytes, self.cols);
+        (self.format.product)(level, Product { panels, panel_bytes, cols, inputs, target });
     }
 }
 

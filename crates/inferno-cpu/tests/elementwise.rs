@@ -1,4 +1,4 @@
-//! Normalization, activation, rotary embedding, and rows in and out.
+//! Normalization, rotary embedding, and rows in and out.
 
 mod cases;
 
@@ -66,24 +66,6 @@ fn head_rms_norm_touches_its_heads_alone() {
         let span = HeadSpan { head_dim, heads };
         let (x, weight) = (random.values(41 * 5 * head_dim), random.values(head_dim));
         check!(span, head_rms_norm(41, &span, &x, &weight));
-    }
-}
-
-fn silu_mul<B: Backend>(backend: &B, rows: usize, cols: usize, x: &[f32]) -> Vec<f32> {
-    let x = matrix(backend, rows, 2 * cols, x);
-    let mut out = backend.alloc(rows, cols).expect("memory");
-    backend.silu_mul(rows, &x, &mut out);
-    read(backend, &out, rows * cols)
-}
-
-#[test]
-fn silu_mul_agrees() {
-    let mut random = Random::new(3);
-    for (rows, cols) in SIZES {
-        for scale in [1.0, 30.0, 200.0] {
-            let x: Vec<_> = random.values(2 * rows * cols).iter().map(|x| x * scale).collect();
-            check!((rows, cols, scale), silu_mul(rows, cols, &x));
-        }
     }
 }
 

@@ -25,7 +25,6 @@ pub struct Workspace<B: Backend> {
     pub(crate) angles: B::Buffer,
     pub(crate) qkv: B::Buffer,
     pub(crate) attended: B::Buffer,
-    pub(crate) gate_up: B::Buffer,
     pub(crate) hidden: B::Buffer,
     pub(crate) experts: Option<ExpertBuffers<B>>,
     pub(crate) logits: B::Buffer,
@@ -65,7 +64,6 @@ impl<B: Backend> Workspace<B> {
             angles: alloc(shapes.angles)?,
             qkv: alloc(shapes.qkv)?,
             attended: alloc(shapes.attended)?,
-            gate_up: alloc(shapes.gate_up)?,
             hidden: alloc(shapes.hidden)?,
             experts,
             logits: alloc(shapes.logits)?,
@@ -78,7 +76,7 @@ impl<B: Backend> Workspace<B> {
     pub(crate) fn num_floats(config: &Config, limits: BatchLimits) -> usize {
         let shapes = Shapes::new(config, limits);
         let experts = shapes.experts.map(|experts| [experts.router_logits, experts.out]);
-        [shapes.x, shapes.x, shapes.qkv, shapes.attended, shapes.gate_up, shapes.hidden]
+        [shapes.x, shapes.x, shapes.qkv, shapes.attended, shapes.hidden]
             .into_iter()
             .chain([shapes.angles, shapes.angles, shapes.logits, shapes.logits])
             .chain(experts.into_iter().flatten())
@@ -99,7 +97,6 @@ struct Shapes {
     angles: Shape,
     qkv: Shape,
     attended: Shape,
-    gate_up: Shape,
     hidden: Shape,
     experts: Option<ExpertShapes>,
     logits: Shape,
@@ -128,7 +125,6 @@ impl Shapes {
             angles: tokens(config.rope.rotary_dim),
             qkv: tokens(config.qkv.row_len()),
             attended: tokens(config.qkv.num_heads * config.qkv.head_dim),
-            gate_up: slots(2 * intermediate_size),
             hidden: slots(intermediate_size),
             experts: params.map(|params| ExpertShapes {
                 params,

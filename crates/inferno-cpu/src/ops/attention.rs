@@ -43,13 +43,13 @@ mod tiles;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use bytemuck::Zeroable;
 use inferno_backend::{AttentionParams, Batch, QkvLayout};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
 use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
+use crate::memory::at_least;
 use merge::{MIXED, Merge, SUM};
 use plan::{Unit, plan, visible};
 use span::Task;
@@ -178,14 +178,6 @@ pub(crate) fn paged_attention(
             });
         }
     }
-}
-
-/// The first `len` of `values`, which grows where it has fewer.
-fn at_least<T: Zeroable + Copy>(values: &mut Vec<T>, len: usize) -> &mut [T] {
-    if values.len() < len {
-        values.resize(len, T::zeroed());
-    }
-    &mut values[..len]
 }
 
 /// One call's tasks.

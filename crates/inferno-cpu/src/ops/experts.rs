@@ -12,6 +12,7 @@ use crate::backend::{CpuBackend, CpuBuffer};
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::Lines;
+use crate::ops::gated::linear_gated;
 use crate::ops::linear::{Rows, linear};
 use crate::ops::product::Epilogue;
 use crate::ops::softmax::exponentials;
@@ -215,6 +216,20 @@ pub(crate) fn expert_linear(
     let epilogue = Epilogue { bias: None, accumulate: false };
     let rows = Rows::Routed(routing, input);
     linear(backend, rows, x, weight, epilogue, out);
+}
+
+/// [`expert_linear`] of each token's input with a gate and an up projection, joined.
+pub(crate) fn expert_linear_gated(
+    backend: &CpuBackend,
+    rows: usize,
+    routing: &CpuRouting,
+    x: &CpuBuffer,
+    gate_up: &CpuWeight,
+    out: &mut CpuBuffer,
+) {
+    assert_eq!(rows, routing.rows, "the rows that were routed");
+    let rows = Rows::Routed(routing, ExpertInput::PerToken);
+    linear_gated(backend, rows, x, gate_up, None, out);
 }
 
 /// `out[t] += sum over j of weight (t, j) * y[slot (t, j)]`.

@@ -5,16 +5,18 @@
 //! thread, handed out by turns. While one token is decoded, the last piece then costs up to 20
 //! microseconds a product, and what a thread asked for ahead of its piece went to the other's cache.)
 
+use std::ops::Range;
+
 use inferno_backend::ExpertInput;
 
-use crate::backend::{CpuBackend, CpuBuffer, Workspace};
+use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
 use crate::lanes::LANES;
-use crate::ops::activations::interleave;
+use crate::ops::activations::{ActivationRows, Activations, interleave};
 use crate::ops::experts::CpuRouting;
-use crate::ops::product::{Epilogue, Product, RowMap, Target};
+use crate::ops::product::{Epilogue, RowMap, Target};
 use crate::ops::quantize::{quantize_groups, quantize_runs};
-use crate::pack::{CpuWeight, Input};
+use crate::pack::{CpuWeight, Input, Part};
 
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
 const ITEM_PRODUCTS: usize = 32 * 1024;
@@ -58,6 +60,49 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// The input of a product, as its weights take it. The memory is kept for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct ProductInputs {
+    floats: ActivationRows,
+    groups: ActivationRows,
+    runs: ActivationRows,
+}
+
+impl ProductInputs {
+    /// Brings rows of `x` into every form that `weight` takes.
+    pub(crate) fn fill(
+        &mut self,
+        backend: &CpuBackend,
+        rows: Rows<'_>,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+    ) {
+        let cols = weight.cols;
+        assert_eq!(x.cols(), cols, "the input is as wide as the weight");
+        let x = x.rows(rows.num_inputs());
+        let takes = |input| weight.parts.iter().any(|part| part.format.input == input);
+        if takes(Input::Floats) {
+            interleave(backend.pool(), rows, x, cols, &mut self.floats);
+        }
+        if takes(Input::Groups) {
+            quantize_groups(backend, rows, x, cols, &mut self.groups);
+        }
+        if takes(Input::Runs) {
+            quantize_runs(backend, rows, x, cols, &mut self.runs);
+        }
+    }
+
+    /// The rows of one of the experts, by its number among those that have rows, as `part` takes them.
+    pub(crate) fn of(&self, part: &Part, index: usize) -> Activations<'_> {
+        match part.format.input {
+            Input::Floats => &self.floats,
+            Input::Groups => &self.groups,
+            Input::Runs => &self.runs,
+        }
+        .of(index)
+    }
+}
+
 /// Multiplies rows of `x` by the experts of `weight` that compute them.
 pub(crate) fn linear(
     backend: &CpuBackend,
@@ -67,71 +112,56 @@ pub(crate) fn linear(
     epilogue: Epilogue<'_>,
     out: &mut CpuBuffer,
 ) {
-    let cols = weight.cols;
-    assert_eq!(x.cols(), cols, "the input is as wide as the weight");
     assert_eq!(out.cols(), weight.rows, "the output has a column a row of the weight");
-    let (x_rows, num_experts) = (rows.num_inputs(), rows.num_experts());
-    let x = x.rows(x_rows);
-
     let mut workspace = backend.workspace();
-    let Workspace { floats, groups, runs, .. } = &mut *workspace;
-    let takes = |input| weight.parts.iter().any(|part| part.format.input == input);
-    if takes(Input::Floats) {
-        interleave(backend.pool(), rows, x, cols, floats);
-    }
-    if takes(Input::Groups) {
-        quantize_groups(backend, rows, x, cols, groups);
-    }
-    if takes(Input::Runs) {
-        quantize_runs(backend, rows, x, cols, runs);
-    }
-
-    let num_panels = weight.num_panels();
-    let rows_an_expert = x_rows.div_ceil(num_experts.max(1)).max(1);
-    let panels_an_item = (ITEM_PRODUCTS / (rows_an_expert * cols * LANES).max(1)).max(1);
-    let items_an_expert = num_panels.div_ceil(panels_an_item);
+    let inputs = &mut workspace.inputs;
+    inputs.fill(backend, rows, x, weight);
+    let inputs = &*inputs;
     let out_stride = out.cols();
     let out = Disjoint::new(out.values_mut());
-    let compute = |index: usize, first: usize, last: usize| {
+    for_panels(backend, rows, weight.num_panels(), weight.cols, |index, panels, _thread| {
         let (expert, rows) = rows.expert(index);
         for part in &weight.parts {
             // The panels may lie in several parts.
-            let begin = first.max(part.first_panel);
-            let end = last.min(part.first_panel + part.num_panels());
+            let begin = panels.start.max(part.first_panel);
+            let end = panels.end.min(part.first_panel + part.num_panels());
             if begin >= end {
                 continue;
             }
             let panels = begin - part.first_panel..end - part.first_panel;
-            let rows_end = part.rows.min(panels.end * LANES);
-            let out_cols = part.first_row + panels.start * LANES..part.first_row + rows_end;
-            // SAFETY: the pool gives out each item once. Two items differ in the panels, and thereby
-            // in the columns, or in the expert, and thereby in the rows: `CpuRouting::group` gives
-            // each slot to one expert. This target is dropped before the next part's is made.
+            let cols = part.cols_of(&panels);
+            let out_cols = part.first_row + cols.start..part.first_row + cols.end;
+            // SAFETY: two tasks differ in the panels, and thereby in the columns, or in the expert, and
+            // thereby in the rows: `CpuRouting::group` gives each slot to one expert. This target is
+            // dropped before the next part's is made.
             let target = unsafe { Target::new(&out, out_stride, out_cols, rows, epilogue) };
-            let inputs = match part.format.input {
-                Input::Floats => &*floats,
-                Input::Groups => &*groups,
-                Input::Runs => &*runs,
-            };
-            let product = Product {
-                panels: part.panels(expert, panels),
-                panel_bytes: part.panel_bytes,
-                cols,
-                inputs: inputs.of(index),
-                target,
-            };
-            (part.format.product)(backend.level(), product);
+            part.multiply(backend.level(), expert, panels, inputs.of(part, index), target);
         }
-    };
-    backend.pool().run_ranges(num_experts * items_an_expert, &|mut items, _thread| {
+    });
+}
+
+/// Calls `compute(index, panels, thread)` in parallel for ranges that make up the panels of each expert
+/// that has rows, by its number among them. Each panel is given out once.
+pub(crate) fn for_panels(
+    backend: &CpuBackend,
+    rows: Rows<'_>,
+    num_panels: usize,
+    cols: usize,
+    compute: impl Fn(usize, Range<usize>, usize) + Sync,
+) {
+    let num_experts = rows.num_experts();
+    let rows_an_expert = rows.num_inputs().div_ceil(num_experts.max(1)).max(1);
+    let panels_an_item = (ITEM_PRODUCTS / (rows_an_expert * cols * LANES).max(1)).max(1);
+    let items_an_expert = num_panels.div_ceil(panels_an_item);
+    backend.pool().run_ranges(num_experts * items_an_expert, &|mut items, thread| {
         // The items may belong to several experts.
         while !items.is_empty() {
             let index = items.start / items_an_expert;
             let begin = index * items_an_expert;
             let end = items.end.min(begin + items_an_expert);
-            let panels =
+            let [first, last] =
                 [items.start, end].map(|item| num_panels.min((item - begin) * panels_an_item));
-            compute(index, panels[0], panels[1]);
+            compute(index, first..last, thread);
             items.start = end;
         }
     });

@@ -36,15 +36,12 @@ impl<B: Backend> MixtureOfExperts<B> {
 
     pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
         let Step { backend, rows, .. } = *step;
-        let slots = rows * self.params.num_experts_used;
-        let Workspace { x, normed, gate_up, hidden, experts, .. } = workspace;
+        let Workspace { x, normed, hidden, experts, .. } = workspace;
         let experts = experts.as_mut().expect("made with the model's own configuration");
         let routing = &mut experts.routing;
         backend.linear(rows, normed, &self.router, None, &mut experts.router_logits);
         backend.route_experts(rows, &experts.router_logits, &self.params, routing);
-        let per_token = ExpertInput::PerToken;
-        backend.expert_linear(rows, routing, per_token, normed, &self.gate_up_proj, gate_up);
-        backend.silu_mul(slots, gate_up, hidden);
+        backend.expert_linear_gated(rows, routing, normed, &self.gate_up_proj, hidden);
         let per_slot = ExpertInput::PerSlot;
         backend.expert_linear(rows, routing, per_slot, hidden, &self.down_proj, &mut experts.out);
         backend.combine_experts(rows, routing, &experts.out, x);

@@ -41,9 +41,9 @@ impl<B: Backend> Mlp<B> {
 
     pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
         let Step { backend, rows, .. } = *step;
-        let Workspace { x, normed, gate_up, hidden, .. } = workspace;
-        backend.linear(rows, normed, &self.gate_up_proj, self.gate_up_bias.as_ref(), gate_up);
-        backend.silu_mul(rows, gate_up, hidden);
+        let Workspace { x, normed, hidden, .. } = workspace;
+        let bias = self.gate_up_bias.as_ref();
+        backend.linear_gated(rows, normed, &self.gate_up_proj, bias, hidden);
         backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x);
     }
 }

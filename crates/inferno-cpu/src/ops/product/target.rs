@@ -78,7 +78,7 @@ impl<'a> Target<'a> {
 
     /// The rows that it writes, and those that they are computed from.
     #[inline(always)]
-    pub(super) fn rows(&self) -> RowMap<'a> {
+    pub(crate) fn rows(&self) -> RowMap<'a> {
         self.rows
     }
 
@@ -103,7 +103,7 @@ impl<'a> Target<'a> {
 
     /// Writes 16 sums of row `row`: those of panel `panel` of this task.
     #[inline(always)]
-    pub(super) fn write<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize, sums: L::F32) {
+    pub(crate) fn write<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize, sums: L::F32) {
         let epilogue = self.epilogue;
         let first = self.cols.start + panel * LANES;
         let out = self.part(row, panel);

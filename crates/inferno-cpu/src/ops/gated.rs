@@ -1,0 +1,119 @@
+//! The gated product of a feed-forward block: `silu(x * gate^T) * (x * up^T)`.
+//!
+//! A thread computes some columns of both projections, for all rows of an expert, in memory of its own that
+//! stays in the second-level cache, and writes what they are joined to. So the projections themselves, the
+//! largest results of a layer, never go to memory. The order of the sums is that of `product.rs`.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use crate::backend::{CpuBackend, CpuBuffer, Workspace};
+use crate::disjoint::Disjoint;
+use crate::isa::Kernel;
+use crate::lanes::{LANES, Lanes};
+use crate::memory::at_least;
+use crate::ops::activations::Line;
+use crate::ops::linear::{Rows, for_panels};
+use crate::ops::product::{Epilogue, RowMap, Target};
+use crate::pack::{CpuWeight, Part};
+use crate::threads;
+
+/// Bytes of both projections that a thread computes before it joins them, where that is more than
+/// [`MIN_PANELS`].
+const SUMS_BYTES: usize = 128 * 1024;
+
+/// Panels of each projection that are computed before they are joined, at least.
+const MIN_PANELS: usize = 2;
+
+/// Each thread's projections.
+pub(crate) type GatedWorkspace = Vec<Mutex<Vec<Line>>>;
+
+/// `silu(gate) * up` of the rows of `x`, where `gate_up` is both weights, one after the other, and so is
+/// the bias.
+///
+/// **Panics** when `gate_up` is not of two parts of as many rows.
+pub(crate) fn linear_gated(
+    backend: &CpuBackend,
+    rows: Rows<'_>,
+    x: &CpuBuffer,
+    gate_up: &CpuWeight,
+    bias: Option<&[f32]>,
+    out: &mut CpuBuffer,
+) {
+    let [gate, up] = &gate_up.parts[..] else { panic!("a gate and an up projection") };
+    assert_eq!(gate.rows, up.rows, "an up projection a gate");
+    assert_eq!(out.cols(), gate.rows, "the output has a column a gate");
+    let mut workspace = backend.workspace();
+    let Workspace { inputs, gated, .. } = &mut *workspace;
+    inputs.fill(backend, rows, x, gate_up);
+    gated.resize_with(backend.pool().num_threads(), Mutex::default);
+    let (inputs, gated) = (&*inputs, &*gated);
+
+    let (gate_bias, up_bias) = bias.map(|bias| bias.split_at(gate.rows)).unzip();
+    let out_stride = out.cols();
+    let out = Disjoint::new(out.values_mut());
+    for_panels(backend, rows, gate.num_panels(), 2 * gate_up.cols, |index, panels, thread| {
+        let (expert, rows) = rows.expert(index);
+        let bytes_a_panel = 2 * rows.len() * LANES * size_of::<f32>();
+        let most_panels = (SUMS_BYTES / bytes_a_panel.max(1)).max(MIN_PANELS).min(panels.len());
+        let mut memory = threads::lock(&gated[thread]);
+        let (gates, ups) = at_least(&mut memory, 2 * rows.len() * most_panels)
+            .split_at_mut(rows.len() * most_panels);
+        let project =
+            |part: &Part, panels: Range<usize>, bias: Option<&[f32]>, sums: &mut [Line]| {
+                let cols = part.cols_of(&panels);
+                let bias = bias.map(|bias| &bias[cols.clone()]);
+                let sums = Disjoint::new(bytemuck::cast_slice_mut(sums));
+                let map = RowMap::Same(rows.len());
+                let epilogue = Epilogue { bias, accumulate: false };
+                // SAFETY: this is the only target of `sums`.
+                let target = unsafe {
+                    Target::new(&sums, most_panels * LANES, 0..cols.len(), map, epilogue)
+                };
+                part.multiply(backend.level(), expert, panels, inputs.of(part, index), target);
+            };
+        for first in panels.clone().step_by(most_panels) {
+            let panels = first..panels.end.min(first + most_panels);
+            project(gate, panels.clone(), gate_bias, gates);
+            project(up, panels.clone(), up_bias, ups);
+            let epilogue = Epilogue { bias: None, accumulate: false };
+            // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in the
+            // expert, and thereby in the rows. This target is dropped before the next one is made.
+            let target =
+                unsafe { Target::new(&out, out_stride, gate.cols_of(&panels), rows, epilogue) };
+            let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
+            backend.level().run(Join {
+                gates,
+                ups,
+                stride: most_panels,
+                num_panels: panels.len(),
+                target,
+            });
+        }
+    });
+}
+
+/// What is written of both projections, whose rows are `stride` vectors each.
+struct Join<'a> {
+    gates: &'a [[f32; LANES]],
+    ups: &'a [[f32; LANES]],
+    stride: usize,
+    num_panels: usize,
+    target: Target<'a>,
+}
+
+impl Kernel for Join<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, lanes: L) {
+        let num_rows = self.target.rows().len();
+        let rows = self.gates.chunks_exact(self.stride).zip(self.ups.chunks_exact(self.stride));
+        for (row, (gates, ups)) in rows.take(num_rows).enumerate() {
+            for (panel, (gate, up)) in gates.iter().zip(ups).take(self.num_panels).enumerate() {
+                let (gate, up) = (lanes.load(gate), lanes.load(up));
+                let exp = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
+                let silu = lanes.div(gate, lanes.add(lanes.splat(1.0), exp));
+                self.target.write(lanes, row, panel, lanes.mul(silu, up));
+            }
+        }
+    }
+}

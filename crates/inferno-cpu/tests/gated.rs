@@ -1,0 +1,93 @@
+//! The gated product: two projections and what joins them.
+
+mod cases;
+
+use cases::{Random, all, bits, matrix, read, relative_error, simplest};
+use inferno_backend::{Backend, ReferenceBackend, WeightPart};
+use inferno_tensor::DType;
+
+const COLS: usize = 256;
+
+fn linear_gated<B: Backend>(
+    backend: &B,
+    rows: usize,
+    x: &[f32],
+    parts: &[WeightPart],
+    bias: Option<&[f32]>,
+) -> Vec<f32> {
+    let out_cols = parts[0].rows();
+    let weight = backend.load_weight(parts).expect("weights that stack");
+    let x = matrix(backend, rows, COLS, x);
+    let bias = bias.map(|bias| matrix(backend, 1, 2 * out_cols, bias));
+    let mut out = backend.alloc(rows, out_cols).expect("memory");
+    backend.linear_gated(rows, &x, &weight, bias.as_ref(), &mut out);
+    read(backend, &out, rows * out_cols)
+}
+
+/// The same of both projections as [`Backend::linear`] gives them.
+fn joined(rows: usize, x: &[f32], parts: &[WeightPart], bias: Option<&[f32]>) -> Vec<f32> {
+    let backend = simplest();
+    let out_cols = parts[0].rows();
+    let weight = backend.load_weight(parts).expect("weights that stack");
+    let x = matrix(&backend, rows, COLS, x);
+    let bias = bias.map(|bias| matrix(&backend, 1, 2 * out_cols, bias));
+    let mut out = backend.alloc(rows, 2 * out_cols).expect("memory");
+    backend.linear(rows, &x, &weight, bias.as_ref(), &mut out);
+    let gate_up = read(&backend, &out, rows * 2 * out_cols);
+    let rows = gate_up.chunks_exact(2 * out_cols).map(|row| row.split_at(out_cols));
+    let join = |(gate, up): (&f32, &f32)| {
+        let (gate, up) = (f64::from(*gate), f64::from(*up));
+        (gate / (1.0 + (-gate).exp()) * up) as f32
+    };
+    rows.flat_map(|(gate, up)| gate.iter().zip(up).map(join).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn gates_and_ups_of_all_formats_are_joined_as_they_are_one_by_one() {
+    let mut random = Random::new(1);
+    for (gate, up) in [
+        (DType::F32, DType::F32),
+        (DType::Q8_0, DType::Q8_0),
+        (DType::Q4K, DType::Q6K),
+        (DType::F16, DType::Q4_0),
+    ] {
+        for (rows, out_cols) in [(0, 16), (1, 1), (2, 37), (9, 16), (37, 100), (600, 70)] {
+            // Exponentials are near one, and beyond what floats hold.
+            for scale in [0.1, 30.0] {
+                let parts = [gate, up].map(|dtype| random.weight(dtype, 1, out_cols, COLS));
+                let x: Vec<_> = random.values(rows * COLS).iter().map(|x| x * scale).collect();
+                let bias = random.values(2 * out_cols);
+                let bias = (rows % 2 == 1).then_some(&bias[..]);
+                let what = format!("{rows} rows of {gate} and {up}, {out_cols} columns");
+                let expected = linear_gated(&simplest(), rows, &x, &parts, bias);
+                let error = relative_error(&expected, &joined(rows, &x, &parts, bias));
+                assert!(error < 1e-6, "{what}: {error}");
+                for backend in all() {
+                    let found = linear_gated(&backend, rows, &x, &parts, bias);
+                    assert_eq!(bits(&found), bits(&expected), "{what} {backend:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reference_joins_alike() {
+    let mut random = Random::new(2);
+    let parts = [(); 2].map(|()| random.weight(DType::F32, 1, 50, COLS));
+    let (x, bias) = (random.values(7 * COLS), random.values(100));
+    let reference = linear_gated(&ReferenceBackend::new(), 7, &x, &parts, Some(&bias));
+    let error = relative_error(&linear_gated(&simplest(), 7, &x, &parts, Some(&bias)), &reference);
+    assert!(error < 2e-6, "{error}");
+}
+
+#[test]
+#[should_panic(expected = "a gate and an up projection")]
+fn a_single_part_is_refused() {
+    let part = Random::new(3).weight(DType::F32, 1, 32, COLS);
+    let backend = simplest();
+    let weight = backend.load_weight(&[part]).expect("a weight");
+    let x = matrix(&backend, 1, COLS, &[0.0; COLS]);
+    let mut out = backend.alloc(1, 16).expect("memory");
+    backend.linear_gated(1, &x, &weight, None, &mut out);
+}

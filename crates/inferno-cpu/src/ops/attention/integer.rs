@@ -295,38 +295,42 @@ impl<'a, const IN_PLACE: bool> Span<'a, IN_PLACE> {
         let scores = &mut self.memory.scores[place * SPAN..(place + 1) * SPAN];
         scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
         scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);
-        let scores = &mut scores[vectors.clone()];
+        let scores: &mut [[f32; LANES]] = bytemuck::cast_slice_mut(&mut scores[vectors.clone()]);
         // Four maxima at a time, since each waits for the one before it.
         let mut maxima = [lanes.splat(f32::NEG_INFINITY); 4];
-        for scores in scores.chunks(4 * LANES) {
-            for (scores, max) in scores.chunks_exact(LANES).zip(&mut maxima) {
-                *max = lanes.max(lanes.load_part(scores), *max);
+        let mut fours = scores.chunks_exact(4);
+        for four in &mut fours {
+            for (max, scores) in maxima.iter_mut().zip(four) {
+                *max = lanes.max(lanes.load(scores), *max);
             }
+        }
+        for (max, scores) in maxima.iter_mut().zip(fours.remainder()) {
+            *max = lanes.max(lanes.load(scores), *max);
         }
         let max = lanes.max(lanes.max(maxima[0], maxima[1]), lanes.max(maxima[2], maxima[3]));
         let max = lanes.max_lane(max);
         let (shift, zero) = (lanes.splat(max), lanes.splat(0.0));
         let (mut sum, mut largest) = (zero, zero);
         let scales = self.memory.value_scales[vectors.clone()].chunks_exact(LANES);
-        for (scores, scales) in scores.chunks_exact_mut(LANES).zip(scales) {
-            let x = lanes.sub(lanes.load_part(scores), shift);
+        for (scores, scales) in scores.iter_mut().zip(scales) {
+            let x = lanes.sub(lanes.load(scores), shift);
             let exp = lanes.exp(x);
             sum = lanes.add(sum, exp);
             // What has no weight adds nothing, whatever its scale: it may not be seen.
             let weight = lanes.mul(exp, lanes.load_part(scales));
             let weight = lanes.zero_below(x, lanes.splat(EXP_LOWEST), weight);
             largest = lanes.max(weight, largest);
-            lanes.store_part(weight, scores);
+            lanes.store(weight, scores);
         }
         (partial[MAX], partial[SUM]) = (max, lanes.sum(sum));
         // The maximum passes NaN over.
-        let lost = self.poisoned && scores.iter().any(|weight| weight.is_nan());
+        let lost = self.poisoned && scores.as_flattened().iter().any(|weight| weight.is_nan());
         let largest = if lost { f32::NAN } else { lanes.max_lane(largest) };
         let Scale { factor, scale } = Scale::of(largest);
         let factor = lanes.splat(factor);
         let integers_seen = integers[vectors].chunks_exact_mut(LANES);
-        for (weights, integers) in scores.chunks_exact(LANES).zip(integers_seen) {
-            round(lanes, lanes.mul(lanes.load_part(weights), factor), integers);
+        for (weights, integers) in scores.iter().zip(integers_seen) {
+            round(lanes, lanes.mul(lanes.load(weights), factor), integers);
         }
         split(self.way, self.memory.weights, SPAN, place, &integers);
         scale * 256.0

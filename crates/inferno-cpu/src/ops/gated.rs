@@ -2,7 +2,9 @@
 //!
 //! A thread computes some columns of both projections, for all rows of an expert, in memory of its own that
 //! stays in the second-level cache, and writes what they are joined to. So the projections themselves, the
-//! largest results of a layer, never go to memory. The order of the sums is that of `product.rs`.
+//! largest results of a layer, need no memory, and threads wait for each other once less; prompts take as long as
+//! with a pass of its own (128 tokens of Qwen3-0.6B with AMX: at best 1071 tokens a second beside 1062 with
+//! Q4_0, 959 beside 955 with Q8_0). The order of the sums is that of `product.rs`.
 
 use std::ops::Range;
 use std::sync::Mutex;

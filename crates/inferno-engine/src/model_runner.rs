@@ -26,8 +26,8 @@ impl Default for RunnerOptions {
             cache_tokens: None,
             kv_dtype: KvDType::default(),
             // Small enough that a cancelled prompt ends within about a second on two cores, large
-            // enough that reading the weights is a small part of a pass.
-            limits: BatchLimits { max_num_tokens: 128, max_num_logit_rows: 1 },
+            // enough that reading and unpacking the weights is a small part of a pass.
+            limits: BatchLimits { max_num_tokens: 256, max_num_logit_rows: 1 },
         }
     }
 }

@@ -15,6 +15,7 @@ mod fixed_point;
 mod float;
 mod grouped;
 mod narrow;
+mod row_blocks;
 mod target;
 mod tiled;
 

@@ -30,8 +30,8 @@ use crate::pack::codes::{CHUNK_COLS, GROUP_COLS};
 /// stand out. Of 256 normally distributed numbers one does in a thousand times.
 const STANDS_OUT: f32 = 4.0;
 
-/// Largest magnitudes below this are taken for zero.
-const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
+/// Largest magnitudes below this, and units of weights, are taken for zero.
+pub(crate) const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
 /// Quantizes rows of `cols` values, padding each to whole groups of 32.
 pub(crate) fn quantize_groups(

@@ -24,6 +24,7 @@ use crate::lanes::{
     ColumnTile, ExtraTiles, LANES, Lanes, RowTiles, TileSums, TileUnit, VECTOR_BYTES,
 };
 use crate::ops::activations::{ActivationRun, BLOCK_ROWS, four, rows_from};
+use crate::ops::quantize::LOWEST;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{FixedPointFormat, chunk_bytes, padded_scale_bytes};
 
@@ -32,9 +33,6 @@ const MAX_PARTS: usize = 2 * CHUNK_GROUPS;
 
 /// Vectors of codes in a chunk.
 const CHUNK_VECTORS: usize = CHUNK_GROUPS * GROUP_VECTORS;
-
-/// Units below this are taken for zero.
-const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
 /// A chunk of 16 rows, as [`add_chunk`] takes it.
 trait Weights<L: Lanes> {

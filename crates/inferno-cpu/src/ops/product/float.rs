@@ -6,10 +6,11 @@
 use std::marker::PhantomData;
 
 use super::Product;
+use super::row_blocks::RowBlocks;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::LINE_BYTES;
-use crate::ops::activations::{BLOCK_ROWS, FLOAT_GROUP_COLS, FloatGroup, MAX_NARROW};
+use crate::ops::activations::{FLOAT_GROUP_COLS, FloatGroup};
 use crate::pack::FloatFormat;
 
 /// Bytes of activations that panels have in common before the next rows' turn: they stay in the
@@ -81,30 +82,6 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
         }
     }
 
-    /// All panels for blocks of `W` rows, `T` rows at a time.
-    #[inline(always)]
-    fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
-        let num_rows = self.product.target.rows().len();
-        let block_bytes = W * self.product.cols.max(1) * size_of::<f32>();
-        let tile_rows = (TILE_BYTES / block_bytes).max(1) * W;
-        let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
-        for first_row in (0..num_rows).step_by(tile_rows) {
-            let last_row = num_rows.min(first_row + tile_rows);
-            for (panel, bytes) in panels.clone().enumerate() {
-                for first in (first_row..last_row).step_by(T) {
-                    let groups = self.product.inputs.block::<FloatGroup<W>>(first / W * W, W);
-                    for row in first..last_row.min(first + T) {
-                        self.product.target.prefetch(lanes, row, panel);
-                    }
-                    let sums = self.block::<L, T, W>(lanes, bytes, groups, first % W);
-                    for (t, sums) in sums.into_iter().take(last_row - first).enumerate() {
-                        self.product.target.write(lanes, first + t, panel, sums);
-                    }
-                }
-            }
-        }
-    }
-
     /// `T` rows of a block from row `first` on.
     #[inline(always)]
     fn block<L: Lanes, const T: usize, const W: usize>(
@@ -128,20 +105,38 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
     }
 }
 
+impl<F: FloatFormat> RowBlocks for FloatProduct<'_, F> {
+    #[inline(always)]
+    fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
+        let num_rows = self.product.target.rows().len();
+        let block_bytes = W * self.product.cols.max(1) * size_of::<f32>();
+        let tile_rows = (TILE_BYTES / block_bytes).max(1) * W;
+        let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
+        for first_row in (0..num_rows).step_by(tile_rows) {
+            let last_row = num_rows.min(first_row + tile_rows);
+            for (panel, bytes) in panels.clone().enumerate() {
+                for first in (first_row..last_row).step_by(T) {
+                    let groups = self.product.inputs.block::<FloatGroup<W>>(first / W * W, W);
+                    for row in first..last_row.min(first + T) {
+                        self.product.target.prefetch(lanes, row, panel);
+                    }
+                    let sums = self.block::<L, T, W>(lanes, bytes, groups, first % W);
+                    for (t, sums) in sums.into_iter().take(last_row - first).enumerate() {
+                        self.product.target.write(lanes, first + t, panel, sums);
+                    }
+                }
+            }
+        }
+    }
+}
+
 impl<F: FloatFormat> Kernel for FloatProduct<'_, F> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
-        // Sums are all that registers must hold, so twice as many rows fit as with quantized weights.
-        match (self.product.target.rows().len(), L::REGISTERS >= 32) {
-            (0, _) => {}
-            (1, _) => self.single(lanes),
-            (2, _) => self.panels::<L, 2, 2>(lanes),
-            (3..=4, _) => self.panels::<L, 4, 4>(lanes),
-            (5..=8, true) => self.panels::<L, 8, 8>(lanes),
-            (5..=8, false) => self.panels::<L, 4, 8>(lanes),
-            (_, true) => self.panels::<L, 16, 16>(lanes),
-            (_, false) => self.panels::<L, 4, 16>(lanes),
+        match self.product.target.rows().len() {
+            0 => {}
+            1 => self.single(lanes),
+            num_rows => RowBlocks::run(self, lanes, num_rows),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::Product;
+use super::row_blocks::RowBlocks;
 use crate::isa::{Kernel, Level};
 use crate::lanes::Lanes;
 use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
@@ -45,8 +46,7 @@ struct Narrow<'a, S> {
     sums: PhantomData<S>,
 }
 
-impl<S: PanelSums> Narrow<'_, S> {
-    /// All panels for `W` rows, `T` at a time.
+impl<S: PanelSums> RowBlocks for Narrow<'_, S> {
     #[inline(always)]
     fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
         let Product { inputs, cols, .. } = self.product;
@@ -67,16 +67,9 @@ impl<S: PanelSums> Narrow<'_, S> {
 impl<S: PanelSums> Kernel for Narrow<'_, S> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
-        match (self.product.target.rows().len(), L::REGISTERS >= 32) {
-            (0, _) => {}
-            (1, _) => self.panels::<L, 1, 1>(lanes),
-            (2, _) => self.panels::<L, 2, 2>(lanes),
-            (3..=4, _) => self.panels::<L, 4, 4>(lanes),
-            (5..=8, true) => self.panels::<L, 8, 8>(lanes),
-            (5..=8, false) => self.panels::<L, 4, 8>(lanes),
-            (_, true) => self.panels::<L, 16, 16>(lanes),
-            (_, false) => self.panels::<L, 4, 16>(lanes),
+        let num_rows = self.product.target.rows().len();
+        if num_rows > 0 {
+            RowBlocks::run(self, lanes, num_rows);
         }
     }
 }

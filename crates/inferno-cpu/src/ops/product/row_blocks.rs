@@ -1,0 +1,25 @@
+//! How many rows of activations a kernel computes beside each other.
+
+use crate::lanes::Lanes;
+use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
+
+/// A product of all panels.
+pub(super) trait RowBlocks: Sized {
+    /// Computes it for blocks of `W` rows, `T` rows at a time: as many sums as registers hold.
+    fn panels<L: Lanes, const T: usize, const W: usize>(self, lanes: L);
+
+    /// The same for `num_rows` rows, which are at least one.
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L, num_rows: usize) {
+        const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
+        match (num_rows, L::REGISTERS >= 32) {
+            (..=1, _) => self.panels::<L, 1, 1>(lanes),
+            (2, _) => self.panels::<L, 2, 2>(lanes),
+            (3..=4, _) => self.panels::<L, 4, 4>(lanes),
+            (5..=8, true) => self.panels::<L, 8, 8>(lanes),
+            (5..=8, false) => self.panels::<L, 4, 8>(lanes),
+            (_, true) => self.panels::<L, 16, 16>(lanes),
+            (_, false) => self.panels::<L, 4, 16>(lanes),
+        }
+    }
+}

@@ -257,13 +257,8 @@ impl Backend for ReferenceBackend {
         bias: Option<&Matrix>,
         out: &mut Matrix,
     ) {
-        let mut term = vec![0.0; 2 * out.cols];
         for row in 0..rows {
-            product(x.row(row), &gate_up.experts[0], &mut term);
-            if let Some(bias) = bias {
-                add(bias.row(0), &mut term);
-            }
-            silu_mul(&term, out.row_mut(row));
+            gated_product(x.row(row), &gate_up.experts[0], bias, out.row_mut(row));
         }
     }
 
@@ -352,11 +347,9 @@ impl Backend for ReferenceBackend {
         gate_up: &ReferenceWeight,
         out: &mut Matrix,
     ) {
-        let mut term = vec![0.0; 2 * out.cols];
         for (slot, choice) in routing.slots(rows) {
-            let source = slot / routing.num_experts_used();
-            product(x.row(source), &gate_up.experts[choice.expert], &mut term);
-            silu_mul(&term, out.row_mut(slot));
+            let source = x.row(slot / routing.num_experts_used());
+            gated_product(source, &gate_up.experts[choice.expert], None, out.row_mut(slot));
         }
     }
 
@@ -392,9 +385,15 @@ fn product(x: &[f32], weight: &Matrix, out: &mut [f32]) {
     }
 }
 
-/// `silu(gate) * up` of what holds gates and then ups.
-fn silu_mul(gate_up: &[f32], out: &mut [f32]) {
-    let (gate, up) = gate_up.split_at(out.len());
+/// `out = silu(gate * x + bias) * (up * x + bias)` for one row of activations.
+fn gated_product(x: &[f32], gate_up: &Matrix, bias: Option<&Matrix>, out: &mut [f32]) {
+    let mut sums = vec![0.0; 2 * out.len()];
+    assert_eq!(gate_up.values.len(), sums.len() * x.len(), "a gate and an up projection a value");
+    product(x, gate_up, &mut sums);
+    if let Some(bias) = bias {
+        add(bias.row(0), &mut sums);
+    }
+    let (gate, up) = sums.split_at(out.len());
     for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
         *out = gate / (1.0 + (-gate).exp()) * up;
     }

@@ -51,7 +51,9 @@ fn gates_and_ups_of_all_formats_are_joined_as_they_are_one_by_one() {
         (DType::Q4K, DType::Q6K),
         (DType::F16, DType::Q4_0),
     ] {
-        for (rows, out_cols) in [(0, 16), (1, 1), (2, 37), (9, 16), (37, 100), (600, 70)] {
+        for (rows, out_cols) in
+            [(0, 16), (1, 1), (2, 37), (9, 16), (37, 100), (525, 70), (1100, 20)]
+        {
             // Exponentials are near one, and beyond what floats hold.
             for scale in [0.1, 30.0] {
                 let parts = [gate, up].map(|dtype| random.weight(dtype, 1, out_cols, COLS));
@@ -68,6 +70,28 @@ fn gates_and_ups_of_all_formats_are_joined_as_they_are_one_by_one() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_row_of_no_numbers_leaves_the_others_alone() {
+    let mut random = Random::new(4);
+    let parts = [(); 2].map(|()| random.weight(DType::Q8_0, 1, 40, COLS));
+    let clean = random.values(20 * COLS);
+    for backend in all() {
+        let expected = linear_gated(&backend, 20, &clean, &parts, None);
+        let mut x = clean.clone();
+        (x[3 * COLS], x[7 * COLS]) = (f32::NAN, f32::INFINITY);
+        let found = linear_gated(&backend, 20, &x, &parts, None);
+        for (row, (found, expected)) in found.chunks(40).zip(expected.chunks(40)).enumerate() {
+            if matches!(row, 3 | 7) {
+                assert!(found.iter().all(|x| !x.is_finite()), "row {row} {backend:?}");
+            } else {
+                assert_eq!(bits(found), bits(expected), "row {row} {backend:?}");
+            }
+        }
+        let again = linear_gated(&backend, 20, &clean, &parts, None);
+        assert_eq!(bits(&again), bits(&expected), "{backend:?}");
     }
 }
 

@@ -25,7 +25,7 @@ impl Default for RunnerOptions {
             context_length: None,
             cache_tokens: None,
             kv_dtype: KvDType::default(),
-            // Small enough that a cancelled prompt ends within about a second on two cores, large
+            // Small enough that a cancelled prompt of a small model ends within a second on two cores, large
             // enough that reading and unpacking the weights is a small part of a pass.
             limits: BatchLimits { max_num_tokens: 256, max_num_logit_rows: 1 },
         }

@@ -17,6 +17,10 @@ use crate::ops::product::RowMap;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
 use crate::threads::Pool;
 
+/// Bytes of activations that panels have in common before the next rows' turn, where these are more than some
+/// blocks: they stay in the second-level cache.
+pub(crate) const TILE_BYTES: usize = 1 << 20;
+
 /// Rows of a block where there are many.
 pub(crate) const BLOCK_ROWS: usize = 16;
 
@@ -272,6 +276,12 @@ impl<'a> Activations<'a> {
     /// Bytes of a row.
     pub(crate) fn row_bytes(self) -> usize {
         self.row_lines * LINE_BYTES
+    }
+
+    /// Those of the rows from `first` on, which begins a block and leaves another one whole at least.
+    pub(crate) fn skip_rows(self, first: usize) -> Self {
+        debug_assert!(first % BLOCK_ROWS == 0, "a block begins here");
+        Self { lines: &self.lines[first * self.row_lines..], row_lines: self.row_lines }
     }
 
     /// The groups of the block of `width` rows that begins at row `first`. `G` is [`ActivationGroup`],

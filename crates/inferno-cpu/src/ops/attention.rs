@@ -148,8 +148,9 @@ pub(crate) fn paged_attention(
 
     let mut workspace = backend.workspace();
     let AttentionWorkspace { units, states, partials, threads } = &mut workspace.attention;
-    plan(&attention, units);
     let pool = backend.pool();
+    let min_tasks = TASKS_A_THREAD * pool.num_threads();
+    plan(&attention, min_tasks, units);
     threads.resize_with(pool.num_threads(), Mutex::default);
 
     let out_cols = out.cols();
@@ -157,7 +158,7 @@ pub(crate) fn paged_attention(
     let run = Run { backend, attention: &attention, units, threads, out: &out, out_cols };
     let num_tasks = units.len() * layout.num_kv_heads;
     let max_spans = units.iter().map(|unit| unit.spans.len()).max().unwrap_or(0);
-    if num_tasks >= TASKS_A_THREAD * pool.num_threads() || max_spans <= 1 {
+    if num_tasks >= min_tasks || max_spans <= 1 {
         pool.run(num_tasks, &|task, thread| run.whole(task, thread));
     } else {
         let state_lens = units.iter().map(|unit| attention.state_len(unit));

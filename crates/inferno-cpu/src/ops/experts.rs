@@ -6,6 +6,8 @@
 //!
 //! Rows are grouped by expert, so that a weight is read once for all its tokens.
 
+use std::ops::Range;
+
 use inferno_backend::{BackendError, ExpertInput, ExpertParams};
 
 use crate::backend::{CpuBackend, CpuBuffer};
@@ -157,6 +159,11 @@ pub(crate) struct ExpertSlots<'a> {
 }
 
 impl ExpertSlots<'_> {
+    /// Some of the slots.
+    pub(crate) fn part(self, slots: Range<usize>) -> Self {
+        Self { slots: &self.slots[slots], ..self }
+    }
+
     pub(crate) fn len(self) -> usize {
         self.slots.len()
     }

@@ -14,7 +14,7 @@ use crate::disjoint::Disjoint;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::at_least;
-use crate::ops::activations::Line;
+use crate::ops::activations::{BLOCK_ROWS, Line, TILE_BYTES};
 use crate::ops::linear::{Rows, for_panels};
 use crate::ops::product::{Epilogue, RowMap, Target};
 use crate::pack::{CpuWeight, Part};
@@ -26,6 +26,11 @@ const SUMS_BYTES: usize = 128 * 1024;
 
 /// Panels of each projection that are computed before they are joined, at least.
 const MIN_PANELS: usize = 2;
+
+/// Blocks of rows that are computed before the next ones, at least and at most: of more, few panels fit in
+/// [`SUMS_BYTES`].
+const MIN_BLOCKS: usize = 8;
+const MAX_BLOCKS: usize = 32;
 
 /// Each thread's projections.
 pub(crate) type GatedWorkspace = Vec<Mutex<Vec<Line>>>;
@@ -55,44 +60,55 @@ pub(crate) fn linear_gated(
     let out_stride = out.cols();
     let out = Disjoint::new(out.values_mut());
     for_panels(backend, rows, gate.num_panels(), 2 * gate_up.cols, |index, panels, thread| {
-        let (expert, rows) = rows.expert(index);
-        let bytes_a_panel = 2 * rows.len() * LANES * size_of::<f32>();
-        let most_panels = (SUMS_BYTES / bytes_a_panel.max(1)).max(MIN_PANELS).min(panels.len());
-        let mut memory = threads::lock(&gated[thread]);
-        let (gates, ups) = at_least(&mut memory, 2 * rows.len() * most_panels)
-            .split_at_mut(rows.len() * most_panels);
-        let project =
-            |part: &Part, panels: Range<usize>, bias: Option<&[f32]>, sums: &mut [Line]| {
-                let cols = part.cols_of(&panels);
-                let bias = bias.map(|bias| &bias[cols.clone()]);
-                let sums = Disjoint::new(bytemuck::cast_slice_mut(sums));
-                let map = RowMap::Same(rows.len());
-                let epilogue = Epilogue { bias, accumulate: false };
-                // SAFETY: this is the only target of `sums`.
-                let target = unsafe {
-                    Target::new(&sums, most_panels * LANES, 0..cols.len(), map, epilogue)
+        let (expert, all_rows) = rows.expert(index);
+        let row_bytes = [gate, up].map(|part| inputs.of(part, index).row_bytes());
+        for tile in row_tiles(all_rows.len(), row_bytes[0].max(row_bytes[1])) {
+            let rows = all_rows.part(tile.clone());
+            let bytes_a_panel = 2 * rows.len() * LANES * size_of::<f32>();
+            let most_panels = (SUMS_BYTES / bytes_a_panel).max(MIN_PANELS).min(panels.len());
+            let num_lines = rows.len() * most_panels;
+            let mut memory = threads::lock(&gated[thread]);
+            let (gates, ups) = at_least(&mut memory, 2 * num_lines).split_at_mut(num_lines);
+            let project =
+                |part: &Part, panels: Range<usize>, bias: Option<&[f32]>, sums: &mut [Line]| {
+                    let cols = part.cols_of(&panels);
+                    let bias = bias.map(|bias| &bias[cols.clone()]);
+                    let sums = Disjoint::new(bytemuck::cast_slice_mut(sums));
+                    let map = RowMap::Same { first: 0, len: rows.len() };
+                    let epilogue = Epilogue { bias, accumulate: false };
+                    let (stride, cols) = (most_panels * LANES, 0..cols.len());
+                    // SAFETY: this is the only target of `sums`.
+                    let target = unsafe { Target::new(&sums, stride, cols, map, epilogue) };
+                    let inputs = inputs.of(part, index).skip_rows(tile.start);
+                    part.multiply(backend.level(), expert, panels, inputs, target);
                 };
-                part.multiply(backend.level(), expert, panels, inputs.of(part, index), target);
-            };
-        for first in panels.clone().step_by(most_panels) {
-            let panels = first..panels.end.min(first + most_panels);
-            project(gate, panels.clone(), gate_bias, gates);
-            project(up, panels.clone(), up_bias, ups);
-            let epilogue = Epilogue { bias: None, accumulate: false };
-            // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in the
-            // expert, and thereby in the rows. This target is dropped before the next one is made.
-            let target =
-                unsafe { Target::new(&out, out_stride, gate.cols_of(&panels), rows, epilogue) };
-            let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
-            backend.level().run(Join {
-                gates,
-                ups,
-                stride: most_panels,
-                num_panels: panels.len(),
-                target,
-            });
+            for first in panels.clone().step_by(most_panels) {
+                let panels = first..panels.end.min(first + most_panels);
+                project(gate, panels.clone(), gate_bias, gates);
+                project(up, panels.clone(), up_bias, ups);
+                let (cols, num_panels) = (gate.cols_of(&panels), panels.len());
+                let epilogue = Epilogue { bias: None, accumulate: false };
+                // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in
+                // the expert, and thereby in the rows. This target is dropped before the next one is made.
+                let target = unsafe { Target::new(&out, out_stride, cols, rows, epilogue) };
+                let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
+                let stride = most_panels;
+                backend.level().run(Join { gates, ups, stride, num_panels, target });
+            }
         }
     });
+}
+
+/// Rows in runs that all panels have in common before the next run's turn. What would be less than a block at
+/// the end belongs to the run before it: few rows alone would lie in another way.
+fn row_tiles(num_rows: usize, row_bytes: usize) -> impl Iterator<Item = Range<usize>> {
+    let blocks = TILE_BYTES / (BLOCK_ROWS * row_bytes).max(1);
+    let len = blocks.clamp(MIN_BLOCKS, MAX_BLOCKS) * BLOCK_ROWS;
+    let num_tiles = (num_rows / len).max(usize::from(num_rows > 0));
+    (0..num_tiles).map(move |tile| {
+        let last = if tile + 1 == num_tiles { num_rows } else { (tile + 1) * len };
+        tile * len..last
+    })
 }
 
 /// What is written of both projections, whose rows are `stride` vectors each.

@@ -51,7 +51,7 @@ impl<'a> Rows<'a> {
     /// share a row of the output.
     pub(crate) fn expert(self, index: usize) -> (usize, RowMap<'a>) {
         match self {
-            Self::Same(rows) => (0, RowMap::Same(rows)),
+            Self::Same(len) => (0, RowMap::Same { first: 0, len }),
             Self::Routed(routing, input) => {
                 let (expert, slots) = routing.active(index, input);
                 (expert, RowMap::Slots(slots))
@@ -141,17 +141,19 @@ pub(crate) fn linear(
 }
 
 /// Calls `compute(index, panels, thread)` in parallel for ranges that make up the panels of each expert
-/// that has rows, by its number among them. Each panel is given out once.
+/// that has rows, by its number among them, of panels that take so many multiplications for each output.
+/// Each panel is given out once.
 pub(crate) fn for_panels(
     backend: &CpuBackend,
     rows: Rows<'_>,
     num_panels: usize,
-    cols: usize,
+    products_an_output: usize,
     compute: impl Fn(usize, Range<usize>, usize) + Sync,
 ) {
     let num_experts = rows.num_experts();
     let rows_an_expert = rows.num_inputs().div_ceil(num_experts.max(1)).max(1);
-    let panels_an_item = (ITEM_PRODUCTS / (rows_an_expert * cols * LANES).max(1)).max(1);
+    let panels_an_item =
+        (ITEM_PRODUCTS / (rows_an_expert * products_an_output * LANES).max(1)).max(1);
     let items_an_expert = num_panels.div_ceil(panels_an_item);
     backend.pool().run_ranges(num_experts * items_an_expert, &|mut items, thread| {
         // The items may belong to several experts.

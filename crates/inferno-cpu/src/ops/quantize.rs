@@ -56,6 +56,7 @@ pub(crate) fn quantize_runs(
 ) {
     let row_lines = cols.div_ceil(CHUNK_COLS) * RUN_LINES;
     out.fill(backend.pool(), rows, row_lines, |block, out| {
+        // Fewer rows are multiplied by vectors, with a matrix unit too (`product/narrow.rs`).
         let for_tiles = block.width == BLOCK_ROWS && backend.level().has_tiles();
         backend.level().run(Runs { block, x, cols, for_tiles, out });
     });

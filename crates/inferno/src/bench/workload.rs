@@ -102,7 +102,7 @@ mod tests {
         // 33 positions are 3 blocks of 16.
         assert_eq!(options.cache_tokens, Some(16 * 48));
         assert_eq!(options.limits.max_num_logit_rows, 16);
-        assert_eq!(options.limits.max_num_tokens, 128);
+        assert_eq!(options.limits.max_num_tokens, 256);
     }
 
     #[test]

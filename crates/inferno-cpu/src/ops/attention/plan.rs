@@ -11,6 +11,9 @@ use super::{Attention, SPAN};
 /// others take a sixth longer with 128 rows, and a tenth with 512, whose queries leave the second-level cache.)
 const UNIT_ROWS: usize = 256;
 
+/// The same where that leaves threads without a task.
+const FEWER_UNIT_ROWS: usize = 128;
+
 /// Neighbouring rows of one sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct Unit {
@@ -20,9 +23,12 @@ pub(crate) struct Unit {
     pub(super) spans: Range<usize>,
 }
 
-/// Cuts the batch into units.
-pub(super) fn plan(attention: &Attention<'_>, units: &mut Vec<Unit>) {
-    let unit_tokens = (UNIT_ROWS / attention.group).max(1);
+/// Cuts the batch into units: smaller ones where tasks would be fewer than `min_tasks`.
+pub(super) fn plan(attention: &Attention<'_>, min_tasks: usize, units: &mut Vec<Unit>) {
+    let num_rows = attention.batch.num_tokens() * attention.group;
+    let num_tasks = num_rows.div_ceil(UNIT_ROWS) * attention.layout.num_kv_heads;
+    let unit_rows = if num_tasks < min_tasks { FEWER_UNIT_ROWS } else { UNIT_ROWS };
+    let unit_tokens = (unit_rows / attention.group).max(1);
     units.clear();
     for sequence in 0..attention.batch.num_sequences() {
         let rows = attention.batch.rows(sequence);

@@ -10,12 +10,8 @@ use super::row_blocks::RowBlocks;
 use crate::isa::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::LINE_BYTES;
-use crate::ops::activations::{FLOAT_GROUP_COLS, FloatGroup};
+use crate::ops::activations::{FLOAT_GROUP_COLS, FloatGroup, TILE_BYTES};
 use crate::pack::FloatFormat;
-
-/// Bytes of activations that panels have in common before the next rows' turn: they stay in the
-/// second-level cache.
-const TILE_BYTES: usize = 1 << 20;
 
 /// Panels that a single row is multiplied by beside each other, so that chains of multiply-adds do not
 /// wait for one another.

@@ -1,7 +1,7 @@
 //! Products with weights of signed bytes: each group of 32 columns has a scale, and is summed by itself.
 //!
-//! One block of rows takes the bytes as they are unpacked on their way in (`narrow.rs`); more take them
-//! from chunks that are unpacked once for many rows (`tiled.rs`).
+//! Few rows take the bytes as they are unpacked on their way in (`narrow.rs`); more take them from chunks
+//! that are unpacked once for many rows (`tiled.rs`).
 //!
 //! With the matrix unit, a product of 32 columns takes 20 cycles of a Sapphire Rapids core where all
 //! stands in the first-level cache, and 30 to 36 where activations come from the second; its scaling

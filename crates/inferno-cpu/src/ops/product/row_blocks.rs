@@ -5,7 +5,8 @@ use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
 
 /// A product of all panels.
 pub(super) trait RowBlocks: Sized {
-    /// Computes it for blocks of `W` rows, `T` rows at a time: as many sums as registers hold.
+    /// Computes it for blocks of `W` rows, `T` rows at a time: as many as registers hold the
+    /// sums of, or of a group.
     fn panels<L: Lanes, const T: usize, const W: usize>(self, lanes: L);
 
     /// The same for `num_rows` rows, which are at least one.

@@ -9,8 +9,8 @@ use crate::ops::experts::ExpertSlots;
 /// The rows of a product: which row of the input belongs to which row of the output.
 #[derive(Clone, Copy)]
 pub(crate) enum RowMap<'a> {
-    /// Rows `0..n` of both.
-    Same(usize),
+    /// So many rows of both from row `first` on.
+    Same { first: usize, len: usize },
     /// The slots of one expert.
     Slots(ExpertSlots<'a>),
 }
@@ -18,21 +18,29 @@ pub(crate) enum RowMap<'a> {
 impl RowMap<'_> {
     pub(crate) fn len(self) -> usize {
         match self {
-            Self::Same(len) => len,
+            Self::Same { len, .. } => len,
             Self::Slots(slots) => slots.len(),
         }
     }
 
     pub(crate) fn input(self, index: usize) -> usize {
         match self {
-            Self::Same(_) => index,
+            Self::Same { first, .. } => first + index,
             Self::Slots(slots) => slots.input(index),
+        }
+    }
+
+    /// Some of the rows.
+    pub(crate) fn part(self, rows: Range<usize>) -> Self {
+        match self {
+            Self::Same { first, .. } => Self::Same { first: first + rows.start, len: rows.len() },
+            Self::Slots(slots) => Self::Slots(slots.part(rows)),
         }
     }
 
     fn output(self, index: usize) -> usize {
         match self {
-            Self::Same(_) => index,
+            Self::Same { first, .. } => first + index,
             Self::Slots(slots) => slots.output(index),
         }
     }

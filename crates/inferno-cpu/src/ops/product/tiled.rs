@@ -17,11 +17,11 @@
 //! the next block's activations while the last products are scaled; 16 or 32 products at a time; leaving
 //! formats with a scale for each 16 columns to AVX-512; scaling one block while the unit multiplies the
 //! next, as `isa/amx.rs` says why, with one sum for 256 columns too (4% slower); outputs whose rows are a line
-//! longer than a multiple of 4 KiB, so that they do not share a set of the first-level cache (1%, in noise).
-//! Passes of 512 tokens instead of 256, which unpack half as often: their outputs leave the caches. 256 instead
-//! of 128: 2 to 5% faster.)
+//! longer than a multiple of 4 KiB, so that they do not share a set of the first-level cache (1%, in noise);
+//! passes of 512 tokens instead of 256, which unpack half as often, but whose outputs leave the caches. Passes of
+//! 256 instead of 128 are 2 to 5% faster.)
 //!
-//! With AVX-512 16 rows stand beside each other, where other levels have room for 4 or 8. 8 rows make chains
+//! With AVX-512 16 rows stand beside each other, where other levels have room for 4. 8 rows make chains
 //! that wait for one another, 4 cycles of work for a latency of 5: with 16, products of 128 rows with Q8_0
 //! are a tenth faster, and with Q4_0 a sixth. But only as long as the compiler computes rows in turn and knows
 //! their number: it may put one row's products after the other's, a fifth slower, or keep sums in memory, as
@@ -32,12 +32,10 @@ use std::ops::Range;
 use super::Product;
 use crate::isa::{Kernel, Level};
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
-use crate::ops::activations::{ActivationGroup, ActivationRun, Activations, BLOCK_ROWS};
+use crate::ops::activations::{
+    ActivationGroup, ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES,
+};
 use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
-
-/// Bytes of activations that panels have in common before the next rows' turn, where these are more than
-/// [`MIN_BLOCKS`]: they stay in the second-level cache.
-const TILE_BYTES: usize = 1 << 20;
 
 /// Blocks that share one unpacking of a chunk at least.
 const MIN_BLOCKS: usize = 8;

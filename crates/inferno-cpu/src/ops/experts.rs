@@ -220,9 +220,8 @@ pub(crate) fn expert_linear(
     out: &mut CpuBuffer,
 ) {
     assert_eq!(rows, routing.rows, "the rows that were routed");
-    let epilogue = Epilogue { bias: None, accumulate: false };
     let rows = Rows::Routed(routing, input);
-    linear(backend, rows, x, weight, epilogue, out);
+    linear(backend, rows, x, weight, Epilogue::default(), out);
 }
 
 /// [`expert_linear`] of each token's input with a gate and an up projection, joined.

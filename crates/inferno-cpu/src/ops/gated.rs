@@ -1,6 +1,6 @@
 //! The gated product of a feed-forward block: `silu(x * gate^T) * (x * up^T)`.
 //!
-//! A thread computes some columns of both projections, for all rows of an expert, in memory of its own that
+//! A thread computes some columns of both projections, for some rows of an expert, in memory of its own that
 //! stays in the second-level cache, and writes what they are joined to. So the projections themselves, the
 //! largest results of a layer, need no memory, and threads wait for each other once less; prompts take as long as
 //! with a pass of its own (128 tokens of Qwen3-0.6B with AMX: at best 1071 tokens a second beside 1062 with
@@ -87,7 +87,7 @@ pub(crate) fn linear_gated(
                 project(gate, panels.clone(), gate_bias, gates);
                 project(up, panels.clone(), up_bias, ups);
                 let (cols, num_panels) = (gate.cols_of(&panels), panels.len());
-                let epilogue = Epilogue { bias: None, accumulate: false };
+                let epilogue = Epilogue::default();
                 // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in
                 // the expert, and thereby in the rows. This target is dropped before the next one is made.
                 let target = unsafe { Target::new(&out, out_stride, cols, rows, epilogue) };
@@ -99,8 +99,8 @@ pub(crate) fn linear_gated(
     });
 }
 
-/// Rows in runs that all panels have in common before the next run's turn. What would be less than a block at
-/// the end belongs to the run before it: few rows alone would lie in another way.
+/// Rows in runs that all panels have in common before the next run's turn. What would be less than a run at
+/// the end belongs to the one before it: a few rows by themselves would have to lie in another way.
 fn row_tiles(num_rows: usize, row_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let blocks = TILE_BYTES / (BLOCK_ROWS * row_bytes).max(1);
     let len = blocks.clamp(MIN_BLOCKS, MAX_BLOCKS) * BLOCK_ROWS;

@@ -130,7 +130,6 @@ impl<F: FloatFormat> Kernel for FloatProduct<'_, F> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         match self.product.target.rows().len() {
-            0 => {}
             1 => self.single(lanes),
             num_rows => RowBlocks::run(self, lanes, num_rows),
         }

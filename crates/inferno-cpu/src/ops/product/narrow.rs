@@ -68,8 +68,6 @@ impl<S: PanelSums> Kernel for Narrow<'_, S> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let num_rows = self.product.target.rows().len();
-        if num_rows > 0 {
-            RowBlocks::run(self, lanes, num_rows);
-        }
+        RowBlocks::run(self, lanes, num_rows);
     }
 }

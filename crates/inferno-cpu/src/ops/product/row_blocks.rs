@@ -9,12 +9,13 @@ pub(super) trait RowBlocks: Sized {
     /// sums of, or of a group.
     fn panels<L: Lanes, const T: usize, const W: usize>(self, lanes: L);
 
-    /// The same for `num_rows` rows, which are at least one.
+    /// The same for `num_rows` rows.
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L, num_rows: usize) {
         const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
         match (num_rows, L::REGISTERS >= 32) {
-            (..=1, _) => self.panels::<L, 1, 1>(lanes),
+            (0, _) => {}
+            (1, _) => self.panels::<L, 1, 1>(lanes),
             (2, _) => self.panels::<L, 2, 2>(lanes),
             (3..=4, _) => self.panels::<L, 4, 4>(lanes),
             (5..=8, true) => self.panels::<L, 8, 8>(lanes),

@@ -47,7 +47,7 @@ impl RowMap<'_> {
 }
 
 /// How a product's sums reach the output.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Epilogue<'a> {
     /// What is added to every row, a number a column.
     pub(crate) bias: Option<&'a [f32]>,

@@ -80,8 +80,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
     /// Zero where `x < limit`, else `y`.
     fn zero_below(self, x: Self::F32, limit: Self::F32, y: Self::F32) -> Self::F32;
-    /// `2^n` where the low 9 bits of each lane's pattern are those of the integer `n`,
-    /// `-127 < n <= 128`; 128 gives infinity.
+    /// `2^n` where the low 9 bits of each lane's pattern are those of the integer `n + 127`,
+    /// `-127 < n <= 128`; 128 gives infinity, and what lies beyond anything.
     fn pow2(self, pattern: Self::F32) -> Self::F32;
     /// The sum of all lanes, as a tree.
     fn sum(self, x: Self::F32) -> f32;
@@ -128,8 +128,6 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn mul_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
     /// `256 x`, wrapping.
     fn raise(self, x: Self::I32) -> Self::I32;
-    /// `x / 256`, rounded down.
-    fn lower(self, x: Self::I32) -> Self::I32;
 
     /// 64 bytes from memory.
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> Self::Bytes;
@@ -172,6 +170,17 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Adds to lane `i` the products of its two little-endian 16-bit integers of `x` with those of `y`,
     /// wrapping. Not all four of them may be -32768.
     fn dot_i16(self, acc: Self::I32, x: Self::Bytes, y: [i16; 2]) -> Self::I32;
+    /// The high halves of little-endian 16-bit integers up to 32639, as such integers.
+    #[inline(always)]
+    fn high_i16(self, x: Self::Bytes) -> Self::Bytes {
+        let mut bytes = [0; VECTOR_BYTES];
+        self.store_bytes(x, &mut bytes);
+        for x in bytes.chunks_exact_mut(2) {
+            let [high, _] = split_i16(i16::from_le_bytes([x[0], x[1]]));
+            x.copy_from_slice(&i16::from(high).to_le_bytes());
+        }
+        self.load_bytes(&bytes)
+    }
     /// The high halves of 16-bit integers, then the low halves, which are signed. `first` holds two a
     /// lane, `second` the two that follow them; their halves are the bytes of that lane. What is above
     /// 32639 has no such high half.
@@ -251,30 +260,38 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// `e^x`, within 2 units in the last place; exactly 1 for 0; 0 below -87.3; infinity
     /// above 88.376. NaN stays NaN.
     ///
-    /// `x = n ln 2 + r` with the integer `n` and `|r| <= ln 2 / 2`; then the Taylor series of
-    /// degree 7 for `e^r`, from its last term inwards.
+    /// `x = n ln 2 + r` with the integer `n` and `|r| <= ln 2 / 2`; then a polynomial of degree 6 for
+    /// `e^r`, from its last term inwards.
     #[inline(always)]
     fn exp(self, x: Self::F32) -> Self::F32 {
+        self.exp_in_range(self.min(self.splat(EXP_HIGHEST), x))
+    }
+
+    /// As [`exp`](Self::exp), for numbers that are at most 88.5.
+    #[inline(always)]
+    fn exp_in_range(self, x: Self::F32) -> Self::F32 {
         // ln 2 in two pieces; the first has zeros at its end, so that `n * LN2_HIGH` is exact.
         const LN2_HIGH: f32 = 0.693_359_4;
         const LN2_LOW: f32 = -2.121_944_4e-4;
-        const SERIES: [f32; 8] =
-            [1.0, 1.0, 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
+        // Begins as the Taylor series does; the others make the largest relative error the smallest,
+        // 3.1e-9 (by Remez' exchange).
+        const SERIES: [f32; 7] =
+            [1.0, 1.0, 0.499_999_94, 0.166_665_21, 0.041_668_39, 0.008_368_745, 0.001_381_454];
 
-        let lowest = self.splat(EXP_LOWEST);
-        let clamped = self.min(self.splat(EXP_HIGHEST), self.max(lowest, x));
-        let rounder = self.splat(ROUNDER);
-        let pattern = self.fma(clamped, self.splat(std::f32::consts::LOG2_E), rounder);
+        // With it the exponent's bias.
+        let rounder = self.splat(ROUNDER + 127.0);
+        let pattern = self.fma(x, self.splat(std::f32::consts::LOG2_E), rounder);
         let n = self.sub(pattern, rounder);
-        let r = self.fma(n, self.splat(-LN2_HIGH), clamped);
+        let r = self.fma(n, self.splat(-LN2_HIGH), x);
         let r = self.fma(n, self.splat(-LN2_LOW), r);
-        let mut series = self.splat(SERIES[7]);
-        let mut term = 7;
+        let mut series = self.splat(SERIES[6]);
+        let mut term = 6;
         while term > 0 {
             term -= 1;
             series = self.fma(series, r, self.splat(SERIES[term]));
         }
-        self.zero_below(x, lowest, self.mul(series, self.pow2(pattern)))
+        // Far below, where the power of two means nothing, the result is zero.
+        self.zero_below(x, self.splat(EXP_LOWEST), self.mul(series, self.pow2(pattern)))
     }
 }
 
@@ -348,6 +365,20 @@ pub(crate) trait TileUnit {
         before: impl Fn(usize),
     );
 
+    /// Multiplies one matrix of 16 rows of 16-bit integers, or two, with one of 16 columns, all of them as
+    /// high and low halves. Rows begin `row_stride` bytes apart; tiles of columns lie one below the other.
+    /// Of each matrix it stores the sums of products of high halves, then those of a high half with a low
+    /// one; products of low halves are left out. The unit is set up for 64 columns.
+    ///
+    /// **Panics** when rows are shorter than the columns, or there are neither one matrix nor two.
+    fn multiply_halves(
+        &self,
+        rows: &[[&[i8]; 2]],
+        row_stride: usize,
+        columns: [&[ColumnTile]; 2],
+        sums: &mut [[TileSums; 2]; 2],
+    );
+
     /// Multiplies what the unit holds for so many turns; nothing is loaded or stored. The results mean
     /// nothing, the time does.
     fn repeat(&self, turns: usize);
@@ -376,6 +407,16 @@ impl TileUnit for NoTiles {
         _extra: [Option<ExtraTiles<'_>>; 2],
         _sums: &mut [TileSums; 4],
         _before: impl Fn(usize),
+    ) {
+        match *self {}
+    }
+
+    fn multiply_halves(
+        &self,
+        _rows: &[[&[i8]; 2]],
+        _row_stride: usize,
+        _columns: [&[ColumnTile]; 2],
+        _sums: &mut [[TileSums; 2]; 2],
     ) {
         match *self {}
     }

@@ -54,6 +54,23 @@ fn attention_agrees_with_the_reference() {
 }
 
 #[test]
+fn sums_of_the_largest_integers_fit() {
+    // Heads as wide as the cache takes. Each key is the query or its opposite, and so is each value.
+    let shape = Shape { dtype: KvDType::I16, head_dim: 512, tokens: 40, ..SHAPE };
+    let (heads, kv_heads) = (shape.num_heads * 512, shape.num_kv_heads * 512);
+    let mut qkv = Vec::new();
+    for token in 0..shape.tokens {
+        let sign = if token % 3 == 0 { 1.0 } else { -1.0 };
+        qkv.extend(std::iter::repeat_n(1.0, heads));
+        qkv.extend(std::iter::repeat_n(sign, 2 * kv_heads));
+    }
+    for backend in all() {
+        let found = attend(&backend, &shape, &qkv, &shape.blocks(), &[shape.tokens]);
+        assert!(found.iter().all(|x| (x - 1.0).abs() < 1e-3), "{backend:?}");
+    }
+}
+
+#[test]
 fn integers_of_16_bits_are_closer_than_half_precision() {
     for shape in shapes().into_iter().filter(|shape| shape.dtype == KvDType::F32) {
         let qkv = inputs(&shape, 11);

@@ -211,12 +211,9 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     #[inline(always)]
     fn pow2(self, pattern: [__m256; 2]) -> [__m256; 2] {
         avx2! {
-            let bias = _mm256_set1_epi32(127);
-            let low = _mm256_add_epi32(_mm256_castps_si256(pattern[0]), bias);
-            let high = _mm256_add_epi32(_mm256_castps_si256(pattern[1]), bias);
             [
-                _mm256_castsi256_ps(_mm256_slli_epi32(low, 23)),
-                _mm256_castsi256_ps(_mm256_slli_epi32(high, 23)),
+                _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(pattern[0]), 23)),
+                _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(pattern[1]), 23)),
             ]
         }
     }
@@ -346,11 +343,6 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn lower(self, x: [__m256i; 2]) -> [__m256i; 2] {
-        avx2! { [_mm256_srai_epi32::<8>(x[0]), _mm256_srai_epi32::<8>(x[1])] }
-    }
-
-    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [__m256i; 2] {
         avx2! {
             [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(32).cast())]
@@ -460,6 +452,13 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
                 _mm256_blend_epi16::<0xaa>(first[1], _mm256_slli_epi32::<16>(second[1])),
             ]
         }
+    }
+
+    #[inline(always)]
+    fn high_i16(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        let half = avx2! { [_mm256_set1_epi16(128); 2] };
+        let rounded = halves!(_mm256_add_epi16, x, half);
+        avx2! { [_mm256_srai_epi16::<8>(rounded[0]), _mm256_srai_epi16::<8>(rounded[1])] }
     }
 
     #[inline(always)]

@@ -172,17 +172,13 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn zero_below(self, x: __m512, limit: __m512, y: __m512) -> __m512 {
         avx512! {
-            let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x, limit);
-            _mm512_maskz_mov_ps(!below, y)
+            _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, limit), y)
         }
     }
 
     #[inline(always)]
     fn pow2(self, pattern: __m512) -> __m512 {
-        avx512! {
-            let biased = _mm512_add_epi32(_mm512_castps_si512(pattern), _mm512_set1_epi32(127));
-            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(biased))
-        }
+        avx512! { _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_castps_si512(pattern))) }
     }
 
     #[inline(always)]
@@ -284,11 +280,6 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn raise(self, x: __m512i) -> __m512i {
         avx512! { _mm512_slli_epi32::<8>(x) }
-    }
-
-    #[inline(always)]
-    fn lower(self, x: __m512i) -> __m512i {
-        avx512! { _mm512_srai_epi32::<8>(x) }
     }
 
     #[inline(always)]
@@ -398,6 +389,11 @@ impl Lanes for Avx512 {
     fn dot_i16(self, acc: __m512i, x: __m512i, y: [i16; 2]) -> __m512i {
         let y = i32::from(y[0] as u16) | i32::from(y[1]) << 16;
         avx512! { _mm512_dpwssd_epi32(acc, x, _mm512_set1_epi32(y)) }
+    }
+
+    #[inline(always)]
+    fn high_i16(self, x: __m512i) -> __m512i {
+        avx512! { _mm512_srai_epi16::<8>(_mm512_add_epi16(x, _mm512_set1_epi16(128))) }
     }
 
     #[inline(always)]

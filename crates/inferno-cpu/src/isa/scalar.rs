@@ -155,7 +155,7 @@ impl Lanes for Scalar {
 
     #[inline(always)]
     fn pow2(self, pattern: [f32; LANES]) -> [f32; LANES] {
-        each!(pattern => f32::from_bits(pattern.to_bits().wrapping_add(127) << 23))
+        each!(pattern => f32::from_bits(pattern.to_bits() << 23))
     }
 
     #[inline(always)]
@@ -226,11 +226,6 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn raise(self, x: [i32; LANES]) -> [i32; LANES] {
         each!(x => x << 8)
-    }
-
-    #[inline(always)]
-    fn lower(self, x: [i32; LANES]) -> [i32; LANES] {
-        each!(x => x >> 8)
     }
 
     #[inline(always)]

@@ -5,11 +5,15 @@ use std::ops::Range;
 use super::SPAN;
 use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
 use super::merge::MIXED;
-use crate::lanes::{ColumnTile, LANES, Lanes, RowTiles, TileSums, TileUnit};
+use super::tile::Line;
+use crate::lanes::{ColumnTile, LANES, Lanes, TileSums, TileUnit};
 
-/// Rows of the unit's first operand. A block's operands take each group of columns in turn, while it
-/// is in the innermost cache.
+/// Rows of the unit's first operand.
 const OPERAND_ROWS: usize = 16;
+
+/// Rows that are multiplied at once. A block's take each group of columns in turn, while it is in the
+/// innermost cache.
+const ROWS_AT_ONCE: usize = 2 * OPERAND_ROWS;
 
 /// Columns of the first operand, which are rows of the second.
 pub(super) const STEP: usize = 64;
@@ -17,26 +21,32 @@ pub(super) const STEP: usize = 64;
 /// Tiles of a group of 16 components of a span's values, for each half.
 pub(super) const VALUE_STEPS: usize = SPAN / STEP;
 
-/// What the unit gives for 16 rows and 16 columns, by halves of both.
+/// What the unit gives for two operands of rows and 16 columns: for each the products of high halves, then
+/// those of a high half with a low one.
 #[repr(C, align(64))]
-struct Sums([TileSums; 4]);
+struct Sums([[TileSums; 2]; 2]);
 
 /// Results that are kept at once: while the unit works on one, the other is made use of.
 pub(super) struct Buffers([Sums; 2]);
 
 impl Buffers {
     pub(super) fn new() -> Self {
-        Self(std::array::from_fn(|_| Sums([[[0; LANES]; 16]; 4])))
+        Self(std::array::from_fn(|_| Sums([[[[0; LANES]; OPERAND_ROWS]; 2]; 2])))
     }
 }
 
-/// The sums of row `row` less their low 8 bits, as numbers.
+impl Sums {
+    /// Both sums of each row.
+    #[inline(always)]
+    fn rows(&self) -> impl Iterator<Item = [&[i32; LANES]; 2]> {
+        self.0.iter().flat_map(|[high, middle]| high.iter().zip(middle).map(|(x, y)| [x, y]))
+    }
+}
+
+/// A row's sums as numbers.
 #[inline(always)]
-fn join<L: Lanes>(lanes: L, Sums(sums): &Sums, row: usize) -> L::F32 {
-    let [high_high, high_low, low_high, low_low] = sums;
-    let middle = lanes.add_i32(lanes.load_i32(&high_low[row]), lanes.load_i32(&low_high[row]));
-    let middle = lanes.add_i32(middle, lanes.lower(lanes.load_i32(&low_low[row])));
-    lanes.to_f32(lanes.add_i32(lanes.raise(lanes.load_i32(&high_high[row])), middle))
+fn join<L: Lanes>(lanes: L, [high, middle]: [&[i32; LANES]; 2]) -> L::F32 {
+    lanes.to_f32(lanes.add_i32(lanes.raise(lanes.load_i32(high)), lanes.load_i32(middle)))
 }
 
 /// Does `$multiply` for each of `$columns`, and `$take` one column behind it, each with the buffer of
@@ -71,28 +81,28 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let steps = dim / STEP;
         let seen = self.seen_by(rows.clone());
         let memory = &mut self.memory;
-        let operands = rows.len().div_ceil(OPERAND_ROWS);
+        let factors = &memory.factors[rows.clone()];
         let keys: &[ColumnTile] = bytemuck::cast_slice(memory.keys);
         let groups = seen.start / LANES..seen.end.div_ceil(LANES);
+        let turns = rows.len().div_ceil(ROWS_AT_ONCE);
         one_ahead!(
             buffers,
-            groups.start * operands..groups.end * operands,
+            groups.start * turns..groups.end * turns,
             |number, sums| {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
-                let queries = halves::<i8>(memory.queries, dim, rows.start + first);
+                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
                 let (high, low) = keys[2 * group * steps..][..2 * steps].split_at(steps);
-                let queries = queries.map(|queries| row_tiles(queries, dim));
-                unit.multiply_two(queries, [high, low], [None; 2], sums, |_tile| {});
+                let queries = operands(memory.queries, dim, rows.start + first);
+                let queries = &queries[..(rows.len() - first).div_ceil(OPERAND_ROWS).min(2)];
+                unit.multiply_halves(queries, dim, [high, low], sums);
             },
             {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
+                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
                 let scale = lanes.load_part(&memory.key_scales[group * LANES..][..LANES]);
-                let factors = &memory.factors[rows.start + first..rows.end];
-                for (place, &factor) in factors.iter().take(OPERAND_ROWS).enumerate() {
-                    let sum = join(lanes, sums, place);
-                    let score = lanes.mul(lanes.mul(sum, lanes.splat(factor)), scale);
-                    let at = (first + place) * SPAN + group * LANES;
-                    lanes.store_part(score, &mut memory.scores[at..at + LANES]);
+                let scores = &mut memory.scores[first * SPAN + group * LANES..];
+                let rows = sums.rows().zip(&factors[first..]).zip(scores.chunks_mut(SPAN));
+                for ((sums, &factor), scores) in rows {
+                    let score = lanes.mul(lanes.mul(join(lanes, sums), lanes.splat(factor)), scale);
+                    lanes.store_part(score, &mut scores[..LANES]);
                 }
             },
         );
@@ -111,36 +121,38 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let seen = self.seen_by(rows.clone());
         let partial_len = self.task.attention.partial_len;
         let steps = seen.start / STEP..seen.end.div_ceil(STEP);
-        let operands = rows.len().div_ceil(OPERAND_ROWS);
         let values: &[ColumnTile] = bytemuck::cast_slice(self.memory.values);
         let groups = padded_dim(self.task.attention) / LANES;
+        let turns = rows.len().div_ceil(ROWS_AT_ONCE);
+        let partial = &mut self.partial[rows.start * partial_len..rows.end * partial_len];
         one_ahead!(
             buffers,
-            0..groups * operands,
+            0..groups * turns,
             |number, sums| {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
-                let [high, low] = halves::<i8>(self.memory.weights, SPAN, first);
-                let weights = [&high[steps.start * STEP..], &low[steps.start * STEP..]];
+                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
                 let (high, low) =
                     values[2 * group * VALUE_STEPS..][..2 * VALUE_STEPS].split_at(VALUE_STEPS);
                 let columns = [&high[steps.clone()], &low[steps.clone()]];
-                let weights = weights.map(|weights| row_tiles(weights, SPAN));
-                unit.multiply_two(weights, columns, [None; 2], sums, |_tile| {});
+                let weights = operands(self.memory.weights, SPAN, first);
+                let weights = weights.map(|halves| halves.map(|half| &half[steps.start * STEP..]));
+                let weights = &weights[..(rows.len() - first).div_ceil(OPERAND_ROWS).min(2)];
+                unit.multiply_halves(weights, SPAN, columns, sums);
             },
             {
-                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
-                for place in 0..OPERAND_ROWS.min(rows.len() - first) {
-                    let scale = lanes.splat(scales[first + place]);
-                    let mixed = lanes.mul(join(lanes, sums, place), scale);
-                    let at = (rows.start + first + place) * partial_len + MIXED + group * LANES;
-                    lanes.store_part(mixed, &mut self.partial[at..at + LANES]);
+                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
+                let partial = &mut partial[first * partial_len + MIXED + group * LANES..];
+                let rows = sums.rows().zip(&scales[first..]).zip(partial.chunks_mut(partial_len));
+                for ((sums, &scale), mixed) in rows {
+                    let sum = lanes.mul(join(lanes, sums), lanes.splat(scale));
+                    lanes.store_part(sum, &mut mixed[..LANES]);
                 }
             },
         );
     }
 }
 
-/// Rows of `len` bytes as tiles side by side.
-fn row_tiles(bytes: &[i8], len: usize) -> RowTiles<'_> {
-    RowTiles { bytes, row_stride: len, tile_stride: STEP }
+/// Both halves of two operands of rows of `width` bytes, from row `first` on.
+#[inline(always)]
+fn operands(lines: &[Line], width: usize, first: usize) -> [[&[i8]; 2]; 2] {
+    [first, first + OPERAND_ROWS].map(|first| halves(lines, width, first))
 }

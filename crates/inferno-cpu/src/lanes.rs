@@ -128,6 +128,8 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     fn mul_i32(self, a: Self::I32, b: Self::I32) -> Self::I32;
     /// `256 x`, wrapping.
     fn raise(self, x: Self::I32) -> Self::I32;
+    /// `x / 256`, rounded down.
+    fn lower(self, x: Self::I32) -> Self::I32;
 
     /// 64 bytes from memory.
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> Self::Bytes;
@@ -170,17 +172,6 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
     /// Adds to lane `i` the products of its two little-endian 16-bit integers of `x` with those of `y`,
     /// wrapping. Not all four of them may be -32768.
     fn dot_i16(self, acc: Self::I32, x: Self::Bytes, y: [i16; 2]) -> Self::I32;
-    /// The high halves of little-endian 16-bit integers up to 32639, as such integers.
-    #[inline(always)]
-    fn high_i16(self, x: Self::Bytes) -> Self::Bytes {
-        let mut bytes = [0; VECTOR_BYTES];
-        self.store_bytes(x, &mut bytes);
-        for x in bytes.chunks_exact_mut(2) {
-            let [high, _] = split_i16(i16::from_le_bytes([x[0], x[1]]));
-            x.copy_from_slice(&i16::from(high).to_le_bytes());
-        }
-        self.load_bytes(&bytes)
-    }
     /// The high halves of 16-bit integers, then the low halves, which are signed. `first` holds two a
     /// lane, `second` the two that follow them; their halves are the bytes of that lane. What is above
     /// 32639 has no such high half.
@@ -274,7 +265,7 @@ pub(crate) trait Lanes: Copy + Send + Sync + 'static {
         const LN2_HIGH: f32 = 0.693_359_4;
         const LN2_LOW: f32 = -2.121_944_4e-4;
         // Begins as the Taylor series does; the others make the largest relative error the smallest,
-        // 3.1e-9 (by Remez' exchange).
+        // 3.7e-9 (by Remez' exchange).
         const SERIES: [f32; 7] =
             [1.0, 1.0, 0.499_999_94, 0.166_665_21, 0.041_668_39, 0.008_368_745, 0.001_381_454];
 
@@ -365,18 +356,19 @@ pub(crate) trait TileUnit {
         before: impl Fn(usize),
     );
 
-    /// Multiplies one matrix of 16 rows of 16-bit integers, or two, with one of 16 columns, all of them as
-    /// high and low halves. Rows begin `row_stride` bytes apart; tiles of columns lie one below the other.
-    /// Of each matrix it stores the sums of products of high halves, then those of a high half with a low
-    /// one; products of low halves are left out. The unit is set up for 64 columns.
+    /// Multiplies a matrix of 16 rows of 16-bit integers with one of 16 columns, both as high and low
+    /// halves. Rows begin `row_stride` bytes apart; tiles of columns lie one below the other. Stores the
+    /// sums of products of high halves, of a high half and a low one, and of low halves. The unit is set
+    /// up for 64 columns.
     ///
-    /// **Panics** when rows are shorter than the columns, or there are neither one matrix nor two.
+    /// **Panics** when it is not, rows are shorter than the columns, or there are not as many high tiles
+    /// as low ones.
     fn multiply_halves(
         &self,
-        rows: &[[&[i8]; 2]],
+        rows: [&[i8]; 2],
         row_stride: usize,
         columns: [&[ColumnTile]; 2],
-        sums: &mut [[TileSums; 2]; 2],
+        sums: &mut [TileSums; 3],
     );
 
     /// Multiplies what the unit holds for so many turns; nothing is loaded or stored. The results mean
@@ -413,10 +405,10 @@ impl TileUnit for NoTiles {
 
     fn multiply_halves(
         &self,
-        _rows: &[[&[i8]; 2]],
+        _rows: [&[i8]; 2],
         _row_stride: usize,
         _columns: [&[ColumnTile]; 2],
-        _sums: &mut [[TileSums; 2]; 2],
+        _sums: &mut [TileSums; 3],
     ) {
         match *self {}
     }

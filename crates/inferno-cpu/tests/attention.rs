@@ -71,6 +71,26 @@ fn sums_of_the_largest_integers_fit() {
 }
 
 #[test]
+fn a_component_that_stands_out_leaves_the_others_their_weight() {
+    // As biases of keys do in some models. Beside it the others have little but low halves.
+    let shape = Shape { dtype: KvDType::I16, head_dim: 64, ..SHAPE };
+    let mut qkv = inputs(&shape, 12);
+    for row in qkv.chunks_exact_mut(shape.qkv().row_len()) {
+        let heads = row.chunks_exact_mut(shape.head_dim);
+        for head in heads.take(shape.num_heads + shape.num_kv_heads) {
+            head[5] = 100.0;
+        }
+    }
+    let whole = [shape.tokens];
+    let expected = attend(&ReferenceBackend::new(), &shape, &qkv, &shape.blocks(), &whole);
+    for backend in all() {
+        let found = attend(&backend, &shape, &qkv, &shape.blocks(), &whole);
+        let error = relative_error(&found, &expected);
+        assert!(error < 5e-3, "{backend:?}: {error}");
+    }
+}
+
+#[test]
 fn integers_of_16_bits_are_closer_than_half_precision() {
     for shape in shapes().into_iter().filter(|shape| shape.dtype == KvDType::F32) {
         let qkv = inputs(&shape, 11);

@@ -321,80 +321,46 @@ impl TileUnit for Tiles {
     #[inline(always)]
     fn multiply_halves(
         &self,
-        rows: &[[&[i8]; 2]],
+        rows: [&[i8]; 2],
         row_stride: usize,
         columns: [&[ColumnTile]; 2],
-        sums: &mut [[TileSums; 2]; 2],
+        sums: &mut [TileSums; 3],
     ) {
         let steps = columns[0].len();
         assert_eq!(self.cols, 64, "set up for 64 columns");
         assert_eq!(columns[1].len(), steps, "as many high tiles as low ones");
-        assert!(matches!(rows.len(), 1 | 2), "one matrix of rows, or two");
-        for &bytes in rows.as_flattened() {
+        for bytes in rows {
             assert_holds(RowTiles { bytes, row_stride, tile_stride: 64 }, steps);
         }
         self.clear();
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {
-            let tiles = |rows: &[&[i8]; 2]| rows.map(|rows| rows[step * 64..].as_ptr());
-            let [first_high, first_low] = tiles(&rows[0]);
-            match rows.get(1).map(tiles) {
-                // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and
-                // `cols` that it is so for 64 columns. It reads 16 rows of 64 bytes, `row_stride` bytes
-                // apart, which the slices were checked to hold for each tile, and 16 lines of each tile of
-                // columns.
-                Some([second_high, second_low]) => unsafe {
-                    // Two products into one tile stand apart: the second waits for the first.
-                    asm!(
-                        "tileloadd tmm4, [{first_high} + {row}]",
-                        "tileloadd tmm6, [{high} + {line}]",
-                        "tdpbssd tmm0, tmm4, tmm6",
-                        "tileloadd tmm7, [{low} + {line}]",
-                        "tdpbssd tmm1, tmm4, tmm7",
-                        "tileloadd tmm5, [{second_high} + {row}]",
-                        "tdpbssd tmm2, tmm5, tmm6",
-                        "tdpbssd tmm3, tmm5, tmm7",
-                        "tileloadd tmm4, [{first_low} + {row}]",
-                        "tdpbssd tmm1, tmm4, tmm6",
-                        "tileloadd tmm5, [{second_low} + {row}]",
-                        "tdpbssd tmm3, tmm5, tmm6",
-                        first_high = in(reg) first_high,
-                        first_low = in(reg) first_low,
-                        second_high = in(reg) second_high,
-                        second_low = in(reg) second_low,
-                        high = in(reg) high.as_ptr(),
-                        low = in(reg) low.as_ptr(),
-                        row = in(reg) row_stride,
-                        line = in(reg) 64usize,
-                        options(nostack, readonly, preserves_flags),
-                    );
-                },
-                // SAFETY: as above.
-                None => unsafe {
-                    asm!(
-                        "tileloadd tmm4, [{first_high} + {row}]",
-                        "tileloadd tmm7, [{low} + {line}]",
-                        "tdpbssd tmm1, tmm4, tmm7",
-                        "tileloadd tmm6, [{high} + {line}]",
-                        "tdpbssd tmm0, tmm4, tmm6",
-                        "tileloadd tmm5, [{first_low} + {row}]",
-                        "tdpbssd tmm1, tmm5, tmm6",
-                        first_high = in(reg) first_high,
-                        first_low = in(reg) first_low,
-                        high = in(reg) high.as_ptr(),
-                        low = in(reg) low.as_ptr(),
-                        row = in(reg) row_stride,
-                        line = in(reg) 64usize,
-                        options(nostack, readonly, preserves_flags),
-                    );
-                },
+            // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and
+            // `cols` that it is so for 64 columns. It reads 16 rows of 64 bytes, `row_stride` bytes apart,
+            // which the slices were checked to hold for each tile, and 16 lines of each tile of columns.
+            unsafe {
+                // The two products into one tile stand apart: the second waits for the first.
+                asm!(
+                    "tileloadd tmm4, [{high_rows} + {row_stride}]",
+                    "tileloadd tmm7, [{low} + {line}]",
+                    "tdpbssd tmm1, tmm4, tmm7",
+                    "tileloadd tmm6, [{high} + {line}]",
+                    "tdpbssd tmm0, tmm4, tmm6",
+                    "tileloadd tmm5, [{low_rows} + {row_stride}]",
+                    "tdpbssd tmm2, tmm5, tmm7",
+                    "tdpbssd tmm1, tmm5, tmm6",
+                    high_rows = in(reg) rows[0][step * 64..].as_ptr(),
+                    low_rows = in(reg) rows[1][step * 64..].as_ptr(),
+                    high = in(reg) high.as_ptr(),
+                    low = in(reg) low.as_ptr(),
+                    row_stride = in(reg) row_stride,
+                    line = in(reg) 64usize,
+                    options(nostack, readonly, preserves_flags),
+                );
             }
         }
-        store!("0", sums[0][0]);
-        store!("1", sums[0][1]);
-        if rows.len() > 1 {
-            store!("2", sums[1][0]);
-            store!("3", sums[1][1]);
-        }
+        store!("0", sums[0]);
+        store!("1", sums[1]);
+        store!("2", sums[2]);
     }
 
     fn repeat(&self, turns: usize) {

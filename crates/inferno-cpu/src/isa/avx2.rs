@@ -343,6 +343,11 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn lower(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! { [_mm256_srai_epi32::<8>(x[0]), _mm256_srai_epi32::<8>(x[1])] }
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [__m256i; 2] {
         avx2! {
             [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(32).cast())]
@@ -452,13 +457,6 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
                 _mm256_blend_epi16::<0xaa>(first[1], _mm256_slli_epi32::<16>(second[1])),
             ]
         }
-    }
-
-    #[inline(always)]
-    fn high_i16(self, x: [__m256i; 2]) -> [__m256i; 2] {
-        let half = avx2! { [_mm256_set1_epi16(128); 2] };
-        let rounded = halves!(_mm256_add_epi16, x, half);
-        avx2! { [_mm256_srai_epi16::<8>(rounded[0]), _mm256_srai_epi16::<8>(rounded[1])] }
     }
 
     #[inline(always)]

@@ -283,6 +283,11 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn lower(self, x: __m512i) -> __m512i {
+        avx512! { _mm512_srai_epi32::<8>(x) }
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> __m512i {
         avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
     }
@@ -389,11 +394,6 @@ impl Lanes for Avx512 {
     fn dot_i16(self, acc: __m512i, x: __m512i, y: [i16; 2]) -> __m512i {
         let y = i32::from(y[0] as u16) | i32::from(y[1]) << 16;
         avx512! { _mm512_dpwssd_epi32(acc, x, _mm512_set1_epi32(y)) }
-    }
-
-    #[inline(always)]
-    fn high_i16(self, x: __m512i) -> __m512i {
-        avx512! { _mm512_srai_epi16::<8>(_mm512_add_epi16(x, _mm512_set1_epi16(128))) }
     }
 
     #[inline(always)]

@@ -378,6 +378,11 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn lower(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(x => vshrq_n_s32::<8>(x))
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [uint8x16_t; 4] {
         let x = x.as_ptr();
         neon! { [vld1q_u8(x), vld1q_u8(x.add(16)), vld1q_u8(x.add(32)), vld1q_u8(x.add(48))] }
@@ -459,11 +464,6 @@ impl Lanes for Neon {
     #[inline(always)]
     fn pair_i16(self, first: [int32x4_t; 4], second: [int32x4_t; 4]) -> [uint8x16_t; 4] {
         quarters!(first, second => vreinterpretq_u8_s32(vsliq_n_s32::<16>(first, second)))
-    }
-
-    #[inline(always)]
-    fn high_i16(self, x: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
-        quarters!(x => vreinterpretq_u8_s16(vrshrq_n_s16::<8>(vreinterpretq_s16_u8(x))))
     }
 
     #[inline(always)]

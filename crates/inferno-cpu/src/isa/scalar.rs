@@ -229,6 +229,11 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn lower(self, x: [i32; LANES]) -> [i32; LANES] {
+        each!(x => x >> 8)
+    }
+
+    #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
         *x
     }

@@ -107,7 +107,6 @@ impl Kernel for AllOperations<'_> {
         let scaled = lanes.scaled_halves(seven, factors, second);
         for (name, vector) in [
             ("pair_i16", lanes.pair_i16(lanes.splat_i32(*integer), factor)),
-            ("high_i16", lanes.high_i16(first)),
             ("high halves", halves[0]),
             ("low halves", halves[1]),
             ("high scaled halves", scaled[0]),
@@ -127,6 +126,7 @@ impl Kernel for AllOperations<'_> {
             ("add_i32", lanes.add_i32(integers, lanes.splat_i32(*integer))),
             ("mul_i32", lanes.mul_i32(integers, lanes.load_i32(&rounded))),
             ("raise", lanes.raise(integers)),
+            ("lower", lanes.lower(integers)),
             ("dot_i16", lanes.dot_i16(integers, w, pair)),
             ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(start), lanes.operand_i8(w), *four)),
             ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),

@@ -21,7 +21,7 @@
 //! `f32`, of which a processor does an eighth to a thirtieth of what it does with bytes, a long prompt
 //! falls the more behind a short one the faster the products are: 4096 tokens took 8 s for attention and
 //! 4.4 s for the rest, and would take 4.9 s at the peak of `f32`. Integers of 16 bits are what a matrix
-//! unit can take as well, in three products of bytes.
+//! unit can take as well, in four products of bytes.
 //!
 //! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as
 //! fast. While keys are stored, asking for the lines of the next row: with 16 sequences storing takes

@@ -17,7 +17,7 @@ pub(crate) fn exponentials<L: Lanes>(lanes: L, values: &mut [f32]) -> (f32, f32)
     let shift = lanes.splat(max);
     let mut sum = lanes.splat(0.0);
     for values in values.chunks_mut(LANES) {
-        let exp = lanes.exp(lanes.sub(load_or(lanes, values, f32::NEG_INFINITY), shift));
+        let exp = lanes.exp_in_range(lanes.sub(load_or(lanes, values, f32::NEG_INFINITY), shift));
         lanes.store_part(exp, values);
         sum = lanes.add(sum, exp);
     }

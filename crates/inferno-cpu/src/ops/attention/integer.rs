@@ -1,34 +1,33 @@
 //! One span of positions for one unit of rows, on a cache of 16-bit integers.
 //!
 //! **Order of the sums.** There is none: they are exact. A query becomes integers as the rows of the
-//! cache did (`integers.rs`). An integer is `256 high + low`, both signed bytes. Of a product all is taken
-//! but `low * low`, which is worth what rounding to 16 bits left open; so sums are multiples of 256, and
-//! 256th parts of sums of 512 products fit 32 bits. These are rounded to `f32`. A score is that times the
-//! query's scale, the factor on scores and 256, then times the key's scale. Exponentials are as in
-//! `softmax.rs`; each is multiplied by the scale of its value and becomes a *weight*; those of a span
-//! become integers like a row, and what they mix is multiplied by their scale times 256.
+//! cache did (`integers.rs`). Of each sum of products of integers, the low 8 bits are dropped, and the
+//! rest is rounded to `f32`. A score is that times the query's scale, the factor on scores and 256, then
+//! times the key's scale. Exponentials are as in `softmax.rs`; each is multiplied by the scale of its
+//! value and becomes a *weight*; those of a span become integers like a row, and what they mix is
+//! multiplied by their scale times 256.
 //!
-//! A matrix unit takes three products of bytes, of which two go to one sum. Elsewhere these are two of 16
-//! bits: `x_high * y + x_low * y_high`.
+//! A product of 16-bit integers is taken as two, of which one factor is half of it (`x = 256 high +
+//! low`, both signed bytes): so sums of 512 fit 32 bits. A matrix unit takes four products of bytes.
 //!
 //! Rows are computed in blocks of 32, from scores to mixed values, so that what lies between stays near;
 //! keys and values of the span are read into panels once for all rows.
 //!
 //! **What it brings** beside `f32` over a cache of F16, two threads (`cargo bench -p inferno-cpu --bench
-//! kernels -- attention`, best of three runs): 512 tokens behind 3584 others take 0.44 of the time with
-//! AMX. Without a matrix unit two products of 16 bits cost what one of `f32` does at best: 1.0 with
-//! AVX-512, 0.94 with AVX-VNNI, and 1.2 with AVX2, where a product and its sum are two instructions. One
-//! token for each of 16 sequences of 136 takes 0.8 with AMX and AVX-512, half with AVX-VNNI and AVX2,
-//! since nothing is converted.
+//! kernels -- attention`): 512 tokens behind 3584 others take 0.50 of the time with AMX. Without a matrix
+//! unit two products of 16 bits cost what one of `f32` does at best: 0.98 with AVX-512, 0.85 with
+//! AVX-VNNI, and 1.3 with AVX2, where a product and its sum are two instructions. One token for each of 16
+//! sequences of 136 takes 0.9 with AMX and AVX-512, half with AVX-VNNI and AVX2, since nothing is converted.
 //!
-//! **Where the time goes** with AMX: 44% is in the unit's instructions, 30% in exponentials and weights,
-//! 14% in joining sums, 10% in reading panels. Left to find: they take turns, and could be interleaved.
+//! **Where the time goes** with AMX: some 40% is in the unit's instructions, 30% in exponentials and
+//! weights, 12% in joining sums, 10% in reading panels. Left to find: they take turns, and could be interleaved.
 //!
 //! **Tried.** One function for rows that read in place and for others: the sums of mixing no longer stayed
 //! in registers, and it took three times as long with AVX-512. Blocks of 16 rows, and one maximum after
 //! another instead of four side by side: the same. Closures that take `lanes`: they are not compiled for
 //! the level, and half the speed is gone. Blocks of 64 rows, and asking for the next tiles while sums are
-//! joined: no faster. Weights as integers by the largest scale of the values that are seen, which takes
+//! joined: no faster. Products of low halves left out: a fifth faster with AMX, but where one component
+//! of a head is a hundred times the others, these have nothing but low halves. Weights as integers by the largest scale of the values that are seen, which takes
 //! one pass instead of two: 2 to 4% faster, but where a token that many attend to has small values, as
 //! first tokens do, the weights of others keep 8 bits.
 
@@ -48,7 +47,7 @@ use crate::kv_cache::Plane;
 use crate::lanes::{EXP_LOWEST, LANES, Lanes, split_i16};
 use crate::ops::integers::{Scale, round, to_integers};
 
-/// Rows that are computed from scores to mixed values at once.
+/// Rows that are computed from scores to mixed values at once: two operands of a matrix unit.
 pub(super) const BLOCK_ROWS: usize = 32;
 
 /// Rows that read the cache where it lies.
@@ -117,8 +116,7 @@ impl Sizes {
     fn of(attention: &Attention<'_>, num_rows: usize) -> Self {
         let (rows, dim) = (num_rows.next_multiple_of(BLOCK_ROWS), padded_dim(attention));
         let block = BLOCK_ROWS * SPAN;
-        // Pairs, and their high halves; or bytes of both halves.
-        let panels = SPAN * dim;
+        let panels = SPAN * dim / 2;
         let parts = [rows * dim, rows, SPAN, SPAN, panels, panels, block, block, LANES * dim / 2];
         Self { parts }
     }

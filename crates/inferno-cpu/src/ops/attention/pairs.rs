@@ -22,34 +22,19 @@ trait Pairs: Copy {
     /// Its rows.
     fn num_rows(&self) -> usize;
 
-    /// 16 columns of row `row`, and their high halves.
-    fn vectors<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> [L::Bytes; 2];
+    /// 16 columns of row `row`.
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes;
 }
 
-/// A panel of integers, and one of their high halves.
-#[derive(Clone, Copy)]
-struct Panels<'a>([&'a [PairRow]; 2]);
-
-impl<'a> Panels<'a> {
-    /// Rows `rows` of `panels`, whose second half holds high halves.
-    #[inline(always)]
-    fn of(panels: &'a [PairRow], rows: Range<usize>) -> Self {
-        let (all, high) = panels.split_at(panels.len() / 2);
-        Self([&all[rows.clone()], &high[rows]])
-    }
-}
-
-impl Pairs for Panels<'_> {
+impl Pairs for &[PairRow] {
     #[inline(always)]
     fn num_rows(&self) -> usize {
-        self.0[0].len()
+        self.len()
     }
 
     #[inline(always)]
-    fn vectors<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> [L::Bytes; 2] {
-        let Self([all, high]) = self;
-        let (all, high) = (&all[row][vector], &high[row][vector]);
-        [lanes.load_bytes(bytemuck::cast_ref(all)), lanes.load_bytes(bytemuck::cast_ref(high))]
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
+        lanes.load_bytes(bytemuck::cast_ref(&self[row][vector]))
     }
 }
 
@@ -67,9 +52,8 @@ impl Pairs for Keys<'_> {
     }
 
     #[inline(always)]
-    fn vectors<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> [L::Bytes; 2] {
-        let all = self.groups[vector].line_and_ahead(lanes, row, 0);
-        [all, lanes.high_i16(all)]
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
+        self.groups[vector].line_and_ahead(lanes, row, 0)
     }
 }
 
@@ -89,36 +73,32 @@ impl Pairs for Values<'_> {
     }
 
     #[inline(always)]
-    fn vectors<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> [L::Bytes; 2] {
+    fn vector<L: Lanes>(&self, lanes: L, row: usize, vector: usize) -> L::Bytes {
         let at = (self.column / LANES + vector) * VECTOR_BYTES;
-        let all = self.group.line_and_ahead(lanes, self.first_row + row, at);
-        [all, lanes.high_i16(all)]
+        self.group.line_and_ahead(lanes, self.first_row + row, at)
     }
 }
 
 /// Both halves of a row of factors, two at a time.
 type Factors<'a> = [&'a [[i16; 2]]; 2];
 
-/// Sums of `T` rows and `V` vectors of columns: `H` for each, one of both halves of the row's factors or
-/// one of either. (Where a product and its sum are one instruction, compilers make two of them when a
-/// sum is that of both halves.)
-type Sums<L, const T: usize, const H: usize, const V: usize> = [[[<L as Lanes>::I32; V]; H]; T];
+/// Sums of `T` rows and `V` vectors of columns, by the half of the row's factors.
+type Sums<L, const T: usize, const V: usize> = [[[<L as Lanes>::I32; V]; 2]; T];
 
 #[inline(always)]
-fn zeros<L: Lanes, const T: usize, const H: usize, const V: usize>(lanes: L) -> Sums<L, T, H, V> {
-    [[[lanes.splat_i32(0); V]; H]; T]
+fn zeros<L: Lanes, const T: usize, const V: usize>(lanes: L) -> Sums<L, T, V> {
+    [[[lanes.splat_i32(0); V]; 2]; T]
 }
 
-/// Adds the products of factors with the rows of `pairs`, in `V` vectors from `first` on: of high halves
-/// of factors with all of a pair, of low ones with its high halves.
+/// Adds the products of factors with the rows of `pairs`, in `V` vectors from `first` on.
 #[inline(always)]
-fn multiply<L: Lanes, const T: usize, const H: usize, const V: usize>(
+fn multiply<L: Lanes, const T: usize, const V: usize>(
     lanes: L,
     factors: [Factors<'_>; T],
     pairs: impl Pairs,
     first: usize,
-    mut sums: Sums<L, T, H, V>,
-) -> Sums<L, T, H, V> {
+    mut sums: Sums<L, T, V>,
+) -> Sums<L, T, V> {
     let num_rows = pairs.num_rows();
     let mut rows = factors;
     for t in 0..T {
@@ -127,15 +107,15 @@ fn multiply<L: Lanes, const T: usize, const H: usize, const V: usize>(
         }
     }
     for k in 0..num_rows {
-        let mut vectors = [pairs.vectors(lanes, k, first); V];
+        let mut vectors = [pairs.vector(lanes, k, first); V];
         for v in 1..V {
-            vectors[v] = pairs.vectors(lanes, k, first + v);
+            vectors[v] = pairs.vector(lanes, k, first + v);
         }
         for t in 0..T {
             for half in 0..2 {
                 for v in 0..V {
-                    let sum = sums[t][half % H][v];
-                    sums[t][half % H][v] = lanes.dot_i16(sum, vectors[v][half], rows[t][half][k]);
+                    let sum = sums[t][half][v];
+                    sums[t][half][v] = lanes.dot_i16(sum, vectors[v], rows[t][half][k]);
                 }
             }
         }
@@ -143,51 +123,54 @@ fn multiply<L: Lanes, const T: usize, const H: usize, const V: usize>(
     sums
 }
 
-/// What the sums of vector `v` come to, as a number.
+/// A sum less its low 8 bits, as a number.
 #[inline(always)]
-fn join<L: Lanes, const H: usize, const V: usize>(
-    lanes: L,
-    sums: [[L::I32; V]; H],
-    v: usize,
-) -> L::F32 {
-    let mut sum = sums[0][v];
-    for half in 1..H {
-        sum = lanes.add_i32(sum, sums[half][v]);
-    }
-    lanes.to_f32(sum)
+fn join<L: Lanes>(lanes: L, high: L::I32, low: L::I32) -> L::F32 {
+    lanes.to_f32(lanes.add_i32(high, lanes.lower(low)))
 }
 
-/// Calls `$body` for all of `$rows`, `$T` at a time from row `$first` on, with `$H` sums for each of `$V`
-/// vectors of columns: as many as the registers of level `$L` hold.
+/// Calls `$body` for all of `$rows`, `$T` at a time from row `$first` on, with `$V` vectors of
+/// columns: as many as have their sums in the registers of level `$L`.
 macro_rules! pair_blocks {
-    ($L:ident, $rows:expr, |$first:ident, $T:ident, $H:ident, $V:ident| $body:expr) => {{
+    ($L:ident, $rows:expr, |$first:ident, $T:ident, $V:ident| $body:expr) => {{
         let rows: Range<usize> = $rows;
         let mut $first = rows.start;
         while $first < rows.end {
             let left = rows.end - $first;
-            if $L::REGISTERS >= 32 {
-                // Three rows are 24 sums; a vector of a panel and two factors come beside them.
-                match left {
-                    3.. => pair_blocks!(@take $first, $T = 3, $H = 2, $V = VECTORS, $body),
-                    2 => pair_blocks!(@take $first, $T = 2, $H = 2, $V = VECTORS, $body),
-                    _ => pair_blocks!(@take $first, $T = 1, $H = 2, $V = VECTORS, $body),
-                }
+            // Three rows are 24 sums; four vectors of the panel and two factors come beside them.
+            if $L::REGISTERS >= 32 && left >= 3 {
+                const $T: usize = 3;
+                const $V: usize = VECTORS;
+                $body;
+                $first += $T;
+            } else if $L::REGISTERS >= 32 && left >= 2 {
+                const $T: usize = 2;
+                const $V: usize = VECTORS;
+                $body;
+                $first += $T;
+            } else if $L::REGISTERS >= 32 {
+                const $T: usize = 1;
+                const $V: usize = VECTORS;
+                $body;
+                $first += $T;
+            } else if left >= 3 {
+                // Twelve registers of sums are as many as its chains of products take to overlap.
+                const $T: usize = 3;
+                const $V: usize = 1;
+                $body;
+                $first += $T;
+            } else if left >= 2 {
+                const $T: usize = 2;
+                const $V: usize = 1;
+                $body;
+                $first += $T;
             } else {
-                // A vector is two registers: eight of sums, four of a panel, two factors and a product.
-                match left {
-                    4.. => pair_blocks!(@take $first, $T = 4, $H = 1, $V = 1, $body),
-                    2.. => pair_blocks!(@take $first, $T = 2, $H = 1, $V = 2, $body),
-                    _ => pair_blocks!(@take $first, $T = 1, $H = 1, $V = VECTORS, $body),
-                }
+                const $T: usize = 1;
+                const $V: usize = 2;
+                $body;
+                $first += $T;
             }
         }
-    }};
-    (@take $first:ident, $T:ident = $t:expr, $H:ident = $h:expr, $V:ident = $v:expr, $body:expr) => {{
-        const $T: usize = $t;
-        const $H: usize = $h;
-        const $V: usize = $v;
-        $body;
-        $first += $T;
     }};
 }
 
@@ -204,8 +187,8 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             if IN_PLACE {
                 self.read_scales(lanes, Plane::Keys, tile * VECTORS..(tile + 1) * VECTORS);
             }
-            let panel = Panels::of(self.memory.keys, tile * num_pairs..(tile + 1) * num_pairs);
-            pair_blocks!(L, rows.clone(), |first, T, H, V| {
+            let panel = &self.memory.keys[tile * num_pairs..(tile + 1) * num_pairs];
+            pair_blocks!(L, rows.clone(), |first, T, V| {
                 let seen = within(self.seen_by(first..first + T), tile * TILE..(tile + 1) * TILE);
                 if !seen.is_empty() {
                     let mut factors = [[&[][..]; 2]; T];
@@ -213,7 +196,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                         factors[t] = halves(self.memory.queries, num_pairs, first + t);
                     }
                     for v in (0..VECTORS).step_by(V) {
-                        let sums = zeros::<L, T, H, V>(lanes);
+                        let sums = zeros::<L, T, V>(lanes);
                         let sums = match in_place {
                             Some(keys) => multiply(lanes, factors, keys, v, sums),
                             None => multiply(lanes, factors, panel, v, sums),
@@ -223,7 +206,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                             for (j, v) in (v..v + V).enumerate() {
                                 let at = tile * TILE + v * LANES;
                                 let scale = lanes.load_part(&self.memory.key_scales[at..][..LANES]);
-                                let sum = join(lanes, sums[t], j);
+                                let sum = join(lanes, sums[t][0][j], sums[t][1][j]);
                                 let score = lanes.mul(lanes.mul(sum, factor), scale);
                                 let at = (first + t - rows.start) * SPAN + at;
                                 lanes.store_part(score, &mut scores[at..at + LANES]);
@@ -245,7 +228,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         scales: &[f32; BLOCK_ROWS],
     ) {
         let partial_len = self.task.attention.partial_len;
-        pair_blocks!(L, rows.clone(), |first, T, H, V| {
+        pair_blocks!(L, rows.clone(), |first, T, V| {
             let seen = self.seen_by(first..first + T);
             let mut factors = [[&[][..]; 2]; T];
             for t in 0..T {
@@ -253,20 +236,18 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             }
             for column in (0..padded_dim(self.task.attention)).step_by(V * LANES) {
                 let (panel, v) = (column / PANEL, column % PANEL / LANES);
-                let sums = zeros::<L, T, H, V>(lanes);
+                let sums = zeros::<L, T, V>(lanes);
                 let sums = if IN_PLACE {
                     self.mix_in_place(lanes, factors, seen.clone(), column, sums)
                 } else {
                     let pairs = seen.start / 2..seen.end.div_ceil(2);
-                    let factors = part(factors, pairs.start);
-                    let at = panel * (SPAN / 2);
-                    let panel = Panels::of(self.memory.values, at + pairs.start..at + pairs.end);
-                    multiply(lanes, factors, panel, v, sums)
+                    let panel = &self.memory.values[panel * (SPAN / 2)..(panel + 1) * (SPAN / 2)];
+                    multiply(lanes, part(factors, pairs.start), &panel[pairs], v, sums)
                 };
                 for t in 0..T {
                     let scale = lanes.splat(scales[first + t - rows.start]);
                     for j in 0..V {
-                        let sum = join(lanes, sums[t], j);
+                        let sum = join(lanes, sums[t][0][j], sums[t][1][j]);
                         let at = (first + t) * partial_len + MIXED + column + j * LANES;
                         let out = &mut self.partial[at..at + LANES];
                         lanes.store_part(lanes.mul(sum, scale), out);
@@ -279,14 +260,14 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
     /// Adds what the positions `seen`, counted from the span's start, give in `V` vectors from
     /// component `column` on.
     #[inline(always)]
-    fn mix_in_place<L: Lanes, const T: usize, const H: usize, const V: usize>(
+    fn mix_in_place<L: Lanes, const T: usize, const V: usize>(
         &self,
         lanes: L,
         factors: [Factors<'_>; T],
         seen: Range<usize>,
         column: usize,
-        mut sums: Sums<L, T, H, V>,
-    ) -> Sums<L, T, H, V> {
+        mut sums: Sums<L, T, V>,
+    ) -> Sums<L, T, V> {
         let mut position = seen.start / LANES * LANES;
         while position < seen.end {
             let here = within(seen.clone(), position..position + LANES);

@@ -97,7 +97,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         Group { bytes: bytemuck::cast_slice(self.memory.stage), stride, ..Group::default() }
     }
 
-    /// Copies group `number` of the span into its panels, and the high halves into those behind them.
+    /// Copies group `number` of the span into its panels.
     #[inline(always)]
     fn read_pairs<L: Lanes>(&mut self, lanes: L, plane: Plane, number: usize) {
         let dim = padded_dim(self.task.attention);
@@ -106,24 +106,23 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                 let panels = std::mem::take(&mut self.memory.keys);
                 let group = self.source(plane, number);
                 let (tile, vector) = (number * LANES / TILE, number % VECTORS);
-                let (all, high) = panels.split_at_mut(panels.len() / 2);
-                for row in 0..dim / 2 {
-                    let line = group.line(lanes, row, 0);
-                    let at = tile * dim / 2 + row;
-                    write(lanes, line, [&mut all[at][vector], &mut high[at][vector]]);
+                let panel = &mut panels[tile * dim / 2..(tile + 1) * dim / 2];
+                for (row, out) in panel.iter_mut().enumerate() {
+                    let Line(out) = &mut out[vector];
+                    lanes.store_bytes(group.line(lanes, row, 0), bytemuck::cast_mut(out));
                 }
                 self.memory.keys = panels;
             }
             Plane::Values => {
                 let panels = std::mem::take(&mut self.memory.values);
                 let group = self.source(plane, number);
-                let (all, high) = panels.split_at_mut(panels.len() / 2);
                 for row in 0..LANES / 2 {
                     for column in 0..dim / LANES {
                         let line = group.line(lanes, row, column * VECTOR_BYTES);
-                        let at = column / VECTORS * (SPAN / 2) + number * LANES / 2 + row;
-                        let vector = column % VECTORS;
-                        write(lanes, line, [&mut all[at][vector], &mut high[at][vector]]);
+                        let panel = column / VECTORS * (SPAN / 2);
+                        let Line(out) =
+                            &mut panels[panel + number * LANES / 2 + row][column % VECTORS];
+                        lanes.store_bytes(line, bytemuck::cast_mut(out));
                     }
                 }
                 self.memory.values = panels;
@@ -170,11 +169,4 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             }
         }
     }
-}
-
-/// Writes pairs, and their high halves.
-#[inline(always)]
-fn write<L: Lanes>(lanes: L, pairs: L::Bytes, [all, high]: [&mut Line; 2]) {
-    lanes.store_bytes(pairs, bytemuck::cast_mut(&mut all.0));
-    lanes.store_bytes(lanes.high_i16(pairs), bytemuck::cast_mut(&mut high.0));
 }

@@ -5,15 +5,11 @@ use std::ops::Range;
 use super::SPAN;
 use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
 use super::merge::MIXED;
-use super::tile::Line;
 use crate::lanes::{ColumnTile, LANES, Lanes, TileSums, TileUnit};
 
-/// Rows of the unit's first operand.
+/// Rows of the unit's first operand. A block's operands take each group of columns in turn, while it
+/// is in the innermost cache.
 const OPERAND_ROWS: usize = 16;
-
-/// Rows that are multiplied at once. A block's take each group of columns in turn, while it is in the
-/// innermost cache.
-const ROWS_AT_ONCE: usize = 2 * OPERAND_ROWS;
 
 /// Columns of the first operand, which are rows of the second.
 pub(super) const STEP: usize = 64;
@@ -21,32 +17,34 @@ pub(super) const STEP: usize = 64;
 /// Tiles of a group of 16 components of a span's values, for each half.
 pub(super) const VALUE_STEPS: usize = SPAN / STEP;
 
-/// What the unit gives for two operands of rows and 16 columns: for each the products of high halves, then
-/// those of a high half with a low one.
+/// What the unit gives for 16 rows and 16 columns: the sums of products of high halves, of a high half
+/// and a low one, and of low halves.
 #[repr(C, align(64))]
-struct Sums([[TileSums; 2]; 2]);
+struct Sums([TileSums; 3]);
 
 /// Results that are kept at once: while the unit works on one, the other is made use of.
 pub(super) struct Buffers([Sums; 2]);
 
 impl Buffers {
     pub(super) fn new() -> Self {
-        Self(std::array::from_fn(|_| Sums([[[[0; LANES]; OPERAND_ROWS]; 2]; 2])))
+        Self(std::array::from_fn(|_| Sums([[[0; LANES]; OPERAND_ROWS]; 3])))
     }
 }
 
 impl Sums {
-    /// Both sums of each row.
+    /// The three sums of each row.
     #[inline(always)]
-    fn rows(&self) -> impl Iterator<Item = [&[i32; LANES]; 2]> {
-        self.0.iter().flat_map(|[high, middle]| high.iter().zip(middle).map(|(x, y)| [x, y]))
+    fn rows(&self) -> impl Iterator<Item = [&[i32; LANES]; 3]> {
+        let Self([high, middle, low]) = self;
+        high.iter().zip(middle).zip(low).map(|((high, middle), low)| [high, middle, low])
     }
 }
 
-/// A row's sums as numbers.
+/// A row's sums less their low 8 bits, as numbers.
 #[inline(always)]
-fn join<L: Lanes>(lanes: L, [high, middle]: [&[i32; LANES]; 2]) -> L::F32 {
-    lanes.to_f32(lanes.add_i32(lanes.raise(lanes.load_i32(high)), lanes.load_i32(middle)))
+fn join<L: Lanes>(lanes: L, [high, middle, low]: [&[i32; LANES]; 3]) -> L::F32 {
+    let rest = lanes.add_i32(lanes.load_i32(middle), lanes.lower(lanes.load_i32(low)));
+    lanes.to_f32(lanes.add_i32(lanes.raise(lanes.load_i32(high)), rest))
 }
 
 /// Does `$multiply` for each of `$columns`, and `$take` one column behind it, each with the buffer of
@@ -84,19 +82,18 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let factors = &memory.factors[rows.clone()];
         let keys: &[ColumnTile] = bytemuck::cast_slice(memory.keys);
         let groups = seen.start / LANES..seen.end.div_ceil(LANES);
-        let turns = rows.len().div_ceil(ROWS_AT_ONCE);
+        let operands = rows.len().div_ceil(OPERAND_ROWS);
         one_ahead!(
             buffers,
-            groups.start * turns..groups.end * turns,
+            groups.start * operands..groups.end * operands,
             |number, sums| {
-                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
+                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
                 let (high, low) = keys[2 * group * steps..][..2 * steps].split_at(steps);
-                let queries = operands(memory.queries, dim, rows.start + first);
-                let queries = &queries[..(rows.len() - first).div_ceil(OPERAND_ROWS).min(2)];
+                let queries = halves(memory.queries, dim, rows.start + first);
                 unit.multiply_halves(queries, dim, [high, low], sums);
             },
             {
-                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
+                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
                 let scale = lanes.load_part(&memory.key_scales[group * LANES..][..LANES]);
                 let scores = &mut memory.scores[first * SPAN + group * LANES..];
                 let rows = sums.rows().zip(&factors[first..]).zip(scores.chunks_mut(SPAN));
@@ -123,23 +120,22 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let steps = seen.start / STEP..seen.end.div_ceil(STEP);
         let values: &[ColumnTile] = bytemuck::cast_slice(self.memory.values);
         let groups = padded_dim(self.task.attention) / LANES;
-        let turns = rows.len().div_ceil(ROWS_AT_ONCE);
+        let operands = rows.len().div_ceil(OPERAND_ROWS);
         let partial = &mut self.partial[rows.start * partial_len..rows.end * partial_len];
         one_ahead!(
             buffers,
-            0..groups * turns,
+            0..groups * operands,
             |number, sums| {
-                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
+                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
                 let (high, low) =
                     values[2 * group * VALUE_STEPS..][..2 * VALUE_STEPS].split_at(VALUE_STEPS);
                 let columns = [&high[steps.clone()], &low[steps.clone()]];
-                let weights = operands(self.memory.weights, SPAN, first);
-                let weights = weights.map(|halves| halves.map(|half| &half[steps.start * STEP..]));
-                let weights = &weights[..(rows.len() - first).div_ceil(OPERAND_ROWS).min(2)];
+                let weights = halves(self.memory.weights, SPAN, first);
+                let weights = weights.map(|half| &half[steps.start * STEP..]);
                 unit.multiply_halves(weights, SPAN, columns, sums);
             },
             {
-                let (group, first) = (number / turns, number % turns * ROWS_AT_ONCE);
+                let (group, first) = (number / operands, number % operands * OPERAND_ROWS);
                 let partial = &mut partial[first * partial_len + MIXED + group * LANES..];
                 let rows = sums.rows().zip(&scales[first..]).zip(partial.chunks_mut(partial_len));
                 for ((sums, &scale), mixed) in rows {
@@ -149,10 +145,4 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             },
         );
     }
-}
-
-/// Both halves of two operands of rows of `width` bytes, from row `first` on.
-#[inline(always)]
-fn operands(lines: &[Line], width: usize, first: usize) -> [[&[i8]; 2]; 2] {
-    [first, first + OPERAND_ROWS].map(|first| halves(lines, width, first))
 }

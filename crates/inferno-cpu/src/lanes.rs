@@ -299,22 +299,14 @@ pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
 /// 32 columns of 16 rows of a weight as bytes: what [`Lanes::dot_i8`] takes vector by vector.
 pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];
 
-/// Tiles of 16 rows of 64 signed bytes.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // A matrix unit alone reads them.
-pub(crate) struct RowTiles<'a> {
-    pub(crate) bytes: &'a [i8],
-    /// Bytes from one row of a tile to the next.
-    pub(crate) row_stride: usize,
-    /// Bytes from one tile to the next.
-    pub(crate) tile_stride: usize,
-}
+/// 16 rows of 64 signed bytes, as the first operand of a matrix unit.
+pub(crate) type RowTile = [[i8; VECTOR_BYTES]; 16];
 
 /// A tile more of rows, and of columns of both matrices.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // A matrix unit alone reads them.
 pub(crate) struct ExtraTiles<'a> {
-    pub(crate) rows: &'a [[i8; VECTOR_BYTES]; 16],
+    pub(crate) rows: &'a RowTile,
     pub(crate) columns: &'a [ColumnTile; 2],
 }
 
@@ -349,7 +341,7 @@ pub(crate) trait TileUnit {
     /// **Panics** when there are less tiles of rows than of columns.
     fn multiply_two(
         &self,
-        rows: [RowTiles<'_>; 2],
+        rows: [&[RowTile]; 2],
         columns: [&[ColumnTile]; 2],
         extra: [Option<ExtraTiles<'_>>; 2],
         sums: &mut [TileSums; 4],
@@ -394,7 +386,7 @@ impl TileUnit for NoTiles {
 
     fn multiply_two(
         &self,
-        _rows: [RowTiles<'_>; 2],
+        _rows: [&[RowTile]; 2],
         _columns: [&[ColumnTile]; 2],
         _extra: [Option<ExtraTiles<'_>>; 2],
         _sums: &mut [TileSums; 4],

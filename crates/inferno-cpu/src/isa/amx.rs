@@ -21,7 +21,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::marker::PhantomData;
 
-use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, RowTiles, TileSums, TileUnit};
+use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, RowTile, TileSums, TileUnit};
 
 /// Proof that this processor has AMX int8 and that the system lets this process use it:
 /// [`Amx::detect`] alone makes one.
@@ -213,13 +213,6 @@ impl Tiles {
     }
 }
 
-/// Panics where `rows` are less than so many tiles.
-#[inline(always)]
-fn assert_holds(rows: RowTiles<'_>, steps: usize) {
-    let last = (ROWS - 1) * rows.row_stride + steps.saturating_sub(1) * rows.tile_stride;
-    assert!(rows.bytes.len() >= last + 64, "as many tiles of rows as of columns");
-}
-
 impl TileUnit for Tiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
@@ -268,7 +261,7 @@ impl TileUnit for Tiles {
     #[inline(always)]
     fn multiply_two(
         &self,
-        rows: [RowTiles<'_>; 2],
+        rows: [&[RowTile]; 2],
         columns: [&[ColumnTile]; 2],
         extra: [Option<ExtraTiles<'_>>; 2],
         sums: &mut [TileSums; 4],
@@ -278,29 +271,27 @@ impl TileUnit for Tiles {
         assert_eq!(self.cols, 64, "set up for 64 columns");
         assert_eq!(columns[1].len(), steps, "as many columns of both");
         for rows in rows {
-            assert_holds(rows, steps);
+            assert!(rows.len() >= steps, "as many tiles of rows as of columns");
         }
         self.clear();
         for (step, (first, second)) in columns[0].iter().zip(columns[1]).enumerate() {
             before(step);
-            // SAFETY: as above, and for 64 columns. It reads 16 rows of 64 bytes, `row_stride` bytes apart,
-            // which the slices were checked to hold for each tile, and 16 lines of each tile of columns.
+            // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and `cols`
+            // that it is so for 64 columns. It reads 16 lines of each tile, which the references cover.
             unsafe {
                 asm!(
-                    "tileloadd tmm4, [{first_rows} + {first_stride}]",
+                    "tileloadd tmm4, [{first_rows} + {line}]",
                     "tileloadd tmm6, [{first_columns} + {line}]",
                     "tdpbssd tmm0, tmm4, tmm6",
                     "tileloadd tmm7, [{second_columns} + {line}]",
                     "tdpbssd tmm1, tmm4, tmm7",
-                    "tileloadd tmm5, [{second_rows} + {second_stride}]",
+                    "tileloadd tmm5, [{second_rows} + {line}]",
                     "tdpbssd tmm2, tmm5, tmm6",
                     "tdpbssd tmm3, tmm5, tmm7",
-                    first_rows = in(reg) rows[0].bytes[step * rows[0].tile_stride..].as_ptr(),
-                    second_rows = in(reg) rows[1].bytes[step * rows[1].tile_stride..].as_ptr(),
+                    first_rows = in(reg) rows[0][step].as_ptr(),
+                    second_rows = in(reg) rows[1][step].as_ptr(),
                     first_columns = in(reg) first.as_ptr(),
                     second_columns = in(reg) second.as_ptr(),
-                    first_stride = in(reg) rows[0].row_stride,
-                    second_stride = in(reg) rows[1].row_stride,
                     line = in(reg) 64usize,
                     options(nostack, readonly, preserves_flags),
                 );
@@ -329,8 +320,9 @@ impl TileUnit for Tiles {
         let steps = columns[0].len();
         assert_eq!(self.cols, 64, "set up for 64 columns");
         assert_eq!(columns[1].len(), steps, "as many high tiles as low ones");
-        for bytes in rows {
-            assert_holds(RowTiles { bytes, row_stride, tile_stride: 64 }, steps);
+        for rows in rows {
+            let last = (ROWS - 1) * row_stride + steps.saturating_sub(1) * 64;
+            assert!(rows.len() >= last + 64, "rows as long as the columns");
         }
         self.clear();
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {

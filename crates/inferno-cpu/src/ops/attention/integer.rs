@@ -27,9 +27,10 @@
 //! another instead of four side by side: the same. Closures that take `lanes`: they are not compiled for
 //! the level, and half the speed is gone. Blocks of 64 rows, and asking for the next tiles while sums are
 //! joined: no faster. Products of low halves left out: a fifth faster with AMX, but where one component
-//! of a head is a hundred times the others, these have nothing but low halves. Weights as integers by the largest scale of the values that are seen, which takes
-//! one pass instead of two: 2 to 4% faster, but where a token that many attend to has small values, as
-//! first tokens do, the weights of others keep 8 bits.
+//! of a head is a hundred times the others, these have nothing but low halves. Weights as integers by the
+//! largest scale of the values that are seen, which takes one pass instead of two: 2 to 4% faster, but
+//! where a token that many attend to has small values, as first tokens do, the weights of others keep 8
+//! bits.
 
 use std::ops::Range;
 

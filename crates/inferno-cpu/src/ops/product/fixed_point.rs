@@ -20,9 +20,7 @@ use super::Product;
 use super::narrow::{self, PREFETCH_BYTES, PanelSums};
 use super::tiled::{self, Ahead, Aligned, BlockSums, Chunk, Inputs, Unpacking};
 use crate::isa::{Kernel, Level};
-use crate::lanes::{
-    ColumnTile, ExtraTiles, LANES, Lanes, RowTiles, TileSums, TileUnit, VECTOR_BYTES,
-};
+use crate::lanes::{ColumnTile, ExtraTiles, LANES, Lanes, TileSums, TileUnit, VECTOR_BYTES};
 use crate::ops::activations::{ActivationRun, BLOCK_ROWS, four, rows_from};
 use crate::ops::quantize::LOWEST;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
@@ -396,11 +394,7 @@ impl<const HALVES: bool> Chunk for Unpacked<HALVES> {
             *extra = Some(ExtraTiles { rows, columns });
         }
         tiles.multiply_two(
-            blocks.map(|input| RowTiles {
-                bytes: bytemuck::cast_slice(&input.tiles),
-                row_stride: VECTOR_BYTES,
-                tile_stride: BLOCK_ROWS * VECTOR_BYTES,
-            }),
+            blocks.map(|input| &input.tiles[..]),
             [&high[..num_tiles], &low[..num_tiles]],
             extra,
             &mut self.dots,

@@ -3,8 +3,8 @@
 use inferno_tensor::DType;
 
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan, KvLayout,
-    QkvLayout, RopePairing, WeightPart,
+    AttentionParams, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
+    LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
 };
 
 /// A device that can run decoder-only transformers.
@@ -139,23 +139,13 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     );
 
-    /// [`rms_norm`](Self::rms_norm) of each head of `span` by itself, in place (QK-norm).
-    fn head_rms_norm(
-        &self,
-        rows: usize,
-        span: &HeadSpan,
-        weight: &Self::Buffer,
-        eps: f32,
-        x: &mut Self::Buffer,
-    );
-
     // Products.
 
     /// `out = x * weight^T (+ bias)`.
-    fn linear(
+    fn linear<'a>(
         &self,
         rows: usize,
-        x: &Self::Buffer,
+        x: impl Into<LinearInput<'a, Self::Buffer>>,
         weight: &Self::Weight,
         bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
@@ -177,10 +167,10 @@ pub trait Backend: Send + Sync + 'static {
     /// bias holds gate's numbers and then up's.
     ///
     /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
-    fn linear_gated(
+    fn linear_gated<'a>(
         &self,
         rows: usize,
-        x: &Self::Buffer,
+        x: impl Into<LinearInput<'a, Self::Buffer>>,
         gate_up: &Self::Weight,
         bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
@@ -188,7 +178,8 @@ pub trait Backend: Send + Sync + 'static {
 
     // Attention.
 
-    /// Turns the heads of `span` by each row's angles, in place.
+    /// Turns the query and key heads by each row's angles, in place, after [`rms_norm`](Self::rms_norm) of each
+    /// head by itself where a `norm` is given.
     ///
     /// **Shapes**: `angles` holds a row a token: `n` cosines, then `n` sines, where `2 n` is the
     /// rotary width; components beyond it stay as they are.
@@ -197,10 +188,11 @@ pub trait Backend: Send + Sync + 'static {
     fn rope(
         &self,
         rows: usize,
-        span: &HeadSpan,
+        layout: &QkvLayout,
+        norm: Option<QkNorm<'_, Self::Buffer>>,
         pairing: RopePairing,
         angles: &Self::Buffer,
-        x: &mut Self::Buffer,
+        qkv: &mut Self::Buffer,
     );
 
     /// Writes each row's keys and values into its slot of `layer`.

@@ -44,6 +44,8 @@ pub use batch::{Batch, BatchBuilder, LogitRows, SequenceChunk};
 pub use error::BackendError;
 pub use kv::{BlockId, KvDType, KvLayout};
 pub use kv_row::LARGEST_I16;
-pub use params::{AttentionParams, ExpertInput, ExpertParams, HeadSpan, QkvLayout, RopePairing};
+pub use params::{
+    AttentionParams, ExpertInput, ExpertParams, LinearInput, QkNorm, QkvLayout, RopePairing,
+};
 pub use reference::ReferenceBackend;
 pub use weight::WeightPart;

@@ -1,7 +1,5 @@
 //! The small plain structs that say how an operation is to be done.
 
-use std::ops::Range;
-
 /// Where queries, keys and values stand in one row of the stacked QKV projection.
 ///
 /// A row is `num_heads` query heads, then `num_kv_heads` key heads, then as many value heads,
@@ -26,34 +24,39 @@ impl QkvLayout {
     pub fn row_len(&self) -> usize {
         self.heads_per_row() * self.head_dim
     }
+}
 
-    /// The query heads.
-    pub fn q(&self) -> HeadSpan {
-        self.span(0..self.num_heads)
-    }
+/// The rows that a product takes. Those of a buffer, given as `&buffer`, are taken as they are.
+#[derive(Debug)]
+pub enum LinearInput<'a, Buffer> {
+    /// The rows as they are.
+    Plain(&'a Buffer),
+    /// What [`rms_norm`](crate::Backend::rms_norm) makes of the rows, to the bit. No memory is needed for it.
+    Normed {
+        /// The rows before normalization.
+        x: &'a Buffer,
+        /// The norm's weight.
+        weight: &'a Buffer,
+        /// What is added to the mean of the squares.
+        eps: f32,
+    },
+}
 
-    /// The key heads.
-    pub fn k(&self) -> HeadSpan {
-        self.span(self.num_heads..self.num_heads + self.num_kv_heads)
-    }
-
-    /// The query and key heads together: what rotary embedding turns.
-    pub fn qk(&self) -> HeadSpan {
-        self.span(0..self.num_heads + self.num_kv_heads)
-    }
-
-    fn span(&self, heads: Range<usize>) -> HeadSpan {
-        HeadSpan { head_dim: self.head_dim, heads }
+impl<'a, Buffer> From<&'a Buffer> for LinearInput<'a, Buffer> {
+    fn from(x: &'a Buffer) -> Self {
+        Self::Plain(x)
     }
 }
 
-/// A run of heads within each row of a buffer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeadSpan {
-    /// Width of a head.
-    pub head_dim: usize,
-    /// Which heads of a row.
-    pub heads: Range<usize>,
+/// What query and key heads are normalized with, each head by itself, before they are turned.
+#[derive(Debug)]
+pub struct QkNorm<'a, Buffer> {
+    /// The weight of the query heads' norm, `head_dim` values.
+    pub q: &'a Buffer,
+    /// The weight of the key heads' norm, `head_dim` values.
+    pub k: &'a Buffer,
+    /// What is added to the mean of the squares.
+    pub eps: f32,
 }
 
 /// Which two components of a head rotary embedding turns together.

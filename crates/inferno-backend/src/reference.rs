@@ -7,12 +7,14 @@
 mod attention;
 mod experts;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use inferno_tensor::{DType, quant};
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan,
-    KvLayout, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
+    LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
 };
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
@@ -25,6 +27,18 @@ impl ReferenceBackend {
     /// The reference backend; it has no settings.
     pub fn new() -> Self {
         Self
+    }
+
+    /// The rows that a product takes.
+    fn input<'a>(&self, rows: usize, input: LinearInput<'a, Matrix>) -> Cow<'a, Matrix> {
+        match input {
+            LinearInput::Plain(x) => Cow::Borrowed(x),
+            LinearInput::Normed { x, weight, eps } => {
+                let mut normed = x.clone();
+                self.rms_norm(rows, x, weight, eps, &mut normed);
+                Cow::Owned(normed)
+            }
+        }
     }
 }
 
@@ -203,31 +217,16 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn head_rms_norm(
+    fn linear<'a>(
         &self,
         rows: usize,
-        span: &HeadSpan,
-        weight: &Matrix,
-        eps: f32,
-        x: &mut Matrix,
-    ) {
-        for row in 0..rows {
-            for head in span.heads.clone() {
-                normalize(x.head_mut(row, head, span.head_dim), weight.row(0), eps);
-            }
-        }
-    }
-
-    fn linear(
-        &self,
-        rows: usize,
-        x: &Matrix,
+        x: impl Into<LinearInput<'a, Matrix>>,
         weight: &ReferenceWeight,
         bias: Option<&Matrix>,
         out: &mut Matrix,
     ) {
         out.values[..rows * out.cols].fill(0.0);
-        self.linear_add(rows, x, weight, bias, out);
+        self.linear_add(rows, &self.input(rows, x.into()), weight, bias, out);
     }
 
     fn linear_add(
@@ -249,14 +248,15 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn linear_gated(
+    fn linear_gated<'a>(
         &self,
         rows: usize,
-        x: &Matrix,
+        x: impl Into<LinearInput<'a, Matrix>>,
         gate_up: &ReferenceWeight,
         bias: Option<&Matrix>,
         out: &mut Matrix,
     ) {
+        let x = self.input(rows, x.into());
         for row in 0..rows {
             gated_product(x.row(row), &gate_up.experts[0], bias, out.row_mut(row));
         }
@@ -265,16 +265,21 @@ impl Backend for ReferenceBackend {
     fn rope(
         &self,
         rows: usize,
-        span: &HeadSpan,
+        layout: &QkvLayout,
+        norm: Option<QkNorm<'_, Matrix>>,
         pairing: RopePairing,
         angles: &Matrix,
-        x: &mut Matrix,
+        qkv: &mut Matrix,
     ) {
         let pairs = angles.cols / 2;
         for row in 0..rows {
             let (cos, sin) = angles.row(row).split_at(pairs);
-            for head in span.heads.clone() {
-                let head = x.head_mut(row, head, span.head_dim);
+            for index in 0..layout.num_heads + layout.num_kv_heads {
+                let head = qkv.head_mut(row, index, layout.head_dim);
+                if let Some(QkNorm { q, k, eps }) = norm {
+                    let weight = if index < layout.num_heads { q } else { k };
+                    normalize(head, weight.row(0), eps);
+                }
                 for pair in 0..pairs {
                     let (i, j) = match pairing {
                         RopePairing::Interleaved => (2 * pair, 2 * pair + 1),

@@ -2,7 +2,7 @@
 
 use inferno_backend::{
     AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertInput,
-    ExpertParams, HeadSpan, KvDType, KvLayout, LogitRows, QkvLayout, ReferenceBackend, RopePairing,
+    ExpertParams, KvDType, KvLayout, LogitRows, QkNorm, QkvLayout, ReferenceBackend, RopePairing,
     SequenceChunk, WeightPart,
 };
 use inferno_tensor::DType;
@@ -74,21 +74,36 @@ fn a_payload_of_the_wrong_size_is_refused_with_both_sizes() {
     assert!(matches!(error, BackendError::WeightShape { .. }), "{error}");
 }
 
+/// One query head, one key head and one value head.
+const HEADS_OF_5: QkvLayout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 5 };
+
 #[test]
 fn rope_turns_a_quarter_in_either_pairing_and_leaves_the_rest() {
     // Two pairs: the first turned by 90 degrees, the second not at all; the fifth value is beyond
     // the rotary width.
     let angles = matrix(1, &[0.0, 1.0, 1.0, 0.0]);
-    let span = HeadSpan { head_dim: 5, heads: 1..2 };
-    let row = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+    let head = [1.0, 2.0, 3.0, 4.0, 5.0];
     for (pairing, turned) in [
         (RopePairing::Interleaved, [-2.0, 1.0, 3.0, 4.0, 5.0]),
         (RopePairing::Halves, [-3.0, 2.0, 1.0, 4.0, 5.0]),
     ] {
-        let mut x = matrix(1, &row);
-        BACKEND.rope(1, &span, pairing, &angles, &mut x);
-        assert_close(&values(&x, 10), &[&row[..5], &turned[..]].concat());
+        let mut qkv = matrix(1, &head.repeat(3));
+        BACKEND.rope(1, &HEADS_OF_5, None, pairing, &angles, &mut qkv);
+        assert_close(&values(&qkv, 15), &[turned, turned, head].concat());
     }
+}
+
+#[test]
+fn heads_are_normalized_by_themselves_before_they_are_turned() {
+    let angles = matrix(1, &[0.0, 1.0, 1.0, 0.0]);
+    // The means of the squares are 4 and 9.
+    let (query, key) = ([2.0; 5], [3.0; 5]);
+    let [q, k] = [[1.0, 2.0, 3.0, 4.0, 5.0], [6.0; 5]].map(|norm| matrix(1, &norm));
+    let mut qkv = matrix(1, &[query, key, key].concat());
+    let norm = QkNorm { q: &q, k: &k, eps: 0.0 };
+    BACKEND.rope(1, &HEADS_OF_5, Some(norm), RopePairing::Interleaved, &angles, &mut qkv);
+    let expected = [[-2.0, 1.0, 3.0, 4.0, 5.0], [-6.0, 6.0, 6.0, 6.0, 6.0], key].concat();
+    assert_close(&values(&qkv, 15), &expected);
 }
 
 /// Three tokens, one head of one component, blocks out of order. Scores are all zero, so that

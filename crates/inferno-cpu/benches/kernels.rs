@@ -1,4 +1,4 @@
-//! Single kernels: products for one row, for 16 and for 512, attention at depth, normalization. Bytes
+//! Single kernels: products for one row, for 16 and for 512, attention at depth, normalization, rotation. Bytes
 //! read a second where reading is what takes the time, else operations a second.
 //!
 //! `cargo bench -p inferno-cpu --bench kernels -- decode` runs one group. Its weights are some tens of
@@ -6,8 +6,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkvLayout,
-    SequenceChunk, WeightPart,
+    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkNorm,
+    QkvLayout, RopePairing, SequenceChunk, WeightPart,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
@@ -106,6 +106,36 @@ fn norm(c: &mut Criterion) {
     group.finish();
 }
 
+/// Heads of Qwen3-0.6B, of one token and of a part of a prompt, normalized and turned: bytes read and written.
+fn rope(c: &mut Criterion) {
+    let backend = backend();
+    let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
+    let matrix = |rows: usize, values: &[f32]| {
+        let mut matrix = backend.alloc(rows, values.len() / rows).expect("memory");
+        backend.upload(values, &mut matrix);
+        matrix
+    };
+    // Heads keep their length, whenever they are turned again.
+    let weight = matrix(1, &[1.0; 128]);
+    let angle = [[0.8; 64], [0.6; 64]].concat();
+    let mut group = c.benchmark_group("rope");
+    for rows in [1, 256] {
+        let angles = matrix(rows, &angle.repeat(rows));
+        let mut qkv = matrix(rows, &values(rows * layout.row_len()));
+        let turned = (layout.num_heads + layout.num_kv_heads) * layout.head_dim;
+        group.throughput(Throughput::Bytes((2 * rows * turned * size_of::<f32>()) as u64));
+        for pairing in [RopePairing::Halves, RopePairing::Interleaved] {
+            group.bench_function(BenchmarkId::new(format!("{pairing:?}"), rows), |b| {
+                b.iter(|| {
+                    let norm = QkNorm { q: &weight, k: &weight, eps: 1e-6 };
+                    backend.rope(rows, &layout, Some(norm), pairing, &angles, &mut qkv);
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
 /// Attention with each instruction set that has vectors: one token a sequence in all of a model's layers,
 /// so that the cache comes from memory, and chunks of a prompt in one.
 fn attention(c: &mut Criterion) {
@@ -177,5 +207,5 @@ fn attention_with(c: &mut Criterion, isa: Isa) {
     group.finish();
 }
 
-criterion_group!(benches, decode, batch, prefill, levels, attention, norm);
+criterion_group!(benches, decode, batch, prefill, levels, attention, norm, rope);
 criterion_main!(benches);

@@ -3,21 +3,22 @@
 use std::sync::{Mutex, MutexGuard};
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, HeadSpan,
-    KvLayout, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
+    LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
 };
 use inferno_tensor::DType;
 
 use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
 use crate::memory::{Arena, Lines};
+use crate::ops;
 use crate::ops::attention::{self, AttentionWorkspace};
 use crate::ops::experts::{self, CpuRouting};
 use crate::ops::gated::{GatedWorkspace, linear_gated};
 use crate::ops::linear::{ProductInputs, Rows, linear};
+use crate::ops::norm::{RmsNorm, rms_norm};
 use crate::ops::product::Epilogue;
 use crate::ops::rows::{self, CpuTable};
-use crate::ops::{self, norm};
 use crate::pack::{self, CpuWeight};
 use crate::threads::{self, Pool};
 
@@ -115,7 +116,7 @@ impl CpuBackend {
     fn product(
         &self,
         rows: usize,
-        x: &CpuBuffer,
+        x: LinearInput<'_, CpuBuffer>,
         weight: &CpuWeight,
         bias: Option<&CpuBuffer>,
         accumulate: bool,
@@ -277,29 +278,18 @@ impl Backend for CpuBackend {
         eps: f32,
         out: &mut CpuBuffer,
     ) {
-        norm::rms_norm(self, rows, x, weight.rows(1), eps, out);
+        rms_norm(self, rows, x, RmsNorm { weight: weight.rows(1), eps }, out);
     }
 
-    fn head_rms_norm(
+    fn linear<'a>(
         &self,
         rows: usize,
-        span: &HeadSpan,
-        weight: &CpuBuffer,
-        eps: f32,
-        x: &mut CpuBuffer,
-    ) {
-        norm::head_rms_norm(self, rows, span, weight.rows(1), eps, x);
-    }
-
-    fn linear(
-        &self,
-        rows: usize,
-        x: &CpuBuffer,
+        x: impl Into<LinearInput<'a, CpuBuffer>>,
         weight: &CpuWeight,
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
     ) {
-        self.product(rows, x, weight, bias, false, out);
+        self.product(rows, x.into(), weight, bias, false, out);
     }
 
     fn linear_add(
@@ -310,31 +300,32 @@ impl Backend for CpuBackend {
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
     ) {
-        self.product(rows, x, weight, bias, true, out);
+        self.product(rows, x.into(), weight, bias, true, out);
     }
 
-    fn linear_gated(
+    fn linear_gated<'a>(
         &self,
         rows: usize,
-        x: &CpuBuffer,
+        x: impl Into<LinearInput<'a, CpuBuffer>>,
         gate_up: &CpuWeight,
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
     ) {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
         let bias = bias.map(|bias| bias.rows(1));
-        linear_gated(self, Rows::Same(rows), x, gate_up, bias, out);
+        linear_gated(self, Rows::Same(rows), x.into(), gate_up, bias, out);
     }
 
     fn rope(
         &self,
         rows: usize,
-        span: &HeadSpan,
+        layout: &QkvLayout,
+        norm: Option<QkNorm<'_, CpuBuffer>>,
         pairing: RopePairing,
         angles: &CpuBuffer,
-        x: &mut CpuBuffer,
+        qkv: &mut CpuBuffer,
     ) {
-        ops::rope::rope(self, rows, span, pairing, angles, x);
+        ops::rope::rope(self, rows, layout, norm, pairing, angles, qkv);
     }
 
     fn store_kv(

@@ -14,6 +14,8 @@
 //!
 //! Which of its payloads a NaN carries is the one thing left open.
 
+use bytemuck::Pod;
+
 /// Lanes of a vector of `f32` or `i32`.
 pub(crate) const LANES: usize = 16;
 
@@ -295,6 +297,20 @@ pub(crate) fn split_i16(x: i16) -> [i8; 2] {
 
 /// 64 rows of 16 columns of bytes, as the second operand of a matrix unit: `[64 / 4][16 columns][4]`.
 pub(crate) type ColumnTile = [[u8; VECTOR_BYTES]; 16];
+
+/// The whole vectors of `values`, and what is left behind them. Loops over these need no look at lengths.
+#[inline(always)]
+pub(crate) fn vectors<T: Pod>(values: &[T]) -> (&[[T; LANES]], &[T]) {
+    let (whole, rest) = values.split_at(values.len() - values.len() % LANES);
+    (bytemuck::cast_slice(whole), rest)
+}
+
+/// As [`vectors`], to write to.
+#[inline(always)]
+pub(crate) fn vectors_mut<T: Pod>(values: &mut [T]) -> (&mut [[T; LANES]], &mut [T]) {
+    let (whole, rest) = values.split_at_mut(values.len() - values.len() % LANES);
+    (bytemuck::cast_slice_mut(whole), rest)
+}
 
 /// 32 columns of 16 rows of a weight as bytes: what [`Lanes::dot_i8`] takes vector by vector.
 pub(crate) type GroupBytes = [[u8; VECTOR_BYTES]; 8];

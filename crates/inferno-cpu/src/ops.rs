@@ -7,6 +7,7 @@ pub(crate) mod activations;
 pub(crate) mod attention;
 pub(crate) mod experts;
 pub(crate) mod gated;
+pub(crate) mod input;
 pub(crate) mod integers;
 pub(crate) mod linear;
 pub(crate) mod norm;

@@ -4,7 +4,7 @@ mod cases;
 
 use cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
-    Backend, BackendError, BatchBuilder, BlockId, HeadSpan, LogitRows, ReferenceBackend,
+    Backend, BackendError, BatchBuilder, BlockId, LogitRows, QkNorm, QkvLayout, ReferenceBackend,
     RopePairing, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
@@ -46,59 +46,44 @@ fn rms_norm_agrees() {
     }
 }
 
-fn head_rms_norm<B: Backend>(
-    backend: &B,
-    rows: usize,
-    span: &HeadSpan,
-    x: &[f32],
-    weight: &[f32],
-) -> Vec<f32> {
-    let mut buffer = matrix(backend, rows, x.len() / rows, x);
-    let weight = matrix(backend, 1, weight.len(), weight);
-    backend.head_rms_norm(rows, span, &weight, 1e-5, &mut buffer);
-    read(backend, &buffer, x.len())
-}
-
-#[test]
-fn head_rms_norm_touches_its_heads_alone() {
-    let mut random = Random::new(2);
-    for (head_dim, heads) in [(32, 1..3), (7, 0..2), (128, 3..5), (16, 0..5), (16, 2..2)] {
-        let span = HeadSpan { head_dim, heads };
-        let (x, weight) = (random.values(41 * 5 * head_dim), random.values(head_dim));
-        check!(span, head_rms_norm(41, &span, &x, &weight));
-    }
-}
-
 fn rope<B: Backend>(
     backend: &B,
-    rows: usize,
-    span: &HeadSpan,
+    layout: &QkvLayout,
+    norms: Option<&[Vec<f32>; 2]>,
     pairing: RopePairing,
     angles: &[f32],
-    x: &[f32],
+    qkv: &[f32],
 ) -> Vec<f32> {
-    let mut buffer = matrix(backend, rows, x.len() / rows, x);
+    let rows = qkv.len() / layout.row_len();
+    let mut buffer = matrix(backend, rows, layout.row_len(), qkv);
     let angles = matrix(backend, rows, angles.len() / rows, angles);
-    backend.rope(rows, span, pairing, &angles, &mut buffer);
-    read(backend, &buffer, x.len())
+    let norms =
+        norms.map(|norms| norms.each_ref().map(|norm| matrix(backend, 1, norm.len(), norm)));
+    let norm = norms.as_ref().map(|[q, k]| QkNorm { q, k, eps: 1e-5 });
+    backend.rope(rows, layout, norm, pairing, &angles, &mut buffer);
+    read(backend, &buffer, qkv.len())
 }
 
 #[test]
-fn rope_turns_its_heads_alone_in_both_pairings() {
+fn rope_turns_queries_and_keys_alone_in_both_pairings() {
     let mut random = Random::new(4);
     for pairing in [RopePairing::Interleaved, RopePairing::Halves] {
-        for (head_dim, width, heads) in
-            [(64, 64, 0..3), (64, 32, 1..2), (10, 6, 0..4), (8, 0, 0..4)]
+        for (head_dim, width, num_heads, num_kv_heads) in
+            [(64, 64, 2, 1), (64, 32, 4, 2), (10, 6, 1, 1), (7, 4, 3, 1), (8, 0, 4, 2)]
         {
             let rows = 60;
-            let span = HeadSpan { head_dim, heads };
-            let x = random.values(rows * 4 * head_dim);
+            let layout = QkvLayout { num_heads, num_kv_heads, head_dim };
+            let qkv = random.values(rows * layout.row_len());
             let turns = random.values(rows * width / 2);
             let angles: Vec<f32> = turns
                 .chunks(usize::max(width / 2, 1))
                 .flat_map(|row| row.iter().map(|a| a.cos()).chain(row.iter().map(|a| a.sin())))
                 .collect();
-            check!((pairing, &span, width), rope(rows, &span, pairing, &angles, &x));
+            let norms = [(); 2].map(|()| random.values(head_dim));
+            for norms in [None, Some(&norms)] {
+                let case = (pairing, layout, width, norms.is_some());
+                check!(case, rope(&layout, norms, pairing, &angles, &qkv));
+            }
         }
     }
 }

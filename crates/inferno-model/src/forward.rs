@@ -37,7 +37,7 @@ impl<B: Backend> Model<B> {
         self.compute(batch, cache, workspace);
         let Workspace { x, logits, host_rows, .. } = workspace;
         if num_rows > 0 {
-            self.backend.linear(num_rows, x, &self.lm_head, None, logits);
+            self.backend.linear(num_rows, &*x, &self.lm_head, None, logits);
         }
         Ok(self.backend.download(logits, num_rows * self.config.vocab_size, host_rows)?)
     }

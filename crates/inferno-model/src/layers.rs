@@ -59,14 +59,11 @@ impl<B: Backend> DecoderLayer<B> {
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) {
-        let Step { backend, config, rows, .. } = *step;
-        let eps = config.rms_norm_eps;
-        backend.rms_norm(rows, &workspace.x, &self.attention_norm, eps, &mut workspace.normed);
-        self.attention.forward(step, cache, workspace);
-        backend.rms_norm(rows, &workspace.x, &self.feed_forward_norm, eps, &mut workspace.normed);
+        self.attention.forward(step, &self.attention_norm, cache, workspace);
+        let norm = &self.feed_forward_norm;
         match &self.feed_forward {
-            FeedForward::Dense(mlp) => mlp.forward(step, workspace),
-            FeedForward::Experts(experts) => experts.forward(step, workspace),
+            FeedForward::Dense(mlp) => mlp.forward(step, norm, workspace),
+            FeedForward::Experts(experts) => experts.forward(step, norm, workspace),
         }
     }
 }

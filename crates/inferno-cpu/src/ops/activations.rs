@@ -8,14 +8,17 @@
 //! power of two; more make blocks of [`BLOCK_ROWS`]. What stands in rows that are missing is
 //! computed with and not stored.
 
+use std::sync::Mutex;
+
 use bytemuck::{Pod, Zeroable};
 
+use crate::backend::CpuBackend;
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 use crate::memory::{LARGE_PAGE_BYTES, LINE_BYTES, Lines};
+use crate::ops::input::InputRows;
 use crate::ops::linear::Rows;
-use crate::ops::product::RowMap;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
-use crate::threads::Pool;
+use crate::threads;
 
 /// Bytes of activations that panels have in common before the next rows' turn, where these are more than some
 /// blocks: they stay in the second-level cache.
@@ -98,7 +101,7 @@ pub(crate) struct ActivationRun<const W: usize> {
 pub(crate) const MAX_OVERFLOWS: usize = 8;
 
 /// Columns that the matrix unit takes together.
-const TILE_COLS: usize = VECTOR_BYTES;
+pub(crate) const TILE_COLS: usize = VECTOR_BYTES;
 
 /// Stands where no more fours of columns are gathered.
 const NO_FOUR: u8 = u8::MAX;
@@ -300,31 +303,25 @@ pub(crate) struct ActivationRows {
     /// Where each expert's rows begin in `lines`, and where the last one's end.
     starts: Vec<usize>,
     row_lines: usize,
+    /// Each thread's rows of a block, where they are normalized.
+    normed: Vec<Mutex<Vec<f32>>>,
 }
 
 /// Some rows that make a block.
+#[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
-    rows: RowMap<'a>,
-    first: usize,
-    last: usize,
+    pub(crate) rows: &'a [&'a [f32]],
     /// The rows that the block has room for.
     pub(crate) width: usize,
 }
 
-impl Block<'_> {
-    /// The row of the input for each row of the block.
-    #[inline(always)]
-    pub(crate) fn inputs(&self) -> impl Iterator<Item = usize> {
-        (self.first..self.last).map(|row| self.rows.input(row))
-    }
-}
-
 impl ActivationRows {
-    /// Makes room for rows of so many lines and calls `fill` for each block, in parallel.
+    /// Makes room for rows of so many lines and calls `fill` for each block of `x`, in parallel.
     pub(crate) fn fill(
         &mut self,
-        pool: &Pool,
+        backend: &CpuBackend,
         rows: Rows<'_>,
+        x: InputRows<'_>,
         row_lines: usize,
         fill: impl Fn(Block<'_>, &mut [Line]) + Sync,
     ) {
@@ -340,14 +337,20 @@ impl ActivationRows {
             return;
         }
         let lines = reserve(&mut self.lines, end);
+        let pool = backend.pool();
+        self.normed.resize_with(pool.num_threads(), Mutex::default);
         for index in 0..rows.num_experts() {
             let lines = &mut lines[self.starts[index]..self.starts[index + 1]];
             let rows = rows.expert(index).1;
             let width = padded_rows(rows.len()).min(BLOCK_ROWS);
-            pool.run_chunks(lines, BLOCK_ROWS * row_lines, |block, lines, _| {
+            pool.run_chunks(lines, BLOCK_ROWS * row_lines, |block, lines, thread| {
                 let first = block * BLOCK_ROWS;
-                let last = rows.len().min(first + BLOCK_ROWS);
-                fill(Block { rows, first, last, width }, lines);
+                let len = BLOCK_ROWS.min(rows.len() - first);
+                let mut normed = threads::lock(&self.normed[thread]);
+                let mut block = [&[][..]; BLOCK_ROWS];
+                let block = &mut block[..len];
+                x.block(backend.level(), |row| rows.input(first + row), &mut normed, block);
+                fill(Block { rows: block, width }, lines);
             });
         }
     }
@@ -375,18 +378,16 @@ fn reserve(lines: &mut Option<Lines>, count: usize) -> &mut [Line] {
     lines.as_mut().map_or(&mut [][..], Lines::get_mut)
 }
 
-/// Lays rows of `cols` values side by side as they are.
+/// Lays rows side by side as they are.
 pub(crate) fn interleave(
-    pool: &Pool,
+    backend: &CpuBackend,
     rows: Rows<'_>,
-    x: &[f32],
-    cols: usize,
+    x: InputRows<'_>,
     out: &mut ActivationRows,
 ) {
-    out.fill(pool, rows, cols.div_ceil(FLOAT_GROUP_COLS), |block, lines| {
+    out.fill(backend, rows, x, x.cols().div_ceil(FLOAT_GROUP_COLS), |block, lines| {
         let values: &mut [f32] = bytemuck::cast_slice_mut(lines);
-        for (row, input) in block.inputs().enumerate() {
-            let x = &x[input * cols..][..cols];
+        for (row, x) in block.rows.iter().enumerate() {
             for (x, column) in x.iter().zip(values.chunks_exact_mut(block.width)) {
                 column[row] = *x;
             }

@@ -221,7 +221,7 @@ pub(crate) fn expert_linear(
 ) {
     assert_eq!(rows, routing.rows, "the rows that were routed");
     let rows = Rows::Routed(routing, input);
-    linear(backend, rows, x, weight, Epilogue::default(), out);
+    linear(backend, rows, x.into(), weight, Epilogue::default(), out);
 }
 
 /// [`expert_linear`] of each token's input with a gate and an up projection, joined.
@@ -235,7 +235,7 @@ pub(crate) fn expert_linear_gated(
 ) {
     assert_eq!(rows, routing.rows, "the rows that were routed");
     let rows = Rows::Routed(routing, ExpertInput::PerToken);
-    linear_gated(backend, rows, x, gate_up, None, out);
+    linear_gated(backend, rows, x.into(), gate_up, None, out);
 }
 
 /// `out[t] += sum over j of weight (t, j) * y[slot (t, j)]`.

@@ -9,10 +9,12 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
+use inferno_backend::LinearInput;
+
 use crate::backend::{CpuBackend, CpuBuffer, Workspace};
 use crate::disjoint::Disjoint;
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, vectors_mut};
 use crate::memory::at_least;
 use crate::ops::activations::{BLOCK_ROWS, Line, TILE_BYTES};
 use crate::ops::linear::{Rows, for_panels};
@@ -42,7 +44,7 @@ pub(crate) type GatedWorkspace = Vec<Mutex<Vec<Line>>>;
 pub(crate) fn linear_gated(
     backend: &CpuBackend,
     rows: Rows<'_>,
-    x: &CpuBuffer,
+    x: LinearInput<'_, CpuBuffer>,
     gate_up: &CpuWeight,
     bias: Option<&[f32]>,
     out: &mut CpuBuffer,
@@ -86,14 +88,14 @@ pub(crate) fn linear_gated(
                 let panels = first..panels.end.min(first + most_panels);
                 project(gate, panels.clone(), gate_bias, gates);
                 project(up, panels.clone(), up_bias, ups);
-                let (cols, num_panels) = (gate.cols_of(&panels), panels.len());
+                let cols = gate.cols_of(&panels);
                 let epilogue = Epilogue::default();
                 // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in
                 // the expert, and thereby in the rows. This target is dropped before the next one is made.
                 let target = unsafe { Target::new(&out, out_stride, cols, rows, epilogue) };
                 let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
                 let stride = most_panels;
-                backend.level().run(Join { gates, ups, stride, num_panels, target });
+                backend.level().run(Join { gates, ups, stride, target });
             }
         }
     });
@@ -111,12 +113,19 @@ fn row_tiles(num_rows: usize, row_bytes: usize) -> impl Iterator<Item = Range<us
     })
 }
 
+/// `silu(gate) * up` of 16 numbers of both.
+#[inline(always)]
+fn join<L: Lanes>(lanes: L, gate: &[f32; LANES], up: &[f32; LANES]) -> L::F32 {
+    let (gate, up) = (lanes.load(gate), lanes.load(up));
+    let exp = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
+    lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), exp)), up)
+}
+
 /// What is written of both projections, whose rows are `stride` vectors each.
 struct Join<'a> {
     gates: &'a [[f32; LANES]],
     ups: &'a [[f32; LANES]],
     stride: usize,
-    num_panels: usize,
     target: Target<'a>,
 }
 
@@ -126,11 +135,12 @@ impl Kernel for Join<'_> {
         let num_rows = self.target.rows().len();
         let rows = self.gates.chunks_exact(self.stride).zip(self.ups.chunks_exact(self.stride));
         for (row, (gates, ups)) in rows.take(num_rows).enumerate() {
-            for (panel, (gate, up)) in gates.iter().zip(ups).take(self.num_panels).enumerate() {
-                let (gate, up) = (lanes.load(gate), lanes.load(up));
-                let exp = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
-                let silu = lanes.div(gate, lanes.add(lanes.splat(1.0), exp));
-                self.target.write(lanes, row, panel, lanes.mul(silu, up));
+            let (out, rest) = vectors_mut(self.target.row(row));
+            for ((gate, up), out) in gates.iter().zip(ups).zip(&mut *out) {
+                lanes.store(join(lanes, gate, up), out);
+            }
+            if !rest.is_empty() {
+                lanes.store_part(join(lanes, &gates[out.len()], &ups[out.len()]), rest);
             }
         }
     }

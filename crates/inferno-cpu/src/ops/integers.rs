@@ -6,7 +6,7 @@
 
 use inferno_backend::LARGEST_I16;
 
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
 
 /// Largest magnitudes below this are taken for zero.
 const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
@@ -48,21 +48,21 @@ pub(crate) fn round<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
 /// Fills `out` with the integers of `values`, little-endian, and gives their scale.
 #[inline(always)]
 pub(crate) fn to_integers<L: Lanes>(lanes: L, values: &[f32], out: &mut [i16]) -> f32 {
-    let mut magnitude = 0;
-    for values in values.chunks(2 * LANES) {
-        let (low, high) = values.split_at(LANES.min(values.len()));
-        let largest = lanes.max_magnitude(lanes.load_part(low), lanes.load_part(high));
-        // The pattern of NaN is larger than all others.
-        magnitude = magnitude.max(largest.to_bits());
+    let (values, rest) = vectors(values);
+    let mut largest = lanes.load_part(rest);
+    for values in values {
+        largest = lanes.larger_magnitude(largest, lanes.load(values));
     }
-    let Scale { factor, scale } = Scale::of(f32::from_bits(magnitude));
+    let Scale { factor, scale } = Scale::of(lanes.max_magnitude(largest, largest));
     if scale.is_nan() {
         out.fill(0);
         return scale;
     }
     let factor = lanes.splat(factor);
-    for (values, out) in values.chunks(LANES).zip(out.chunks_mut(LANES)) {
-        round(lanes, lanes.mul(lanes.load_part(values), factor), out);
+    let (out, rest_of_out) = vectors_mut(out);
+    for (values, out) in values.iter().zip(out) {
+        lanes.store_i16(lanes.mul(lanes.load(values), factor), out);
     }
+    round(lanes, lanes.mul(lanes.load_part(rest), factor), rest_of_out);
     scale
 }

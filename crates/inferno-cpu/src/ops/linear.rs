@@ -7,13 +7,14 @@
 
 use std::ops::Range;
 
-use inferno_backend::ExpertInput;
+use inferno_backend::{ExpertInput, LinearInput};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
 use crate::lanes::LANES;
 use crate::ops::activations::{ActivationRows, Activations, interleave};
 use crate::ops::experts::CpuRouting;
+use crate::ops::input::InputRows;
 use crate::ops::product::{Epilogue, RowMap, Target};
 use crate::ops::quantize::{quantize_groups, quantize_runs};
 use crate::pack::{CpuWeight, Input, Part};
@@ -74,21 +75,20 @@ impl ProductInputs {
         &mut self,
         backend: &CpuBackend,
         rows: Rows<'_>,
-        x: &CpuBuffer,
+        x: LinearInput<'_, CpuBuffer>,
         weight: &CpuWeight,
     ) {
-        let cols = weight.cols;
-        assert_eq!(x.cols(), cols, "the input is as wide as the weight");
-        let x = x.rows(rows.num_inputs());
+        let x = InputRows::new(x, rows.num_inputs());
+        assert_eq!(x.cols(), weight.cols, "the input is as wide as the weight");
         let takes = |input| weight.parts.iter().any(|part| part.format.input == input);
         if takes(Input::Floats) {
-            interleave(backend.pool(), rows, x, cols, &mut self.floats);
+            interleave(backend, rows, x, &mut self.floats);
         }
         if takes(Input::Groups) {
-            quantize_groups(backend, rows, x, cols, &mut self.groups);
+            quantize_groups(backend, rows, x, &mut self.groups);
         }
         if takes(Input::Runs) {
-            quantize_runs(backend, rows, x, cols, &mut self.runs);
+            quantize_runs(backend, rows, x, &mut self.runs);
         }
     }
 
@@ -107,7 +107,7 @@ impl ProductInputs {
 pub(crate) fn linear(
     backend: &CpuBackend,
     rows: Rows<'_>,
-    x: &CpuBuffer,
+    x: LinearInput<'_, CpuBuffer>,
     weight: &CpuWeight,
     epilogue: Epilogue<'_>,
     out: &mut CpuBuffer,

@@ -4,19 +4,24 @@
 //! multiply-add; then the lanes are added as the tree of [`Lanes::sum`]. Each value is multiplied
 //! by `1 / sqrt(sum / n + eps)`, then by its weight.
 
-use inferno_backend::HeadSpan;
-
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{Lanes, vectors, vectors_mut};
+
+/// What rows are normalized with.
+#[derive(Clone, Copy)]
+pub(crate) struct RmsNorm<'a> {
+    pub(crate) weight: &'a [f32],
+    /// What is added to the mean of the squares.
+    pub(crate) eps: f32,
+}
 
 /// `out = x / sqrt(mean(x^2) + eps) * weight`, row by row.
 pub(crate) fn rms_norm(
     backend: &CpuBackend,
     rows: usize,
     x: &CpuBuffer,
-    weight: &[f32],
-    eps: f32,
+    norm: RmsNorm<'_>,
     out: &mut CpuBuffer,
 ) {
     assert_eq!(x.cols(), out.cols(), "normalization keeps the width");
@@ -24,58 +29,42 @@ pub(crate) fn rms_norm(
     let x = x.rows(rows);
     out.split_rows(backend.pool(), rows, |first, out| {
         out.copy_from_slice(&x[first * cols..][..out.len()]);
-        backend.level().run(Normalize { x: out, stride: cols, columns: 0..cols, weight, eps });
+        backend.level().run(Normalize { x: out, norm });
     });
 }
 
-/// The same of each head of `span`, in place.
-pub(crate) fn head_rms_norm(
-    backend: &CpuBackend,
-    rows: usize,
-    span: &HeadSpan,
-    weight: &[f32],
-    eps: f32,
-    x: &mut CpuBuffer,
-) {
-    let stride = x.cols();
-    let columns = span.heads.start * span.head_dim..span.heads.end * span.head_dim;
-    let weight = &weight[..span.head_dim];
-    x.split_rows(backend.pool(), rows, |_, x| {
-        backend.level().run(Normalize { x, stride, columns: columns.clone(), weight, eps });
-    });
-}
-
-/// Normalizes runs of as many columns as `weight` has, within `columns` of each row.
+/// Normalizes rows of as many values as the norm has weights.
 struct Normalize<'a> {
     x: &'a mut [f32],
-    stride: usize,
-    columns: std::ops::Range<usize>,
-    weight: &'a [f32],
-    eps: f32,
+    norm: RmsNorm<'a>,
 }
 
 impl Kernel for Normalize<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        for row in self.x.chunks_exact_mut(self.stride) {
-            for x in row[self.columns.clone()].chunks_exact_mut(self.weight.len()) {
-                normalize(lanes, x, self.weight, self.eps);
-            }
+        for row in self.x.chunks_exact_mut(self.norm.weight.len()) {
+            normalize(lanes, row, self.norm);
         }
     }
 }
 
+/// Normalizes one row in place.
 #[inline(always)]
-fn normalize<L: Lanes>(lanes: L, x: &mut [f32], weight: &[f32], eps: f32) {
+pub(crate) fn normalize<L: Lanes>(lanes: L, x: &mut [f32], norm: RmsNorm<'_>) {
+    let num_values = x.len() as f32;
+    let (x, rest) = vectors_mut(x);
+    let (weights, rest_of_weights) = vectors(norm.weight);
     let mut squares = lanes.splat(0.0);
-    for x in x.chunks(LANES) {
-        let x = lanes.load_part(x);
+    for x in x.iter() {
+        let x = lanes.load(x);
         squares = lanes.fma(x, x, squares);
     }
-    let mean = lanes.sum(squares) / x.len() as f32;
-    let factor = lanes.splat(1.0 / (mean + eps).sqrt());
-    for (x, weight) in x.chunks_mut(LANES).zip(weight.chunks(LANES)) {
-        let scaled = lanes.mul(lanes.load_part(x), factor);
-        lanes.store_part(lanes.mul(scaled, lanes.load_part(weight)), x);
+    let last = lanes.load_part(rest);
+    squares = lanes.fma(last, last, squares);
+    let factor = lanes.splat(1.0 / (lanes.sum(squares) / num_values + norm.eps).sqrt());
+    for (x, weight) in x.iter_mut().zip(weights) {
+        lanes.store(lanes.mul(lanes.mul(lanes.load(x), factor), lanes.load(weight)), x);
     }
+    let scaled = lanes.mul(last, factor);
+    lanes.store_part(lanes.mul(scaled, lanes.load_part(rest_of_weights)), rest);
 }

@@ -14,15 +14,14 @@
 //! better, and some part in each 256 columns of any activations; whatever is twice the second lane: too
 //! little, with Q6_K perplexity rises by 0.09%.)
 
-use std::ops::Range;
-
 use crate::backend::CpuBackend;
 use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
 use crate::ops::activations::{
     ActivationGroup, ActivationRows, ActivationRun, BLOCK_ROWS, Block, Line, MAX_NARROW,
-    MAX_OVERFLOWS, RUN_LINES,
+    MAX_OVERFLOWS, RUN_LINES, TILE_COLS,
 };
+use crate::ops::input::InputRows;
 use crate::ops::linear::Rows;
 use crate::pack::codes::{CHUNK_COLS, GROUP_COLS};
 
@@ -33,39 +32,37 @@ const STANDS_OUT: f32 = 4.0;
 /// Largest magnitudes below this, and units of weights, are taken for zero.
 pub(crate) const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Quantizes rows of `cols` values, padding each to whole groups of 32.
+/// Quantizes rows, padding each to whole groups of 32 columns.
 pub(crate) fn quantize_groups(
     backend: &CpuBackend,
     rows: Rows<'_>,
-    x: &[f32],
-    cols: usize,
+    x: InputRows<'_>,
     out: &mut ActivationRows,
 ) {
-    out.fill(backend.pool(), rows, cols.div_ceil(GROUP_COLS), |block, out| {
-        backend.level().run(Groups { block, x, cols, out });
+    let cols = x.cols();
+    out.fill(backend, rows, x, cols.div_ceil(GROUP_COLS), |block, out| {
+        backend.level().run(Groups { block, cols, out });
     });
 }
 
-/// Quantizes rows of `cols` values, padding each to whole runs of 256.
+/// Quantizes rows, padding each to whole runs of 256 columns.
 pub(crate) fn quantize_runs(
     backend: &CpuBackend,
     rows: Rows<'_>,
-    x: &[f32],
-    cols: usize,
+    x: InputRows<'_>,
     out: &mut ActivationRows,
 ) {
-    let row_lines = cols.div_ceil(CHUNK_COLS) * RUN_LINES;
-    out.fill(backend.pool(), rows, row_lines, |block, out| {
+    let row_lines = x.cols().div_ceil(CHUNK_COLS) * RUN_LINES;
+    out.fill(backend, rows, x, row_lines, |block, out| {
         // Fewer rows are multiplied by vectors, with a matrix unit too (`product/narrow.rs`).
         let for_tiles = block.width == BLOCK_ROWS && backend.level().has_tiles();
-        backend.level().run(Runs { block, x, cols, for_tiles, out });
+        backend.level().run(Runs { block, for_tiles, out });
     });
 }
 
 /// The rows of one block, in groups.
 struct Groups<'a> {
     block: Block<'a>,
-    x: &'a [f32],
     cols: usize,
     out: &'a mut [Line],
 }
@@ -75,16 +72,9 @@ impl Groups<'_> {
     /// side by side and cache lines are filled at once.
     #[inline(always)]
     fn block<L: Lanes, const W: usize>(self, lanes: L) {
-        let mut rows = [&[][..]; W];
-        let mut num_rows = 0;
-        for (row, input) in rows.iter_mut().zip(self.block.inputs()) {
-            *row = &self.x[input * self.cols..][..self.cols];
-            num_rows += 1;
-        }
         let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(self.out);
         for (first, out) in (0..self.cols).step_by(GROUP_COLS).zip(out) {
-            let cols = first..self.cols.min(first + GROUP_COLS);
-            quantize_group(lanes, &rows[..num_rows], cols, out);
+            quantize_group(lanes, self.block.rows, first, out);
         }
     }
 }
@@ -103,20 +93,30 @@ impl Kernel for Groups<'_> {
     }
 }
 
+/// The 32 columns of a row from `first` on, or what there is of them and zeros.
+#[inline(always)]
+fn load_group<L: Lanes>(lanes: L, row: &[f32], first: usize) -> [L::F32; 2] {
+    let columns = &row[first..];
+    let mut padded = [0.0; GROUP_COLS];
+    let columns = columns.first_chunk().unwrap_or_else(|| {
+        padded[..columns.len()].copy_from_slice(columns);
+        &padded
+    });
+    let (halves, _) = vectors::<f32>(columns);
+    [lanes.load(&halves[0]), lanes.load(&halves[1])]
+}
+
+/// Quantizes the columns of `rows` from `first` on.
 #[inline(always)]
 fn quantize_group<L: Lanes, const W: usize>(
     lanes: L,
     rows: &[&[f32]],
-    cols: Range<usize>,
+    first: usize,
     out: &mut ActivationGroup<W>,
 ) {
-    let halves = |row: &[f32]| {
-        let (low, high) = row[cols.clone()].split_at(LANES.min(cols.len()));
-        [lanes.load_part(low), lanes.load_part(high)]
-    };
     let mut magnitudes = [0.0; LANES];
     for (row, magnitude) in rows.iter().zip(&mut magnitudes) {
-        let [low, high] = halves(row);
+        let [low, high] = load_group(lanes, row, first);
         *magnitude = lanes.max_magnitude(low, high);
     }
     let (magnitude, steps) = (lanes.load(&magnitudes), lanes.splat(127.0));
@@ -128,7 +128,7 @@ fn quantize_group<L: Lanes, const W: usize>(
         let inverse = lanes.splat(inverses[row]);
         let quants = out.quants[row].chunks_exact_mut(LANES);
         let mut sum = 0;
-        for (x, quants) in halves(x).into_iter().zip(quants) {
+        for (x, quants) in load_group(lanes, x, first).into_iter().zip(quants) {
             let quants = quants.first_chunk_mut().expect("half a group is 16 columns");
             lanes.store_i8(lanes.mul(x, inverse), quants);
             sum += quants.iter().map(|&quant| i16::from(quant)).sum::<i16>();
@@ -140,8 +140,6 @@ fn quantize_group<L: Lanes, const W: usize>(
 /// The rows of one block, in runs.
 struct Runs<'a> {
     block: Block<'a>,
-    x: &'a [f32],
-    cols: usize,
     /// Whether the matrix unit takes them.
     for_tiles: bool,
     out: &'a mut [Line],
@@ -152,16 +150,22 @@ impl Runs<'_> {
     #[inline(always)]
     fn block<L: Lanes, const W: usize>(self, lanes: L) {
         let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(self.out);
-        for (row, input) in self.block.inputs().enumerate() {
-            let x = &self.x[input * self.cols..][..self.cols];
+        for (row, x) in self.block.rows.iter().enumerate() {
             for (x, out) in x.chunks(CHUNK_COLS).zip(&mut *out) {
-                quantize_run(lanes, x, row, out);
+                match x.first_chunk() {
+                    Some(x) => quantize_run(lanes, x, row, out),
+                    None => {
+                        let mut padded = [0.0; CHUNK_COLS];
+                        padded[..x.len()].copy_from_slice(x);
+                        quantize_run(lanes, &padded, row, out);
+                    }
+                }
                 if !self.for_tiles {
                     out.complete(lanes, row);
                 }
             }
         }
-        for row in self.block.inputs().count()..W {
+        for row in self.block.rows.len()..W {
             out.iter_mut().for_each(|out| out.clear_overflows(row));
         }
         if self.for_tiles {
@@ -186,13 +190,14 @@ impl Kernel for Runs<'_> {
 #[inline(always)]
 fn quantize_run<L: Lanes, const W: usize>(
     lanes: L,
-    x: &[f32],
+    x: &[f32; CHUNK_COLS],
     row: usize,
     out: &mut ActivationRun<W>,
 ) {
+    let (vectors, _) = vectors(x);
     let mut largest = lanes.splat(0.0);
-    for x in x.chunks(LANES) {
-        largest = lanes.larger_magnitude(largest, lanes.load_part(x));
+    for x in vectors {
+        largest = lanes.larger_magnitude(largest, lanes.load(x));
     }
     out.clear_overflows(row);
     let mean = lanes.sum(lanes.mul(largest, largest)) / LANES as f32;
@@ -203,12 +208,10 @@ fn quantize_run<L: Lanes, const W: usize>(
         magnitude = set_aside(x, &magnitudes, row, out);
     }
     let inverse = lanes.splat(if magnitude < LOWEST { 0.0 } else { 127.0 / magnitude });
-    let mut x = x.chunks(LANES);
-    for tile in &mut out.tiles {
-        for quants in tile[row].chunks_exact_mut(LANES) {
-            let quants = quants.first_chunk_mut().expect("as many as lanes");
-            let x = lanes.load_part(x.next().unwrap_or_default());
-            lanes.store_i8(lanes.mul(x, inverse), quants);
+    for (tile, vectors) in out.tiles.iter_mut().zip(vectors.chunks_exact(TILE_COLS / LANES)) {
+        let (quants, _) = vectors_mut(&mut tile[row]);
+        for (quants, x) in quants.iter_mut().zip(vectors) {
+            lanes.store_i8(lanes.mul(lanes.load(x), inverse), quants);
         }
     }
     out.scales[row] = magnitude / 127.0;

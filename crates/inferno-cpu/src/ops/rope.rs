@@ -1,74 +1,97 @@
-//! Rotary position embedding.
+//! Rotary position embedding, after the norm of heads where a model has one.
 //!
-//! A pair `(a, b)` becomes `(fma(a, cos, -(b * sin)), fma(a, sin, b * cos))`.
+//! A pair `(a, b)` becomes `(fma(a, cos, 0 - b * sin), fma(a, sin, b * cos))`.
 
-use inferno_backend::{HeadSpan, RopePairing};
+use inferno_backend::{QkNorm, QkvLayout, RopePairing};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::isa::Kernel;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, vectors, vectors_mut};
+use crate::ops::norm::{RmsNorm, normalize};
 
-/// Turns the heads of `span` by each row's angles: cosines, then sines.
+/// Normalizes query and key heads where that is asked for, and turns them by each row's angles: cosines, then
+/// sines.
 pub(crate) fn rope(
     backend: &CpuBackend,
     rows: usize,
-    span: &HeadSpan,
+    layout: &QkvLayout,
+    norm: Option<QkNorm<'_, CpuBuffer>>,
     pairing: RopePairing,
     angles: &CpuBuffer,
-    x: &mut CpuBuffer,
+    qkv: &mut CpuBuffer,
 ) {
-    let (stride, width) = (x.cols(), angles.cols());
-    assert!(width <= span.head_dim, "rotary width {width} beyond a head of {}", span.head_dim);
+    assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
+    let width = angles.cols();
+    assert!(width <= layout.head_dim, "rotary width {width} beyond a head of {}", layout.head_dim);
     let angles = angles.rows(rows);
-    x.split_rows(backend.pool(), rows, |first, x| {
+    let norms = norm.map(|QkNorm { q, k, eps }| {
+        [q, k].map(|weight| {
+            assert_eq!(weight.cols(), layout.head_dim, "the norm's weight is as wide as a head");
+            RmsNorm { weight: weight.rows(1), eps }
+        })
+    });
+    qkv.split_rows(backend.pool(), rows, |first, qkv| {
         let angles = &angles[first * width..];
-        backend.level().run(Rope { x, stride, span, pairing, angles, width });
+        backend.level().run(Rope { qkv, layout, norms, pairing, angles, width });
     });
 }
 
 struct Rope<'a> {
-    x: &'a mut [f32],
-    stride: usize,
-    span: &'a HeadSpan,
+    qkv: &'a mut [f32],
+    layout: &'a QkvLayout,
+    /// Of query heads and of key heads.
+    norms: Option<[RmsNorm<'a>; 2]>,
     pairing: RopePairing,
     angles: &'a [f32],
     width: usize,
 }
 
 impl Kernel for Rope<'_> {
-    /// No operation of `_lanes` is needed: each value is computed by itself, and the compiler
-    /// finds the vectors.
     #[inline(always)]
-    fn run<L: Lanes>(self, _lanes: L) {
-        let Self { x, stride, span, pairing, angles, width } = self;
-        if width == 0 {
-            return;
-        }
-        let columns = span.heads.start * span.head_dim..span.heads.end * span.head_dim;
-        for (row, angles) in x.chunks_exact_mut(stride).zip(angles.chunks_exact(width)) {
-            let (cos, sin) = angles.split_at(width / 2);
-            for head in row[columns.clone()].chunks_exact_mut(span.head_dim) {
-                let head = &mut head[..width];
-                match pairing {
-                    RopePairing::Interleaved => {
-                        for ((pair, &cos), &sin) in head.chunks_exact_mut(2).zip(cos).zip(sin) {
-                            (pair[0], pair[1]) = turn(pair[0], pair[1], cos, sin);
-                        }
-                    }
-                    RopePairing::Halves => {
-                        let (low, high) = head.split_at_mut(width / 2);
-                        let pairs = low.iter_mut().zip(high).zip(cos).zip(sin);
-                        for (((a, b), &cos), &sin) in pairs {
-                            (*a, *b) = turn(*a, *b, cos, sin);
-                        }
-                    }
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { qkv, layout, norms, pairing, angles, width } = self;
+        let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
+        for (row, heads) in qkv.chunks_exact_mut(layout.row_len()).enumerate() {
+            let (cos, sin) = angles[row * width..][..width].split_at(width / 2);
+            let heads = heads.chunks_exact_mut(head_dim).take(num_heads + num_kv_heads);
+            for (index, head) in heads.enumerate() {
+                if let Some([q, k]) = norms {
+                    normalize(lanes, head, if index < num_heads { q } else { k });
                 }
+                turn_head(lanes, &mut head[..width], pairing, cos, sin);
             }
         }
     }
 }
 
 #[inline(always)]
-fn turn(a: f32, b: f32, cos: f32, sin: f32) -> (f32, f32) {
-    (a.mul_add(cos, -(b * sin)), a.mul_add(sin, b * cos))
+fn turn_head<L: Lanes>(lanes: L, head: &mut [f32], pairing: RopePairing, cos: &[f32], sin: &[f32]) {
+    match pairing {
+        // The compiler finds the vectors.
+        RopePairing::Interleaved => {
+            for ((pair, &cos), &sin) in head.chunks_exact_mut(2).zip(cos).zip(sin) {
+                (pair[0], pair[1]) = turn([pair[0], pair[1]], cos, sin);
+            }
+        }
+        RopePairing::Halves => {
+            let (low, high) = head.split_at_mut(cos.len());
+            let ((low, rest_of_low), (high, rest_of_high)) = (vectors_mut(low), vectors_mut(high));
+            let ((coss, rest_of_cos), (sins, rest_of_sin)) = (vectors(cos), vectors(sin));
+            for ((low, high), (cos, sin)) in low.iter_mut().zip(high).zip(coss.iter().zip(sins)) {
+                let [a, b, cos, sin] = [&*low, &*high, cos, sin].map(|x| lanes.load(x));
+                let turned = lanes.sub(lanes.splat(0.0), lanes.mul(b, sin));
+                lanes.store(lanes.fma(a, cos, turned), low);
+                lanes.store(lanes.fma(a, sin, lanes.mul(b, cos)), high);
+            }
+            let rest = rest_of_low.iter_mut().zip(rest_of_high);
+            for ((low, high), (&cos, &sin)) in rest.zip(rest_of_cos.iter().zip(rest_of_sin)) {
+                (*low, *high) = turn([*low, *high], cos, sin);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn turn([a, b]: [f32; 2], cos: f32, sin: f32) -> (f32, f32) {
+    (a.mul_add(cos, 0.0 - b * sin), a.mul_add(sin, b * cos))
 }

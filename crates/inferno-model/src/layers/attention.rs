@@ -1,6 +1,6 @@
 //! Grouped-query attention over the paged cache.
 
-use inferno_backend::{AttentionParams, Backend};
+use inferno_backend::{AttentionParams, Backend, LinearInput, QkNorm};
 
 use crate::forward::Step;
 use crate::loader::{Loader, Part};
@@ -12,12 +12,12 @@ pub(super) struct Attention<B: Backend> {
     params: AttentionParams,
     qkv_proj: B::Weight,
     qkv_bias: Option<B::Buffer>,
-    qk_norm: Option<QkNorm<B>>,
+    qk_norm: Option<QkNormWeights<B>>,
     o_proj: B::Weight,
     o_bias: Option<B::Buffer>,
 }
 
-struct QkNorm<B: Backend> {
+struct QkNormWeights<B: Backend> {
     q: B::Buffer,
     k: B::Buffer,
 }
@@ -41,7 +41,7 @@ impl<B: Backend> Attention<B> {
             [Part { name: format!("blk.{layer}.attn_output.{suffix}"), rows: config.hidden_size }]
         };
         let qk_norm = match config.architecture.has_qk_norm {
-            true => Some(QkNorm {
+            true => Some(QkNormWeights {
                 q: loader.vector(&format!("blk.{layer}.attn_q_norm.weight"), qkv.head_dim)?,
                 k: loader.vector(&format!("blk.{layer}.attn_k_norm.weight"), qkv.head_dim)?,
             }),
@@ -64,18 +64,19 @@ impl<B: Backend> Attention<B> {
     pub(super) fn forward(
         &self,
         step: &Step<'_, B>,
+        input_norm: &B::Buffer,
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) {
         let Step { backend, config, rope, rows } = *step;
         let layout = &config.qkv;
-        let Workspace { batch, angles, x, normed, qkv, attended, .. } = workspace;
+        let Workspace { batch, angles, x, qkv, attended, .. } = workspace;
+        let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
         backend.linear(rows, normed, &self.qkv_proj, self.qkv_bias.as_ref(), qkv);
-        if let Some(norm) = &self.qk_norm {
-            backend.head_rms_norm(rows, &layout.q(), &norm.q, config.rms_norm_eps, qkv);
-            backend.head_rms_norm(rows, &layout.k(), &norm.k, config.rms_norm_eps, qkv);
-        }
-        backend.rope(rows, &layout.qk(), rope.pairing, angles, qkv);
+        let qk_norm = self.qk_norm.as_ref();
+        let qk_norm =
+            qk_norm.map(|norm| QkNorm { q: &norm.q, k: &norm.k, eps: config.rms_norm_eps });
+        backend.rope(rows, layout, qk_norm, rope.pairing, angles, qkv);
         backend.store_kv(batch, self.params.layer, layout, qkv, cache);
         backend.paged_attention(batch, &self.params, layout, qkv, cache, attended);
         backend.linear_add(rows, attended, &self.o_proj, self.o_bias.as_ref(), x);

@@ -34,12 +34,19 @@ impl<B: Backend> MixtureOfExperts<B> {
         })
     }
 
-    pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
-        let Step { backend, rows, .. } = *step;
+    pub(super) fn forward(
+        &self,
+        step: &Step<'_, B>,
+        input_norm: &B::Buffer,
+        workspace: &mut Workspace<B>,
+    ) {
+        let Step { backend, config, rows, .. } = *step;
         let Workspace { x, normed, hidden, experts, .. } = workspace;
+        // The router takes the same rows, and so does each of a token's experts.
+        backend.rms_norm(rows, x, input_norm, config.rms_norm_eps, normed);
         let experts = experts.as_mut().expect("made with the model's own configuration");
         let routing = &mut experts.routing;
-        backend.linear(rows, normed, &self.router, None, &mut experts.router_logits);
+        backend.linear(rows, &*normed, &self.router, None, &mut experts.router_logits);
         backend.route_experts(rows, &experts.router_logits, &self.params, routing);
         backend.expert_linear_gated(rows, routing, normed, &self.gate_up_proj, hidden);
         let per_slot = ExpertInput::PerSlot;

@@ -1,6 +1,6 @@
 //! The gated feed-forward block: `down(silu(gate(x)) * up(x))`.
 
-use inferno_backend::Backend;
+use inferno_backend::{Backend, LinearInput};
 
 use crate::ModelError;
 use crate::forward::Step;
@@ -39,9 +39,15 @@ impl<B: Backend> Mlp<B> {
         })
     }
 
-    pub(super) fn forward(&self, step: &Step<'_, B>, workspace: &mut Workspace<B>) {
-        let Step { backend, rows, .. } = *step;
-        let Workspace { x, normed, hidden, .. } = workspace;
+    pub(super) fn forward(
+        &self,
+        step: &Step<'_, B>,
+        input_norm: &B::Buffer,
+        workspace: &mut Workspace<B>,
+    ) {
+        let Step { backend, config, rows, .. } = *step;
+        let Workspace { x, hidden, .. } = workspace;
+        let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
         let bias = self.gate_up_bias.as_ref();
         backend.linear_gated(rows, normed, &self.gate_up_proj, bias, hidden);
         backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x);

@@ -97,16 +97,27 @@ impl<'a> Target<'a> {
         lanes.prefetch_far(bytemuck::cast_slice(self.part(row, panel)), 0);
     }
 
+    /// The columns of row `row`, without the epilogue.
+    #[inline(always)]
+    pub(crate) fn row(&mut self, row: usize) -> &mut [f32] {
+        self.columns(row, self.cols.clone())
+    }
+
     /// The columns of panel `panel` of row `row`.
     #[inline(always)]
     fn part(&mut self, row: usize, panel: usize) -> &mut [f32] {
         let first = self.cols.start + panel * LANES;
-        let last = self.cols.end.min(first + LANES);
+        self.columns(row, first..self.cols.end.min(first + LANES))
+    }
+
+    /// Columns of the output in row `row`, within `cols`.
+    #[inline(always)]
+    fn columns(&mut self, row: usize, columns: Range<usize>) -> &mut [f32] {
         let at = self.rows.output(row) * self.stride;
-        // SAFETY: `first..last` lies within `cols`, and the caller of `new` promised that these
+        // SAFETY: both callers give columns within `cols`, and the caller of `new` promised that these
         // columns of these rows are this target's alone; the part borrows the target, so that no
         // other is made of it meanwhile.
-        unsafe { self.out.part(at + first..at + last) }
+        unsafe { self.out.part(at + columns.start..at + columns.end) }
     }
 
     /// Writes 16 sums of row `row`: those of panel `panel` of this task.

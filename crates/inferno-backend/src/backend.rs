@@ -182,7 +182,7 @@ pub trait Backend: Send + Sync + 'static {
     /// head by itself where a `norm` is given.
     ///
     /// **Shapes**: `angles` holds a row a token: `n` cosines, then `n` sines, where `2 n` is the
-    /// rotary width; components beyond it stay as they are.
+    /// rotary width; components beyond it are not turned.
     ///
     /// **Source**: Su et al., RoFormer, equation 34.
     fn rope(

@@ -1,6 +1,6 @@
 //! The seam between models and devices.
 //!
-//! A model is written once against [`Backend`]: some twenty fused operations in the field's
+//! A model is written once against [`Backend`]: a dozen fused operations in the field's
 //! terms, over buffers only the backend can look into. What to compute arrives as a [`Batch`]:
 //! a ragged set of sequence chunks over a paged KV cache. Prefill, chunked prefill, decode and
 //! speculative verification are all just batches.

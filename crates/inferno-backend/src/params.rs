@@ -31,7 +31,7 @@ impl QkvLayout {
 pub enum LinearInput<'a, Buffer> {
     /// The rows as they are.
     Plain(&'a Buffer),
-    /// What [`rms_norm`](crate::Backend::rms_norm) makes of the rows, to the bit. No memory is needed for it.
+    /// What [`rms_norm`](crate::Backend::rms_norm) makes of the rows, to the bit. The caller needs no memory for it.
     Normed {
         /// The rows before normalization.
         x: &'a Buffer,

@@ -128,8 +128,8 @@ impl Regions {
     }
 }
 
-/// The most bytes that are encoded together: 32 values of F32, or a row of I16 of the widest head.
-const MOST_BYTES: usize = 4 + 2 * 512;
+/// The most words that are encoded together: 32 values of F32, or a row of I16 of the widest head.
+pub(crate) const MOST_WORDS: usize = (4 + 2 * 512) / 4;
 
 /// How rows map to places in a region.
 pub(crate) struct Rows {
@@ -212,7 +212,11 @@ impl Rows {
         bytes: &[u8],
     ) {
         let (header, elements) = bytes.split_at(self.header);
-        region[self.header_at(plane, offset, piece)].copy_from_slice(header);
+        let place = &mut region[self.header_at(plane, offset, piece)];
+        match (place.first_chunk_mut::<4>(), header.first_chunk()) {
+            (Some(place), Some(header)) => *place = *header,
+            _ => place.copy_from_slice(header),
+        }
         let place = self.place(plane, offset, piece * self.piece);
         match place.width {
             4 => scatter::<4>(elements, region, place),
@@ -246,18 +250,19 @@ pub(crate) struct Encode<'a> {
     pub(crate) values: &'a [f32],
     /// The values that are encoded next.
     pub(crate) ahead: &'a [f32],
+    /// Where they are encoded.
+    pub(crate) memory: &'a mut [u32; MOST_WORDS],
 }
 
 impl Kernel for Encode<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { rows, plane, region, offset, values, ahead } = self;
+        let Self { rows, plane, region, offset, values, ahead, memory } = self;
         // Rows lie too far apart for the processor to guess where the next is.
         for line in ahead.chunks(LANES) {
             lanes.prefetch(bytemuck::cast_slice(line), 0);
         }
-        let mut words = [0u32; MOST_BYTES / 4];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(memory);
         for (piece, values) in values.chunks(rows.piece).enumerate() {
             let bytes = &mut bytes[..rows.header + values.len() * rows.element];
             match rows.dtype {

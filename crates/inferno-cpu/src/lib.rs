@@ -7,7 +7,7 @@
 //! every sum has one order, which the head of its module in `ops/` states.
 //!
 //! Weights keep the precision that the file has, in panels of 16 output rows that the kernels
-//! stream; activations are quantized to 8 bits, 32 at a time, where the weights are quantized.
+//! stream; where they are quantized, activations are quantized to 8 bits, 32 or 256 at a time.
 //!
 //! ```
 //! use inferno_backend::{Backend, WeightPart};

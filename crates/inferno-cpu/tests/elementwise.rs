@@ -68,9 +68,14 @@ fn rope<B: Backend>(
 fn rope_turns_queries_and_keys_alone_in_both_pairings() {
     let mut random = Random::new(4);
     for pairing in [RopePairing::Interleaved, RopePairing::Halves] {
-        for (head_dim, width, num_heads, num_kv_heads) in
-            [(64, 64, 2, 1), (64, 32, 4, 2), (10, 6, 1, 1), (7, 4, 3, 1), (8, 0, 4, 2)]
-        {
+        for (head_dim, width, num_heads, num_kv_heads) in [
+            (64, 64, 2, 1),
+            (80, 72, 2, 1),
+            (64, 32, 4, 2),
+            (10, 6, 1, 1),
+            (7, 4, 3, 1),
+            (8, 0, 4, 2),
+        ] {
             let rows = 60;
             let layout = QkvLayout { num_heads, num_kv_heads, head_dim };
             let qkv = random.values(rows * layout.row_len());

@@ -21,6 +21,7 @@ pub struct Workspace<B: Backend> {
     pub(crate) batch: B::DeviceBatch,
     /// The residual stream.
     pub(crate) x: B::Buffer,
+    /// What a mixture of experts takes; at the end, the rows that are asked for.
     pub(crate) normed: B::Buffer,
     pub(crate) angles: B::Buffer,
     pub(crate) qkv: B::Buffer,

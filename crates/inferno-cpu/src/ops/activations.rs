@@ -8,8 +8,6 @@
 //! power of two; more make blocks of [`BLOCK_ROWS`]. What stands in rows that are missing is
 //! computed with and not stored.
 
-use std::sync::Mutex;
-
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::CpuBackend;
@@ -18,7 +16,6 @@ use crate::memory::{LARGE_PAGE_BYTES, LINE_BYTES, Lines};
 use crate::ops::input::InputRows;
 use crate::ops::linear::Rows;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
-use crate::threads;
 
 /// Bytes of activations that panels have in common before the next rows' turn, where these are more than some
 /// blocks: they stay in the second-level cache.
@@ -303,8 +300,6 @@ pub(crate) struct ActivationRows {
     /// Where each expert's rows begin in `lines`, and where the last one's end.
     starts: Vec<usize>,
     row_lines: usize,
-    /// Each thread's rows of a block, where they are normalized.
-    normed: Vec<Mutex<Vec<f32>>>,
 }
 
 /// Some rows that make a block.
@@ -337,20 +332,17 @@ impl ActivationRows {
             return;
         }
         let lines = reserve(&mut self.lines, end);
-        let pool = backend.pool();
-        self.normed.resize_with(pool.num_threads(), Mutex::default);
         for index in 0..rows.num_experts() {
             let lines = &mut lines[self.starts[index]..self.starts[index + 1]];
             let rows = rows.expert(index).1;
             let width = padded_rows(rows.len()).min(BLOCK_ROWS);
-            pool.run_chunks(lines, BLOCK_ROWS * row_lines, |block, lines, thread| {
-                let first = block * BLOCK_ROWS;
+            backend.pool().run_chunks(lines, BLOCK_ROWS * row_lines, |number, lines, thread| {
+                let first = number * BLOCK_ROWS;
                 let len = BLOCK_ROWS.min(rows.len() - first);
-                let mut normed = threads::lock(&self.normed[thread]);
-                let mut block = [&[][..]; BLOCK_ROWS];
-                let block = &mut block[..len];
-                x.block(backend.level(), |row| rows.input(first + row), &mut normed, block);
-                fill(Block { rows: block, width }, lines);
+                let index = |place| rows.input(first + place);
+                x.with_block(backend.level(), thread, len, index, |rows| {
+                    fill(Block { rows, width }, lines);
+                });
             });
         }
     }

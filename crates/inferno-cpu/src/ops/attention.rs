@@ -6,7 +6,7 @@
 //! of `softmax.rs`, lane `i` holding positions `i`, `i + 16`, ... of the span; values are added by
 //! fused multiply-add, the position rising. Numbers of the cache are taken as what they stand for,
 //! which `f32` holds exactly. Spans are merged in rising order: with the larger of both maxima `m`,
-//! each side times `exp(max - m)`; at last everything is divided by the sum of exponentials.
+//! each side times `exp(max - m)`; at last everything is multiplied by the inverse of the sum of exponentials.
 //! Positions that a row does not see take no part. On a cache of 16-bit integers, scores and mixed
 //! values come of exact sums: `integer.rs` says which.
 //!
@@ -298,8 +298,9 @@ impl Run<'_> {
             // SAFETY: tasks differ in their rows or in their heads, and a batch's sequences share
             // no row; this part is dropped before the next is asked for.
             let out = unsafe { self.out.part(at..at + layout.head_dim) };
+            let scale = 1.0 / state[SUM];
             for (out, mixed) in out.iter_mut().zip(&state[MIXED..]) {
-                *out = mixed / state[SUM];
+                *out = mixed * scale;
             }
         }
     }

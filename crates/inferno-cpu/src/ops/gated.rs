@@ -135,7 +135,7 @@ impl Kernel for Join<'_> {
         let num_rows = self.target.rows().len();
         let rows = self.gates.chunks_exact(self.stride).zip(self.ups.chunks_exact(self.stride));
         for (row, (gates, ups)) in rows.take(num_rows).enumerate() {
-            let (out, rest) = vectors_mut(self.target.row(row));
+            let (out, rest) = vectors_mut(self.target.row_mut(row));
             for ((gate, up), out) in gates.iter().zip(ups).zip(&mut *out) {
                 lanes.store(join(lanes, gate, up), out);
             }

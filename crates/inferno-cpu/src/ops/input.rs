@@ -1,7 +1,9 @@
 //! The rows that a product takes, normalized on their way where that is asked for.
 //!
-//! A thread normalizes the rows of a block right before it quantizes them, in memory of its own that stays in
-//! the caches.
+//! A thread normalizes the rows of a block right before it brings them into the form that the weights take, in
+//! memory of its own that stays in the caches.
+
+use std::sync::Mutex;
 
 use inferno_backend::LinearInput;
 
@@ -9,7 +11,12 @@ use crate::backend::CpuBuffer;
 use crate::isa::{Kernel, Level};
 use crate::lanes::Lanes;
 use crate::memory::at_least;
+use crate::ops::activations::BLOCK_ROWS;
 use crate::ops::norm::{RmsNorm, normalize};
+use crate::threads;
+
+/// Each thread's rows of a block, where they are normalized.
+pub(crate) type NormedRows = Vec<Mutex<Vec<f32>>>;
 
 /// Rows of a buffer.
 #[derive(Clone, Copy)]
@@ -17,11 +24,16 @@ pub(crate) struct InputRows<'a> {
     values: &'a [f32],
     cols: usize,
     norm: Option<RmsNorm<'a>>,
+    normed: &'a NormedRows,
 }
 
 impl<'a> InputRows<'a> {
-    /// The first `rows` rows of `input`.
-    pub(crate) fn new(input: LinearInput<'a, CpuBuffer>, rows: usize) -> Self {
+    /// The first `rows` rows of `input`; `normed` has memory for each of the threads.
+    pub(crate) fn new(
+        input: LinearInput<'a, CpuBuffer>,
+        rows: usize,
+        normed: &'a NormedRows,
+    ) -> Self {
         let (x, norm) = match input {
             LinearInput::Plain(x) => (x, None),
             LinearInput::Normed { x, weight, eps } => {
@@ -29,7 +41,7 @@ impl<'a> InputRows<'a> {
                 (x, Some(RmsNorm { weight: weight.rows(1), eps }))
             }
         };
-        Self { values: x.rows(rows), cols: x.cols(), norm }
+        Self { values: x.rows(rows), cols: x.cols(), norm, normed }
     }
 
     /// Values of a row.
@@ -37,40 +49,40 @@ impl<'a> InputRows<'a> {
         self.cols
     }
 
-    /// Fills `block` with the rows that `index` gives for each place: where they lie, or in `memory` where they
-    /// are normalized.
-    #[inline(always)]
-    pub(crate) fn block<'b>(
+    /// Calls `work` with so many rows, of which `index` gives the numbers: where they lie, or normalized.
+    pub(crate) fn with_block(
         self,
         level: Level,
+        thread: usize,
+        len: usize,
         index: impl Fn(usize) -> usize,
-        memory: &'b mut Vec<f32>,
-        block: &mut [&'b [f32]],
-    ) where
-        'a: 'b,
-    {
-        for (place, row) in block.iter_mut().enumerate() {
+        work: impl FnOnce(&[&[f32]]),
+    ) {
+        let mut rows = [&[][..]; BLOCK_ROWS];
+        let rows = &mut rows[..len];
+        for (place, row) in rows.iter_mut().enumerate() {
             *row = &self.values[index(place) * self.cols..][..self.cols];
         }
-        if let Some(norm) = self.norm {
-            let memory = at_least(memory, block.len() * self.cols);
-            level.run(NormalizeBlock { norm, cols: self.cols, memory, block });
-        }
+        let Some(norm) = self.norm else { return work(rows) };
+        let mut memory = threads::lock(&self.normed[thread]);
+        let memory = at_least(&mut memory, len * self.cols);
+        level.run(NormalizeRows { norm, cols: self.cols, memory, rows: &mut *rows });
+        work(rows);
     }
 }
 
-/// Replaces the rows of `block` by normalized ones in `memory`.
-struct NormalizeBlock<'a, 'b> {
+/// Replaces `rows` by normalized ones in `memory`.
+struct NormalizeRows<'a, 'b> {
     norm: RmsNorm<'a>,
     cols: usize,
     memory: &'b mut [f32],
-    block: &'a mut [&'b [f32]],
+    rows: &'a mut [&'b [f32]],
 }
 
-impl Kernel for NormalizeBlock<'_, '_> {
+impl Kernel for NormalizeRows<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        for (row, normed) in self.block.iter_mut().zip(self.memory.chunks_exact_mut(self.cols)) {
+        for (row, normed) in self.rows.iter_mut().zip(self.memory.chunks_exact_mut(self.cols)) {
             normed.copy_from_slice(row);
             normalize(lanes, normed, self.norm);
             *row = normed;

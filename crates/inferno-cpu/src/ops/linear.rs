@@ -6,6 +6,7 @@
 //! microseconds a product, and what a thread asked for ahead of its piece went to the other's cache.)
 
 use std::ops::Range;
+use std::sync::Mutex;
 
 use inferno_backend::{ExpertInput, LinearInput};
 
@@ -14,7 +15,7 @@ use crate::disjoint::Disjoint;
 use crate::lanes::LANES;
 use crate::ops::activations::{ActivationRows, Activations, interleave};
 use crate::ops::experts::CpuRouting;
-use crate::ops::input::InputRows;
+use crate::ops::input::{InputRows, NormedRows};
 use crate::ops::product::{Epilogue, RowMap, Target};
 use crate::ops::quantize::{quantize_groups, quantize_runs};
 use crate::pack::{CpuWeight, Input, Part};
@@ -67,6 +68,7 @@ pub(crate) struct ProductInputs {
     floats: ActivationRows,
     groups: ActivationRows,
     runs: ActivationRows,
+    normed: NormedRows,
 }
 
 impl ProductInputs {
@@ -78,7 +80,8 @@ impl ProductInputs {
         x: LinearInput<'_, CpuBuffer>,
         weight: &CpuWeight,
     ) {
-        let x = InputRows::new(x, rows.num_inputs());
+        self.normed.resize_with(backend.pool().num_threads(), Mutex::default);
+        let x = InputRows::new(x, rows.num_inputs(), &self.normed);
         assert_eq!(x.cols(), weight.cols, "the input is as wide as the weight");
         let takes = |input| weight.parts.iter().any(|part| part.format.input == input);
         if takes(Input::Floats) {

@@ -26,6 +26,7 @@ pub(crate) fn rms_norm(
 ) {
     assert_eq!(x.cols(), out.cols(), "normalization keeps the width");
     let cols = out.cols();
+    assert_eq!(norm.weight.len(), cols, "a weight a column");
     let x = x.rows(rows);
     out.split_rows(backend.pool(), rows, |first, out| {
         out.copy_from_slice(&x[first * cols..][..out.len()]);

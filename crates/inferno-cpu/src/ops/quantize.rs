@@ -194,9 +194,9 @@ fn quantize_run<L: Lanes, const W: usize>(
     row: usize,
     out: &mut ActivationRun<W>,
 ) {
-    let (vectors, _) = vectors(x);
+    let (columns, _) = vectors(x);
     let mut largest = lanes.splat(0.0);
-    for x in vectors {
+    for x in columns {
         largest = lanes.larger_magnitude(largest, lanes.load(x));
     }
     out.clear_overflows(row);
@@ -208,9 +208,9 @@ fn quantize_run<L: Lanes, const W: usize>(
         magnitude = set_aside(x, &magnitudes, row, out);
     }
     let inverse = lanes.splat(if magnitude < LOWEST { 0.0 } else { 127.0 / magnitude });
-    for (tile, vectors) in out.tiles.iter_mut().zip(vectors.chunks_exact(TILE_COLS / LANES)) {
+    for (tile, columns) in out.tiles.iter_mut().zip(columns.chunks_exact(TILE_COLS / LANES)) {
         let (quants, _) = vectors_mut(&mut tile[row]);
-        for (quants, x) in quants.iter_mut().zip(vectors) {
+        for (quants, x) in quants.iter_mut().zip(columns) {
             lanes.store_i8(lanes.mul(lanes.load(x), inverse), quants);
         }
     }

@@ -22,6 +22,7 @@ pub(crate) fn rope(
 ) {
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     let width = angles.cols();
+    assert!(width % 2 == 0, "a cosine a sine");
     assert!(width <= layout.head_dim, "rotary width {width} beyond a head of {}", layout.head_dim);
     let angles = angles.rows(rows);
     let norms = norm.map(|QkNorm { q, k, eps }| {
@@ -51,9 +52,9 @@ impl Kernel for Rope<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { qkv, layout, norms, pairing, angles, width } = self;
         let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
-        for (row, heads) in qkv.chunks_exact_mut(layout.row_len()).enumerate() {
+        for (row, values) in qkv.chunks_exact_mut(layout.row_len()).enumerate() {
             let (cos, sin) = angles[row * width..][..width].split_at(width / 2);
-            let heads = heads.chunks_exact_mut(head_dim).take(num_heads + num_kv_heads);
+            let heads = values.chunks_exact_mut(head_dim).take(num_heads + num_kv_heads);
             for (index, head) in heads.enumerate() {
                 if let Some([q, k]) = norms {
                     normalize(lanes, head, if index < num_heads { q } else { k });

@@ -194,9 +194,9 @@ impl Kernel for Queries<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { task, way, memory } = self;
         let dim = padded_dim(task.attention);
+        let mut integers = [0; MOST_DIM];
         for row in 0..task.attention.num_rows(task.unit) {
             let query = task.attention.query(task.unit, task.kv_head, row);
-            let mut integers = [0; MOST_DIM];
             let scale = to_integers(lanes, query, &mut integers[..query.len()]);
             memory.factors[row] = scale * task.attention.params.scale * 256.0;
             split(way, memory.queries, dim, row, &integers[..dim]);

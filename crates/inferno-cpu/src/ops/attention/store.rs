@@ -4,7 +4,7 @@ use inferno_backend::{Batch, QkvLayout};
 
 use crate::backend::{CpuBackend, CpuBuffer};
 use crate::disjoint::Disjoint;
-use crate::kv_cache::{CpuKvCache, Encode, Plane, Rows};
+use crate::kv_cache::{CpuKvCache, Encode, MOST_WORDS, Plane, Rows};
 use crate::ops::TASK_VALUES;
 use crate::threads::Pool;
 
@@ -31,6 +31,7 @@ pub(crate) fn store_kv(
     let bytes = Disjoint::new(bytes);
     let store = |task: usize| {
         let plane = if task < kv.num_kv_heads { Plane::Keys } else { Plane::Values };
+        let mut memory = [0; MOST_WORDS];
         let column = (layout.num_heads + task) * layout.head_dim;
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
             let (block, offset) = (slot / kv.block_tokens, slot % kv.block_tokens);
@@ -41,7 +42,9 @@ pub(crate) fn store_kv(
             let values = &qkv[at..][..layout.head_dim];
             let ahead = qkv.get(at + layout.row_len()..).unwrap_or_default();
             let ahead = &ahead[..layout.head_dim.min(ahead.len())];
-            backend.level().run(Encode { rows: &rows, plane, region, offset, values, ahead });
+            let (rows, memory) = (&rows, &mut memory);
+            let encode = Encode { rows, plane, region, offset, values, ahead, memory };
+            backend.level().run(encode);
         }
     };
     let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;

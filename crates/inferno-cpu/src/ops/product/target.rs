@@ -33,14 +33,23 @@ impl RowMap<'_> {
     /// Some of the rows.
     pub(crate) fn part(self, rows: Range<usize>) -> Self {
         match self {
-            Self::Same { first, .. } => Self::Same { first: first + rows.start, len: rows.len() },
+            Self::Same { first, len } => {
+                assert!(rows.end <= len, "some of the rows");
+                Self::Same { first: first + rows.start, len: rows.len() }
+            }
             Self::Slots(slots) => Self::Slots(slots.part(rows)),
         }
     }
 
+    /// The row of the output.
+    ///
+    /// **Panics** when there are not as many rows.
     fn output(self, index: usize) -> usize {
         match self {
-            Self::Same { first, .. } => first + index,
+            Self::Same { first, len } => {
+                assert!(index < len, "one of the rows");
+                first + index
+            }
             Self::Slots(slots) => slots.output(index),
         }
     }
@@ -99,7 +108,7 @@ impl<'a> Target<'a> {
 
     /// The columns of row `row`, without the epilogue.
     #[inline(always)]
-    pub(crate) fn row(&mut self, row: usize) -> &mut [f32] {
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f32] {
         self.columns(row, self.cols.clone())
     }
 
@@ -114,7 +123,7 @@ impl<'a> Target<'a> {
     #[inline(always)]
     fn columns(&mut self, row: usize, columns: Range<usize>) -> &mut [f32] {
         let at = self.rows.output(row) * self.stride;
-        // SAFETY: both callers give columns within `cols`, and the caller of `new` promised that these
+        // SAFETY: `output` gives one of `rows` or panics, both callers give columns within `cols`, and the caller of `new` promised that these
         // columns of these rows are this target's alone; the part borrows the target, so that no
         // other is made of it meanwhile.
         unsafe { self.out.part(at + columns.start..at + columns.end) }

@@ -249,10 +249,17 @@ fn adjust<'a>(
 
 /// The highest logit's token; among equals the lowest id, and none if all are negative infinity.
 fn argmax(logits: &[f32]) -> Option<u32> {
+    const CHUNK: usize = 1024;
     let highest = softmax::max(logits, |logit| logit);
-    let is_any = highest != f32::NEG_INFINITY;
-    let best = is_any.then(|| logits.iter().position(|&logit| logit == highest)).flatten();
-    best.map(|token| token as u32)
+    if highest == f32::NEG_INFINITY {
+        return None;
+    }
+    // Without an early exit the loop over a chunk is vectorized.
+    let holds =
+        |chunk: &[f32]| chunk.iter().fold(false, |found, &logit| found | (logit == highest));
+    let first = logits.chunks(CHUNK).position(holds)? * CHUNK;
+    let place = logits[first..].iter().position(|&logit| logit == highest)?;
+    Some((first + place) as u32)
 }
 
 fn check_logits(logits: &[f32], vocab_size: usize) -> Result<(), EngineError> {

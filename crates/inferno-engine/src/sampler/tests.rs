@@ -158,6 +158,16 @@ fn greedy_takes_the_lowest_id_among_equals() {
 }
 
 #[test]
+fn greedy_finds_the_highest_anywhere_in_a_large_vocabulary() {
+    let mut sampler = Sampler::new(SamplingParams::greedy(), 5000).expect("valid parameters");
+    for place in [0, 1023, 1024, 2047, 3000, 4096, 4999] {
+        let mut logits = vec![-1.0; 5000];
+        logits[place..].fill(1.5);
+        assert_eq!(sampler.sample(&logits, &[]).expect("finite").id, place as u32);
+    }
+}
+
+#[test]
 fn one_candidate_by_top_k_is_greedy() {
     let params = SamplingParams { top_k: 1, ..SamplingParams::default() };
     let mut sampler = Sampler::new(params, 4).expect("valid parameters");

@@ -7,9 +7,7 @@
 use inferno_backend::LARGEST_I16;
 
 use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
-
-/// Largest magnitudes below this are taken for zero.
-const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
+use crate::ops::quantize::LOWEST;
 
 /// What a row is multiplied by to become integers, and these to become the row again.
 pub(crate) struct Scale {

@@ -97,13 +97,8 @@ impl Kernel for Groups<'_> {
 #[inline(always)]
 fn load_group<L: Lanes>(lanes: L, row: &[f32], first: usize) -> [L::F32; 2] {
     let columns = &row[first..];
-    let mut padded = [0.0; GROUP_COLS];
-    let columns = columns.first_chunk().unwrap_or_else(|| {
-        padded[..columns.len()].copy_from_slice(columns);
-        &padded
-    });
-    let (halves, _) = vectors::<f32>(columns);
-    [lanes.load(&halves[0]), lanes.load(&halves[1])]
+    let (low, high) = columns.split_at(LANES.min(columns.len()));
+    [lanes.load_part(low), lanes.load_part(high)]
 }
 
 /// Quantizes the columns of `rows` from `first` on.

@@ -10,6 +10,21 @@ use inferno_tokenizer::TokenizerError;
 
 use crate::ConstraintError;
 
+/// Checks the length of a list that every choice of a request keeps, and each of its tokens is held against.
+///
+/// **Errors**: [`EngineError::ListTooLong`].
+pub(crate) fn check_list(
+    field: &'static str,
+    unit: &'static str,
+    given: usize,
+    limit: usize,
+) -> Result<(), EngineError> {
+    match given > limit {
+        true => Err(EngineError::ListTooLong { field, unit, given, limit }),
+        false => Ok(()),
+    }
+}
+
 /// Why a request was refused, or a step failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -101,6 +116,18 @@ pub enum EngineError {
     EmptyStopString {
         /// Its place in the list, from 0.
         index: usize,
+    },
+    /// A list of a request is longer than any use of it.
+    #[error("{field} has {given} {unit}, but {limit} is the most")]
+    ListTooLong {
+        /// The list.
+        field: &'static str,
+        /// What is counted.
+        unit: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many there may be.
+        limit: usize,
     },
     /// The prompt does not fit the context.
     #[error(

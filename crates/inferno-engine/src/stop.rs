@@ -7,8 +7,16 @@
 mod strings;
 
 use crate::EngineError;
+use crate::error::check_list;
 use crate::sampler::check_tokens;
 use strings::StopStrings;
+
+/// The most stop strings of a request.
+const MAX_STOP_STRINGS: usize = 256;
+/// The most bytes that they have together.
+const MAX_STOP_BYTES: usize = 16 << 10;
+/// The most stop tokens of a request.
+const MAX_STOP_TOKENS: usize = 1024;
 
 /// When to end a generation, besides the model's own end-of-generation token and a full context.
 ///
@@ -37,8 +45,9 @@ pub struct StopParams {
 impl StopParams {
     /// Checks that the fields make sense together.
     ///
-    /// **Errors**: [`EngineError::MaxTokensZero`], [`EngineError::MinTokensAboveMax`] and
-    /// [`EngineError::EmptyStopString`].
+    /// **Errors**: [`EngineError::MaxTokensZero`], [`EngineError::MinTokensAboveMax`],
+    /// [`EngineError::EmptyStopString`], and [`EngineError::ListTooLong`] for more than 256 stop strings or
+    /// 16 KiB of them, or more than 1024 stop tokens.
     pub fn validate(&self) -> Result<(), EngineError> {
         if let Some(max_tokens) = self.max_tokens {
             if max_tokens == 0 {
@@ -49,6 +58,10 @@ impl StopParams {
                 return Err(EngineError::MinTokensAboveMax { min_tokens, max_tokens });
             }
         }
+        check_list("stop", "strings", self.stop.len(), MAX_STOP_STRINGS)?;
+        let bytes = self.stop.iter().map(String::len).sum();
+        check_list("stop", "bytes", bytes, MAX_STOP_BYTES)?;
+        check_list("stop_token_ids", "tokens", self.stop_token_ids.len(), MAX_STOP_TOKENS)?;
         match self.stop.iter().position(String::is_empty) {
             Some(index) => Err(EngineError::EmptyStopString { index }),
             None => Ok(()),

@@ -11,14 +11,24 @@ use inferno_tokenizer::ChatTemplateError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// What to do about an address that cannot be listened on.
+fn bind_hint(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::AddrInUse => "another program is there, choose another port",
+        io::ErrorKind::AddrNotAvailable => "it is none of this machine's addresses",
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 may be kept for others, choose another"
+        }
+        _ => "choose another address or port",
+    }
+}
+
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
     /// The address cannot be listened on.
-    #[error(
-        "cannot listen on {address}: {source}; another program may be there, choose another port"
-    )]
+    #[error("cannot listen on {address}: {source}; {}", bind_hint(source.kind()))]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -240,7 +250,8 @@ impl From<EngineError> for ApiError {
             }
             EngineError::NumChoices { .. } => Self::invalid("n", message),
             EngineError::ParamOutOfRange { field, .. }
-            | EngineError::TokenOutOfRange { field, .. } => Self::invalid(field, message),
+            | EngineError::TokenOutOfRange { field, .. }
+            | EngineError::ListTooLong { field, .. } => Self::invalid(field, message),
             EngineError::MaxTokensZero => {
                 Self::invalid("max_tokens", "max_tokens must be 1 or more")
             }
@@ -299,6 +310,10 @@ impl ApiError {
             // It compiled, and turned out to ask for too much.
             EngineError::Constraint(_) => {
                 Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("invalid_grammar")
+            }
+            // Its grammar, its biases and its min_tokens contradict each other.
+            EngineError::NoCandidates => {
+                Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("no_candidates")
             }
             // Another server may answer it.
             EngineError::EngineStopped => {

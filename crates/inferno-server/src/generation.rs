@@ -7,6 +7,7 @@ mod thinking_budget;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use inferno_engine::{
     EmbeddingRequest, EngineError, Event, EventStream, GenerationParams, Request, TokenConstraint,
@@ -46,34 +47,38 @@ impl Running {
     /// **Errors**: what the engine refuses, each with its status.
     pub fn submit(app: &Arc<App>, model: &Arc<ServedModel>, job: Job) -> Result<Self, ApiError> {
         let Job { prompt, params, prompt_logprobs, num_choices, priority, constraint } = job;
-        let record = Record::begin(app, model, prompt.len(), num_choices, params.stop.max_tokens);
+        let started = Instant::now();
+        let (prompt_tokens, max_tokens) = (prompt.len(), params.stop.max_tokens);
         let request = Request {
             prompt_logprobs,
             num_choices,
             priority,
-            deadline: record.deadline(),
+            deadline: app.options.limits.deadline(started),
             constraint,
             ..Request::new(prompt, params)
         };
         let in_flight = app.begin_request();
         let events = model.handle.submit(request)?;
+        let record = Record::begin(app, model, started, prompt_tokens, num_choices, max_tokens);
         Ok(Self { events, record, num_open: num_choices, _in_flight: in_flight })
     }
 
-    /// Hands in a text of which a vector is wanted.
+    /// Hands in a text of which a vector is wanted, for a request that came at `started`.
     ///
     /// **Errors**: as [`submit`](Self::submit).
     pub fn embed(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
+        started: Instant,
         prompt: Vec<u32>,
         priority: i32,
     ) -> Result<Self, ApiError> {
-        let record = Record::begin(app, model, prompt.len(), 1, None);
-        let (pooling, deadline) = (model.pooling, record.deadline());
+        let (prompt_tokens, pooling) = (prompt.len(), model.pooling);
+        let deadline = app.options.limits.deadline(started);
         let in_flight = app.begin_request();
         let request = EmbeddingRequest { prompt, pooling, priority, deadline };
         let events = model.handle.embed(request)?;
+        let record = Record::begin(app, model, started, prompt_tokens, 1, None);
         Ok(Self { events, record, num_open: 1, _in_flight: in_flight })
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::request::UnknownFields;
 
@@ -73,6 +73,13 @@ impl Default for ServerOptions {
             drain_timeout: Duration::from_secs(30),
             tls: None,
         }
+    }
+}
+
+impl Limits {
+    /// When a request that came at `started` has to end at the latest.
+    pub(crate) fn deadline(&self, started: Instant) -> Option<Instant> {
+        started.checked_add(self.request_timeout?)
     }
 }
 

@@ -9,7 +9,7 @@ mod query;
 mod segment;
 
 pub(crate) use api_key::require_api_key;
-pub(crate) use body::{Body, Reader, RequestBody, Unsupported};
+pub(crate) use body::{Body, Reader, RequestBody, Unsupported, without_delaying_others};
 pub(crate) use id::{fresh_id, with_request_id};
 pub(crate) use nested::UnknownFields;
 pub(crate) use query::Query;

@@ -130,6 +130,8 @@ pub struct LoadEstimate {
     pub token_cost: TokenCost,
     /// Positions that a sequence would have.
     pub context_length: usize,
+    /// Positions in the KV cache, over all sequences.
+    pub cache_tokens: usize,
     /// What would compute, in words for people.
     pub backend: String,
     /// The instruction set, where the backend has a choice of them.
@@ -232,6 +234,7 @@ fn estimate_on<B: Backend>(
         footprint,
         token_cost,
         context_length,
+        cache_tokens,
         backend: backend.describe(),
         isa: None,
         num_threads: 1,

@@ -113,6 +113,10 @@ impl Person {
 
     fn leaves(mut self) {
         self.types(CTRL_D);
+        self.has_left();
+    }
+
+    fn has_left(mut self) {
         assert_eq!(self.chat.wait().expect("the chat ends").code(), Some(0));
         assert!(self.has_terminal_back());
     }
@@ -130,6 +134,21 @@ fn an_answer_comes_bit_by_bit_and_ctrl_c_stops_it_and_not_the_chat() {
         assert!(summary.contains("of 1024 tokens"), "{summary}");
     }
     person.leaves();
+}
+
+#[test]
+fn ctrl_c_on_an_empty_line_leaves_when_it_comes_twice() {
+    let home = tempfile::tempdir().unwrap();
+    let mut person = Person::begins(home.path(), &GREEDY);
+    person.types(CTRL_C);
+    person.sees("Ctrl-C once more leaves");
+    person.asks("What is the capital of France?");
+    person.sees("Paris.");
+    person.sees_prompt();
+    person.types(CTRL_C);
+    person.sees("Ctrl-C once more leaves");
+    person.types(CTRL_C);
+    person.has_left();
 }
 
 #[test]

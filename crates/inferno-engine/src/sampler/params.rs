@@ -3,6 +3,10 @@
 use std::fmt;
 
 use crate::EngineError;
+use crate::error::check_list;
+
+/// The most tokens whose logits a request changes.
+const MAX_LOGIT_BIASES: usize = 8192;
 
 /// How the next token is chosen from the logits.
 ///
@@ -70,10 +74,16 @@ impl SamplingParams {
         Self { temperature: 0.0, ..Self::default() }
     }
 
+    /// These recommendations for a request that names a temperature: with 0 it asks for the most probable token,
+    /// and nothing else is recommended.
+    pub fn for_temperature(&self, temperature: Option<f32>) -> Self {
+        if temperature == Some(0.0) { Self::greedy() } else { self.clone() }
+    }
+
     /// Checks every field against its range.
     ///
-    /// **Errors**: [`EngineError::ParamOutOfRange`] for the first field that is out of range. Token
-    /// ids are checked where the vocabulary is known, by [`Sampler::new`](crate::Sampler::new).
+    /// **Errors**: [`EngineError::ParamOutOfRange`] for the first field that is out of range,
+    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens. Token ids are checked where the vocabulary is known, by [`Sampler::new`](crate::Sampler::new).
     pub fn validate(&self) -> Result<(), EngineError> {
         let finite = f32::MAX;
         check("temperature", self.temperature, "0 or more", 0.0..=finite)?;
@@ -88,6 +98,7 @@ impl SamplingParams {
         )?;
         check("frequency_penalty", self.frequency_penalty, "from -2 to 2", -2.0..=2.0)?;
         check("presence_penalty", self.presence_penalty, "from -2 to 2", -2.0..=2.0)?;
+        check_list("logit_bias", "tokens", self.logit_bias.len(), MAX_LOGIT_BIASES)?;
         for &(_, bias) in &self.logit_bias {
             check("logit_bias", bias, "from -100 to 100", -100.0..=100.0)?;
         }

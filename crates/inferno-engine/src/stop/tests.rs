@@ -148,6 +148,11 @@ fn requests_that_contradict_themselves_are_refused() {
     let params = StopParams { max_tokens: Some(2), min_tokens: 3, ..StopParams::default() };
     assert_eq!(refused(params), "min_tokens is 3, which is more than max_tokens, 2");
     assert_eq!(refused(stop_at(&["a", ""])), "stop string 1 is empty; leave it out");
+    assert_eq!(refused(stop_at(&["a"; 257])), "stop has 257 strings, but 256 is the most");
+    let long = "a".repeat(20_000);
+    assert_eq!(refused(stop_at(&[&long])), "stop has 20000 bytes, but 16384 is the most");
+    let params = StopParams { stop_token_ids: vec![1; 1025], ..StopParams::default() };
+    assert_eq!(refused(params), "stop_token_ids has 1025 tokens, but 1024 is the most");
     let params = StopParams { stop_token_ids: vec![10], ..StopParams::default() };
     assert!(refused(params).starts_with("stop_token_ids names token 10"));
     let params = StopParams { max_tokens: Some(0), ..StopParams::default() };

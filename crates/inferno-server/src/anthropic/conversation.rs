@@ -156,10 +156,13 @@ impl ConversationFields {
         }
         let mut variables = Map::new();
         let mut thinking_budget = None;
+        // In this API, who does not ask for thoughts gets none.
+        let mut thinks = false;
         if let Some(thinking) = self.thinking {
             thinking_budget = thinking.budget()?;
-            variables.insert("enable_thinking".to_owned(), json!(thinking.kind != "disabled"));
+            thinks = thinking.kind != "disabled";
         }
+        variables.insert("enable_thinking".to_owned(), json!(thinks));
         let mut format = OutputFormat::Text;
         if let Some(config) = self.output_config {
             if let Some(effort) = &config.effort {

@@ -99,10 +99,7 @@ pub(super) fn chat_job(conversation: Conversation) -> ChatJob {
 impl AnswerFields {
     /// What the engine is asked for, over what the model's file recommends.
     fn params(&self, recommended: &SamplingParams) -> Result<GenerationParams, ApiError> {
-        let base = match self.temperature {
-            Some(0.0) => SamplingParams::greedy(),
-            _ => recommended.clone(),
-        };
+        let base = recommended.for_temperature(self.temperature);
         let sampling = SamplingParams {
             temperature: self.temperature.unwrap_or(base.temperature),
             top_k: self.top_k.unwrap_or(base.top_k),

@@ -8,6 +8,9 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
+/// Bytes of a grammar with all schemas in it: nobody can stop its compiling, which takes longer than linear time.
+const MAX_GRAMMAR_BYTES: usize = 256 << 10;
+
 /// Compiles grammars for one vocabulary.
 pub(crate) struct GrammarCompiler {
     tokenizer: Arc<Tokenizer>,
@@ -23,8 +26,14 @@ impl GrammarCompiler {
 
     /// Compiles a grammar in llguidance's dialect of Lark.
     ///
-    /// **Errors**: what is wrong with it, in llguidance's words.
+    /// **Errors**: more than 256 KiB; what is wrong with it, in llguidance's words.
     pub fn compile(&self, lark: String) -> Result<Box<dyn TokenConstraint>, String> {
+        if lark.len() > MAX_GRAMMAR_BYTES {
+            let len = lark.len();
+            return Err(format!(
+                "it makes {len} bytes of grammar, but {MAX_GRAMMAR_BYTES} is the most"
+            ));
+        }
         let factory = self.factory.get_or_init(|| self.factory());
         let factory = factory.as_ref().map_err(String::clone)?;
         let parser = factory.create_parser(TopLevelGrammar::from_lark(lark));

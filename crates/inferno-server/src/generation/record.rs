@@ -7,6 +7,7 @@ use inferno_engine::{EngineError, FinishReason, Finished, TokenEvent};
 use tracing::Span;
 
 use crate::ServedModel;
+use crate::errors::ApiError;
 use crate::state::App;
 
 /// vLLM's word for the end of a request that the engine failed at.
@@ -34,9 +35,11 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Begins one of a request that came at `started` and that the engine took.
     pub fn begin(
         app: &Arc<App>,
         model: &ServedModel,
+        started: Instant,
         prompt_tokens: usize,
         num_choices: usize,
         max_tokens: Option<usize>,
@@ -44,7 +47,7 @@ impl Record {
         app.metrics.admitted(num_choices, max_tokens);
         Self {
             app: Arc::clone(app),
-            started: Instant::now(),
+            started,
             span: Span::current(),
             block_tokens: model.handle.snapshot().block_tokens,
             prompt_tokens,
@@ -58,12 +61,6 @@ impl Record {
             num_open: num_choices,
             outcome: "abort",
         }
-    }
-
-    /// When the request has to end at the latest.
-    pub fn deadline(&self) -> Option<Instant> {
-        let timeout = self.app.options.limits.request_timeout?;
-        self.started.checked_add(timeout)
     }
 
     pub fn token(&mut self, token: &TokenEvent) {
@@ -100,7 +97,10 @@ impl Record {
     pub fn failed(&mut self, error: &EngineError) {
         self.outcome = FAILED;
         let _entered = self.span.enter();
-        tracing::error!(%error, "the engine failed");
+        match ApiError::failed(error).status.is_server_error() {
+            true => tracing::error!(%error, "the engine failed"),
+            false => tracing::warn!(%error, "the request could not be gone on with"),
+        }
     }
 
     /// Why the prompt, or a part of it, had to be computed.

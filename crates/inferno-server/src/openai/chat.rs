@@ -246,15 +246,7 @@ impl ChatFields {
     }
 
     fn variables(&self, model: &ServedModel) -> Result<Map<String, Value>, ApiError> {
-        let mut variables = self.chat_template_kwargs.clone().unwrap_or_default();
-        for name in ["messages", "tools", "add_generation_prompt"] {
-            if variables.contains_key(name) {
-                let param = format!("chat_template_kwargs.{name}");
-                let message =
-                    format!("{name} is a field of the request, not of chat_template_kwargs");
-                return Err(ApiError::invalid(param, message));
-            }
-        }
+        let mut variables = template_variables(self.chat_template_kwargs.clone())?;
         if let Some(documents) = &self.documents {
             variables.insert("documents".to_owned(), json!(documents));
         }
@@ -263,6 +255,23 @@ impl ChatFields {
         }
         Ok(variables)
     }
+}
+
+/// The further variables of the chat template that a request brings.
+///
+/// **Errors**: those that would take the place of fields.
+pub(crate) fn template_variables(
+    kwargs: Option<Map<String, Value>>,
+) -> Result<Map<String, Value>, ApiError> {
+    let variables = kwargs.unwrap_or_default();
+    for name in ["messages", "tools", "add_generation_prompt"] {
+        if variables.contains_key(name) {
+            let param = format!("chat_template_kwargs.{name}");
+            let message = format!("{name} is a field of the request, not of chat_template_kwargs");
+            return Err(ApiError::invalid(param, message));
+        }
+    }
+    Ok(variables)
 }
 
 /// Tells the template how long to think, as `field` asks.

@@ -90,9 +90,17 @@ impl CompletionRequest {
         let TextFields { max_tokens, logprobs, suffix, .. } = &self.text;
         let echo = self.text.echo == Some(true);
         self.text.check()?;
-        let num_told = self.sampling.num_choices(self.text.prompt.len(), &app.options.limits)?;
+        let (num_prompts, num_places) =
+            (self.text.prompt.len(), model.handle.options().max_num_waiting);
+        if num_prompts > num_places {
+            let message = format!(
+                "there are {num_prompts} prompts, but {num_places} requests may wait here; send fewer at once"
+            );
+            return Err(ApiError::invalid("prompt", message));
+        }
+        let num_told = self.sampling.num_choices(num_prompts, &app.options.limits)?;
         let num_choices = self.text.best_of.unwrap_or(num_told);
-        check_num_choices("best_of", num_choices, self.text.prompt.len(), &app.options.limits)?;
+        check_num_choices("best_of", num_choices, num_prompts, &app.options.limits)?;
         if num_choices < num_told {
             let message = format!("best_of must be n or more, but is {num_choices} of {num_told}");
             return Err(ApiError::invalid("best_of", message));
@@ -113,22 +121,21 @@ impl CompletionRequest {
             echo,
             model,
         )?;
-        let format = self.sampling.format()?;
+        let constraint = self.sampling.format()?.compile(&model.grammars);
+        let constraint = constraint
+            .map_err(|message| ApiError::invalid_grammar("structured_outputs", &message))?;
         let jobs = prompts.into_iter().map(|prompt| {
-            let constraint = format.compile(&model.grammars);
-            let constraint = constraint
-                .map_err(|message| ApiError::invalid_grammar("structured_outputs", &message))?;
             let job = Job {
                 prompt: prompt.tokens.clone(),
                 params: params.clone(),
                 prompt_logprobs,
                 num_choices,
                 priority: self.sampling.priority(),
-                constraint,
+                constraint: constraint.as_ref().map(|constraint| constraint.fork()),
             };
-            Ok((prompt, job))
+            (prompt, job)
         });
-        jobs.collect()
+        Ok(jobs.collect())
     }
 
     fn told(&self) -> Told {

@@ -1,6 +1,7 @@
 //! `/v1/embeddings`: a vector for each text.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -159,10 +160,11 @@ impl Vector {
 async fn embed(
     app: Arc<App>,
     model: Arc<ServedModel>,
+    started: Instant,
     text: Vec<u32>,
     priority: i32,
 ) -> Result<(Vec<f32>, Finish), ApiError> {
-    let mut running = Running::embed(&app, &model, text, priority)?;
+    let mut running = Running::embed(&app, &model, started, text, priority)?;
     let mut vector = None;
     while let Some(event) = running.next().await {
         match event {
@@ -186,6 +188,7 @@ pub(crate) async fn create(
     State(app): State<Arc<App>>,
     Body(request): Body<EmbeddingsRequest>,
 ) -> Result<Json<EmbeddingList>, ApiError> {
+    let started = Instant::now();
     let model = app.model_named(request.model.as_deref())?;
     let format = request.encoding_format.unwrap_or_default();
     let priority = request.priority.unwrap_or(0);
@@ -193,10 +196,11 @@ pub(crate) async fn create(
     let reading = tokio::task::spawn_blocking(move || request.texts(&reader));
     let texts = reading.await.map_err(|error| ApiError::internal(error.to_string()))??;
     let name = model.name().to_owned();
+    let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
     let work = texts
         .into_iter()
-        .map(move |text| embed(Arc::clone(&app), Arc::clone(&model), text, priority));
-    let mut vectors = stream::iter(work).buffered(MAX_NUM_AT_ONCE);
+        .map(move |text| embed(Arc::clone(&app), Arc::clone(&model), started, text, priority));
+    let mut vectors = stream::iter(work).buffered(num_at_once);
     let (mut data, mut usage) = (Vec::new(), Usage::default());
     while let Some(vector) = vectors.next().await {
         let (values, finish) = vector?;

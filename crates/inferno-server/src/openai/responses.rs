@@ -307,6 +307,11 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
+    ApiError::refuse_given([(
+        "stream_options.continuous_usage_stats",
+        streaming.is_some_and(|streaming| streaming.continuous_usage),
+        "the usage is in the last event",
+    )])?;
     let earlier = request.earlier_items(&app)?;
     let job = request.job(&app, &model, &earlier)?;
     let keeping = request.keeping(&app, earlier)?;

@@ -198,11 +198,7 @@ impl SamplingFields {
         max_tokens: Option<usize>,
         logprobs: Option<usize>,
     ) -> Result<GenerationParams, ApiError> {
-        // Who asks for the most probable token gets it: nothing is recommended then.
-        let base = match self.temperature {
-            Some(0.0) => SamplingParams::greedy(),
-            _ => recommended.clone(),
-        };
+        let base = recommended.for_temperature(self.temperature);
         ApiError::refuse_given([
             (
                 "spaces_between_special_tokens",

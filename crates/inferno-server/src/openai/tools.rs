@@ -44,9 +44,10 @@ pub(super) struct Name {
     pub name: String,
 }
 
-/// A schema that takes any arguments, or none.
+/// The schema of a function's arguments; without one it takes none.
 pub(super) fn parameters(schema: Option<Map<String, Value>>) -> Value {
-    schema.map_or_else(|| json!({"type": "object", "properties": {}}), Value::Object)
+    let none = || json!({"type": "object", "properties": {}, "additionalProperties": false});
+    schema.map_or_else(none, Value::Object)
 }
 
 /// What a chat completion says about tools.

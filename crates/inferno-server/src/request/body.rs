@@ -14,8 +14,16 @@ use super::mismatch::mismatch;
 use crate::errors::ApiError;
 use crate::state::App;
 
-/// Bytes of a body that takes longer to read than others should wait.
+/// Bytes that take longer to read or to write than others should wait.
 const LARGE: usize = 64 << 10;
+
+/// Reads or writes so many bytes, while others are served by another thread where it takes a while.
+pub(crate) fn without_delaying_others<T>(num_bytes: usize, work: impl FnOnce() -> T) -> T {
+    match num_bytes {
+        0..LARGE => work(),
+        _ => tokio::task::block_in_place(work),
+    }
+}
 
 /// A field that an API has and this server does not honour, and why.
 pub(crate) type Unsupported = (&'static str, &'static str);
@@ -153,13 +161,8 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
                 ApiError::new(StatusCode::REQUEST_TIMEOUT, message)
             })?
             .map_err(|error| unreadable(&error, limits.max_body_bytes))?;
-        let read = || read(&bytes, app.options.unknown_fields());
-        // A long one takes a while, in which others are not to wait.
-        match bytes.len() {
-            0..LARGE => read(),
-            _ => tokio::task::block_in_place(read),
-        }
-        .map(Self)
+        without_delaying_others(bytes.len(), || read(&bytes, app.options.unknown_fields()))
+            .map(Self)
     }
 }
 

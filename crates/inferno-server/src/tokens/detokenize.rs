@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody};
+use crate::request::{Body, Reader, RequestBody, without_delaying_others};
 use crate::state::App;
 
 /// Tokens.
@@ -39,7 +39,9 @@ pub(crate) async fn detokenize(
     Body(request): Body<DetokenizeRequest>,
 ) -> Result<Json<DetokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
-    let text = model.tokenizer().decode(&request.tokens, false);
+    let tokens = &request.tokens;
+    let decode = || model.tokenizer().decode(tokens, false);
+    let text = without_delaying_others(size_of_val(&tokens[..]), decode);
     let prompt = text.map_err(|error| ApiError::invalid("tokens", error.to_string()))?;
     Ok(Json(DetokenizeResponse { prompt }))
 }

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use crate::ServedModel;
 use crate::chat::ChatJob;
 use crate::errors::ApiError;
+use crate::openai::chat::template_variables;
 use crate::openai::messages::{self, MessageField};
 use crate::openai::tools::{self, ToolField};
 use crate::request::{Body, Reader, RequestBody, UnknownFields};
@@ -61,6 +62,13 @@ impl TokenizeRequest {
     fn tokens(self, model: &ServedModel, unknown: UnknownFields) -> Result<Vec<u32>, ApiError> {
         match (self.prompt, self.messages) {
             (Some(prompt), None) => {
+                let why = "it is about messages; leave it out with a prompt";
+                ApiError::refuse_given([
+                    ("add_generation_prompt", self.add_generation_prompt.is_some(), why),
+                    ("continue_final_message", self.continue_final_message.is_some(), why),
+                    ("chat_template_kwargs", self.chat_template_kwargs.is_some(), why),
+                    ("tools", self.tools.is_some(), why),
+                ])?;
                 let add_special = self.add_special_tokens.unwrap_or(true);
                 let options = EncodeOptions { add_special, parse_special: true };
                 Ok(model.tokenizer().encode(&prompt, options))
@@ -74,7 +82,7 @@ impl TokenizeRequest {
                     messages: messages::for_template(messages, unknown)?,
                     messages_field: "messages",
                     tools: tools::tools(self.tools, None, None, unknown)?,
-                    variables: self.chat_template_kwargs.unwrap_or_default(),
+                    variables: template_variables(self.chat_template_kwargs)?,
                     add_generation_prompt: self.add_generation_prompt.unwrap_or(true),
                     continue_final_message: self.continue_final_message.unwrap_or(false),
                     ..ChatJob::default()

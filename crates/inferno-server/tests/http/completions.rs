@@ -118,10 +118,18 @@ fn the_best_answers_are_those_whose_tokens_are_most_probable_on_average() {
 }
 
 #[test]
+fn an_empty_prompt_asks_for_any_text() {
+    let asked = json!({"prompt": ["", ""], "max_tokens": 4, "temperature": 0, "echo": true});
+    let answer = post(shared(), "/v1/completions", &asked).ok();
+    assert_eq!(answer["usage"]["prompt_tokens"], 2, "a token stands for each");
+    assert_eq!(answer["choices"][0]["text"], answer["choices"][1]["text"]);
+    assert_ne!(answer["choices"][0]["text"], "");
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let cases = [
         (json!({"prompt": []}), "prompt"),
-        (json!({"prompt": ""}), "prompt"),
         (json!({"prompt": "a", "prompt_logprobs": 21}), "prompt_logprobs"),
         (json!({"prompt": "a", "prompt_logprobs": 1, "stream": true}), "prompt_logprobs"),
         (json!({"prompt": "a", "suffix": "b", "echo": true}), "echo"),

@@ -1,7 +1,7 @@
 //! Requests that are refused, and how.
 
 use inferno_server::{Limits, ServerOptions};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::client::{get, post, send};
 use crate::server::{shared, start};
@@ -16,6 +16,10 @@ fn hello_with(field: &str, value: Value) -> Value {
     let mut request = hello();
     request[field] = value;
     request
+}
+
+fn biases(count: usize) -> Value {
+    (0..count).map(|token| (token.to_string(), json!(1))).collect::<Map<_, _>>().into()
 }
 
 #[test]
@@ -58,6 +62,10 @@ fn a_field_that_is_wrong_is_named() {
         ("max_tokens", json!(0), "max_tokens"),
         ("min_tokens", json!(2), "min_tokens"),
         ("stop", json!([""]), "stop"),
+        ("stop", json!(vec!["a"; 257]), "stop"),
+        ("stop", json!("a".repeat(20_000)), "stop"),
+        ("stop_token_ids", json!(vec![1; 1025]), "stop_token_ids"),
+        ("logit_bias", biases(8193), "logit_bias"),
         ("stop", json!(7), "stop"),
         ("stop_token_ids", json!([99999999]), "stop_token_ids"),
         ("logit_bias", json!({"a": 1}), "logit_bias"),

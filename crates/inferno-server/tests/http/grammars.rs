@@ -43,6 +43,26 @@ fn an_answer_fits_its_schema() {
 }
 
 #[test]
+fn a_form_that_no_token_may_begin_is_the_caller_s_mistake() {
+    let tokens = json!({"prompt": "a", "add_special_tokens": false});
+    let tokens = post(shared(), "/tokenize", &tokens).ok()["tokens"].clone();
+    let asked = json!({
+        "prompt": "Once", "structured_outputs": {"regex": "a"}, "stop_token_ids": tokens, "min_tokens": 1, "max_tokens": 4,
+    });
+    let refused = post(shared(), "/v1/completions", &asked).error(400);
+    assert_eq!(refused["code"], "no_candidates");
+}
+
+#[test]
+fn a_form_too_large_to_compile_is_refused() {
+    let texts: Vec<_> = (0..300).map(|number| format!("{number} {}", "a".repeat(1000))).collect();
+    let asked = json!({"prompt": "Once", "structured_outputs": {"choice": texts}, "max_tokens": 4});
+    let refused = post(shared(), "/v1/completions", &asked).error(400);
+    assert_eq!(refused["code"], "invalid_grammar");
+    assert!(refused["message"].as_str().unwrap().contains("bytes of grammar"), "{refused}");
+}
+
+#[test]
 fn an_answer_fits_its_expression_or_is_one_of_a_list() {
     let text = content(&ask(json!({"structured_outputs": {"regex": "[a-c]{3}/[0-9]{2}"}})));
     let (letters, digits) = text.split_once('/').unwrap();

@@ -155,6 +155,23 @@ fn a_long_prompt_is_bridged_by_comments() {
 }
 
 #[test]
+fn a_request_of_many_parts_takes_no_more_places_than_there_are() {
+    let engine =
+        EngineOptions { max_num_sequences: 1, max_num_waiting: 2, ..EngineOptions::default() };
+    let server = start_with(ServerOptions::default(), engine);
+    server.wait_until_ready();
+    let texts: Vec<_> = (0..9).map(|number| format!("text {number}")).collect();
+    let vectors = post(server.address, "/v1/embeddings", &json!({"input": texts})).ok();
+    assert_eq!(vectors["data"].as_array().map(Vec::len), Some(9));
+    // Of prompts that are answered side by side as many as may wait: no try would help more of them.
+    let asked = json!({"prompt": texts, "max_tokens": 1});
+    let refused = post(server.address, "/v1/completions", &asked).error(400);
+    assert_eq!(refused["param"], "prompt");
+    server.stop();
+    server.join();
+}
+
+#[test]
 fn a_full_queue_says_when_to_try_again() {
     let engine =
         EngineOptions { max_num_sequences: 1, max_num_waiting: 1, ..EngineOptions::default() };
@@ -177,6 +194,10 @@ fn a_full_queue_says_when_to_try_again() {
     let refused = refused.expect("the queue is full at last");
     assert_eq!(refused.error(429)["code"], "queue_full");
     assert_eq!(refused.header("retry-after"), Some("1"));
+    // It was no answer that its client broke off.
+    let metrics = get(server.address, "/metrics").body;
+    let aborted = metrics.lines().filter(|line| line.contains("finished_reason=\"abort\""));
+    assert!(aborted.clone().all(|line| line.ends_with(" 0")), "{:?}", aborted.collect::<Vec<_>>());
     drop(streams);
     server.stop();
     server.join();

@@ -41,6 +41,12 @@ fn mistakes_are_named() {
     let address = shared();
     post(address, "/tokenize", &json!({})).error(400);
     post(address, "/tokenize", &json!({"prompt": "a", "messages": []})).error(400);
+    let tools = json!({"prompt": "a", "tools": []});
+    assert_eq!(post(address, "/tokenize", &tools).error(400)["param"], "tools");
+    let messages = json!([{"role": "user", "content": "Hi"}]);
+    let twice = json!({"messages": messages, "chat_template_kwargs": {"messages": []}});
+    let refused = post(address, "/tokenize", &twice).error(400);
+    assert_eq!(refused["param"], "chat_template_kwargs.messages");
     assert_eq!(
         post(address, "/detokenize", &json!({"tokens": [99999999]})).error(400)["param"],
         "tokens"

@@ -8,14 +8,14 @@ use crate::{Error, Footprint, LoadEstimate, Model};
 
 /// Prints the estimate, and whether it fits the memory that is free.
 pub(super) fn report(model: &Model) -> Result<(), Error> {
-    let LoadEstimate { footprint, context_length, backend, .. } = model.estimate()?;
+    let LoadEstimate { footprint, cache_tokens, backend, .. } = model.estimate()?;
     let Footprint { weight_bytes, kv_cache_bytes, workspace_bytes, mapped_bytes } = footprint;
     let mut output = Output::new();
     output.line(format_args!("backend       {backend}"))?;
     output
         .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
     let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
-    output.line(format_args!("KV cache      {kv_cache:>12}  for {context_length} tokens"))?;
+    output.line(format_args!("KV cache      {kv_cache:>12}  for {cache_tokens} tokens"))?;
     output.line(format_args!(
         "workspace     {:>12}",
         BinaryBytes(workspace_bytes as u64).to_string()

@@ -93,6 +93,8 @@ fn with_environment(command: Command) -> Command {
         let arg = arg.env(variable).hide_env_values(true);
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
+            // Else `-1` after a flag is taken for another flag, and not for a number that is too small.
+            ArgAction::Set | ArgAction::Append => arg.allow_negative_numbers(true),
             _ => arg,
         }
     })

@@ -107,6 +107,12 @@ impl ServeArgs {
         let load = self.compute.options(self.context, limits);
         let model = Model::from(checkpoint).with_options(load);
         let one = model.context_length()?;
+        if let Some(tokens) = self.kv_cache_tokens.filter(|&tokens| tokens < one) {
+            print_note(&format!(
+                "note: a KV cache of {tokens} tokens holds less than the context of {one}; a prompt and its answer have \
+                 {tokens} tokens at most"
+            ));
+        }
         let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
         let model = model.with_options(LoadOptions { cache_tokens, ..load });
         if self.compute.dry_run {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::response::{OutputItem, ResponseObject};
 use crate::errors::ApiError;
+use crate::request::without_delaying_others;
 use crate::state::App;
 
 /// Responses that are kept, up to a number of bytes.
@@ -44,7 +45,9 @@ impl KeptResponse {
     ///
     /// **Errors**: none but a mistake of this server.
     pub fn items(&self) -> Result<Vec<Value>, ApiError> {
-        serde_json::from_str(&self.items).map_err(|error| ApiError::internal(error.to_string()))
+        let read = || serde_json::from_str(&self.items);
+        without_delaying_others(self.items.len(), read)
+            .map_err(|error| ApiError::internal(error.to_string()))
     }
 
     fn num_bytes(&self) -> usize {

@@ -49,7 +49,7 @@ const COMMANDS: [(&str, &str, &str); 9] = [
     ("/save", "FILE", "write the conversation to a file, as JSON"),
     ("/load", "FILE", "go on with a conversation from a file"),
     ("/help", "", "this list"),
-    ("/exit", "", "leave; so do Ctrl-D and, on an empty line, Ctrl-C"),
+    ("/exit", "", "leave; so do Ctrl-D and, twice on an empty line, Ctrl-C"),
 ];
 
 /// Reads a line.

@@ -133,6 +133,8 @@ impl LineEditor {
     }
 
     fn next_line(&mut self) -> Result<Option<String>, Error> {
+        // It may have been meant for an answer that had just ended.
+        let mut was_interrupted = false;
         loop {
             let mut prompt = PROMPT;
             let line = join(|| {
@@ -146,6 +148,10 @@ impl LineEditor {
                     return Ok(Some(line));
                 }
                 Err(ReadlineError::Interrupted) if prompt == CONTINUATION_PROMPT => {}
+                Err(ReadlineError::Interrupted) if !was_interrupted => {
+                    was_interrupted = true;
+                    print_note("note: Ctrl-C once more leaves, and so does Ctrl-D");
+                }
                 Ok(None) | Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(None),
                 Err(error) => return Err(into_error(error)),
             }
@@ -170,7 +176,7 @@ impl LineEditor {
     }
 }
 
-/// Ctrl-C clears a line that is not empty; on an empty one it leaves.
+/// Ctrl-C clears a line that is not empty; twice on an empty one it leaves.
 struct ClearLine;
 
 impl ConditionalEventHandler for ClearLine {

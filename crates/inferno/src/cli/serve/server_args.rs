@@ -1,6 +1,6 @@
 //! Flags about the server.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::cli::model_args::positive;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct ServerArgs {
-    /// The address to listen on; 0.0.0.0 or :: for the whole network.
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    /// The address or the name to listen on; 0.0.0.0 or :: for the whole network.
+    #[arg(long, value_name = "ADDRESS", value_parser = address_of, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
     /// The port to listen on; 0 for any free one.
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
@@ -23,7 +23,7 @@ pub(super) struct ServerArgs {
     /// A key that requests must show; may be repeated [default: none is needed].
     #[arg(long, value_name = "KEY", hide_env_values = true)]
     api_key: Vec<String>,
-    /// Read keys from this file, one a line.
+    /// Read keys from this file, one a line; lines that begin with # are comments.
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
     /// A web origin whose pages may call, or * for all; may be repeated [default: none].
@@ -61,13 +61,30 @@ pub(super) struct ServerArgs {
     tls_key: Option<PathBuf>,
 }
 
+/// The address itself, or the first one of a name, of the older kind where it has both.
+fn address_of(host: &str) -> Result<IpAddr, String> {
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let found: Vec<_> = (name, 0)
+        .to_socket_addrs()
+        .map_err(|error| {
+            format!("{error}; expected an address, such as 127.0.0.1, or a name, such as localhost")
+        })?
+        .map(|address| address.ip())
+        .collect();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| "the name has no address".to_owned())
+}
+
 impl ServerArgs {
     /// **Errors**: a file of keys that cannot be read, or has none.
     pub(super) fn options(&self) -> Result<ServerOptions, Failure> {
         let mut api_keys = self.api_key.clone();
         if let Some(path) = &self.api_key_file {
             let text = read_file(path)?;
-            let keys = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let keys = text
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.is_empty() && !line.starts_with('#'));
             api_keys.extend(keys.map(str::to_owned));
             if api_keys.is_empty() {
                 let path = path.display();

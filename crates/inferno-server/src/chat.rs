@@ -1,6 +1,7 @@
 //! A conversation as the model reads it, and its answer told apart into reasoning, text and tool calls.
 
 mod answer;
+mod continuation;
 mod format;
 mod grammar;
 mod part_stream;

@@ -132,7 +132,8 @@ pub(super) struct Conversation {
 }
 
 impl ConversationFields {
-    /// **Errors**: a block or a tool that is not honoured, by its place.
+    /// **Errors**: a block or a tool that is not honoured, by its place; as Anthropic's API, a last message that goes on
+    /// from a blank.
     pub fn read(
         self,
         model: &ServedModel,
@@ -153,6 +154,12 @@ impl ConversationFields {
         let goes_on = self.messages.last().is_some_and(|message| message.role == "assistant");
         for (index, message) in self.messages.iter().enumerate() {
             message.read(&format!("messages.{index}"), unknown, &mut messages)?;
+        }
+        let last_text = messages.last().and_then(|message| message["content"].as_str());
+        if goes_on && last_text.is_some_and(|text| text.ends_with(char::is_whitespace)) {
+            let param = format!("messages.{}.content", self.messages.len() - 1);
+            let message = format!("{param} goes on, so it cannot end with a blank");
+            return Err(ApiError::invalid(param, message));
         }
         let mut variables = Map::new();
         let mut thinking_budget = None;

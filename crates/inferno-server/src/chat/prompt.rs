@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::answer::AnswerParser;
 use super::grammar::{self, Reasoning};
-use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolForm, Tools};
+use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolForm, Tools, continuation};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{ThinkingBudget, ThinkingMarks};
@@ -69,7 +69,8 @@ impl ParserSetup {
 impl ChatJob {
     /// The text and the tokens. Takes a while for long conversations, so never on a thread that speaks HTTP.
     ///
-    /// **Errors**: a model without a template, or whose template takes no tools; what the template itself refuses.
+    /// **Errors**: a model without a template, or whose template takes no tools; what the template itself refuses; a last
+    /// message that cannot go on.
     pub fn render(&self, model: &ServedModel) -> Result<Rendered, ApiError> {
         let template = template(model)?;
         let mut request = ChatRequest::new(self.messages.iter().cloned());
@@ -79,17 +80,13 @@ impl ChatJob {
             form(template)?;
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
-        let mut text = template
-            .compiled
-            .render(&request)
-            .map_err(|error| ApiError::of_template(self.messages_field, &error))?;
-        if self.continue_final_message {
-            let end = end_of_final_message(&self.messages, &text).ok_or_else(|| {
-                let message = "the last message cannot be continued: its text is empty, or the chat template changes it";
-                ApiError::invalid(self.messages_field, message)
-            })?;
-            text.truncate(end);
-        }
+        let text = match self.continue_final_message {
+            true => continuation::render(&template.compiled, request, self.messages_field)?,
+            false => template
+                .compiled
+                .render(&request)
+                .map_err(|error| ApiError::of_template(self.messages_field, &error))?,
+        };
         // The template writes every token that the model wants before a text.
         let options = EncodeOptions { add_special: false, parse_special: true };
         let tokens = model.tokenizer().encode(&text, options);
@@ -211,11 +208,4 @@ fn reasoning(template: &Template, prompt: &str) -> Reasoning {
     } else {
         Reasoning::MayCome
     }
-}
-
-/// Where the content of the last message ends in the text.
-fn end_of_final_message(messages: &[Value], text: &str) -> Option<usize> {
-    let content = messages.last().and_then(|message| message["content"].as_str());
-    let content = content.map(str::trim_end).filter(|content| !content.is_empty());
-    content.and_then(|content| Some(text.rfind(content)? + content.len()))
 }

@@ -173,6 +173,10 @@ fn mistakes_have_anthropic_s_shape() {
             "messages.0.role",
         ),
         (
+            json!({"max_tokens": 1, "messages": [hello[0], {"role": "assistant", "content": "So "}]}),
+            "messages.1.content",
+        ),
+        (
             json!({"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}),
             "messages.0.content.0.type",
         ),

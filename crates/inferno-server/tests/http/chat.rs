@@ -208,6 +208,27 @@ fn contents_may_come_in_parts_and_answers_may_go_on() {
 }
 
 #[test]
+fn a_message_goes_on_from_its_last_letter() {
+    let cases = [
+        (json!("<"), "<"),
+        (json!("|"), "|"),
+        (json!("end"), "end"),
+        (json!("So "), "So "),
+        (json!([{"type": "text", "text": "So"}, {"type": "text", "text": "im_end"}]), "So\nim_end"),
+    ];
+    for (content, expected) in cases {
+        let messages = json!([
+            {"role": "user", "content": "Hi"}, {"role": "assistant", "content": content},
+        ]);
+        let request = json!({"messages": messages, "continue_final_message": true});
+        let rendered = post(shared(), &format!("{PATH}/render"), &request).ok();
+        let prompt = rendered["prompt"].as_str().unwrap();
+        let (_, told) = prompt.rsplit_once("</think>\n\n").expect("the template writes thoughts");
+        assert_eq!(told, expected);
+    }
+}
+
+#[test]
 fn earlier_thoughts_go_back_by_either_name() {
     let prompt = |field: &str, thoughts: &str| {
         // Templates tell thoughts of an answer that the tools of the same turn follow.

@@ -8,7 +8,9 @@ mod call;
 #[cfg(test)]
 mod tests;
 
-use super::{THINK_CLOSE, THINK_OPEN, ToolForm};
+use std::sync::Arc;
+
+use super::{THINK_CLOSE, THINK_OPEN, ToolForm, Tools};
 use call::{CallEvent, CallScanner};
 
 /// A piece of an answer.
@@ -30,12 +32,27 @@ pub(crate) enum Piece {
     },
 }
 
+/// The calls that an answer may hold.
+#[derive(Debug, Clone)]
+pub(super) struct CallRules {
+    pub form: ToolForm,
+    /// The tools that may be called. What names another is text.
+    names: Arc<[String]>,
+    /// Whether further calls are left out.
+    single: bool,
+}
+
+impl CallRules {
+    pub fn new(tools: &Tools, form: ToolForm) -> Self {
+        let names = tools.callable().map(|tool| tool.name.clone()).collect();
+        Self { form, names, single: tools.single }
+    }
+}
+
 /// Tells one answer apart.
 #[derive(Debug)]
 pub(super) struct AnswerParser {
-    form: Option<ToolForm>,
-    /// Whether further calls are left out.
-    single: bool,
+    calls: Option<CallRules>,
     /// Text that nothing is known of.
     pending: String,
     state: State,
@@ -68,13 +85,17 @@ enum State {
 }
 
 impl AnswerParser {
-    /// For an answer in which tools may be called in this form. Some templates write the first mark of thoughts themselves.
-    pub fn new(form: Option<ToolForm>, single: bool, reasoning_has_begun: bool) -> Self {
+    /// For an answer in which these calls may stand. Some templates write the first mark of thoughts themselves.
+    pub fn new(calls: Option<CallRules>, reasoning_has_begun: bool) -> Self {
         let state = match reasoning_has_begun {
             true => State::Reasoning { has_begun: false },
             false => State::Start,
         };
-        Self { form, single, pending: String::new(), state, num_calls: 0 }
+        Self { calls, pending: String::new(), state, num_calls: 0 }
+    }
+
+    fn form(&self) -> Option<ToolForm> {
+        self.calls.as_ref().map(|calls| calls.form)
     }
 
     pub fn num_calls(&self) -> usize {
@@ -100,7 +121,7 @@ impl AnswerParser {
     fn advance(&mut self, at_end: bool, pieces: &mut Vec<Piece>) -> bool {
         match &mut self.state {
             State::Start => match self.match_start(THINK_OPEN, at_end) {
-                Match::Yes => self.go(State::Reasoning { has_begun: false }),
+                Match::Yes(_) => self.go(State::Reasoning { has_begun: false }),
                 Match::No => self.go(State::ContentStart),
                 Match::NotYet => false,
             },
@@ -120,10 +141,10 @@ impl AnswerParser {
             State::ContentStart => self.content_start(at_end),
             State::Content => self.content(at_end, pieces),
             State::Call(_) => self.call(at_end, pieces),
-            State::AfterCall => match self.form {
+            State::AfterCall => match self.form() {
                 Some(ToolForm::Hermes) => match self.match_start(ToolForm::HERMES_CLOSE, at_end) {
                     Match::NotYet => false,
-                    Match::Yes | Match::No => self.go(State::Between),
+                    Match::Yes(_) | Match::No => self.go(State::Between),
                 },
                 _ => self.go(State::Between),
             },
@@ -150,8 +171,7 @@ impl AnswerParser {
         let text = self.pending.trim_start();
         if text.starts_with(mark) {
             let taken = self.pending.len() - text.len() + mark.len();
-            self.pending.drain(..taken);
-            Match::Yes
+            Match::Yes(self.pending.drain(..taken).collect())
         } else if mark.starts_with(text) && !at_end {
             Match::NotYet
         } else {
@@ -181,27 +201,35 @@ impl AnswerParser {
     }
 
     fn content_start(&mut self, at_end: bool) -> bool {
-        if self.form != Some(ToolForm::Llama) {
+        if self.form() != Some(ToolForm::Llama) {
             return self.go(State::Content);
         }
         match self.match_start(ToolForm::LLAMA_MARK, at_end) {
-            Match::Yes => self.begin_call(),
+            Match::Yes(opening) => self.begin_call(opening),
             Match::NotYet => false,
-            Match::No if self.pending.trim_start().starts_with('{') => self.begin_call(),
-            Match::No => self.go(State::Plain),
+            Match::No => {
+                let text = self.pending.trim_start();
+                if !text.starts_with('{') {
+                    return self.go(State::Plain);
+                }
+                let blanks = self.pending.len() - text.len();
+                let opening = self.pending.drain(..blanks).collect();
+                self.begin_call(opening)
+            }
         }
     }
 
     fn content(&mut self, at_end: bool, pieces: &mut Vec<Piece>) -> bool {
-        let Some(mark) = self.form.and_then(ToolForm::mark) else {
+        let Some(mark) = self.form().and_then(ToolForm::mark) else {
             return self.go(State::Plain);
         };
         if let Some(at) = self.pending.find(mark) {
             let rest = self.pending.split_off(at + mark.len());
-            let text = self.pending[..at].trim_end().to_owned();
-            self.pending = rest;
+            // Blanks before a call are none of the text, but they are where it turns out to be no call.
+            let opening = self.pending.split_off(self.pending[..at].trim_end().len());
+            let text = std::mem::replace(&mut self.pending, rest);
             tell(Piece::Content, text, pieces);
-            return self.begin_call();
+            return self.begin_call(opening);
         }
         let known = match at_end {
             true => self.pending.len(),
@@ -215,17 +243,20 @@ impl AnswerParser {
         false
     }
 
-    fn begin_call(&mut self) -> bool {
-        match self.form {
-            Some(form) if !(self.single && self.num_calls > 0) => {
-                self.go(State::Call(CallScanner::new(form)))
+    /// Goes on within a call, which this text begins.
+    fn begin_call(&mut self, opening: String) -> bool {
+        match &self.calls {
+            Some(rules) if !(rules.single && self.num_calls > 0) => {
+                let scanner = CallScanner::new(rules.clone(), opening);
+                self.go(State::Call(scanner))
             }
             _ => self.go(State::Ended),
         }
     }
 
     fn call(&mut self, at_end: bool, pieces: &mut Vec<Piece>) -> bool {
-        let (State::Call(scanner), Some(form)) = (&mut self.state, self.form) else {
+        let form = self.form();
+        let (State::Call(scanner), Some(form)) = (&mut self.state, form) else {
             return false;
         };
         let mut taken = 0;
@@ -245,7 +276,7 @@ impl AnswerParser {
                     self.pending.drain(..taken);
                     return self.go(State::AfterCall);
                 }
-                CallEvent::Malformed if scanner.is_named() => return self.go(State::Ended),
+                CallEvent::Malformed if scanner.is_told() => return self.go(State::Ended),
                 CallEvent::Malformed => {
                     self.pending.drain(..taken);
                     return self.give_up();
@@ -253,7 +284,7 @@ impl AnswerParser {
             }
         }
         self.pending.clear();
-        if scanner.is_named() {
+        if scanner.is_told() {
             let index = self.num_calls.saturating_sub(1);
             tell_arguments(index, scanner.take_arguments(), pieces);
         } else if at_end {
@@ -265,14 +296,13 @@ impl AnswerParser {
     /// It was no call: puts everything back as text.
     fn give_up(&mut self) -> bool {
         if let State::Call(scanner) = &self.state {
-            let mark = self.form.and_then(ToolForm::mark).unwrap_or_default();
-            self.pending = format!("{mark}{}{}", scanner.raw(), self.pending);
+            self.pending.insert_str(0, scanner.raw());
         }
         self.go(State::Plain)
     }
 
     fn between(&mut self, at_end: bool) -> bool {
-        let form = self.form;
+        let form = self.form();
         let blank = self.pending.len()
             - self
                 .pending
@@ -285,14 +315,16 @@ impl AnswerParser {
             return false;
         }
         match form {
-            Some(ToolForm::Mistral) if self.pending.starts_with(',') => self.begin_call(),
+            Some(ToolForm::Mistral) if self.pending.starts_with(',') => {
+                self.begin_call(String::new())
+            }
             Some(ToolForm::Mistral) if self.pending.starts_with(']') => {
                 self.pending.drain(..1);
                 true
             }
             Some(ToolForm::Llama) => self.content_start(at_end),
             Some(form) => match self.match_start(form.mark().unwrap_or_default(), at_end) {
-                Match::Yes => self.begin_call(),
+                Match::Yes(opening) => self.begin_call(opening),
                 Match::NotYet => false,
                 Match::No => self.go(State::Content),
             },
@@ -302,7 +334,8 @@ impl AnswerParser {
 }
 
 enum Match {
-    Yes,
+    /// With the text that was taken away.
+    Yes(String),
     No,
     /// The text is too short to tell.
     NotYet,

@@ -36,9 +36,8 @@ pub(super) fn lark(
             let calls = rules.calls(tools, form, &token_id);
             match (formatted, &tools.choice) {
                 (Some(formatted), ToolChoice::Auto) => format!("{calls} | {formatted}"),
-                // What is free text holds any reasoning already.
                 (None, ToolChoice::Auto) => {
-                    let start = rules.free_text_with(tools, form, &calls);
+                    let start = rules.free_text_with(tools, form, &calls, reasoning);
                     return Some(rules.finish(&start));
                 }
                 _ => calls,
@@ -54,8 +53,7 @@ pub(super) fn lark(
         Reasoning::HasBegun => format!("thoughts (\"\\n\\n\" | \"\\n\")? ({answer})"),
     };
     if reasoning != Reasoning::None {
-        rules.add(&format!("thoughts[lazy]: TEXT {}", literal(THINK_CLOSE)));
-        rules.needs_text = true;
+        rules.thoughts();
     }
     Some(rules.finish(&start))
 }
@@ -158,21 +156,47 @@ impl Rules {
         "calls".to_owned()
     }
 
-    /// Any text, in which a call once begun is held to its form.
-    fn free_text_with(&mut self, tools: &Tools, form: ToolForm, calls: &str) -> String {
-        self.needs_text = form != ToolForm::Llama;
-        match form {
+    /// The rule of thoughts, from behind their first mark on.
+    fn thoughts(&mut self) {
+        self.needs_text = true;
+        self.add(&format!("thoughts[lazy]: TEXT {}", literal(THINK_CLOSE)));
+    }
+
+    /// Any text, in which a call once begun is held to its form; in thoughts nothing is.
+    ///
+    /// Thoughts and calls begin here as they do for [`AnswerParser`](super::answer::AnswerParser), which also takes blanks
+    /// before them, and thoughts of a model whose template knows none. So no call is read that no schema held.
+    fn free_text_with(
+        &mut self,
+        tools: &Tools,
+        form: ToolForm,
+        calls: &str,
+        reasoning: Reasoning,
+    ) -> String {
+        let (barred, answer) = match form {
             ToolForm::Hermes => {
                 let repeat = if tools.single { "?" } else { "*" };
-                let open = literal(ToolForm::HERMES_OPEN);
-                self.add(&format!("begin[lazy]: TEXT {open}"));
-                format!("(begin \"\\n\" call_body){repeat} TEXT")
+                self.add(&format!("begin[lazy]: ANSWER {}", literal(ToolForm::HERMES_OPEN)));
+                ("", format!("(begin \"\\n\" call_body){repeat} ANSWER"))
             }
-            // The mark is a token of its own, which no text holds.
-            ToolForm::Mistral | ToolForm::MistralArgs => format!("TEXT {calls}?"),
+            // The mark is a token of its own, but may be spelled.
+            ToolForm::Mistral | ToolForm::MistralArgs => {
+                (r"|(.|\n)*\[TOOL_CALLS\]", format!("ANSWER {calls}?"))
+            }
             ToolForm::Llama => {
-                self.add("OTHER: /[^{](.|\\n)*/");
-                format!("{calls} | OTHER")
+                self.add(r"BLANKS: /\s+/");
+                (r"|\s*(<\|python_tag\|>|\{)", format!("BLANKS? {calls} | ANSWER"))
+            }
+        };
+        self.add(&format!(r"ANSWER: TEXT & ~/(\s*{THINK_OPEN}{barred})(.|\n)*/"));
+        self.add(&format!("answer: {answer}"));
+        self.thoughts();
+        // Thoughts that do not end are text to the last.
+        match reasoning {
+            Reasoning::HasBegun => "thoughts answer | TEXT".to_owned(),
+            Reasoning::None | Reasoning::MayCome => {
+                self.add(&format!(r"THINK: /\s*{THINK_OPEN}/"));
+                "THINK (thoughts answer | TEXT) | answer".to_owned()
             }
         }
     }
@@ -212,7 +236,124 @@ fn regex_literal(regex: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use llguidance::api::TopLevelGrammar;
+    use llguidance::{Matcher, ParserFactory};
+    use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
+
     use super::*;
+    use crate::chat::Tool;
+
+    fn tools(single: bool) -> Tools {
+        let parameters = json!({
+            "type": "object", "properties": {"sides": {"enum": [6, 20]}}, "required": ["sides"],
+            "additionalProperties": false,
+        });
+        let roll = Tool { name: "roll".to_owned(), description: None, parameters };
+        Tools { list: vec![roll], choice: ToolChoice::Auto, single }
+    }
+
+    /// Stands in a text for a control token.
+    const MARK: char = '\u{1}';
+    const MARK_ID: u32 = 256;
+    const END_ID: u32 = 257;
+
+    /// Whether the whole text fits the grammar; other than the mark, a byte is a token.
+    fn admits(lark: &str, text: &str) -> bool {
+        let bytes = (0..=255).map(|byte| vec![byte]);
+        let control = ["mark", "end"].map(|name| [&[0xff], name.as_bytes()].concat());
+        let words: Vec<_> = bytes.chain(control).collect();
+        let trie = TokTrie::from(&TokRxInfo::new(words.len() as u32, END_ID), &words);
+        let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
+        let mut factory = ParserFactory::new_simple(&environment).unwrap();
+        factory.quiet();
+        let grammar = TopLevelGrammar::from_lark(lark.to_owned());
+        let mut matcher = Matcher::new(factory.create_parser(grammar));
+        let id = |byte| if byte == MARK as u8 { MARK_ID } else { u32::from(byte) };
+        let tokens: Vec<_> = text.bytes().map(id).collect();
+        let num_taken = matcher.try_consume_tokens(&tokens).expect("the grammar compiles");
+        num_taken == tokens.len() && matcher.is_accepting().unwrap()
+    }
+
+    /// Checks texts that fit the grammar of free text with calls, and ones that do not.
+    fn check_free_text(
+        form: ToolForm,
+        single: bool,
+        reasoning: Reasoning,
+        fitting: &[String],
+        others: &[String],
+    ) {
+        let tools = tools(single);
+        let lark = lark(&OutputFormat::Text, Some((&tools, form)), reasoning, |_| Some(MARK_ID));
+        let lark = lark.unwrap();
+        for text in fitting {
+            assert!(admits(&lark, text), "{text:?} fits\n{lark}");
+        }
+        for text in others {
+            assert!(!admits(&lark, text), "{text:?} does not fit\n{lark}");
+        }
+    }
+
+    #[test]
+    fn llama_calls_are_held_to_their_form_wherever_they_are_read() {
+        let call =
+            |sides: u32| format!(r#"{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
+        let (good, bad) = (call(6), call(7));
+        let mut fitting = ["", "\n", "<think>x", "<think></think>"].map(str::to_owned).to_vec();
+        let mut others = ["{", " {\"x\": 1}", "<|python_tag|>x"].map(str::to_owned).to_vec();
+        for before in ["", " ", "\n\n", "\u{a0}", "<think>\nx\n</think>\n\n", "\n<think>x</think> "]
+        {
+            fitting.extend([format!("{before}{good}"), format!("{before}Hello {bad}")]);
+            others.push(format!("{before}{bad}"));
+        }
+        fitting.push(format!("{good}; {good}"));
+        others.push(format!("{good}; {bad}"));
+        for reasoning in [Reasoning::None, Reasoning::MayCome] {
+            check_free_text(ToolForm::Llama, false, reasoning, &fitting, &others);
+        }
+        let fitting = [format!("x</think>\n{good}"), "x</think>Hello".to_owned(), bad.clone()];
+        let others = [format!("x</think>\n{bad}")];
+        check_free_text(ToolForm::Llama, false, Reasoning::HasBegun, &fitting, &others);
+    }
+
+    #[test]
+    fn hermes_calls_are_held_to_their_form_after_thoughts_that_name_the_mark() {
+        let call = |name: &str| {
+            let call = format!(r#"{{"name": "{name}", "arguments": {{"sides": 20}}}}"#);
+            format!("<tool_call>\n{call}\n</tool_call>")
+        };
+        let (good, bad) = (call("roll"), call("walk"));
+        let thoughts = "<think>\nA <tool_call> is due.\n</think>\n\n";
+        let fitting = [format!("So. {good}"), format!("{thoughts}{good}"), thoughts.to_owned()];
+        let others = [format!("So. {bad}"), format!("{thoughts}{bad}")];
+        for single in [false, true] {
+            check_free_text(ToolForm::Hermes, single, Reasoning::MayCome, &fitting, &others);
+        }
+    }
+
+    #[test]
+    fn calls_begin_with_the_token_of_their_mark_and_its_letters_are_no_text() {
+        let call = |name: &str| format!(r#"[{{"name": "{name}", "arguments": {{"sides": 6}}}}]"#);
+        let (good, bad) = (call("roll"), call("walk"));
+        let fitting = [
+            "So.".to_owned(),
+            format!("So. {MARK}{good}"),
+            format!("<think>[TOOL_CALLS]{bad}</think>{MARK}{good}"),
+        ];
+        let others = [
+            format!("So. {MARK}{bad}"),
+            format!("So. [TOOL_CALLS]{bad}"),
+            format!("<think></think>{MARK}{bad}"),
+        ];
+        check_free_text(ToolForm::Mistral, false, Reasoning::MayCome, &fitting, &others);
+
+        let call =
+            |sides| format!(r#"{MARK}{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
+        let fitting = [call(6), format!(" {}", call(6)), format!("<think></think>\n{}", call(6))];
+        let others = [call(7), format!("{MARK}So.")];
+        check_free_text(ToolForm::Llama, false, Reasoning::None, &fitting, &others);
+    }
 
     #[test]
     fn slashes_in_a_regular_expression_are_escaped_once() {

@@ -7,7 +7,7 @@ use inferno_engine::{GenerationParams, TokenConstraint};
 use inferno_tokenizer::{ChatRequest, EncodeOptions, Tokenizer};
 use serde_json::{Map, Value};
 
-use super::answer::AnswerParser;
+use super::answer::{AnswerParser, CallRules};
 use super::grammar::{self, Reasoning};
 use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolForm, Tools, continuation};
 use crate::ServedModel;
@@ -53,16 +53,15 @@ pub(super) struct Prepared {
 }
 
 /// How each answer is told apart.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ParserSetup {
-    form: Option<ToolForm>,
-    single: bool,
+    calls: Option<CallRules>,
     reasoning_has_begun: bool,
 }
 
 impl ParserSetup {
-    pub fn parser(self) -> AnswerParser {
-        AnswerParser::new(self.form, self.single, self.reasoning_has_begun)
+    pub fn parser(&self) -> AnswerParser {
+        AnswerParser::new(self.calls.clone(), self.reasoning_has_begun)
     }
 }
 
@@ -150,15 +149,16 @@ impl ChatJob {
                 Some(Box::new(bounded) as Box<dyn TokenConstraint>)
             }
         };
-        let parser = ParserSetup { form, single: self.tools.single, reasoning_has_begun };
+        let calls = form.map(|form| CallRules::new(&self.tools, form));
+        let parser = ParserSetup { calls, reasoning_has_begun };
         Ok(Prepared { tokens: rendered.tokens, constraint, parser })
     }
 
     /// What the engine is asked for.
-    pub(super) fn params(&self, setup: ParserSetup) -> GenerationParams {
+    pub(super) fn params(&self, setup: &ParserSetup) -> GenerationParams {
         let mut params = self.params.clone();
         // Their marks are control tokens, and must be seen to be understood.
-        if setup.form.is_some_and(ToolForm::has_control_mark) {
+        if setup.calls.as_ref().is_some_and(|calls| calls.form.has_control_mark()) {
             params.skip_special_tokens = false;
         }
         params

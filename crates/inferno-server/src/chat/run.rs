@@ -84,7 +84,7 @@ impl ChatRun {
             .map_err(|error| ApiError::internal(format!("the request was not read: {error}")))?;
         let prepared = prepared?;
         let prompt_tokens = prepared.tokens.len();
-        let params = job.params(prepared.parser);
+        let params = job.params(&prepared.parser);
         let stop = params.stop.clone();
         let running = Running::submit(
             app,

@@ -1,12 +1,12 @@
 //! Reads one call as it comes: a JSON object with a name and arguments, or a name and a JSON object.
 
-use super::ToolForm;
+use super::{CallRules, ToolForm};
 
 /// Reads one call, character by character. Arguments are told as they come, letter for letter.
 #[derive(Debug)]
 pub(super) struct CallScanner {
-    form: ToolForm,
-    /// All that was read.
+    rules: CallRules,
+    /// All that was read, and what stood before it.
     raw: String,
     place: Place,
     /// The key that is read, or whose value is.
@@ -14,8 +14,11 @@ pub(super) struct CallScanner {
     /// The value that is read, where it is not told as it comes.
     value: String,
     nesting: Nesting,
+    /// That of a tool that may be called.
     name: Option<String>,
-    is_named: bool,
+    has_arguments: bool,
+    /// Whether the name was taken.
+    is_told: bool,
     arguments: String,
 }
 
@@ -84,34 +87,40 @@ impl Nesting {
 }
 
 impl CallScanner {
-    pub fn new(form: ToolForm) -> Self {
-        let place = if form == ToolForm::MistralArgs { Place::Name } else { Place::Before };
+    /// For a call that these rules allow, after the text that begins it.
+    pub fn new(rules: CallRules, opening: String) -> Self {
+        let place = if rules.form == ToolForm::MistralArgs { Place::Name } else { Place::Before };
         Self {
-            form,
-            raw: String::new(),
+            rules,
+            raw: opening,
             place,
             key: String::new(),
             value: String::new(),
             nesting: Nesting::default(),
             name: None,
-            is_named: false,
+            has_arguments: false,
+            is_told: false,
             arguments: String::new(),
         }
     }
 
-    /// All that was read.
+    /// All that was read, and what stood before it.
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// Whether the name is known.
-    pub fn is_named(&self) -> bool {
-        self.is_named
+    /// Whether the name was taken: there is no way back to text.
+    pub fn is_told(&self) -> bool {
+        self.is_told
     }
 
-    /// The name, once.
+    /// The name, once, when this is known to be a call: an object that only has a name may be any.
     pub fn take_name(&mut self) -> Option<String> {
-        self.name.take()
+        if self.is_told || !self.has_arguments {
+            return None;
+        }
+        self.is_told = self.name.is_some();
+        self.name.clone()
     }
 
     /// The arguments that came since the last time.
@@ -125,11 +134,10 @@ impl CallScanner {
         match (self.place, character) {
             (Place::Name, '{') => {
                 let name = self.value.split('[').next().unwrap_or_default().trim().to_owned();
-                if name.is_empty() {
+                if self.set_name(name) == CallEvent::Malformed {
                     return CallEvent::Malformed;
                 }
-                self.set_name(name);
-                self.key = self.form.arguments_key().to_owned();
+                self.key = self.rules.form.arguments_key().to_owned();
                 return self.begin_value(character);
             }
             (Place::Name, character) => self.value.push(character),
@@ -139,7 +147,7 @@ impl CallScanner {
             (Place::Key, character) => self.key.push(character),
             (_, _) if is_blank => {}
             (Place::Before, '{') => self.place = Place::BeforeKey,
-            (Place::Before, '[' | ',') if self.form == ToolForm::Mistral => {}
+            (Place::Before, '[' | ',') if self.rules.form == ToolForm::Mistral => {}
             (Place::BeforeKey, '"') => {
                 self.key.clear();
                 self.place = Place::Key;
@@ -153,9 +161,12 @@ impl CallScanner {
         CallEvent::GoesOn
     }
 
-    fn set_name(&mut self, name: String) {
+    fn set_name(&mut self, name: String) -> CallEvent {
+        if self.name.is_some() || !self.rules.names.contains(&name) {
+            return CallEvent::Malformed;
+        }
         self.name = Some(name);
-        self.is_named = true;
+        CallEvent::GoesOn
     }
 
     fn is_arguments(&self) -> bool {
@@ -163,8 +174,11 @@ impl CallScanner {
     }
 
     fn begin_value(&mut self, first: char) -> CallEvent {
-        if self.is_arguments() && !matches!(first, '{' | '"') {
-            return CallEvent::Malformed;
+        if self.is_arguments() {
+            if !matches!(first, '{' | '"') {
+                return CallEvent::Malformed;
+            }
+            self.has_arguments = true;
         }
         self.nesting = Nesting::default();
         self.value.clear();
@@ -194,8 +208,8 @@ impl CallScanner {
         self.place = Place::AfterValue;
         match self.key.as_str() {
             "name" => match serde_json::from_str::<String>(&self.value) {
-                Ok(name) if !self.is_named => self.set_name(name),
-                _ => return CallEvent::Malformed,
+                Ok(name) => return self.set_name(name),
+                Err(_) => return CallEvent::Malformed,
             },
             _ if self.is_arguments() && self.value.starts_with('"') => {
                 match serde_json::from_str::<String>(&self.value) {
@@ -203,13 +217,13 @@ impl CallScanner {
                     Err(_) => return CallEvent::Malformed,
                 }
             }
-            _ if self.form == ToolForm::MistralArgs => return CallEvent::Complete,
+            _ if self.rules.form == ToolForm::MistralArgs => return CallEvent::Complete,
             _ => {}
         }
         CallEvent::GoesOn
     }
 
     fn end(&self) -> CallEvent {
-        if self.is_named { CallEvent::Complete } else { CallEvent::Malformed }
+        if self.is_told { CallEvent::Complete } else { CallEvent::Malformed }
     }
 }

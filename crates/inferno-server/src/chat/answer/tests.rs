@@ -2,9 +2,13 @@
 
 use super::*;
 
-/// The pieces of an answer, pieces of one part joined, without ids.
+fn rules(form: ToolForm, single: bool) -> CallRules {
+    CallRules { form, names: ["a", "b"].map(str::to_owned).into(), single }
+}
+
+/// The pieces of an answer that may call `a` and `b`, pieces of one part joined, without ids.
 fn parse(form: Option<ToolForm>, has_begun: bool, cuts: &[&str]) -> Vec<Piece> {
-    let mut parser = AnswerParser::new(form, false, has_begun);
+    let mut parser = AnswerParser::new(form.map(|form| rules(form, false)), has_begun);
     let mut pieces = Vec::new();
     for cut in cuts {
         parser.push(cut, &mut pieces);
@@ -131,6 +135,38 @@ fn what_is_no_call_is_text() {
 }
 
 #[test]
+fn an_object_that_calls_no_tool_on_offer_is_text() {
+    let cases = [
+        (ToolForm::Llama, "{\"name\":\"Bob\",\"age\":3}"),
+        (ToolForm::Llama, " \n{\"name\": \"c\", \"parameters\": {}} "),
+        (ToolForm::Llama, "\u{a0}{\"parameters\": {}, \"name\": \"c\"}"),
+        // Of a tool's name, and nothing that it could be called with.
+        (ToolForm::Llama, "{\"name\": \"a\", \"age\": 3}"),
+        (ToolForm::Llama, "<|python_tag|>{\"name\": \"c\", \"parameters\": {}}"),
+        (
+            ToolForm::Hermes,
+            "So:\n <tool_call>\n{\"name\": \"c\", \"arguments\": {}}\n</tool_call> é",
+        ),
+        (ToolForm::Mistral, "So. [TOOL_CALLS] [{\"name\": \"c\", \"arguments\": {}}]"),
+        (ToolForm::MistralArgs, "So. [TOOL_CALLS]c[ARGS]{}"),
+    ];
+    for (form, text) in cases {
+        check(Some(form), false, text, &[content(text)]);
+    }
+    let after = "<think>x</think>\n{\"name\": \"c\", \"parameters\": {}}";
+    let expected = [reasoning("x"), content("{\"name\": \"c\", \"parameters\": {}}")];
+    check(Some(ToolForm::Llama), false, after, &expected);
+}
+
+#[test]
+fn llama_calls_may_stand_after_blanks() {
+    let text = "{\"name\": \"a\", \"parameters\": {}}";
+    for before in ["\n\n", " ", "\u{a0}", "\n<|python_tag|>"] {
+        check(Some(ToolForm::Llama), false, &format!("{before}{text}"), &call(0, "a", "{}"));
+    }
+}
+
+#[test]
 fn arguments_that_are_a_text_of_json_are_read() {
     let text = "<tool_call>{\"name\": \"a\", \"arguments\": \"{\\\"x\\\": 1}\"}</tool_call>";
     check(Some(ToolForm::Hermes), false, text, &call(0, "a", "{\"x\": 1}"));
@@ -138,7 +174,7 @@ fn arguments_that_are_a_text_of_json_are_read() {
 
 #[test]
 fn a_second_call_is_left_out_where_one_is_allowed() {
-    let mut parser = AnswerParser::new(Some(ToolForm::Hermes), true, false);
+    let mut parser = AnswerParser::new(Some(rules(ToolForm::Hermes, true)), false);
     let mut pieces = Vec::new();
     let one = "<tool_call>{\"name\": \"a\", \"arguments\": {}}</tool_call>";
     parser.push(&format!("{one}\n{one}"), &mut pieces);

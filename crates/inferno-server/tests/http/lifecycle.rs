@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::client::{connect, get, post, read, request, wait_until_idle};
 use crate::fragile_runner::DEADLY;
-use crate::server::{start, start_fragile, start_with};
+use crate::server::{start, start_fragile, start_held, start_with};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -96,14 +96,16 @@ fn what_runs_beyond_the_drain_timeout_ends_with_an_event_that_says_so() {
 
 #[test]
 fn a_server_says_that_its_model_is_loading() {
-    let server = start_with(ServerOptions::default(), EngineOptions::default());
-    // It may be loaded by now, or not; either is told truly.
-    let reply = get(server.address, "/health");
-    match reply.status {
-        503 => assert_eq!(reply.json()["status"], "loading"),
-        status => assert_eq!(status, 200),
-    }
+    let (server, hold) = start_held();
+    let health = get(server.address, "/health");
+    assert_eq!((health.status, &health.json()["status"]), (503, &json!("loading")));
+    let hello = json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1});
+    let refused = post(server.address, CHAT, &hello);
+    assert_eq!(refused.error(503)["code"], "loading");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    drop(hold);
     server.wait_until_ready();
+    post(server.address, CHAT, &hello).ok();
     server.stop();
     server.join();
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -64,6 +65,13 @@ pub fn start_fragile() -> TestServer {
     server
 }
 
+/// Starts a server that begins to load its model when the sender is dropped, and does not wait.
+pub fn start_held() -> (TestServer, Sender<()>) {
+    let (hold, held) = channel();
+    let setup = Setup { held: Some(held), ..Setup::default() };
+    (launch(ServerOptions::default(), EngineOptions::default(), setup), hold)
+}
+
 /// Starts a server, and does not wait.
 pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
     launch(options, engine, Setup::default())
@@ -85,11 +93,19 @@ struct Setup {
     change: fn(&mut Metadata),
     prefix_cache_file: Option<PathBuf>,
     is_fragile: bool,
+    /// Loading waits for the end of this channel.
+    held: Option<Receiver<()>>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { cache_tokens: 8192, change: |_| (), prefix_cache_file: None, is_fragile: false }
+        Self {
+            cache_tokens: 8192,
+            change: |_| (),
+            prefix_cache_file: None,
+            is_fragile: false,
+            held: None,
+        }
     }
 }
 
@@ -132,6 +148,9 @@ impl TestServer {
 }
 
 fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Error + Send + Sync>> {
+    if let Some(held) = setup.held {
+        held.recv().expect_err("nothing is sent");
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
     let checkpoint = Gguf::open(path)?;
     let mut metadata = checkpoint.metadata().clone();

@@ -38,6 +38,8 @@ pub struct Limits {
     pub max_stored_bytes: usize,
     /// How long a client may take to send a request's head, and again its body.
     pub read_timeout: Duration,
+    /// How long a client may take nothing of what waits to be sent; any byte that goes out begins it anew.
+    pub write_timeout: Duration,
     /// How long one request may take in all; `None` is for ever.
     pub request_timeout: Option<Duration>,
     /// Silence in a stream after which a comment is sent, so that nobody between takes it for dead.
@@ -91,6 +93,7 @@ impl Default for Limits {
             max_num_choices: 128,
             max_stored_bytes: 64 << 20,
             read_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(60),
             request_timeout: None,
             keep_alive: Duration::from_secs(10),
         }

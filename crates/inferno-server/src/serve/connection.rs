@@ -1,6 +1,7 @@
 //! Connections: accepted up to a limit, served, and ended in an orderly way.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::Limits;
@@ -21,6 +23,9 @@ use crate::errors::ApiError;
 const NO_SOCKETS_PAUSE: Duration = Duration::from_millis(100);
 /// How long one connection too many is listened to.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A stream that fails when nothing could be written for too long.
+type WriteLimited<S> = Pin<Box<TimeoutStream<S>>>;
 
 /// The connections of a server.
 pub(super) struct Connections {
@@ -62,7 +67,7 @@ impl Connections {
             };
             let connections = Arc::clone(&self);
             tokio::spawn(async move {
-                connections.handshake(stream).await;
+                connections.handshake(connections.limit_writes(stream)).await;
                 drop(permit);
             });
         }
@@ -81,7 +86,15 @@ impl Connections {
         }
     }
 
-    async fn handshake(&self, stream: TcpStream) {
+    /// Bounds how long a client may leave unread what is sent to it: all that time it keeps its place, and its request keeps the
+    /// server from stopping. This stands below TLS, which does not tell what goes out in part.
+    fn limit_writes<S: AsyncRead + AsyncWrite>(&self, stream: S) -> WriteLimited<S> {
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.limits.write_timeout));
+        Box::pin(stream)
+    }
+
+    async fn handshake(&self, stream: WriteLimited<TcpStream>) {
         let Some(tls) = &self.tls else {
             return self.serve(stream).await;
         };
@@ -143,4 +156,55 @@ fn too_many() -> String {
          connection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::time::{Instant, sleep, timeout};
+
+    use super::*;
+
+    const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
+    const BODY_BYTES: usize = 100_000;
+
+    /// A client that has asked for a body, of which little finds room on the way, and the connection's end.
+    async fn ask() -> (DuplexStream, tokio::task::JoinHandle<()>) {
+        let router = Router::new().route("/", get(|| async { "a".repeat(BODY_BYTES) }));
+        let limits = Limits { write_timeout: WRITE_TIMEOUT, ..Limits::default() };
+        let (closing, is_closing) = watch::channel(false);
+        let connections = Connections::new(router, None, limits, is_closing);
+        let (mut client, server) = tokio::io::duplex(1024);
+        let ended = tokio::spawn(async move {
+            connections.serve(connections.limit_writes(server)).await;
+            // Until now nobody wants it to close.
+            drop(closing);
+        });
+        client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        (client, ended)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_left() {
+        let (mut client, ended) = ask().await;
+        timeout(20 * WRITE_TIMEOUT, ended).await.expect("it ends").unwrap();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.len() <= 1024, "{} bytes", answer.len());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_slowly_gets_all() {
+        let (mut client, _ended) = ask().await;
+        let (started, mut num_read) = (Instant::now(), 0);
+        while num_read < BODY_BYTES {
+            sleep(WRITE_TIMEOUT / 25).await;
+            match client.read(&mut [0; 1024]).await.unwrap() {
+                0 => panic!("the connection ended after {num_read} bytes"),
+                read => num_read += read,
+            }
+        }
+        assert!(started.elapsed() > 2 * WRITE_TIMEOUT, "it was not slow");
+    }
 }

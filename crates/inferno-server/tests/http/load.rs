@@ -1,6 +1,6 @@
 //! Many at once, more than the cache holds, and clients that do not read.
 
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::sync::{Arc, Barrier};
 use std::thread::{JoinHandle, sleep, spawn};
@@ -82,18 +82,21 @@ fn they_are_so_with_drafts_too() {
     check_streams(6, 512, 8);
 }
 
-#[test]
-fn who_does_not_read_keeps_nobody_waiting() {
-    let server = start(ServerOptions::default());
-    // Log-probabilities make it more than sockets hold.
-    let long = json!({
+/// Asks for eight stories of 500 tokens in one stream, which log-probabilities make more than sockets hold.
+pub fn more_than_sockets_hold() -> String {
+    let body = json!({
         "messages": [{"role": "user", "content": "Tell me a story."}], "temperature": 0,
         "max_tokens": 500, "ignore_eos": true, "stream": true, "n": 8, "logprobs": true,
         "top_logprobs": 20,
     });
-    let head = [("content-type", "application/json")];
+    request("POST", CHAT, &[("content-type", "application/json")], &body.to_string())
+}
+
+#[test]
+fn who_does_not_read_keeps_nobody_waiting() {
+    let server = start(ServerOptions::default());
     let mut stream = connect(server.address);
-    stream.write_all(request("POST", CHAT, &head, &long.to_string()).as_bytes()).unwrap();
+    stream.write_all(more_than_sockets_hold().as_bytes()).unwrap();
     let hello = json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 4});
     for _ in 0..4 {
         let started = Instant::now();
@@ -106,6 +109,37 @@ fn who_does_not_read_keeps_nobody_waiting() {
     let ended = chunks.iter().filter(|it| it["choices"][0]["finish_reason"] == "length").count();
     let tokens = chunks.iter().filter(|it| it["choices"][0]["logprobs"].is_object()).count();
     assert_eq!((ended, tokens), (8, 8 * 500));
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn who_never_reads_loses_its_place() {
+    let limits = Limits {
+        max_num_connections: 1,
+        write_timeout: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let drain_timeout = crate::client::PATIENCE;
+    let server = start(ServerOptions { limits, drain_timeout, ..ServerOptions::default() });
+    // Whoever was here before it may still have the only place.
+    let mut silent = loop {
+        let mut stream = connect(server.address);
+        stream.write_all(more_than_sockets_hold().as_bytes()).unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        if &status == b"HTTP/1.1 200" {
+            break stream;
+        }
+    };
+    let started = Instant::now();
+    while get(server.address, "/health").status != 200 {
+        assert!(started.elapsed() < Duration::from_secs(60), "its place is still held");
+        sleep(Duration::from_millis(100));
+    }
+    let mut rest = Vec::new();
+    let _ = silent.read_to_end(&mut rest);
+    assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "sockets held all {} bytes", rest.len());
     server.stop();
     server.join();
 }

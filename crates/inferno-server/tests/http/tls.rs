@@ -4,13 +4,16 @@ use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use inferno_server::{Server, ServerOptions, TlsFiles};
+use inferno_server::{Limits, Server, ServerOptions, TlsFiles};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::client::{read, request};
+use crate::client::{PATIENCE, read, request};
+use crate::load::more_than_sockets_hold;
 use crate::server::{TestServer, start_with};
 
 fn fixture(name: &str) -> PathBuf {
@@ -46,6 +49,33 @@ fn a_server_with_a_certificate_speaks_tls() {
     assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
     let plain = crate::client::raw(server.address, b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n");
     assert!(!plain.starts_with(b"HTTP"), "nothing is told without TLS");
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn who_never_reads_loses_its_place() {
+    let limits = Limits {
+        max_num_connections: 1,
+        write_timeout: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let options = ServerOptions { limits, drain_timeout: PATIENCE, ..tls("cert.pem", "key.pem") };
+    let server = start_with(options, Default::default());
+    let started = Instant::now();
+    let send = |bytes: &str| loop {
+        let mut stream = connect(&server);
+        // Without a place there is no handshake.
+        if stream.write_all(bytes.as_bytes()).is_ok() {
+            return stream;
+        }
+        assert!(started.elapsed() < PATIENCE / 2, "the place is still held");
+        sleep(Duration::from_millis(50));
+    };
+    let health = request("GET", "/health", &[], "");
+    while read(&mut BufReader::new(send(&health))).status != 200 {}
+    let _silent = send(&more_than_sockets_hold());
+    read(&mut BufReader::new(send(&health))).ok();
     server.stop();
     server.join();
 }

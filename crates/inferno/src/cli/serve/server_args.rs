@@ -47,6 +47,9 @@ pub(super) struct ServerArgs {
     /// Seconds that a client may take to send a request's head, and again its body.
     #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 30)]
     read_timeout: usize,
+    /// Seconds that a client may take nothing of what is sent to it, until its connection is ended.
+    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 60)]
+    write_timeout: usize,
     /// Seconds that a request may take in all [default: no limit].
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     request_timeout: Option<usize>,
@@ -109,6 +112,7 @@ impl ServerArgs {
                 max_num_choices: self.max_choices,
                 max_stored_bytes: self.response_store,
                 read_timeout: seconds(self.read_timeout),
+                write_timeout: seconds(self.write_timeout),
                 request_timeout: self.request_timeout.map(seconds),
                 ..Limits::default()
             },

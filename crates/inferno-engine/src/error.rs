@@ -10,6 +10,18 @@ use inferno_tokenizer::TokenizerError;
 
 use crate::ConstraintError;
 
+/// Why a context holds less than it could, and what to do.
+fn what_is_taken(session_tokens: usize, room: usize) -> String {
+    let answer = if room > 0 { ", prompt and answer together" } else { "" };
+    match session_tokens {
+        0 => format!("{answer}; shorten the prompt or take a larger context"),
+        taken => format!(
+            "{answer}, of which the session has taken {taken}; shorten the prompt, reset the session or take a larger \
+             context"
+        ),
+    }
+}
+
 /// Checks the length of a list that every choice of a request keeps, and each of its tokens is held against.
 ///
 /// **Errors**: [`EngineError::ListTooLong`].
@@ -131,7 +143,8 @@ pub enum EngineError {
     },
     /// The prompt does not fit the context.
     #[error(
-        "the prompt has {prompt_tokens} tokens, but the context holds {context_length}, of which {session_tokens} are taken and {room} must stay free to generate; shorten the prompt, reset the session or take a larger context"
+        "the prompt has {prompt_tokens} tokens, but the context holds {context_length}{}",
+        what_is_taken(*session_tokens, *room)
     )]
     PromptTooLong {
         /// Tokens of the prompt.

@@ -29,8 +29,7 @@ pub(crate) struct ToolField {
     defer_loading: Option<bool>,
     /// `["direct"]`: the model calls, and no program of its.
     allowed_callers: Option<Vec<String>>,
-    /// Inputs are held to their schema whether or not this is set.
-    #[allow(dead_code, reason = "inputs are always held to their schema")]
+    /// Refuses a schema that inputs cannot be held to in every point, instead of holding them to it as far as it goes.
     strict: Option<bool>,
 }
 
@@ -69,6 +68,7 @@ pub(super) fn tools(
             name: tool.name,
             description: tool.description,
             parameters: schema,
+            strict: tool.strict == Some(true),
         });
     }
     if let Some(choice) = choice {

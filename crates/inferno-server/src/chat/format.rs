@@ -3,7 +3,8 @@
 use inferno_engine::TokenConstraint;
 use serde_json::Value;
 
-use super::grammar::lark_of_text;
+use super::Tool;
+use super::grammar::{lark_of_arguments, lark_of_text};
 use crate::generation::GrammarCompiler;
 
 /// The form that an answer must have.
@@ -40,6 +41,16 @@ impl OutputFormat {
             Self::Lark(_) => message,
             _ => without_our_lines(&message).to_owned(),
         })
+    }
+}
+
+/// Whether the schema of a tool's arguments compiles by itself.
+///
+/// **Errors**: what is wrong with it.
+pub(super) fn check_arguments(tool: &Tool, grammars: &GrammarCompiler) -> Result<(), String> {
+    match grammars.compile(lark_of_arguments(tool)) {
+        Ok(_) => Ok(()),
+        Err(message) => Err(without_our_lines(&message).to_owned()),
     }
 }
 

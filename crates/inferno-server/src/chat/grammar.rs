@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolChoice, ToolForm, Tools};
+use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, Tool, ToolChoice, ToolForm, Tools};
 
 /// What may stand before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,11 @@ pub(super) fn lark_of_text(format: &OutputFormat) -> Option<String> {
     lark(format, None, Reasoning::None, |_| None)
 }
 
+/// The grammar of a tool's arguments alone.
+pub(super) fn lark_of_arguments(tool: &Tool) -> String {
+    format!("start: {}", json(&tool.parameters, tool.strict))
+}
+
 /// The rules of a grammar, as they are needed.
 #[derive(Default)]
 struct Rules {
@@ -87,7 +92,7 @@ impl Rules {
     fn format(&mut self, format: &OutputFormat) -> Option<String> {
         let body = match format {
             OutputFormat::Text => return None,
-            OutputFormat::JsonSchema(schema) => json(schema),
+            OutputFormat::JsonSchema(schema) => json(schema, true),
             OutputFormat::Regex(regex) => regex_literal(regex),
             OutputFormat::Choice(texts) => {
                 // A terminal, as so many rules would be more than a parser keeps in mind.
@@ -127,7 +132,7 @@ impl Rules {
                 }
             };
             self.add(&format!("call_{index}: {call}"));
-            self.add(&format!("arguments_{index}: {}", json(&tool.parameters)));
+            self.add(&format!("arguments_{index}: {}", json(&tool.parameters, tool.strict)));
             names.push(format!("call_{index}"));
         }
         self.add(&format!("call: {}", names.join(" | ")));
@@ -211,10 +216,12 @@ fn literal(text: &str) -> String {
 /// writes one blank after another is never made to go on.
 const WHITESPACE: &str = r"[ ]|\r?\n[ \t]{0,64}";
 
-fn json(schema: &Value) -> String {
+/// JSON that fits a schema: unless that is `strict`, as far as its words are known.
+fn json(schema: &Value, strict: bool) -> String {
     let mut schema = schema.clone();
     if let Some(fields) = schema.as_object_mut() {
-        fields.entry("x-guidance").or_insert_with(|| json!({"whitespace_pattern": WHITESPACE}));
+        let options = json!({"whitespace_pattern": WHITESPACE, "lenient": !strict});
+        fields.entry("x-guidance").or_insert(options);
     }
     format!("%json {schema}")
 }
@@ -250,7 +257,7 @@ mod tests {
             "type": "object", "properties": {"sides": {"enum": [6, 20]}}, "required": ["sides"],
             "additionalProperties": false,
         });
-        let roll = Tool { name: "roll".to_owned(), description: None, parameters };
+        let roll = Tool { name: "roll".to_owned(), description: None, parameters, strict: false };
         Tools { list: vec![roll], choice: ToolChoice::Auto, single }
     }
 

@@ -8,6 +8,7 @@ use inferno_tokenizer::{ChatRequest, EncodeOptions, Tokenizer};
 use serde_json::{Map, Value};
 
 use super::answer::{AnswerParser, CallRules};
+use super::format::check_arguments;
 use super::grammar::{self, Reasoning};
 use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolForm, Tools, continuation};
 use crate::ServedModel;
@@ -99,8 +100,7 @@ impl ChatJob {
             return ApiError::invalid_grammar(self.format_field, &message);
         }
         for (index, tool) in self.tools.list.iter().enumerate() {
-            let schema = OutputFormat::JsonSchema(tool.parameters.clone());
-            if let Err(message) = schema.compile(&model.grammars) {
+            if let Err(message) = check_arguments(tool, &model.grammars) {
                 let message = format!("the schema of {:?}: {message}", tool.name);
                 return ApiError::invalid_grammar(&format!("tools[{index}]"), &message);
             }

@@ -10,6 +10,9 @@ pub(crate) struct Tool {
     pub description: Option<String>,
     /// A JSON schema.
     pub parameters: Value,
+    /// Whether a schema that cannot be held to in every point is refused; else it is held to as far as it can be, as
+    /// many tools say more than grammars know.
+    pub strict: bool,
 }
 
 impl Tool {

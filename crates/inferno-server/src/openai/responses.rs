@@ -92,7 +92,7 @@ pub(crate) struct FunctionTool {
     description: Option<String>,
     /// A JSON schema of the arguments.
     parameters: Option<Map<String, Value>>,
-    /// Arguments are held to their schema whether or not this is set.
+    /// Refuses a schema that arguments cannot be held to in every point, instead of holding them to it as far as it goes.
     strict: Option<bool>,
 }
 
@@ -199,7 +199,12 @@ impl ResponsesFields {
                 ApiError::unsupported(format!("tools[{index}]"), "only functions with a name are")
             })?;
             let schema = parameters(tool.parameters.clone());
-            list.push(Tool { name, description: tool.description.clone(), parameters: schema });
+            list.push(Tool {
+                name,
+                description: tool.description.clone(),
+                parameters: schema,
+                strict: tool.strict == Some(true),
+            });
         }
         let named = |choice: &Value| {
             let choice: Name = unknown.read(choice, "tool_choice")?;

@@ -27,8 +27,7 @@ pub(crate) struct FunctionField {
     description: Option<String>,
     /// A JSON schema of the arguments.
     parameters: Option<Map<String, Value>>,
-    /// Arguments are held to their schema whether or not this is set.
-    #[allow(dead_code, reason = "arguments are always held to their schema")]
+    /// Refuses a schema that arguments cannot be held to in every point, instead of holding them to it as far as it goes.
     strict: Option<bool>,
 }
 
@@ -65,8 +64,9 @@ pub(crate) fn tools(
             let why = "only functions are";
             return Err(ApiError::unsupported(format!("tools[{index}].type"), why));
         }
-        let FunctionField { name, description, parameters: schema, .. } = tool.function;
-        tools.push(Tool { name, description, parameters: parameters(schema) });
+        let FunctionField { name, description, parameters: schema, strict } = tool.function;
+        let strict = strict == Some(true);
+        tools.push(Tool { name, description, parameters: parameters(schema), strict });
     }
     let named = |choice: &Value| {
         let choice: NamedFunction = unknown.read(choice, "tool_choice")?;

@@ -53,6 +53,39 @@ fn an_answer_to_what_a_tool_gave_is_that_of_transformers() {
 }
 
 #[test]
+fn a_schema_that_says_more_than_grammars_know_is_held_to_as_far_as_it_goes() {
+    let mut request = with(
+        chat_request(&conversation("tool_call")),
+        json!({"max_tokens": 200, "tool_choice": "required", "parallel_tool_calls": false}),
+    );
+    let parameters = json!({
+        "type": "object", "required": ["sides"], "additionalProperties": false, "not": {"required": ["x"]},
+        "properties": {"sides": {"type": "array", "uniqueItems": true, "items": {"enum": [6, 20]}, "maxItems": 2}},
+    });
+    let roll = json!({"name": "roll", "parameters": parameters});
+    request["tools"] = json!([{"type": "function", "function": roll}]);
+    let answer = post(shared(), PATH, &request).ok();
+    let call = &answer["choices"][0]["message"]["tool_calls"][0];
+    let sides = arguments(call)["sides"].as_array().expect("it is a list").clone();
+    assert!(sides.iter().all(|it| [json!(6), json!(20)].contains(it)), "{call}");
+
+    request["tools"][0]["function"]["strict"] = json!(true);
+    let refused = post(shared(), PATH, &request).error(400);
+    assert_eq!(refused["param"], "tools[0]");
+}
+
+#[test]
+fn a_function_without_parameters_takes_none() {
+    let mut request = with(
+        chat_request(&conversation("tool_call")),
+        json!({"max_tokens": 200, "tool_choice": "required", "parallel_tool_calls": false}),
+    );
+    request["tools"] = json!([{"type": "function", "function": {"name": "now"}}]);
+    let answer = post(shared(), PATH, &request).ok();
+    assert_eq!(arguments(&answer["choices"][0]["message"]["tool_calls"][0]), json!({}));
+}
+
+#[test]
 fn a_call_that_is_required_comes_whatever_is_asked() {
     let mut request = with(chat_request(&conversation("tool_call")), json!({"max_tokens": 200}));
     request["messages"] = json!([{"role": "user", "content": "Hello!"}]);

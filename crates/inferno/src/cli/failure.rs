@@ -122,7 +122,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         },
         Error::Engine(error) => match &**error {
             EngineError::PromptTooLong { .. } | EngineError::StateTooLong { .. } => {
-                return Some("--context N sets how many tokens the context holds");
+                return Some(
+                    "--context N sets how many tokens the context holds, up to those that the model was made for",
+                );
             }
             EngineError::RecommendationOutOfRange { .. } => {
                 return Some(

@@ -118,3 +118,22 @@ fn a_server_that_is_not_there_is_named() {
     let refused = Run::inferno().args(["bench", "serve", "--url", &url]).failure(1).stderr;
     assert!(refused.contains(&url), "{refused}");
 }
+
+#[test]
+fn numbers_beyond_what_can_be_counted_or_kept_are_refused() {
+    let year = "to 31536000";
+    for (command, flag, expected) in [
+        (&["serve"][..], "--max-connections", "from 1 to 1048576"),
+        (&["serve"], "--max-num-seqs", "from 1 to 65536"),
+        (&["serve"], "--read-timeout", year),
+        (&["serve"], "--write-timeout", year),
+        (&["serve"], "--request-timeout", year),
+        (&["serve"], "--drain-timeout", year),
+        (&["bench", "serve"], "--requests", "from 1 to 1000000"),
+        (&["bench", "serve"], "--timeout", year),
+    ] {
+        let most = u64::MAX.to_string();
+        let refused = Run::inferno().args(command).args([flag, &most]).failure(2).stderr;
+        assert!(refused.contains(expected), "{flag}: {refused}");
+    }
+}

@@ -44,7 +44,8 @@ impl Connections {
         limits: Limits,
         is_closing: watch::Receiver<bool>,
     ) -> Self {
-        let permits = Arc::new(Semaphore::new(limits.max_num_connections));
+        let num_permits = limits.max_num_connections.min(Semaphore::MAX_PERMITS);
+        let permits = Arc::new(Semaphore::new(num_permits));
         Self { router, tls, limits, permits, is_closing }
     }
 

@@ -1,5 +1,6 @@
 //! Flags that several commands share.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Once;
 
@@ -54,7 +55,7 @@ pub(super) struct ComputeArgs {
     #[arg(value_parser = names(BackendChoice::ALL.map(BackendChoice::name)).try_map(|name| name.parse::<BackendChoice>()))]
     backend: BackendChoice,
     /// Threads, whatever the backend's name says.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
     /// Instruction set, whatever the backend's name says; results are the same with all.
     #[arg(long, value_name = "ISA", ignore_case = true)]
@@ -153,11 +154,32 @@ pub(super) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads a number of threads: more than any machine runs at once would only exhaust it.
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    const MAX_THREADS: usize = 1024;
-    match positive(text)? {
-        number @ 1..=MAX_THREADS => Ok(number),
-        _ => Err(format!("expected at most {MAX_THREADS}")),
+/// Reads a number in this range, and names the range where it is not.
+pub(super) fn number_in(
+    range: RangeInclusive<usize>,
+) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("expected a number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// The most threads: more than any machine runs at once would only exhaust it.
+pub(super) const MAX_THREADS: usize = 1024;
+
+/// The most seconds, which are a year: clocks do not count as far as numbers do.
+pub(super) const MAX_SECONDS: usize = 365 * 24 * 60 * 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_out_of_their_range_are_told_the_range() {
+        let read = number_in(1..=12);
+        assert_eq!((read("1"), read("12")), (Ok(1), Ok(12)));
+        for text in ["0", "13", "-1", "99999999999999999999999", "a few", ""] {
+            assert_eq!(read(text), Err("expected a number from 1 to 12".to_owned()), "{text}");
+        }
     }
 }

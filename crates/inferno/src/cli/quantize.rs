@@ -10,7 +10,7 @@ use inferno_gguf::Gguf;
 
 use crate::cli::failure::{Failure, print_note};
 use crate::cli::interrupt::Interrupt;
-use crate::cli::model_args::{locate, names, threads};
+use crate::cli::model_args::{MAX_THREADS, locate, names, number_in};
 use crate::cli::printable::printable;
 use crate::cli::progress::bytes_bar;
 use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
@@ -46,7 +46,7 @@ pub(super) struct QuantizeArgs {
     #[arg(long)]
     force: bool,
     /// Threads [default: one a processor].
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
 }
 

@@ -12,7 +12,7 @@ use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs};
 use crate::cli::chat_input::template_of;
 use crate::cli::dry_run;
 use crate::cli::failure::{Failure, print_note};
-use crate::cli::model_args::{ComputeArgs, SourceArgs, positive, with_loading_bar};
+use crate::cli::model_args::{ComputeArgs, SourceArgs, number_in, positive, with_loading_bar};
 use crate::cli::speculate_args::SpeculateArgs;
 use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
 use server_args::ServerArgs;
@@ -50,7 +50,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = positive)]
     kv_cache_tokens: Option<usize>,
     /// Sequences that are computed together.
-    #[arg(long, value_name = "N", value_parser = positive, default_value_t = EngineOptions::default().max_num_sequences)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_SEQUENCES), default_value_t = EngineOptions::default().max_num_sequences)]
     max_num_seqs: usize,
     /// Tokens that one forward pass computes, of all sequences together.
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = 256)]
@@ -74,6 +74,9 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormatArg,
 }
+
+/// The most sequences at once: each takes a row of logits.
+const MAX_SEQUENCES: usize = 1 << 16;
 
 /// Contexts that the KV cache holds where nothing else is asked for.
 const DEFAULT_CONTEXTS: usize = 4;

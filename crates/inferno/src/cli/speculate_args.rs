@@ -1,5 +1,6 @@
 //! The flag for speculative decoding.
 
+use crate::cli::model_args::number_in;
 use crate::{BatchLimits, LoadOptions};
 
 /// The largest number of drafts: each takes a row of logits, on the device and on the host.
@@ -10,7 +11,7 @@ const MAX_NUM_DRAFTS: usize = 64;
 pub(super) struct SpeculateArgs {
     /// Guess up to N tokens ahead from what was written before, and check them in one pass: the same text, sooner where it
     /// repeats or quotes; 0 never guesses.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = num_drafts)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number_in(0..=MAX_NUM_DRAFTS))]
     pub(super) speculate: usize,
 }
 
@@ -18,12 +19,5 @@ impl SpeculateArgs {
     /// Batches that have room for the drafts.
     pub(super) fn limits(&self) -> BatchLimits {
         BatchLimits { max_num_logit_rows: 1 + self.speculate, ..LoadOptions::default().limits }
-    }
-}
-
-fn num_drafts(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 0..=MAX_NUM_DRAFTS) => Ok(number),
-        _ => Err(format!("expected a number from 0 to {MAX_NUM_DRAFTS}")),
     }
 }

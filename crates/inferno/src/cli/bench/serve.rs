@@ -9,8 +9,13 @@ use super::Format;
 use crate::bench::serving::{Arrivals, Endpoint, Server, ServingWorkload, measure};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
-use crate::cli::model_args::positive;
+use crate::cli::model_args::{MAX_SECONDS, number_in, positive};
 use crate::cli::progress::steps_bar;
+
+/// The most clients: each is a thread.
+const MAX_CLIENTS: usize = 1024;
+/// The most requests of a round: the answers are kept until its end, with the time of each token.
+const MAX_REQUESTS: usize = 1_000_000;
 
 /// Measure how a running server answers many clients at once.
 ///
@@ -43,14 +48,14 @@ pub(super) struct BenchServeArgs {
     #[arg(long, value_enum, default_value_t = EndpointArg::Completions)]
     endpoint: EndpointArg,
     /// Clients that each wait for their answer before they ask again; several numbers are a round each [default: 1,16].
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clients)]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = number_in(1..=MAX_CLIENTS))]
     concurrency: Vec<usize>,
     /// Requests a second instead, at random times and whether earlier ones are answered or not; several are a round each.
     #[arg(long, value_name = "R,…", value_delimiter = ',', value_parser = rate)]
     #[arg(conflicts_with = "concurrency")]
     rate: Vec<f64>,
     /// Requests of each round [default: four for each client, and at least eight].
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_REQUESTS))]
     requests: Option<usize>,
     /// Tokens of each prompt, about.
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = ServingWorkload::default().prompt_tokens)]
@@ -71,7 +76,7 @@ pub(super) struct BenchServeArgs {
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Seconds that a request may take.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 600)]
+    #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 600)]
     timeout: usize,
     /// How to print: tables in Markdown, or one JSON object.
     #[arg(short, long, value_enum, default_value_t = Format::Md)]
@@ -142,15 +147,6 @@ impl BenchServeArgs {
                 u64::from(now.subsec_nanos()) ^ now.as_secs()
             }),
         }
-    }
-}
-
-/// Reads a number of clients: each is a thread.
-fn clients(text: &str) -> Result<usize, String> {
-    const MAX_CLIENTS: usize = 1024;
-    match positive(text)? {
-        number @ 1..=MAX_CLIENTS => Ok(number),
-        _ => Err(format!("expected at most {MAX_CLIENTS}")),
     }
 }
 

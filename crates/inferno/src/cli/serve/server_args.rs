@@ -8,7 +8,10 @@ use inferno_server::{Limits, ServerOptions, TlsFiles};
 
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
-use crate::cli::model_args::positive;
+use crate::cli::model_args::{MAX_SECONDS, number_in, positive};
+
+/// The most connections: more than a system has sockets for.
+const MAX_CONNECTIONS: usize = 1 << 20;
 
 /// Who may connect, and what they may ask for.
 #[derive(clap::Args)]
@@ -36,7 +39,7 @@ pub(super) struct ServerArgs {
     #[arg(long, value_name = "BYTES", value_parser = positive, default_value_t = Limits::default().max_body_bytes)]
     max_body_size: usize,
     /// Connections at once; further ones are answered 503.
-    #[arg(long, value_name = "N", value_parser = positive, default_value_t = Limits::default().max_num_connections)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_CONNECTIONS), default_value_t = Limits::default().max_num_connections)]
     max_connections: usize,
     /// Answers that one request may ask for.
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = Limits::default().max_num_choices)]
@@ -45,16 +48,16 @@ pub(super) struct ServerArgs {
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_stored_bytes)]
     response_store: usize,
     /// Seconds that a client may take to send a request's head, and again its body.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 30)]
     read_timeout: usize,
     /// Seconds that a client may take nothing of what is sent to it, until its connection is ended.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 60)]
+    #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 60)]
     write_timeout: usize,
     /// Seconds that a request may take in all [default: no limit].
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS))]
     request_timeout: Option<usize>,
     /// Seconds that running requests may go on when the server is told to stop.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", value_parser = number_in(0..=MAX_SECONDS), default_value_t = 30)]
     drain_timeout: usize,
     /// Speak TLS with this certificate (PEM, with those that vouch for it).
     #[arg(long, value_name = "FILE", requires = "tls_key")]

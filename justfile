@@ -30,9 +30,9 @@ story prompt="Once upon a time":
 speed *flags:
     cargo run --release -- bench {{ flags }}
 
-# Benchmark the kernels and the tokenizer; needs an idle machine.
+# Benchmark the kernels, block formats, sampler, scheduler and tokenizer; needs an idle machine.
 bench:
-    cargo bench -p inferno-cpu
+    cargo bench -p inferno-cpu -p inferno-tensor -p inferno-engine
     cargo bench --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
 
 # Fuzz one parser for a while: gguf, quant or tokenizer.

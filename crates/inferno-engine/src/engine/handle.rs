@@ -113,8 +113,8 @@ impl EngineHandle {
     }
 
     /// Hands in a text of which a vector is wanted, of length 1. It comes as [`Event::Embedding`], and
-    /// the end after it has the reason [`Length`](crate::FinishReason::Length). Never waits for a pass
-    /// in progress.
+    /// the end after it has the reason [`EndOfGeneration`](crate::FinishReason::EndOfGeneration). Never
+    /// waits for a pass in progress.
     ///
     /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
     /// [`EngineError::PromptTooLong`] or [`EngineError::TokenOutOfRange`]; [`SubmitError::QueueFull`],

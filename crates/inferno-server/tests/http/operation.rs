@@ -23,8 +23,8 @@ fn the_model_is_listed_by_all_its_names() {
     assert_eq!(get(shared(), "/health").ok()["status"], "ready");
 }
 
-/// What the dashboards in vLLM's repository read (examples/observability), but for what belongs to speculation, which this server
-/// does not do, to adapters, to pictures, and to caches on other machines.
+/// What the dashboards in vLLM's repository read (examples/observability), but for what belongs to adapters, to pictures, and to
+/// caches on other machines.
 const READ_BY_DASHBOARDS: &[&str] = &[
     "http_requests_total",
     "process_start_time_seconds",
@@ -55,6 +55,9 @@ const READ_BY_DASHBOARDS: &[&str] = &[
     "vllm:request_queue_time_seconds_sum",
     "vllm:request_success_total",
     "vllm:request_time_per_output_token_seconds_bucket",
+    "vllm:spec_decode_num_accepted_tokens_total",
+    "vllm:spec_decode_num_draft_tokens_total",
+    "vllm:spec_decode_num_drafts_total",
     "vllm:time_to_first_token_seconds_bucket",
 ];
 

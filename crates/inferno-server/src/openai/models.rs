@@ -1,9 +1,10 @@
-//! `/v1/models`.
+//! `/v1/models`: OpenAI's fields and Anthropic's side by side, as their clients ask at one address.
 
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,6 +19,12 @@ pub(crate) struct ModelList {
     /// Always `list`.
     object: &'static str,
     data: Vec<ModelCard>,
+    /// False: all are listed.
+    has_more: bool,
+    /// The name of the first one.
+    first_id: Option<String>,
+    /// The name of the last one.
+    last_id: Option<String>,
 }
 
 /// A model.
@@ -27,8 +34,15 @@ pub(crate) struct ModelCard {
     id: String,
     /// Always `model`.
     object: &'static str,
+    /// Always `model`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The name again.
+    display_name: String,
     /// When it was loaded, in seconds since 1970.
     created: u64,
+    /// The same as a date of RFC 3339.
+    created_at: String,
     owned_by: &'static str,
     /// Tokens that a prompt and its answer may have together.
     max_model_len: usize,
@@ -50,10 +64,14 @@ pub(crate) struct DefaultSampling {
 fn card(model: &ServedModel, name: &str) -> ModelCard {
     let sampling = &model.sampling;
     let template = model.template.as_ref();
+    let created_at = Timestamp::from_second(i64::try_from(model.created).unwrap_or_default());
     ModelCard {
         id: name.to_owned(),
         object: "model",
+        kind: "model",
+        display_name: name.to_owned(),
         created: model.created,
+        created_at: created_at.unwrap_or_default().to_string(),
         owned_by: "inferno",
         max_model_len: model.handle.context_length(),
         default_sampling_params: DefaultSampling {
@@ -70,8 +88,10 @@ fn card(model: &ServedModel, name: &str) -> ModelCard {
 #[utoipa::path(get, path = "/v1/models", tag = "openai", responses((status = 200, body = ModelList)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>, ApiError> {
     let model = app.model()?;
-    let data = model.names.iter().map(|name| card(&model, name)).collect();
-    Ok(Json(ModelList { object: "list", data }))
+    let data: Vec<_> = model.names.iter().map(|name| card(&model, name)).collect();
+    let first_id = model.names.first().cloned();
+    let last_id = model.names.last().cloned();
+    Ok(Json(ModelList { object: "list", data, has_more: false, first_id, last_id }))
 }
 
 /// One model.

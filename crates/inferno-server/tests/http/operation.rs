@@ -13,7 +13,11 @@ fn the_model_is_listed_by_all_its_names() {
     assert_eq!(models["object"], "list");
     let names: Vec<_> = models["data"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
     assert_eq!(names, [&json!("ember"), &json!("alias")]);
+    // As Anthropic's clients read it.
+    let ends = [&models["first_id"], &models["last_id"], &models["has_more"]];
+    assert_eq!(ends, [&json!("ember"), &json!("alias"), &json!(false)]);
     let one = get(shared(), "/v1/models/alias").ok();
+    assert_eq!((&one["type"], &one["display_name"]), (&json!("model"), &json!("alias")));
     assert_eq!(one["max_model_len"], 1024);
     // As models/ember.md says that the file recommends.
     let sampling = json!({"temperature": 0.5, "top_p": 0.9, "top_k": 0, "min_p": 0.0});

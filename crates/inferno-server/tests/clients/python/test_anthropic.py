@@ -20,6 +20,18 @@ def test_answers_are_those_of_transformers(claude, conversations, kind):
     assert read == len(expected.prompt_tokens)
 
 
+def test_models_are_listed(claude):
+    listed = claude.models.list()
+    assert [(model.id, model.type, model.display_name) for model in listed] == [(MODEL, "model", MODEL)]
+    assert not listed.has_more and claude.models.retrieve(MODEL).created_at.year > 2000
+
+
+def test_thoughts_come_to_those_who_ask(claude, conversations):
+    asked = conversations["thinking"].claude()
+    del asked["thinking"]
+    assert [block.type for block in claude.messages.create(**asked).content] == ["text"]
+
+
 def test_tokens_are_counted(claude, conversations):
     for kind in ("plain", "system", "tool_call"):
         expected = conversations[kind]

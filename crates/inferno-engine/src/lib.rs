@@ -22,6 +22,7 @@ mod model_runner;
 mod perplexity;
 mod pooling;
 mod prefix_cache;
+mod private_file;
 mod prompt_lookup;
 mod runner;
 mod sampler;
@@ -45,6 +46,7 @@ pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
 pub use pooling::Pooling;
 pub use prefix_cache::{PrefixCache, PrefixNode};
+pub use private_file::PrivateFile;
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
 pub use scheduler::{

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::EngineError;
+use crate::{EngineError, PrivateFile};
 
 pub(crate) const HEADER_BYTES: u64 = 56;
 pub(crate) const CHECKSUM_BYTES: u64 = 4;
@@ -86,24 +86,14 @@ fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
 
 /// Checks that [`write`] can make a file of this kind at `path`.
 pub(crate) fn check_write(path: &Path, kind: &Kind) -> Result<(), EngineError> {
-    temporary(&target(path, kind)?).map(drop).map_err(|source| EngineError::StateIo {
+    PrivateFile::beside(&target(path, kind)?).map(drop).map_err(|source| EngineError::StateIo {
         path: path.to_owned(),
         action: "write",
         source,
     })
 }
 
-/// A temporary file beside `target`.
-fn temporary(target: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    tempfile::NamedTempFile::new_in(folder)
-}
-
-/// Writes a file whole or not at all, by way of a temporary file beside it. On Unix only its owner
-/// may read it. `payload` is given what it writes to.
+/// Writes a file whole or not at all, readable by its owner alone. `payload` is given what it writes to.
 pub(crate) fn write(
     path: &Path,
     kind: &Kind,
@@ -111,27 +101,21 @@ pub(crate) fn write(
     payload: impl FnOnce(&mut Output<'_>) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
     let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
-    let target = target(path, kind)?;
-    // A conversation is nobody else's business: the file stays what a temporary one is, readable
-    // by its owner alone, whatever the user's mask would allow.
-    let mut temporary = temporary(&target).map_err(failed)?;
-    let file = Checksummed::new(BufWriter::new(temporary.as_file_mut()));
-    let mut output = Output { path, file };
+    let mut file = PrivateFile::beside(&target(path, kind)?).map_err(failed)?;
+    let mut output = Output { path, file: Checksummed::new(BufWriter::new(&mut file)) };
     output.put(&header.to_bytes(kind))?;
     payload(&mut output)?;
     let checksum = output.file.checksum();
     output.put(&checksum.to_le_bytes())?;
     output.file.flush().map_err(failed)?;
     drop(output);
-    temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    file.finish().map_err(failed)
 }
 
 /// A file that is being written.
 pub(crate) struct Output<'a> {
     path: &'a Path,
-    file: Checksummed<BufWriter<&'a mut File>>,
+    file: Checksummed<BufWriter<&'a mut PrivateFile>>,
 }
 
 impl Output<'_> {

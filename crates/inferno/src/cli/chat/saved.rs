@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use inferno_engine::PrivateFile;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::{Conversation, Message, Role};
@@ -41,16 +42,9 @@ pub(super) fn save(path: &Path, model: &str, conversation: &Conversation) -> Res
         messages: conversation.messages().collect(),
     };
     let json = serde_json::to_string_pretty(&saved).map_err(|error| failed(error.into()))?;
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    // A conversation is nobody else's business: the file stays what a temporary one is.
-    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    writeln!(temporary, "{json}").map_err(failed)?;
-    temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    let mut file = PrivateFile::beside(&target).map_err(failed)?;
+    writeln!(file, "{json}").map_err(failed)?;
+    file.finish().map_err(failed)
 }
 
 /// Reads a conversation, and the name of the model that it was held with, where the file says.

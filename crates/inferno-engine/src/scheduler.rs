@@ -6,8 +6,9 @@
 //! - Sequences that decode are planned first, one token each, so that no prompt holds them up;
 //!   prompts take what is left of the step's tokens, in chunks, and there is always something left.
 //! - All sequences stand in one order: that of arrival, moved by the priority. Who comes earlier
-//!   in it is never preempted for who comes later, and waits for no later one's blocks; so the first
-//!   always goes on, and each becomes the first in time.
+//!   in it is never preempted for who comes later and, once it runs, waits for no later one's blocks;
+//!   so the first always goes on, and each becomes the first in time. Nobody is put out to let an
+//!   earlier one in.
 //! - A prompt gets all its blocks when it is admitted, each further block when it decodes. Where
 //!   none is left, the last sequence in the order gives up its blocks and is computed again later.
 //! - A step in which all decode may take in drafts of what follows; they find room in free blocks
@@ -17,7 +18,9 @@
 
 mod kv_blocks;
 mod plan;
+mod rows;
 mod scheduled;
+mod speculation;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -27,14 +30,12 @@ use inferno_backend::{BlockId, LogitRows, SequenceChunk};
 
 pub use kv_blocks::BlockUsage;
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
+pub use rows::{Output, Rows};
 
 use crate::prefix_cache::PrefixNode;
 use kv_blocks::{CachedBlock, KvBlocks};
 use scheduled::Scheduled;
-
-/// Tokens of a step with drafts, at most: so many rows cost little more than one, as reading the
-/// weights takes most of the time. More cost more, and drafts are often wrong.
-const MAX_SPECULATIVE_TOKENS: usize = 16;
+use speculation::MAX_SPECULATIVE_TOKENS;
 
 /// How many places in the queue one level of priority is worth.
 const PRIORITY_PLACES: i64 = 64;
@@ -54,39 +55,6 @@ pub struct SchedulerLimits {
     pub max_num_logit_rows: usize,
     /// Whether prompts reuse the blocks of others that begin alike.
     pub prefix_cache: bool,
-}
-
-/// What a sequence is computed for: a row after some tokens of its prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rows {
-    /// Logits after the last one, to go on from there.
-    #[default]
-    Last,
-    /// Logits after all, so that none of them is taken from the prefix cache.
-    All,
-    /// The hidden state of the last one.
-    LastHidden,
-    /// The hidden states of all, so that none of them is taken from the prefix cache.
-    AllHidden,
-}
-
-/// What the rows of a pass hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// Logits, of which a pass has no more than there is room for.
-    Logits,
-    /// Hidden states, of which a pass has as many as tokens.
-    Hidden,
-}
-
-impl Rows {
-    /// What they hold.
-    pub fn output(self) -> Output {
-        match self {
-            Self::Last | Self::All => Output::Logits,
-            Self::LastHidden | Self::AllHidden => Output::Hidden,
-        }
-    }
 }
 
 /// Identifies a sequence; the lesser goes first.
@@ -275,46 +243,11 @@ impl Scheduler {
         }
     }
 
-    /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and few where
-    /// there are many. They take no block that holds anything.
-    ///
-    /// **Panics** when its sequence has ended since.
-    pub fn room_for_drafts(&self, plan: &Plan, chunk: &PlannedChunk) -> usize {
-        let limit = MAX_SPECULATIVE_TOKENS
-            .min(self.limits.max_num_batched_tokens)
-            .min(self.limits.max_num_logit_rows);
-        let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
-        let decodes = |chunk: &PlannedChunk| {
-            chunk.output == Output::Logits
-                && chunk.is_last
-                && chunk.num_tokens - chunk.num_drafts == 1
-        };
-        if share == 0 || !plan.chunks.iter().all(decodes) {
-            return 0;
-        }
-        share.min(self.blocks.room(&self.running[&chunk.id].sequence))
-    }
-
     /// The tokens of a running sequence.
     ///
     /// **Panics** when it has ended.
     pub fn tokens(&self, id: SequenceId) -> &[u32] {
         self.running[&id].sequence.tokens()
-    }
-
-    /// Adds drafts to a chunk, for which there is [room](Self::room_for_drafts).
-    ///
-    /// **Panics** when there is not, or its sequence has ended.
-    pub fn draft(&mut self, chunk: &mut PlannedChunk, drafts: &[u32]) {
-        let scheduled = self.running.get_mut(&chunk.id).expect("it runs");
-        assert!(drafts.len() <= self.blocks.room(&scheduled.sequence), "no room for drafts");
-        scheduled.sequence.extend(drafts);
-        assert!(self.blocks.reserve(&mut scheduled.sequence), "there is room");
-        chunk.num_tokens += drafts.len();
-        chunk.num_rows += drafts.len();
-        chunk.num_drafts += drafts.len();
-        self.counts.drafts += u64::from(!drafts.is_empty());
-        self.counts.drafted_tokens += drafts.len() as u64;
     }
 
     /// Notes that `plan` was computed, and how each of its chunks goes on, which counts where it

@@ -34,6 +34,12 @@ fn conversation(kind: &str) -> Value {
     conversations().into_iter().find(|found| found["kind"] == kind).unwrap()
 }
 
+#[test]
+fn an_empty_prompt_asks_for_any_text() {
+    let any = Run::inferno().args(["generate", "--greedy", "--max-tokens", "8", ""]).success();
+    assert!(!any.stdout.trim().is_empty());
+}
+
 /// The most probable tokens, as many as the fixture has and the one that ended it.
 fn greedy(expected: &Value) -> Run {
     let max_tokens = expected["max_tokens"].to_string();

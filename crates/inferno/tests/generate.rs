@@ -263,8 +263,7 @@ fn without_a_model_the_error_says_how_to_pass_one() {
 #[test]
 fn an_empty_prompt_asks_for_any_text() {
     let any = greedy("4").args([""]).success();
-    assert!(!any.stdout.trim().is_empty(), "{any:?}");
-    assert_eq!(Run::inferno().args(["generate", "--greedy", "-n", "4", ""]).success().code, Some(0));
+    assert!(!any.stdout.trim().is_empty());
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! Drafts in a step: how many find room, and where they stand.
+
+use super::{Output, Plan, PlannedChunk, Scheduler};
+
+/// Tokens of a step with drafts, at most: so many rows cost little more than one, as reading the
+/// weights takes most of the time. More cost more, and drafts are often wrong.
+pub(super) const MAX_SPECULATIVE_TOKENS: usize = 16;
+
+impl Scheduler {
+    /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and few where
+    /// there are many. They take no block that holds anything.
+    ///
+    /// **Panics** when its sequence has ended since.
+    pub fn room_for_drafts(&self, plan: &Plan, chunk: &PlannedChunk) -> usize {
+        let limit = MAX_SPECULATIVE_TOKENS
+            .min(self.limits.max_num_batched_tokens)
+            .min(self.limits.max_num_logit_rows);
+        let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
+        let decodes = |chunk: &PlannedChunk| {
+            chunk.output == Output::Logits
+                && chunk.is_last
+                && chunk.num_tokens - chunk.num_drafts == 1
+        };
+        if share == 0 || !plan.chunks.iter().all(decodes) {
+            return 0;
+        }
+        share.min(self.blocks.room(&self.running[&chunk.id].sequence))
+    }
+
+    /// Adds drafts to a chunk, for which there is [room](Self::room_for_drafts).
+    ///
+    /// **Panics** when there is not, or its sequence has ended.
+    pub fn draft(&mut self, chunk: &mut PlannedChunk, drafts: &[u32]) {
+        let scheduled = self.running.get_mut(&chunk.id).expect("it runs");
+        assert!(drafts.len() <= self.blocks.room(&scheduled.sequence), "no room for drafts");
+        scheduled.sequence.extend(drafts);
+        assert!(self.blocks.reserve(&mut scheduled.sequence), "there is room");
+        chunk.num_tokens += drafts.len();
+        chunk.num_rows += drafts.len();
+        chunk.num_drafts += drafts.len();
+        self.counts.drafts += u64::from(!drafts.is_empty());
+        self.counts.drafted_tokens += drafts.len() as u64;
+    }
+}

@@ -19,6 +19,7 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, RowTile, TileSums, TileUnit};
@@ -51,8 +52,11 @@ impl Amx {
     }
 
     /// Sets the unit up on this thread for sums of `cols` columns: 32 or 64.
+    ///
+    /// **Panics** while this thread has another value: it would be set up anew under that one's hands.
     pub(crate) fn tiles(self, cols: usize) -> Tiles {
         assert!(matches!(cols, 32 | 64), "columns that share a scale, or whole tiles");
+        assert!(!IS_TAKEN.replace(true), "a thread has one value of `Tiles` at a time");
         let mut config = TileConfig {
             palette: 1,
             start_row: 0,
@@ -124,6 +128,12 @@ fn permitted() -> bool {
     false
 }
 
+thread_local! {
+    /// Whether a value of [`Tiles`] lives on this thread. There is no other meanwhile that could set the
+    /// unit up in another way, or release it.
+    static IS_TAKEN: Cell<bool> = const { Cell::new(false) };
+}
+
 /// The unit, set up on this thread while the value lives.
 pub(crate) struct Tiles {
     /// Columns of a tile of activations.
@@ -136,9 +146,10 @@ pub(crate) struct Tiles {
 macro_rules! multiply {
     ($sums:literal, $activations:literal, $weights:literal, $operands:expr) => {{
         let (a, w): (*const i8, *const [u8; 64]) = $operands;
-        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread. It
-        // reads 16 rows of activations, 32 bytes apart, and 8 vectors of weights, which the
-        // references that the pointers were made of cover.
+        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+        // live, still set up on this thread, and the caller that it is so for 32 columns. It reads 16
+        // rows of activations, 32 bytes apart, and 8 vectors of weights, which the references that the
+        // pointers were made of cover.
         unsafe {
             asm!(
                 concat!("tileloadd tmm", $activations, ", [{a} + {a_stride}]"),
@@ -159,9 +170,9 @@ macro_rules! multiply {
 macro_rules! add_extra {
     ($high:literal, $low:literal, $extra:expr) => {{
         let ExtraTiles { rows, columns: [high, low] } = $extra;
-        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and the
-        // caller that it is so for 64 columns. It reads 16 rows of 64 bytes, and 16 lines of two tiles of
-        // columns, which the references cover.
+        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+        // live, still set up on this thread, and the caller that it is so for 64 columns. It reads 16
+        // rows of 64 bytes, and 16 lines of two tiles of columns, which the references cover.
         unsafe {
             asm!(
                 "tileloadd tmm4, [{rows} + {line}]",
@@ -182,8 +193,9 @@ macro_rules! add_extra {
 /// Stores tile `$sums`.
 macro_rules! store {
     ($sums:literal, $out:expr) => {
-        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread. It
-        // writes the 16 rows of 64 bytes that the reference covers.
+        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+        // live, still set up on this thread. It writes the 16 rows of 64 bytes that the reference
+        // covers.
         unsafe {
             asm!(
                 concat!("tilestored [{out} + {stride}], tmm", $sums),
@@ -199,8 +211,8 @@ impl Tiles {
     /// Makes all sums zero.
     #[inline(always)]
     fn clear(&self) {
-        // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread; tiles are
-        // its registers, and no memory is touched.
+        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+        // live, still set up on this thread; tiles are its registers, and no memory is touched.
         unsafe {
             asm!(
                 "tilezero tmm0",
@@ -276,8 +288,9 @@ impl TileUnit for Tiles {
         self.clear();
         for (step, (first, second)) in columns[0].iter().zip(columns[1]).enumerate() {
             before(step);
-            // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and `cols`
-            // that it is so for 64 columns. It reads 16 lines of each tile, which the references cover.
+            // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+            // live, still set up on this thread, and `cols` that it is so for 64 columns. It reads 16
+            // lines of each tile, which the references cover.
             unsafe {
                 asm!(
                     "tileloadd tmm4, [{first_rows} + {line}]",
@@ -326,9 +339,10 @@ impl TileUnit for Tiles {
         }
         self.clear();
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {
-            // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread, and
-            // `cols` that it is so for 64 columns. It reads 16 rows of 64 bytes, `row_stride` bytes apart,
-            // which the slices were checked to hold for each tile, and 16 lines of each tile of columns.
+            // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+            // live, still set up on this thread, and `cols` that it is so for 64 columns. It reads 16
+            // rows of 64 bytes, `row_stride` bytes apart, which the slices were checked to hold for
+            // each tile, and 16 lines of each tile of columns.
             unsafe {
                 // The two products into one tile stand apart: the second waits for the first.
                 asm!(
@@ -357,8 +371,8 @@ impl TileUnit for Tiles {
 
     fn repeat(&self, turns: usize) {
         for _ in 0..turns {
-            // SAFETY: a value of `Tiles` proves that the unit is there and set up on this thread; tiles
-            // are its registers, and no memory is touched.
+            // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
+            // live, still set up on this thread; tiles are its registers, and no memory is touched.
             unsafe {
                 asm!(
                     "tdpbssd tmm0, tmm4, tmm6",
@@ -377,5 +391,22 @@ impl Drop for Tiles {
         // SAFETY: the unit is there, and set up on this thread. Without tiles in use the system has
         // less to save.
         unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
+        IS_TAKEN.set(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_has_the_unit_once_at_a_time() {
+        let Some(amx) = Amx::detect() else { return };
+        let tiles = amx.tiles(32);
+        assert!(catch_unwind(|| amx.tiles(64)).is_err(), "it was set up anew");
+        drop(tiles);
+        drop(amx.tiles(64));
     }
 }

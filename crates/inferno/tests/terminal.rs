@@ -142,11 +142,13 @@ fn ctrl_c_on_an_empty_line_leaves_when_it_comes_twice() {
     let mut person = Person::begins(home.path(), &GREEDY);
     person.types(CTRL_C);
     person.sees("Ctrl-C once more leaves");
+    person.sees_prompt();
     person.asks("What is the capital of France?");
     person.sees("Paris.");
     person.sees_prompt();
     person.types(CTRL_C);
     person.sees("Ctrl-C once more leaves");
+    person.sees_prompt();
     person.types(CTRL_C);
     person.has_left();
 }

@@ -27,6 +27,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/completions", post(openai::completions::create))
         .route("/v1/embeddings", post(openai::embeddings::create))
         .route("/v1/responses", post(openai::responses::create))
+        .route("/v1/responses/input_tokens", post(openai::responses::input_tokens::count))
         .route(
             "/v1/responses/{id}",
             get(openai::responses::kept::one).delete(openai::responses::kept::delete),

@@ -228,6 +228,7 @@ fn a_dry_run_says_what_loading_takes_and_loads_nothing() {
 fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
     for (flags, expected) in [
         (&["--max-tokens", "0"][..], "expected a number of at least 1"),
+        (&["--max-tokens", "-1"], "expected a number of at least 1"),
         (&["--temperature", "-1"], "temperature must be 0 or more, but is -1"),
         (&["--top-p", "1.5"], "top_p must be above 0 and at most 1, but is 1.5"),
         (&["--greedy", "--temperature", "0.5"], "--greedy and --temperature exclude each other"),
@@ -250,6 +251,17 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
         let run = Run::inferno().args(["generate", "-m"]).args([model()]);
         let outcome = run.args(flags).args([PROMPT]).failure(2);
         assert!(outcome.stderr.contains(expected), "{flags:?}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_name_on_the_hub_is_told_from_a_file_that_is_missing() {
+    let hint = "is named hf:owner/repo";
+    let missing =
+        |name: &str| Run::inferno().args(["generate", "-m", name, PROMPT]).failure(1).stderr;
+    assert!(missing("Qwen/Qwen3-0.6B-GGUF:Q8_0").contains(hint));
+    for file in ["models/missing.gguf", "./missing", "/models/missing"] {
+        assert!(!missing(file).contains(hint), "{file}");
     }
 }
 

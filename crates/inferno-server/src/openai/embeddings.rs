@@ -122,7 +122,10 @@ impl EmbeddingsRequest {
         for (place, text) in texts.iter().enumerate() {
             let len = text.len();
             if len == 0 {
-                let message = format!("text {place} of the input has no tokens");
+                let message = match texts.len() {
+                    1 => "input has no tokens".to_owned(),
+                    _ => format!("text {place} of the input has no tokens"),
+                };
                 return Err(ApiError::invalid("input", message));
             }
             if len > room {

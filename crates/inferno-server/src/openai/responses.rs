@@ -2,6 +2,7 @@
 
 mod input;
 pub(crate) mod input_items;
+pub(crate) mod input_tokens;
 pub(crate) mod kept;
 mod response;
 mod store;

@@ -23,6 +23,7 @@ use crate::{anthropic, openai, operation, tokens};
         openai::completions::create,
         openai::embeddings::create,
         openai::responses::create,
+        openai::responses::input_tokens::count,
         openai::responses::kept::one,
         openai::responses::kept::delete,
         openai::responses::input_items::list,

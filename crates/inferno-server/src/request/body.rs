@@ -191,6 +191,10 @@ fn read<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiEr
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        let message = "the body is compressed; send it as it is, without a content-encoding";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case("application/json") {

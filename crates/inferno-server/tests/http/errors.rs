@@ -230,6 +230,9 @@ fn each_mistake_has_its_status() {
     send(address, "POST", CHAT, &json, &"[".repeat(10_000)).error(400);
     send(address, "POST", CHAT, &[], "{}").error(415);
     send(address, "POST", CHAT, &[("content-type", "text/plain")], "{}").error(415);
+    let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    let error = send(address, "POST", CHAT, &packed, "\u{1f}").error(415);
+    assert!(error["message"].as_str().unwrap().contains("compressed"), "{error}");
     post(address, CHAT, &hello_with("model", json!("gpt-4"))).error(404);
     post(address, CHAT, &hello_with("model", json!("alias"))).ok();
     get(address, "/v1/nothing").error(404);

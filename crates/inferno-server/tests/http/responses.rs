@@ -13,6 +13,17 @@ fn ask(input: Value) -> Value {
 }
 
 #[test]
+fn the_tokens_of_what_would_be_answered_are_counted() {
+    let asked = json!({"input": "Hello!", "instructions": "Be brief."});
+    let counted = post(shared(), "/v1/responses/input_tokens", &asked).ok();
+    assert_eq!(counted["object"], "response.input_tokens");
+    let mut short = asked;
+    short["max_output_tokens"] = json!(16);
+    let answer = post(shared(), "/v1/responses", &short).ok();
+    assert_eq!(counted["input_tokens"], answer["usage"]["input_tokens"]);
+}
+
+#[test]
 fn answers_are_those_of_transformers() {
     let expected = conversation("system");
     let messages = &expected["request"]["messages"];

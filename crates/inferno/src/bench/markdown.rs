@@ -129,6 +129,9 @@ impl RoofReport {
                 decode.kv_bytes as f64 / 1e6,
                 roofs.sweep_bytes as f64 / 1e6
             )?;
+            if decode.share > 1.0 {
+                writeln!(f, "That is more than memory gives: the model stays in the caches.")?;
+            }
         }
         if let Some(prefill) = prefill {
             writeln!(

@@ -2,10 +2,12 @@
 
 use std::error::Error as StdError;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use inferno_backend::BackendError;
 use inferno_engine::EngineError;
+use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 
 use crate::Error;
@@ -107,14 +109,28 @@ fn is_usage(error: &Error) -> bool {
                 | EngineError::MaxTokensZero
                 | EngineError::MinTokensAboveMax { .. }
                 | EngineError::EmptyStopString { .. }
+                | EngineError::ListTooLong { .. }
         ),
         _ => false,
     }
 }
 
+/// Whether a path is in the form of a repository on the hub.
+fn may_be_on_hub(path: &Path) -> bool {
+    let has_ending = path.extension().is_some_and(|ending| ending == "gguf");
+    path.is_relative() && path.components().count() == 2 && !path.starts_with(".") && !has_ending
+}
+
 /// The flag that helps, where the floors below cannot know of flags.
 fn hint(error: &Error) -> Option<&'static str> {
     let backend = match error {
+        Error::Gguf(GgufError::Io { path, error })
+            if error.kind() == io::ErrorKind::NotFound && may_be_on_hub(path) =>
+        {
+            return Some(
+                "a model on the Hugging Face hub is named hf:owner/repo[:type], and downloaded",
+            );
+        }
         Error::Backend(error) => error,
         Error::Model(error) => match &**error {
             ModelError::Backend(error) => error,

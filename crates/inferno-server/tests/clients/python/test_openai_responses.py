@@ -9,6 +9,11 @@ import pytest
 from conftest import MODEL
 
 
+def test_tokens_are_counted(client):
+    counted = client.responses.input_tokens.count(model=MODEL, input="Hello!")
+    assert counted.object == "response.input_tokens" and counted.input_tokens > 0
+
+
 def ask(expected, **further):
     """The arguments of `responses.create`."""
     arguments = {

@@ -46,7 +46,7 @@ pub struct Answer {
 }
 
 impl Server {
-    /// A server at `url`, the part before `/v1`; `model` is the first that it lists where it is not given.
+    /// A server at `url`, the part before `/v1`, by plain HTTP where it names no other way; `model` is the first that it lists where it is not given.
     ///
     /// **Units**: a request may take `timeout` in all.
     pub fn new(
@@ -56,7 +56,8 @@ impl Server {
         api_key: Option<String>,
         timeout: Duration,
     ) -> Self {
-        let url = url.trim_end_matches('/').trim_end_matches("/v1").to_owned();
+        let scheme = if url.contains("://") { "" } else { "http://" };
+        let url = format!("{scheme}{}", url.trim_end_matches('/').trim_end_matches("/v1"));
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(10)))

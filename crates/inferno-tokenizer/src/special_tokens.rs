@@ -129,12 +129,6 @@ const END_OF_GENERATION: &[&str] = &[
 const ALWAYS_TEXT: &[&str] = &["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
 
 impl SpecialTokens {
-    /// The token after which any text may come: what begins one, or else what ends the one before. It stands for an
-    /// empty prompt, which many models add nothing to.
-    pub fn before_any_text(&self) -> Option<u32> {
-        self.bos.or(self.eos)
-    }
-
     /// Fills the roles that the file leaves open from the tokens' texts, and derives
     /// `end_of_generation`.
     pub(crate) fn complete<S: BuildHasher>(

@@ -78,6 +78,19 @@ impl Tokenizer {
         Self { vocabulary: Arc::new(vocabulary), model, partitioner, affixes, chat_template }
     }
 
+    /// The ids of a prompt that stands at the beginning: those of its text.
+    ///
+    /// An empty one asks for any text. Where nothing is added to it, the token stands for it that begins a text, or
+    /// else the one that ends the text before.
+    pub fn encode_prompt(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
+        let mut ids = self.encode(text, options);
+        if text.is_empty() && ids.is_empty() {
+            let special = self.special_tokens();
+            ids.extend(special.bos.or(special.eos));
+        }
+        ids
+    }
+
     /// The ids of `text`.
     ///
     /// Any text can be encoded: what no token covers becomes byte tokens or the unknown token, as

@@ -83,7 +83,8 @@ impl SamplingParams {
     /// Checks every field against its range.
     ///
     /// **Errors**: [`EngineError::ParamOutOfRange`] for the first field that is out of range,
-    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens. Token ids are checked where the vocabulary is known, by [`Sampler::new`](crate::Sampler::new).
+    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens. Token ids are checked where the
+    /// vocabulary is known, by [`Sampler::new`](crate::Sampler::new).
     pub fn validate(&self) -> Result<(), EngineError> {
         let finite = f32::MAX;
         check("temperature", self.temperature, "0 or more", 0.0..=finite)?;

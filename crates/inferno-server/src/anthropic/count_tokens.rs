@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::conversation::ConversationFields;
 use super::messages::chat_job;
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody};
+use crate::request::{Body, Reader, RequestBody, apart};
 use crate::state::App;
 
 /// A conversation whose tokens are to be counted.
@@ -42,7 +42,6 @@ pub(crate) async fn count(
 ) -> Result<Json<TokenCount>, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
     let job = chat_job(request.conversation.read(&model, app.options.unknown_fields())?);
-    let rendering = tokio::task::spawn_blocking(move || job.render(&model));
-    let rendered = rendering.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    let rendered = apart(move || job.render(&model)).await?;
     Ok(Json(TokenCount { input_tokens: rendered.tokens.len() }))
 }

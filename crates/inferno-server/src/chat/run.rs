@@ -9,6 +9,7 @@ use super::{ChatJob, Piece};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
+use crate::request::apart;
 use crate::state::App;
 
 /// A conversation being answered, in one or more choices; dropping it stops that.
@@ -78,11 +79,7 @@ impl ChatRun {
         job: ChatJob,
     ) -> Result<Self, ApiError> {
         let shared = Arc::clone(model);
-        let preparing = tokio::task::spawn_blocking(move || (job.prepare(&shared), job));
-        let (prepared, job) = preparing
-            .await
-            .map_err(|error| ApiError::internal(format!("the request was not read: {error}")))?;
-        let prepared = prepared?;
+        let (prepared, job) = apart(move || Ok((job.prepare(&shared)?, job))).await?;
         let prompt_tokens = prepared.tokens.len();
         let params = job.params(&prepared.parser);
         let stop = params.stop.clone();

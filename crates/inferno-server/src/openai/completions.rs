@@ -16,7 +16,7 @@ use super::sampling::{self, SamplingFields, check_num_choices};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::Job;
-use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
+use crate::request::{Body, Reader, RequestBody, Unsupported, apart, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use prompt::PromptField;
@@ -195,8 +195,7 @@ pub(crate) async fn create(
         ])?;
     }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
-    let reading = tokio::task::spawn_blocking(move || request.jobs(&reader_app, &reader_model));
-    let jobs = reading.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    let jobs = apart(move || request.jobs(&reader_app, &reader_model)).await?;
     let run = TextRun::begin(&app, &model, jobs, told)?;
     let id = fresh_id("cmpl-");
     match streaming {

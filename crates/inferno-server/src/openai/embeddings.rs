@@ -17,7 +17,7 @@ use super::usage::Usage;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{Finish, Running, engine_stopped, unasked};
-use crate::request::{Body, Reader, RequestBody, Unsupported};
+use crate::request::{Body, Reader, RequestBody, Unsupported, apart};
 use crate::state::App;
 
 /// Texts of one request, as OpenAI has it.
@@ -196,8 +196,7 @@ pub(crate) async fn create(
     let format = request.encoding_format.unwrap_or_default();
     let priority = request.priority.unwrap_or(0);
     let reader = Arc::clone(&model);
-    let reading = tokio::task::spawn_blocking(move || request.texts(&reader));
-    let texts = reading.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    let texts = apart(move || request.texts(&reader)).await?;
     let name = model.name().to_owned();
     let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
     let work = texts

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::chat::ChatCompletionRequest;
 use crate::errors::ApiError;
-use crate::request::Body;
+use crate::request::{Body, apart};
 use crate::state::App;
 
 /// A conversation as the model reads it.
@@ -31,7 +31,6 @@ pub(crate) async fn render(
 ) -> Result<Json<RenderedPrompt>, ApiError> {
     let model = app.model_named(request.model_name())?;
     let job = request.job(&app, &model)?;
-    let rendering = tokio::task::spawn_blocking(move || job.render(&model));
-    let rendered = rendering.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    let rendered = apart(move || job.render(&model)).await?;
     Ok(Json(RenderedPrompt { prompt: rendered.text, token_ids: rendered.tokens }))
 }

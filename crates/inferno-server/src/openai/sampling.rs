@@ -29,8 +29,8 @@ pub(super) const UNSUPPORTED: &[Unsupported] = &[
     ("moderation", "answers are not moderated"),
 ];
 
-/// Bytes of a grammar, which takes longer than linear time to compile.
-const MAX_GRAMMAR_BYTES: usize = 64 << 10;
+/// Bytes of a grammar that a request brings itself: its rules take longer to compile than schemas as long.
+const MAX_LARK_BYTES: usize = 64 << 10;
 
 /// How tokens are chosen, when to end, and how to answer.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -284,9 +284,9 @@ impl SamplingFields {
         ];
         let mut forms = forms.into_iter().flatten();
         match (forms.next(), forms.next()) {
-            (Some(OutputFormat::Lark(grammar)), None) if grammar.len() > MAX_GRAMMAR_BYTES => {
+            (Some(OutputFormat::Lark(grammar)), None) if grammar.len() > MAX_LARK_BYTES => {
                 let message = format!(
-                    "the grammar has {} bytes, but {MAX_GRAMMAR_BYTES} is the most",
+                    "the grammar has {} bytes, but {MAX_LARK_BYTES} is the most",
                     grammar.len()
                 );
                 Err(ApiError::invalid("structured_outputs.grammar", message))

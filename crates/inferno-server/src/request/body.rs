@@ -10,20 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::UnknownFields;
+use super::long_work::without_delaying_others;
 use super::mismatch::mismatch;
 use crate::errors::ApiError;
 use crate::state::App;
-
-/// Bytes that take longer to read or to write than others should wait.
-const LARGE: usize = 64 << 10;
-
-/// Reads or writes so many bytes, while others are served by another thread where it takes a while.
-pub(crate) fn without_delaying_others<T>(num_bytes: usize, work: impl FnOnce() -> T) -> T {
-    match num_bytes {
-        0..LARGE => work(),
-        _ => tokio::task::block_in_place(work),
-    }
-}
 
 /// A field that an API has and this server does not honour, and why.
 pub(crate) type Unsupported = (&'static str, &'static str);

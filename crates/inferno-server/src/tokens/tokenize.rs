@@ -15,7 +15,7 @@ use crate::errors::ApiError;
 use crate::openai::chat::template_variables;
 use crate::openai::messages::{self, MessageField};
 use crate::openai::tools::{self, ToolField};
-use crate::request::{Body, Reader, RequestBody, UnknownFields};
+use crate::request::{Body, Reader, RequestBody, UnknownFields, apart};
 use crate::state::App;
 
 /// A text or a conversation: exactly one of `prompt` and `messages`.
@@ -104,7 +104,7 @@ pub(crate) async fn tokenize(
     let model = app.model_named(request.model.as_deref())?;
     let unknown = app.options.unknown_fields();
     let tells_texts = request.return_token_strs == Some(true);
-    let encoding = tokio::task::spawn_blocking(move || {
+    let encoding = apart(move || {
         let tokens = request.tokens(&model, unknown)?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();
@@ -117,5 +117,5 @@ pub(crate) async fn tokenize(
             tokens,
         })
     });
-    encoding.await.map_err(|error| ApiError::internal(error.to_string()))?.map(Json)
+    encoding.await.map(Json)
 }

@@ -10,7 +10,7 @@ use inferno_engine::EngineOptions;
 use inferno_server::{Limits, ServerOptions};
 use serde_json::{Value, json};
 
-use crate::client::{connect, get, metric, post, read, request, wait_until_idle};
+use crate::client::{PATIENCE, connect, get, metric, post, read, request, wait_until_idle};
 use crate::server::{shared, start, start_with_cache};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -92,6 +92,16 @@ pub fn more_than_sockets_hold() -> String {
     request("POST", CHAT, &[("content-type", "application/json")], &body.to_string())
 }
 
+/// A server with room for one client, who must read.
+pub fn one_place() -> ServerOptions {
+    let limits = Limits {
+        max_num_connections: 1,
+        write_timeout: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    ServerOptions { limits, drain_timeout: PATIENCE, ..ServerOptions::default() }
+}
+
 #[test]
 fn who_does_not_read_keeps_nobody_waiting() {
     let server = start(ServerOptions::default());
@@ -115,13 +125,7 @@ fn who_does_not_read_keeps_nobody_waiting() {
 
 #[test]
 fn who_never_reads_loses_its_place() {
-    let limits = Limits {
-        max_num_connections: 1,
-        write_timeout: Duration::from_secs(1),
-        ..Limits::default()
-    };
-    let drain_timeout = crate::client::PATIENCE;
-    let server = start(ServerOptions { limits, drain_timeout, ..ServerOptions::default() });
+    let server = start(one_place());
     // Whoever was here before it may still have the only place.
     let mut silent = loop {
         let mut stream = connect(server.address);

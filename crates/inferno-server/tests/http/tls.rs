@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use inferno_server::{Limits, Server, ServerOptions, TlsFiles};
+use inferno_server::{Server, ServerOptions, TlsFiles};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::client::{PATIENCE, read, request};
-use crate::load::more_than_sockets_hold;
+use crate::load::{more_than_sockets_hold, one_place};
 use crate::server::{TestServer, start_with};
 
 fn fixture(name: &str) -> PathBuf {
@@ -55,12 +55,7 @@ fn a_server_with_a_certificate_speaks_tls() {
 
 #[test]
 fn who_never_reads_loses_its_place() {
-    let limits = Limits {
-        max_num_connections: 1,
-        write_timeout: Duration::from_secs(1),
-        ..Limits::default()
-    };
-    let options = ServerOptions { limits, drain_timeout: PATIENCE, ..tls("cert.pem", "key.pem") };
+    let options = ServerOptions { tls: tls("cert.pem", "key.pem").tls, ..one_place() };
     let server = start_with(options, Default::default());
     let started = Instant::now();
     let send = |bytes: &str| loop {

@@ -10,10 +10,10 @@ use inferno_engine::EngineError;
 use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 
-use crate::Error;
 use crate::cli::chat::CommandError;
 use crate::cli::config::ConfigError;
 use crate::cli::printable::printable_lines;
+use crate::{Error, HubReference};
 
 const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 2;
@@ -115,10 +115,11 @@ fn is_usage(error: &Error) -> bool {
     }
 }
 
-/// Whether a path is in the form of a repository on the hub.
+/// Whether a path only lacks the prefix of a name on the hub, where files have no names of their own.
 fn may_be_on_hub(path: &Path) -> bool {
-    let has_ending = path.extension().is_some_and(|ending| ending == "gguf");
-    path.is_relative() && path.components().count() == 2 && !path.starts_with(".") && !has_ending
+    let is_file = path.extension().is_some_and(|ending| ending == "gguf");
+    let name = format!("{}{}", HubReference::PREFIX, path.display());
+    !is_file && name.parse::<HubReference>().is_ok()
 }
 
 /// The flag that helps, where the floors below cannot know of flags.

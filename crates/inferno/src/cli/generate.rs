@@ -207,12 +207,13 @@ impl GenerateArgs {
         interrupt: &Interrupt,
     ) -> Result<FinishReason, Error> {
         // A template writes every token that its model wants before a text.
-        let add_special = session.tokens().is_empty() && !self.chat.chat;
+        let is_beginning = session.tokens().is_empty();
+        let add_special = is_beginning && !self.chat.chat;
         let options = EncodeOptions { add_special, parse_special: !self.no_special };
-        let mut tokens = session.tokenizer().encode(prompt, options);
-        if tokens.is_empty() && session.tokens().is_empty() {
-            tokens.extend(session.tokenizer().special_tokens().before_any_text());
-        }
+        let tokens = match is_beginning {
+            true => session.tokenizer().encode_prompt(prompt, options),
+            false => session.tokenizer().encode(prompt, options),
+        };
         let context_length = session.context_length();
         let mut generation = session.generate(Prompt::Tokens(&tokens), params)?;
         interrupt.cancels(generation.cancel_handle());

@@ -65,11 +65,7 @@ impl PromptField {
             let options = EncodeOptions { add_special, parse_special: true };
             let tokens = match suffix {
                 Some(suffix) => fill_in_the_middle(text, suffix, add_special, model)?,
-                // An empty one asks for any text, as OpenAI has it.
-                None if text.is_empty() => {
-                    model.tokenizer().special_tokens().before_any_text().into_iter().collect()
-                }
-                None => model.tokenizer().encode(text, options),
+                None => model.tokenizer().encode_prompt(text, options),
             };
             // What a text begins with by itself is its own.
             let added = model.tokenizer().special_tokens().bos.filter(|_| add_special);

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::ResponsesRequest;
 use crate::errors::ApiError;
-use crate::request::Body;
+use crate::request::{Body, apart};
 use crate::state::App;
 
 /// How many there are.
@@ -31,8 +31,7 @@ pub(crate) async fn count(
     let model = app.model_named(request.sampling.model.as_deref())?;
     let earlier = request.earlier_items(&app)?;
     let job = request.job(&app, &model, &earlier)?;
-    let rendering = tokio::task::spawn_blocking(move || job.render(&model));
-    let rendered = rendering.await.map_err(|error| ApiError::internal(error.to_string()))??;
+    let rendered = apart(move || job.render(&model)).await?;
     let input_tokens = rendered.tokens.len();
     Ok(Json(InputTokens { object: "response.input_tokens", input_tokens }))
 }

@@ -1,15 +1,28 @@
 //! Grammars: which tokens may come next, by llguidance.
 
+mod bounds;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use inferno_engine::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
 use inferno_tokenizer::Tokenizer;
-use llguidance::api::TopLevelGrammar;
-use llguidance::{Matcher, ParserFactory};
+use llguidance::api::{GrammarInit, ParserLimits, TopLevelGrammar};
+use llguidance::earley::lexerspec::LexerSpec;
+use llguidance::{ParserFactory, TokenParser, panic_utils};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
-/// Bytes of a grammar with all schemas in it: nobody can stop its compiling, which takes longer than linear time.
-const MAX_GRAMMAR_BYTES: usize = 256 << 10;
+/// Work that the compiler may spend on a grammar's regular expressions: about 100 ms.
+const COMPILE_FUEL: u64 = 1_000_000;
+/// Work that one mask may spend on regular expressions: about 20 ms.
+const MASK_FUEL: u64 = 200_000;
+/// States of the lexer, each about 1 KiB.
+const MAX_LEXER_STATES: usize = 50_000;
+/// Bytes of the lexer, which all choices of a request share; it grows with the texts that they try.
+const MAX_LEXER_BYTES: usize = 128 << 20;
+/// Parser items of all choices of a request, each about 16 bytes.
+const MAX_ITEMS: usize = 4 << 20;
 
 /// Compiles grammars for one vocabulary.
 pub(crate) struct GrammarCompiler {
@@ -26,23 +39,28 @@ impl GrammarCompiler {
 
     /// Compiles a grammar in llguidance's dialect of Lark.
     ///
-    /// **Errors**: more than 256 KiB; what is wrong with it, in llguidance's words.
+    /// Needs [`PREPARATION_STACK_BYTES`](crate::request::PREPARATION_STACK_BYTES) of stack, and may take seconds.
+    ///
+    /// **Errors**: a bound that the grammar exceeds; what is wrong with it, in llguidance's words.
     pub fn compile(&self, lark: String) -> Result<Box<dyn TokenConstraint>, String> {
-        if lark.len() > MAX_GRAMMAR_BYTES {
-            let len = lark.len();
-            return Err(format!(
-                "it makes {len} bytes of grammar, but {MAX_GRAMMAR_BYTES} is the most"
-            ));
-        }
+        bounds::check(&lark)?;
         let factory = self.factory.get_or_init(|| self.factory());
         let factory = factory.as_ref().map_err(String::clone)?;
-        let parser = factory.create_parser(TopLevelGrammar::from_lark(lark));
-        let matcher = Matcher::new(parser);
-        if let Some(error) = matcher.get_error() {
-            return Err(told(&error));
-        }
+        let grammar = GrammarInit::Serialized(TopLevelGrammar::from_lark(lark));
+        let parser = panic_utils::catch_unwind(AssertUnwindSafe(|| {
+            let environment = Some(factory.tok_env().clone());
+            let (grammar, lexer) = grammar.to_internal(environment, factory.limits().clone())?;
+            if let Some(error) = lexer_error(&lexer, factory.limits().clone()) {
+                return Ok(Err(error));
+            }
+            let grammar = GrammarInit::Internal(grammar, lexer);
+            let mut parser = factory.create_parser_from_init_default(grammar)?;
+            parser.start_without_prompt();
+            Ok(Ok(parser))
+        }));
+        let parser = parser.map_err(|error| told(&error.to_string()))??;
         let end = self.tokenizer.special_tokens().end_of_generation.iter().copied().collect();
-        Ok(Box::new(Grammar { matcher, end_of_generation: end }))
+        Ok(Box::new(Grammar { parser, num_items: Arc::default(), end_of_generation: end }))
     }
 
     fn factory(&self) -> Result<ParserFactory, String> {
@@ -57,6 +75,11 @@ impl GrammarCompiler {
         let mut factory =
             ParserFactory::new_simple(&environment).map_err(|error| error.to_string())?;
         factory.quiet();
+        let limits = factory.limits_mut();
+        limits.initial_lexer_fuel = COMPILE_FUEL;
+        limits.step_lexer_fuel = MASK_FUEL;
+        limits.max_lexer_states = MAX_LEXER_STATES;
+        limits.verbose_errors = false;
         Ok(factory)
     }
 
@@ -72,20 +95,62 @@ impl GrammarCompiler {
     }
 }
 
+/// Why a lexer is too complex, if it is. Its first transitions are tried here within the limits, as the parser computes them
+/// without any.
+fn lexer_error(lexer: &LexerSpec, mut limits: ParserLimits) -> Option<String> {
+    let mut automaton = match lexer.to_regex_vec(&mut limits) {
+        Ok(automaton) => automaton,
+        Err(error) => return Some(format!("it is too complex: {error}")),
+    };
+    automaton.set_fuel(limits.initial_lexer_fuel);
+    let start = automaton.initial_state(&lexer.all_lexemes());
+    (0..=u8::MAX).find_map(|byte| {
+        automaton.transition(start, byte);
+        automaton.get_error().map(|error| format!("it is too complex: {error}"))
+    })
+}
+
 /// Where in its grammar one choice is.
 struct Grammar {
-    matcher: Matcher,
+    /// Its lexer is shared by all forks.
+    parser: TokenParser,
+    /// Parser items of all forks.
+    num_items: Arc<AtomicUsize>,
     end_of_generation: Vec<u32>,
+}
+
+impl Grammar {
+    /// Accounts for what a token added to the parser.
+    ///
+    /// **Errors**: more than one request may hold.
+    fn check_memory(&self, num_items_before: usize) -> Result<(), ConstraintError> {
+        let added = self.parser.parser_stats().all_items.saturating_sub(num_items_before);
+        let num_items = self.num_items.fetch_add(added, Ordering::Relaxed) + added;
+        if num_items > MAX_ITEMS || self.parser.parser.lexer_stats().num_bytes > MAX_LEXER_BYTES {
+            let message = "the grammar needs more memory than one request may use; simplify it, or ask for fewer or shorter \
+                           answers";
+            return Err(ConstraintError(message.to_owned()));
+        }
+        Ok(())
+    }
 }
 
 impl TokenConstraint for Grammar {
     fn fork(&self) -> Box<dyn TokenConstraint> {
-        let end_of_generation = self.end_of_generation.clone();
-        Box::new(Self { matcher: self.matcher.deep_clone(), end_of_generation })
+        Box::new(Self {
+            parser: self.parser.clone(),
+            num_items: Arc::clone(&self.num_items),
+            end_of_generation: self.end_of_generation.clone(),
+        })
     }
 
     fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
-        let mask = self.matcher.compute_mask_or_eos().map_err(|error| failed(&error))?;
+        let parser = &mut self.parser;
+        let mask = panic_utils::catch_unwind(AssertUnwindSafe(|| match parser.stopped() {
+            true => Ok(parser.token_env.tok_trie().eos_token_set()),
+            false => parser.compute_mask(),
+        }));
+        let mask = mask.map_err(|error| failed(&error))?;
         for (word, &bits) in allowed.words_mut().iter_mut().zip(mask.as_slice()) {
             *word = bits;
         }
@@ -100,8 +165,15 @@ impl TokenConstraint for Grammar {
         if self.end_of_generation.contains(&token) {
             return Ok(ConstraintState::Complete);
         }
-        self.matcher.consume_token(token).map_err(|error| failed(&error))?;
-        Ok(match self.matcher.is_stopped() {
+        let num_items = self.parser.parser_stats().all_items;
+        let parser = &mut self.parser;
+        panic_utils::catch_unwind(AssertUnwindSafe(|| {
+            parser.consume_token(token)?;
+            parser.check_stop()
+        }))
+        .map_err(|error| failed(&error))?;
+        self.check_memory(num_items)?;
+        Ok(match self.parser.stopped() {
             true => ConstraintState::Complete,
             false => ConstraintState::Open,
         })
@@ -121,7 +193,7 @@ fn told(error: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::*;
 
     #[test]
     fn callers_are_told_what_is_wrong_and_no_more() {

@@ -232,6 +232,13 @@ impl From<SubmitError> for ApiError {
 }
 
 impl ApiError {
+    /// The server has too much to do, and may have less soon.
+    pub fn overloaded(message: impl Into<String>) -> Self {
+        let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, message);
+        error.retry_after = Some(1);
+        error.with_code("overloaded")
+    }
+
     /// The server ends what runs and begins nothing new.
     pub fn shutting_down() -> Self {
         let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");

@@ -42,12 +42,16 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Hands a request to the engine.
+    /// Submits a request that came at `started` to the engine.
     ///
     /// **Errors**: what the engine refuses, each with its status.
-    pub fn submit(app: &Arc<App>, model: &Arc<ServedModel>, job: Job) -> Result<Self, ApiError> {
+    pub fn submit(
+        app: &Arc<App>,
+        model: &Arc<ServedModel>,
+        started: Instant,
+        job: Job,
+    ) -> Result<Self, ApiError> {
         let Job { prompt, params, prompt_logprobs, num_choices, priority, constraint } = job;
-        let started = Instant::now();
         let (prompt_tokens, max_tokens) = (prompt.len(), params.stop.max_tokens);
         let request = Request {
             prompt_logprobs,

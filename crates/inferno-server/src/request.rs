@@ -3,16 +3,18 @@
 mod api_key;
 mod body;
 mod id;
-mod long_work;
 mod mismatch;
 mod nested;
+mod preparation;
 mod query;
 mod segment;
 
 pub(crate) use api_key::require_api_key;
 pub(crate) use body::{Body, Reader, RequestBody, Unsupported};
 pub(crate) use id::{fresh_id, with_request_id};
-pub(crate) use long_work::{apart, without_delaying_others};
 pub(crate) use nested::UnknownFields;
+pub(crate) use preparation::{
+    PREPARATION_STACK_BYTES, Preparation, PreparationStage, parsed_bytes,
+};
 pub(crate) use query::Query;
 pub(crate) use segment::Segment;

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+use crate::request::PREPARATION_STACK_BYTES;
 use crate::router::router;
 use crate::state::App;
 use crate::{ServedModel, ServerError, ServerOptions};
@@ -94,6 +95,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(NUM_HTTP_THREADS)
             .thread_name("inferno-http")
+            .thread_stack_size(PREPARATION_STACK_BYTES)
             .enable_all()
             .build()
             .map_err(ServerError::Runtime)?;

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::errors::ApiError;
 use crate::openai::responses::ResponseStore;
 use crate::operation::metrics::Metrics;
+use crate::request::PreparationStage;
 use crate::{ServedModel, ServerOptions};
 
 /// What all requests share.
@@ -17,6 +18,7 @@ pub(crate) struct App {
     model: OnceLock<Arc<ServedModel>>,
     pub metrics: Metrics,
     pub responses: ResponseStore,
+    pub preparation: Arc<PreparationStage>,
     is_draining: AtomicBool,
     /// Requests that the engine works on.
     num_in_flight: watch::Sender<usize>,
@@ -37,6 +39,7 @@ impl App {
             model: OnceLock::new(),
             metrics: Metrics::new(),
             responses: ResponseStore::new(options.limits.max_stored_bytes),
+            preparation: Arc::new(PreparationStage::new(&options.limits)),
             is_draining: AtomicBool::new(false),
             num_in_flight: watch::Sender::new(0),
             options,

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::conversation::ConversationFields;
 use super::messages::chat_job;
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, apart};
+use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
 /// A conversation whose tokens are to be counted.
@@ -38,10 +38,14 @@ impl RequestBody for CountTokensRequest {
     responses((status = 200, body = TokenCount)))]
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
-    Body(request): Body<CountTokensRequest>,
+    Body { request, preparation }: Body<CountTokensRequest>,
 ) -> Result<Json<TokenCount>, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
-    let job = chat_job(request.conversation.read(&model, app.options.unknown_fields())?);
-    let rendered = apart(move || job.render(&model)).await?;
+    let unknown = app.options.unknown_fields();
+    let rendered = preparation.run(move || {
+        let job = chat_job(request.conversation.read(&model, unknown)?);
+        job.render(&model)
+    });
+    let rendered = rendered.await?;
     Ok(Json(TokenCount { input_tokens: rendered.tokens.len() }))
 }

@@ -140,12 +140,14 @@ impl MessagesRequest {
             (Message = "application/json"), (MessageEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body(request): Body<MessagesRequest>,
+    Body { request, preparation }: Body<MessagesRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
     let is_streamed = request.answer.stream == Some(true);
-    let job = request.job(&model, app.options.unknown_fields())?;
-    let run = ChatRun::begin(&app, &model, job).await?;
+    let unknown = app.options.unknown_fields();
+    let reader = Arc::clone(&model);
+    let job = preparation.run(move || request.job(&reader, unknown)).await?;
+    let run = ChatRun::begin(&app, &model, preparation, job).await?;
     let id = fresh_id("msg_");
     if is_streamed {
         let stream = PartStream::new(run, MessageTeller::new(id));

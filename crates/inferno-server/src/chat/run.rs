@@ -9,7 +9,7 @@ use super::{ChatJob, Piece};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
-use crate::request::apart;
+use crate::request::Preparation;
 use crate::state::App;
 
 /// A conversation being answered, in one or more choices; dropping it stops that.
@@ -70,22 +70,24 @@ pub(crate) struct ToolCall {
 }
 
 impl ChatRun {
-    /// Renders the conversation, compiles its grammar and hands it to the engine.
+    /// Renders the conversation, compiles its grammar and submits it to the engine.
     ///
     /// **Errors**: whatever is wrong with the request, before anything is computed.
     pub async fn begin(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
+        preparation: Preparation,
         job: ChatJob,
     ) -> Result<Self, ApiError> {
         let shared = Arc::clone(model);
-        let (prepared, job) = apart(move || Ok((job.prepare(&shared)?, job))).await?;
+        let (prepared, job) = preparation.run(move || Ok((job.prepare(&shared)?, job))).await?;
         let prompt_tokens = prepared.tokens.len();
         let params = job.params(&prepared.parser);
         let stop = params.stop.clone();
         let running = Running::submit(
             app,
             model,
+            preparation.arrived(),
             Job {
                 prompt: prepared.tokens,
                 params,

@@ -324,12 +324,13 @@ impl ResponseFormat {
             (ChatCompletion = "application/json"), (ChatCompletionChunk = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body(request): Body<ChatCompletionRequest>,
+    Body { request, preparation }: Body<ChatCompletionRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.model_name())?;
     let streaming = request.sampling.streaming()?;
-    let job = request.job(&app, &model)?;
-    let run = ChatRun::begin(&app, &model, job).await?;
+    let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
+    let job = preparation.run(move || request.job(&reader_app, &reader_model)).await?;
+    let run = ChatRun::begin(&app, &model, preparation, job).await?;
     let id = fresh_id("chatcmpl-");
     match streaming {
         Some(streaming) => {

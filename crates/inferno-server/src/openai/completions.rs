@@ -16,7 +16,7 @@ use super::sampling::{self, SamplingFields, check_num_choices};
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::Job;
-use crate::request::{Body, Reader, RequestBody, Unsupported, apart, fresh_id};
+use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use prompt::PromptField;
@@ -178,7 +178,7 @@ impl TextFields {
         (status = 429), (status = 503)))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body(request): Body<CompletionRequest>,
+    Body { request, preparation }: Body<CompletionRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
@@ -195,8 +195,8 @@ pub(crate) async fn create(
         ])?;
     }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
-    let jobs = apart(move || request.jobs(&reader_app, &reader_model)).await?;
-    let run = TextRun::begin(&app, &model, jobs, told)?;
+    let jobs = preparation.run(move || request.jobs(&reader_app, &reader_model)).await?;
+    let run = TextRun::begin(&app, &model, preparation, jobs, told)?;
     let id = fresh_id("cmpl-");
     match streaming {
         Some(streaming) => {

@@ -17,7 +17,7 @@ use super::usage::Usage;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{Finish, Running, engine_stopped, unasked};
-use crate::request::{Body, Reader, RequestBody, Unsupported, apart};
+use crate::request::{Body, Reader, RequestBody, Unsupported};
 use crate::state::App;
 
 /// Texts of one request, as OpenAI has it.
@@ -189,14 +189,15 @@ async fn embed(
     responses((status = 200, body = EmbeddingList)))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body(request): Body<EmbeddingsRequest>,
+    Body { request, preparation }: Body<EmbeddingsRequest>,
 ) -> Result<Json<EmbeddingList>, ApiError> {
-    let started = Instant::now();
+    let started = preparation.arrived();
     let model = app.model_named(request.model.as_deref())?;
     let format = request.encoding_format.unwrap_or_default();
     let priority = request.priority.unwrap_or(0);
     let reader = Arc::clone(&model);
-    let texts = apart(move || request.texts(&reader)).await?;
+    let texts = preparation.run(move || request.texts(&reader)).await?;
+    drop(preparation);
     let name = model.name().to_owned();
     let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
     let work = texts

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::chat::ChatCompletionRequest;
 use crate::errors::ApiError;
-use crate::request::{Body, apart};
+use crate::request::Body;
 use crate::state::App;
 
 /// A conversation as the model reads it.
@@ -27,10 +27,9 @@ pub(crate) struct RenderedPrompt {
     responses((status = 200, body = RenderedPrompt)))]
 pub(crate) async fn render(
     State(app): State<Arc<App>>,
-    Body(request): Body<ChatCompletionRequest>,
+    Body { request, preparation }: Body<ChatCompletionRequest>,
 ) -> Result<Json<RenderedPrompt>, ApiError> {
     let model = app.model_named(request.model_name())?;
-    let job = request.job(&app, &model)?;
-    let rendered = apart(move || job.render(&model)).await?;
+    let rendered = preparation.run(move || request.job(&app, &model)?.render(&model)).await?;
     Ok(Json(RenderedPrompt { prompt: rendered.text, token_ids: rendered.tokens }))
 }

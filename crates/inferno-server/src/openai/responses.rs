@@ -22,11 +22,11 @@ use super::tools::{self, Name, parameters};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, OutputFormat, PartStream, Tool, Tools};
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported};
+use crate::request::{Body, Preparation, Reader, RequestBody, UnknownFields, Unsupported};
 use crate::sse;
 use crate::state::App;
 use response::{Outline, OutputItem, ResponseObject};
-use store::Keeping;
+use store::{Keeping, KeptResponse};
 pub(crate) use store::ResponseStore;
 use stream::{ResponseEvent, ResponseTeller};
 
@@ -134,6 +134,13 @@ pub(crate) struct ReasoningField {
     generate_summary: Option<String>,
 }
 
+/// Pairs of metadata, as OpenAI limits them.
+const MAX_METADATA_PAIRS: usize = 16;
+/// Bytes of a name in metadata: 64 characters of UTF-8.
+const MAX_METADATA_NAME_BYTES: usize = 256;
+/// Bytes of a value in metadata: 512 characters of UTF-8.
+const MAX_METADATA_VALUE_BYTES: usize = 2048;
+
 /// Fields of the API that are refused.
 const UNSUPPORTED: &[Unsupported] = &[
     ("conversation", "use previous_response_id, or send the whole conversation as input"),
@@ -193,6 +200,23 @@ impl ResponsesFields {
         ])
     }
 
+    /// **Errors**: more metadata than OpenAI accepts; it is stored and returned with the response.
+    fn check_metadata(&self) -> Result<(), ApiError> {
+        let metadata = self.metadata.iter().flatten();
+        let is_short = |(name, value): (&String, &Value)| {
+            name.len() <= MAX_METADATA_NAME_BYTES
+                && value.as_str().is_some_and(|text| text.len() <= MAX_METADATA_VALUE_BYTES)
+        };
+        if metadata.clone().count() <= MAX_METADATA_PAIRS && metadata.clone().all(is_short) {
+            return Ok(());
+        }
+        let message = format!(
+            "metadata must have at most {MAX_METADATA_PAIRS} pairs, with names of at most {MAX_METADATA_NAME_BYTES} bytes and \
+             strings of at most {MAX_METADATA_VALUE_BYTES} bytes as values"
+        );
+        Err(ApiError::invalid("metadata", message))
+    }
+
     fn tools(&self, unknown: UnknownFields) -> Result<Tools, ApiError> {
         let mut list = Vec::new();
         for (index, tool) in self.tools.iter().flatten().enumerate() {
@@ -226,13 +250,17 @@ impl ResponsesFields {
 }
 
 impl ResponsesRequest {
-    /// The items of the conversation that is gone on with.
+    /// The stored response that this one continues, and memory to read it.
     ///
-    /// **Errors**: a response that is not kept.
-    fn earlier_items(&self, app: &App) -> Result<Vec<Value>, ApiError> {
+    /// **Errors**: a response that is not stored, 503 without memory.
+    fn earlier(
+        &self,
+        app: &App,
+        preparation: &mut Preparation,
+    ) -> Result<Option<Arc<KeptResponse>>, ApiError> {
         const FIELD: &str = "previous_response_id";
         let Some(id) = &self.fields.previous_response_id else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         let kept = app.responses.get(id).ok_or_else(|| {
             let message = format!(
@@ -241,7 +269,8 @@ impl ResponsesRequest {
             );
             ApiError::invalid(FIELD, message).with_code("previous_response_not_found")
         })?;
-        kept.items()
+        preparation.reserve_stored(kept.parsed_bytes)?;
+        Ok(Some(kept))
     }
 
     /// What is to be done when the response has ended, if it is to be kept.
@@ -263,6 +292,7 @@ impl ResponsesRequest {
         let Self { fields, sampling } = self;
         let unknown = app.options.unknown_fields();
         fields.refuse_unsupported()?;
+        fields.check_metadata()?;
         if sampling.num_choices(1, &app.options.limits)? != 1 {
             return Err(ApiError::unsupported("n", "a response is one answer"));
         }
@@ -309,7 +339,7 @@ fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
             (ResponseObject = "application/json"), (ResponseEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body(request): Body<ResponsesRequest>,
+    Body { request, mut preparation }: Body<ResponsesRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
@@ -318,11 +348,17 @@ pub(crate) async fn create(
         streaming.is_some_and(|streaming| streaming.continuous_usage),
         "the usage is in the last event",
     )])?;
-    let earlier = request.earlier_items(&app)?;
-    let job = request.job(&app, &model, &earlier)?;
-    let keeping = request.keeping(&app, earlier)?;
-    let mut outline = Outline::new(&request, &model, &job.params, keeping);
-    let run = ChatRun::begin(&app, &model, job).await?;
+    let earlier = request.earlier(&app, &mut preparation)?;
+    let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
+    let read = preparation.run(move || {
+        let earlier = earlier.map_or(Ok(Vec::new()), |earlier| earlier.items())?;
+        let job = request.job(&reader_app, &reader_model, &earlier)?;
+        let keeping = request.keeping(&reader_app, earlier)?;
+        let outline = Outline::new(&request, &reader_model, &job.params, keeping);
+        Ok((job, outline))
+    });
+    let (job, mut outline) = read.await?;
+    let run = ChatRun::begin(&app, &model, preparation, job).await?;
     if streaming.is_some() {
         let stream = PartStream::new(run, ResponseTeller::new(outline));
         return Ok(sse::respond(stream, app.options.limits.keep_alive));

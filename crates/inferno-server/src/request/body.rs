@@ -1,17 +1,20 @@
 //! Bodies: JSON of which every field is honoured or refused by name.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::sync::Arc;
 
-use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::UnknownFields;
-use super::long_work::without_delaying_others;
 use super::mismatch::mismatch;
+use super::preparation::{Preparation, UNRESERVED_BYTES, parsed_bytes};
+use crate::Limits;
 use crate::errors::ApiError;
 use crate::state::App;
 
@@ -19,7 +22,7 @@ use crate::state::App;
 pub(crate) type Unsupported = (&'static str, &'static str);
 
 /// What an endpoint reads from the JSON object of a request.
-pub(crate) trait RequestBody: Sized {
+pub(crate) trait RequestBody: Sized + Send + 'static {
     /// Fields that the API has and that are refused, also where unknown ones are allowed.
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[];
 
@@ -33,7 +36,11 @@ pub(crate) trait RequestBody: Sized {
 }
 
 /// A body that was read whole, checked and parsed.
-pub(crate) struct Body<T>(pub T);
+pub(crate) struct Body<T> {
+    pub request: T,
+    /// Runs what is left to prepare, and holds the memory of the request until it is dropped.
+    pub preparation: Preparation,
+}
 
 /// Reads one JSON object as one or more structures side by side, and keeps what none of them knows.
 ///
@@ -142,29 +149,84 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         check_content_type(request.headers())?;
-        let limits = app.options.limits;
-        let reading = to_bytes(request.into_body(), limits.max_body_bytes);
-        let bytes = tokio::time::timeout(limits.read_timeout, reading)
-            .await
-            .map_err(|_| {
-                let message = format!("the body did not come within {:?}", limits.read_timeout);
-                ApiError::new(StatusCode::REQUEST_TIMEOUT, message)
-            })?
-            .map_err(|error| unreadable(&error, limits.max_body_bytes))?;
-        without_delaying_others(bytes.len(), || read(&bytes, app.options.unknown_fields()))
-            .map(Self)
+        let mut preparation = app.preparation.begin();
+        let bytes = receive(request.into_body(), app.options.limits, &mut preparation).await?;
+        let is_small = bytes.len() <= UNRESERVED_BYTES;
+        if bytes.is_empty() {
+            let message = "the body is empty; it must be a JSON object";
+            return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_json"));
+        }
+        let measure = move || parsed_bytes(&bytes).map(|size| (bytes, size)).map_err(not_json);
+        let (bytes, size) = match is_small {
+            // It takes less time than to hand it over.
+            true => measure()?,
+            false => preparation.run(measure).await?,
+        };
+        preparation.reserve_parsed(size).await?;
+        let unknown = app.options.unknown_fields();
+        let parse = move || parse(&bytes, unknown);
+        let request = match is_small {
+            true => parse()?,
+            false => preparation.run(parse).await?,
+        };
+        preparation.release_body();
+        Ok(Self { request, preparation })
     }
 }
 
-fn read<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiError> {
-    if bytes.is_empty() {
-        let message = "the body is empty; it must be a JSON object";
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_json"));
+/// Receives the bytes of a body. Beyond those that need no reservation, it waits for memory before it goes on.
+///
+/// **Errors**: 413 for more than the limit, 408 for a client that is too slow, 503 without memory.
+async fn receive(
+    body: axum::body::Body,
+    limits: Limits,
+    preparation: &mut Preparation,
+) -> Result<Vec<u8>, ApiError> {
+    let declared = body.size_hint().upper().and_then(|len| usize::try_from(len).ok());
+    let expected = declared.unwrap_or(limits.max_body_bytes).min(limits.max_body_bytes);
+    let mut body = Limited::new(body, limits.max_body_bytes);
+    let mut bytes = Vec::new();
+    receive_until(&mut body, &mut bytes, UNRESERVED_BYTES, limits).await?;
+    if bytes.len() >= UNRESERVED_BYTES {
+        preparation.reserve_body(expected).await?;
+        bytes.reserve_exact(declared.map_or(0, |_| expected.saturating_sub(bytes.len())));
+        receive_until(&mut body, &mut bytes, usize::MAX, limits).await?;
     }
-    let json: Value = serde_json::from_slice(bytes).map_err(|error| {
-        ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
-            .with_code("invalid_json")
-    })?;
+    Ok(bytes)
+}
+
+/// Receives at least `len` bytes, or all there are.
+async fn receive_until(
+    body: &mut Limited<axum::body::Body>,
+    bytes: &mut Vec<u8>,
+    len: usize,
+    limits: Limits,
+) -> Result<(), ApiError> {
+    let receiving = async {
+        while bytes.len() < len {
+            let Some(frame) = body.frame().await else {
+                break;
+            };
+            let frame = frame.map_err(|error| unreadable(&*error, limits.max_body_bytes))?;
+            if let Some(data) = frame.data_ref() {
+                bytes.extend_from_slice(data);
+            }
+        }
+        Ok(())
+    };
+    tokio::time::timeout(limits.read_timeout, receiving).await.unwrap_or_else(|_| {
+        let message = format!("the body did not come within {:?}", limits.read_timeout);
+        Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message))
+    })
+}
+
+fn not_json(error: serde_json::Error) -> ApiError {
+    ApiError::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
+        .with_code("invalid_json")
+}
+
+fn parse<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiError> {
+    let json: Value = serde_json::from_slice(bytes).map_err(not_json)?;
     if !json.is_object() {
         let message = "the body must be a JSON object";
         return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_type"));
@@ -197,8 +259,8 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
 }
 
-fn unreadable(error: &axum::Error, limit: usize) -> ApiError {
-    let mut cause = std::error::Error::source(error);
+fn unreadable(error: &(dyn Error + Send + Sync + 'static), limit: usize) -> ApiError {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<http_body_util::LengthLimitError>() {
             let message = format!("the body has more than {limit} bytes, the most that are taken");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, without_delaying_others};
+use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
 /// Tokens.
@@ -36,12 +36,12 @@ impl RequestBody for DetokenizeRequest {
     responses((status = 200, body = DetokenizeResponse)))]
 pub(crate) async fn detokenize(
     State(app): State<Arc<App>>,
-    Body(request): Body<DetokenizeRequest>,
+    Body { request, preparation }: Body<DetokenizeRequest>,
 ) -> Result<Json<DetokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
-    let tokens = &request.tokens;
-    let decode = || model.tokenizer().decode(tokens, false);
-    let text = without_delaying_others(size_of_val(&tokens[..]), decode);
-    let prompt = text.map_err(|error| ApiError::invalid("tokens", error.to_string()))?;
-    Ok(Json(DetokenizeResponse { prompt }))
+    let decode = move || {
+        let text = model.tokenizer().decode(&request.tokens, false);
+        text.map_err(|error| ApiError::invalid("tokens", error.to_string()))
+    };
+    Ok(Json(DetokenizeResponse { prompt: preparation.run(decode).await? }))
 }

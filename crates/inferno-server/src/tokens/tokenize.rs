@@ -15,7 +15,7 @@ use crate::errors::ApiError;
 use crate::openai::chat::template_variables;
 use crate::openai::messages::{self, MessageField};
 use crate::openai::tools::{self, ToolField};
-use crate::request::{Body, Reader, RequestBody, UnknownFields, apart};
+use crate::request::{Body, Reader, RequestBody, UnknownFields};
 use crate::state::App;
 
 /// A text or a conversation: exactly one of `prompt` and `messages`.
@@ -99,12 +99,12 @@ impl TokenizeRequest {
     responses((status = 200, body = TokenizeResponse)))]
 pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
-    Body(request): Body<TokenizeRequest>,
+    Body { request, preparation }: Body<TokenizeRequest>,
 ) -> Result<Json<TokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
     let unknown = app.options.unknown_fields();
     let tells_texts = request.return_token_strs == Some(true);
-    let encoding = apart(move || {
+    let encoding = preparation.run(move || {
         let tokens = request.tokens(&model, unknown)?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();

@@ -12,6 +12,7 @@ use crate::errors::ApiError;
 use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
 use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
+use crate::request::Preparation;
 use crate::state::App;
 
 /// Prompts being answered side by side; dropping it stops that.
@@ -103,6 +104,7 @@ impl TextRun {
     pub fn begin(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
+        preparation: Preparation,
         jobs: Vec<(ReadPrompt, Job)>,
         told: Told,
     ) -> Result<Self, ApiError> {
@@ -111,7 +113,7 @@ impl TextRun {
         for (prompt, job) in jobs {
             (num_choices, stop) = (job.num_choices, job.params.stop.clone());
             prompts.push(prompt);
-            running.push(Some(Running::submit(app, model, job)?));
+            running.push(Some(Running::submit(app, model, preparation.arrived(), job)?));
         }
         let echoes =
             || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));

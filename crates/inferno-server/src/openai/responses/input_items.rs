@@ -136,7 +136,12 @@ pub(crate) async fn list(
     Query(query): Query<InputItemsQuery>,
 ) -> Result<Json<InputItemList>, ApiError> {
     let kept = app.responses.get(&response).ok_or_else(|| not_found(&response))?;
-    let mut items = kept.items()?;
-    items.truncate(kept.num_input_items);
-    InputItemList::new(items, &query).map(Json)
+    let mut preparation = app.preparation.begin();
+    preparation.reserve_stored(kept.parsed_bytes)?;
+    let list = preparation.run(move || {
+        let mut items = kept.items()?;
+        items.truncate(kept.num_input_items);
+        InputItemList::new(items, &query)
+    });
+    list.await.map(Json)
 }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::ResponsesRequest;
 use crate::errors::ApiError;
-use crate::request::{Body, apart};
+use crate::request::Body;
 use crate::state::App;
 
 /// How many there are.
@@ -26,12 +26,15 @@ pub(crate) struct InputTokens {
     responses((status = 200, body = InputTokens)))]
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
-    Body(request): Body<ResponsesRequest>,
+    Body { request, mut preparation }: Body<ResponsesRequest>,
 ) -> Result<Json<InputTokens>, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
-    let earlier = request.earlier_items(&app)?;
-    let job = request.job(&app, &model, &earlier)?;
-    let rendered = apart(move || job.render(&model)).await?;
+    let earlier = request.earlier(&app, &mut preparation)?;
+    let rendered = preparation.run(move || {
+        let earlier = earlier.map_or(Ok(Vec::new()), |earlier| earlier.items())?;
+        request.job(&app, &model, &earlier)?.render(&model)
+    });
+    let rendered = rendered.await?;
     let input_tokens = rendered.tokens.len();
     Ok(Json(InputTokens { object: "response.input_tokens", input_tokens }))
 }

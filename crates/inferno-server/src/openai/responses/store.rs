@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::response::{OutputItem, ResponseObject};
 use crate::errors::ApiError;
-use crate::request::without_delaying_others;
+use crate::request::parsed_bytes;
 use crate::state::App;
 
 /// Responses that are kept, up to a number of bytes.
@@ -36,6 +36,8 @@ pub(super) struct KeptResponse {
     pub response: String,
     /// A list of all items, those of the response at its end.
     pub items: String,
+    /// About how much memory the items take once they are parsed.
+    pub parsed_bytes: usize,
     /// Those that were answered, without the response's own.
     pub num_input_items: usize,
 }
@@ -45,9 +47,7 @@ impl KeptResponse {
     ///
     /// **Errors**: none but a mistake of this server.
     pub fn items(&self) -> Result<Vec<Value>, ApiError> {
-        let read = || serde_json::from_str(&self.items);
-        without_delaying_others(self.items.len(), read)
-            .map_err(|error| ApiError::internal(error.to_string()))
+        serde_json::from_str(&self.items).map_err(|error| ApiError::internal(error.to_string()))
     }
 
     fn num_bytes(&self) -> usize {
@@ -127,10 +127,12 @@ impl Keeping {
     pub fn keep(mut self, id: &str, response: &ResponseObject, output: &[OutputItem]) {
         let num_input_items = self.items.len();
         self.items.extend(output.iter().map(|item| json!(item)));
+        let items = Value::Array(self.items).to_string();
         self.app.responses.insert(KeptResponse {
             id: id.to_owned(),
             response: json!(response).to_string(),
-            items: Value::Array(self.items).to_string(),
+            parsed_bytes: parsed_bytes(items.as_bytes()).unwrap_or(usize::MAX),
+            items,
             num_input_items,
         });
     }
@@ -142,7 +144,7 @@ mod tests {
 
     fn response(id: &str, len: usize) -> KeptResponse {
         let (id, items) = (id.to_owned(), "[]".to_owned());
-        KeptResponse { id, response: "x".repeat(len), items, num_input_items: 0 }
+        KeptResponse { id, response: "x".repeat(len), items, parsed_bytes: 0, num_input_items: 0 }
     }
 
     #[test]

@@ -1,0 +1,158 @@
+//! The preparation of requests: everything between the first byte of a body and the engine.
+//!
+//! Parsing, rendering templates, encoding and compiling grammars take time, memory and stack that a request chooses. All of it
+//! passes through one stage, which bounds:
+//!
+//! - **time**: from a request's arrival to the engine at most [`PREPARATION_TIMEOUT`], or `--request-timeout` if that is
+//!   shorter. Work that is running cannot be interrupted; it keeps its thread until its own limits end it.
+//! - **concurrency**: [`NUM_THREADS`] pieces of work at once and [`MAX_NUM_WAITING`] waiting; further ones are answered 503.
+//! - **memory**: bodies and what they are parsed into, over all requests ([`Reservations`]). What does not fit waits.
+//! - **stack**: [`PREPARATION_STACK_BYTES`] for each thread.
+//!
+//! A client that disconnects drops its place in all queues.
+
+mod json_size;
+mod memory;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tokio::sync::Semaphore;
+
+use crate::Limits;
+use crate::errors::ApiError;
+pub(crate) use json_size::parsed_bytes;
+pub(super) use memory::UNRESERVED_BYTES;
+use memory::{Reservations, ReservedBytes};
+
+/// Stack of each thread that prepares requests; the system commits only what is used. Grammars at the bounds of the compiler
+/// take less than a quarter of it.
+pub(crate) const PREPARATION_STACK_BYTES: usize = 64 << 20;
+/// Pieces of work that run at once.
+const NUM_THREADS: usize = 4;
+/// Pieces of work that wait for a thread.
+const MAX_NUM_WAITING: usize = 256;
+/// From a request's arrival to the engine.
+const PREPARATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What all requests in preparation share.
+pub(crate) struct PreparationStage {
+    threads: Arc<Semaphore>,
+    /// One for each piece of work that runs or waits.
+    places: Arc<Semaphore>,
+    reservations: Reservations,
+    timeout: Duration,
+}
+
+/// One request in preparation; dropping it returns what it has reserved.
+pub(crate) struct Preparation {
+    stage: Arc<PreparationStage>,
+    arrived: Instant,
+    body: Option<ReservedBytes>,
+    parsed: Option<ReservedBytes>,
+    stored: Option<ReservedBytes>,
+}
+
+impl PreparationStage {
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            threads: Arc::new(Semaphore::new(NUM_THREADS)),
+            places: Arc::new(Semaphore::new(NUM_THREADS + MAX_NUM_WAITING)),
+            reservations: Reservations::new(limits.max_body_bytes),
+            timeout: limits.request_timeout.unwrap_or(PREPARATION_TIMEOUT).min(PREPARATION_TIMEOUT),
+        }
+    }
+
+    /// Begins the preparation of a request that arrives now.
+    pub fn begin(self: &Arc<Self>) -> Preparation {
+        Preparation {
+            stage: Arc::clone(self),
+            arrived: Instant::now(),
+            body: None,
+            parsed: None,
+            stored: None,
+        }
+    }
+}
+
+impl Preparation {
+    /// When the request arrived.
+    pub fn arrived(&self) -> Instant {
+        self.arrived
+    }
+
+    /// Runs work on a thread of the stage, when one is free.
+    ///
+    /// **Errors**: those of the work; 503 if too many wait or the time is over; 500 if the work panics.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let place = Arc::clone(&self.stage.places).try_acquire_owned();
+        let place = place.map_err(|_| {
+            ApiError::overloaded("too many requests are being prepared; try again in a moment")
+        })?;
+        let threads = Arc::clone(&self.stage.threads);
+        let done = async {
+            let thread = threads.acquire_owned().await;
+            // Abandoned work keeps its place and its thread until it ends.
+            let done = tokio::task::spawn_blocking(move || {
+                let _held = (place, thread);
+                work()
+            });
+            done.await.map_err(|error| ApiError::internal(error.to_string()))?
+        };
+        self.in_time(done).await
+    }
+
+    /// Reserves memory for a body of at most this many bytes.
+    ///
+    /// **Errors**: 503 if it is not available in time.
+    pub async fn reserve_body(&mut self, num_bytes: usize) -> Result<(), ApiError> {
+        let reservation = self.stage.reservations.body(num_bytes);
+        self.body = self.in_time(async { Ok(reservation.await) }).await?;
+        Ok(())
+    }
+
+    /// Returns the memory of the body, which has been parsed.
+    pub fn release_body(&mut self) {
+        self.body = None;
+    }
+
+    /// Reserves memory for what a body is parsed into.
+    ///
+    /// **Errors**: 413 if it is more than one request may use, 503 if it is not available in time.
+    pub async fn reserve_parsed(&mut self, num_bytes: usize) -> Result<(), ApiError> {
+        let reservation = self.stage.reservations.parsed(num_bytes)?;
+        self.parsed = self.in_time(async { Ok(reservation.await) }).await?;
+        Ok(())
+    }
+
+    /// Reserves memory for stored JSON that is parsed again. It does not wait, as the request may hold memory already that
+    /// others wait for.
+    ///
+    /// **Errors**: 413 if it is more than one request may use, 503 if it is not available.
+    pub fn reserve_stored(&mut self, num_bytes: usize) -> Result<(), ApiError> {
+        let reservation = self.stage.reservations.parsed(num_bytes)?.now_or_never();
+        let message = "too much memory is in use for other requests; try again in a moment";
+        self.stored = reservation.ok_or_else(|| ApiError::overloaded(message))?;
+        Ok(())
+    }
+
+    async fn in_time<T>(
+        &self,
+        future: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let left = self.stage.timeout.saturating_sub(self.arrived.elapsed());
+        let done = tokio::time::timeout(left, future).await;
+        done.unwrap_or_else(|_| {
+            let message = format!(
+                "the request could not be prepared within {:?}; simplify it, or try again later",
+                self.stage.timeout
+            );
+            Err(ApiError::overloaded(message))
+        })
+    }
+}

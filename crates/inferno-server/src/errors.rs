@@ -23,6 +23,27 @@ fn bind_hint(kind: io::ErrorKind) -> &'static str {
     }
 }
 
+/// Characters of an error message.
+const MAX_MESSAGE_CHARS: usize = 2000;
+/// Characters of a name that the request sent, such as that of a model or a field.
+const MAX_NAME_CHARS: usize = 200;
+
+/// A name that the request sent, for an error message.
+pub(crate) fn shortened(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+fn cut(mut text: String, max_chars: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(max_chars) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 /// Why the server could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -102,14 +123,16 @@ pub(crate) struct AnthropicErrorDetails {
 }
 
 impl ApiError {
+    /// Messages may repeat what the request sent; what is beyond 2000 characters is cut off.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), param: None, code: None, retry_after: None }
+        let message = cut(message.into(), MAX_MESSAGE_CHARS);
+        Self { status, message, param: None, code: None, retry_after: None }
     }
 
     /// A field of the request is not as it must be.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         let mut error = Self::new(StatusCode::BAD_REQUEST, message);
-        error.param = Some(param.into());
+        error.param = Some(cut(param.into(), MAX_NAME_CHARS));
         error.code = Some("invalid_value");
         error
     }
@@ -142,6 +165,7 @@ impl ApiError {
     fn openai_type(&self) -> &'static str {
         match self.status {
             StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
             StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             StatusCode::NOT_FOUND => "not_found_error",
             StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => "timeout_error",

@@ -31,6 +31,6 @@ mod tokens;
 
 pub use errors::ServerError;
 pub use model::ServedModel;
-pub use operation::logs::{LogFormat, init_logs};
+pub use operation::logs::{LogFormat, init_logs, print_line};
 pub use options::{Limits, ServerOptions, TlsFiles};
 pub use serve::Server;

@@ -13,6 +13,9 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// Keys of which a request must show one; with none, every request is let in.
     pub api_keys: Vec<String>,
+    /// Host names by which requests may address the server, beside those of loopback; `*` is all of them. With none, a server
+    /// on loopback accepts only names of loopback, and any other server every name.
+    pub allowed_hosts: Vec<String>,
     /// Web origins that may call from a browser; `*` is all of them.
     pub allowed_origins: Vec<String>,
     /// Takes requests with fields that the API does not have, and ignores those.
@@ -69,6 +72,7 @@ impl Default for ServerOptions {
         Self {
             address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             api_keys: Vec::new(),
+            allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             allow_unknown_fields: false,
             limits: Limits::default(),

@@ -2,6 +2,7 @@
 
 mod api_key;
 mod body;
+mod host;
 mod id;
 mod mismatch;
 mod nested;
@@ -11,6 +12,7 @@ mod segment;
 
 pub(crate) use api_key::require_api_key;
 pub(crate) use body::{Body, Reader, RequestBody, Unsupported};
+pub(crate) use host::require_allowed_host;
 pub(crate) use id::{fresh_id, with_request_id};
 pub(crate) use nested::UnknownFields;
 pub(crate) use preparation::{

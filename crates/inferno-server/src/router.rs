@@ -13,7 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{Any as AnyOrigin, CorsLayer};
 
 use crate::errors::ApiError;
-use crate::request::{require_api_key, with_request_id};
+use crate::request::{require_allowed_host, require_api_key, with_request_id};
 use crate::state::App;
 use crate::{anthropic, openai, operation, page, tokens};
 
@@ -50,6 +50,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), require_allowed_host))
         .layer(middleware::from_fn(anthropic_errors))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), operation::metrics::count))
         .with_state(app);

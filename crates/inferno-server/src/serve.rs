@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+use crate::operation::logs;
 use crate::request::PREPARATION_STACK_BYTES;
 use crate::router::router;
 use crate::state::App;
@@ -102,6 +103,7 @@ impl Server {
         let app = Arc::new(App::new(self.options.clone()));
         let result = runtime.block_on(self.serve(&app, load, stop));
         runtime.shutdown_timeout(CLOSING_TIMEOUT);
+        logs::flush();
         result
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use axum::http::StatusCode;
 use tokio::sync::watch;
 
-use crate::errors::ApiError;
+use crate::errors::{ApiError, shortened};
 use crate::openai::responses::ResponseStore;
 use crate::operation::metrics::Metrics;
 use crate::request::PreparationStage;
@@ -74,6 +74,7 @@ impl App {
         match name {
             Some(name) if !model.names.iter().any(|known| known == name) => {
                 let known = model.names.join(", ");
+                let name = shortened(name);
                 let message = format!("there is no model {name:?}; this server has {known}");
                 let mut error = ApiError::new(StatusCode::NOT_FOUND, message);
                 error.param = Some("model".to_owned());

@@ -1,6 +1,7 @@
 //! From a conversation to the tokens that the model reads.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use inferno_engine::{GenerationParams, TokenConstraint};
@@ -15,6 +16,9 @@ use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{ThinkingBudget, ThinkingMarks};
 use crate::model::Template;
+
+/// How long the part of a grammar that does not compile is looked for.
+const MISTAKE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A conversation and what is asked about it, whichever API it came by.
 #[derive(Debug, Clone, Default)]
@@ -99,7 +103,12 @@ impl ChatJob {
         if let Err(message) = self.format.compile(&model.grammars) {
             return ApiError::invalid_grammar(self.format_field, &message);
         }
+        let started = Instant::now();
         for (index, tool) in self.tools.list.iter().enumerate() {
+            // Each may take as long as the whole did.
+            if started.elapsed() > MISTAKE_TIMEOUT {
+                break;
+            }
             if let Err(message) = check_arguments(tool, &model.grammars) {
                 let message = format!("the schema of {:?}: {message}", tool.name);
                 return ApiError::invalid_grammar(&format!("tools[{index}]"), &message);

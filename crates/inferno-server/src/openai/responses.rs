@@ -26,8 +26,8 @@ use crate::request::{Body, Preparation, Reader, RequestBody, UnknownFields, Unsu
 use crate::sse;
 use crate::state::App;
 use response::{Outline, OutputItem, ResponseObject};
-use store::{Keeping, KeptResponse};
 pub(crate) use store::ResponseStore;
+use store::{Keeping, KeptResponse};
 use stream::{ResponseEvent, ResponseTeller};
 
 /// Items to be answered.

@@ -15,7 +15,7 @@ use super::UnknownFields;
 use super::mismatch::mismatch;
 use super::preparation::{Preparation, UNRESERVED_BYTES, parsed_bytes};
 use crate::Limits;
-use crate::errors::ApiError;
+use crate::errors::{ApiError, shortened};
 use crate::state::App;
 
 /// A field that an API has and this server does not honour, and why.
@@ -140,7 +140,7 @@ pub(super) fn written(path: &serde_ignored::Path<'_>) -> String {
 pub(super) fn unknown_field(path: &str, elsewhere: &[Unsupported]) -> ApiError {
     let known = elsewhere.iter().find(|(field, _)| *field == path);
     let advice = known.map_or("leave it out", |(_, advice)| advice);
-    let message = format!("unknown field {path}; {advice}");
+    let message = format!("unknown field {}; {advice}", shortened(path));
     ApiError::invalid(path, message).with_code("unknown_field")
 }
 

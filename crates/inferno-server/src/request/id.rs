@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
-use crate::errors::ApiError;
+use crate::errors::{ApiError, shortened};
 
 /// Names a request in its response and in the logs.
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -34,7 +34,7 @@ pub(crate) async fn with_request_id(request: Request, next: Next) -> Response {
         _ => fresh_id("req_"),
     };
     let span = tracing::info_span!("request", id = %id);
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (method, path) = (request.method().clone(), shortened(request.uri().path()));
     let mut response = next.run(request).instrument(span.clone()).await;
     // What is answered has its own line; health is asked for all the time.
     if let Some(error) = response.extensions().get::<ApiError>() {

@@ -29,7 +29,7 @@ use memory::{Reservations, ReservedBytes};
 
 /// Stack of each thread that prepares requests; the system commits only what is used. Grammars at the bounds of the compiler
 /// take less than a quarter of it.
-pub(crate) const PREPARATION_STACK_BYTES: usize = 64 << 20;
+pub(crate) const PREPARATION_STACK_BYTES: usize = 256 << 20;
 /// Pieces of work that run at once.
 const NUM_THREADS: usize = 4;
 /// Pieces of work that wait for a thread.
@@ -154,5 +154,110 @@ impl Preparation {
             );
             Err(ApiError::overloaded(message))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn stage(limits: &Limits) -> Arc<PreparationStage> {
+        Arc::new(PreparationStage::new(limits))
+    }
+
+    /// Fills all threads with work that ends when the channel closes, and lets as much wait as may.
+    async fn fill(stage: &Arc<PreparationStage>) -> std::sync::mpsc::Sender<()> {
+        let (hold, held) = channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        for _ in 0..NUM_THREADS + MAX_NUM_WAITING {
+            let (preparation, held) = (stage.begin(), Arc::clone(&held));
+            tokio::spawn(async move {
+                let wait = move || {
+                    let _ = held.lock().unwrap().recv();
+                    Ok(())
+                };
+                preparation.run(wait).await
+            });
+        }
+        while stage.places.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        hold
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_is_an_error_and_abandoned_work_leaves_it() {
+        let stage = stage(&Limits::default());
+        let hold = fill(&stage).await;
+        let refused = stage.begin().run(|| Ok(())).await.unwrap_err();
+        assert_eq!((refused.status.as_u16(), refused.retry_after), (503, Some(1)));
+        drop(hold);
+        while stage.places.available_permits() < NUM_THREADS + MAX_NUM_WAITING {
+            tokio::task::yield_now().await;
+        }
+        stage.begin().run(|| Ok(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn work_whose_time_is_over_is_never_begun() {
+        let request_timeout = Some(Duration::from_millis(50));
+        let stage = stage(&Limits { request_timeout, ..Limits::default() });
+        let (hold, held) = channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        let num_begun = Arc::<AtomicUsize>::default();
+        let work = (0..2 * NUM_THREADS).map(|_| {
+            let (preparation, held) = (stage.begin(), Arc::clone(&held));
+            let num_begun = Arc::clone(&num_begun);
+            async move {
+                let wait = move || {
+                    num_begun.fetch_add(1, Ordering::Relaxed);
+                    let _ = held.lock().unwrap().recv();
+                    Ok(())
+                };
+                preparation.run(wait).await
+            }
+        });
+        for done in futures_util::future::join_all(work).await {
+            assert_eq!(done.unwrap_err().status.as_u16(), 503);
+        }
+        drop(hold);
+        while stage.places.available_permits() < NUM_THREADS + MAX_NUM_WAITING {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(num_begun.load(Ordering::Relaxed), NUM_THREADS);
+    }
+
+    #[tokio::test]
+    async fn memory_is_counted_over_all_requests_and_returned() {
+        let request_timeout = Some(Duration::from_millis(50));
+        let limits = Limits { max_body_bytes: 1 << 20, request_timeout, ..Limits::default() };
+        let stage = stage(&limits);
+        let mut held = Vec::new();
+        for _ in 0..4 {
+            let mut preparation = stage.begin();
+            preparation.reserve_body(1 << 20).await.unwrap();
+            held.push(preparation);
+        }
+        assert_eq!(stage.begin().reserve_body(1 << 20).await.unwrap_err().status.as_u16(), 503);
+        stage.begin().reserve_body(UNRESERVED_BYTES).await.unwrap();
+        held[0].release_body();
+        stage.begin().reserve_body(1 << 20).await.unwrap();
+        assert_eq!(stage.begin().reserve_parsed(9 << 20).await.unwrap_err().status.as_u16(), 413);
+        held[0].reserve_parsed(8 << 20).await.unwrap();
+        held[1].reserve_stored(8 << 20).unwrap();
+        assert_eq!(held[2].reserve_stored(8 << 20).unwrap_err().status.as_u16(), 503);
+        held.clear();
+        stage.begin().reserve_stored(8 << 20).unwrap();
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_fails_alone() {
+        let stage = stage(&Limits::default());
+        let failed = stage.begin().run(|| -> Result<(), ApiError> { panic!("a mistake") }).await;
+        assert_eq!(failed.unwrap_err().status.as_u16(), 500);
+        stage.begin().run(|| Ok(())).await.unwrap();
     }
 }

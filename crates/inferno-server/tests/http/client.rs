@@ -96,7 +96,7 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let len = body.len();
     format!(
-        "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: {len}\r\n{headers}\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {len}\r\n{headers}\r\n{body}"
     )
 }
 

@@ -17,6 +17,7 @@ mod load;
 mod operation;
 mod page;
 mod prefix_cache_file;
+mod preparation;
 mod prompt_logprobs;
 mod raw_bytes;
 mod responses;

@@ -23,11 +23,11 @@ fn nothing_that_is_sent_ends_the_server() {
         b"GET".to_vec(),
         b"GET / HTTP/9.9\r\n\r\n".to_vec(),
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(),
-        b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n".to_vec(),
-        b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999\r\n\r\n{}".to_vec(),
-        b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}".to_vec(),
-        b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n\r\nzz\r\n".to_vec(),
-        b"POST /v1/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n\xff\xfe\x00{".to_vec(),
+        b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n".to_vec(),
+        b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99999999999999999999\r\n\r\n{}".to_vec(),
+        b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}".to_vec(),
+        b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n\r\nzz\r\n".to_vec(),
+        b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n\xff\xfe\x00{".to_vec(),
         [b"GET /".as_slice(), &[b'a'; 200_000], b" HTTP/1.1\r\n\r\n"].concat(),
         [b"GET /health HTTP/1.1\r\n".as_slice(), &b"x: y\r\n".repeat(2000), b"\r\n"].concat(),
     ];
@@ -50,7 +50,7 @@ fn who_is_slow_is_not_waited_for() {
     let _ = head.read_to_end(&mut answer);
 
     let mut body = connect(server.address);
-    body.write_all(b"POST /tokenize HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{\"prompt\"").unwrap();
+    body.write_all(b"POST /tokenize HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{\"prompt\"").unwrap();
     let mut answer = [0; 12];
     body.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 408");

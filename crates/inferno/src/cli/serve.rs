@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use inferno_engine::{Engine, EngineOptions, Pooling};
 use inferno_gguf::Gguf;
-use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs};
+use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs, print_line};
 
 use crate::cli::chat_input::template_of;
 use crate::cli::dry_run;
@@ -121,13 +121,14 @@ impl ServeArgs {
         if self.compute.dry_run {
             return Ok(dry_run::report(&model)?);
         }
-        init_logs(match self.log_format {
+        let logs = init_logs(match self.log_format {
             LogFormatArg::Text => LogFormat::Text,
             LogFormatArg::Json => LogFormat::Json,
         });
+        logs.map_err(|error| Error::from(ServerError::Runtime(error)))?;
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::bind(options).map_err(Error::from)?;
-        print_note(&format!("listening on {scheme}://{}", server.address()));
+        print_line(&format!("listening on {scheme}://{}", server.address()));
         server.run(move || self.load(&model)).map_err(|error| match error {
             // What loading said is said as any command says it.
             ServerError::Load(cause) => match cause.downcast::<Error>() {

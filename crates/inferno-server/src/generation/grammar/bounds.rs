@@ -8,10 +8,14 @@ use serde_json::Value;
 
 /// Bytes of a grammar with all schemas in it.
 const MAX_BYTES: usize = 256 << 10;
+/// Brackets inside brackets.
+const MAX_DEPTH: usize = 256;
 /// Rules and terminals.
 const MAX_DEFINITIONS: usize = 1000;
 /// Uses of the intersection operator `&`, which multiplies the states of its operands.
 const MAX_INTERSECTIONS: usize = 16;
+/// Objects in a schema: each may be a level of recursion, however they are nested and refer to each other.
+const MAX_OBJECTS: usize = 8000;
 /// Properties of all objects in a schema, and again names in `required`.
 const MAX_PROPERTIES: usize = 2500;
 /// Patterns in `patternProperties`, each of which is compared with each other one.
@@ -26,8 +30,11 @@ const MAX_PATTERN_COPIES_BYTES: usize = 8 << 20;
 /// What a grammar consists of.
 #[derive(Default)]
 struct Counts {
+    depth: usize,
+    max_depth: usize,
     definitions: usize,
     intersections: usize,
+    objects: usize,
     properties: usize,
     required: usize,
     pattern_properties: usize,
@@ -43,13 +50,17 @@ struct Counts {
 pub(super) fn check(lark: &str) -> Result<(), String> {
     if lark.len() > MAX_BYTES {
         let found = lark.len();
-        return Err(format!("the grammar has {found} bytes, but at most {MAX_BYTES} are accepted"));
+        return Err(format!(
+            "it makes {found} bytes of grammar, but at most {MAX_BYTES} are accepted"
+        ));
     }
     let counts = Counts::of_lark(lark);
     let copies = (counts.alternatives + counts.enum_values).saturating_mul(counts.longest_pattern);
     let bounds = [
+        ("levels of brackets", counts.max_depth, MAX_DEPTH),
         ("rules and terminals", counts.definitions, MAX_DEFINITIONS),
         ("intersections (&)", counts.intersections, MAX_INTERSECTIONS),
+        ("objects in schemas", counts.objects, MAX_OBJECTS),
         ("properties", counts.properties, MAX_PROPERTIES),
         ("required properties", counts.required, MAX_PROPERTIES),
         ("patternProperties", counts.pattern_properties, MAX_PATTERN_PROPERTIES),
@@ -74,11 +85,19 @@ impl Counts {
                 '"' => delimited(rest, '"'),
                 '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
                 '/' => delimited(rest, '/'),
-                '%' if rest.starts_with("%json") => "%json".len() + counts.add_json(&rest["%json".len()..]),
+                '%' if rest.starts_with("%json") => {
+                    "%json".len() + counts.add_json(&rest["%json".len()..])
+                }
                 _ => first.len_utf8(),
             };
-            counts.definitions += usize::from(first == ':');
-            counts.intersections += usize::from(first == '&');
+            match first {
+                '(' | '[' | '{' => counts.depth += 1,
+                ')' | ']' | '}' => counts.depth = counts.depth.saturating_sub(1),
+                ':' => counts.definitions += 1,
+                '&' => counts.intersections += 1,
+                _ => {}
+            }
+            counts.max_depth = counts.max_depth.max(counts.depth);
             rest = &rest[len..];
         }
         counts
@@ -97,6 +116,7 @@ impl Counts {
     fn add_schema(&mut self, schema: &Value) {
         match schema {
             Value::Object(fields) => {
+                self.objects += 1;
                 for (name, value) in fields {
                     self.add_keyword(name, value);
                     self.add_schema(value);
@@ -156,7 +176,8 @@ mod tests {
 
     #[test]
     fn literals_and_comments_are_not_counted() {
-        let lark = "start: \"a: & \\\"\" /b:&\\/&/ // c: &\nd: %json {\"pattern\": \"e: &\"} & \"f\"";
+        let lark =
+            "start: \"a: & \\\"\" /b:&\\/&/ // c: &\nd: %json {\"pattern\": \"e: &\"} & \"f\"";
         let counts = Counts::of_lark(lark);
         assert_eq!((counts.definitions, counts.intersections), (2, 1));
         assert_eq!(counts.longest_pattern, 4);
@@ -169,17 +190,22 @@ mod tests {
             names.iter().map(|name| (name.clone(), json!({}))).collect();
         let cases = [
             ("r:\n".repeat(1001), "1001 rules and terminals, but at most 1000"),
+            ("a{".repeat(257), "257 levels of brackets, but at most 256"),
+            (format!("s: %json {}", json!({"prefixItems": vec![json!({}); 8000]})), "8001 objects"),
             ("a & ".repeat(17), "17 intersections (&), but at most 16"),
             (format!("s: %json {}", json!({"properties": fields})), "2501 properties"),
             (format!("s: %json {}", json!({"required": names})), "2501 required properties"),
-            (format!("s: %json {}", json!({"patternProperties": fields})), "2501 patternProperties"),
+            (
+                format!("s: %json {}", json!({"patternProperties": fields})),
+                "2501 patternProperties",
+            ),
             (format!("s: %json {}", json!({"items": {"oneOf": names}})), "2501 alternatives"),
             (format!("s: %json {}", json!({"allOf": names})), "2501 schemas in allOf"),
             (
                 format!("s: %json {}", json!({"enum": names, "pattern": "a".repeat(4000)})),
                 "10004000 bytes of pattern times alternatives",
             ),
-            ("a".repeat(262_145), "262145 bytes, but at most 262144"),
+            ("a".repeat(262_145), "262145 bytes of grammar, but at most 262144"),
         ];
         for (lark, expected) in cases {
             let message = check(&lark).unwrap_err();

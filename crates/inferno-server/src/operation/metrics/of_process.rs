@@ -3,14 +3,16 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use inferno_engine::resident_bytes;
-use prometheus::{Error, IntGauge};
+use prometheus::{Error, IntCounter, IntGauge};
 
 use super::maker::Maker;
+use crate::operation::logs::num_dropped_lines;
 
 /// What is known of this process.
 pub(super) struct OfProcess {
     /// Where the system tells it.
     resident_bytes: Option<IntGauge>,
+    dropped_log_lines: IntCounter,
 }
 
 impl OfProcess {
@@ -25,10 +27,16 @@ impl OfProcess {
         let resident_bytes = resident_bytes()
             .map(|_| make.gauge("process_resident_memory_bytes", "Memory that is resident."))
             .transpose()?;
-        Ok(Self { resident_bytes })
+        let dropped_log_lines = make.counter(
+            "inferno_log_lines_dropped_total",
+            "Log lines that were dropped because standard error was not read.",
+        )?;
+        Ok(Self { resident_bytes, dropped_log_lines })
     }
 
     pub fn update(&self) {
+        let dropped = num_dropped_lines().saturating_sub(self.dropped_log_lines.get());
+        self.dropped_log_lines.inc_by(dropped);
         if let (Some(gauge), Some(bytes)) = (&self.resident_bytes, resident_bytes()) {
             gauge.set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }

@@ -17,31 +17,36 @@ const NUM_LARGEST_BODIES: usize = 4;
 const MAX_EXPANSION: usize = 8;
 /// Requests of the largest parsed size that are in preparation at once.
 const NUM_LARGEST_PARSED: usize = 2;
+/// What one request may be parsed into at least, however small bodies must be.
+const MIN_PARSED_BYTES: usize = 1 << 20;
 /// Bytes of a permit, so that every size fits into a semaphore.
 const UNIT: usize = 4 << 10;
 
 /// Memory that requests in preparation share: the bytes of their bodies, and those of what bodies are parsed into. Whoever waits
 /// for the second holds the first and not the other way round, so that nobody waits for ever.
 pub(super) struct Reservations {
-    max_body_bytes: usize,
+    /// Of one request.
+    max_parsed_bytes: usize,
     bodies: Arc<Semaphore>,
     parsed: Arc<Semaphore>,
 }
 
 /// Memory that one request has reserved, until this is dropped.
-pub(crate) struct ReservedBytes(#[allow(dead_code, reason = "held, not read")] OwnedSemaphorePermit);
+pub(crate) struct ReservedBytes(
+    #[allow(dead_code, reason = "held, not read")] OwnedSemaphorePermit,
+);
 
 impl Reservations {
     pub fn new(max_body_bytes: usize) -> Self {
-        let permits = |count: usize| {
-            let units = max_body_bytes.saturating_mul(count).div_ceil(UNIT);
+        let permits = |num_bytes: usize| {
             // Each reservation is a 32-bit number of permits.
-            Arc::new(Semaphore::new(units.min(u32::MAX as usize)))
+            Arc::new(Semaphore::new(num_bytes.div_ceil(UNIT).min(u32::MAX as usize)))
         };
+        let max_parsed_bytes = max_body_bytes.saturating_mul(MAX_EXPANSION).max(MIN_PARSED_BYTES);
         Self {
-            max_body_bytes,
-            bodies: permits(NUM_LARGEST_BODIES),
-            parsed: permits(NUM_LARGEST_PARSED * MAX_EXPANSION),
+            max_parsed_bytes,
+            bodies: permits(max_body_bytes.saturating_mul(NUM_LARGEST_BODIES)),
+            parsed: permits(max_parsed_bytes.saturating_mul(NUM_LARGEST_PARSED)),
         }
     }
 
@@ -57,14 +62,15 @@ impl Reservations {
         &self,
         num_bytes: usize,
     ) -> Result<impl Future<Output = Option<ReservedBytes>> + use<>, ApiError> {
-        let limit = self.max_body_bytes.saturating_mul(MAX_EXPANSION);
+        let limit = self.max_parsed_bytes;
         if num_bytes > limit {
             let message = format!(
                 "the JSON values of the body would take {num_bytes} bytes of memory, but at most {limit} are accepted; send \
                  fewer values"
             );
-            return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
-                .with_code("too_many_values"));
+            return Err(
+                ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message).with_code("too_many_values")
+            );
         }
         Ok(reserve(&self.parsed, num_bytes))
     }

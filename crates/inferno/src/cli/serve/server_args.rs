@@ -29,6 +29,10 @@ pub(super) struct ServerArgs {
     /// Read keys from this file, one a line; lines that begin with # are comments.
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
+    /// Accept requests with this Host header, such as the public name behind a reverse proxy; * accepts any; may be repeated
+    /// [default: on a loopback address only localhost, 127.0.0.0/8 and ::1, otherwise any].
+    #[arg(long, value_name = "NAME")]
+    allowed_host: Vec<String>,
     /// A web origin whose pages may call, or * for all; may be repeated [default: none].
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
@@ -107,6 +111,7 @@ impl ServerArgs {
         Ok(ServerOptions {
             address: SocketAddr::new(self.host, self.port),
             api_keys,
+            allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.cors_origin.clone(),
             allow_unknown_fields: self.allow_unknown_fields,
             limits: Limits {

@@ -1,25 +1,27 @@
-//! Why a checkpoint could not be loaded, or a batch not run.
+//! Errors of loading a checkpoint and of running batches.
 
 use inferno_backend::BackendError;
 use inferno_gguf::GgufError;
 use inferno_tensor::TensorError;
 
-/// Errors of loading and running a model.
+/// An error of loading or running a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The file's `general.architecture` is none that this engine implements.
-    #[error("unknown architecture {found:?}; this engine knows {}", known.join(", "))]
+    /// The file's `general.architecture` is not implemented.
+    #[error("unsupported architecture {found:?}; supported: {}", known.join(", "))]
     UnknownArchitecture {
-        /// What the file says.
+        /// The architecture in the file.
         found: String,
-        /// Every architecture in the registry.
+        /// Every supported architecture.
         known: Vec<&'static str>,
     },
     /// The file has no tensors.
-    #[error("this file holds no weights, perhaps only a vocabulary; take one that holds a model")]
+    #[error(
+        "the file has no weights (it may be vocabulary-only); use a file that contains a model"
+    )]
     NoWeights,
-    /// A tensor that the architecture needs is not in the file.
+    /// A tensor that the architecture requires is missing.
     #[error("tensor {name:?} is missing; expected shape {expected:?}")]
     MissingTensor {
         /// The tensor's name.
@@ -27,8 +29,8 @@ pub enum ModelError {
         /// Its expected dimensions, slowest first.
         expected: Vec<usize>,
     },
-    /// A tensor's dimensions are not what the metadata calls for.
-    #[error("tensor {name:?} has shape {found:?}, but the file's metadata calls for {expected:?}")]
+    /// A tensor's dimensions do not match the metadata.
+    #[error("tensor {name:?} has shape {found:?}; the file's metadata requires {expected:?}")]
     TensorShape {
         /// The tensor's name.
         name: String,
@@ -37,72 +39,75 @@ pub enum ModelError {
         /// Dimensions in the file, slowest first.
         found: Vec<usize>,
     },
-    /// A tensor is stored in a format that no kernel computes.
+    /// A tensor is stored in a format that no kernel supports.
     #[error(
-        "tensor {name:?} is stored as {found}, which cannot be computed; formats that can: {}; requantize the file",
+        "tensor {name:?} has unsupported format {found}; requantize the file to one of: {}",
         known.join(", ")
     )]
-    UncomputableFormat {
+    UnsupportedFormat {
         /// The tensor's name.
         name: String,
         /// The format's name.
         found: String,
-        /// Formats that can be computed.
+        /// Every supported format.
         known: Vec<&'static str>,
     },
-    /// The file holds tensors that this architecture has no use for. Without them the model would
-    /// run and be wrong.
-    #[error("{} tensors have no place in this architecture, among them {}", names.len(), examples(names))]
+    /// The file has tensors that the architecture does not use. Without them, the model would run
+    /// but compute something else.
+    #[error(
+        "the file has {} tensors that this architecture does not use, such as {}",
+        names.len(), examples(names)
+    )]
     UnusedTensors {
         /// Their names.
         names: Vec<String>,
     },
     /// No tensor of that name is in the file.
-    #[error("there is no tensor {name:?} in this file")]
+    #[error("the file has no tensor {name:?}")]
     NoSuchTensor {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// A metadata value is of the right type but makes no sense.
-    #[error("metadata key {key:?}: found {found}, expected {expected}")]
+    /// A metadata value is out of range, unsupported or inconsistent with another one.
+    #[error("metadata key {key:?}: expected {expected}, found {found}")]
     InvalidConfig {
         /// The key.
         key: String,
-        /// What would be valid.
+        /// Description of the valid values.
         expected: String,
-        /// What the file says.
+        /// The value in the file.
         found: String,
     },
-    /// There is no format of that name to requantize to.
-    #[error("cannot requantize to {found:?}; choose {}", known.join(", "))]
+    /// No format of that name is available for requantization.
+    #[error("cannot requantize to {found:?}; choose one of: {}", known.join(", "))]
     UnknownRequantize {
-        /// What was asked for.
+        /// The requested name.
         found: String,
         /// Every choice.
         known: [&'static str; 4],
     },
-    /// A batch is larger than the workspace it is to run in.
-    #[error("the batch holds {found} {what}, but the workspace was made for {max}")]
+    /// A batch exceeds the limits of its workspace.
+    #[error("the batch has {found} {what}; the workspace is limited to {max}")]
     BatchTooLarge {
         /// `tokens` or `logit rows`.
         what: &'static str,
-        /// What the workspace allows.
+        /// The workspace's limit.
         max: usize,
-        /// What the batch holds.
+        /// The number in the batch.
         found: usize,
     },
     /// A token id is not in the vocabulary.
-    #[error("token id {token} is outside of the vocabulary of {vocab_size}")]
+    #[error("token id {token} is out of range for a vocabulary of {vocab_size} tokens")]
     TokenOutOfRange {
-        /// The offending id.
+        /// The token id.
         token: u32,
-        /// Rows of the embedding table.
+        /// Number of rows of the embedding table.
         vocab_size: usize,
     },
-    /// The file itself is at fault.
+    /// The file is invalid.
     #[error(transparent)]
     Gguf(#[from] GgufError),
-    /// The device refused.
+    /// The device failed, or rejected a weight or a cache.
     #[error(transparent)]
     Backend(#[from] BackendError),
     /// A tensor could not be decoded or encoded.
@@ -110,7 +115,7 @@ pub enum ModelError {
     Tensor(#[from] TensorError),
 }
 
-/// A few of many names.
+/// The first few of `names`, quoted.
 fn examples(names: &[String]) -> String {
     let names: Vec<String> = names.iter().take(3).map(|name| format!("{name:?}")).collect();
     names.join(", ")

@@ -1,32 +1,32 @@
-//! How much memory a load would take, without loading.
+//! Estimates the memory that a model needs, without loading it.
 
 use inferno_backend::{Backend, KvLayout};
 use inferno_gguf::Gguf;
 
-use crate::model::EMBEDDINGS;
 use crate::packing::packed_tensors;
+use crate::tensor_names::EMBEDDINGS;
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{Config, ModelError, Requantize};
 
-/// An estimate of memory, in bytes.
+/// A memory estimate, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
     /// Packed weights.
     pub weight_bytes: usize,
-    /// The KV cache when every block has been written.
+    /// The KV cache, once every block has been written.
     pub kv_cache_bytes: usize,
     /// Activations, logits included.
     pub workspace_bytes: usize,
-    /// Rows that are read where they lie in the mapped file, whose pages the system can drop again; the
-    /// whole file where that is in memory, since none of it is given back.
+    /// Parts of the file that are read in place: the embedding table of a mapped file, whose pages
+    /// the system can evict, or the whole of a file in memory, which is never released.
     pub mapped_bytes: usize,
 }
 
 impl Footprint {
-    /// What [`Model::load`](crate::Model::load), a cache and a workspace would take.
+    /// Estimates the memory of [`Model::load`](crate::Model::load), a cache and a workspace.
     ///
-    /// **Errors**: a tensor in a format that cannot be computed; a cache format that does not fit
-    /// the model's heads.
+    /// **Errors**: a tensor in an unsupported format; a cache format that does not support the
+    /// model's head size.
     pub fn estimate<B: Backend>(
         checkpoint: &Gguf,
         config: &Config,
@@ -41,7 +41,7 @@ impl Footprint {
             weight_bytes = weight_bytes.saturating_add(tensor.num_bytes(backend, tensor.experts));
         }
         let mapped_bytes = match checkpoint.is_in_memory() {
-            // No machine holds a file in memory whose size is beyond its addresses.
+            // The size of a file in memory fits `usize`.
             true => checkpoint.file_bytes() as usize,
             false => checkpoint.tensor(EMBEDDINGS).map_or(0, |table| table.num_bytes()),
         };
@@ -54,7 +54,7 @@ impl Footprint {
         })
     }
 
-    /// Everything together.
+    /// The sum of all parts.
     pub fn total_bytes(&self) -> usize {
         [self.weight_bytes, self.kv_cache_bytes, self.workspace_bytes, self.mapped_bytes]
             .into_iter()

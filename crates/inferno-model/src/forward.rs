@@ -1,28 +1,20 @@
-//! One forward pass: a batch in, rows of logits or hidden states out.
+//! The forward pass: a batch in, rows of logits or hidden states out.
 
 use inferno_backend::{Backend, Batch};
 
-use crate::rope::Rope;
+use crate::layers::ForwardContext;
 use crate::workspace::Workspace;
-use crate::{Config, Model, ModelError};
-
-/// What every layer of a pass shares.
-pub(crate) struct Step<'a, B: Backend> {
-    pub(crate) backend: &'a B,
-    pub(crate) config: &'a Config,
-    pub(crate) rope: &'a Rope,
-    pub(crate) rows: usize,
-}
+use crate::{Model, ModelError};
 
 impl<B: Backend> Model<B> {
-    /// Runs `batch`, writes its keys and values into `cache`, and gives a row of `vocab_size` logits
-    /// for each of the batch's `logit_rows`.
+    /// Runs `batch`, writes its keys and values to `cache`, and returns one row of `vocab_size`
+    /// logits for each of the batch's `logit_rows`.
     ///
     /// The same tokens at the same positions give the same logits, whatever else is in the batch
     /// and however the positions before them were split into batches.
     ///
-    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], and a device that
-    /// fails. The cache is unchanged by the first two.
+    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], and failures of
+    /// the device. The cache is unchanged by the first two.
     pub fn forward<'w>(
         &self,
         batch: &Batch,
@@ -42,9 +34,9 @@ impl<B: Backend> Model<B> {
         Ok(self.backend.download(logits, num_rows * self.config.vocab_size, host_rows)?)
     }
 
-    /// Runs `batch` as [`forward`](Self::forward) does, and gives in place of logits what they are
-    /// made of: a row of `hidden_size` values after the final norm for each of the batch's
-    /// `logit_rows`, of which there may be as many as tokens.
+    /// Runs `batch` like [`forward`](Self::forward), but returns the input of the output head: one
+    /// row of `hidden_size` values after the final norm for each of the batch's `logit_rows`. Their
+    /// number is limited only by that of the tokens.
     ///
     /// **Errors**: as [`forward`](Self::forward).
     pub fn forward_hidden<'w>(
@@ -60,27 +52,26 @@ impl<B: Backend> Model<B> {
         Ok(self.backend.download(x, num_values, host_rows)?)
     }
 
-    /// Computes everything up to the final norm; leaves the rows that are asked for in `x`.
+    /// Computes everything up to the final norm; leaves the batch's `logit_rows` in `x`.
     fn compute(&self, batch: &Batch, cache: &mut B::KvCache, workspace: &mut Workspace<B>) {
+        let Self { config, rotary, .. } = self;
         let backend = &*self.backend;
-        let step =
-            Step { backend, config: &self.config, rope: &self.rope, rows: batch.num_tokens() };
+        let context = ForwardContext { backend, config, rotary, rows: batch.num_tokens() };
 
         backend.upload_batch(batch, &mut workspace.batch);
-        self.rope.angles(batch.positions(), &mut workspace.host_angles);
+        rotary.angles(batch.positions(), &mut workspace.host_angles);
         backend.upload(&workspace.host_angles, &mut workspace.angles);
 
         backend.embed(&workspace.batch, &self.embeddings, &mut workspace.x);
         for layer in &self.layers {
-            layer.forward(&step, cache, workspace);
+            layer.forward(&context, cache, workspace);
         }
 
         let num_rows = batch.logit_rows().len();
         let Workspace { batch, x, normed, .. } = workspace;
         if num_rows > 0 {
             backend.gather_logit_rows(batch, x, normed);
-            let eps = self.config.rms_norm_eps;
-            backend.rms_norm(num_rows, normed, &self.output_norm, eps, x);
+            backend.rms_norm(num_rows, normed, &self.output_norm, config.rms_norm_eps, x);
         }
     }
 

@@ -1,24 +1,25 @@
-//! The shared decoder: normalization, attention, feed-forward, each with its weights' names.
+//! The shared decoder: normalization, attention and feed-forward, with the names of their tensors.
 
 mod attention;
+mod context;
 mod experts;
 mod mlp;
 
 use inferno_backend::Backend;
 
 use crate::config::FeedForwardConfig;
-use crate::forward::Step;
 use crate::loader::Loader;
 use crate::workspace::Workspace;
 use crate::{Config, ModelError};
-use attention::Attention;
+use attention::SelfAttention;
+pub(crate) use context::ForwardContext;
 use experts::MixtureOfExperts;
 use mlp::Mlp;
 
 /// One decoder layer: `x += attention(norm(x))`, then `x += feed_forward(norm(x))`.
 pub(crate) struct DecoderLayer<B: Backend> {
     attention_norm: B::Buffer,
-    attention: Attention<B>,
+    attention: SelfAttention<B>,
     feed_forward_norm: B::Buffer,
     feed_forward: FeedForward<B>,
 }
@@ -37,7 +38,7 @@ impl<B: Backend> DecoderLayer<B> {
         let hidden_size = config.hidden_size;
         Ok(Self {
             attention_norm: loader.vector(&format!("blk.{layer}.attn_norm.weight"), hidden_size)?,
-            attention: Attention::load(loader, config, layer)?,
+            attention: SelfAttention::load(loader, config, layer)?,
             feed_forward_norm: loader
                 .vector(&format!("blk.{layer}.ffn_norm.weight"), hidden_size)?,
             feed_forward: match config.feed_forward {
@@ -52,18 +53,18 @@ impl<B: Backend> DecoderLayer<B> {
         })
     }
 
-    /// Adds the layer's share to the residual stream `workspace.x`.
+    /// Adds the layer's output to the residual stream `workspace.x`.
     pub(crate) fn forward(
         &self,
-        step: &Step<'_, B>,
+        context: &ForwardContext<'_, B>,
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) {
-        self.attention.forward(step, &self.attention_norm, cache, workspace);
+        self.attention.forward(context, &self.attention_norm, cache, workspace);
         let norm = &self.feed_forward_norm;
         match &self.feed_forward {
-            FeedForward::Dense(mlp) => mlp.forward(step, norm, workspace),
-            FeedForward::Experts(experts) => experts.forward(step, norm, workspace),
+            FeedForward::Dense(mlp) => mlp.forward(context, norm, workspace),
+            FeedForward::Experts(experts) => experts.forward(context, norm, workspace),
         }
     }
 }

@@ -1,10 +1,47 @@
 //! Decoder-only transformers over any [`Backend`](inferno_backend::Backend).
 //!
-//! [`Model::load`] reads a checkpoint's configuration, finds its architecture in the registry and
-//! hands its tensors to a backend; [`Model::forward`] runs a batch. Nothing here names a concrete
-//! device, and nothing keeps the state of a conversation.
+//! [`Model::load`] reads a checkpoint's configuration, looks up its architecture and hands the
+//! tensors to a backend; [`Model::forward`] runs one batch. Nothing here names a concrete device or
+//! holds the state of a conversation: keys and values live in a cache that the caller owns.
 //!
-//! Adding an architecture is one file in `arch/` with its facts, and one line in
+//! ```
+//! use std::sync::Arc;
+//!
+//! use inferno_backend::{
+//!     Backend, BatchBuilder, BlockId, KvDType, LogitRows, ReferenceBackend, SequenceChunk,
+//! };
+//! use inferno_gguf::Gguf;
+//! use inferno_model::{BatchLimits, Model};
+//!
+//! let checkpoint = Gguf::open("tests/fixtures/qwen3.gguf")?;
+//! let model = Model::load(&checkpoint, Arc::new(ReferenceBackend), None, &mut |_progress| {})?;
+//! let limits = BatchLimits { max_num_tokens: 16, max_num_logit_rows: 1 };
+//! let mut workspace = model.workspace(limits)?;
+//! let kv_layout = model.config().kv_layout(16, KvDType::F32);
+//! let mut cache = model.backend().alloc_kv_cache(&kv_layout)?;
+//!
+//! // A prompt of three tokens in the cache's first block; logits for its last token only.
+//! let mut builder = BatchBuilder::new(kv_layout.block_tokens);
+//! builder.push(&SequenceChunk {
+//!     tokens: &[3, 14, 15],
+//!     start: 0,
+//!     block_table: &[BlockId(0)],
+//!     logits: LogitRows::Last,
+//! })?;
+//! let logits = model.forward(&builder.build(), &mut cache, &mut workspace)?;
+//! assert_eq!(logits.len(), model.config().vocab_size);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | to find | look in |
+//! |---|---|
+//! | an architecture's specifics | `arch/`, one file each, listed in [`ARCHITECTURES`] |
+//! | metadata keys and their defaults | `config.rs` and `config/` |
+//! | the layers' operations and the names of their tensors | `layers/` |
+//! | the forward pass | `forward.rs` |
+//! | how tensors are read, checked and released | `loader.rs` |
+//!
+//! **To add an architecture** of the Llama family, add a file to `arch/` and list it in
 //! [`ARCHITECTURES`].
 #![forbid(unsafe_code)]
 
@@ -20,17 +57,17 @@ mod packing;
 mod requantize;
 mod rope;
 mod tensor_cache;
+mod tensor_names;
 mod token_cost;
 mod workspace;
 
 pub use arch::{ARCHITECTURES, Architecture, architecture};
-pub use config::{Config, FeedForwardConfig, RopeConfig};
+pub use config::{Config, FeedForwardConfig, RopeConfig, RopeScaling, YarnParams};
 pub use error::ModelError;
 pub use footprint::Footprint;
 pub use loader::LoadProgress;
 pub use model::Model;
 pub use requantize::Requantize;
-pub use rope::{RopeScaling, YarnParams};
 pub use tensor_cache::TensorCache;
 pub use token_cost::{ProductCost, TokenCost};
 pub use workspace::{BatchLimits, Workspace};

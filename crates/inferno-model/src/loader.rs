@@ -1,7 +1,7 @@
-//! From named tensors of a file to packed weights of a backend.
+//! Loads named tensors of a file as packed weights of a backend.
 //!
-//! Every tensor is asked for with the shape that the metadata calls for, so that a misshapen file
-//! fails here with both shapes named and no kernel ever checks again. Mapped pages are given back
+//! Every tensor is requested with the shape that the metadata implies, so a tensor of another shape
+//! fails here with both shapes in the error, and no kernel checks again. Mapped pages are released
 //! after each weight is packed: memory peaks near the size of the file, not twice that.
 
 use std::collections::HashSet;
@@ -13,30 +13,37 @@ use inferno_tensor::{DType, quant};
 
 use crate::{ModelError, Requantize};
 
-/// How far a load has come.
+/// Progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// Bytes of tensors packed so far.
+    /// Size of the tensors packed so far, in bytes.
     pub loaded_bytes: usize,
-    /// Bytes of all tensors in the file.
+    /// Size of all tensors in the file, in bytes.
     pub total_bytes: usize,
 }
 
-/// One tensor of a stacked weight: its name and how many output rows it brings.
-pub(crate) struct Part {
+/// One tensor of a stacked weight: its name and its number of output rows.
+pub(crate) struct PartSpec {
     pub(crate) name: String,
     pub(crate) rows: usize,
 }
 
-/// Takes tensors out of a checkpoint and hands them to a backend.
+impl PartSpec {
+    /// The tensor `suffix` of layer `layer`.
+    pub(crate) fn new(layer: usize, suffix: &str, rows: usize) -> Self {
+        Self { name: format!("blk.{layer}.{suffix}"), rows }
+    }
+}
+
+/// Reads the tensors of a checkpoint and hands them to a backend.
 pub(crate) struct Loader<'a, B: Backend> {
     checkpoint: &'a Gguf,
     backend: &'a B,
     requantize: Option<Requantize>,
     on_progress: &'a mut dyn FnMut(LoadProgress),
     progress: LoadProgress,
-    /// Names of the tensors that have found their place.
-    taken: HashSet<&'a str>,
+    /// Names of the tensors loaded so far.
+    loaded: HashSet<&'a str>,
 }
 
 impl<'a, B: Backend> Loader<'a, B> {
@@ -48,10 +55,10 @@ impl<'a, B: Backend> Loader<'a, B> {
     ) -> Self {
         let total_bytes = checkpoint.tensors().iter().map(TensorInfo::num_bytes).sum();
         let progress = LoadProgress { loaded_bytes: 0, total_bytes };
-        Self { checkpoint, backend, requantize, on_progress, progress, taken: HashSet::new() }
+        Self { checkpoint, backend, requantize, on_progress, progress, loaded: HashSet::new() }
     }
 
-    /// Asks the system to read a layer's tensors ahead, while the one before it is packed.
+    /// Starts reading a layer's tensors from disk while the layer before it is packed.
     pub(crate) fn preload_layer(&self, layer: usize) {
         let prefix = format!("blk.{layer}.");
         let tensors = self.checkpoint.tensors().iter();
@@ -60,11 +67,11 @@ impl<'a, B: Backend> Loader<'a, B> {
             .for_each(|info| self.checkpoint.preload(info));
     }
 
-    /// Ends the load: every tensor must have found its place.
+    /// Completes the load; every tensor of the file must have been loaded.
     pub(crate) fn finish(self) -> Result<(), ModelError> {
         let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
         let names: Vec<String> =
-            tensors.filter(|name| !self.taken.contains(name)).map(str::to_owned).collect();
+            tensors.filter(|name| !self.loaded.contains(name)).map(str::to_owned).collect();
         match names.is_empty() {
             true => Ok(()),
             false => Err(ModelError::UnusedTensors { names }),
@@ -75,11 +82,11 @@ impl<'a, B: Backend> Loader<'a, B> {
         self.checkpoint.tensor(name).is_some()
     }
 
-    /// A vector of parameters as `f32`: norm weights, biases, frequency factors.
+    /// Decodes a vector of parameters: norm weights, biases, frequency factors.
     pub(crate) fn values(&mut self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
-        let (info, part) = self.part(name, 1, 1, len, &[len])?;
+        let (info, part) = self.part(name, [1, 1, len])?;
         let mut values = vec![0.0; len];
-        quant::decode_row(part.dtype(), part.bytes(), &mut values)
+        quant::decode_row(part.dtype(), part.row(0, 0), &mut values)
             .map_err(|source| BackendError::WeightShape { name: name.to_owned(), source })?;
         self.finished(info);
         Ok(values)
@@ -90,10 +97,10 @@ impl<'a, B: Backend> Loader<'a, B> {
         self.upload(&values)
     }
 
-    /// The biases of stacked `parts` as one vector; `None` where the file has none of them.
+    /// Loads the biases of stacked `parts` as one vector; `None` if the file has none of them.
     pub(crate) fn stacked_bias(
         &mut self,
-        parts: &[Part],
+        parts: &[PartSpec],
         required: bool,
     ) -> Result<Option<B::Buffer>, ModelError> {
         if !required && !parts.iter().any(|part| self.contains(&part.name)) {
@@ -106,29 +113,33 @@ impl<'a, B: Backend> Loader<'a, B> {
         self.upload(&values).map(Some)
     }
 
-    /// Matrices of `cols` input features, stacked into one weight.
-    pub(crate) fn matrix(&mut self, parts: &[Part], cols: usize) -> Result<B::Weight, ModelError> {
-        self.stack(parts, None, cols)
+    /// Loads matrices of `cols` input features, stacked by rows into one weight.
+    pub(crate) fn matrix(
+        &mut self,
+        parts: &[PartSpec],
+        cols: usize,
+    ) -> Result<B::Weight, ModelError> {
+        self.stack(parts, 1, cols)
     }
 
-    /// Likewise, with one matrix an expert in each part.
+    /// Like [`matrix`](Self::matrix), with one matrix per expert in each part.
     pub(crate) fn experts(
         &mut self,
-        parts: &[Part],
+        parts: &[PartSpec],
         num_experts: usize,
         cols: usize,
     ) -> Result<B::Weight, ModelError> {
-        self.stack(parts, Some(num_experts), cols)
+        self.stack(parts, num_experts, cols)
     }
 
-    /// A table of `rows` vectors that are looked up, read where they lie in the file.
+    /// Loads a table of `rows` vectors for lookups.
     pub(crate) fn table(
         &mut self,
         name: &str,
         rows: usize,
         cols: usize,
     ) -> Result<B::Table, ModelError> {
-        let (info, part) = self.part(name, 1, rows, cols, &[rows, cols])?;
+        let (info, part) = self.part(name, [1, rows, cols])?;
         let table = self.backend.load_table(&part)?;
         self.advance(info);
         Ok(table)
@@ -136,16 +147,14 @@ impl<'a, B: Backend> Loader<'a, B> {
 
     fn stack(
         &mut self,
-        parts: &[Part],
-        num_experts: Option<usize>,
+        parts: &[PartSpec],
+        num_experts: usize,
         cols: usize,
     ) -> Result<B::Weight, ModelError> {
         let mut infos = Vec::with_capacity(parts.len());
         let mut loaded = Vec::with_capacity(parts.len());
         for part in parts {
-            let shape: Vec<usize> = num_experts.into_iter().chain([part.rows, cols]).collect();
-            let (info, part) =
-                self.part(&part.name, num_experts.unwrap_or(1), part.rows, cols, &shape)?;
+            let (info, part) = self.part(&part.name, [num_experts, part.rows, cols])?;
             infos.push(info);
             loaded.push(match self.requantize {
                 Some(requantize) => requantize.apply(part)?,
@@ -158,17 +167,15 @@ impl<'a, B: Backend> Loader<'a, B> {
         Ok(weight)
     }
 
-    /// The tensor `name`, which must have exactly `shape` (slowest dimension first).
+    /// The tensor `name`, whose dimensions must be `[experts, rows, cols]`.
     fn part(
         &self,
         name: &str,
-        experts: usize,
-        rows: usize,
-        cols: usize,
-        shape: &[usize],
+        shape: [usize; 3],
     ) -> Result<(&'a TensorInfo, WeightPart), ModelError> {
         let info = find(self.checkpoint, name, shape)?;
         let bytes: Bytes = self.checkpoint.data(info);
+        let [experts, rows, cols] = shape;
         let part = WeightPart::experts(name, dtype_of(info)?, experts, rows, cols, bytes)?;
         Ok((info, part))
     }
@@ -179,47 +186,48 @@ impl<'a, B: Backend> Loader<'a, B> {
         Ok(buffer)
     }
 
-    /// Gives the pages of a packed tensor back to the system.
+    /// Releases the mapped pages of a packed tensor.
     fn finished(&mut self, info: &'a TensorInfo) {
         self.checkpoint.release(info);
         self.advance(info);
     }
 
     fn advance(&mut self, info: &'a TensorInfo) {
-        // Tied embeddings are used twice.
-        if self.taken.insert(info.name()) {
+        // Tied embeddings are loaded twice.
+        if self.loaded.insert(info.name()) {
             self.progress.loaded_bytes += info.num_bytes();
             (self.on_progress)(self.progress);
         }
     }
 }
 
-/// Finds a tensor and checks its shape, given slowest dimension first.
+/// Finds a tensor and checks its shape. Leading dimensions of size 1 are optional.
 fn find<'a>(
     checkpoint: &'a Gguf,
     name: &str,
-    expected: &[usize],
+    shape: [usize; 3],
 ) -> Result<&'a TensorInfo, ModelError> {
-    let info = checkpoint.tensor(name).ok_or_else(|| ModelError::MissingTensor {
-        name: name.to_owned(),
-        expected: expected.to_vec(),
-    })?;
-    // Files give the fastest dimension first, and may or may not pad with ones.
-    let found = info.dims().iter().rev().skip_while(|&&dim| dim == 1);
-    let wanted = expected.iter().copied().skip_while(|&dim| dim == 1);
-    if !found.copied().eq(wanted) {
-        return Err(ModelError::TensorShape {
-            name: name.to_owned(),
-            expected: expected.to_vec(),
-            found: info.dims().iter().rev().copied().collect(),
-        });
+    let expected: Vec<usize> = shape.into_iter().skip_while(|&size| size == 1).collect();
+    let Some(info) = checkpoint.tensor(name) else {
+        return Err(ModelError::MissingTensor { name: name.to_owned(), expected });
+    };
+    let found = slowest_first(info);
+    match found.iter().skip_while(|&&size| size == 1).eq(&expected) {
+        true => Ok(info),
+        false => Err(ModelError::TensorShape { name: name.to_owned(), expected, found }),
     }
-    Ok(info)
 }
 
-/// The format of a tensor, if it can be computed.
+/// A tensor's dimensions in row-major order; files store the fastest dimension first.
+pub(crate) fn slowest_first(info: &TensorInfo) -> Vec<usize> {
+    info.dims().iter().rev().copied().collect()
+}
+
+/// The format of a tensor.
+///
+/// **Errors**: [`ModelError::UnsupportedFormat`].
 pub(crate) fn dtype_of(info: &TensorInfo) -> Result<DType, ModelError> {
-    DType::from_ggml_id(info.ggml_type().id()).ok_or_else(|| ModelError::UncomputableFormat {
+    DType::from_ggml_id(info.ggml_type().id()).ok_or_else(|| ModelError::UnsupportedFormat {
         name: info.name().to_owned(),
         found: info.ggml_type().name().to_owned(),
         known: DType::ALL

@@ -1,18 +1,18 @@
-//! Which tensors of a file a backend packs, and as what.
+//! Which tensors of a file a backend packs, and in which format.
 
 use inferno_backend::Backend;
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
 
 use crate::loader::dtype_of;
-use crate::model::{EMBEDDINGS, OUTPUT_HEAD};
+use crate::tensor_names::{EMBEDDINGS, OUTPUT_HEAD};
 use crate::{ModelError, Requantize};
 
 /// A tensor as a backend packs it.
 pub(crate) struct PackedTensor {
-    /// Whether the output head is made of it.
+    /// Whether it is the output head.
     pub(crate) is_head: bool,
-    /// Whether it is multiplied with; a vector is only added or scaled by.
+    /// Whether it is the operand of a matrix product; vectors are biases and norm weights.
     pub(crate) is_matrix: bool,
     pub(crate) dtype: DType,
     pub(crate) experts: usize,
@@ -39,7 +39,7 @@ impl PackedTensor {
         })
     }
 
-    /// Bytes that `experts` of its matrices take.
+    /// Size of `experts` of its matrices, in bytes.
     pub(crate) fn num_bytes<B: Backend>(&self, backend: &B, experts: usize) -> usize {
         match self.is_matrix {
             true => backend.weight_bytes(self.dtype, experts, self.rows, self.cols),
@@ -48,9 +48,9 @@ impl PackedTensor {
     }
 }
 
-/// What a load packs: every tensor but an embedding table that is not the output head as well.
+/// The tensors that a load packs: all but the embedding table, unless it is also the output head.
 ///
-/// **Errors**, each in its place: a tensor in a format that cannot be computed.
+/// **Errors**: an item is an error if its tensor is in an unsupported format.
 pub(crate) fn packed_tensors(
     checkpoint: &Gguf,
     requantize: Option<Requantize>,

@@ -1,4 +1,4 @@
-//! Coarser formats by choice at load time, for files that hold floats.
+//! Quantizing float weights while a model is loaded.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,24 +9,24 @@ use rayon::prelude::*;
 
 use crate::ModelError;
 
-/// The format that float weights are turned into while they are loaded (`--requantize`).
+/// The format that float weights are converted to at load time (`--requantize`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requantize {
-    /// One scale an output channel, 8 bits a weight.
+    /// 8 bits per weight, one scale per output channel.
     Int8,
-    /// One scale for 32 weights, 8 bits a weight.
+    /// 8 bits per weight, one scale per 32 weights.
     Q8_0,
-    /// One scale for 32 weights, 4 bits a weight.
+    /// 4 bits per weight, one scale per 32 weights.
     Q4_0,
-    /// Scales and minima for 32 weights within blocks of 256, 4 bits a weight.
+    /// 4 bits per weight, one scale and minimum per 32 weights, in blocks of 256.
     Q4K,
 }
 
 impl Requantize {
-    /// All choices.
+    /// Every choice.
     pub const ALL: [Self; 4] = [Self::Int8, Self::Q8_0, Self::Q4_0, Self::Q4K];
 
-    /// The tensor format.
+    /// The tensor format that is preferred for weights.
     pub fn dtype(self) -> DType {
         match self {
             Self::Int8 => DType::Int8,
@@ -46,10 +46,10 @@ impl Requantize {
         }
     }
 
-    /// What becomes of a weight of format `from` with rows of `cols` values.
+    /// The format that a weight of format `from` with rows of `cols` values is converted to.
     ///
-    /// Formats that are quantized already stay. Rows that do not divide into the format's blocks
-    /// take shorter blocks of as many bits, or, where these do not divide either, one scale a row.
+    /// Quantized weights are not converted. If the preferred format's blocks do not divide the
+    /// rows, a format of the same width with shorter blocks is used, or else one scale per row.
     pub fn target(self, from: DType, cols: usize) -> DType {
         let divides = |dtype: &DType| cols.is_multiple_of(dtype.block_len());
         match self {
@@ -59,7 +59,7 @@ impl Requantize {
         }
     }
 
-    /// `part` in its new format.
+    /// Converts `part` to its target format.
     pub(crate) fn apply(self, part: WeightPart) -> Result<WeightPart, BackendError> {
         let target = self.target(part.dtype(), part.cols());
         if target == part.dtype() {

@@ -1,7 +1,7 @@
-//! Tensors decoded to `f32` on demand, within a budget of bytes.
+//! Tensors decoded to `f32` on demand, within a memory budget.
 //!
-//! For looking into checkpoints that are larger than memory: statistics, comparisons, conversions.
-//! Inference does not come through here; backends pack tensors in the format of the file.
+//! For inspecting checkpoints that are larger than memory: statistics, comparisons, conversions.
+//! Inference does not use this cache; backends pack tensors in the format of the file.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use inferno_tensor::{Tensor, quant};
 use lru::LruCache;
 
 use crate::ModelError;
-use crate::loader::dtype_of;
+use crate::loader::{dtype_of, slowest_first};
 
-/// Reads tensors lazily and keeps the most recently used ones decoded.
+/// Decodes tensors lazily and caches the most recently used ones.
 ///
 /// ```no_run
 /// use inferno_gguf::Gguf;
@@ -33,16 +33,16 @@ pub struct TensorCache<'a> {
 }
 
 impl<'a> TensorCache<'a> {
-    /// An empty cache over `checkpoint` that keeps at most `budget_bytes` of decoded values.
+    /// Creates an empty cache over `checkpoint` for at most `budget_bytes` of decoded values.
     pub fn new(checkpoint: &'a Gguf, budget_bytes: usize) -> Self {
         Self { checkpoint, budget_bytes, used_bytes: 0, tensors: LruCache::unbounded() }
     }
 
-    /// The tensor `name`, decoded.
+    /// Returns the tensor `name`, decoded.
     ///
-    /// A tensor that alone exceeds the budget is decoded and not kept.
+    /// A tensor that alone exceeds the budget is decoded but not cached.
     ///
-    /// **Errors**: [`ModelError::NoSuchTensor`] and [`ModelError::UncomputableFormat`].
+    /// **Errors**: [`ModelError::NoSuchTensor`] and [`ModelError::UnsupportedFormat`].
     pub fn get(&mut self, name: &str) -> Result<Arc<Tensor<f32>>, ModelError> {
         if let Some(tensor) = self.tensors.get(name) {
             return Ok(Arc::clone(tensor));
@@ -60,7 +60,7 @@ impl<'a> TensorCache<'a> {
         Ok(tensor)
     }
 
-    /// Asks the system to read `names` ahead, in the background.
+    /// Starts reading `names` from disk in the background.
     ///
     /// **Errors**: [`ModelError::NoSuchTensor`].
     pub fn preload<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), ModelError> {
@@ -70,12 +70,12 @@ impl<'a> TensorCache<'a> {
         Ok(())
     }
 
-    /// Bytes of decoded values that are kept now.
+    /// Size of the cached values, in bytes.
     pub fn used_bytes(&self) -> usize {
         self.used_bytes
     }
 
-    /// Whether `name` is decoded and kept.
+    /// Whether `name` is in the cache.
     pub fn contains(&self, name: &str) -> bool {
         self.tensors.contains(name)
     }
@@ -89,7 +89,7 @@ impl<'a> TensorCache<'a> {
     fn decode(&self, name: &str) -> Result<Tensor<f32>, ModelError> {
         let info = self.info(name)?;
         let dtype = dtype_of(info)?;
-        let dims: Vec<usize> = info.dims().iter().rev().copied().collect();
+        let dims = slowest_first(info);
         let mut values = vec![0.0; dims.iter().product()];
         quant::decode_row(dtype, &self.checkpoint.data(info), &mut values)?;
         self.checkpoint.release(info);

@@ -1,4 +1,4 @@
-//! What one token takes of the machine: the figures that a measured speed is compared with.
+//! Memory traffic and arithmetic per token, to compare measured speeds with.
 
 use inferno_backend::{Backend, KvDType};
 use inferno_gguf::Gguf;
@@ -7,38 +7,41 @@ use crate::config::FeedForwardConfig;
 use crate::packing::packed_tensors;
 use crate::{Config, ModelError, Requantize};
 
-/// What the forward pass of one token reads and computes; of a mixture of experts only those that it goes to.
+/// What the forward pass of one token reads and computes. Of a mixture of experts, only the experts
+/// that the token uses count.
 ///
-/// Small things are left out: norms, rotary embedding, activation functions, the row of the embedding table.
+/// Norms, rotary embedding, activation functions and the row of the embedding table are neglected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenCost {
-    /// The decoder layers' products with weights.
+    /// Matrix products of the decoder layers.
     pub layers: ProductCost,
-    /// The output head's, which runs only where logits are wanted.
+    /// Matrix product of the output head, which only runs for logit rows.
     pub head: ProductCost,
-    /// Bytes of keys and values of one position, over all layers.
+    /// Keys and values of one position over all layers, in bytes.
     pub position_bytes: usize,
-    /// Multiplications and additions in floating-point with one position's keys and values, over all layers.
+    /// Floating-point multiplications and additions with one position's keys and values, over all
+    /// layers.
     pub position_ops: u64,
-    /// Positions before it that a token attends to at most, itself included; `None` means all.
+    /// Maximum number of positions that a token attends to, including its own; `None` means all.
     pub window: Option<usize>,
 }
 
-/// What products with weights read and compute for one token.
+/// What matrix products read and compute for one token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProductCost {
-    /// Bytes of packed weights.
+    /// Packed weights, in bytes.
     pub weight_bytes: usize,
-    /// Multiplications and additions with quantized weights, in integers.
+    /// Integer multiplications and additions, with quantized weights.
     pub int8_ops: u64,
-    /// Multiplications and additions with floating-point weights.
+    /// Floating-point multiplications and additions, with float weights.
     pub f32_ops: u64,
 }
 
 impl TokenCost {
-    /// The cost on `backend`, as far as the header of the file shows it.
+    /// Computes the cost on `backend` from the file's header.
     ///
-    /// **Errors**: a tensor in a format that cannot be computed; a cache format that does not fit the model's heads.
+    /// **Errors**: a tensor in an unsupported format; a cache format that does not support the
+    /// model's head size.
     pub fn estimate<B: Backend>(
         checkpoint: &Gguf,
         config: &Config,
@@ -68,7 +71,7 @@ impl TokenCost {
             }
         }
         let layout = config.kv_layout(0, kv_dtype);
-        // A query takes one product with a key and one with a value, for each of its components.
+        // Each component of a query is multiplied with one of a key and one of a value.
         let dims = [config.num_layers, config.qkv.num_heads, config.qkv.head_dim];
         Ok(Self {
             layers,

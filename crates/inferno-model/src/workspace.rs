@@ -1,27 +1,27 @@
-//! The buffers that one forward pass works in, allocated once.
+//! The buffers of a forward pass, allocated once.
 
 use inferno_backend::{Backend, BackendError, ExpertParams};
 
 use crate::Config;
 use crate::config::FeedForwardConfig;
 
-/// How large a batch a workspace can take.
+/// The largest batch that a workspace can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Tokens in one batch, over all sequences.
+    /// Number of tokens in one batch, over all sequences.
     pub max_num_tokens: usize,
-    /// Rows of logits in one batch; each takes `vocab_size` floats, on the device and, where it cannot
-    /// read them there, on the host.
+    /// Number of logit rows in one batch. Each occupies `vocab_size` floats on the device, and as
+    /// many on the host if the host cannot read device memory.
     pub max_num_logit_rows: usize,
 }
 
-/// Buffers for batches up to [`BatchLimits`]; a step allocates nothing beyond them.
+/// Buffers for batches up to [`BatchLimits`].
 pub struct Workspace<B: Backend> {
     pub(crate) limits: BatchLimits,
     pub(crate) batch: B::DeviceBatch,
     /// The residual stream.
     pub(crate) x: B::Buffer,
-    /// What a mixture of experts takes; at the end, the rows that are asked for.
+    /// Input of a mixture of experts; after the last layer, the gathered `logit_rows`.
     pub(crate) normed: B::Buffer,
     pub(crate) angles: B::Buffer,
     pub(crate) qkv: B::Buffer,
@@ -30,11 +30,11 @@ pub struct Workspace<B: Backend> {
     pub(crate) experts: Option<ExpertBuffers<B>>,
     pub(crate) logits: B::Buffer,
     pub(crate) host_angles: Vec<f32>,
-    /// Where rows are copied to that the host cannot read on the device.
+    /// Staging memory for rows that the host cannot read on the device.
     pub(crate) host_rows: Vec<f32>,
 }
 
-/// What a mixture of experts needs beside the rest.
+/// Additional buffers of a mixture of experts.
 pub(crate) struct ExpertBuffers<B: Backend> {
     pub(crate) router_logits: B::Buffer,
     pub(crate) routing: B::Routing,
@@ -47,8 +47,8 @@ impl<B: Backend> Workspace<B> {
         config: &Config,
         limits: BatchLimits,
     ) -> Result<Self, BackendError> {
-        let shapes = Shapes::new(config, limits);
-        let alloc = |Shape { rows, cols }| backend.alloc(rows, cols);
+        let shapes = BufferShapes::new(config, limits);
+        let alloc = |BufferShape { rows, cols }| backend.alloc(rows, cols);
         let experts = match shapes.experts {
             Some(experts) => Some(ExpertBuffers {
                 router_logits: alloc(experts.router_logits)?,
@@ -73,45 +73,45 @@ impl<B: Backend> Workspace<B> {
         })
     }
 
-    /// Floats that a workspace for `config` holds on the device and the host together.
+    /// Number of floats in a workspace for `config`, on the device and the host together.
     pub(crate) fn num_floats(config: &Config, limits: BatchLimits) -> usize {
-        let shapes = Shapes::new(config, limits);
+        let shapes = BufferShapes::new(config, limits);
         let experts = shapes.experts.map(|experts| [experts.router_logits, experts.out]);
         [shapes.x, shapes.x, shapes.qkv, shapes.attended, shapes.hidden]
             .into_iter()
             .chain([shapes.angles, shapes.angles, shapes.logits, shapes.logits])
             .chain(experts.into_iter().flatten())
-            .map(|Shape { rows, cols }| rows.saturating_mul(cols))
+            .map(|BufferShape { rows, cols }| rows.saturating_mul(cols))
             .fold(0, usize::saturating_add)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Shape {
+struct BufferShape {
     rows: usize,
     cols: usize,
 }
 
 /// The shape of every buffer.
-struct Shapes {
-    x: Shape,
-    angles: Shape,
-    qkv: Shape,
-    attended: Shape,
-    hidden: Shape,
-    experts: Option<ExpertShapes>,
-    logits: Shape,
+struct BufferShapes {
+    x: BufferShape,
+    angles: BufferShape,
+    qkv: BufferShape,
+    attended: BufferShape,
+    hidden: BufferShape,
+    experts: Option<ExpertBufferShapes>,
+    logits: BufferShape,
 }
 
-struct ExpertShapes {
+struct ExpertBufferShapes {
     params: ExpertParams,
-    router_logits: Shape,
-    out: Shape,
+    router_logits: BufferShape,
+    out: BufferShape,
 }
 
-impl Shapes {
+impl BufferShapes {
     fn new(config: &Config, limits: BatchLimits) -> Self {
-        let tokens = |cols| Shape { rows: limits.max_num_tokens, cols };
+        let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
         let (intermediate_size, params) = match config.feed_forward {
             FeedForwardConfig::Dense { intermediate_size } => (intermediate_size, None),
             FeedForwardConfig::Experts { intermediate_size, params } => {
@@ -119,20 +119,22 @@ impl Shapes {
             }
         };
         let slots_per_token = params.map_or(1, |params| params.num_experts_used);
-        let slots =
-            |cols| Shape { rows: limits.max_num_tokens.saturating_mul(slots_per_token), cols };
+        let slots = |cols| BufferShape {
+            rows: limits.max_num_tokens.saturating_mul(slots_per_token),
+            cols,
+        };
         Self {
             x: tokens(config.hidden_size),
             angles: tokens(config.rope.rotary_dim),
             qkv: tokens(config.qkv.row_len()),
             attended: tokens(config.qkv.num_heads * config.qkv.head_dim),
             hidden: slots(intermediate_size),
-            experts: params.map(|params| ExpertShapes {
+            experts: params.map(|params| ExpertBufferShapes {
                 params,
                 router_logits: tokens(params.num_experts),
                 out: slots(config.hidden_size),
             }),
-            logits: Shape { rows: limits.max_num_logit_rows, cols: config.vocab_size },
+            logits: BufferShape { rows: limits.max_num_logit_rows, cols: config.vocab_size },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files that are well-formed GGUF but no model that can be run.
+//! Files that are well-formed GGUF but not valid or supported models.
 
 mod support;
 
@@ -8,7 +8,7 @@ use inferno_backend::ReferenceBackend;
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
 use inferno_model::{Config, Model, ModelError, RopeScaling, TensorCache};
 
-/// The llama fixture, changed: `edit` sees the metadata, `keep` renames or drops tensors.
+/// Rewrites the llama fixture: `edit` changes the metadata, `keep` renames, reshapes or drops tensors.
 fn rewritten(
     edit: impl FnOnce(&mut Metadata),
     keep: impl Fn(&str) -> Option<(String, Option<Vec<usize>>)>,
@@ -45,7 +45,7 @@ fn load_error(checkpoint: &Gguf) -> ModelError {
 }
 
 #[test]
-fn an_unknown_architecture_is_named_beside_the_known_ones() {
+fn an_unknown_architecture_error_lists_the_supported_ones() {
     let checkpoint = rewritten(
         |metadata| {
             metadata.insert("general.architecture", "perceptron");
@@ -60,7 +60,7 @@ fn an_unknown_architecture_is_named_beside_the_known_ones() {
 }
 
 #[test]
-fn a_missing_tensor_is_named_with_the_shape_it_should_have() {
+fn a_missing_tensor_error_has_the_name_and_expected_shape() {
     let missing = "blk.1.ffn_up.weight";
     let checkpoint = rewritten(|_| (), |name| unchanged(name).filter(|_| name != missing));
     match load_error(&checkpoint) {
@@ -72,7 +72,7 @@ fn a_missing_tensor_is_named_with_the_shape_it_should_have() {
 }
 
 #[test]
-fn a_vocabulary_without_weights_is_told_apart_from_a_model_without_its_table() {
+fn a_vocabulary_only_file_and_a_missing_embedding_table_are_different_errors() {
     let empty = rewritten(|_| (), |_| None);
     assert!(matches!(load_error(&empty), ModelError::NoWeights));
     let headless =
@@ -81,7 +81,7 @@ fn a_vocabulary_without_weights_is_told_apart_from_a_model_without_its_table() {
 }
 
 #[test]
-fn a_tensor_without_a_place_is_named_instead_of_ignored() {
+fn an_unused_tensor_is_an_error() {
     let (stray, taken) = ("blk.0.attn_sinks.weight", "blk.0.attn_norm.weight");
     let source = rewritten(|_| (), unchanged);
     let mut writer = GgufWriter::new(source.metadata()).expect("valid metadata");
@@ -103,7 +103,7 @@ fn a_tensor_without_a_place_is_named_instead_of_ignored() {
 }
 
 #[test]
-fn metadata_that_would_change_the_numbers_is_refused_and_neutral_values_are_not() {
+fn unsupported_metadata_values_are_rejected_and_neutral_ones_accepted() {
     for (key, value) in [
         ("llama.attn_logit_softcapping", 50.0_f32),
         ("llama.attention.temperature_scale", 0.1),
@@ -137,7 +137,7 @@ fn metadata_that_would_change_the_numbers_is_refused_and_neutral_values_are_not(
 }
 
 #[test]
-fn a_scaling_without_its_factor_is_refused() {
+fn a_rope_scaling_without_a_factor_is_rejected() {
     for kind in ["linear", "yarn"] {
         let checkpoint = rewritten(
             |metadata| {
@@ -150,9 +150,9 @@ fn a_scaling_without_its_factor_is_refused() {
     }
 }
 
-/// As llama.cpp reads such files.
+/// Matches llama.cpp.
 #[test]
-fn a_factor_without_a_type_scales_linearly_under_its_old_name_too() {
+fn a_scaling_factor_without_a_type_is_linear_under_both_key_names() {
     for (kind, key) in [
         (None, "llama.rope.scaling.factor"),
         (None, "llama.rope.scale_linear"),
@@ -173,7 +173,7 @@ fn a_factor_without_a_type_scales_linearly_under_its_old_name_too() {
 }
 
 #[test]
-fn progress_ends_exactly_at_the_whole_also_with_tied_embeddings() {
+fn progress_ends_at_the_total_size_with_and_without_tied_embeddings() {
     for name in ["llama.gguf", "llama-tied.gguf", "llama3.gguf", "qwen3moe.gguf"] {
         let checkpoint = Gguf::open(support::fixtures().join(name)).expect("the fixture");
         let mut seen = Vec::new();
@@ -187,7 +187,7 @@ fn progress_ends_exactly_at_the_whole_also_with_tied_embeddings() {
 }
 
 #[test]
-fn a_misshapen_tensor_is_named_with_both_shapes() {
+fn a_tensor_shape_error_has_both_shapes() {
     let bent = "blk.0.attn_output.weight";
     let checkpoint =
         rewritten(|_| (), |name| Some((name.to_owned(), (name == bent).then(|| vec![16, 64]))));
@@ -201,7 +201,7 @@ fn a_misshapen_tensor_is_named_with_both_shapes() {
 }
 
 #[test]
-fn a_qwen2_file_without_its_biases_is_refused() {
+fn a_qwen2_file_without_biases_is_rejected() {
     let checkpoint = rewritten(
         |metadata| {
             for (key, value) in metadata.clone().iter() {
@@ -221,7 +221,7 @@ fn a_qwen2_file_without_its_biases_is_refused() {
 }
 
 #[test]
-fn metadata_that_contradicts_itself_is_refused_with_its_key() {
+fn inconsistent_metadata_is_rejected_with_its_key() {
     for (key, value) in [
         ("llama.attention.head_count_kv", 3_u32),
         ("llama.attention.head_count", 0),
@@ -250,7 +250,7 @@ fn metadata_that_contradicts_itself_is_refused_with_its_key() {
 }
 
 #[test]
-fn more_layers_than_the_file_holds_name_the_first_missing_tensor() {
+fn a_layer_count_beyond_the_file_reports_the_first_missing_tensor() {
     let checkpoint = rewritten(
         |metadata| {
             metadata.insert("llama.block_count", 1_000_000_u32);
@@ -265,7 +265,7 @@ fn more_layers_than_the_file_holds_name_the_first_missing_tensor() {
 }
 
 #[test]
-fn a_format_without_a_kernel_is_named_beside_those_with_one() {
+fn an_unsupported_format_error_lists_the_supported_ones() {
     let mut metadata = Metadata::new();
     for (key, value) in [
         ("llama.context_length", 64_u32),
@@ -287,7 +287,7 @@ fn a_format_without_a_kernel_is_named_beside_those_with_one() {
 }
 
 #[test]
-fn a_batch_beyond_the_workspace_or_the_vocabulary_is_refused() {
+fn a_batch_that_exceeds_the_workspace_or_the_vocabulary_is_rejected() {
     use inferno_backend::{Backend, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
     use inferno_model::BatchLimits;
 
@@ -321,7 +321,7 @@ fn a_batch_beyond_the_workspace_or_the_vocabulary_is_refused() {
 }
 
 #[test]
-fn the_tensor_cache_keeps_what_was_used_last_within_its_budget() {
+fn the_tensor_cache_evicts_the_least_recently_used_tensors() {
     let checkpoint = Gguf::open(support::fixtures().join("llama.gguf")).expect("the fixture");
     let square = 32 * 32 * size_of::<f32>();
     let mut cache = TensorCache::new(&checkpoint, 2 * square);
@@ -333,7 +333,7 @@ fn the_tensor_cache_keeps_what_was_used_last_within_its_budget() {
     }
     assert_eq!(names.map(|name| cache.contains(name)), [true, false, true]);
     assert_eq!(cache.used_bytes(), 2 * square);
-    // Larger than the whole budget: decoded, not kept, and nothing is evicted for it.
+    // Larger than the whole budget: decoded but not cached, and nothing is evicted for it.
     assert_eq!(cache.get("token_embd.weight").expect("there").shape().dims(), [64, 32]);
     assert_eq!(cache.used_bytes(), 2 * square);
     assert!(matches!(cache.get("nonsense"), Err(ModelError::NoSuchTensor { .. })));

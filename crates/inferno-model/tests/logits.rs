@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
-use support::{Answer, Feed, logits, models_under, oracle};
+use support::{Feed, ReferenceLogits, logits, models_under, oracle};
 
-/// Norm of the difference over the norm, as the project states its bound.
+/// Norm of the difference relative to the norm of the expected row, the project's error bound.
 const MAX_RELATIVE_ERROR: f64 = 1e-4;
 
-fn assert_close(name: &str, feed: Feed, answer: &Answer, found: &[Vec<f32>]) {
+fn assert_close(name: &str, feed: Feed, answer: &ReferenceLogits, found: &[Vec<f32>]) {
     let (mut difference, mut norm) = (0.0, 0.0);
     assert_eq!(found.len(), answer.logits.len(), "{name}: positions");
     for (position, (expected, found)) in answer.logits.iter().zip(found).enumerate() {
@@ -44,7 +44,7 @@ fn cpu(isa: Isa) -> Arc<CpuBackend> {
 
 fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>) {
     for path in models {
-        let answer = Answer::read(&path.with_extension("json"));
+        let answer = ReferenceLogits::read(&path.with_extension("json"));
         let model = support::load(path, Arc::clone(backend));
         for feed in [Feed::Whole, Feed::Chunks(5), Feed::Chunks(16), Feed::Chunks(1)] {
             let found = logits(&model, &answer.tokens, feed);
@@ -54,14 +54,14 @@ fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>) {
 }
 
 #[test]
-fn every_fixture_agrees_with_transformers_however_the_prompt_is_fed() {
+fn every_fixture_matches_transformers_for_every_chunking() {
     let models = models_under(&support::fixtures());
     assert!(models.len() >= 12, "fixtures are missing: {models:?}");
     check_all(&models);
 }
 
 #[test]
-fn every_oracle_model_agrees_with_transformers_however_the_prompt_is_fed() {
+fn every_oracle_model_matches_transformers_for_every_chunking() {
     let Some(oracle) = oracle() else { return };
     let models = models_under(&oracle.join("logits"));
     assert!(!models.is_empty(), "no models under {}", oracle.display());
@@ -69,10 +69,10 @@ fn every_oracle_model_agrees_with_transformers_however_the_prompt_is_fed() {
 }
 
 #[test]
-fn one_answer_whatever_the_level_the_chunks_and_the_company() {
+fn logits_do_not_depend_on_instruction_set_chunking_or_batch() {
     for name in ["qwen3moe.gguf", "mistral-window.gguf", "llama-biases.gguf"] {
         let path = support::fixtures().join(name);
-        let answer = Answer::read(&path.with_extension("json"));
+        let answer = ReferenceLogits::read(&path.with_extension("json"));
         let other: Vec<u32> = answer.tokens.iter().rev().copied().collect();
         let scalar = support::load(&path, cpu(Isa::Scalar));
         let expected = logits(&scalar, &answer.tokens, Feed::Whole);

@@ -1,4 +1,4 @@
-//! Damaged checkpoints: an error or a model that runs, never a panic.
+//! Damaged checkpoints either fail to load or run; they never panic.
 
 mod support;
 
@@ -11,8 +11,8 @@ use inferno_model::{BatchLimits, Config, Footprint, Model, Requantize};
 use proptest::prelude::*;
 use support::{Feed, fixtures, logits};
 
-/// Where tensor payloads begin in the small fixtures, roughly: mutations before it change metadata
-/// and the tensor index, which is where damage is interesting.
+/// Approximate start of the tensor data in the small fixtures: mutations before it change metadata
+/// and the tensor index.
 const HEADER_BYTES: usize = 1800;
 
 fn run(bytes: Vec<u8>) {
@@ -45,7 +45,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_damaged_header_never_panics(
+    fn damaged_headers_never_panic(
         name in prop::sample::select(vec!["llama-yarn.gguf", "qwen3moe.gguf", "mistral-window.gguf"]),
         damage in prop::collection::vec((0..HEADER_BYTES, any::<u8>()), 1..4),
     ) {

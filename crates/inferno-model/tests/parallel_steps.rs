@@ -1,4 +1,4 @@
-//! How often the threads meet while a token is written.
+//! Number of parallel steps (thread synchronizations) per decoded token.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{fixtures, limits};
 /// Width, feed-forward width, query heads, key/value heads and their width: those of Qwen3-0.6B.
 const SHAPE: [usize; 5] = [1024, 3072, 16, 8, 128];
 
-/// Weights of zero in the shape of Qwen3-0.6B with so many layers.
+/// A checkpoint of zero weights with the shape of Qwen3-0.6B and `num_layers` layers.
 fn checkpoint(num_layers: usize) -> Gguf {
     let [hidden, feed_forward, heads, kv_heads, head_dim] = SHAPE;
     let source = Gguf::open(fixtures().join("qwen3.gguf")).expect("the fixture");
@@ -68,7 +68,7 @@ fn checkpoint(num_layers: usize) -> Gguf {
     Gguf::from_bytes(payloads.finish().expect("all payloads")).expect("a valid file")
 }
 
-/// The parallel steps that one token takes after `depth` others.
+/// Number of parallel steps to decode one token after `depth` others.
 fn steps(num_layers: usize, depth: usize) -> usize {
     let options = CpuOptions { threads: Some(2), ..CpuOptions::default() };
     let backend = Arc::new(CpuBackend::new(options).expect("every machine has one"));
@@ -92,7 +92,7 @@ fn steps(num_layers: usize, depth: usize) -> usize {
 }
 
 #[test]
-fn a_layer_takes_five_steps_at_most_while_a_token_is_written() {
+fn a_layer_runs_at_most_five_parallel_steps_per_decoded_token() {
     for depth in [16, 600] {
         let a_layer = steps(2, depth) - steps(1, depth);
         assert!((1..=5).contains(&a_layer), "{a_layer} after {depth} tokens");

@@ -1,4 +1,4 @@
-//! Float weights turned into coarser formats while they are loaded.
+//! Float weights quantized at load time.
 
 mod support;
 
@@ -8,12 +8,12 @@ use inferno_backend::ReferenceBackend;
 use inferno_gguf::Gguf;
 use inferno_model::{Model, Requantize};
 use inferno_tensor::DType;
-use support::{Answer, Feed, fixtures, logits};
+use support::{Feed, ReferenceLogits, fixtures, logits};
 
-/// Norm of the difference over the norm of transformers' logits.
+/// Norm of the difference relative to the norm of transformers' logits.
 fn relative_error(requantize: Requantize) -> f64 {
     let path = fixtures().join("llama.gguf");
-    let answer = Answer::read(&path.with_extension("json"));
+    let answer = ReferenceLogits::read(&path.with_extension("json"));
     let checkpoint = Gguf::open(&path).expect("the fixture");
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(&checkpoint, backend, Some(requantize), &mut |_| ()).expect("loads");
@@ -27,7 +27,7 @@ fn relative_error(requantize: Requantize) -> f64 {
 }
 
 #[test]
-fn each_choice_costs_about_what_its_bits_say_and_not_nothing() {
+fn each_format_has_the_error_expected_of_its_width() {
     for (choice, bounds) in [
         (Requantize::Int8, 1e-4..0.05),
         (Requantize::Q8_0, 1e-4..0.05),
@@ -39,26 +39,26 @@ fn each_choice_costs_about_what_its_bits_say_and_not_nothing() {
 }
 
 #[test]
-fn rows_that_do_not_divide_into_blocks_fall_back_to_one_scale_a_row() {
+fn rows_not_divisible_into_blocks_fall_back_to_one_scale_per_row() {
     assert_eq!(Requantize::Q4K.target(DType::F16, 512), DType::Q4K);
     assert_eq!(Requantize::Q4K.target(DType::F16, 172), DType::Int8);
     assert_eq!(Requantize::Q4_0.target(DType::F32, 172), DType::Int8);
 }
 
 #[test]
-fn rows_too_short_for_a_super_block_keep_their_four_bits() {
+fn rows_too_short_for_a_super_block_use_four_bit_blocks() {
     assert_eq!(Requantize::Q4K.target(DType::F16, 896), DType::Q4_0);
 }
 
 #[test]
-fn what_is_quantized_already_stays_as_it_is() {
+fn quantized_weights_are_not_converted() {
     for choice in Requantize::ALL {
         assert_eq!(choice.target(DType::Q6K, 512), DType::Q6K);
     }
 }
 
 #[test]
-fn every_choice_is_found_by_its_name_and_others_are_refused_with_the_list() {
+fn names_round_trip_and_unknown_names_list_the_choices() {
     for choice in Requantize::ALL {
         assert_eq!(choice.to_string().parse::<Requantize>().expect("its name"), choice);
     }

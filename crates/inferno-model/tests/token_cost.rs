@@ -1,4 +1,4 @@
-//! What a token takes of the machine, against the shapes in `make_fixtures.py` worked out by hand.
+//! Token costs of the fixtures, computed by hand from the shapes in `make_fixtures.py`.
 
 mod support;
 
@@ -14,14 +14,14 @@ fn cost(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType) -> TokenC
     TokenCost::estimate(&checkpoint, &config, &backend, requantize, kv_dtype).expect("a cost")
 }
 
-/// Two layers: q, k with v, o, and the three of the feed-forward block.
+/// Two layers: q, k and v, o, and the three matrices of the feed-forward block.
 const LLAMA_WEIGHTS: u64 = 2 * (32 * 32 + 2 * 16 * 32 + 32 * 32 + 3 * 48 * 32);
 
 #[test]
-fn a_dense_model_reads_and_multiplies_all_its_weights() {
+fn a_dense_model_reads_and_multiplies_all_weights() {
     let cost = cost("llama.gguf", None, KvDType::F16);
     let layers = ProductCost {
-        // The reference holds 4 bytes a weight; 5 norms of 32 are vectors.
+        // The reference backend stores 4 bytes per weight; the 5 norms of 32 values are vectors.
         weight_bytes: 4 * (LLAMA_WEIGHTS as usize + 5 * 32),
         int8_ops: 0,
         f32_ops: 2 * LLAMA_WEIGHTS,
@@ -35,7 +35,7 @@ fn a_dense_model_reads_and_multiplies_all_its_weights() {
 }
 
 #[test]
-fn quantized_weights_are_multiplied_in_integers() {
+fn quantized_weights_count_as_integer_operations() {
     let cost = cost("llama.gguf", Some(Requantize::Q8_0), KvDType::F32);
     assert_eq!((cost.layers.int8_ops, cost.layers.f32_ops), (2 * LLAMA_WEIGHTS, 0));
     assert_eq!((cost.head.int8_ops, cost.head.f32_ops), (2 * 64 * 32, 0));
@@ -43,7 +43,7 @@ fn quantized_weights_are_multiplied_in_integers() {
 }
 
 #[test]
-fn a_mixture_takes_the_experts_that_a_token_goes_to() {
+fn a_mixture_counts_only_the_experts_that_a_token_uses() {
     let cost = cost("qwen3moe.gguf", None, KvDType::F16);
     let attention = 64 * 32 + 2 * 32 * 32 + 32 * 64;
     let experts = 6 * 32 + 2 * 3 * 24 * 32;
@@ -51,7 +51,7 @@ fn a_mixture_takes_the_experts_that_a_token_goes_to() {
 }
 
 #[test]
-fn tied_embeddings_are_the_head_and_a_window_is_told() {
+fn tied_embeddings_count_as_the_head_and_the_window_is_reported() {
     let tied = cost("llama-tied.gguf", None, KvDType::F16);
     assert_eq!(tied.head, cost("llama.gguf", None, KvDType::F16).head);
     assert_eq!(cost("mistral-window.gguf", None, KvDType::F16).window, Some(7));

@@ -87,7 +87,7 @@ fn a_tensor_s_values_are_summed_up() {
     }
     let missing = inspect(&["--tensor", "blk.9.attn_q.weight"]).failure(1);
     assert!(
-        missing.stderr.contains("there is no tensor \"blk.9.attn_q.weight\""),
+        missing.stderr.contains("the file has no tensor \"blk.9.attn_q.weight\""),
         "{}",
         missing.stderr
     );

@@ -1,10 +1,10 @@
-//! Llama 1 to 3, Mistral, Mixtral and the many models that are shaped like them.
+//! Llama 1 to 3, Mistral, Mixtral, and other models of the same shape.
 //!
 //! **Source**: Touvron et al., LLaMA: Open and Efficient Foundation Language Models, section 2.2.
 
 use inferno_backend::RopePairing;
 
-use super::Architecture;
+use super::architecture::Architecture;
 
 pub(super) const LLAMA: Architecture = Architecture {
     name: "llama",

@@ -1,10 +1,10 @@
-//! Qwen 2 and 2.5: biases on query, key and value.
+//! Qwen 2 and 2.5: biases on the query, key and value projections.
 //!
 //! **Source**: Yang et al., Qwen2 Technical Report, section 2.2.
 
 use inferno_backend::RopePairing;
 
-use super::Architecture;
+use super::architecture::Architecture;
 
 pub(super) const QWEN2: Architecture = Architecture {
     name: "qwen2",

@@ -1,10 +1,10 @@
-//! Qwen 3: no biases; query and key heads are normalized before they are turned.
+//! Qwen 3: no biases; query and key heads are normalized before rotary embedding.
 //!
 //! **Source**: Yang et al., Qwen3 Technical Report, section 2.
 
 use inferno_backend::RopePairing;
 
-use super::Architecture;
+use super::architecture::Architecture;
 
 pub(super) const QWEN3: Architecture = Architecture {
     name: "qwen3",

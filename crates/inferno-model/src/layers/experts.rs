@@ -1,10 +1,10 @@
-//! A mixture of experts: a router, and as many gated blocks as it can choose from.
+//! A mixture of experts: a router and the gated blocks that it chooses from.
 
 use inferno_backend::{Backend, ExpertInput, ExpertParams};
 
+use super::context::ForwardContext;
 use crate::ModelError;
-use crate::forward::Step;
-use crate::loader::{Loader, Part};
+use crate::loader::{Loader, PartSpec};
 use crate::workspace::Workspace;
 
 /// The router and the stacked experts.
@@ -22,29 +22,30 @@ impl<B: Backend> MixtureOfExperts<B> {
         params: ExpertParams,
         layer: usize,
     ) -> Result<Self, ModelError> {
-        let part = |which: &str, rows| Part { name: format!("blk.{layer}.{which}.weight"), rows };
-        let gate_up =
-            [part("ffn_gate_exps", intermediate_size), part("ffn_up_exps", intermediate_size)];
-        let down = [part("ffn_down_exps", hidden_size)];
+        let ExpertParams { num_experts, .. } = params;
+        let router = [PartSpec::new(layer, "ffn_gate_inp.weight", num_experts)];
+        let gate_up = ["ffn_gate_exps.weight", "ffn_up_exps.weight"]
+            .map(|suffix| PartSpec::new(layer, suffix, intermediate_size));
+        let down = [PartSpec::new(layer, "ffn_down_exps.weight", hidden_size)];
         Ok(Self {
             params,
-            router: loader.matrix(&[part("ffn_gate_inp", params.num_experts)], hidden_size)?,
-            gate_up_proj: loader.experts(&gate_up, params.num_experts, hidden_size)?,
-            down_proj: loader.experts(&down, params.num_experts, intermediate_size)?,
+            router: loader.matrix(&router, hidden_size)?,
+            gate_up_proj: loader.experts(&gate_up, num_experts, hidden_size)?,
+            down_proj: loader.experts(&down, num_experts, intermediate_size)?,
         })
     }
 
     pub(super) fn forward(
         &self,
-        step: &Step<'_, B>,
+        context: &ForwardContext<'_, B>,
         input_norm: &B::Buffer,
         workspace: &mut Workspace<B>,
     ) {
-        let Step { backend, config, rows, .. } = *step;
+        let ForwardContext { backend, config, rows, .. } = *context;
         let Workspace { x, normed, hidden, experts, .. } = workspace;
-        // The router takes the same rows, and so does each of a token's experts.
+        // The router and the experts read the same normalized rows.
         backend.rms_norm(rows, x, input_norm, config.rms_norm_eps, normed);
-        let experts = experts.as_mut().expect("made with the model's own configuration");
+        let experts = experts.as_mut().expect("the workspace was created for this configuration");
         let routing = &mut experts.routing;
         backend.linear(rows, &*normed, &self.router, None, &mut experts.router_logits);
         backend.route_experts(rows, &experts.router_logits, &self.params, routing);

@@ -2,12 +2,12 @@
 
 use inferno_backend::{Backend, LinearInput};
 
+use super::context::ForwardContext;
 use crate::ModelError;
-use crate::forward::Step;
-use crate::loader::{Loader, Part};
+use crate::loader::{Loader, PartSpec};
 use crate::workspace::Workspace;
 
-/// Gate and up as one stacked projection; the down projection adds into the residual.
+/// Gate and up are one stacked projection; the down projection adds to the residual stream.
 pub(super) struct Mlp<B: Backend> {
     gate_up_proj: B::Weight,
     gate_up_bias: Option<B::Buffer>,
@@ -23,14 +23,12 @@ impl<B: Backend> Mlp<B> {
         layer: usize,
     ) -> Result<Self, ModelError> {
         let gate_up = |suffix: &str| {
-            ["gate", "up"].map(|which| Part {
-                name: format!("blk.{layer}.ffn_{which}.{suffix}"),
-                rows: intermediate_size,
+            ["gate", "up"].map(|name| {
+                PartSpec::new(layer, &format!("ffn_{name}.{suffix}"), intermediate_size)
             })
         };
-        let down = |suffix: &str| {
-            [Part { name: format!("blk.{layer}.ffn_down.{suffix}"), rows: hidden_size }]
-        };
+        let down =
+            |suffix: &str| [PartSpec::new(layer, &format!("ffn_down.{suffix}"), hidden_size)];
         Ok(Self {
             gate_up_proj: loader.matrix(&gate_up("weight"), hidden_size)?,
             gate_up_bias: loader.stacked_bias(&gate_up("bias"), false)?,
@@ -41,11 +39,11 @@ impl<B: Backend> Mlp<B> {
 
     pub(super) fn forward(
         &self,
-        step: &Step<'_, B>,
+        context: &ForwardContext<'_, B>,
         input_norm: &B::Buffer,
         workspace: &mut Workspace<B>,
     ) {
-        let Step { backend, config, rows, .. } = *step;
+        let ForwardContext { backend, config, rows, .. } = *context;
         let Workspace { x, hidden, .. } = workspace;
         let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
         let bias = self.gate_up_bias.as_ref();

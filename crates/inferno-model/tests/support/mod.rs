@@ -1,4 +1,4 @@
-//! Models, answers and ways to feed a prompt, shared by the integration tests.
+//! Models, reference answers and prompt chunking shared by the integration tests.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows,
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
 
-/// What transformers answered for one model.
-pub struct Answer {
+/// Logits by transformers for one model.
+pub struct ReferenceLogits {
     pub tokens: Vec<u32>,
     pub logits: Vec<Vec<f32>>,
 }
 
-impl Answer {
+impl ReferenceLogits {
     pub fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
         let json: serde_json::Value = serde_json::from_str(&text).expect("valid JSON");
@@ -30,7 +30,7 @@ impl Answer {
     }
 }
 
-/// How a prompt is cut into batches.
+/// How a prompt is split into batches.
 #[derive(Debug, Clone, Copy)]
 pub enum Feed {
     Whole,
@@ -41,7 +41,7 @@ pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// The folder of reference answers, where `INFERNO_ORACLE` names one.
+/// The folder of reference answers, if `INFERNO_ORACLE` is set.
 pub fn oracle() -> Option<PathBuf> {
     let folder = std::env::var_os("INFERNO_ORACLE").map(PathBuf::from);
     match &folder {
@@ -53,7 +53,7 @@ pub fn oracle() -> Option<PathBuf> {
     folder
 }
 
-/// Every model under `folder` that has an answer beside it.
+/// Every model in `folder` that has a reference answer.
 pub fn models_under(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
     let mut models: Vec<PathBuf> = entries
@@ -70,8 +70,8 @@ pub fn load<B: Backend>(path: &Path, backend: Arc<B>) -> Model<B> {
     Model::load(&checkpoint, backend, None, &mut |_| ()).unwrap_or_else(|e| panic!("{path:?}: {e}"))
 }
 
-/// Logits of `tokens` at every position. Blocks are handed out backwards, so that a mix-up of
-/// positions and slots shows.
+/// Logits of `tokens` at every position. Blocks are assigned in reverse, so that confusing
+/// positions with slots changes the result.
 pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<Vec<f32>> {
     let chunk = match feed {
         Feed::Whole => tokens.len(),
@@ -93,7 +93,7 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
     rows
 }
 
-/// Logits of `second`, computed in one batch behind `first`.
+/// Logits of `second`, computed in one batch after `first`.
 pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]) -> Vec<Vec<f32>> {
     let num_tokens = first.len() + second.len();
     let layout = model.config().kv_layout(num_tokens + 32, KvDType::F32);
@@ -122,7 +122,7 @@ fn run<B: Backend>(
     logits.chunks(model.config().vocab_size).map(<[f32]>::to_vec).collect()
 }
 
-/// Batches of so many tokens, with logits of all.
+/// Limits for batches of `num_tokens` tokens with logits for all of them.
 pub fn limits(num_tokens: usize) -> BatchLimits {
     BatchLimits { max_num_tokens: num_tokens, max_num_logit_rows: num_tokens }
 }

@@ -1,12 +1,12 @@
-//! The metadata keys of one architecture: read, bounded, and refused where they ask for something
-//! that is not computed.
+//! The metadata keys of one architecture: reads them, checks their range, and rejects values that
+//! request a computation that is not implemented.
 
 use inferno_gguf::{FromMetadata, Metadata, StringArray};
 
 use crate::ModelError;
-use crate::model::EMBEDDINGS;
+use crate::tensor_names::EMBEDDINGS;
 
-/// Keys of other architectures' inventions, and the values at which they change nothing.
+/// Keys that other architectures define, and the values at which they have no effect.
 const NEUTRAL: &[(&str, &[f64])] = &[
     ("attn_logit_softcapping", &[0.0]),
     ("final_logit_softcapping", &[0.0]),
@@ -21,7 +21,7 @@ const NEUTRAL: &[(&str, &[f64])] = &[
     ("expert_shared_count", &[0.0]),
     ("expert_group_count", &[0.0, 1.0]),
     ("expert_weights_scale", &[1.0, 0.0]),
-    // 1 stands for softmax.
+    // 1 means softmax.
     ("expert_gating_func", &[1.0, 0.0]),
     ("rope.scaling.yarn_log_multiplier", &[0.0]),
     ("rope.scaling.yarn_ext_factor", &[1.0, -1.0]),
@@ -29,12 +29,12 @@ const NEUTRAL: &[(&str, &[f64])] = &[
 const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
 
 /// Metadata keys of one architecture, named without its prefix.
-pub(super) struct Keys<'a> {
+pub(super) struct ArchitectureKeys<'a> {
     prefix: &'static str,
     metadata: &'a Metadata,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> ArchitectureKeys<'a> {
     pub(super) fn new(prefix: &'static str, metadata: &'a Metadata) -> Self {
         Self { prefix, metadata }
     }
@@ -60,8 +60,8 @@ impl<'a> Keys<'a> {
         self.check_positive(key, value)
     }
 
-    /// Sizes are multiplied with each other: the bound keeps the product of any two, and some more,
-    /// within `usize`.
+    /// Sizes are multiplied with each other; the limit keeps the product of any two, with some
+    /// margin, within `usize`.
     fn check_positive(&self, key: &str, value: usize) -> Result<usize, ModelError> {
         const MAX: usize = 1 << 24;
         match value {
@@ -70,7 +70,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A positive number; without a `default`, the key must be there.
+    /// A positive number; the key is required if `default` is `None`.
     pub(super) fn positive_float(
         &self,
         key: &str,
@@ -86,12 +86,12 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Refuses a file that asks for something this engine does not compute.
+    /// Rejects metadata that request a computation that is not implemented.
     pub(super) fn check_neutral(&self) -> Result<(), ModelError> {
         for &(key, neutral) in NEUTRAL {
             let value = self.optional::<f64>(key)?.unwrap_or(neutral[0]);
             if !neutral.contains(&value) {
-                let expected = format!("{}, since other values are not supported", neutral[0]);
+                let expected = format!("{}, as other values are not supported", neutral[0]);
                 return Err(self.invalid(key, expected, value));
             }
         }
@@ -101,7 +101,8 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The table is expected to have a row for each token of the tokenizer, if that is there.
+    /// The error for a missing embedding table; its expected row count is that of the tokenizer's
+    /// tokens, if the file has them.
     pub(super) fn no_embeddings(&self, hidden_size: usize) -> ModelError {
         let tokens = self.metadata.optional::<&StringArray>("tokenizer.ggml.tokens");
         let num_tokens = tokens.ok().flatten().map_or(0, StringArray::len);

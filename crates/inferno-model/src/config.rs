@@ -122,7 +122,9 @@ fn qkv_layout(keys: &ArchitectureKeys<'_>, hidden_size: usize) -> Result<QkvLayo
         let expected = format!("a divisor of attention.head_count ({num_heads})");
         return Err(keys.invalid("attention.head_count_kv", expected, num_kv_heads));
     }
-    if keys.optional::<usize>("attention.key_length")?.is_none() && hidden_size % num_heads != 0 {
+    if keys.optional::<usize>("attention.key_length")?.is_none()
+        && !hidden_size.is_multiple_of(num_heads)
+    {
         let expected = format!("a divisor of embedding_length ({hidden_size}), or a key_length");
         return Err(keys.invalid("attention.head_count", expected, num_heads));
     }

@@ -1,4 +1,4 @@
-//! How fast each format decodes and encodes, in weights a second on one core.
+//! Encoding and decoding throughput of each format, in weights per second on one core.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use inferno_tensor::{DType, quant};

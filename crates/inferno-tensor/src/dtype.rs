@@ -1,4 +1,4 @@
-//! How the values of a row are stored.
+//! Storage formats of tensor rows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,34 +17,34 @@ pub enum DType {
     F32,
     /// IEEE 754 half precision.
     F16,
-    /// The upper half of a single: 8 bits of exponent, 7 of fraction.
+    /// The upper half of a single-precision number: 8 exponent bits, 7 fraction bits.
     BF16,
-    /// 8-bit weights, a scale per 32.
+    /// 8-bit weights, one scale per 32.
     Q8_0,
-    /// 4-bit weights, a scale per 32.
+    /// 4-bit weights, one scale per 32.
     Q4_0,
-    /// 4-bit weights, a scale and a minimum per 32.
+    /// 4-bit weights, one scale and one minimum per 32.
     Q4_1,
-    /// 5-bit weights, a scale per 32.
+    /// 5-bit weights, one scale per 32.
     Q5_0,
-    /// 5-bit weights, a scale and a minimum per 32.
+    /// 5-bit weights, one scale and one minimum per 32.
     Q5_1,
-    /// 2-bit weights, a 4-bit scale and minimum per 16, in super-blocks of 256.
+    /// 2-bit weights, one 4-bit scale and minimum per 16, in super-blocks of 256.
     Q2K,
-    /// 3-bit weights, a 6-bit scale per 16, in super-blocks of 256.
+    /// 3-bit weights, one 6-bit scale per 16, in super-blocks of 256.
     Q3K,
-    /// 4-bit weights, a 6-bit scale and minimum per 32, in super-blocks of 256.
+    /// 4-bit weights, one 6-bit scale and minimum per 32, in super-blocks of 256.
     Q4K,
-    /// 5-bit weights, a 6-bit scale and minimum per 32, in super-blocks of 256.
+    /// 5-bit weights, one 6-bit scale and minimum per 32, in super-blocks of 256.
     Q5K,
-    /// 6-bit weights, an 8-bit scale per 16, in super-blocks of 256.
+    /// 6-bit weights, one 8-bit scale per 16, in super-blocks of 256.
     Q6K,
-    /// 4-bit codes of 16 unevenly spaced levels, a scale per 32.
+    /// 4-bit codes of 16 unevenly spaced levels, one scale per 32.
     Iq4Nl,
-    /// The codes of [`DType::Iq4Nl`], a 6-bit scale per 32, in super-blocks of 256.
+    /// The codes of [`DType::Iq4Nl`], one 6-bit scale per 32, in super-blocks of 256.
     Iq4Xs,
-    /// 8-bit weights with one single-precision scale a row; made when loading, never found in a
-    /// file.
+    /// 8-bit weights with one single-precision scale per row; created at load time, never stored in
+    /// a file.
     Int8,
 }
 
@@ -61,35 +61,35 @@ impl DType {
         all
     };
 
-    /// The name that GGUF tools print, such as `Q4_K`.
+    /// The format's name in GGUF tools, such as `Q4_K`.
     pub const fn name(self) -> &'static str {
         FORMATS[self as usize].name
     }
 
-    /// The format that a GGUF file means by a type id; `None` for one that cannot be computed with.
+    /// Returns the format with a type id of GGUF files; `None` if it is not supported.
     pub fn from_ggml_id(id: u32) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.ggml_id() == Some(id))
     }
 
-    /// The type id in a GGUF file; `None` for [`DType::Int8`], which has none.
+    /// The type id in GGUF files; `None` for [`DType::Int8`].
     pub const fn ggml_id(self) -> Option<u32> {
         FORMATS[self as usize].ggml_id
     }
 
-    /// The values that one block holds; 1 for the floats and for [`DType::Int8`].
+    /// Number of values in one block; 1 for the floats and for [`DType::Int8`].
     pub const fn block_len(self) -> usize {
         FORMATS[self as usize].block_len
     }
 
-    /// The bytes that one block takes. For [`DType::Int8`] this excludes the 4 bytes of the row's
+    /// Size of one block, in bytes. For [`DType::Int8`], this excludes the 4 bytes of the row's
     /// scale.
     pub const fn block_bytes(self) -> usize {
         FORMATS[self as usize].block_bytes
     }
 
-    /// The bytes that a row of `cols` values takes.
+    /// Size of a row of `cols` values, in bytes.
     ///
-    /// **Errors**: [`TensorError::PartialBlock`] if `cols` is no multiple of [`DType::block_len`],
+    /// **Errors**: [`TensorError::PartialBlock`] if `cols` is not a multiple of [`DType::block_len`],
     /// [`TensorError::RowTooLarge`] if the size overflows.
     pub fn row_bytes(self, cols: usize) -> Result<usize, TensorError> {
         let format = &FORMATS[self as usize];
@@ -111,7 +111,7 @@ impl DType {
         matches!(self, DType::F32 | DType::F16 | DType::BF16)
     }
 
-    /// All names, separated by commas.
+    /// The names of all formats, separated by commas.
     pub(crate) fn names() -> String {
         DType::ALL.map(DType::name).join(", ")
     }
@@ -126,7 +126,7 @@ impl fmt::Display for DType {
 impl FromStr for DType {
     type Err = TensorError;
 
-    /// Reads a [`DType::name`] in upper or lower case.
+    /// Parses a [`DType::name`], ignoring case.
     fn from_str(name: &str) -> Result<DType, TensorError> {
         DType::ALL
             .into_iter()

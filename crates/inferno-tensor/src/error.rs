@@ -1,225 +1,215 @@
-//! What can go wrong with shapes, views and stored rows.
+//! Errors of shapes, views and stored rows.
 
 use crate::{DType, Shape};
 
-/// An error of this crate: what was expected, what was found, what to do.
+/// An error of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorError {
     /// No format has this name.
-    #[error("unknown format {name:?}: expected one of {}", DType::names())]
+    #[error("unknown format {name:?}; expected one of: {}", DType::names())]
     UnknownDType {
-        /// The name as given.
+        /// The requested name.
         name: String,
     },
 
-    /// A row is no whole number of blocks.
+    /// A row cannot be divided into whole blocks.
     #[error(
-        "a row of {cols} values cannot be stored as {dtype}: expected a multiple of {block_len}; \
-         choose a format whose blocks divide the row"
+        "a row of {cols} values cannot be stored as {dtype}, which requires a multiple of \
+         {block_len}; choose a format with shorter blocks"
     )]
     PartialBlock {
-        /// The format asked for.
+        /// The requested format.
         dtype: DType,
-        /// The values in the row.
+        /// Number of values in the row.
         cols: usize,
-        /// The values in one block of the format.
+        /// Number of values in one block of the format.
         block_len: usize,
     },
 
-    /// The size in bytes does not fit the address space.
-    #[error("a row of {cols} values of {dtype} is larger than the address space")]
+    /// The size in bytes exceeds the address space.
+    #[error("a row of {cols} {dtype} values exceeds the address space")]
     RowTooLarge {
-        /// The format asked for.
+        /// The requested format.
         dtype: DType,
-        /// The values in the row.
+        /// Number of values in the row.
         cols: usize,
     },
 
     /// A buffer of stored bytes has the wrong length.
-    #[error("{cols} values of {dtype} take {expected} bytes, found {found}")]
+    #[error("a row of {cols} {dtype} values has {expected} bytes, found {found}")]
     BytesMismatch {
         /// The format of the bytes.
         dtype: DType,
-        /// The values in the row.
+        /// Number of values in the row.
         cols: usize,
-        /// The bytes that the values take.
+        /// The size of the row, in bytes.
         expected: usize,
-        /// The bytes that were given.
+        /// The size of the buffer, in bytes.
         found: usize,
     },
 
-    /// Stored bytes are no whole number of blocks.
-    #[error("{found} bytes are no whole number of {dtype} blocks of {block_bytes} bytes")]
+    /// Stored bytes cannot be divided into whole blocks.
+    #[error("{found} bytes is not a multiple of the {dtype} block size, {block_bytes} bytes")]
     PartialBlockBytes {
         /// The format of the bytes.
         dtype: DType,
-        /// The bytes of one block.
+        /// The size of one block, in bytes.
         block_bytes: usize,
-        /// The bytes that were given.
+        /// The size of the buffer, in bytes.
         found: usize,
     },
 
-    /// A quantized format was asked to store a NaN or an infinity.
+    /// A quantized format cannot store NaN or infinity.
     #[error(
-        "value {index} is {value}, which {dtype} cannot store; keep this row in F32, F16 or BF16"
+        "value {index} of the row is {value}, which {dtype} cannot store; use F32, F16 or BF16 for \
+         this tensor"
     )]
     NonFinite {
-        /// The format asked for.
+        /// The requested format.
         dtype: DType,
-        /// The position of the value in the row.
+        /// The index of the value in the row.
         index: usize,
-        /// The value found there.
+        /// The value.
         value: f32,
     },
 
-    /// The values are so large that their scale overflows: half precision for blocks.
+    /// The values are so large that their scale overflows (half precision for blocks).
     #[error(
-        "the values from {index} on need a scale larger than {dtype} can hold; \
-         keep this row in F32 or BF16"
+        "the values of the row from index {index} require a larger scale than {dtype} can store; \
+         use F32 or BF16 for this tensor"
     )]
     ScaleOverflow {
-        /// The format asked for.
+        /// The requested format.
         dtype: DType,
-        /// The position of the block's first value in the row; zero for [`DType::Int8`].
+        /// The index of the block's first value in the row; zero for [`DType::Int8`].
         index: usize,
     },
 
     /// A shape has too many axes.
-    #[error("a tensor has at most {max} axes")]
+    #[error("too many axes for a tensor; the maximum is {max}")]
     RankTooLarge {
-        /// The most axes there may be.
+        /// Maximum number of axes.
         max: usize,
     },
 
-    /// The sizes of a shape multiply to more than the address space.
-    #[error("the shape has more elements than the address space")]
+    /// The number of elements of a shape exceeds the address space.
+    #[error("the number of elements of the shape exceeds the address space")]
     ShapeTooLarge,
 
-    /// The elements do not fill a shape.
-    #[error("shape {shape} takes {} elements, found {found}", shape.num_elements())]
+    /// The number of elements does not match the shape.
+    #[error("shape {shape} requires {} elements, found {found}", shape.num_elements())]
     ElementsMismatch {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Shape,
-        /// The elements that were given.
+        /// Number of elements provided.
         found: usize,
     },
 
-    /// There are not as many numbers as axes.
-    #[error("expected one number for each of {expected} axes, found {found}")]
+    /// An index or a list of strides does not have one number per axis.
+    #[error("expected one number per axis ({expected}), found {found}")]
     RankMismatch {
-        /// The axes of the tensor.
+        /// Number of axes of the tensor.
         expected: usize,
-        /// The numbers that were given.
+        /// Number of numbers provided.
         found: usize,
     },
 
     /// An axis does not exist.
-    #[error("there is no axis {axis}: expected a number below {rank}")]
+    #[error("axis {axis} is out of range for a tensor with {rank} axes")]
     AxisOutOfRange {
-        /// The axis asked for.
+        /// The requested axis.
         axis: usize,
-        /// The number of axes.
+        /// Number of axes.
         rank: usize,
     },
 
     /// An index is past the end of its axis.
-    #[error("index {index} is past the end of axis {axis} of size {size}")]
+    #[error("index {index} is out of range for axis {axis} of size {size}")]
     IndexOutOfRange {
         /// The axis of the index.
         axis: usize,
-        /// The index asked for.
+        /// The requested index.
         index: usize,
         /// The size of the axis.
         size: usize,
     },
 
-    /// A range does not lie within its axis.
-    #[error("the range {start}..{end} does not lie within axis {axis} of size {size}")]
+    /// A range extends past the end of its axis.
+    #[error("range {start}..{end} is out of range for axis {axis} of size {size}")]
     RangeOutOfBounds {
         /// The axis of the range.
         axis: usize,
-        /// Where the range starts.
+        /// Start of the range.
         start: usize,
-        /// Where the range ends.
+        /// End of the range, exclusive.
         end: usize,
         /// The size of the axis.
         size: usize,
     },
 
-    /// A view would reach past the elements it borrows.
+    /// A view would extend past the elements it borrows.
     #[error(
-        "a view of shape {shape} from element {offset} on reaches past the {len} elements there are"
+        "a view of shape {shape} at offset {offset} with these strides extends past its {len} \
+         elements"
     )]
     ViewOutOfBounds {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Shape,
-        /// Where the view starts.
+        /// Offset of the first element.
         offset: usize,
-        /// The elements there are.
+        /// Number of elements available.
         len: usize,
     },
 
-    /// Only an axis of size 1 can be dropped.
-    #[error(
-        "axis {axis} has size {size}: only an axis of size 1 can be dropped; \
-         select an index instead"
-    )]
-    NotSingle {
-        /// The axis to drop.
-        axis: usize,
-        /// Its size.
-        size: usize,
-    },
-
-    /// The axes of a permutation do not name every axis once.
-    #[error("{axes:?} does not name each axis below {rank} once")]
+    /// A permutation does not list every axis exactly once.
+    #[error("{axes:?} is not a permutation of {rank} axes; list each axis exactly once")]
     NotAPermutation {
-        /// The axes as given.
+        /// The requested order.
         axes: Vec<usize>,
-        /// The number of axes.
+        /// Number of axes.
         rank: usize,
     },
 
-    /// Broadcasting would have to change an axis that is not of size 1.
+    /// Broadcasting would change an axis that is not of size 1.
     #[error(
-        "shape {from:?} cannot be broadcast to {to:?}: aligned at the last axis, \
-         sizes must be equal or 1"
+        "shape {from:?} cannot be broadcast to {to:?}; aligned at the last axis, sizes must be \
+         equal or 1"
     )]
     BroadcastMismatch {
         /// The shape of the view.
         from: Vec<usize>,
-        /// The shape asked for.
+        /// The requested shape.
         to: Vec<usize>,
     },
 
     /// Reshaping would change the number of elements.
     #[error(
-        "shape {from:?} of {} elements cannot become {to:?} of {}",
+        "shape {from:?} with {} elements cannot be reshaped to {to:?} with {}",
         from.iter().product::<usize>(),
         to.iter().product::<usize>()
     )]
     ReshapeMismatch {
         /// The shape of the view.
         from: Vec<usize>,
-        /// The shape asked for.
+        /// The requested shape.
         to: Vec<usize>,
     },
 
-    /// The elements do not lie so that strides alone give the new shape.
+    /// No strides over the existing elements give the new shape.
     #[error(
-        "shape {from:?} cannot become {to:?} without a copy, as the view is strided; \
-         call to_tensor first"
+        "the strided view of shape {from:?} cannot be reshaped to {to:?} without a copy; call \
+         to_tensor first"
     )]
     ReshapeNeedsCopy {
         /// The shape of the view.
         from: Vec<usize>,
-        /// The shape asked for.
+        /// The requested shape.
         to: Vec<usize>,
     },
 
-    /// There is no room for the elements of a tensor.
-    #[error("there is no memory for a tensor of shape {shape}")]
+    /// Allocating the elements of a tensor failed.
+    #[error("not enough memory for a tensor of shape {shape}")]
     OutOfMemory {
         /// The shape of the tensor.
         shape: Shape,

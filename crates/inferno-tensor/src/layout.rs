@@ -1,9 +1,9 @@
-//! Where the elements of a view lie: pure arithmetic on shape, strides and offset.
+//! The positions of a view's elements: arithmetic on shape, strides and offset.
 //!
-//! Invariants, which every operation keeps:
-//! - element `[i, j, ...]` lies at `offset + i * strides[0] + j * strides[1] + ...`;
-//! - a layout with elements reaches no position that the layout it came from did not reach;
-//! - an empty layout has offset zero and reaches nothing.
+//! Invariants of every operation:
+//! - element `[i, j, ...]` is at position `offset + i * strides[0] + j * strides[1] + ...`;
+//! - the positions of a derived layout are a subset of those of the layout it was derived from;
+//! - an empty layout has offset zero and no positions.
 
 use std::ops::Range;
 
@@ -11,35 +11,37 @@ use crate::shape::Axes;
 use crate::{Shape, TensorError};
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct StridedLayout {
     pub(crate) shape: Shape,
     pub(crate) strides: Axes,
     pub(crate) offset: usize,
 }
 
-impl Layout {
-    pub(crate) fn row_major(shape: Shape) -> Layout {
-        Layout { shape, strides: shape.row_major_strides(), offset: 0 }
+impl StridedLayout {
+    pub(crate) fn row_major(shape: Shape) -> StridedLayout {
+        StridedLayout { shape, strides: shape.row_major_strides(), offset: 0 }
     }
 
-    /// Checks that all elements lie before `len`.
+    /// Checks that all positions are below `len`.
     pub(crate) fn strided(
         shape: Shape,
         strides: &[usize],
         offset: usize,
         len: usize,
-    ) -> Result<Layout, TensorError> {
+    ) -> Result<StridedLayout, TensorError> {
         if strides.len() != shape.rank() {
             return Err(TensorError::RankMismatch { expected: shape.rank(), found: strides.len() });
         }
         if shape.num_elements() == 0 {
-            return Ok(Layout::row_major(shape));
+            return Ok(StridedLayout::row_major(shape));
         }
         let last = shape.dims().iter().zip(strides).try_fold(offset, |last, (&size, &stride)| {
             last.checked_add((size - 1).checked_mul(stride)?)
         });
         match last {
-            Some(last) if last < len => Ok(Layout { shape, strides: Axes::new(strides)?, offset }),
+            Some(last) if last < len => {
+                Ok(StridedLayout { shape, strides: Axes::new(strides)?, offset })
+            }
             _ => Err(TensorError::ViewOutOfBounds { shape, offset, len }),
         }
     }
@@ -50,32 +52,50 @@ impl Layout {
 
     /// The position of an element.
     pub(crate) fn position(&self, index: &[usize]) -> Result<usize, TensorError> {
-        if index.len() != self.shape.rank() {
-            return Err(TensorError::RankMismatch {
-                expected: self.shape.rank(),
-                found: index.len(),
-            });
+        let (expected, found) = (self.shape.rank(), index.len());
+        match expected == found {
+            true => self.block_start(index),
+            false => Err(TensorError::RankMismatch { expected, found }),
         }
+    }
+
+    /// The position of the first element under an index of the leading axes.
+    fn block_start(&self, index: &[usize]) -> Result<usize, TensorError> {
         let mut position = self.offset;
-        let axes = self.dims().iter().zip(self.strides.as_slice());
-        for (axis, (&index, (&size, &stride))) in index.iter().zip(axes).enumerate() {
+        for (axis, &index) in index.iter().enumerate() {
+            let size = self.size(axis)?;
             if index >= size {
                 return Err(TensorError::IndexOutOfRange { axis, index, size });
             }
-            position += index * stride;
+            position += index * self.strides.as_slice()[axis];
         }
         Ok(position)
     }
 
-    /// Whether the elements lie one behind another in row-major order.
-    pub(crate) fn is_contiguous(&self) -> bool {
-        let row_major = self.shape.row_major_strides();
-        let strides = self.strides.as_slice().iter().zip(row_major.as_slice());
-        self.shape.num_elements() == 0
-            || self.dims().iter().zip(strides).all(|(&size, (a, b))| size == 1 || a == b)
+    /// The positions of all elements under an index of the leading axes; `None` unless they are
+    /// contiguous and in row-major order.
+    pub(crate) fn block(&self, index: &[usize]) -> Result<Option<Range<usize>>, TensorError> {
+        let start = self.block_start(index)?;
+        let len: usize = self.dims()[index.len()..].iter().product();
+        if len == 0 {
+            return Ok(Some(0..0));
+        }
+        let mut contiguous = 1;
+        for axis in (index.len()..self.shape.rank()).rev() {
+            let size = self.dims()[axis];
+            if size != 1 && self.strides.as_slice()[axis] != contiguous {
+                return Ok(None);
+            }
+            contiguous *= size;
+        }
+        Ok(Some(start..start + len))
     }
 
-    pub(crate) fn slice(&self, axis: usize, range: Range<usize>) -> Result<Layout, TensorError> {
+    pub(crate) fn slice(
+        &self,
+        axis: usize,
+        range: Range<usize>,
+    ) -> Result<StridedLayout, TensorError> {
         let size = self.size(axis)?;
         let Range { start, end } = range;
         if start > end || end > size {
@@ -83,37 +103,26 @@ impl Layout {
         }
         let shape = self.with_size(axis, end - start)?;
         if shape.num_elements() == 0 {
-            return Ok(Layout::row_major(shape));
+            return Ok(StridedLayout::row_major(shape));
         }
-        Ok(Layout { shape, offset: self.offset + start * self.strides.as_slice()[axis], ..*self })
+        Ok(StridedLayout {
+            shape,
+            offset: self.offset + start * self.strides.as_slice()[axis],
+            ..*self
+        })
     }
 
-    pub(crate) fn select(&self, axis: usize, index: usize) -> Result<Layout, TensorError> {
+    pub(crate) fn select(&self, axis: usize, index: usize) -> Result<StridedLayout, TensorError> {
         let size = self.size(axis)?;
         if index >= size {
             return Err(TensorError::IndexOutOfRange { axis, index, size });
         }
-        self.slice(axis, index..index + 1)?.squeeze(axis)
-    }
-
-    pub(crate) fn squeeze(&self, axis: usize) -> Result<Layout, TensorError> {
-        let size = self.size(axis)?;
-        if size != 1 {
-            return Err(TensorError::NotSingle { axis, size });
-        }
+        let single = self.slice(axis, index..index + 1)?;
         let shape = Shape::new(Axes::new(self.dims())?.removed(axis).as_slice())?;
-        Ok(Layout { shape, strides: self.strides.removed(axis), ..*self })
+        Ok(StridedLayout { shape, strides: single.strides.removed(axis), ..single })
     }
 
-    pub(crate) fn unsqueeze(&self, axis: usize) -> Result<Layout, TensorError> {
-        if axis > self.shape.rank() {
-            return Err(TensorError::AxisOutOfRange { axis, rank: self.shape.rank() + 1 });
-        }
-        let shape = Shape::new(Axes::new(self.dims())?.inserted(axis, 1)?.as_slice())?;
-        Ok(Layout { shape, strides: self.strides.inserted(axis, 0)?, ..*self })
-    }
-
-    pub(crate) fn permute(&self, axes: &[usize]) -> Result<Layout, TensorError> {
+    pub(crate) fn permute(&self, axes: &[usize]) -> Result<StridedLayout, TensorError> {
         let rank = self.shape.rank();
         let names_each_axis = axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis));
         if !names_each_axis {
@@ -125,10 +134,10 @@ impl Layout {
             dims.as_mut_slice()[to] = self.dims()[from];
             strides.as_mut_slice()[to] = self.strides.as_slice()[from];
         }
-        Ok(Layout { shape: Shape::new(dims.as_slice())?, strides, ..*self })
+        Ok(StridedLayout { shape: Shape::new(dims.as_slice())?, strides, ..*self })
     }
 
-    pub(crate) fn transpose(&self, a: usize, b: usize) -> Result<Layout, TensorError> {
+    pub(crate) fn transpose(&self, a: usize, b: usize) -> Result<StridedLayout, TensorError> {
         self.size(a)?;
         self.size(b)?;
         let mut axes = self.strides;
@@ -139,8 +148,8 @@ impl Layout {
         self.permute(axes.as_slice())
     }
 
-    /// Aligns the shapes at their last axes; axes of size 1 and missing ones repeat.
-    pub(crate) fn broadcast_to(&self, shape: Shape) -> Result<Layout, TensorError> {
+    /// Aligns the shapes at their last axes; missing axes and axes of size 1 are repeated.
+    pub(crate) fn broadcast_to(&self, shape: Shape) -> Result<StridedLayout, TensorError> {
         let mismatch = || TensorError::BroadcastMismatch {
             from: self.dims().to_vec(),
             to: shape.dims().to_vec(),
@@ -159,13 +168,13 @@ impl Layout {
             };
         }
         if shape.num_elements() == 0 {
-            return Ok(Layout::row_major(shape));
+            return Ok(StridedLayout::row_major(shape));
         }
-        Ok(Layout { shape, strides, offset: self.offset })
+        Ok(StridedLayout { shape, strides, offset: self.offset })
     }
 
-    /// Keeps the row-major order of the elements, or refuses where that would need a copy.
-    pub(crate) fn reshape(&self, shape: Shape) -> Result<Layout, TensorError> {
+    /// Preserves the row-major order of the elements; fails if that needs a copy.
+    pub(crate) fn reshape(&self, shape: Shape) -> Result<StridedLayout, TensorError> {
         if shape.num_elements() != self.shape.num_elements() {
             return Err(TensorError::ReshapeMismatch {
                 from: self.dims().to_vec(),
@@ -173,10 +182,10 @@ impl Layout {
             });
         }
         if shape.num_elements() == 0 {
-            return Ok(Layout::row_major(shape));
+            return Ok(StridedLayout::row_major(shape));
         }
         let mut runs = self.runs();
-        let mut run = Run { size: 1, stride: 1 };
+        let mut run = AxisRun { size: 1, stride: 1 };
         let mut strides = Axes::new(shape.dims())?;
         for stride in strides.as_mut_slice().iter_mut().rev() {
             let size = *stride;
@@ -190,16 +199,16 @@ impl Layout {
                 });
             }
             *stride = run.stride;
-            run = Run { size: run.size / size, stride: run.stride * size };
+            run = AxisRun { size: run.size / size, stride: run.stride * size };
         }
-        Ok(Layout { shape, strides, offset: self.offset })
+        Ok(StridedLayout { shape, strides, offset: self.offset })
     }
 
-    /// The axes from the fastest on, where axes that continue each other count as one.
-    fn runs(&self) -> impl Iterator<Item = Run> {
+    /// The axes, fastest first, with adjacent axes merged if one stride covers both.
+    fn runs(&self) -> impl Iterator<Item = AxisRun> {
         let axes = self.dims().iter().zip(self.strides.as_slice()).rev();
         let mut axes = axes
-            .map(|(&size, &stride)| Run { size, stride })
+            .map(|(&size, &stride)| AxisRun { size, stride })
             .filter(|run| run.size != 1)
             .peekable();
         std::iter::from_fn(move || {
@@ -223,9 +232,9 @@ impl Layout {
     }
 }
 
-/// `size` elements at a distance of `stride`.
+/// `size` elements, `stride` positions apart.
 #[derive(Clone, Copy)]
-struct Run {
+struct AxisRun {
     size: usize,
     stride: usize,
 }

@@ -1,9 +1,21 @@
 //! Shapes, strided tensors and views, and the block formats that weights are stored in.
 //!
 //! Everything is row-major: the last dimension varies fastest, and a matrix of `rows x cols`
-//! weights is `rows` stored rows of `cols` values each. [`Tensor`] owns elements and [`TensorView`]
-//! borrows them, sliced, reshaped, transposed or broadcast without a copy. [`DType`] names how the
-//! values of a row are stored; [`quant`] decodes and encodes such rows.
+//! weights is `rows` stored rows of `cols` values each.
+//!
+//! - [`Tensor`] owns elements; [`TensorView`] borrows them and can be sliced, reshaped, transposed
+//!   and broadcast without copying.
+//! - [`DType`] lists the storage formats of weights; [`quant`] encodes and decodes rows in them.
+//!
+//! ```
+//! use inferno_tensor::Tensor;
+//!
+//! let matrix = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?;
+//! assert_eq!(matrix[[1]], [4, 5, 6]);
+//! let transposed = matrix.view().transpose(0, 1)?.to_tensor()?;
+//! assert_eq!(transposed.as_slice(), [1, 4, 2, 5, 3, 6]);
+//! # Ok::<(), inferno_tensor::TensorError>(())
+//! ```
 //!
 //! ```
 //! use inferno_tensor::{DType, quant};
@@ -12,9 +24,9 @@
 //! let mut stored = vec![0; DType::Q8_0.row_bytes(row.len())?];
 //! quant::encode_row(DType::Q8_0, &row, &mut stored)?;
 //!
-//! let mut back = vec![0.0; row.len()];
-//! quant::decode_row(DType::Q8_0, &stored, &mut back)?;
-//! assert!(row.iter().zip(&back).all(|(a, b)| (a - b).abs() < 0.005));
+//! let mut decoded = vec![0.0; row.len()];
+//! quant::decode_row(DType::Q8_0, &stored, &mut decoded)?;
+//! assert!(row.iter().zip(&decoded).all(|(a, b)| (a - b).abs() < 0.005));
 //! # Ok::<(), inferno_tensor::TensorError>(())
 //! ```
 

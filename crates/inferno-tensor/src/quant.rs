@@ -1,19 +1,20 @@
-//! The formats that rows of weights are stored in: decode and encode.
+//! Encoding and decoding rows of weights in every storage format.
 //!
-//! Every quantized format cuts a row into blocks, and a block into groups that share a scale. A
-//! stored weight is `scale(group) * quant - min(group)`, computed in single precision in that
-//! order; [`BlockFormat`] says so once for all of them. Block structs consist of bytes alone, so a
-//! block may lie at any address: [`blocks`] views the bytes of a mapped file without copying.
+//! Every quantized format divides a row into blocks, and a block into groups that share a scale. A
+//! weight is `scale(group) * quant - min(group)`, computed in single precision in that order, as
+//! implemented by [`BlockFormat`]. Block structs consist only of bytes and need no alignment:
+//! [`blocks`] views the bytes of a mapped file without copying.
 //!
-//! **To add a format**: write one file here (the block struct with its layout and size assertion,
-//! and its [`BlockFormat`]), name it in [`DType`], and add its line to the table in `table.rs`. The
-//! tests run over [`DType::ALL`]; the script in `tests/fixtures` takes the name of the new format
-//! for its independent answers.
+//! **To add a format**, write one file here (the block struct with its layout, size assertion and
+//! [`BlockFormat`]), add a variant to [`DType`] and a line to `table.rs`. The tests cover
+//! [`DType::ALL`]; add the format's name to the script in `tests/fixtures`, which writes the
+//! reference results.
 
 mod bits;
 mod block;
 mod floats;
 mod int8;
+mod iq4_levels;
 mod iq4_nl;
 mod iq4_xs;
 mod k_scales;
@@ -31,8 +32,9 @@ mod q8_0;
 mod search;
 mod table;
 
-pub use block::{BlockFormat, blocks};
-pub use iq4_nl::{IQ4_LEVELS, Iq4NlBlock};
+pub use block::{AffineFactors, BlockFormat, SuperBlock, SymmetricFactors, blocks};
+pub use iq4_levels::IQ4_LEVELS;
+pub use iq4_nl::Iq4NlBlock;
 pub use iq4_xs::Iq4XsBlock;
 pub use q2_k::Q2KBlock;
 pub use q3_k::Q3KBlock;
@@ -48,17 +50,16 @@ pub(crate) use table::FORMATS;
 
 use crate::{DType, TensorError};
 
-/// The weights in a block of the simple formats.
+/// Number of weights in a block of the simple formats.
 pub const QK: usize = 32;
 
-/// The weights in a super-block of the K formats.
+/// Number of weights in a super-block of the K formats.
 pub const QK_K: usize = 256;
 
-/// Decodes one stored row to single precision.
+/// Decodes one row to single precision.
 ///
-/// **Shapes**: `bytes` is [`DType::row_bytes`]`(out.len())` long, at any alignment. For the block
-/// formats several whole rows may be decoded at once; an [`DType::Int8`] row starts with its scale
-/// and stands alone.
+/// **Shapes**: `bytes` is [`DType::row_bytes`]`(out.len())` long, at any alignment. Several rows can
+/// be decoded at once, except of [`DType::Int8`], whose rows start with their scale.
 ///
 /// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`].
 pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), TensorError> {
@@ -69,15 +70,16 @@ pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), Ten
 
 /// Encodes one row of single-precision values.
 ///
-/// The floats and Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 give the same bits as the format's reference; the
-/// K and IQ4 formats search for the scales with the least weighted squared error.
+/// For the floats and Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1, the result is bit-identical to that of the
+/// format's reference implementation; the K and IQ4 formats search for the scales with the least
+/// weighted squared error.
 ///
 /// **Shapes**: `out` is [`DType::row_bytes`]`(row.len())` long.
 ///
 /// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`]; for the quantized
-/// formats [`TensorError::NonFinite`] on a NaN or an infinity and [`TensorError::ScaleOverflow`] on
-/// values too large. `out` is unspecified then. The float formats keep NaN and infinity, and F16
-/// rounds what is too large to infinity.
+/// formats [`TensorError::NonFinite`] for NaN and infinity and [`TensorError::ScaleOverflow`] for
+/// values that are too large. The content of `out` is then unspecified. The float formats store NaN
+/// and infinity, and F16 rounds values that are too large to infinity.
 pub fn encode_row(dtype: DType, row: &[f32], out: &mut [u8]) -> Result<(), TensorError> {
     check_row_bytes(dtype, row.len(), out.len())?;
     if !dtype.is_float() {

@@ -1,15 +1,15 @@
-//! The size of a tensor along each of its axes.
+//! Tensor shapes: the size along each axis.
 
 use std::fmt;
 
 use crate::TensorError;
 
-/// The most axes that a tensor may have.
+/// Maximum number of axes of a tensor.
 pub const MAX_RANK: usize = 8;
 
-/// The sizes of a tensor's axes, slowest first, held inline.
+/// The sizes of a tensor's axes, slowest first, stored inline.
 ///
-/// Invariant: the product of the sizes, counting zeros as ones, fits a `usize`; so no stride can
+/// Invariant: the product of the sizes, counting zeros as ones, fits a `usize`, so strides cannot
 /// overflow.
 ///
 /// ```
@@ -24,7 +24,7 @@ pub const MAX_RANK: usize = 8;
 pub struct Shape(Axes);
 
 impl Shape {
-    /// Makes a shape; no sizes at all make the shape of a single element.
+    /// Creates a shape. Without any sizes, it is the shape of a single element (a scalar).
     ///
     /// **Errors**: [`TensorError::RankTooLarge`], [`TensorError::ShapeTooLarge`].
     pub fn new(dims: &[usize]) -> Result<Shape, TensorError> {
@@ -48,6 +48,16 @@ impl Shape {
     /// The product of the sizes.
     pub fn num_elements(&self) -> usize {
         self.dims().iter().product()
+    }
+
+    /// Checks that `found` elements fill the shape.
+    ///
+    /// **Errors**: [`TensorError::ElementsMismatch`].
+    pub(crate) fn check_num_elements(self, found: usize) -> Result<Shape, TensorError> {
+        match found == self.num_elements() {
+            true => Ok(self),
+            false => Err(TensorError::ElementsMismatch { shape: self, found }),
+        }
     }
 
     /// The strides of a row-major tensor of this shape.
@@ -75,7 +85,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// One number for each axis, inline. Numbers past the rank are zero.
+/// One number per axis, stored inline. Numbers past the rank are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Axes {
     numbers: [usize; MAX_RANK],
@@ -100,19 +110,7 @@ impl Axes {
         &mut self.numbers[..self.rank]
     }
 
-    /// The same with a number put in before axis `at <= rank`.
-    pub(crate) fn inserted(mut self, at: usize, number: usize) -> Result<Axes, TensorError> {
-        if self.rank == MAX_RANK {
-            return Err(TensorError::RankTooLarge { max: MAX_RANK });
-        }
-        self.rank += 1;
-        let numbers = self.as_mut_slice();
-        numbers[at..].rotate_right(1);
-        numbers[at] = number;
-        Ok(self)
-    }
-
-    /// The same without axis `at < rank`.
+    /// Removes axis `at < rank`.
     pub(crate) fn removed(mut self, at: usize) -> Axes {
         self.as_mut_slice()[at..].rotate_left(1);
         self.rank -= 1;

@@ -1,18 +1,23 @@
 //! Owned tensors.
 
-use crate::layout::Layout;
-use crate::view::check_num_elements;
+use std::ops::{Index, IndexMut};
+
+use crate::layout::StridedLayout;
 use crate::{Shape, TensorError, TensorView};
 
 /// An owned tensor: contiguous, row-major.
 ///
+/// `tensor[[i, j, ...]]` is the slice of all elements under an index of the leading axes: a row of
+/// a matrix, say, or a matrix of a stack. It **panics** if the index is out of range.
+///
 /// ```
 /// use inferno_tensor::Tensor;
 ///
-/// let matrix = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?;
-/// assert_eq!(matrix.view().get(&[1, 0])?, &4);
-/// let doubled_column = matrix.view().slice(1, 2..3)?.broadcast_to(&[2, 2])?.to_tensor()?;
-/// assert_eq!(doubled_column.as_slice(), [3, 3, 6, 6]);
+/// let mut matrix = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?;
+/// matrix[[1]].fill(7);
+/// assert_eq!(matrix.view().get(&[1, 0])?, &7);
+/// let repeated_column = matrix.view().slice(1, 2..3)?.broadcast_to(&[2, 2])?.to_tensor()?;
+/// assert_eq!(repeated_column.as_slice(), [3, 3, 7, 7]);
 /// # Ok::<(), inferno_tensor::TensorError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,25 +27,26 @@ pub struct Tensor<T> {
 }
 
 impl<T> Tensor<T> {
-    /// Takes elements in row-major order.
+    /// Creates a tensor from elements in row-major order.
     ///
-    /// **Errors**: [`TensorError::ElementsMismatch`] if their number is not that of the shape, and
+    /// **Errors**: [`TensorError::ElementsMismatch`] if their number does not match the shape, and
     /// those of [`Shape::new`].
-    pub fn from_vec(dims: &[usize], elements: Vec<T>) -> Result<Tensor<T>, TensorError> {
-        let shape = Shape::new(dims)?;
-        check_num_elements(shape, elements.len())?;
-        Ok(Tensor { shape, elements })
+    pub fn from_vec(dims: &[usize], elements: Vec<T>) -> Result<Self, TensorError> {
+        let shape = Shape::new(dims)?.check_num_elements(elements.len())?;
+        Ok(Self { shape, elements })
     }
 
-    /// A tensor of equal elements.
+    /// Creates a tensor of equal elements.
     ///
-    /// **Errors**: [`TensorError::OutOfMemory`] if there is no room for them, and those of
-    /// [`Shape::new`].
-    pub fn full(dims: &[usize], element: T) -> Result<Tensor<T>, TensorError>
+    /// **Errors**: [`TensorError::OutOfMemory`], and those of [`Shape::new`].
+    pub fn full(dims: &[usize], element: T) -> Result<Self, TensorError>
     where
         T: Clone,
     {
-        TensorView::new(&[], &[element])?.broadcast_to(dims)?.to_tensor()
+        let shape = Shape::new(dims)?;
+        let mut elements = reserve(shape)?;
+        elements.resize(shape.num_elements(), element);
+        Ok(Self { shape, elements })
     }
 
     /// The shape.
@@ -48,9 +54,9 @@ impl<T> Tensor<T> {
         self.shape
     }
 
-    /// The whole tensor, borrowed: where slicing, reshaping and the rest begin.
+    /// Borrows the whole tensor, for slicing, reshaping and other view operations.
     pub fn view(&self) -> TensorView<'_, T> {
-        TensorView::of(&self.elements, Layout::row_major(self.shape))
+        TensorView::new(self.shape.dims(), &self.elements).expect("the elements fill the shape")
     }
 
     /// The elements in row-major order.
@@ -58,13 +64,56 @@ impl<T> Tensor<T> {
         &self.elements
     }
 
-    /// The elements in row-major order, to be changed.
+    /// The elements in row-major order, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.elements
     }
 
-    /// Gives the elements back, in row-major order.
+    /// Returns the elements in row-major order.
     pub fn into_vec(self) -> Vec<T> {
         self.elements
     }
+
+    fn block(&self, index: &[usize]) -> std::ops::Range<usize> {
+        let range = StridedLayout::row_major(self.shape).block(index);
+        range.unwrap_or_else(|error| panic!("{error}")).expect("tensors are contiguous")
+    }
+}
+
+impl<T, const N: usize> Index<[usize; N]> for Tensor<T> {
+    type Output = [T];
+
+    fn index(&self, index: [usize; N]) -> &[T] {
+        &self.elements[self.block(&index)]
+    }
+}
+
+impl<T, const N: usize> IndexMut<[usize; N]> for Tensor<T> {
+    fn index_mut(&mut self, index: [usize; N]) -> &mut [T] {
+        let range = self.block(&index);
+        &mut self.elements[range]
+    }
+}
+
+impl<T: Clone> TensorView<'_, T> {
+    /// Copies the elements to a tensor, in row-major order.
+    ///
+    /// **Errors**: [`TensorError::OutOfMemory`]; a broadcast view may have more elements than fit in
+    /// memory.
+    pub fn to_tensor(&self) -> Result<Tensor<T>, TensorError> {
+        let mut elements = reserve(self.shape())?;
+        match self.as_slice() {
+            Some(slice) => elements.extend_from_slice(slice),
+            None => elements.extend(self.iter().cloned()),
+        }
+        Tensor::from_vec(self.shape().dims(), elements)
+    }
+}
+
+fn reserve<T>(shape: Shape) -> Result<Vec<T>, TensorError> {
+    let mut elements = Vec::new();
+    elements
+        .try_reserve_exact(shape.num_elements())
+        .map_err(|_| TensorError::OutOfMemory { shape })?;
+    Ok(elements)
 }

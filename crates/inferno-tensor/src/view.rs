@@ -1,16 +1,19 @@
-//! Borrowed tensors: a shape and strides over somebody's elements.
+//! Borrowed tensors: a shape and strides over a slice of elements.
 
 use std::iter::FusedIterator;
-use std::ops::Range;
+use std::ops::{Index, Range};
 
-use crate::layout::Layout;
-use crate::{MAX_RANK, Shape, Tensor, TensorError};
+use crate::layout::StridedLayout;
+use crate::{MAX_RANK, Shape, TensorError};
 
-/// A borrowed tensor of any rank up to [`MAX_RANK`](crate::MAX_RANK), row-major unless it was
-/// transposed or broadcast.
+/// A borrowed tensor of up to [`MAX_RANK`](crate::MAX_RANK) axes, row-major unless transposed or
+/// broadcast.
 ///
-/// Every operation but [`TensorView::to_tensor`] makes another view of the same elements; none of
-/// them allocates or copies an element.
+/// Every operation except [`TensorView::to_tensor`] returns another view of the same elements,
+/// without allocating or copying.
+///
+/// `view[[i, j, ...]]` is the slice of all elements under an index of the leading axes. It
+/// **panics** if the index is out of range or the elements are not contiguous.
 ///
 /// ```
 /// use inferno_tensor::TensorView;
@@ -20,13 +23,13 @@ use crate::{MAX_RANK, Shape, Tensor, TensorError};
 /// let columns = view.transpose(0, 1)?;
 /// assert_eq!(columns.shape().dims(), [3, 2]);
 /// assert!(columns.iter().eq(&[1, 4, 2, 5, 3, 6]));
-/// assert_eq!(view.select(0, 1)?.as_slice(), Some(&[4, 5, 6][..]));
+/// assert_eq!(view[[1]], [4, 5, 6]);
 /// # Ok::<(), inferno_tensor::TensorError>(())
 /// ```
 #[derive(Debug)]
 pub struct TensorView<'a, T> {
     elements: &'a [T],
-    layout: Layout,
+    layout: StridedLayout,
 }
 
 impl<T> Clone for TensorView<'_, T> {
@@ -40,20 +43,19 @@ impl<T> Copy for TensorView<'_, T> {}
 impl<'a, T> TensorView<'a, T> {
     /// Views elements in row-major order.
     ///
-    /// **Errors**: [`TensorError::ElementsMismatch`] if their number is not that of the shape, and
+    /// **Errors**: [`TensorError::ElementsMismatch`] if their number does not match the shape, and
     /// those of [`Shape::new`].
     pub fn new(dims: &[usize], elements: &'a [T]) -> Result<Self, TensorError> {
-        let shape = Shape::new(dims)?;
-        check_num_elements(shape, elements.len())?;
-        Ok(TensorView::of(elements, Layout::row_major(shape)))
+        let shape = Shape::new(dims)?.check_num_elements(elements.len())?;
+        Ok(Self { elements, layout: StridedLayout::row_major(shape) })
     }
 
-    /// Views elements at the given strides, from `offset` on.
+    /// Views elements at the given strides, starting at `offset`.
     ///
     /// **Units**: strides and offset count elements.
     ///
-    /// **Errors**: [`TensorError::RankMismatch`] unless there is a stride for each axis,
-    /// [`TensorError::ViewOutOfBounds`] if the view would reach past the elements, and those of
+    /// **Errors**: [`TensorError::RankMismatch`] unless there is one stride per axis,
+    /// [`TensorError::ViewOutOfBounds`] if the view extends past the elements, and those of
     /// [`Shape::new`].
     pub fn strided(
         dims: &[usize],
@@ -61,12 +63,12 @@ impl<'a, T> TensorView<'a, T> {
         offset: usize,
         elements: &'a [T],
     ) -> Result<Self, TensorError> {
-        let layout = Layout::strided(Shape::new(dims)?, strides, offset, elements.len())?;
-        Ok(TensorView::of(elements, layout))
+        let layout = StridedLayout::strided(Shape::new(dims)?, strides, offset, elements.len())?;
+        Ok(Self { elements, layout })
     }
 
-    pub(crate) fn of(elements: &'a [T], layout: Layout) -> Self {
-        TensorView { elements, layout }
+    fn with(&self, layout: StridedLayout) -> Self {
+        Self { elements: self.elements, layout }
     }
 
     /// The shape.
@@ -81,7 +83,7 @@ impl<'a, T> TensorView<'a, T> {
         self.layout.strides.as_slice()
     }
 
-    /// Where the first element lies among the elements that the outermost view was made of.
+    /// The position of the first element in the slice that the outermost view was created from.
     pub fn offset(&self) -> usize {
         self.layout.offset
     }
@@ -93,76 +95,69 @@ impl<'a, T> TensorView<'a, T> {
         Ok(&self.elements[self.layout.position(index)?])
     }
 
-    /// The part of an axis in `range`.
+    /// Restricts an axis to `range`.
     ///
     /// **Errors**: [`TensorError::AxisOutOfRange`], [`TensorError::RangeOutOfBounds`].
     pub fn slice(&self, axis: usize, range: Range<usize>) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.slice(axis, range)?))
+        Ok(self.with(self.layout.slice(axis, range)?))
     }
 
-    /// The view at one index of an axis, which falls away.
+    /// Fixes the index of an axis and removes the axis.
     ///
     /// **Errors**: [`TensorError::AxisOutOfRange`], [`TensorError::IndexOutOfRange`].
     pub fn select(&self, axis: usize, index: usize) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.select(axis, index)?))
+        Ok(self.with(self.layout.select(axis, index)?))
     }
 
-    /// The same elements in the same row-major order under another shape.
+    /// Changes the shape; the elements keep their row-major order.
     ///
     /// **Errors**: [`TensorError::ReshapeMismatch`] if the numbers of elements differ;
     /// [`TensorError::ReshapeNeedsCopy`] if no strides give that order, as after most
     /// transpositions.
     pub fn reshape(&self, dims: &[usize]) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.reshape(Shape::new(dims)?)?))
+        Ok(self.with(self.layout.reshape(Shape::new(dims)?)?))
     }
 
-    /// The axes in another order: axis `i` of the result is axis `axes[i]` of this view.
+    /// Reorders the axes: axis `i` of the result is axis `axes[i]` of this view.
     ///
-    /// **Errors**: [`TensorError::NotAPermutation`] unless every axis is named once.
+    /// **Errors**: [`TensorError::NotAPermutation`] unless every axis is listed once.
     pub fn permute(&self, axes: &[usize]) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.permute(axes)?))
+        Ok(self.with(self.layout.permute(axes)?))
     }
 
-    /// Two axes exchanged.
+    /// Swaps two axes.
     ///
     /// **Errors**: [`TensorError::AxisOutOfRange`].
     pub fn transpose(&self, a: usize, b: usize) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.transpose(a, b)?))
+        Ok(self.with(self.layout.transpose(a, b)?))
     }
 
-    /// Repeats axes of size 1, and puts new ones in front, to reach a shape.
+    /// Repeats axes of size 1, and adds leading axes, to match a shape.
     ///
-    /// **Errors**: [`TensorError::BroadcastMismatch`] if another axis would have to change.
+    /// **Errors**: [`TensorError::BroadcastMismatch`] if the size of another axis differs.
     pub fn broadcast_to(&self, dims: &[usize]) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.broadcast_to(Shape::new(dims)?)?))
+        Ok(self.with(self.layout.broadcast_to(Shape::new(dims)?)?))
     }
 
-    /// Drops an axis of size 1.
-    ///
-    /// **Errors**: [`TensorError::AxisOutOfRange`], [`TensorError::NotSingle`].
-    pub fn squeeze(&self, axis: usize) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.squeeze(axis)?))
-    }
-
-    /// Puts in an axis of size 1, which becomes number `axis`.
-    ///
-    /// **Errors**: [`TensorError::AxisOutOfRange`], [`TensorError::RankTooLarge`].
-    pub fn unsqueeze(&self, axis: usize) -> Result<Self, TensorError> {
-        Ok(TensorView::of(self.elements, self.layout.unsqueeze(axis)?))
-    }
-
-    /// Whether the elements lie one behind another in row-major order.
+    /// Whether the elements are adjacent and in row-major order.
     pub fn is_contiguous(&self) -> bool {
-        self.layout.is_contiguous()
+        self.as_slice().is_some()
     }
 
     /// The elements as a slice, if they are contiguous.
     pub fn as_slice(&self) -> Option<&'a [T]> {
-        let range = self.layout.offset..self.layout.offset + self.shape().num_elements();
-        self.is_contiguous().then(|| &self.elements[range])
+        self.block(&[])
     }
 
-    /// The elements in row-major order of this view.
+    /// The elements under an index of the leading axes, if they are contiguous.
+    ///
+    /// **Panics** if the index is out of range.
+    fn block(&self, index: &[usize]) -> Option<&'a [T]> {
+        let range = self.layout.block(index).unwrap_or_else(|error| panic!("{error}"))?;
+        Some(&self.elements[range])
+    }
+
+    /// Iterates over the elements in row-major order of this view.
     pub fn iter(&self) -> Elements<'a, T> {
         Elements {
             view: *self,
@@ -171,24 +166,13 @@ impl<'a, T> TensorView<'a, T> {
             left: self.shape().num_elements(),
         }
     }
+}
 
-    /// Copies the elements, in row-major order.
-    ///
-    /// **Errors**: [`TensorError::OutOfMemory`] if there is no room for them; a broadcast view may
-    /// stand for more elements than any memory holds.
-    pub fn to_tensor(&self) -> Result<Tensor<T>, TensorError>
-    where
-        T: Clone,
-    {
-        let mut elements = Vec::new();
-        elements
-            .try_reserve_exact(self.shape().num_elements())
-            .map_err(|_| TensorError::OutOfMemory { shape: self.shape() })?;
-        match self.as_slice() {
-            Some(slice) => elements.extend_from_slice(slice),
-            None => elements.extend(self.iter().cloned()),
-        }
-        Tensor::from_vec(self.shape().dims(), elements)
+impl<T, const N: usize> Index<[usize; N]> for TensorView<'_, T> {
+    type Output = [T];
+
+    fn index(&self, index: [usize; N]) -> &[T] {
+        self.block(&index).expect("only contiguous elements can be indexed as a slice")
     }
 }
 
@@ -201,7 +185,7 @@ impl<'a, T> IntoIterator for TensorView<'a, T> {
     }
 }
 
-/// The elements of a view in row-major order.
+/// Iterator over the elements of a view in row-major order.
 #[derive(Debug, Clone)]
 pub struct Elements<'a, T> {
     view: TensorView<'a, T>,
@@ -211,8 +195,8 @@ pub struct Elements<'a, T> {
 }
 
 impl<T> Elements<'_, T> {
-    /// Steps to the next index: the last axis that is not at its end moves, and those behind it
-    /// start over.
+    /// Moves to the next index: increments the last axis that is not at its end and resets those
+    /// after it.
     fn advance(&mut self) {
         let layout = &self.view.layout;
         let axes = layout.dims().iter().zip(layout.strides.as_slice());
@@ -247,10 +231,3 @@ impl<'a, T> Iterator for Elements<'a, T> {
 impl<T> ExactSizeIterator for Elements<'_, T> {}
 
 impl<T> FusedIterator for Elements<'_, T> {}
-
-pub(crate) fn check_num_elements(shape: Shape, found: usize) -> Result<(), TensorError> {
-    if shape.num_elements() != found {
-        return Err(TensorError::ElementsMismatch { shape, found });
-    }
-    Ok(())
-}

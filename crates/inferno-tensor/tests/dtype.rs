@@ -1,10 +1,10 @@
-//! The table of formats against the constants of the Python package `gguf`
+//! The table of formats, compared with the constants of the Python package `gguf`
 //! (`fixtures/make_fixtures.py`).
 
 use inferno_tensor::{DType, TensorError};
 
 #[test]
-fn names_ids_and_block_sizes_are_those_of_the_file_format() {
+fn names_ids_and_block_sizes_match_the_file_format() {
     let lines = include_str!("fixtures/types.txt").lines();
     let described: Vec<String> = DType::ALL
         .into_iter()
@@ -18,7 +18,7 @@ fn names_ids_and_block_sizes_are_those_of_the_file_format() {
 }
 
 #[test]
-fn every_name_is_read_back_in_either_case() {
+fn names_are_parsed_in_either_case() {
     for dtype in DType::ALL {
         assert_eq!(dtype.name().parse(), Ok(dtype));
         assert_eq!(dtype.name().to_ascii_lowercase().parse(), Ok(dtype));
@@ -29,14 +29,14 @@ fn every_name_is_read_back_in_either_case() {
 }
 
 #[test]
-fn ids_without_a_format_are_not_known() {
+fn unsupported_ids_have_no_format() {
     for id in [4, 5, 9, 15, 16, 24, 28, 39, u32::MAX] {
         assert_eq!(DType::from_ggml_id(id), None, "{id}");
     }
 }
 
 #[test]
-fn an_int8_row_takes_four_bytes_more_than_it_has_values() {
+fn an_int8_row_has_four_more_bytes_than_values() {
     assert_eq!(DType::Int8.row_bytes(10), Ok(14));
     assert_eq!(DType::Int8.ggml_id(), None);
     assert_eq!(DType::Q4K.row_bytes(512), Ok(288));

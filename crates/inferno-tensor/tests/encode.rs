@@ -1,4 +1,4 @@
-//! How well rows are encoded, and what is refused.
+//! Accuracy of encoding, and its errors.
 
 use inferno_tensor::quant::{self, BlockFormat};
 use inferno_tensor::{DType, TensorError};
@@ -47,9 +47,9 @@ fn relative_error(expected: &[f32], found: &[f32]) -> f64 {
     (difference / norm).sqrt()
 }
 
-/// What the reference quantizers of ggml reach on 262144 normally distributed values without an
-/// importance matrix, with half a percent to spare for another sample; for the floats half a unit
-/// in the last place.
+/// The errors of ggml's reference quantizers on 262144 normally distributed values without an
+/// importance matrix, with a margin of half a percent for another sample; for the floats, half a
+/// unit in the last place.
 fn reference_error(dtype: DType) -> f64 {
     match dtype {
         DType::F32 => 0.0,
@@ -67,15 +67,15 @@ fn reference_error(dtype: DType) -> f64 {
         DType::Q6K => 0.0179,
         DType::Iq4Nl => 0.0765,
         DType::Iq4Xs => 0.0771,
-        // Uniform within steps of a 127th of the largest value, which lies at 4.5 standard
-        // deviations at most: 4.5 / 127 / sqrt(12).
+        // Uniform within steps of a 127th of the largest value, which is at most 4.5 standard
+        // deviations: 4.5 / 127 / sqrt(12).
         DType::Int8 => 0.01023,
         _ => panic!("state the error of {dtype}"),
     }
 }
 
 #[test]
-fn no_format_loses_more_than_its_reference_quantizer_on_gaussian_values() {
+fn no_format_has_a_larger_error_than_its_reference_quantizer() {
     let values = gaussian(LEN);
     for dtype in DType::ALL {
         let error = relative_error(&values, &round_trip(dtype, &values));
@@ -84,7 +84,7 @@ fn no_format_loses_more_than_its_reference_quantizer_on_gaussian_values() {
 }
 
 #[test]
-fn encoding_what_was_decoded_changes_next_to_nothing() {
+fn encoding_decoded_values_again_changes_almost_nothing() {
     let values = gaussian(LEN);
     for dtype in DType::ALL {
         let once = round_trip(dtype, &values);
@@ -99,7 +99,7 @@ fn encoding_what_was_decoded_changes_next_to_nothing() {
 }
 
 #[test]
-fn int8_holds_a_scale_a_row_then_a_byte_a_value() {
+fn an_int8_row_is_its_scale_and_one_byte_per_value() {
     let row = [1.0, -127.0, 63.5, -0.5, 0.25, 0.0];
     let stored = encode(DType::Int8, &row).unwrap();
     assert_eq!(stored[..4], 1.0f32.to_le_bytes());
@@ -115,7 +115,7 @@ fn int8_holds_a_scale_a_row_then_a_byte_a_value() {
 }
 
 #[test]
-fn constant_zero_and_lone_values_survive_in_every_format() {
+fn constant_zero_and_single_values_are_accurate_in_every_format() {
     let mut lone = vec![0.0; 256];
     lone[77] = -3.0;
     for dtype in DType::ALL {
@@ -128,7 +128,7 @@ fn constant_zero_and_lone_values_survive_in_every_format() {
 }
 
 #[test]
-fn quantized_formats_refuse_nan_and_infinity_and_the_floats_keep_them() {
+fn quantized_formats_reject_nan_and_infinity_and_floats_store_them() {
     for dtype in DType::ALL {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut row = vec![1.0; 512];
@@ -148,7 +148,7 @@ fn quantized_formats_refuse_nan_and_infinity_and_the_floats_keep_them() {
 }
 
 #[test]
-fn values_beyond_the_reach_of_a_half_precision_scale_are_refused() {
+fn values_too_large_for_a_half_precision_scale_are_rejected() {
     for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_float() && *dtype != DType::Int8) {
         for magnitude in [1e10, 1e20, f32::MAX] {
             let mut row = vec![1.0; 1024];
@@ -162,17 +162,16 @@ fn values_beyond_the_reach_of_a_half_precision_scale_are_refused() {
 }
 
 #[test]
-fn bytes_that_are_no_whole_blocks_are_refused() {
+fn partial_blocks_of_bytes_are_rejected() {
     for found in [1, 135, 137] {
-        let refused =
-            TensorError::PartialBlockBytes { dtype: DType::Iq4Xs, block_bytes: 136, found };
-        assert_eq!(quant::blocks::<quant::Iq4XsBlock>(&vec![0; found]), Err(refused));
+        let error = TensorError::PartialBlockBytes { dtype: DType::Iq4Xs, block_bytes: 136, found };
+        assert_eq!(quant::blocks::<quant::Iq4XsBlock>(&vec![0; found]), Err(error));
     }
     assert_eq!(quant::blocks::<quant::Iq4XsBlock>(&[0; 272]).unwrap().len(), 2);
 }
 
 #[test]
-fn a_row_that_does_not_fit_its_format_or_its_bytes_is_refused() {
+fn rows_that_do_not_match_their_format_or_buffer_are_rejected() {
     for dtype in DType::ALL {
         let cols = dtype.block_len();
         let expected = dtype.row_bytes(cols).unwrap();
@@ -221,12 +220,12 @@ fn encode_blocks_unchecked(values: &[f32]) {
 
 proptest! {
     #[test]
-    fn a_block_of_any_bits_encodes_without_panic(bits in prop::collection::vec(any::<u32>(), 256)) {
+    fn encoding_arbitrary_bits_never_panics(bits in prop::collection::vec(any::<u32>(), 256)) {
         encode_blocks_unchecked(&bits.into_iter().map(f32::from_bits).collect::<Vec<_>>());
     }
 
     #[test]
-    fn any_bytes_decode_without_panic(bytes in prop::collection::vec(any::<u8>(), 1024 + 4)) {
+    fn decoding_arbitrary_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 1024 + 4)) {
         for dtype in DType::ALL {
             let num_blocks = 1024 / dtype.block_bytes();
             let cols = num_blocks * dtype.block_len();
@@ -235,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn encoding_is_never_worse_than_storing_zeros(
+    fn encoding_is_always_better_than_storing_zeros(
         values in prop::collection::vec(-1.0f32..1.0, 256),
         shift in -2.0f32..2.0,
         exponent in -10..10,

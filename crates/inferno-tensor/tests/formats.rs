@@ -1,5 +1,4 @@
-//! Decode and encode against the independent answers of the Python package `gguf`
-//! (`fixtures/make_fixtures.py`).
+//! Decoding and encoding, compared with the Python package `gguf` (`fixtures/make_fixtures.py`).
 
 use std::path::Path;
 
@@ -26,7 +25,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 #[test]
-fn every_file_format_decodes_to_the_reference_bit_for_bit_at_any_alignment() {
+fn every_file_format_decodes_bit_identically_to_the_reference_at_any_alignment() {
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.ggml_id().is_some()) {
         let cols = if dtype.is_float() { NUM_FLOATS } else { NUM_BLOCKS * dtype.block_len() };
         let fixture = fixture("decode", dtype);
@@ -46,7 +45,7 @@ fn every_file_format_decodes_to_the_reference_bit_for_bit_at_any_alignment() {
 }
 
 #[test]
-fn floats_and_simple_formats_encode_to_the_reference_bit_for_bit() {
+fn floats_and_simple_formats_encode_bit_identically_to_the_reference() {
     let encoded_by_reference = [
         DType::F32,
         DType::F16,

@@ -5,9 +5,7 @@
 //! into 6 bits, take a byte. So a scale has the very bits that the format defines.
 
 use half::f16;
-use inferno_tensor::quant::{
-    BlockFormat, Iq4XsBlock, Q2KBlock, Q3KBlock, Q4KBlock, Q5KBlock, Q6KBlock, QK_K,
-};
+use inferno_tensor::quant::{AffineFactors, BlockFormat, QK_K, SuperBlock, SymmetricFactors};
 
 use super::codes::{CHUNK_GROUPS, GROUP_COLS};
 use crate::lanes::{LANES, Lanes};
@@ -161,67 +159,13 @@ impl<B: BlockFormat> IntegerScales<B> for HalfMin {
     }
 }
 
-/// A super-block of weights around zero.
-pub(crate) trait Symmetric<const N: usize> {
-    fn d(&self) -> f32;
-    fn sub_scales(&self) -> [i8; N];
-}
-
-/// A super-block of weights with minimums.
-pub(crate) trait Affine<const N: usize> {
-    fn d(&self) -> f32;
-    fn dmin(&self) -> f32;
-    fn sub_scales(&self) -> [u8; N];
-    fn sub_mins(&self) -> [u8; N];
-}
-
-/// Forwards a trait's methods to the block's own.
-macro_rules! symmetric {
-    ($block:ty, $n:literal) => {
-        impl Symmetric<$n> for $block {
-            fn d(&self) -> f32 {
-                <$block>::d(self)
-            }
-            fn sub_scales(&self) -> [i8; $n] {
-                <$block>::sub_scales(self)
-            }
-        }
-    };
-}
-
-/// Forwards a trait's methods to the block's own.
-macro_rules! affine {
-    ($block:ty, $n:literal) => {
-        impl Affine<$n> for $block {
-            fn d(&self) -> f32 {
-                <$block>::d(self)
-            }
-            fn dmin(&self) -> f32 {
-                <$block>::dmin(self)
-            }
-            fn sub_scales(&self) -> [u8; $n] {
-                <$block>::sub_scales(self)
-            }
-            fn sub_mins(&self) -> [u8; $n] {
-                <$block>::sub_mins(self)
-            }
-        }
-    };
-}
-
-symmetric!(Q3KBlock, 16);
-symmetric!(Q6KBlock, 16);
-symmetric!(Iq4XsBlock, 8);
-affine!(Q2KBlock, 16);
-affine!(Q4KBlock, 8);
-affine!(Q5KBlock, 8);
-
-impl<const N: usize, B: Symmetric<N>> Scales<B> for Super<N> {
+impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for Super<N> {
     const BLOCK_BYTES: usize = HALVES_BYTES + N * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
-        put_half(scales, row, block.d());
-        for (group, scale) in block.sub_scales().into_iter().enumerate() {
+        let factors = block.factors();
+        put_half(scales, row, factors.d);
+        for (group, scale) in factors.sub_scales.into_iter().enumerate() {
             scales[HALVES_BYTES + group * LANES + row] = scale as u8;
         }
     }
@@ -234,7 +178,7 @@ impl<const N: usize, B: Symmetric<N>> Scales<B> for Super<N> {
     }
 }
 
-impl<const N: usize, B: Symmetric<N>> IntegerScales<B> for Super<N> {
+impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales<B> for Super<N> {
     const MINS: bool = false;
 
     /// A part of the scale of scales, so that factors become integers exactly.
@@ -246,14 +190,15 @@ impl<const N: usize, B: Symmetric<N>> IntegerScales<B> for Super<N> {
     }
 }
 
-impl<B: Affine<8>> Scales<B> for SuperMin {
+impl<B: SuperBlock<Factors = AffineFactors<8>>> Scales<B> for SuperMin {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 8 * 2 * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
-        put_half(scales, row, block.d());
-        put_half(scales, LANES + row, block.dmin());
-        let factors = block.sub_scales().into_iter().zip(block.sub_mins());
-        for (group, (scale, min)) in factors.enumerate() {
+        let factors = block.factors();
+        put_half(scales, row, factors.d);
+        put_half(scales, LANES + row, factors.dmin);
+        let groups = factors.sub_scales.into_iter().zip(factors.sub_mins);
+        for (group, (scale, min)) in groups.enumerate() {
             let at = 2 * HALVES_BYTES + group * 2 * LANES + row;
             scales[at] = scale;
             scales[at + LANES] = min;
@@ -267,7 +212,7 @@ impl<B: Affine<8>> Scales<B> for SuperMin {
     }
 }
 
-impl<B: Affine<8>> IntegerScales<B> for SuperMin {
+impl<B: SuperBlock<Factors = AffineFactors<8>>> IntegerScales<B> for SuperMin {
     const MINS: bool = true;
 
     #[inline(always)]
@@ -282,14 +227,15 @@ impl<B: Affine<8>> IntegerScales<B> for SuperMin {
     }
 }
 
-impl<B: Affine<16>> Scales<B> for SuperMin4 {
+impl<B: SuperBlock<Factors = AffineFactors<16>>> Scales<B> for SuperMin4 {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 16 * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
-        put_half(scales, row, block.d());
-        put_half(scales, LANES + row, block.dmin());
-        let factors = block.sub_scales().into_iter().zip(block.sub_mins());
-        for (group, (scale, min)) in factors.enumerate() {
+        let factors = block.factors();
+        put_half(scales, row, factors.d);
+        put_half(scales, LANES + row, factors.dmin);
+        let groups = factors.sub_scales.into_iter().zip(factors.sub_mins);
+        for (group, (scale, min)) in groups.enumerate() {
             scales[2 * HALVES_BYTES + group * LANES + row] = scale | min << 4;
         }
     }
@@ -301,7 +247,7 @@ impl<B: Affine<16>> Scales<B> for SuperMin4 {
     }
 }
 
-impl<B: Affine<16>> IntegerScales<B> for SuperMin4 {
+impl<B: SuperBlock<Factors = AffineFactors<16>>> IntegerScales<B> for SuperMin4 {
     const MINS: bool = true;
 
     #[inline(always)]

@@ -1,9 +1,8 @@
-//! Bit fields of weights, packed in planes.
+//! Packing and unpacking the bit fields of codes.
 //!
-//! All formats lay out their bit fields the same way: in each run of `STRIDE` bytes, byte `i` holds
-//! the fields of weights `i`, `i + STRIDE`, `i + 2 * STRIDE`, ... from its lowest bits up.
+//! All formats use the same layout: in each run of `STRIDE` bytes, byte `i` holds the fields of weights `i`, `i + STRIDE`, `i + 2 * STRIDE`, ... from its lowest bits up.
 
-/// Reads fields of `WIDTH` bits and ors them into the codes at bit `shift`.
+/// Reads fields of `WIDTH` bits and ORs them into the codes at bit `shift`.
 pub(super) fn unpack<const WIDTH: usize, const STRIDE: usize>(
     bytes: &[u8],
     shift: usize,
@@ -21,7 +20,7 @@ pub(super) fn unpack<const WIDTH: usize, const STRIDE: usize>(
 }
 
 /// Writes bits `shift..shift + WIDTH` of the codes as fields: the inverse of [`unpack`]. The bytes
-/// start as zero.
+/// must be zero initially.
 pub(super) fn pack<const WIDTH: usize, const STRIDE: usize>(
     codes: &[u8],
     shift: usize,

@@ -1,38 +1,38 @@
-//! What all block formats share.
+//! The common interface of the block formats.
 
 use bytemuck::{Pod, Zeroable};
 use half::f16;
 
-use super::QK_K;
+use super::{QK, QK_K};
 use crate::{DType, TensorError};
 
-/// A block of quantized weights, as it lies in a file.
+/// A block of quantized weights, in the layout of GGUF files.
 ///
 /// Weight `i` of a block is `scale(g) * quant(i) - min(g)` with `g = i / GROUP_LEN`, each step
 /// rounded to single precision.
 pub trait BlockFormat: Pod {
-    /// The format that this block belongs to.
+    /// The format of this block.
     const DTYPE: DType;
 
-    /// The weights in a block.
-    const LEN: usize;
+    /// Number of weights in a block.
+    const LEN: usize = QK;
 
-    /// The weights that share a scale and a minimum; divides `LEN`.
-    const GROUP_LEN: usize;
+    /// Number of weights that share a scale and a minimum; divides `LEN`.
+    const GROUP_LEN: usize = Self::LEN;
 
     /// The factor of a group's quants.
     ///
-    /// **Panics** if `group >= LEN / GROUP_LEN`, where the format has more than one group.
+    /// **Panics** if `group >= LEN / GROUP_LEN` and the format has more than one group.
     fn scale(&self, group: usize) -> f32;
 
-    /// What is subtracted from every weight of a group; zero in the symmetric formats.
+    /// The value subtracted from every weight of a group; zero for the symmetric formats.
     ///
-    /// **Panics** as [`BlockFormat::scale`] does.
+    /// **Panics** like [`BlockFormat::scale`].
     fn min(&self, _group: usize) -> f32 {
         0.0
     }
 
-    /// Writes the integers that the scales multiply, in the order of the weights.
+    /// Writes the integers that are multiplied by the scales, in the order of the weights.
     ///
     /// **Shapes**: `out` holds `LEN` values.
     ///
@@ -61,16 +61,48 @@ pub trait BlockFormat: Pod {
 
     /// Encodes a block.
     ///
-    /// **Shapes**: `values` holds `LEN` values. They should be finite: others give an unspecified
-    /// block, which is why [`encode_row`](super::encode_row) refuses them.
+    /// **Shapes**: `values` holds `LEN` values. The block is unspecified if any is not finite;
+    /// [`encode_row`](super::encode_row) rejects those.
     ///
     /// **Panics** if there are not `LEN` values.
     fn encode(values: &[f32]) -> Self;
 }
 
+/// A block of the K and IQ4_XS formats, whose groups have scales relative to those of the block.
+pub trait SuperBlock: BlockFormat {
+    /// [`SymmetricFactors`] or [`AffineFactors`].
+    type Factors;
+
+    /// Returns the scales as they are stored.
+    fn factors(&self) -> Self::Factors;
+}
+
+/// Scales of a super-block with `N` groups: `scale(group) = d * sub_scales[group]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SymmetricFactors<const N: usize> {
+    /// The scale of the sub-scales.
+    pub d: f32,
+    /// One sub-scale per group.
+    pub sub_scales: [i8; N],
+}
+
+/// Scales of a super-block with `N` groups: `scale(group) = d * sub_scales[group]` and
+/// `min(group) = dmin * sub_mins[group]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AffineFactors<const N: usize> {
+    /// The scale of the sub-scales.
+    pub d: f32,
+    /// The scale of the sub-minimums.
+    pub dmin: f32,
+    /// One sub-scale per group: below 16 for Q2_K, below 64 for Q4_K and Q5_K.
+    pub sub_scales: [u8; N],
+    /// One sub-minimum per group, with the limits of the sub-scales.
+    pub sub_mins: [u8; N],
+}
+
 /// Views stored bytes as blocks, without copying and at any alignment.
 ///
-/// **Errors**: [`TensorError::PartialBlockBytes`] if the bytes are no whole number of blocks.
+/// **Errors**: [`TensorError::PartialBlockBytes`] unless the bytes are a whole number of blocks.
 pub fn blocks<B: BlockFormat>(bytes: &[u8]) -> Result<&[B], TensorError> {
     const { assert!(align_of::<B>() == 1, "block structs consist of bytes") };
     bytemuck::try_cast_slice(bytes).map_err(|_| TensorError::PartialBlockBytes {
@@ -87,7 +119,7 @@ pub(super) fn decode_blocks<B: BlockFormat>(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// Beyond this magnitude the scale of every format overflows; up to it no sum of the search does.
+/// Above this magnitude the scale of every format overflows; up to it no sum of the search does.
 const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
 
 pub(super) fn encode_blocks<B: BlockFormat>(
@@ -107,22 +139,22 @@ pub(super) fn encode_blocks<B: BlockFormat>(
     Ok(())
 }
 
-/// The values that one block encodes.
+/// The values of one block.
 ///
-/// **Panics** if there are not as many.
+/// **Panics** if there are not exactly `N`.
 pub(super) fn block_of<const N: usize>(values: &[f32]) -> &[f32; N] {
     values.try_into().expect("a block encodes exactly LEN values")
 }
 
-/// A half-precision number as two little-endian bytes, so that blocks need no alignment.
+/// A half-precision number stored as two little-endian bytes, so that blocks need no alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
-pub(super) struct Half([u8; 2]);
+pub(super) struct HalfBytes([u8; 2]);
 
-impl Half {
+impl HalfBytes {
     /// Rounds to the nearest half, ties to even.
-    pub(super) fn new(value: f32) -> Half {
-        Half(f16::from_f32(value).to_le_bytes())
+    pub(super) fn new(value: f32) -> HalfBytes {
+        HalfBytes(f16::from_f32(value).to_le_bytes())
     }
 
     pub(super) fn get(self) -> f32 {

@@ -5,8 +5,7 @@ use half::{bf16, f16};
 
 use crate::TensorError;
 
-/// The numbers converted at once: enough for the hardware's batch conversion, little enough for the
-/// stack.
+/// Numbers converted at once: enough for the hardware's batch conversion, few enough for the stack.
 const BATCH: usize = 256;
 
 pub(super) fn decode_f32(bytes: &[u8], out: &mut [f32]) {

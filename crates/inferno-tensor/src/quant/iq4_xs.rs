@@ -2,13 +2,13 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
-use super::iq4_nl::levels;
-use super::search::levels::Iq4;
+use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::iq4_levels::levels;
+use super::search::levels::Iq4Levels;
 use super::{QK_K, bits, search};
 use crate::DType;
 
-/// 256 weights in 136 bytes, 4.25 bits a weight:
+/// 256 weights in 136 bytes, 4.25 bits per weight:
 /// `weight[i] = (d * (sub_code[i / 32] - 32)) * IQ4_LEVELS[code[i]]`, sub-codes from 0 to 63.
 ///
 /// | bytes | field | holds |
@@ -20,7 +20,7 @@ use crate::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Iq4XsBlock {
-    d: Half,
+    d: HalfBytes,
     scales_h: [u8; 2],
     scales_l: [u8; 4],
     qs: [u8; QK_K / 2],
@@ -29,20 +29,19 @@ pub struct Iq4XsBlock {
 const _: () = assert!(size_of::<Iq4XsBlock>() == 136);
 
 impl Iq4XsBlock {
-    /// The scale of the sub-scales.
-    pub fn d(&self) -> f32 {
-        self.d.get()
-    }
-
-    /// The sub-scales of the eight groups, from -32 to 31.
-    pub fn sub_scales(&self) -> [i8; 8] {
-        std::array::from_fn(|group| self.sub_scale(group))
-    }
-
     fn sub_scale(&self, group: usize) -> i8 {
         let low = self.scales_l[group / 2] >> (4 * (group % 2)) & 0x0f;
         let high = self.scales_h[group / 4] >> (2 * (group % 4)) & 0x03;
         (low | high << 4) as i8 - 32
+    }
+}
+
+impl SuperBlock for Iq4XsBlock {
+    type Factors = SymmetricFactors<8>;
+
+    fn factors(&self) -> SymmetricFactors<8> {
+        let sub_scales = std::array::from_fn(|group| self.sub_scale(group));
+        SymmetricFactors { d: self.d.get(), sub_scales }
     }
 }
 
@@ -62,7 +61,7 @@ impl BlockFormat for Iq4XsBlock {
     }
 
     fn encode(values: &[f32]) -> Iq4XsBlock {
-        let found = search::symmetric::super_block::<8, 32>(block_of(values), &Iq4, 32.0);
+        let found = search::symmetric::super_block::<8, 32>(block_of(values), &Iq4Levels, 32.0);
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
         let mut block = Iq4XsBlock { d: found.d, ..Iq4XsBlock::zeroed() };
         bits::pack::<4, 16>(&found.codes, 0, &mut block.qs);

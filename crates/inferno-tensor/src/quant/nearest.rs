@@ -1,10 +1,10 @@
 //! Round-to-nearest quantization, with the sign and rounding conventions of the formats' reference.
 //!
-//! The order of operations is part of the formats: a change here changes the bits of encoded files.
+//! The order of operations determines the bits of encoded files.
 
 use super::QK;
 
-/// Quantizes to -127..=127 and returns the scale: the largest magnitude over 127.
+/// Quantizes to -127..=127 and returns the scale: the largest magnitude divided by 127.
 pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
     let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = largest / 127.0;
@@ -15,10 +15,10 @@ pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
     scale
 }
 
-/// Quantizes around zero to the codes `0..2 * half`, of which `half` stands for zero, and returns
-/// the scale.
+/// Quantizes around zero to the codes `0..2 * half`, where `half` is the code of zero, and returns
+/// the scale and the codes.
 ///
-/// The value of largest magnitude takes code 0; the scale is negative if that value is positive.
+/// The value of largest magnitude gets code 0; the scale is negative if that value is positive.
 pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
     let extreme = extreme(values);
     let scale = extreme / -f32::from(half);
@@ -30,8 +30,8 @@ pub(super) fn symmetric(values: &[f32; QK], half: u8) -> (f32, [u8; QK]) {
     (scale, codes)
 }
 
-/// Quantizes between the smallest and the largest value to the codes `0..=top`; returns the scale
-/// and the smallest.
+/// Quantizes the range from the smallest to the largest value to the codes `0..=top`; returns the
+/// scale, the smallest value and the codes.
 pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
     let [largest, smallest] = bounds(values);
     let scale = (largest - smallest) / f32::from(top);
@@ -43,7 +43,7 @@ pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
     (scale, smallest, codes)
 }
 
-/// The largest and the smallest value; of zeros with different signs the first.
+/// The largest and the smallest value; of zeros with different signs, the first.
 fn bounds(values: &[f32; QK]) -> [f32; 2] {
     values.iter().fold([values[0]; 2], |[largest, smallest], &value| {
         [
@@ -53,7 +53,7 @@ fn bounds(values: &[f32; QK]) -> [f32; 2] {
     })
 }
 
-/// The value of largest magnitude; the first of equals.
+/// The value of largest magnitude; the first one of several.
 pub(super) fn extreme(values: &[f32]) -> f32 {
     let larger = |a: f32, b: f32| if b.abs() > a.abs() { b } else { a };
     values.iter().copied().reduce(larger).unwrap_or(0.0)
@@ -61,14 +61,14 @@ pub(super) fn extreme(values: &[f32]) -> f32 {
 
 /// Rounds a number well within the range of `i32` to the nearest integer, ties away from zero.
 ///
-/// Written out because `f32::round` is a call on processors without a rounding instruction.
+/// Implemented here because `f32::round` is a call on processors without a rounding instruction.
 fn round(value: f32) -> i32 {
     let whole = value as i32;
     let rest = value - whole as f32;
     whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)
 }
 
-/// One over a scale; zero if that is infinite, so that values of such a scale become zeros.
+/// The reciprocal of a scale; zero if it is infinite, so that all codes of such a scale are zero.
 pub(super) fn inverse(scale: f32) -> f32 {
     let inverse = 1.0 / scale;
     if inverse.is_finite() { inverse } else { 0.0 }

@@ -2,12 +2,12 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
+use super::block::{AffineFactors, BlockFormat, HalfBytes, SuperBlock, block_of};
 use super::search::affine::{self, Ranges};
 use super::{QK_K, bits};
 use crate::DType;
 
-/// 256 weights in 84 bytes, 2.625 bits a weight:
+/// 256 weights in 84 bytes, 2.625 bits per weight:
 /// `weight[i] = (d * sub_scale[i / 16]) * code[i] - dmin * sub_min[i / 16]`, codes from 0 to 3.
 ///
 /// | bytes | field | holds |
@@ -21,33 +21,24 @@ use crate::DType;
 pub struct Q2KBlock {
     scales: [u8; QK_K / 16],
     qs: [u8; QK_K / 4],
-    d: Half,
-    dmin: Half,
+    d: HalfBytes,
+    dmin: HalfBytes,
 }
 
 const _: () = assert!(size_of::<Q2KBlock>() == 84);
 
 const RANGES: Ranges = Ranges { top: 3.0, sub_top: 15.0, step: 0.1 };
 
-impl Q2KBlock {
-    /// The scale of the sub-scales.
-    pub fn d(&self) -> f32 {
-        self.d.get()
-    }
+impl SuperBlock for Q2KBlock {
+    type Factors = AffineFactors<16>;
 
-    /// The scale of the sub-minimums.
-    pub fn dmin(&self) -> f32 {
-        self.dmin.get()
-    }
-
-    /// The sub-scales of the sixteen groups, each below 16.
-    pub fn sub_scales(&self) -> [u8; 16] {
-        self.scales.map(|byte| byte & 0x0f)
-    }
-
-    /// The sub-minimums of the sixteen groups, each below 16.
-    pub fn sub_mins(&self) -> [u8; 16] {
-        self.scales.map(|byte| byte >> 4)
+    fn factors(&self) -> AffineFactors<16> {
+        AffineFactors {
+            d: self.d.get(),
+            dmin: self.dmin.get(),
+            sub_scales: self.scales.map(|byte| byte & 0x0f),
+            sub_mins: self.scales.map(|byte| byte >> 4),
+        }
     }
 }
 

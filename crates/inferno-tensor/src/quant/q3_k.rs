@@ -1,13 +1,13 @@
-//! Q3_K: super-blocks of 256 3-bit weights around zero, with a 6-bit scale per 16.
+//! Q3_K: super-blocks of 256 symmetric 3-bit weights, with a 6-bit scale per 16.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
-use super::search::levels::Even;
+use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::search::levels::EvenLevels;
 use super::{QK_K, bits, search};
 use crate::DType;
 
-/// 256 weights in 110 bytes, 3.4375 bits a weight: `weight[i] = (d * (sub_code[i / 16] - 32)) *
+/// 256 weights in 110 bytes, 3.4375 bits per weight: `weight[i] = (d * (sub_code[i / 16] - 32)) *
 /// (code[i] - 4)`, codes from 0 to 7, sub-codes from 0 to 63.
 ///
 /// | bytes | field | holds |
@@ -24,26 +24,25 @@ pub struct Q3KBlock {
     qs: [u8; QK_K / 4],
     scales_l: [u8; 8],
     scales_h: [u8; 4],
-    d: Half,
+    d: HalfBytes,
 }
 
 const _: () = assert!(size_of::<Q3KBlock>() == 110);
 
 impl Q3KBlock {
-    /// The scale of the sub-scales.
-    pub fn d(&self) -> f32 {
-        self.d.get()
-    }
-
-    /// The sub-scales of the sixteen groups, from -32 to 31.
-    pub fn sub_scales(&self) -> [i8; 16] {
-        std::array::from_fn(|group| self.sub_scale(group))
-    }
-
     fn sub_scale(&self, group: usize) -> i8 {
         let low = self.scales_l[group % 8] >> (4 * (group / 8)) & 0x0f;
         let high = self.scales_h[group % 4] >> (2 * (group / 4)) & 0x03;
         (low | high << 4) as i8 - 32
+    }
+}
+
+impl SuperBlock for Q3KBlock {
+    type Factors = SymmetricFactors<16>;
+
+    fn factors(&self) -> SymmetricFactors<16> {
+        let sub_scales = std::array::from_fn(|group| self.sub_scale(group));
+        SymmetricFactors { d: self.d.get(), sub_scales }
     }
 }
 
@@ -64,8 +63,11 @@ impl BlockFormat for Q3KBlock {
     }
 
     fn encode(values: &[f32]) -> Q3KBlock {
-        let found =
-            search::symmetric::super_block::<16, 16>(block_of(values), &Even { half: 4.0 }, 32.0);
+        let found = search::symmetric::super_block::<16, 16>(
+            block_of(values),
+            &EvenLevels { half: 4.0 },
+            32.0,
+        );
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);
         let mut block = Q3KBlock { d: found.d, ..Q3KBlock::zeroed() };
         bits::pack::<2, 32>(&found.codes, 0, &mut block.qs);

@@ -1,12 +1,12 @@
-//! Q4_0: 32 4-bit weights around zero and a scale.
+//! Q4_0: 32 symmetric 4-bit weights and a scale.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
+use super::block::{BlockFormat, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
-/// 32 weights in 18 bytes, 4.5 bits a weight: `weight[i] = d * (code[i] - 8)`, codes from 0 to 15.
+/// 32 weights in 18 bytes, 4.5 bits per weight: `weight[i] = d * (code[i] - 8)`, codes from 0 to 15.
 ///
 /// | bytes | field | holds |
 /// |---|---|---|
@@ -15,7 +15,7 @@ use crate::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Q4_0Block {
-    d: Half,
+    d: HalfBytes,
     qs: [u8; QK / 2],
 }
 
@@ -23,8 +23,6 @@ const _: () = assert!(size_of::<Q4_0Block>() == 18);
 
 impl BlockFormat for Q4_0Block {
     const DTYPE: DType = DType::Q4_0;
-    const LEN: usize = QK;
-    const GROUP_LEN: usize = QK;
 
     fn scale(&self, _group: usize) -> f32 {
         self.d.get()
@@ -40,6 +38,6 @@ impl BlockFormat for Q4_0Block {
         let (d, codes) = nearest::symmetric(block_of(values), 8);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q4_0Block { d: Half::new(d), qs }
+        Q4_0Block { d: HalfBytes::new(d), qs }
     }
 }

@@ -2,11 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
+use super::block::{BlockFormat, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
-/// 32 weights in 20 bytes, 5 bits a weight: `weight[i] = d * code[i] + m`, codes from 0 to 15.
+/// 32 weights in 20 bytes, 5 bits per weight: `weight[i] = d * code[i] + m`, codes from 0 to 15.
 ///
 /// | bytes | field | holds |
 /// |---|---|---|
@@ -16,8 +16,8 @@ use crate::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Q4_1Block {
-    d: Half,
-    m: Half,
+    d: HalfBytes,
+    m: HalfBytes,
     qs: [u8; QK / 2],
 }
 
@@ -25,8 +25,6 @@ const _: () = assert!(size_of::<Q4_1Block>() == 20);
 
 impl BlockFormat for Q4_1Block {
     const DTYPE: DType = DType::Q4_1;
-    const LEN: usize = QK;
-    const GROUP_LEN: usize = QK;
 
     fn scale(&self, _group: usize) -> f32 {
         self.d.get()
@@ -46,6 +44,6 @@ impl BlockFormat for Q4_1Block {
         let (d, m, codes) = nearest::affine(block_of(values), 15);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q4_1Block { d: Half::new(d), m: Half::new(m), qs }
+        Q4_1Block { d: HalfBytes::new(d), m: HalfBytes::new(m), qs }
     }
 }

@@ -1,12 +1,12 @@
-//! Q5_0: 32 5-bit weights around zero and a scale.
+//! Q5_0: 32 symmetric 5-bit weights and a scale.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
+use super::block::{BlockFormat, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
-/// 32 weights in 22 bytes, 5.5 bits a weight: `weight[i] = d * (code[i] - 16)`, codes from 0 to 31.
+/// 32 weights in 22 bytes, 5.5 bits per weight: `weight[i] = d * (code[i] - 16)`, codes from 0 to 31.
 ///
 /// | bytes | field | holds |
 /// |---|---|---|
@@ -16,7 +16,7 @@ use crate::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Q5_0Block {
-    d: Half,
+    d: HalfBytes,
     qh: [u8; QK / 8],
     qs: [u8; QK / 2],
 }
@@ -25,8 +25,6 @@ const _: () = assert!(size_of::<Q5_0Block>() == 22);
 
 impl BlockFormat for Q5_0Block {
     const DTYPE: DType = DType::Q5_0;
-    const LEN: usize = QK;
-    const GROUP_LEN: usize = QK;
 
     fn scale(&self, _group: usize) -> f32 {
         self.d.get()
@@ -45,6 +43,6 @@ impl BlockFormat for Q5_0Block {
         let mut qs = [0; QK / 2];
         bits::pack::<1, 1>(&codes, 4, &mut qh);
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q5_0Block { d: Half::new(d), qh, qs }
+        Q5_0Block { d: HalfBytes::new(d), qh, qs }
     }
 }

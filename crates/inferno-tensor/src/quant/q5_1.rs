@@ -2,11 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
+use super::block::{BlockFormat, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
-/// 32 weights in 24 bytes, 6 bits a weight: `weight[i] = d * code[i] + m`, codes from 0 to 31.
+/// 32 weights in 24 bytes, 6 bits per weight: `weight[i] = d * code[i] + m`, codes from 0 to 31.
 ///
 /// | bytes | field | holds |
 /// |---|---|---|
@@ -17,8 +17,8 @@ use crate::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Q5_1Block {
-    d: Half,
-    m: Half,
+    d: HalfBytes,
+    m: HalfBytes,
     qh: [u8; QK / 8],
     qs: [u8; QK / 2],
 }
@@ -27,8 +27,6 @@ const _: () = assert!(size_of::<Q5_1Block>() == 24);
 
 impl BlockFormat for Q5_1Block {
     const DTYPE: DType = DType::Q5_1;
-    const LEN: usize = QK;
-    const GROUP_LEN: usize = QK;
 
     fn scale(&self, _group: usize) -> f32 {
         self.d.get()
@@ -51,6 +49,6 @@ impl BlockFormat for Q5_1Block {
         let mut qs = [0; QK / 2];
         bits::pack::<1, 1>(&codes, 4, &mut qh);
         bits::pack::<4, 16>(&codes, 0, &mut qs);
-        Q5_1Block { d: Half::new(d), m: Half::new(m), qh, qs }
+        Q5_1Block { d: HalfBytes::new(d), m: HalfBytes::new(m), qh, qs }
     }
 }

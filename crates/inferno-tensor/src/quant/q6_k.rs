@@ -1,13 +1,13 @@
-//! Q6_K: super-blocks of 256 6-bit weights around zero, with an 8-bit scale per 16.
+//! Q6_K: super-blocks of 256 symmetric 6-bit weights, with an 8-bit scale per 16.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
-use super::search::levels::Even;
+use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::search::levels::EvenLevels;
 use super::{QK_K, bits, search};
 use crate::DType;
 
-/// 256 weights in 210 bytes, 6.5625 bits a weight:
+/// 256 weights in 210 bytes, 6.5625 bits per weight:
 /// `weight[i] = (d * scales[i / 16]) * (code[i] - 32)`, codes from 0 to 63.
 ///
 /// | bytes | field | holds |
@@ -22,20 +22,16 @@ pub struct Q6KBlock {
     ql: [u8; QK_K / 2],
     qh: [u8; QK_K / 4],
     scales: [i8; QK_K / 16],
-    d: Half,
+    d: HalfBytes,
 }
 
 const _: () = assert!(size_of::<Q6KBlock>() == 210);
 
-impl Q6KBlock {
-    /// The scale of the sub-scales.
-    pub fn d(&self) -> f32 {
-        self.d.get()
-    }
+impl SuperBlock for Q6KBlock {
+    type Factors = SymmetricFactors<16>;
 
-    /// The sub-scales of the sixteen groups.
-    pub fn sub_scales(&self) -> [i8; 16] {
-        self.scales
+    fn factors(&self) -> SymmetricFactors<16> {
+        SymmetricFactors { d: self.d.get(), sub_scales: self.scales }
     }
 }
 
@@ -56,8 +52,11 @@ impl BlockFormat for Q6KBlock {
     }
 
     fn encode(values: &[f32]) -> Q6KBlock {
-        let found =
-            search::symmetric::super_block::<16, 16>(block_of(values), &Even { half: 32.0 }, 128.0);
+        let found = search::symmetric::super_block::<16, 16>(
+            block_of(values),
+            &EvenLevels { half: 32.0 },
+            128.0,
+        );
         let mut block = Q6KBlock { scales: found.sub_scales, d: found.d, ..Q6KBlock::zeroed() };
         bits::pack::<4, 64>(&found.codes, 0, &mut block.ql);
         bits::pack::<2, 32>(&found.codes, 4, &mut block.qh);

@@ -2,11 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, Half, block_of};
+use super::block::{BlockFormat, HalfBytes, block_of};
 use super::{QK, nearest};
 use crate::DType;
 
-/// 32 weights in 34 bytes, 8.5 bits a weight: `weight[i] = d * qs[i]`.
+/// 32 weights in 34 bytes, 8.5 bits per weight: `weight[i] = d * qs[i]`.
 ///
 /// | bytes | field | holds |
 /// |---|---|---|
@@ -15,7 +15,7 @@ use crate::DType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Q8_0Block {
-    d: Half,
+    d: HalfBytes,
     qs: [i8; QK],
 }
 
@@ -23,8 +23,6 @@ const _: () = assert!(size_of::<Q8_0Block>() == 34);
 
 impl BlockFormat for Q8_0Block {
     const DTYPE: DType = DType::Q8_0;
-    const LEN: usize = QK;
-    const GROUP_LEN: usize = QK;
 
     fn scale(&self, _group: usize) -> f32 {
         self.d.get()
@@ -37,6 +35,6 @@ impl BlockFormat for Q8_0Block {
     fn encode(values: &[f32]) -> Q8_0Block {
         let mut qs = [0; QK];
         let d = nearest::magnitude(block_of::<QK>(values), &mut qs);
-        Q8_0Block { d: Half::new(d), qs }
+        Q8_0Block { d: HalfBytes::new(d), qs }
     }
 }

@@ -1,50 +1,48 @@
-//! The search for the scales of the K and IQ4 formats: least weighted squared error.
+//! Search for the scales of the K and IQ4 formats with the least weighted squared error.
 //!
-//! Both searches go the same way. Each group tries a range of starting scales; for each the values
-//! are rounded, the scale that fits those codes best is solved for in closed form, and the trial
-//! with the smallest error wins. The group scales are then quantized themselves, trying the
-//! neighbours of each rounded scale, and the scale of the super-block is solved for once more while
-//! that lowers the error.
+//! For each group, a range of starting scales is tried: the values are rounded, the best scale for
+//! the resulting codes is computed in closed form, and the trial with the smallest error wins. The
+//! group scales are then quantized, trying the neighbours of each rounded scale, and the scale of
+//! the super-block is refitted as long as that reduces the error.
 //!
-//! The error of a weight counts `rms + |weight|`, with the root mean square of its super-block:
-//! large weights move the output most, and none is ignored.
+//! The squared error of a weight is multiplied by `rms + |weight|`, where `rms` is the root mean
+//! square of its super-block: large weights affect the output most, and none is ignored.
 
 pub(super) mod affine;
 pub(super) mod levels;
 pub(super) mod symmetric;
 
-use super::block::Half;
+use super::block::HalfBytes;
 use super::nearest::{extreme, inverse};
 
-/// How often the scale of a super-block is solved for anew at most; two rounds find nearly all
-/// there is.
+/// Maximum number of refits of a super-block's scale; two achieve nearly all of the gain.
 const MAX_NUM_REFITS: usize = 3;
 
-/// How many integers are tried for the extreme scale of a super-block.
+/// Number of integers tried for the extreme scale of a super-block.
 const NUM_REACHES: usize = 8;
 
-/// Sums are kept in this many lanes, so that the compiler can use vectors; divides every group.
+/// Number of lanes in which sums are accumulated, so that the compiler can vectorize; divides the
+/// length of every group.
 const NUM_LANES: usize = 8;
 
-/// How much the error of each weight counts.
+/// The weight of each squared error.
 fn importance<const N: usize>(values: &[f32; N]) -> [f32; N] {
     let [square] = sums::<N, 1>(|i| [values[i] * values[i]]);
     let rms = (square / N as f32).sqrt();
     values.map(|value| rms + value.abs())
 }
 
-/// The scale of a super-block whose integer multiples within bounds come nearest to the scales of
-/// its groups.
+/// The scale of a super-block whose integer multiples within bounds are nearest to the scales of its
+/// groups.
 ///
-/// Tries to take the extreme scale to the bound of largest magnitude and to the integers next to
-/// it.
-fn common_step(scales: &[f32], lowest: f32, highest: f32) -> Half {
+/// Tries to map the extreme scale to the bound of largest magnitude and to the integers next to it.
+fn common_step(scales: &[f32], lowest: f32, highest: f32) -> HalfBytes {
     let extreme = extreme(scales);
     let reach = if -lowest > highest { lowest } else { highest };
-    let mut best = Half::new(extreme / reach);
+    let mut best = HalfBytes::new(extreme / reach);
     let mut least = f32::INFINITY;
     for back in 0..NUM_REACHES {
-        let step = Half::new(extreme / (reach - reach.signum() * back as f32));
+        let step = HalfBytes::new(extreme / (reach - reach.signum() * back as f32));
         let inverse = inverse(step.get());
         let error = scales.iter().fold(0.0, |sum, scale| {
             let difference = scale - step.get() * round_within(scale * inverse, lowest, highest);
@@ -57,7 +55,7 @@ fn common_step(scales: &[f32], lowest: f32, highest: f32) -> Half {
     best
 }
 
-/// Adds up `K` terms for each of `N` weights.
+/// Sums `K` terms over `N` weights.
 fn sums<const N: usize, const K: usize>(terms: impl Fn(usize) -> [f32; K]) -> [f32; K] {
     const { assert!(N % NUM_LANES == 0) };
     let mut lanes = [[0.0f32; NUM_LANES]; K];
@@ -73,9 +71,9 @@ fn sums<const N: usize, const K: usize>(terms: impl Fn(usize) -> [f32; K]) -> [f
 
 /// Rounds to the nearest integer within bounds of at most 2^22; NaN becomes the lowest.
 ///
-/// At 1.5 * 2^23 neighbouring singles are one apart: adding rounds, and subtracting brings the
-/// integer back. Neither this nor the comparisons stop the compiler from using vectors, as
-/// `f32::clamp` and a call to round would.
+/// At 1.5 * 2^23, adjacent single-precision numbers differ by one: adding it rounds, and subtracting
+/// it restores the integer. Unlike `f32::clamp` and `f32::round`, this and the comparisons can be
+/// vectorized.
 fn round_within(value: f32, lowest: f32, highest: f32) -> f32 {
     const ONE_APART: f32 = 12_582_912.0;
     let value = if value > lowest { value } else { lowest };

@@ -1,4 +1,4 @@
-//! The table of formats: one line each, in the order of [`DType`].
+//! The table of formats, in the order of [`DType`].
 
 use super::block::{decode_blocks, encode_blocks};
 use super::{BlockFormat, floats, int8};
@@ -8,8 +8,8 @@ use crate::quant::{
 };
 use crate::{DType, TensorError};
 
-/// What the crate knows of one format. `decode` and `encode` expect lengths that agree.
-pub(crate) struct Format {
+/// The properties of one format. `decode` and `encode` require matching lengths.
+pub(crate) struct FormatEntry {
     pub(crate) dtype: DType,
     pub(crate) name: &'static str,
     pub(crate) ggml_id: Option<u32>,
@@ -20,26 +20,35 @@ pub(crate) struct Format {
     pub(crate) encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
 }
 
-pub(crate) const FORMATS: [Format; 16] = [
-    Format::float(DType::F32, "F32", 0, 4, floats::decode_f32, floats::encode_f32),
-    Format::float(DType::F16, "F16", 1, 2, floats::decode_f16, floats::encode_f16),
-    Format::float(DType::BF16, "BF16", 30, 2, floats::decode_bf16, floats::encode_bf16),
-    Format::blocks::<Q8_0Block>("Q8_0", 8),
-    Format::blocks::<Q4_0Block>("Q4_0", 2),
-    Format::blocks::<Q4_1Block>("Q4_1", 3),
-    Format::blocks::<Q5_0Block>("Q5_0", 6),
-    Format::blocks::<Q5_1Block>("Q5_1", 7),
-    Format::blocks::<Q2KBlock>("Q2_K", 10),
-    Format::blocks::<Q3KBlock>("Q3_K", 11),
-    Format::blocks::<Q4KBlock>("Q4_K", 12),
-    Format::blocks::<Q5KBlock>("Q5_K", 13),
-    Format::blocks::<Q6KBlock>("Q6_K", 14),
-    Format::blocks::<Iq4NlBlock>("IQ4_NL", 20),
-    Format::blocks::<Iq4XsBlock>("IQ4_XS", 23),
-    int8::FORMAT,
+pub(crate) const FORMATS: [FormatEntry; 16] = [
+    FormatEntry::float(DType::F32, "F32", 0, 4, floats::decode_f32, floats::encode_f32),
+    FormatEntry::float(DType::F16, "F16", 1, 2, floats::decode_f16, floats::encode_f16),
+    FormatEntry::float(DType::BF16, "BF16", 30, 2, floats::decode_bf16, floats::encode_bf16),
+    FormatEntry::blocks::<Q8_0Block>("Q8_0", 8),
+    FormatEntry::blocks::<Q4_0Block>("Q4_0", 2),
+    FormatEntry::blocks::<Q4_1Block>("Q4_1", 3),
+    FormatEntry::blocks::<Q5_0Block>("Q5_0", 6),
+    FormatEntry::blocks::<Q5_1Block>("Q5_1", 7),
+    FormatEntry::blocks::<Q2KBlock>("Q2_K", 10),
+    FormatEntry::blocks::<Q3KBlock>("Q3_K", 11),
+    FormatEntry::blocks::<Q4KBlock>("Q4_K", 12),
+    FormatEntry::blocks::<Q5KBlock>("Q5_K", 13),
+    FormatEntry::blocks::<Q6KBlock>("Q6_K", 14),
+    FormatEntry::blocks::<Iq4NlBlock>("IQ4_NL", 20),
+    FormatEntry::blocks::<Iq4XsBlock>("IQ4_XS", 23),
+    FormatEntry {
+        dtype: DType::Int8,
+        name: "INT8",
+        ggml_id: None,
+        block_len: 1,
+        block_bytes: 1,
+        row_header_bytes: int8::SCALE_BYTES,
+        decode: int8::decode,
+        encode: int8::encode,
+    },
 ];
 
-impl Format {
+impl FormatEntry {
     const fn float(
         dtype: DType,
         name: &'static str,
@@ -47,8 +56,8 @@ impl Format {
         bytes: usize,
         decode: fn(&[u8], &mut [f32]),
         encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
-    ) -> Format {
-        Format {
+    ) -> FormatEntry {
+        FormatEntry {
             dtype,
             name,
             ggml_id: Some(ggml_id),
@@ -60,8 +69,8 @@ impl Format {
         }
     }
 
-    const fn blocks<B: BlockFormat>(name: &'static str, ggml_id: u32) -> Format {
-        Format {
+    const fn blocks<B: BlockFormat>(name: &'static str, ggml_id: u32) -> FormatEntry {
+        FormatEntry {
             dtype: B::DTYPE,
             name,
             ggml_id: Some(ggml_id),

@@ -1,18 +1,18 @@
-//! Weights that are a scale times a code, less a minimum. Scales and minimums are never negative.
+//! Scales and minimums, never negative, of weights of the form `scale * code - min`.
 
 use super::{MAX_NUM_REFITS, common_step, importance, round_within, sums};
 use crate::quant::QK_K;
-use crate::quant::block::{Half, block_of};
+use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::inverse;
 
-/// Starting scales are tried this many steps to either side of the one that spreads the codes over
-/// the values' range.
+/// Number of steps tried to either side of the starting scale that maps the range of the values to
+/// the range of the codes.
 const NUM_STEPS: i32 = 10;
 
 /// A super-block whose weights are `(d * sub_scale) * code - dmin * sub_min`.
-pub(in crate::quant) struct SuperBlock<const GROUPS: usize> {
-    pub(in crate::quant) d: Half,
-    pub(in crate::quant) dmin: Half,
+pub(in crate::quant) struct AffineSuperBlock<const GROUPS: usize> {
+    pub(in crate::quant) d: HalfBytes,
+    pub(in crate::quant) dmin: HalfBytes,
     pub(in crate::quant) sub_scales: [u8; GROUPS],
     pub(in crate::quant) sub_mins: [u8; GROUPS],
     pub(in crate::quant) codes: [u8; QK_K],
@@ -20,11 +20,11 @@ pub(in crate::quant) struct SuperBlock<const GROUPS: usize> {
 
 /// The ranges of a format's integers.
 pub(in crate::quant) struct Ranges {
-    /// Codes run from 0 to this.
+    /// The largest code; the smallest is 0.
     pub(in crate::quant) top: f32,
-    /// Sub-scales and sub-minimums run from 0 to this.
+    /// The largest sub-scale and sub-minimum; the smallest is 0.
     pub(in crate::quant) sub_top: f32,
-    /// How far apart, in codes, the search tries starting scales.
+    /// Distance between starting scales, in codes.
     pub(in crate::quant) step: f32,
 }
 
@@ -32,17 +32,17 @@ pub(in crate::quant) struct Ranges {
 pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     values: &[f32; QK_K],
     ranges: &Ranges,
-) -> SuperBlock<GROUPS> {
+) -> AffineSuperBlock<GROUPS> {
     let importance = importance(values);
-    let groups: [Group<N>; GROUPS] = std::array::from_fn(|i| {
+    let groups: [AffineGroup<N>; GROUPS] = std::array::from_fn(|i| {
         let group = i * N..(i + 1) * N;
-        Group::new(block_of(&values[group.clone()]), block_of(&importance[group]), ranges.top)
+        AffineGroup::new(block_of(&values[group.clone()]), block_of(&importance[group]), ranges.top)
     });
     let fits = groups.each_ref().map(|group| group.fit(ranges.step));
 
-    let quantize = |d: Half, dmin: Half| {
+    let quantize = |d: HalfBytes, dmin: HalfBytes| {
         let mut trial =
-            Trial { d, dmin, sub_scales: [0.0; GROUPS], sub_mins: [0.0; GROUPS], error: 0.0 };
+            AffineTrial { d, dmin, sub_scales: [0.0; GROUPS], sub_mins: [0.0; GROUPS], error: 0.0 };
         let (to_sub_scale, to_sub_min) = (inverse(d.get()), inverse(dmin.get()));
         let round = |value| round_within(value, 0.0, ranges.sub_top);
         for (i, (group, fit)) in groups.iter().zip(&fits).enumerate() {
@@ -80,7 +80,7 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     for (i, (codes, group)) in codes.chunks_exact_mut(N).zip(&groups).enumerate() {
         codes.copy_from_slice(&group.codes(best.fit(best.sub_scales[i], best.sub_mins[i])));
     }
-    SuperBlock {
+    AffineSuperBlock {
         d: best.d,
         dmin: best.dmin,
         sub_scales: best.sub_scales.map(|sub_scale| sub_scale as u8),
@@ -89,27 +89,27 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     }
 }
 
-/// Scales and minimums for a super-block, and the error they make.
-struct Trial<const GROUPS: usize> {
-    d: Half,
-    dmin: Half,
+/// Scales and minimums of a super-block, and their error.
+struct AffineTrial<const GROUPS: usize> {
+    d: HalfBytes,
+    dmin: HalfBytes,
     sub_scales: [f32; GROUPS],
     sub_mins: [f32; GROUPS],
     error: f32,
 }
 
-impl<const GROUPS: usize> Trial<GROUPS> {
+impl<const GROUPS: usize> AffineTrial<GROUPS> {
     fn fit(&self, sub_scale: f32, sub_min: f32) -> Fit {
         Fit { scale: self.d.get() * sub_scale, min: self.dmin.get() * sub_min }
     }
 }
 
-/// The scales of the super-block that fit the sub-scales, sub-minimums and codes of a trial best.
+/// The best scales of the super-block for the sub-scales, sub-minimums and codes of a trial.
 fn refit<const GROUPS: usize, const N: usize>(
-    groups: &[Group<'_, N>; GROUPS],
-    trial: &Trial<GROUPS>,
-) -> (Half, Half) {
-    let mut total = Sums::default();
+    groups: &[AffineGroup<'_, N>; GROUPS],
+    trial: &AffineTrial<GROUPS>,
+) -> (HalfBytes, HalfBytes) {
+    let mut total = NormalEquations::default();
     for (i, group) in groups.iter().enumerate() {
         let (sub_scale, sub_min) = (trial.sub_scales[i], trial.sub_mins[i]);
         let fit = trial.fit(sub_scale, sub_min);
@@ -121,12 +121,12 @@ fn refit<const GROUPS: usize, const N: usize>(
         total.vb += sums.vb * sub_min;
     }
     match total.solve() {
-        Some(fit) => (Half::new(fit.scale), Half::new(fit.min)),
+        Some(fit) => (HalfBytes::new(fit.scale), HalfBytes::new(fit.min)),
         None => (trial.d, trial.dmin),
     }
 }
 
-/// What turns codes into weights: `scale * code - min`.
+/// The parameters of `weight = scale * code - min`.
 #[derive(Clone, Copy)]
 struct Fit {
     scale: f32,
@@ -135,7 +135,7 @@ struct Fit {
 
 /// The weighted sums of the normal equations of `value = scale * a - min * b`.
 #[derive(Default)]
-struct Sums {
+struct NormalEquations {
     aa: f32,
     ab: f32,
     bb: f32,
@@ -143,8 +143,8 @@ struct Sums {
     vb: f32,
 }
 
-impl Sums {
-    /// The scale and minimum of least squared error, both not negative; `None` if there is no such
+impl NormalEquations {
+    /// The scale and minimum of least squared error, both non-negative; `None` if there is no such
     /// scale.
     fn solve(&self) -> Option<Fit> {
         let determinant = self.aa * self.bb - self.ab * self.ab;
@@ -158,14 +158,14 @@ impl Sums {
         (fit.scale > 0.0).then_some(fit)
     }
 
-    /// What the solution takes off the sum of the squared values.
+    /// The reduction of the sum of squared values by the solution.
     fn gain(&self, fit: Fit) -> f32 {
         fit.scale * self.va - fit.min * self.vb
     }
 }
 
-/// The values of one group, and how much the error of each counts.
-struct Group<'a, const N: usize> {
+/// The values of one group and the weights of their squared errors.
+struct AffineGroup<'a, const N: usize> {
     values: &'a [f32; N],
     importance: &'a [f32; N],
     sum_of_importance: f32,
@@ -173,11 +173,11 @@ struct Group<'a, const N: usize> {
     top: f32,
 }
 
-impl<'a, const N: usize> Group<'a, N> {
+impl<'a, const N: usize> AffineGroup<'a, N> {
     fn new(values: &'a [f32; N], importance: &'a [f32; N], top: f32) -> Self {
         let [sum_of_importance, sum_of_values] =
             sums::<N, 2>(|i| [importance[i], importance[i] * values[i]]);
-        Group { values, importance, sum_of_importance, sum_of_values, top }
+        AffineGroup { values, importance, sum_of_importance, sum_of_values, top }
     }
 
     /// The scale and minimum with the least weighted squared error among those tried.
@@ -199,14 +199,14 @@ impl<'a, const N: usize> Group<'a, N> {
         best
     }
 
-    /// The sums with codes for `a` and ones for `b`.
-    fn sums(&self, min: f32, inverse: f32) -> Sums {
+    /// The normal equations with codes for `a` and ones for `b`.
+    fn sums(&self, min: f32, inverse: f32) -> NormalEquations {
         let [aa, ab, va] = sums::<N, 3>(|i| {
             let code = self.code(self.values[i] + min, inverse);
             let weighted = self.importance[i] * code;
             [weighted * code, weighted, weighted * self.values[i]]
         });
-        Sums { aa, ab, bb: self.sum_of_importance, va, vb: self.sum_of_values }
+        NormalEquations { aa, ab, bb: self.sum_of_importance, va, vb: self.sum_of_values }
     }
 
     fn code(&self, value: f32, inverse: f32) -> f32 {

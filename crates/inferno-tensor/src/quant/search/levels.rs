@@ -1,14 +1,14 @@
-//! The sets of levels that symmetric formats round to.
+//! The levels that symmetric formats round to.
 
 use super::round_within;
-use crate::quant::IQ4_LEVELS;
+use crate::quant::iq4_levels::IQ4_LEVELS;
 
-/// The levels that the codes of a format stand for, ascending.
-pub(in crate::quant) trait Levels {
+/// The levels of a format's codes, ascending.
+pub(in crate::quant) trait LevelSet {
     /// The lowest level, also the one of largest magnitude.
     fn lowest(&self) -> f32;
 
-    /// How far apart, in levels, the search tries starting scales.
+    /// Distance between starting scales of the search, in levels.
     fn step(&self) -> f32;
 
     /// The level nearest to a value.
@@ -19,11 +19,11 @@ pub(in crate::quant) trait Levels {
 }
 
 /// The integers from `-half` to `half - 1`.
-pub(in crate::quant) struct Even {
+pub(in crate::quant) struct EvenLevels {
     pub(in crate::quant) half: f32,
 }
 
-impl Levels for Even {
+impl LevelSet for EvenLevels {
     fn lowest(&self) -> f32 {
         -self.half
     }
@@ -42,9 +42,9 @@ impl Levels for Even {
 }
 
 /// The uneven levels of the IQ4 formats.
-pub(in crate::quant) struct Iq4;
+pub(in crate::quant) struct Iq4Levels;
 
-/// How far the next level is from level `i`, and the value halfway between them.
+/// For each level but the last: the distance to the next one, and the value halfway between them.
 const IQ4_GAPS: [(f32, f32); 15] = {
     let mut gaps = [(0.0, 0.0); 15];
     let mut i = 0;
@@ -56,7 +56,7 @@ const IQ4_GAPS: [(f32, f32); 15] = {
     gaps
 };
 
-impl Levels for Iq4 {
+impl LevelSet for Iq4Levels {
     fn lowest(&self) -> f32 {
         f32::from(IQ4_LEVELS[0])
     }

@@ -1,49 +1,49 @@
-//! Weights that are a scale times a level.
+//! Scales of weights of the form `scale * level`.
 
-use super::levels::Levels;
+use super::levels::LevelSet;
 use super::{MAX_NUM_REFITS, common_step, importance, round_within, sums};
 use crate::quant::QK_K;
-use crate::quant::block::{Half, block_of};
+use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::{extreme, inverse};
 
-/// Starting scales are tried this many steps to either side of the one that takes the extreme value
-/// to the lowest level.
+/// Number of steps tried to either side of the starting scale that maps the extreme value to the
+/// lowest level.
 const NUM_STEPS: i32 = 8;
 
 /// A super-block whose weights are `(d * sub_scale) * level(code)`.
-pub(in crate::quant) struct SuperBlock<const GROUPS: usize> {
-    pub(in crate::quant) d: Half,
+pub(in crate::quant) struct SymmetricSuperBlock<const GROUPS: usize> {
+    pub(in crate::quant) d: HalfBytes,
     pub(in crate::quant) sub_scales: [i8; GROUPS],
     pub(in crate::quant) codes: [u8; QK_K],
 }
 
-/// Finds the scale of a single block of `N` weights; returns it with the codes.
+/// Finds the scale of a single block of `N` weights; returns it and the codes.
 pub(in crate::quant) fn block<const N: usize>(
     values: &[f32; N],
-    levels: &impl Levels,
-) -> (Half, [u8; N]) {
-    let group = Group { values, importance: &importance(values), levels };
-    let scale = Half::new(group.fit());
+    levels: &impl LevelSet,
+) -> (HalfBytes, [u8; N]) {
+    let group = SymmetricGroup { values, importance: &importance(values), levels };
+    let scale = HalfBytes::new(group.fit());
     (scale, group.codes(scale.get()))
 }
 
 /// Finds the scales of a super-block of `GROUPS` groups of `N` weights.
 ///
-/// Sub-scales run from `-sub_half` to `sub_half - 1`.
+/// Sub-scales range from `-sub_half` to `sub_half - 1`.
 pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     values: &[f32; QK_K],
-    levels: &impl Levels,
+    levels: &impl LevelSet,
     sub_half: f32,
-) -> SuperBlock<GROUPS> {
+) -> SymmetricSuperBlock<GROUPS> {
     let importance = importance(values);
-    let groups: [Group<N, _>; GROUPS] = std::array::from_fn(|i| Group {
+    let groups: [SymmetricGroup<N, _>; GROUPS] = std::array::from_fn(|i| SymmetricGroup {
         values: block_of(&values[i * N..][..N]),
         importance: block_of(&importance[i * N..][..N]),
         levels,
     });
     let scales = groups.each_ref().map(|group| group.fit());
 
-    let quantize = |d: Half| {
+    let quantize = |d: HalfBytes| {
         let (factor, to_sub_scale) = (d.get(), inverse(d.get()));
         let chosen = std::array::from_fn(|i| {
             let centre = scales[i] * to_sub_scale;
@@ -52,7 +52,7 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
                 .map(|sub_scale| (groups[i].error(factor * sub_scale), sub_scale));
             candidates.into_iter().fold((f32::INFINITY, 0.0), |a, b| if b.0 < a.0 { b } else { a })
         });
-        Trial::<GROUPS> {
+        SymmetricTrial::<GROUPS> {
             d,
             sub_scales: chosen.map(|(_, sub_scale)| sub_scale),
             error: chosen.iter().map(|(error, _)| error).sum(),
@@ -72,39 +72,42 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     for ((codes, group), sub_scale) in codes.chunks_exact_mut(N).zip(groups).zip(best.sub_scales) {
         codes.copy_from_slice(&group.codes(best.d.get() * sub_scale));
     }
-    SuperBlock { d: best.d, sub_scales: best.sub_scales.map(|sub_scale| sub_scale as i8), codes }
+    SymmetricSuperBlock {
+        d: best.d,
+        sub_scales: best.sub_scales.map(|sub_scale| sub_scale as i8),
+        codes,
+    }
 }
 
-/// Scales for a super-block, and the error they make.
-struct Trial<const GROUPS: usize> {
-    d: Half,
+/// Scales of a super-block, and their error.
+struct SymmetricTrial<const GROUPS: usize> {
+    d: HalfBytes,
     sub_scales: [f32; GROUPS],
     error: f32,
 }
 
-/// The scale of the super-block that fits the sub-scales of a trial and the levels they lead to
-/// best.
+/// The best scale of the super-block for the sub-scales of a trial and the resulting levels.
 fn refit<const GROUPS: usize, const N: usize>(
-    groups: &[Group<'_, N, impl Levels>; GROUPS],
-    trial: &Trial<GROUPS>,
-) -> Half {
+    groups: &[SymmetricGroup<'_, N, impl LevelSet>; GROUPS],
+    trial: &SymmetricTrial<GROUPS>,
+) -> HalfBytes {
     let (mut product, mut square) = (0.0, 0.0);
     for (group, sub_scale) in groups.iter().zip(trial.sub_scales) {
         let [of_product, of_square] = group.products(inverse(trial.d.get() * sub_scale));
         product += of_product * sub_scale;
         square += of_square * sub_scale * sub_scale;
     }
-    if square > 0.0 { Half::new(product / square) } else { trial.d }
+    if square > 0.0 { HalfBytes::new(product / square) } else { trial.d }
 }
 
-/// The values of one group, and how much the error of each counts.
-struct Group<'a, const N: usize, L> {
+/// The values of one group and the weights of their squared errors.
+struct SymmetricGroup<'a, const N: usize, L> {
     values: &'a [f32; N],
     importance: &'a [f32; N],
     levels: &'a L,
 }
 
-impl<const N: usize, L: Levels> Group<'_, N, L> {
+impl<const N: usize, L: LevelSet> SymmetricGroup<'_, N, L> {
     /// The scale with the least weighted squared error among those tried.
     fn fit(&self) -> f32 {
         let extreme = extreme(self.values);
@@ -113,7 +116,7 @@ impl<const N: usize, L: Levels> Group<'_, N, L> {
             let inverse = (self.levels.lowest() + step as f32 * self.levels.step()) / extreme;
             for inverse in [inverse, -inverse] {
                 let [product, square] = self.products(inverse);
-                // The best scale for these levels takes product^2 / square off the error.
+                // The best scale for these levels reduces the error by product^2 / square.
                 if product * product > most * square {
                     most = product * product / square;
                     best = product / square;
@@ -123,7 +126,7 @@ impl<const N: usize, L: Levels> Group<'_, N, L> {
         best
     }
 
-    /// The weighted sums of value times level, and of level squared.
+    /// The weighted sums of value times level and of level squared.
     fn products(&self, inverse: f32) -> [f32; 2] {
         sums::<N, 2>(|i| {
             let level = self.levels.nearest(self.values[i] * inverse);

@@ -1,21 +1,22 @@
-//! The naive backend: plain loops over `f32`, one row at a time, sums kept in `f64`.
+//! The naive backend: plain loops over `f32`, one row at a time, with sums in `f64`.
 //!
-//! It exists to be right and easily read. Weights are expanded to `f32` when loaded, nothing is
-//! quantized on the way, and no operation is cleverer than its definition. Every other backend is
-//! tested against it within a stated bound.
+//! It is meant to be correct and easy to read. Weights are expanded to `f32` when loaded, nothing is
+//! quantized on the way, and every operation follows its definition. All other backends are tested
+//! against it within a stated bound.
 
+mod arithmetic;
 mod attention;
 mod experts;
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
-use inferno_tensor::{DType, quant};
+use inferno_tensor::{DType, Tensor, quant};
 
 use crate::{
     AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
     LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
 };
+use arithmetic::{add, dot, normalize, silu, zeros};
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
 
@@ -24,12 +25,12 @@ use experts::ReferenceRouting;
 pub struct ReferenceBackend;
 
 impl ReferenceBackend {
-    /// The reference backend; it has no settings.
+    /// Creates the reference backend, which has no settings.
     pub fn new() -> Self {
         Self
     }
 
-    /// The rows that a product takes.
+    /// The input rows of a product.
     fn input<'a>(&self, rows: usize, input: LinearInput<'a, Matrix>) -> Cow<'a, Matrix> {
         match input {
             LinearInput::Plain(x) => Cow::Borrowed(x),
@@ -42,55 +43,17 @@ impl ReferenceBackend {
     }
 }
 
-/// A row-major matrix of `f32`.
-#[derive(Debug, Clone)]
-pub struct Matrix {
-    cols: usize,
-    values: Vec<f32>,
-}
+/// Activations: rows x columns.
+type Matrix = Tensor<f32>;
 
-impl Matrix {
-    fn zeros(rows: usize, cols: usize, what: &'static str) -> Result<Self, BackendError> {
-        let values = zeroed(rows.saturating_mul(cols), what)?;
-        Ok(Self { cols, values })
-    }
-
-    fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.cols..(row + 1) * self.cols]
-    }
-
-    fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        &mut self.values[row * self.cols..(row + 1) * self.cols]
-    }
-
-    /// The `head_dim` values of one head of one row.
-    fn head(&self, row: usize, head: usize, head_dim: usize) -> &[f32] {
-        &self.row(row)[head * head_dim..(head + 1) * head_dim]
-    }
-
-    fn head_mut(&mut self, row: usize, head: usize, head_dim: usize) -> &mut [f32] {
-        &mut self.row_mut(row)[head * head_dim..(head + 1) * head_dim]
-    }
-}
-
-/// One dense matrix an expert.
+/// Weights in single precision: experts x rows x columns.
 #[derive(Debug)]
-pub struct ReferenceWeight {
-    experts: Vec<Matrix>,
-}
-
-/// Rows in the file's own format, decoded when looked up.
-#[derive(Debug)]
-pub struct ReferenceTable {
-    dtype: DType,
-    row_bytes: usize,
-    bytes: Bytes,
-}
+pub struct ReferenceWeight(Tensor<f32>);
 
 impl Backend for ReferenceBackend {
     type Buffer = Matrix;
     type Weight = ReferenceWeight;
-    type Table = ReferenceTable;
+    type Table = WeightPart;
     type KvCache = ReferenceKvCache;
     type DeviceBatch = Batch;
     type Routing = ReferenceRouting;
@@ -100,11 +63,11 @@ impl Backend for ReferenceBackend {
     }
 
     fn alloc(&self, rows: usize, cols: usize) -> Result<Matrix, BackendError> {
-        Matrix::zeros(rows, cols, "activations")
+        zeros(&[rows, cols], "activations")
     }
 
     fn upload(&self, values: &[f32], buffer: &mut Matrix) {
-        buffer.values[..values.len()].copy_from_slice(values);
+        buffer.as_mut_slice()[..values.len()].copy_from_slice(values);
     }
 
     fn download<'a>(
@@ -113,38 +76,31 @@ impl Backend for ReferenceBackend {
         len: usize,
         _staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
-        Ok(&buffer.values[..len])
+        Ok(&buffer.as_slice()[..len])
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<ReferenceWeight, BackendError> {
         let (num_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
-        let mut experts = Vec::with_capacity(num_experts);
+        let mut weight = zeros(&[num_experts, rows, cols], "weights")?;
         for expert in 0..num_experts {
-            let mut matrix = Matrix::zeros(rows, cols, "weights")?;
             let sources =
                 parts.iter().flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
-            for (out_row, (part, row)) in sources.enumerate() {
-                quant::decode_row(part.dtype(), part.row(expert, row), matrix.row_mut(out_row))
-                    .map_err(|source| BackendError::WeightShape {
-                        name: part.name().to_owned(),
-                        source,
-                    })?;
+            for (stacked_row, (part, row)) in sources.enumerate() {
+                let target = &mut weight[[expert, stacked_row]];
+                quant::decode_row(part.dtype(), part.row(expert, row), target).map_err(
+                    |source| BackendError::WeightShape { name: part.name().to_owned(), source },
+                )?;
             }
-            experts.push(matrix);
         }
-        Ok(ReferenceWeight { experts })
+        Ok(ReferenceWeight(weight))
     }
 
     fn weight_bytes(&self, _dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
         [rows, cols, size_of::<f32>()].into_iter().fold(experts, usize::saturating_mul)
     }
 
-    fn load_table(&self, part: &WeightPart) -> Result<ReferenceTable, BackendError> {
-        Ok(ReferenceTable {
-            dtype: part.dtype(),
-            row_bytes: part.row_bytes(),
-            bytes: part.bytes().clone(),
-        })
+    fn load_table(&self, part: &WeightPart) -> Result<WeightPart, BackendError> {
+        Ok(part.clone())
     }
 
     fn alloc_batch(&self) -> Batch {
@@ -191,29 +147,23 @@ impl Backend for ReferenceBackend {
         Ok(())
     }
 
-    fn embed(&self, batch: &Batch, table: &ReferenceTable, out: &mut Matrix) {
+    fn embed(&self, batch: &Batch, table: &WeightPart, out: &mut Matrix) {
         for (row, &token) in batch.token_ids().iter().enumerate() {
-            let at = token as usize * table.row_bytes;
-            quant::decode_row(
-                table.dtype,
-                &table.bytes[at..at + table.row_bytes],
-                out.row_mut(row),
-            )
-            .expect("the table's rows were checked when it was loaded");
+            quant::decode_row(table.dtype(), table.row(0, token as usize), &mut out[[row]])
+                .expect("the table has rows of its own format and as wide as `out`");
         }
     }
 
     fn gather_logit_rows(&self, batch: &Batch, x: &Matrix, out: &mut Matrix) {
         for (to, &from) in batch.logit_rows().iter().enumerate() {
-            out.row_mut(to).copy_from_slice(x.row(from));
+            out[[to]].copy_from_slice(&x[[from]]);
         }
     }
 
     fn rms_norm(&self, rows: usize, x: &Matrix, weight: &Matrix, eps: f32, out: &mut Matrix) {
         for row in 0..rows {
-            let target = out.row_mut(row);
-            target.copy_from_slice(x.row(row));
-            normalize(target, weight.row(0), eps);
+            out[[row]].copy_from_slice(&x[[row]]);
+            normalize(&mut out[[row]], &weight[[0]], eps);
         }
     }
 
@@ -225,7 +175,7 @@ impl Backend for ReferenceBackend {
         bias: Option<&Matrix>,
         out: &mut Matrix,
     ) {
-        out.values[..rows * out.cols].fill(0.0);
+        (0..rows).for_each(|row| out[[row]].fill(0.0));
         self.linear_add(rows, &self.input(rows, x.into()), weight, bias, out);
     }
 
@@ -237,13 +187,13 @@ impl Backend for ReferenceBackend {
         bias: Option<&Matrix>,
         out: &mut Matrix,
     ) {
-        let mut term = vec![0.0; out.cols];
         for row in 0..rows {
-            product(x.row(row), &weight.experts[0], &mut term);
-            let target = out.row_mut(row);
-            add(&term, target);
+            let out = &mut out[[row]];
+            let mut term = vec![0.0; out.len()];
+            weight.multiply(0, &x[[row]], &mut term);
+            add(&term, out);
             if let Some(bias) = bias {
-                add(bias.row(0), target);
+                add(&bias[[0]], out);
             }
         }
     }
@@ -258,7 +208,7 @@ impl Backend for ReferenceBackend {
     ) {
         let x = self.input(rows, x.into());
         for row in 0..rows {
-            gated_product(x.row(row), &gate_up.experts[0], bias, out.row_mut(row));
+            gate_up.multiply_gated(0, &x[[row]], bias, &mut out[[row]]);
         }
     }
 
@@ -271,14 +221,14 @@ impl Backend for ReferenceBackend {
         angles: &Matrix,
         qkv: &mut Matrix,
     ) {
-        let pairs = angles.cols / 2;
         for row in 0..rows {
-            let (cos, sin) = angles.row(row).split_at(pairs);
-            for index in 0..layout.num_heads + layout.num_kv_heads {
-                let head = qkv.head_mut(row, index, layout.head_dim);
+            let pairs = angles[[row]].len() / 2;
+            let (cos, sin) = angles[[row]].split_at(pairs);
+            let heads = qkv[[row]].chunks_exact_mut(layout.head_dim);
+            for (index, head) in heads.take(layout.num_heads + layout.num_kv_heads).enumerate() {
                 if let Some(QkNorm { q, k, eps }) = norm {
                     let weight = if index < layout.num_heads { q } else { k };
-                    normalize(head, weight.row(0), eps);
+                    normalize(head, &weight[[0]], eps);
                 }
                 for pair in 0..pairs {
                     let (i, j) = match pairing {
@@ -340,7 +290,7 @@ impl Backend for ReferenceBackend {
                 ExpertInput::PerToken => slot / routing.num_experts_used(),
                 ExpertInput::PerSlot => slot,
             };
-            product(x.row(source), &weight.experts[choice.expert], out.row_mut(slot));
+            weight.multiply(choice.expert, &x[[source]], &mut out[[slot]]);
         }
     }
 
@@ -353,8 +303,8 @@ impl Backend for ReferenceBackend {
         out: &mut Matrix,
     ) {
         for (slot, choice) in routing.slots(rows) {
-            let source = x.row(slot / routing.num_experts_used());
-            gated_product(source, &gate_up.experts[choice.expert], None, out.row_mut(slot));
+            let token = slot / routing.num_experts_used();
+            gate_up.multiply_gated(choice.expert, &x[[token]], None, &mut out[[slot]]);
         }
     }
 
@@ -366,54 +316,33 @@ impl Backend for ReferenceBackend {
         out: &mut Matrix,
     ) {
         for (slot, choice) in routing.slots(rows) {
-            let target = out.row_mut(slot / routing.num_experts_used());
-            for (out, &y) in target.iter_mut().zip(y.row(slot)) {
+            let token = slot / routing.num_experts_used();
+            for (out, &y) in out[[token]].iter_mut().zip(&y[[slot]]) {
                 *out += choice.weight * y;
             }
         }
     }
 }
 
-/// `len` zeros, or the error that there is no room for them.
-fn zeroed<T: Clone + Default>(len: usize, what: &'static str) -> Result<Vec<T>, BackendError> {
-    let mut values = Vec::new();
-    let bytes = len.saturating_mul(size_of::<T>());
-    values.try_reserve_exact(len).map_err(|_| BackendError::OutOfMemory { what, bytes })?;
-    values.resize(len, T::default());
-    Ok(values)
-}
-
-/// `out = weight * x` for one row of activations.
-fn product(x: &[f32], weight: &Matrix, out: &mut [f32]) {
-    for (row, out) in out.iter_mut().enumerate() {
-        *out = dot(x, weight.row(row)) as f32;
+impl ReferenceWeight {
+    /// `out = weight[expert] * x` for one row of activations.
+    fn multiply(&self, expert: usize, x: &[f32], out: &mut [f32]) {
+        for (row, out) in out.iter_mut().enumerate() {
+            *out = dot(x, &self.0[[expert, row]]) as f32;
+        }
     }
-}
 
-/// `out = silu(gate * x + bias) * (up * x + bias)` for one row of activations.
-fn gated_product(x: &[f32], gate_up: &Matrix, bias: Option<&Matrix>, out: &mut [f32]) {
-    let mut sums = vec![0.0; 2 * out.len()];
-    assert_eq!(gate_up.values.len(), sums.len() * x.len(), "a gate and an up projection a value");
-    product(x, gate_up, &mut sums);
-    if let Some(bias) = bias {
-        add(bias.row(0), &mut sums);
+    /// `out = silu(gate * x + bias) * (up * x + bias)` for one row of activations.
+    fn multiply_gated(&self, expert: usize, x: &[f32], bias: Option<&Matrix>, out: &mut [f32]) {
+        let mut sums = vec![0.0; 2 * out.len()];
+        assert_eq!(self.0.shape().dims()[1], sums.len(), "a gate and an up row per output");
+        self.multiply(expert, x, &mut sums);
+        if let Some(bias) = bias {
+            add(&bias[[0]], &mut sums);
+        }
+        let (gate, up) = sums.split_at(out.len());
+        for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
+            *out = silu(gate) * up;
+        }
     }
-    let (gate, up) = sums.split_at(out.len());
-    for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
-        *out = gate / (1.0 + (-gate).exp()) * up;
-    }
-}
-
-fn add(term: &[f32], out: &mut [f32]) {
-    out.iter_mut().zip(term).for_each(|(out, term)| *out += term);
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
-}
-
-fn normalize(x: &mut [f32], weight: &[f32], eps: f32) {
-    let mean_square = dot(x, x) / x.len() as f64;
-    let factor = (1.0 / (mean_square + f64::from(eps)).sqrt()) as f32;
-    x.iter_mut().zip(weight).for_each(|(x, weight)| *x = *x * factor * weight);
 }

@@ -1,14 +1,14 @@
-//! A weight as the file holds it, checked once, before a backend packs it.
+//! Weights in the format of the file, validated before a backend packs them.
 
 use bytes::Bytes;
-use inferno_tensor::DType;
+use inferno_tensor::{DType, TensorView};
 
 use crate::BackendError;
 
 /// One tensor of a file: `experts` matrices of `rows` x `cols`, row-major, in the file's format.
 ///
-/// A backend receives weights as a list of parts and stacks their rows, so that the query, key
-/// and value projections (of which some may be stored finer than others) become one product.
+/// A backend receives a weight as a list of parts and stacks their rows, so that the query, key and
+/// value projections, which may have different formats, become one matrix product.
 #[derive(Debug, Clone)]
 pub struct WeightPart {
     name: String,
@@ -16,14 +16,15 @@ pub struct WeightPart {
     experts: usize,
     rows: usize,
     cols: usize,
+    row_bytes: usize,
     bytes: Bytes,
 }
 
 impl WeightPart {
-    /// A plain matrix of `rows` output features by `cols` input features.
+    /// Creates a plain matrix of `rows` output features by `cols` input features.
     ///
-    /// **Errors**: when `bytes` is not the size of such a matrix, or `cols` does not divide into
-    /// the format's blocks.
+    /// **Errors**: [`BackendError::WeightSize`] if `bytes` does not have the size of such a matrix,
+    /// [`BackendError::WeightShape`] if `cols` is not a multiple of the format's block length.
     pub fn matrix(
         name: impl Into<String>,
         dtype: DType,
@@ -34,7 +35,7 @@ impl WeightPart {
         Self::experts(name, dtype, 1, rows, cols, bytes)
     }
 
-    /// A stack of one matrix an expert.
+    /// Creates a stack of one matrix per expert.
     ///
     /// **Errors**: as [`matrix`](Self::matrix).
     pub fn experts(
@@ -62,10 +63,10 @@ impl WeightPart {
                 found: bytes.len(),
             });
         }
-        Ok(Self { name, dtype, experts, rows, cols, bytes })
+        Ok(Self { name, dtype, experts, rows, cols, row_bytes, bytes })
     }
 
-    /// Checks that `parts` can be stacked, and gives their common `(experts, total rows, cols)`.
+    /// Checks that `parts` can be stacked and returns `(experts, total rows, cols)` of the stack.
     ///
     /// **Errors**: [`BackendError::NoParts`] and [`BackendError::MismatchedParts`].
     pub fn stacked_shape(parts: &[Self]) -> Result<(usize, usize, usize), BackendError> {
@@ -85,47 +86,47 @@ impl WeightPart {
         Ok((first.experts, parts.iter().map(|part| part.rows).sum(), first.cols))
     }
 
-    /// Name in the file.
+    /// The tensor's name in the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Format of the rows.
+    /// The format of the rows.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Number of stacked matrices; 1 for a plain weight.
+    /// Number of matrices; 1 for a plain weight.
     pub fn num_experts(&self) -> usize {
         self.experts
     }
 
-    /// Output features of one matrix.
+    /// Number of output features of one matrix.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Input features.
+    /// Number of input features.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Bytes of one row.
+    /// Size of one row, in bytes.
     pub fn row_bytes(&self) -> usize {
-        self.bytes.len().checked_div(self.experts * self.rows).unwrap_or(0)
+        self.row_bytes
     }
 
-    /// The whole payload.
+    /// The encoded rows of all matrices.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Row `row` of expert `expert`.
+    /// The encoded row `row` of expert `expert`.
     ///
-    /// **Panics** when either is out of range.
+    /// **Panics** if either is out of range.
     pub fn row(&self, expert: usize, row: usize) -> &[u8] {
-        assert!(expert < self.experts && row < self.rows, "row {row} of expert {expert}");
-        let at = (expert * self.rows + row) * self.row_bytes();
-        &self.bytes[at..at + self.row_bytes()]
+        let dims = [self.experts, self.rows, self.row_bytes];
+        let rows = TensorView::new(&dims, &self.bytes).expect("the size was checked");
+        rows.block(&[expert, row]).expect("the rows are contiguous")
     }
 }

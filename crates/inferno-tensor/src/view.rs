@@ -152,7 +152,7 @@ impl<'a, T> TensorView<'a, T> {
     /// The elements under an index of the leading axes, if they are contiguous.
     ///
     /// **Panics** if the index is out of range.
-    fn block(&self, index: &[usize]) -> Option<&'a [T]> {
+    pub fn block(&self, index: &[usize]) -> Option<&'a [T]> {
         let range = self.layout.block(index).unwrap_or_else(|error| panic!("{error}"))?;
         Some(&self.elements[range])
     }

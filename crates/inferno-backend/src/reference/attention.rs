@@ -1,122 +1,124 @@
-//! Keys, values and softmax, as the definition has them.
+//! The KV cache and attention by their definitions.
 
-use super::{Matrix, dot, zeroed};
+use std::ops::Range;
+
+use inferno_tensor::{Tensor, TensorView};
+
+use super::arithmetic::{dot, softmax, zeros};
 use crate::{AttentionParams, BackendError, Batch, BlockId, KvLayout, QkvLayout};
 
-/// Blocks of encoded rows in the order that `Backend::read_kv_block` states.
+/// Encoded rows by block, layer, [`KEYS`] or [`VALUES`], head and position, the order of
+/// [`Backend::read_kv_block`](crate::Backend::read_kv_block).
 #[derive(Debug)]
 pub struct ReferenceKvCache {
     layout: KvLayout,
-    row_bytes: usize,
-    block_bytes: usize,
-    bytes: Vec<u8>,
+    rows: Tensor<u8>,
 }
 
-/// Keys come before values in a layer's share of a block.
-#[derive(Clone, Copy)]
-enum Plane {
-    Keys,
-    Values,
-}
+/// Indices of a layer's keys and values.
+const KEYS: usize = 0;
+const VALUES: usize = 1;
 
 impl ReferenceKvCache {
     pub(super) fn new(layout: &KvLayout) -> Result<Self, BackendError> {
-        Ok(Self {
-            layout: *layout,
-            row_bytes: layout.row_bytes()?,
-            block_bytes: layout.block_bytes()?,
-            bytes: zeroed(layout.total_bytes()?, "the KV cache")?,
-        })
+        let KvLayout { num_blocks, num_layers, num_kv_heads, block_tokens, .. } = *layout;
+        let dims = [num_blocks, num_layers, 2, num_kv_heads, block_tokens, layout.row_bytes()?];
+        Ok(Self { layout: *layout, rows: zeros(&dims, "the KV cache")? })
     }
 
     pub(super) fn block(&self, block: BlockId) -> &[u8] {
-        let at = block.0 as usize * self.block_bytes;
-        &self.bytes[at..at + self.block_bytes]
+        &self.rows[[block.0 as usize]]
     }
 
     pub(super) fn block_mut(&mut self, block: BlockId) -> &mut [u8] {
-        let at = block.0 as usize * self.block_bytes;
-        &mut self.bytes[at..at + self.block_bytes]
+        &mut self.rows[[block.0 as usize]]
     }
 
-    pub(super) fn store(&mut self, batch: &Batch, layer: usize, layout: &QkvLayout, qkv: &Matrix) {
+    pub(super) fn store(
+        &mut self,
+        batch: &Batch,
+        layer: usize,
+        layout: &QkvLayout,
+        qkv: &Tensor<f32>,
+    ) {
+        let [_, keys, values] = split_heads(qkv, layout);
+        let KvLayout { block_tokens, dtype, .. } = self.layout;
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
-            for head in 0..layout.num_kv_heads {
-                let key_head = layout.num_heads + head;
-                let value_head = key_head + layout.num_kv_heads;
-                for (plane, source) in [(Plane::Keys, key_head), (Plane::Values, value_head)] {
-                    let at = self.row_at(layer, plane, head, slot);
-                    let target = &mut self.bytes[at..at + self.row_bytes];
-                    let values = qkv.head(row, source, layout.head_dim);
-                    self.layout.dtype.encode_row(values, target);
+            let (block, offset) = (slot / block_tokens, slot % block_tokens);
+            for (plane, source) in [(KEYS, keys), (VALUES, values)] {
+                for head in 0..layout.num_kv_heads {
+                    let target = &mut self.rows[[block, layer, plane, head, offset]];
+                    dtype.encode_row(&source[[row, head]], target);
                 }
             }
         }
     }
 
-    fn load(&self, layer: usize, plane: Plane, head: usize, slot: usize, out: &mut [f32]) {
-        let at = self.row_at(layer, plane, head, slot);
-        self.layout
-            .dtype
-            .decode_row(&self.bytes[at..at + self.row_bytes], out)
-            .expect("the row size was checked when the cache was made");
+    /// Decodes one head's keys or values at `positions`: positions x components.
+    fn load(
+        &self,
+        table: &[BlockId],
+        layer: usize,
+        plane: usize,
+        head: usize,
+        positions: Range<usize>,
+    ) -> Tensor<f32> {
+        let KvLayout { block_tokens, head_dim, dtype, .. } = self.layout;
+        let mut decoded =
+            zeros(&[positions.len(), head_dim], "cached rows").expect("fewer rows than the cache");
+        for (row, position) in positions.enumerate() {
+            let block = table[position / block_tokens].0 as usize;
+            let offset = position % block_tokens;
+            let encoded = &self.rows[[block, layer, plane, head, offset]];
+            dtype.decode_row(encoded, &mut decoded[[row]]).expect("rows of the cache's format");
+        }
+        decoded
     }
+}
 
-    fn row_at(&self, layer: usize, plane: Plane, head: usize, slot: usize) -> usize {
-        let KvLayout { num_kv_heads, block_tokens, .. } = self.layout;
-        let (block, offset) = (slot / block_tokens, slot % block_tokens);
-        let plane = 2 * layer + plane as usize;
-        let row = (plane * num_kv_heads + head) * block_tokens + offset;
-        block * self.block_bytes + row * self.row_bytes
-    }
+/// Splits stacked rows into query, key and value heads: rows x heads x components each.
+fn split_heads<'a>(qkv: &'a Tensor<f32>, layout: &QkvLayout) -> [TensorView<'a, f32>; 3] {
+    let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
+    let rows = qkv.shape().dims()[0];
+    let heads = qkv
+        .view()
+        .reshape(&[rows, layout.heads_per_row(), head_dim])
+        .expect("the buffer is as wide as its layout");
+    let keys = num_heads..num_heads + num_kv_heads;
+    [0..num_heads, keys.clone(), keys.end..layout.heads_per_row()]
+        .map(|range| heads.slice(1, range).expect("the layout counts its heads"))
 }
 
 pub(super) fn attend(
     batch: &Batch,
     params: &AttentionParams,
     layout: &QkvLayout,
-    qkv: &Matrix,
+    qkv: &Tensor<f32>,
     cache: &ReferenceKvCache,
-    out: &mut Matrix,
+    out: &mut Tensor<f32>,
 ) {
-    let block_tokens = cache.layout.block_tokens;
+    let [queries, ..] = split_heads(qkv, layout);
     let group = layout.num_heads / layout.num_kv_heads;
-    let mut cached = vec![0.0; layout.head_dim];
     for sequence in 0..batch.num_sequences() {
         let table = batch.block_table(sequence);
-        let slot = |position: usize| {
-            table[position / block_tokens].0 as usize * block_tokens + position % block_tokens
-        };
         for row in batch.rows(sequence) {
             let end = batch.positions()[row] as usize + 1;
-            let start = params.window.map_or(0, |window| end.saturating_sub(window));
-            for head in 0..layout.num_heads {
-                let kv_head = head / group;
-                let query = qkv.head(row, head, layout.head_dim);
-                let scores: Vec<f64> = (start..end)
-                    .map(|position| {
-                        cache.load(params.layer, Plane::Keys, kv_head, slot(position), &mut cached);
-                        dot(query, &cached) * f64::from(params.scale)
-                    })
+            let positions = params.window.map_or(0, |window| end.saturating_sub(window))..end;
+            let heads = out[[row]].chunks_exact_mut(layout.head_dim);
+            for (head, out) in heads.take(layout.num_heads).enumerate() {
+                let [keys, values] = [KEYS, VALUES].map(|plane| {
+                    cache.load(table, params.layer, plane, head / group, positions.clone())
+                });
+                let scores: Vec<f64> = (0..positions.len())
+                    .map(|i| dot(&queries[[row, head]], &keys[[i]]) * f64::from(params.scale))
                     .collect();
-                let mut mixed = vec![0.0f64; layout.head_dim];
-                for (position, probability) in (start..end).zip(softmax(&scores)) {
-                    cache.load(params.layer, Plane::Values, kv_head, slot(position), &mut cached);
-                    for (mixed, &value) in mixed.iter_mut().zip(&cached) {
-                        *mixed += probability * f64::from(value);
-                    }
+                let probabilities = softmax(&scores);
+                for (component, out) in out.iter_mut().enumerate() {
+                    let column = values.view().select(1, component).expect("a component");
+                    let terms = probabilities.iter().zip(column).map(|(p, &v)| p * f64::from(v));
+                    *out = terms.fold(0.0, |sum, term| sum + term) as f32;
                 }
-                let target = out.head_mut(row, head, layout.head_dim);
-                target.iter_mut().zip(mixed).for_each(|(out, mixed)| *out = mixed as f32);
             }
         }
     }
-}
-
-/// Probabilities of `scores`, which must not be empty.
-pub(super) fn softmax(scores: &[f64]) -> Vec<f64> {
-    let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let exps: Vec<f64> = scores.iter().map(|score| (score - max).exp()).collect();
-    let sum: f64 = exps.iter().sum();
-    exps.into_iter().map(|exp| exp / sum).collect()
 }

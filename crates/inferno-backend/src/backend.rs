@@ -1,4 +1,4 @@
-//! The operations a device must offer, and nothing else.
+//! The operations that a device implements.
 
 use inferno_tensor::DType;
 
@@ -9,36 +9,34 @@ use crate::{
 
 /// A device that can run decoder-only transformers.
 ///
-/// Every activation is a matrix of `f32` in a [`Buffer`](Self::Buffer): up to as many rows as it
-/// was allocated with (one a token), each as wide as it was allocated with. Operations take the
-/// number of rows in use; rows beyond it keep whatever they held. Outputs and workspace come from
-/// the caller, so that a step allocates nothing. The host sees an activation only through
-/// [`download`](Self::download).
+/// Every activation is a matrix of `f32` in a [`Buffer`](Self::Buffer) with one row per token.
+/// Operations accept the number of rows in use and leave the others unchanged. Outputs are allocated
+/// by the caller. The host reads an activation only through [`download`](Self::download).
 ///
-/// A row of any result depends only on its own inputs, never on the rows computed beside it.
+/// A row of any result depends only on its own inputs, never on other rows of the batch.
 ///
-/// Shapes are settled when weights are loaded; operations **panic** where a caller breaks them,
-/// since that is a mistake in the program and not in its input.
+/// Shapes are validated when weights are loaded. Operations **panic** if a caller violates them,
+/// which is an error in the program, not in its input.
 pub trait Backend: Send + Sync + 'static {
     /// A matrix of activations, or a vector of parameters as a matrix of one row.
     type Buffer: Send + Sync;
-    /// A matrix product's weights, in the layout that the kernels stream.
+    /// The weights of a matrix product, in the layout that the kernels read.
     type Weight: Send + Sync;
-    /// A table whose rows are looked up: token embeddings.
+    /// A table for row lookups: token embeddings.
     type Table: Send + Sync;
     /// The paged keys and values of all layers.
     type KvCache: Send;
-    /// A batch's index arrays, where the device can read them.
+    /// A batch's index arrays in device memory.
     type DeviceBatch: Send;
-    /// Which experts each token goes to, and with what weight.
+    /// The experts of each token and their weights.
     type Routing: Send;
 
-    /// What this is and how it is set up, for people: `cpu (avx2, 2 threads)`.
+    /// A human-readable description of the device and its settings: `cpu (avx2, 2 threads)`.
     fn describe(&self) -> String;
 
     // Memory.
 
-    /// A zeroed buffer of `rows` x `cols`.
+    /// Allocates a zeroed buffer of `rows` x `cols`.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn alloc(&self, rows: usize, cols: usize) -> Result<Self::Buffer, BackendError>;
@@ -46,8 +44,8 @@ pub trait Backend: Send + Sync + 'static {
     /// Copies whole rows from the host to the start of `buffer`.
     fn upload(&self, values: &[f32], buffer: &mut Self::Buffer);
 
-    /// The first `len` values of `buffer` on the host: where they lie, if it can read them there,
-    /// else copied to `staging`.
+    /// Returns the first `len` values of `buffer`: borrowed if the host can read them in place,
+    /// otherwise copied to `staging`.
     ///
     /// **Errors**: [`BackendError::Device`].
     fn download<'a>(
@@ -59,30 +57,31 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Packs `parts`, stacked by rows, for matrix products.
     ///
-    /// **Errors**: parts that do not stack, formats without a kernel, no memory.
+    /// **Errors**: parts that cannot be stacked, unsupported formats, out of memory.
     fn load_weight(&self, parts: &[WeightPart]) -> Result<Self::Weight, BackendError>;
 
-    /// Bytes that [`load_weight`](Self::load_weight) would take for `experts` matrices of
-    /// `rows` x `cols` stored as `dtype`.
+    /// Memory that [`load_weight`](Self::load_weight) would use for `experts` matrices of
+    /// `rows` x `cols` stored as `dtype`, in bytes.
     fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize;
 
-    /// Prepares `part` for row lookups. The backend may keep the part's own bytes and read them.
+    /// Prepares `part` for row lookups. The backend may read the part's bytes in place.
     ///
-    /// **Errors**: no memory.
+    /// **Errors**: out of memory.
     fn load_table(&self, part: &WeightPart) -> Result<Self::Table, BackendError>;
 
-    /// An empty batch for the device.
+    /// Creates an empty batch for the device.
     fn alloc_batch(&self) -> Self::DeviceBatch;
 
-    /// Makes `device_batch` a copy of `batch`, reusing its memory.
+    /// Copies `batch` to `device_batch`, reusing its memory.
     fn upload_batch(&self, batch: &Batch, device_batch: &mut Self::DeviceBatch);
 
-    /// A KV cache. Memory is committed as blocks are first written, where the system allows it.
+    /// Allocates a KV cache. If the system supports it, memory is committed when blocks are first
+    /// written.
     ///
     /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::OutOfMemory`].
     fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<Self::KvCache, BackendError>;
 
-    /// Room for the routing of `rows` tokens.
+    /// Allocates the routing of `rows` tokens.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn alloc_routing(
@@ -92,7 +91,7 @@ pub trait Backend: Send + Sync + 'static {
     ) -> Result<Self::Routing, BackendError>;
 
     /// Appends one block to `bytes`: for each layer keys then values, for each head, for each
-    /// position, one row in the cache's format ([`KvLayout::block_bytes`] in all).
+    /// position, one row in the cache's format; [`KvLayout::block_bytes`] in total.
     ///
     /// **Errors**: [`BackendError::Device`].
     fn read_kv_block(
@@ -102,7 +101,7 @@ pub trait Backend: Send + Sync + 'static {
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError>;
 
-    /// Fills one block with what [`read_kv_block`](Self::read_kv_block) gave.
+    /// Fills one block with the output of [`read_kv_block`](Self::read_kv_block).
     ///
     /// **Errors**: [`BackendError::KvBlockSize`].
     fn write_kv_block(
@@ -163,8 +162,8 @@ pub trait Backend: Send + Sync + 'static {
 
     /// `out = silu(x * gate^T (+ bias)) * (x * up^T (+ bias))`, where `silu(y) = y / (1 + exp(-y))`.
     ///
-    /// **Shapes**: `gate_up` was loaded from two parts, gate and up, of a row each a column of `out`; the
-    /// bias holds gate's numbers and then up's.
+    /// **Shapes**: `gate_up` was loaded from two parts, gate and up, each with one row per column of
+    /// `out`; the bias holds that of gate, then that of up.
     ///
     /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
     fn linear_gated<'a>(
@@ -178,11 +177,11 @@ pub trait Backend: Send + Sync + 'static {
 
     // Attention.
 
-    /// Turns the query and key heads by each row's angles, in place, after [`rms_norm`](Self::rms_norm) of each
-    /// head by itself where a `norm` is given.
+    /// Rotates the query and key heads by each row's angles, in place. If `norm` is given, applies
+    /// [`rms_norm`](Self::rms_norm) to each head first.
     ///
-    /// **Shapes**: `angles` holds a row a token: `n` cosines, then `n` sines, where `2 n` is the
-    /// rotary width; components beyond it are not turned.
+    /// **Shapes**: `angles` has one row per token: `n` cosines, then `n` sines, where `2 n` is the
+    /// number of rotated components; the others are unchanged.
     ///
     /// **Source**: Su et al., RoFormer, equation 34.
     fn rope(
@@ -195,7 +194,7 @@ pub trait Backend: Send + Sync + 'static {
         qkv: &mut Self::Buffer,
     );
 
-    /// Writes each row's keys and values into its slot of `layer`.
+    /// Writes each row's keys and values to its slot of `layer`.
     fn store_kv(
         &self,
         batch: &Self::DeviceBatch,
@@ -205,8 +204,8 @@ pub trait Backend: Send + Sync + 'static {
         cache: &mut Self::KvCache,
     );
 
-    /// Causal attention of each row's query heads over its sequence's cached positions; query head
-    /// `h` reads key/value head `h / (num_heads / num_kv_heads)`.
+    /// Computes causal attention of each row's query heads over its sequence's cached positions. Query
+    /// head `h` reads key/value head `h / (num_heads / num_kv_heads)`.
     ///
     /// **Shapes**: `out` rows hold `num_heads * head_dim` values.
     ///
@@ -223,11 +222,11 @@ pub trait Backend: Send + Sync + 'static {
 
     // Mixture of experts.
 
-    /// Softmax over each row's router logits, then its `num_experts_used` most probable experts.
-    /// Among equals the lower number wins.
+    /// Selects each row's `num_experts_used` most probable experts by a softmax over its router logits.
+    /// Of equally probable experts, the one with the lower index is selected.
     ///
-    /// **Source**: Shazeer et al., Outrageously Large Neural Networks, section 2.1, in the order
-    /// softmax, then choice, that Qwen3-MoE uses.
+    /// **Source**: Shazeer et al., Outrageously Large Neural Networks, section 2.1, in Qwen3-MoE's
+    /// order: softmax before selection.
     fn route_experts(
         &self,
         rows: usize,
@@ -248,8 +247,8 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     );
 
-    /// [`linear_gated`](Self::linear_gated) of each token's input with the weights of its experts, a row a
-    /// slot as in [`expert_linear`](Self::expert_linear).
+    /// [`linear_gated`](Self::linear_gated) of each token's input with the weights of its experts; one
+    /// row per slot, as in [`expert_linear`](Self::expert_linear).
     fn expert_linear_gated(
         &self,
         rows: usize,
@@ -259,7 +258,8 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     );
 
-    /// `out[t] += sum over j of routing weight (t, j) * y[t * num_experts_used + j]`, j rising.
+    /// `out[t] += sum over j of routing weight (t, j) * y[t * num_experts_used + j]`, in order
+    /// of ascending j.
     fn combine_experts(
         &self,
         rows: usize,

@@ -1,40 +1,41 @@
-//! What one forward pass computes: a ragged set of sequence chunks over the paged KV cache.
+//! The input of a forward pass: a ragged set of sequence chunks over the paged KV cache.
 //!
-//! Invariants of a built [`Batch`]: every array agrees with `cu_seqlens_q`; every position has
-//! a slot in its sequence's block table; sequences hold at least one token each. Backends rely
-//! on them and check nothing again.
+//! Invariants of a built [`Batch`]: every array agrees with `cu_seqlens_q`; every position has a slot
+//! in its sequence's block table; every sequence has at least one token. Backends rely on these and
+//! do not check them again.
 
 use std::ops::Range;
 
 use crate::{BackendError, BlockId};
 
-/// For which tokens of a chunk the output head runs.
+/// The tokens of a chunk for which logits are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogitRows {
-    /// For none: a prompt's chunk that is not its last.
+    /// None: a chunk of a prompt that is not its last.
     None,
-    /// For the last token.
+    /// The last token.
     Last,
-    /// For every token: perplexity, speculative verification, logit dumps.
+    /// Every token: perplexity, speculative verification, prompt log-probabilities.
     All,
 }
 
-/// One sequence's share of a batch: `tokens` stand at positions `start..start + tokens.len()`.
+/// The part of a batch that belongs to one sequence: `tokens` at positions
+/// `start..start + tokens.len()`.
 #[derive(Debug, Clone, Copy)]
 pub struct SequenceChunk<'a> {
-    /// Tokens to run; the earlier ones are in the cache already.
+    /// Tokens to compute; those before them are in the cache already.
     pub tokens: &'a [u32],
-    /// Position of the first of them.
+    /// Position of the first token.
     pub start: usize,
-    /// The sequence's blocks, from position 0 on.
+    /// The sequence's blocks, starting at position 0.
     pub block_table: &'a [BlockId],
-    /// Which tokens give logits.
+    /// Tokens for which logits are computed.
     pub logits: LogitRows,
 }
 
 /// A complete description of one forward pass, immutable once built.
 ///
-/// Prefill, chunked prefill, decode and verification differ only in the numbers it holds.
+/// Prefill, chunked prefill, decode and verification differ only in the batch's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     token_ids: Vec<u32>,
@@ -64,56 +65,56 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Tokens in the batch, over all sequences.
+    /// Number of tokens, over all sequences.
     pub fn num_tokens(&self) -> usize {
         self.token_ids.len()
     }
 
-    /// Sequences in the batch.
+    /// Number of sequences.
     pub fn num_sequences(&self) -> usize {
         self.context_lens.len()
     }
 
-    /// Token ids, sequence after sequence.
+    /// Token ids of all sequences, concatenated.
     pub fn token_ids(&self) -> &[u32] {
         &self.token_ids
     }
 
-    /// Each token's position in its own sequence.
+    /// Each token's position in its sequence.
     pub fn positions(&self) -> &[u32] {
         &self.positions
     }
 
     /// The rows of sequence `sequence`.
     ///
-    /// **Panics** when there is no such sequence.
+    /// **Panics** if there is no such sequence.
     pub fn rows(&self, sequence: usize) -> Range<usize> {
         self.cu_seqlens_q[sequence]..self.cu_seqlens_q[sequence + 1]
     }
 
-    /// Positions that each sequence holds after this pass.
+    /// Number of positions of each sequence after this pass.
     pub fn context_lens(&self) -> &[usize] {
         &self.context_lens
     }
 
-    /// The blocks of sequence `sequence`, from position 0 on.
+    /// The blocks of sequence `sequence`, starting at position 0.
     ///
-    /// **Panics** when there is no such sequence.
+    /// **Panics** if there is no such sequence.
     pub fn block_table(&self, sequence: usize) -> &[BlockId] {
         &self.block_tables[self.cu_blocks[sequence]..self.cu_blocks[sequence + 1]]
     }
 
-    /// The cache slot that each token's keys and values go to.
+    /// The cache slot of each token's keys and values.
     pub fn slot_mapping(&self) -> &[usize] {
         &self.slot_mapping
     }
 
-    /// The rows that the output head runs for, in rising order.
+    /// The rows for which logits are computed, in ascending order.
     pub fn logit_rows(&self) -> &[usize] {
         &self.logit_rows
     }
 
-    /// Empties the batch and gives back a builder that reuses its memory.
+    /// Clears the batch and returns a builder that reuses its memory.
     ///
     /// **Panics** if `block_tokens` is 0.
     pub fn into_builder(mut self, block_tokens: usize) -> BatchBuilder {
@@ -130,14 +131,14 @@ impl Batch {
     }
 }
 
-/// Gathers sequence chunks into a [`Batch`].
+/// Builds a [`Batch`] from sequence chunks.
 ///
 /// ```
 /// use inferno_backend::{BatchBuilder, BlockId, LogitRows, SequenceChunk};
 ///
 /// # fn main() -> Result<(), inferno_backend::BackendError> {
 /// let mut builder = BatchBuilder::new(16);
-/// // A three-token prompt, and beside it a sequence that decodes its 18th token.
+/// // A prompt of three tokens, and a sequence that decodes its 18th token.
 /// builder.push(&SequenceChunk { tokens: &[5, 6, 7], start: 0, block_table: &[BlockId(9)], logits: LogitRows::Last })?;
 /// builder.push(&SequenceChunk { tokens: &[8], start: 17, block_table: &[BlockId(2), BlockId(4)], logits: LogitRows::Last })?;
 /// let batch = builder.build();
@@ -155,7 +156,7 @@ pub struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// A builder for a cache whose blocks hold `block_tokens` positions.
+    /// Creates a builder for a cache whose blocks hold `block_tokens` positions.
     ///
     /// **Panics** if `block_tokens` is 0.
     pub fn new(block_tokens: usize) -> Self {
@@ -164,8 +165,8 @@ impl BatchBuilder {
 
     /// Adds one sequence's chunk.
     ///
-    /// **Errors**: [`BackendError::EmptyChunk`], and [`BackendError::BlockTableTooShort`] when a
-    /// position has no block. The builder is unchanged then.
+    /// **Errors**: [`BackendError::EmptyChunk`], and [`BackendError::BlockTableTooShort`] if a position
+    /// has no block. The builder is unchanged in either case.
     pub fn push(&mut self, chunk: &SequenceChunk<'_>) -> Result<(), BackendError> {
         if chunk.tokens.is_empty() {
             return Err(BackendError::EmptyChunk);
@@ -201,7 +202,7 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// The finished batch.
+    /// Returns the batch.
     pub fn build(self) -> Batch {
         self.batch
     }

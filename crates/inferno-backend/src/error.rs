@@ -1,135 +1,133 @@
-//! What can go wrong between a model and a device, all of it before the first kernel runs.
+//! Errors of devices. All but [`BackendError::Device`] occur before the first kernel runs.
 
 use inferno_tensor::TensorError;
 
-/// Why a backend refused a weight, a cache or a batch.
+/// An error of a backend: a rejected weight, cache or batch, or a failure of the device.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// The payload does not have the size that its shape and format call for.
+    /// The size of the data does not match its shape and format.
     #[error(
-        "weight {name:?}: {found} bytes, but {experts} x {rows} x {cols} of {dtype} takes {expected}"
+        "weight {name:?} has {found} bytes; {experts} x {rows} x {cols} values in {dtype} require {expected}"
     )]
     WeightSize {
-        /// Tensor name as the file gives it.
+        /// Name of the tensor.
         name: String,
-        /// Format of the payload.
+        /// Format of the data.
         dtype: &'static str,
-        /// Number of stacked matrices (1 for a plain weight).
+        /// Number of matrices (1 for a plain weight).
         experts: usize,
-        /// Output features.
+        /// Number of output features.
         rows: usize,
-        /// Input features.
+        /// Number of input features.
         cols: usize,
-        /// Bytes that the shape calls for.
+        /// Required size, in bytes.
         expected: usize,
-        /// Bytes that were given.
+        /// Actual size, in bytes.
         found: usize,
     },
-    /// Parts that are to be stacked differ in width or in their number of experts.
+    /// Parts to be stacked differ in width or in their number of experts.
     #[error(
-        "weights {first:?} and {second:?} cannot be stacked: {first_experts} x _ x {first_cols} beside {second_experts} x _ x {second_cols}"
+        "weights {first:?} ({first_experts} x _ x {first_cols}) and {second:?} ({second_experts} x _ x {second_cols}) cannot be stacked; widths and numbers of experts must match"
     )]
     MismatchedParts {
-        /// The part that set the shape.
+        /// Name of the first part.
         first: String,
-        /// Experts of the first part.
+        /// Number of experts of the first part.
         first_experts: usize,
-        /// Input features of the first part.
+        /// Number of input features of the first part.
         first_cols: usize,
-        /// The part that does not fit.
+        /// Name of the part that does not match.
         second: String,
-        /// Experts of the second part.
+        /// Number of experts of the second part.
         second_experts: usize,
-        /// Input features of the second part.
+        /// Number of input features of the second part.
         second_cols: usize,
     },
-    /// A weight was asked for without naming a single part.
-    #[error("a weight needs at least one part")]
+    /// A weight was requested without any parts.
+    #[error("a weight requires at least one part")]
     NoParts,
-    /// The shape does not fit the weight's format.
+    /// The shape is not valid for the weight's format.
     #[error("weight {name:?}: {source}")]
     WeightShape {
-        /// Tensor name as the file gives it.
+        /// Name of the tensor.
         name: String,
-        /// What the format says about it.
+        /// The violated constraint.
         source: TensorError,
     },
-    /// A cache format stores whole blocks of values, and a head does not divide into them.
+    /// The head size is not a multiple of the cache format's block length.
     #[error(
-        "a {dtype} KV cache needs head_dim to be a multiple of {multiple}, but it is {head_dim}; choose f16 or f32"
+        "a {dtype} KV cache requires a head_dim that is a multiple of {multiple}, found {head_dim}; use f16 or f32"
     )]
     KvHeadDim {
         /// The cache format.
         dtype: &'static str,
-        /// The model's head width.
+        /// The model's head size.
         head_dim: usize,
-        /// What the width must divide by.
+        /// The required divisor of the head size.
         multiple: usize,
     },
-    /// A cache format's sums have room for so many products only.
+    /// The head size could overflow the integer sums of a cache format.
     #[error(
-        "a {dtype} KV cache takes a head_dim of {most} at most, but it is {head_dim}; choose f16 or f32"
+        "a {dtype} KV cache supports a head_dim of at most {most}, found {head_dim}; use f16 or f32"
     )]
     KvHeadTooWide {
         /// The cache format.
         dtype: &'static str,
-        /// The model's head width.
+        /// The model's head size.
         head_dim: usize,
-        /// The widest that fits.
+        /// The largest supported head size.
         most: usize,
     },
-    /// There is no KV cache format of that name.
-    #[error("unknown KV cache format {found:?}; choose {}", known.join(", "))]
+    /// No KV cache format has this name.
+    #[error("unknown KV cache format {found:?}; choose one of: {}", known.join(", "))]
     UnknownKvDType {
-        /// What was asked for.
+        /// The requested name.
         found: String,
         /// Every format.
         known: [&'static str; 4],
     },
-    /// The device has no room for an allocation.
-    #[error(
-        "not enough memory for {what}: {bytes} bytes were asked for; take a smaller context or model"
-    )]
+    /// An allocation on the device failed.
+    #[error("not enough memory for {what} ({bytes} bytes); use a smaller context or model")]
     OutOfMemory {
-        /// What the memory was for.
+        /// Purpose of the memory.
         what: &'static str,
-        /// Bytes asked for.
+        /// Requested size, in bytes.
         bytes: usize,
     },
-    /// A chunk of a sequence brought no tokens.
-    #[error("a batch cannot hold an empty chunk")]
+    /// A chunk of a sequence has no tokens.
+    #[error("a chunk of a batch requires at least one token")]
     EmptyChunk,
-    /// A chunk's positions run past its block table.
-    #[error("positions up to {end} need {needed} KV blocks, but the block table holds {found}")]
+    /// A chunk's positions extend past its block table.
+    #[error("positions up to {end} require {needed} KV blocks; the block table has {found}")]
     BlockTableTooShort {
         /// One past the last position of the chunk.
         end: usize,
-        /// Blocks those positions need.
+        /// Number of blocks required.
         needed: usize,
-        /// Blocks in the table.
+        /// Number of blocks in the table.
         found: usize,
     },
-    /// The bytes of a saved KV block are not the size of a block of this cache.
-    #[error("a saved KV block holds {found} bytes, but this cache's blocks hold {expected}")]
+    /// A saved KV block does not have the size of this cache's blocks.
+    #[error("the saved KV block has {found} bytes; blocks of this cache have {expected}")]
     KvBlockSize {
-        /// Bytes of one block of the cache.
+        /// Size of a block of the cache, in bytes.
         expected: usize,
-        /// Bytes that were given.
+        /// Size of the saved block, in bytes.
         found: usize,
     },
-    /// The device failed while it computed.
+    /// The device failed during a computation.
     #[error("the device failed: {reason}")]
     Device {
-        /// What its driver said.
+        /// The driver's message.
         reason: String,
     },
-    /// The backend, or a level of it, is not available on this machine.
+    /// A backend or an instruction set is not available on this machine.
     #[error("{what} is not available on this machine: {reason}")]
     Unavailable {
-        /// What was asked for.
+        /// The requested backend or instruction set.
         what: String,
-        /// Why it is missing, and what there is instead.
+        /// The cause, and the alternatives.
         reason: String,
     },
 }

@@ -1,34 +1,35 @@
-//! The shape of the paged KV cache: which blocks there are and how many bytes each takes.
+//! The shape of the paged KV cache: its blocks and their sizes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::BackendError;
 
-/// Names one block of the KV cache: `block_tokens` consecutive positions of one sequence.
+/// Index of a block of the KV cache: `block_tokens` consecutive positions of one sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);
 
-/// The format that keys and values are stored in.
+/// The storage format of keys and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KvDType {
-    /// 4 bytes a value, exact.
+    /// 4 bytes per value, exact.
     F32,
-    /// 2 bytes a value, 16-bit integers, and 4 bytes a row for their scale. Closer than F16 wherever
-    /// a row's values are not far apart, and fit for attention by exact sums of integers.
+    /// 2 bytes per value (16-bit integers) and 4 bytes per row for their scale. More accurate than F16
+    /// unless the values of a row differ widely in magnitude, and allows attention with exact integer
+    /// sums.
     #[default]
     I16,
-    /// 2 bytes a value; what most engines use.
+    /// 2 bytes per value; the default of most engines.
     F16,
-    /// 34 bytes for 32 values; needs `head_dim` to be a multiple of 32.
+    /// 34 bytes per 32 values; requires `head_dim` to be a multiple of 32.
     Q8_0,
 }
 
 impl KvDType {
-    /// All formats, in the order of falling size.
+    /// All formats, from the largest to the smallest.
     pub const ALL: [Self; 4] = [Self::F32, Self::I16, Self::F16, Self::Q8_0];
 
-    /// The name used on the command line.
+    /// The format's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -61,37 +62,38 @@ impl FromStr for KvDType {
 /// Dimensions of a paged KV cache.
 ///
 /// A *slot* is one position of one block: `slot = block * block_tokens + offset`. Every layer
-/// keeps a key row and a value row of `num_kv_heads * head_dim` values in every slot.
+/// has a key row and a value row of `num_kv_heads * head_dim` values in every slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KvLayout {
-    /// Decoder layers, each with its own keys and values.
+    /// Number of decoder layers, each with its own keys and values.
     pub num_layers: usize,
-    /// Key/value heads of a layer.
+    /// Number of key/value heads per layer.
     pub num_kv_heads: usize,
-    /// Values in one head.
+    /// Number of values per head.
     pub head_dim: usize,
-    /// Positions in one block.
+    /// Number of positions per block.
     pub block_tokens: usize,
-    /// Blocks in the cache.
+    /// Number of blocks.
     pub num_blocks: usize,
     /// Storage format.
     pub dtype: KvDType,
 }
 
 impl KvLayout {
-    /// Positions in a block unless told otherwise.
+    /// Default number of positions per block.
     pub const DEFAULT_BLOCK_TOKENS: usize = 16;
 
-    /// Bytes of one head's key (or value) row.
+    /// Size of one head's key (or value) row, in bytes.
     ///
-    /// **Errors**: [`BackendError::KvHeadDim`] when the format's blocks do not divide `head_dim`,
-    /// [`BackendError::KvHeadTooWide`] when a sum over a head could leave the format's integers.
+    /// **Errors**: [`BackendError::KvHeadDim`] if `head_dim` is not a multiple of the format's block
+    /// length, [`BackendError::KvHeadTooWide`] if a sum over a head could overflow the format's
+    /// integers.
     pub fn row_bytes(&self) -> Result<usize, BackendError> {
         self.dtype.row_bytes(self.head_dim)
     }
 
-    /// Bytes of one block over all layers, keys and values together; `usize::MAX` where that many
-    /// cannot be counted.
+    /// Size of one block over all layers, keys and values together, in bytes; saturates at
+    /// `usize::MAX`.
     ///
     /// **Errors**: as [`row_bytes`](Self::row_bytes).
     pub fn block_bytes(&self) -> Result<usize, BackendError> {
@@ -99,14 +101,14 @@ impl KvLayout {
         Ok(counts.into_iter().fold(2, usize::saturating_mul))
     }
 
-    /// Bytes of the whole cache; `usize::MAX` where that many cannot be counted.
+    /// Size of the whole cache, in bytes; saturates at `usize::MAX`.
     ///
     /// **Errors**: as [`row_bytes`](Self::row_bytes).
     pub fn total_bytes(&self) -> Result<usize, BackendError> {
         Ok(self.block_bytes()?.saturating_mul(self.num_blocks))
     }
 
-    /// Blocks needed to hold `num_tokens` positions.
+    /// Number of blocks that hold `num_tokens` positions.
     pub fn blocks_for(&self, num_tokens: usize) -> usize {
         num_tokens.div_ceil(self.block_tokens)
     }

@@ -1,11 +1,12 @@
-//! One head's key or value of one position, in each format of the cache.
+//! Encoding and decoding one head's key or value row in each format of the cache.
 //!
-//! What a format cannot hold becomes NaN, so that what is wrong stays wrong: F16 takes what is too
-//! large for an infinity; Q8_0 makes NaN of the 32 values of a block, I16 of the whole row.
+//! Values that a format cannot represent are not silently replaced: F16 stores values that are too
+//! large as infinity; Q8_0 stores the 32 values of a block with a NaN or infinity as NaN, I16 the
+//! whole row.
 //!
-//! **I16** is a scale in single precision, then an integer a value, all little-endian. The largest
-//! magnitude becomes [`LARGEST_I16`], the others are rounded to nearest, ties to even. A row whose
-//! largest magnitude is below 2^-100 becomes zeros.
+//! An **I16** row is a single-precision scale followed by one integer per value, little-endian. The
+//! largest magnitude becomes [`LARGEST_I16`]; values are rounded to nearest, ties to even. A row with
+//! a largest magnitude below 2^-100 becomes zeros.
 
 use half::f16;
 use inferno_tensor::quant::{self, QK};
@@ -13,18 +14,19 @@ use inferno_tensor::{DType, TensorError};
 
 use crate::{BackendError, KvDType};
 
-/// The largest magnitude of a 16-bit integer in the cache: both halves of it, the lower one signed,
+/// The largest magnitude of a 16-bit integer in the cache: both of its halves, the lower one signed,
 /// fit a signed byte.
 pub const LARGEST_I16: f32 = (127 * 257) as f32;
 
-/// The most values in a row of I16: sums of as many products with half a number fit 32 bits.
+/// Maximum number of values in a row of I16: the sum of this many products with one half of an
+/// integer fits 32 bits.
 const MOST_I16: usize = 512;
 
-/// Bytes of the scale before a row of I16.
+/// Size of the scale of an I16 row, in bytes.
 const SCALE_BYTES: usize = size_of::<f32>();
 
 impl KvDType {
-    /// The tensor format of a row, where it is one.
+    /// The tensor format of a row, if there is one.
     fn tensor_format(self) -> Option<DType> {
         match self {
             Self::F32 => Some(DType::F32),
@@ -34,7 +36,7 @@ impl KvDType {
         }
     }
 
-    /// Bytes of a row of `head_dim` values.
+    /// Size of a row of `head_dim` values, in bytes.
     ///
     /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::KvHeadTooWide`].
     pub(crate) fn row_bytes(self, head_dim: usize) -> Result<usize, BackendError> {
@@ -50,16 +52,16 @@ impl KvDType {
         }
     }
 
-    /// Encodes a row, or of Q8_0 any of its blocks.
+    /// Encodes a row, or any number of blocks of a Q8_0 row.
     ///
-    /// **Panics** when `row` is not as long as the format says.
+    /// **Panics** if `row` does not have the format's size.
     pub fn encode_row(self, values: &[f32], row: &mut [u8]) {
         let Some(format) = self.tensor_format() else {
             return encode_i16(values, row);
         };
         let block_bytes = QK / format.block_len() * format.block_bytes();
         for (values, bytes) in values.chunks(QK).zip(row.chunks_mut(block_bytes)) {
-            // Q8_0 holds neither infinities nor NaN.
+            // Q8_0 cannot store infinities or NaN.
             if quant::encode_row(format, values, bytes).is_err() {
                 bytes.fill(0);
                 bytes[..size_of::<f16>()].copy_from_slice(&f16::NAN.to_le_bytes());
@@ -69,7 +71,7 @@ impl KvDType {
 
     /// Decodes a row.
     ///
-    /// **Errors**: of [`quant::decode_row`], for a row that is not as long as the format says.
+    /// **Errors**: those of [`quant::decode_row`], if `row` does not have the format's size.
     pub fn decode_row(self, row: &[u8], values: &mut [f32]) -> Result<(), TensorError> {
         let Some(format) = self.tensor_format() else {
             let (scale, integers) = row.split_at(SCALE_BYTES);
@@ -85,7 +87,7 @@ impl KvDType {
 
 fn encode_i16(values: &[f32], row: &mut [u8]) {
     const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
-    // NaN is larger than all else here.
+    // As integers, NaNs compare above all other magnitudes.
     let magnitude = values.iter().map(|x| x.abs().to_bits()).max().unwrap_or(0);
     let magnitude = f32::from_bits(magnitude);
     let (scale, factor) = if !magnitude.is_finite() {
@@ -98,7 +100,7 @@ fn encode_i16(values: &[f32], row: &mut [u8]) {
     let (scale_bytes, integers) = row.split_at_mut(SCALE_BYTES);
     scale_bytes.copy_from_slice(&scale.to_le_bytes());
     for (value, bytes) in values.iter().zip(integers.chunks_exact_mut(2)) {
-        // What is not finite times zero is NaN, and that is cast to zero.
+        // Infinity and NaN times zero are NaN, which is cast to zero.
         let integer = (value * factor).round_ties_even() as i16;
         bytes.copy_from_slice(&integer.to_le_bytes());
     }

@@ -1,9 +1,8 @@
-//! The seam between models and devices.
+//! The interface between models and devices.
 //!
-//! A model is written once against [`Backend`]: a dozen fused operations in the field's
-//! terms, over buffers only the backend can look into. What to compute arrives as a [`Batch`]:
-//! a ragged set of sequence chunks over a paged KV cache. Prefill, chunked prefill, decode and
-//! speculative verification are all just batches.
+//! Models are written against [`Backend`]: a dozen fused operations over opaque buffers. Their input
+//! is a [`Batch`]: a ragged set of sequence chunks over a paged KV cache. Prefill, chunked prefill,
+//! decode and speculative verification are all batches.
 //!
 //! [`ReferenceBackend`] is the naive implementation that every other backend is tested against:
 //! plain loops, weights expanded to `f32`, no threads. It is slow and easy to read.
@@ -14,7 +13,7 @@
 //!
 //! # fn main() -> Result<(), inferno_backend::BackendError> {
 //! let backend = ReferenceBackend::new();
-//! // One 2 x 3 matrix of f32, as a file would hold it.
+//! // A 2 x 3 matrix of f32 in the layout of a file.
 //! let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|x| x.to_le_bytes()).collect();
 //! let weight = backend.load_weight(&[WeightPart::matrix("w", DType::F32, 2, 3, bytes.into())?])?;
 //!

@@ -1,43 +1,44 @@
-//! The small plain structs that say how an operation is to be done.
+//! Parameters of the operations.
 
-/// Where queries, keys and values stand in one row of the stacked QKV projection.
+/// The layout of queries, keys and values in one row of the stacked QKV projection.
 ///
 /// A row is `num_heads` query heads, then `num_kv_heads` key heads, then as many value heads,
 /// each `head_dim` wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QkvLayout {
-    /// Query heads.
+    /// Number of query heads.
     pub num_heads: usize,
-    /// Key heads, and value heads.
+    /// Number of key heads, which is also the number of value heads.
     pub num_kv_heads: usize,
-    /// Width of a head.
+    /// Number of values per head.
     pub head_dim: usize,
 }
 
 impl QkvLayout {
-    /// Heads in a row, of all three kinds.
+    /// Number of heads in a row, of all three kinds.
     pub fn heads_per_row(&self) -> usize {
         self.num_heads + 2 * self.num_kv_heads
     }
 
-    /// Width of a row.
+    /// Number of values in a row.
     pub fn row_len(&self) -> usize {
         self.heads_per_row() * self.head_dim
     }
 }
 
-/// The rows that a product takes. Those of a buffer, given as `&buffer`, are taken as they are.
+/// The input rows of a matrix product. `&buffer` converts to [`LinearInput::Plain`].
 #[derive(Debug)]
 pub enum LinearInput<'a, Buffer> {
-    /// The rows as they are.
+    /// The rows of a buffer, unchanged.
     Plain(&'a Buffer),
-    /// What [`rms_norm`](crate::Backend::rms_norm) makes of the rows, to the bit. The caller needs no memory for it.
+    /// The rows after [`rms_norm`](crate::Backend::rms_norm), bit-identical to it but without a buffer
+    /// for its result.
     Normed {
         /// The rows before normalization.
         x: &'a Buffer,
         /// The norm's weight.
         weight: &'a Buffer,
-        /// What is added to the mean of the squares.
+        /// Added to the mean of the squares.
         eps: f32,
     },
 }
@@ -48,45 +49,46 @@ impl<'a, Buffer> From<&'a Buffer> for LinearInput<'a, Buffer> {
     }
 }
 
-/// What query and key heads are normalized with, each head by itself, before they are turned.
+/// RMS norms of the query and key heads before rotary embedding, applied to each head separately.
 #[derive(Debug)]
 pub struct QkNorm<'a, Buffer> {
     /// The weight of the query heads' norm, `head_dim` values.
     pub q: &'a Buffer,
     /// The weight of the key heads' norm, `head_dim` values.
     pub k: &'a Buffer,
-    /// What is added to the mean of the squares.
+    /// Added to the mean of the squares.
     pub eps: f32,
 }
 
-/// Which two components of a head rotary embedding turns together.
+/// Which two components of a head rotary embedding rotates together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RopePairing {
-    /// Components `2i` and `2i + 1` (Llama files, whose converter permutes the weights).
+    /// Components `2i` and `2i + 1` (Llama; converters permute the weights for it).
     Interleaved,
-    /// Components `i` and `i + rotary_dim / 2` (Qwen, and the form of the GPT-NeoX paper).
+    /// Components `i` and `i + rotary_dim / 2` (Qwen and GPT-NeoX).
     Halves,
 }
 
-/// How one layer attends.
+/// Parameters of one layer's attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttentionParams {
-    /// Which layer's keys and values.
+    /// Index of the layer in the KV cache.
     pub layer: usize,
     /// Factor on every score, usually `1 / sqrt(head_dim)`.
     pub scale: f32,
-    /// With a window of `w`, position `p` sees `p - w + 1 ..= p`; without, `0 ..= p`.
+    /// Sliding window: with a window of `w`, position `p` attends to `p - w + 1 ..= p`; without one, to
+    /// `0 ..= p`.
     pub window: Option<usize>,
 }
 
-/// How tokens choose their experts.
+/// Number of experts and their routing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpertParams {
-    /// Experts in the layer.
+    /// Number of experts in a layer.
     pub num_experts: usize,
-    /// Experts that each token uses.
+    /// Number of experts that each token uses.
     pub num_experts_used: usize,
-    /// Whether the chosen probabilities are scaled to sum to one.
+    /// Whether the probabilities of the selected experts are scaled to sum to one.
     pub normalize: bool,
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 const BLOCK_TOKENS: usize = 4;
 
-/// One sequence: where its chunk starts, how long it is, and which logits it wants.
+/// One sequence: start and length of its chunk, and its logit rows.
 fn chunk() -> impl Strategy<Value = (usize, usize, LogitRows)> {
     let logits = prop_oneof![Just(LogitRows::None), Just(LogitRows::Last), Just(LogitRows::All)];
     (0..20usize, 1..9usize, logits)
@@ -31,7 +31,7 @@ fn build(chunks: &[(usize, usize, LogitRows)], into: BatchBuilder) -> Batch {
 
 proptest! {
     #[test]
-    fn every_token_has_its_own_slot_in_its_own_sequences_blocks(
+    fn every_token_has_a_distinct_slot_in_the_blocks_of_its_sequence(
         chunks in prop::collection::vec(chunk(), 1..6)
     ) {
         let batch = build(&chunks, BatchBuilder::new(BLOCK_TOKENS));
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reused_builder_remembers_nothing(
+    fn a_reused_builder_is_empty(
         first in prop::collection::vec(chunk(), 1..6),
         second in prop::collection::vec(chunk(), 1..6),
     ) {
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn a_chunk_without_tokens_or_without_blocks_is_refused_and_changes_nothing() {
+fn a_chunk_without_tokens_or_blocks_is_rejected_and_changes_nothing() {
     let mut builder = BatchBuilder::new(BLOCK_TOKENS);
     let table = [BlockId(0)];
     let mut push = |tokens: &[u32], start| {
@@ -88,7 +88,7 @@ fn a_chunk_without_tokens_or_without_blocks_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_layout_counts_its_bytes_by_format() {
+fn block_and_cache_sizes_follow_from_the_format() {
     let layout = |dtype, head_dim| KvLayout {
         num_layers: 28,
         num_kv_heads: 8,

@@ -1,4 +1,4 @@
-//! The reference operations on cases small enough to do by hand.
+//! The reference operations on cases computed by hand.
 
 use inferno_backend::{
     AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertInput,
@@ -44,7 +44,7 @@ fn one_sequence(num_tokens: usize, table: &[BlockId]) -> Batch {
 }
 
 #[test]
-fn stacked_parts_become_one_product_with_their_rows_in_order() {
+fn stacked_parts_are_one_product_with_rows_in_order() {
     let parts = [part("a", 1, 1, &[1.0, 2.0]), part("b", 1, 2, &[3.0, 4.0, 5.0, 6.0])];
     let weight = BACKEND.load_weight(&parts).expect("they stack");
     let mut out = matrix(1, &[9.0, 9.0, 9.0]);
@@ -56,7 +56,7 @@ fn stacked_parts_become_one_product_with_their_rows_in_order() {
 }
 
 #[test]
-fn parts_that_do_not_stack_are_refused_by_name() {
+fn an_error_names_the_parts_that_cannot_be_stacked() {
     let parts = [part("wide", 1, 1, &[1.0, 2.0]), part("narrow", 1, 1, &[3.0])];
     let error = BACKEND.load_weight(&parts).expect_err("different widths");
     assert!(matches!(error, BackendError::MismatchedParts { .. }));
@@ -65,7 +65,7 @@ fn parts_that_do_not_stack_are_refused_by_name() {
 }
 
 #[test]
-fn a_payload_of_the_wrong_size_is_refused_with_both_sizes() {
+fn a_weight_size_error_has_both_sizes() {
     let error = WeightPart::matrix("w", DType::Q8_0, 2, 32, vec![0; 67].into())
         .expect_err("two rows of one block take 68 bytes");
     assert!(matches!(error, BackendError::WeightSize { expected: 68, found: 67, .. }), "{error}");
@@ -78,9 +78,9 @@ fn a_payload_of_the_wrong_size_is_refused_with_both_sizes() {
 const HEADS_OF_5: QkvLayout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 5 };
 
 #[test]
-fn rope_turns_a_quarter_in_either_pairing_and_leaves_the_rest() {
-    // Two pairs: the first turned by 90 degrees, the second not at all; the fifth value is beyond
-    // the rotary width.
+fn rope_rotates_pairs_in_either_pairing_and_leaves_the_rest() {
+    // Two pairs: the first rotated by 90 degrees, the second not at all; the fifth component is not
+    // rotary.
     let angles = matrix(1, &[0.0, 1.0, 1.0, 0.0]);
     let head = [1.0, 2.0, 3.0, 4.0, 5.0];
     for (pairing, turned) in [
@@ -94,7 +94,7 @@ fn rope_turns_a_quarter_in_either_pairing_and_leaves_the_rest() {
 }
 
 #[test]
-fn heads_are_normalized_by_themselves_before_they_are_turned() {
+fn each_head_is_normalized_before_rotation() {
     let angles = matrix(1, &[0.0, 1.0, 1.0, 0.0]);
     // The means of the squares are 4 and 9.
     let (query, key) = ([2.0; 5], [3.0; 5]);
@@ -106,10 +106,10 @@ fn heads_are_normalized_by_themselves_before_they_are_turned() {
     assert_close(&values(&qkv, 15), &expected);
 }
 
-/// Three tokens, one head of one component, blocks out of order. Scores are all zero, so that
-/// attention is the mean of the values it may see.
+/// Three tokens, one head of one component, blocks out of order. All scores are zero, so attention is
+/// the mean of the visible values.
 #[test]
-fn attention_sees_its_own_past_within_the_window() {
+fn attention_covers_the_past_within_the_window() {
     let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 1 };
     let kv = KvLayout {
         num_layers: 1,
@@ -134,7 +134,7 @@ fn attention_sees_its_own_past_within_the_window() {
 }
 
 #[test]
-fn a_saved_block_restores_into_another_place_and_only_whole() {
+fn a_saved_block_can_be_restored_to_another_block_but_only_whole() {
     let kv = KvLayout {
         num_layers: 2,
         num_kv_heads: 1,
@@ -163,9 +163,9 @@ fn a_saved_block_restores_into_another_place_and_only_whole() {
     ));
 }
 
-/// The rule that every backend keeps: what is wrong stays wrong, and nothing panics.
+/// All backends follow this rule: invalid values propagate as NaN, without a panic.
 #[test]
-fn a_q8_0_cache_turns_what_it_cannot_hold_into_a_number_that_is_none() {
+fn a_q8_0_cache_stores_blocks_with_infinity_as_nan() {
     let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 64 };
     let kv = KvLayout {
         num_layers: 1,
@@ -196,7 +196,7 @@ fn a_q8_0_cache_turns_what_it_cannot_hold_into_a_number_that_is_none() {
 }
 
 #[test]
-fn more_memory_than_there_is_gives_an_error_and_no_abort() {
+fn allocating_more_than_the_available_memory_is_an_error() {
     let kv = KvLayout {
         num_layers: 1 << 24,
         num_kv_heads: 1 << 24,
@@ -211,7 +211,7 @@ fn more_memory_than_there_is_gives_an_error_and_no_abort() {
 }
 
 #[test]
-fn tokens_use_their_most_probable_experts_and_the_lower_number_among_equals() {
+fn tokens_use_their_most_probable_experts_with_ties_by_index() {
     let params = ExpertParams { num_experts: 3, num_experts_used: 2, normalize: true };
     let mut routing = BACKEND.alloc_routing(1, &params).expect("memory");
     // Experts 0 and 2 tie behind expert 1: probabilities 1/4, 1/2, 1/4.

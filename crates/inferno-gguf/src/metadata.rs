@@ -4,8 +4,10 @@ mod array;
 mod decode;
 mod encode;
 mod from_metadata;
+mod show;
 mod string_array;
 mod value;
+mod variants;
 
 use indexmap::IndexMap;
 

@@ -1,13 +1,14 @@
-//! Arrays of metadata values: one vector of the element type each.
+//! Arrays of metadata values, as vectors of the element type.
 
 use std::fmt;
 
-use super::value::show_text;
+use super::show::{show_elements, show_text};
+use super::variants::{match_numbers, variant_type};
 use super::{MetadataType, StringArray};
 
-/// A metadata array, compact and typed; an empty one keeps its element type.
+/// A compact, typed metadata array. Empty arrays have an element type, too.
 ///
-/// `Display` prints the first elements and the length, for people.
+/// `Display` prints the first elements and the length.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // The variants are the types of `MetadataType`, one to one.
 pub enum MetadataArray {
@@ -26,93 +27,37 @@ pub enum MetadataArray {
     F64(Vec<f64>),
 }
 
-/// How many elements `Display` prints.
-const SHOWN_ELEMENTS: usize = 4;
-
 impl MetadataArray {
-    /// The number of elements.
+    /// Number of elements.
     pub fn len(&self) -> usize {
-        match self {
-            Self::U8(values) => values.len(),
-            Self::I8(values) => values.len(),
-            Self::U16(values) => values.len(),
-            Self::I16(values) => values.len(),
-            Self::U32(values) => values.len(),
-            Self::I32(values) => values.len(),
-            Self::F32(values) => values.len(),
+        match_numbers!(
+            Self, self, numbers => numbers.len(),
             Self::Bool(values) => values.len(),
             Self::String(strings) => strings.len(),
             Self::Array(arrays) => arrays.len(),
-            Self::U64(values) => values.len(),
-            Self::I64(values) => values.len(),
-            Self::F64(values) => values.len(),
-        }
+        )
     }
 
-    /// Whether there is no element.
+    /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The type of the elements.
     pub fn element_type(&self) -> MetadataType {
-        match self {
-            Self::U8(_) => MetadataType::U8,
-            Self::I8(_) => MetadataType::I8,
-            Self::U16(_) => MetadataType::U16,
-            Self::I16(_) => MetadataType::I16,
-            Self::U32(_) => MetadataType::U32,
-            Self::I32(_) => MetadataType::I32,
-            Self::F32(_) => MetadataType::F32,
-            Self::Bool(_) => MetadataType::Bool,
-            Self::String(_) => MetadataType::String,
-            Self::Array(_) => MetadataType::Array,
-            Self::U64(_) => MetadataType::U64,
-            Self::I64(_) => MetadataType::I64,
-            Self::F64(_) => MetadataType::F64,
-        }
+        variant_type!(Self, self)
     }
 }
 
 impl fmt::Display for MetadataArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::U8(values) => show(values, f, fmt::Display::fmt),
-            Self::I8(values) => show(values, f, fmt::Display::fmt),
-            Self::U16(values) => show(values, f, fmt::Display::fmt),
-            Self::I16(values) => show(values, f, fmt::Display::fmt),
-            Self::U32(values) => show(values, f, fmt::Display::fmt),
-            Self::I32(values) => show(values, f, fmt::Display::fmt),
-            Self::F32(values) => show(values, f, fmt::Debug::fmt),
-            Self::Bool(values) => show(values, f, fmt::Display::fmt),
-            Self::String(strings) => show(strings, f, show_text),
-            Self::Array(arrays) => show(arrays, f, fmt::Display::fmt),
-            Self::U64(values) => show(values, f, fmt::Display::fmt),
-            Self::I64(values) => show(values, f, fmt::Display::fmt),
-            Self::F64(values) => show(values, f, fmt::Debug::fmt),
-        }
+        match_numbers!(
+            Self, self, numbers => show_elements(numbers, f, fmt::Debug::fmt),
+            Self::Bool(values) => show_elements(values, f, fmt::Display::fmt),
+            Self::String(strings) => show_elements(strings, f, show_text),
+            Self::Array(arrays) => show_elements(arrays, f, fmt::Display::fmt),
+        )
     }
-}
-
-/// Prints the first elements and, where there are more, how many there are in all.
-fn show<T>(
-    elements: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
-    f: &mut fmt::Formatter<'_>,
-    show_element: impl Fn(T, &mut fmt::Formatter<'_>) -> fmt::Result,
-) -> fmt::Result {
-    let elements = elements.into_iter();
-    let len = elements.len();
-    f.write_str("[")?;
-    for (i, element) in elements.take(SHOWN_ELEMENTS).enumerate() {
-        if i > 0 {
-            f.write_str(", ")?;
-        }
-        show_element(element, f)?;
-    }
-    if len > SHOWN_ELEMENTS {
-        write!(f, ", … ({len} in all)")?;
-    }
-    f.write_str("]")
 }
 
 macro_rules! array_from {

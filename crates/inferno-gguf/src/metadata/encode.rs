@@ -1,16 +1,17 @@
-//! Writing metadata in the form that files have.
+//! Encoding metadata in the file format.
 
 use super::decode::MAX_DEPTH;
+use super::variants::match_numbers;
 use super::{
     ALIGNMENT_KEY, DEFAULT_ALIGNMENT, MAX_NAME_BYTES, Metadata, MetadataArray, MetadataValue,
     to_alignment,
 };
 use crate::{GgufError, Result};
 
-/// Encodes the keys and values in order; they will stand at `offset` in the file. Also returns the
-/// alignment of payloads that they ask for.
+/// Encodes the keys and values in order, to be stored at `offset` in the file. Also returns the
+/// alignment of payloads that they set.
 ///
-/// **Errors**: what the reader would refuse, [`GgufError::NameTooLong`],
+/// **Errors**: those of the reader: [`GgufError::NameTooLong`],
 /// [`GgufError::NestedTooDeep`] and [`GgufError::BadAlignment`].
 pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<(Vec<u8>, u64)> {
     let mut out = Vec::new();
@@ -43,47 +44,33 @@ pub(crate) fn encode_metadata(metadata: &Metadata, offset: u64) -> Result<(Vec<u
     Ok((out, alignment))
 }
 
-/// Encodes a string with its length before it.
+/// Encodes a string, prefixed with its length.
 pub(crate) fn encode_string(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&(text.len() as u64).to_le_bytes());
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Encodes a value; false where its arrays nest too deep.
+/// Encodes a value; returns false if its arrays are nested too deeply.
 fn encode_value(value: &MetadataValue, out: &mut Vec<u8>) -> bool {
-    match value {
-        MetadataValue::U8(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::I8(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::U16(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::I16(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::U32(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::I32(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::F32(value) => out.extend_from_slice(&value.to_le_bytes()),
+    match_numbers!(
+        MetadataValue, value, number => out.extend_from_slice(&number.to_le_bytes()),
         MetadataValue::Bool(value) => out.push(u8::from(*value)),
         MetadataValue::String(text) => encode_string(text, out),
         MetadataValue::Array(array) => return encode_array(array, 1, out),
-        MetadataValue::U64(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::I64(value) => out.extend_from_slice(&value.to_le_bytes()),
-        MetadataValue::F64(value) => out.extend_from_slice(&value.to_le_bytes()),
-    }
+    );
     true
 }
 
-/// Encodes an array; false where it nests too deep.
+/// Encodes an array; returns false if it is nested too deeply.
 fn encode_array(array: &MetadataArray, depth: usize, out: &mut Vec<u8>) -> bool {
     if depth > MAX_DEPTH {
         return false;
     }
     out.extend_from_slice(&array.element_type().id().to_le_bytes());
     out.extend_from_slice(&(array.len() as u64).to_le_bytes());
-    match array {
-        MetadataArray::U8(values) => out.extend_from_slice(values),
-        MetadataArray::I8(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::U16(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::I16(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::U32(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::I32(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::F32(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
+    match_numbers!(
+        MetadataArray, array,
+        numbers => out.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
         MetadataArray::Bool(values) => out.extend(values.iter().map(|&value| u8::from(value))),
         MetadataArray::String(strings) => {
             strings.iter().for_each(|string| encode_string(string, out));
@@ -91,9 +78,6 @@ fn encode_array(array: &MetadataArray, depth: usize, out: &mut Vec<u8>) -> bool 
         MetadataArray::Array(arrays) => {
             return arrays.iter().all(|array| encode_array(array, depth + 1, out));
         }
-        MetadataArray::U64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::I64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-        MetadataArray::F64(values) => out.extend(values.iter().flat_map(|v| v.to_le_bytes())),
-    }
+    );
     true
 }

@@ -1,27 +1,29 @@
-//! What a caller may ask a value to be.
+//! Conversion of metadata values to Rust types.
 //!
-//! Writers disagree about the widths of integers, so every integer type accepts every other whose
-//! value fits. What would lose something is refused.
+//! Writers use different integer widths for the same key, so every integer type accepts every other
+//! whose value it can represent. Lossy conversions fail.
 
+use super::variants::match_numbers;
 use super::{MetadataArray, MetadataValue, StringArray};
 
 /// A type that [`Metadata::required`](super::Metadata::required) and
 /// [`Metadata::optional`](super::Metadata::optional) convert values to.
 ///
-/// Integers accept any integer type whose value fits; floats accept any float type and integers
-/// that they represent exactly; `Vec`s of both accept arrays likewise.
+/// Integers accept any integer type whose value fits; floats accept any float type, and integers
+/// that they represent exactly; `Vec`s of both accept arrays accordingly.
 pub trait FromMetadata<'a>: Sized {
-    /// What is expected, in words for errors.
+    /// Description of the type, for error messages.
     const EXPECTED: &'static str;
 
-    /// The converted value, or `None` where the type differs or the value does not fit.
+    /// Converts a value; `None` if its type differs or the value does not fit.
     fn from_metadata(value: &'a MetadataValue) -> Option<Self>;
 }
 
-/// A number that each number type of a file converts to where it fits.
-trait Number: Sized {
+/// A number that converts to other number types if they can represent its value.
+trait Number: Copy {
     fn from_integer(integer: i128) -> Option<Self>;
     fn from_float(float: f64) -> Option<Self>;
+    fn convert<T: Number>(self) -> Option<T>;
 }
 
 macro_rules! integers {
@@ -33,6 +35,10 @@ macro_rules! integers {
 
             fn from_float(_: f64) -> Option<Self> {
                 None
+            }
+
+            fn convert<T: Number>(self) -> Option<T> {
+                T::from_integer(self as i128)
             }
         }
 
@@ -51,6 +57,10 @@ macro_rules! floats {
             fn from_float(float: f64) -> Option<Self> {
                 let narrow = float as $float;
                 (narrow.is_finite() || !float.is_finite()).then_some(narrow)
+            }
+
+            fn convert<T: Number>(self) -> Option<T> {
+                T::from_float(self.into())
             }
         }
 
@@ -99,44 +109,17 @@ floats! {
 }
 
 fn number<T: Number>(value: &MetadataValue) -> Option<T> {
-    match *value {
-        MetadataValue::U8(value) => T::from_integer(value.into()),
-        MetadataValue::I8(value) => T::from_integer(value.into()),
-        MetadataValue::U16(value) => T::from_integer(value.into()),
-        MetadataValue::I16(value) => T::from_integer(value.into()),
-        MetadataValue::U32(value) => T::from_integer(value.into()),
-        MetadataValue::I32(value) => T::from_integer(value.into()),
-        MetadataValue::U64(value) => T::from_integer(value.into()),
-        MetadataValue::I64(value) => T::from_integer(value.into()),
-        MetadataValue::F32(value) => T::from_float(value.into()),
-        MetadataValue::F64(value) => T::from_float(value),
-        MetadataValue::Bool(_) | MetadataValue::String(_) | MetadataValue::Array(_) => None,
-    }
+    match_numbers!(MetadataValue, value, number => number.convert(), _ => None,)
 }
 
 fn numbers<T: Number>(array: &MetadataArray) -> Option<Vec<T>> {
-    fn integers<S: Copy + Into<i128>, T: Number>(values: &[S]) -> Option<Vec<T>> {
-        values.iter().map(|&value| T::from_integer(value.into())).collect()
-    }
-    fn floats<S: Copy + Into<f64>, T: Number>(values: &[S]) -> Option<Vec<T>> {
-        values.iter().map(|&value| T::from_float(value.into())).collect()
-    }
-    match array {
-        MetadataArray::U8(values) => integers(values),
-        MetadataArray::I8(values) => integers(values),
-        MetadataArray::U16(values) => integers(values),
-        MetadataArray::I16(values) => integers(values),
-        MetadataArray::U32(values) => integers(values),
-        MetadataArray::I32(values) => integers(values),
-        MetadataArray::U64(values) => integers(values),
-        MetadataArray::I64(values) => integers(values),
-        MetadataArray::F32(values) => floats(values),
-        MetadataArray::F64(values) => floats(values),
-        MetadataArray::Bool(_) | MetadataArray::String(_) | MetadataArray::Array(_) => None,
-    }
+    match_numbers!(
+        MetadataArray, array, numbers => numbers.iter().map(|number| number.convert()).collect(),
+        _ => None,
+    )
 }
 
-/// Values that are taken as they are, by variant.
+/// Conversions from exactly one variant.
 macro_rules! exact_conversions {
     ($($target:ty, $expected:literal, $pattern:pat => $result:expr;)*) => {$(
         impl<'a> FromMetadata<'a> for $target {
@@ -170,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_of_any_width_convert_where_they_fit() {
+    fn integers_of_any_width_convert_if_they_fit() {
         assert_eq!(convert::<u32>(7_u8), Some(7));
         assert_eq!(convert::<u32>(4_294_967_295_i64), Some(u32::MAX));
         assert_eq!(convert::<u32>(4_294_967_296_u64), None);
@@ -191,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_never_come_from_floats_booleans_or_texts() {
+    fn integers_do_not_convert_from_floats_booleans_or_strings() {
         assert_eq!(convert::<u32>(1.0_f32), None);
         assert_eq!(convert::<u32>(true), None);
         assert_eq!(convert::<u32>("1"), None);
@@ -199,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_convert_only_where_every_element_fits() {
+    fn arrays_convert_only_if_every_element_fits() {
         assert_eq!(convert::<Vec<u32>>(vec![1_i64, 2]), Some(vec![1, 2]));
         assert_eq!(convert::<Vec<u32>>(vec![1_i64, -2]), None);
         assert_eq!(convert::<Vec<f32>>(vec![0.5_f64, 2.0]), Some(vec![0.5, 2.0]));

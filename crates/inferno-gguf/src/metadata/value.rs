@@ -1,10 +1,12 @@
-//! The thirteen types of values.
+//! The thirteen types of metadata values.
 
 use std::fmt;
 
+use super::show::show_text;
+use super::variants::{match_numbers, variant_type};
 use super::{MetadataArray, StringArray};
 
-/// The type of a metadata value, with the number that stands for it in files.
+/// The type of a metadata value; the discriminant is its number in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum MetadataType {
@@ -37,7 +39,7 @@ pub enum MetadataType {
 }
 
 impl MetadataType {
-    /// The type that has this number in files, if there is one.
+    /// The type with this number in files, if there is one.
     pub const fn from_id(id: u32) -> Option<Self> {
         Some(match id {
             0 => Self::U8,
@@ -57,12 +59,12 @@ impl MetadataType {
         })
     }
 
-    /// The number that stands for the type in files.
+    /// The type's number in files.
     pub const fn id(self) -> u32 {
         self as u32
     }
 
-    /// The name in Rust's spelling, such as `u32`.
+    /// The type's name as in Rust, such as `u32`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
@@ -90,7 +92,7 @@ impl fmt::Display for MetadataType {
 
 /// The value of a metadata key.
 ///
-/// `Display` prints it short, for people: long arrays and texts are cut.
+/// `Display` truncates long arrays and texts.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // The variants are the types of `MetadataType`, one to one.
 pub enum MetadataValue {
@@ -109,32 +111,13 @@ pub enum MetadataValue {
     F64(f64),
 }
 
-/// The longest text that `Display` prints whole.
-///
-/// **Units**: characters.
-const SHOWN_CHARS: usize = 60;
-
 impl MetadataValue {
     /// The type of the value.
     pub fn value_type(&self) -> MetadataType {
-        match self {
-            Self::U8(_) => MetadataType::U8,
-            Self::I8(_) => MetadataType::I8,
-            Self::U16(_) => MetadataType::U16,
-            Self::I16(_) => MetadataType::I16,
-            Self::U32(_) => MetadataType::U32,
-            Self::I32(_) => MetadataType::I32,
-            Self::F32(_) => MetadataType::F32,
-            Self::Bool(_) => MetadataType::Bool,
-            Self::String(_) => MetadataType::String,
-            Self::Array(_) => MetadataType::Array,
-            Self::U64(_) => MetadataType::U64,
-            Self::I64(_) => MetadataType::I64,
-            Self::F64(_) => MetadataType::F64,
-        }
+        variant_type!(Self, self)
     }
 
-    /// The type and the value, short enough for an error.
+    /// The type and the value, short enough for an error message.
     pub(crate) fn summary(&self) -> String {
         match self {
             Self::Array(array) => {
@@ -147,29 +130,12 @@ impl MetadataValue {
 
 impl fmt::Display for MetadataValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::U8(value) => value.fmt(f),
-            Self::I8(value) => value.fmt(f),
-            Self::U16(value) => value.fmt(f),
-            Self::I16(value) => value.fmt(f),
-            Self::U32(value) => value.fmt(f),
-            Self::I32(value) => value.fmt(f),
-            Self::F32(value) => fmt::Debug::fmt(value, f),
-            Self::Bool(value) => value.fmt(f),
+        match_numbers!(
+            Self, self, number => fmt::Debug::fmt(number, f),
+            Self::Bool(value) => fmt::Display::fmt(value, f),
             Self::String(text) => show_text(text, f),
-            Self::Array(array) => array.fmt(f),
-            Self::U64(value) => value.fmt(f),
-            Self::I64(value) => value.fmt(f),
-            Self::F64(value) => fmt::Debug::fmt(value, f),
-        }
-    }
-}
-
-/// Prints a text in quotes, cut where it is long.
-pub(super) fn show_text(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match text.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => write!(f, "{:?}… ({} bytes)", &text[..end], text.len()),
-        None => write!(f, "{text:?}"),
+            Self::Array(array) => fmt::Display::fmt(array, f),
+        )
     }
 }
 

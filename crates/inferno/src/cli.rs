@@ -2,40 +2,23 @@
 //!
 //! Exit codes: 0 for success, 1 for failure, 2 for a mistake in the flags or the configuration, 130 after Ctrl-C.
 
-mod bench;
-mod chat;
-mod chat_args;
-mod chat_input;
-mod completions;
-mod config;
+mod arguments;
+mod commands;
+mod configuration;
 mod dry_run;
 mod failure;
-mod generate;
 mod input;
-mod inspect;
-mod interrupt;
-mod layers;
-mod logits;
-mod model_args;
-mod output;
-mod perplexity;
-mod printable;
-mod progress;
-mod pull;
-mod quantize;
-mod sampling_args;
-mod serve;
-mod speculate_args;
-mod template;
 mod terminal;
-mod tokenize;
-mod tokenizer_demo;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use commands::{
+    bench, chat, completions, generate, inspect, logits, perplexity, pull, quantize, serve,
+    template, tokenize, tokenizer_demo,
+};
 use failure::Failure;
 
 /// Runs language models from GGUF files.
@@ -101,20 +84,21 @@ impl Inferno {
 
 /// The `inferno` command.
 pub fn inferno() -> ExitCode {
-    finish(layers::parse::<Inferno>().and_then(Inferno::run))
+    finish(configuration::parse::<Inferno>().and_then(Inferno::run))
 }
 
 /// The `gguf-inspect` command: `inferno inspect` with the tensors.
 pub fn gguf_inspect() -> ExitCode {
     finish(
-        layers::parse_alone::<inspect::GgufInspect>("inspect").and_then(inspect::GgufInspect::run),
+        configuration::parse_alone::<inspect::GgufInspect>("inspect")
+            .and_then(inspect::GgufInspect::run),
     )
 }
 
 /// The `tokenizer-demo` command: a text and its tokens, side by side.
 pub fn tokenizer_demo() -> ExitCode {
     finish(
-        layers::parse_alone::<tokenizer_demo::TokenizerDemo>("tokenize")
+        configuration::parse_alone::<tokenizer_demo::TokenizerDemo>("tokenize")
             .and_then(tokenizer_demo::TokenizerDemo::run),
     )
 }
@@ -122,7 +106,7 @@ pub fn tokenizer_demo() -> ExitCode {
 /// The `model-generate` command: `inferno generate` without a KV cache unless asked for.
 pub fn model_generate() -> ExitCode {
     finish(
-        layers::parse_alone::<generate::ModelGenerate>("generate")
+        configuration::parse_alone::<generate::ModelGenerate>("generate")
             .and_then(generate::ModelGenerate::run),
     )
 }

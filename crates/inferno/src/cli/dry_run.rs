@@ -2,7 +2,7 @@
 
 use indicatif::BinaryBytes;
 
-use crate::cli::output::Output;
+use crate::cli::terminal::output::Output;
 use crate::free_memory::free_bytes;
 use crate::{Error, Footprint, LoadEstimate, Model};
 

@@ -1,7 +1,7 @@
 //! How a command ends other than well.
 
 use std::error::Error as StdError;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,9 +10,10 @@ use inferno_engine::EngineError;
 use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 
-use crate::cli::chat::CommandError;
-use crate::cli::config::ConfigError;
-use crate::cli::printable::printable_lines;
+use crate::cli::commands::chat::CommandError;
+use crate::cli::configuration::ConfigError;
+use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::printable::printable_lines;
 use crate::{Error, HubReference};
 
 const EXIT_FAILURE: u8 = 1;
@@ -176,9 +177,4 @@ fn with_causes(error: &dyn StdError) -> String {
         next = cause.source();
     }
     text
-}
-
-/// Writes a line to standard error, without a panic where that is closed.
-pub(super) fn print_note(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,5 +1,7 @@
 //! Texts from files and standard input.
 
+pub(crate) mod conversation;
+
 use std::io::{self, Read};
 use std::path::Path;
 

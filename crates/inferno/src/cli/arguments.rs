@@ -1,0 +1,8 @@
+//! Options that several commands share.
+
+pub(crate) mod chat;
+pub(crate) mod compute;
+pub(crate) mod model;
+pub(crate) mod sampling;
+pub(crate) mod speculation;
+pub(crate) mod values;

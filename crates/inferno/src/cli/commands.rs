@@ -1,0 +1,15 @@
+//! The commands, one per file.
+
+pub(crate) mod bench;
+pub(crate) mod chat;
+pub(crate) mod completions;
+pub(crate) mod generate;
+pub(crate) mod inspect;
+pub(crate) mod logits;
+pub(crate) mod perplexity;
+pub(crate) mod pull;
+pub(crate) mod quantize;
+pub(crate) mod serve;
+pub(crate) mod template;
+pub(crate) mod tokenize;
+pub(crate) mod tokenizer_demo;

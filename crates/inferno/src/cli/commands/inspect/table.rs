@@ -1,0 +1,145 @@
+//! A file's contents as text for people.
+
+use std::fmt;
+
+use indicatif::BinaryBytes;
+use inferno_gguf::{Gguf, TensorInfo};
+use inferno_tensor::DType;
+
+use super::summary::{Summary, TokenizerSummary};
+use crate::Error;
+use crate::cli::terminal::output::Output;
+use crate::cli::terminal::printable::printable;
+
+/// Writes the summary, the metadata and, where asked, the tensors.
+pub(super) fn write(
+    gguf: &Gguf,
+    summary: &Summary,
+    tensors: bool,
+    output: &mut Output,
+) -> Result<(), Error> {
+    write_summary(gguf, summary, output)?;
+    output.line(format_args!("\nmetadata ({} keys)", gguf.metadata().len()))?;
+    let width = gguf.metadata().iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0);
+    for (key, value) in gguf.metadata().iter() {
+        output.line(format_args!(
+            "  {:<width$}  {:<6}  {value}",
+            printable(key),
+            value.value_type()
+        ))?;
+    }
+    if tensors {
+        write_tensors(gguf, output)?;
+    }
+    Ok(())
+}
+
+fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<(), Error> {
+    let mut row =
+        |label: &str, value: &dyn fmt::Display| output.line(format_args!("{label:<19}{value}"));
+    for (index, path) in gguf.paths().enumerate() {
+        row(if index == 0 { "file" } else { "" }, &path.display())?;
+    }
+    if gguf.is_in_memory() {
+        row("file", &"inside this program")?;
+    }
+    row("size", &BinaryBytes(gguf.file_bytes()))?;
+    row("GGUF version", &gguf.version())?;
+    let unknown = || "not stated".to_owned();
+    row("architecture", &summary.architecture.as_deref().map_or_else(unknown, printable))?;
+    if let Some(name) = &summary.name {
+        row("name", &printable(name))?;
+    }
+    row("parameters", &count(summary.num_parameters))?;
+    if let Some(bits) = summary.bits_per_weight() {
+        row("bits per weight", &format_args!("{bits:.2}"))?;
+    }
+    for (label, value) in &summary.shape {
+        row(label, value)?;
+    }
+    for (index, (ggml_type, share)) in summary.types.iter().enumerate() {
+        let percent = 100.0 * share.num_bytes as f64 / summary.tensor_bytes as f64;
+        let value = format!(
+            "{ggml_type:<8} {:>5} tensors {:>12} {percent:>5.1} %",
+            share.num_tensors,
+            BinaryBytes(share.num_bytes).to_string()
+        );
+        row(if index == 0 { "types" } else { "" }, &value)?;
+    }
+    if let Some(tokenizer) = &summary.tokenizer {
+        write_tokenizer(tokenizer, &mut row)?;
+    }
+    Ok(())
+}
+
+type Row<'a> = dyn FnMut(&str, &dyn fmt::Display) -> Result<(), Error> + 'a;
+
+fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut Row<'_>) -> Result<(), Error> {
+    let kind = match &tokenizer.pre {
+        Some(pre) => format!("{} ({})", printable(&tokenizer.model), printable(pre)),
+        None => printable(&tokenizer.model),
+    };
+    row("tokenizer", &format_args!("{kind}, {} tokens", tokenizer.vocab_size))?;
+    row("chat template", &if tokenizer.has_chat_template { "yes" } else { "no" })?;
+    match &tokenizer.special {
+        Ok(special) => {
+            for (index, (role, id, text)) in special.iter().enumerate() {
+                let label = if index == 0 { "special tokens" } else { "" };
+                row(label, &format_args!("{role:<16} {id:>7}  {text:?}"))?;
+            }
+        }
+        Err(error) => row("special tokens", &format_args!("unknown: {}", printable(error)))?,
+    }
+    Ok(())
+}
+
+fn write_tensors(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
+    output.line(format_args!("\ntensors ({})", gguf.tensors().len()))?;
+    let width = gguf.tensors().iter().map(|info| info.name().chars().count()).max().unwrap_or(0);
+    let width = width.max("name".len());
+    let is_split = gguf.num_shards() > 1;
+    let shard = |text: &dyn fmt::Display| {
+        if is_split { format!("  {text:>5}") } else { String::new() }
+    };
+    output.line(format_args!(
+        "  {:<width$}  {:<8}  {:<22}  {:>12}  {:>14}{}",
+        "name",
+        "type",
+        "shape",
+        "size",
+        "offset",
+        shard(&"shard")
+    ))?;
+    for info in gguf.tensors() {
+        output.line(format_args!(
+            "  {:<width$}  {:<8}  {:<22}  {:>12}  {:>14}{}{}",
+            printable(info.name()),
+            info.ggml_type(),
+            shape(info),
+            BinaryBytes(info.num_bytes() as u64).to_string(),
+            info.file_offset(),
+            shard(&(info.shard() + 1)),
+            if is_computable(info) { "" } else { "  cannot be computed" },
+        ))?;
+    }
+    Ok(())
+}
+
+/// Rows before columns, as matrices are written.
+fn shape(info: &TensorInfo) -> String {
+    let dims: Vec<String> = info.dims().iter().rev().map(ToString::to_string).collect();
+    dims.join(" x ")
+}
+
+pub(super) fn is_computable(info: &TensorInfo) -> bool {
+    DType::from_ggml_id(info.ggml_type().id()).is_some()
+}
+
+/// A large number in three digits and a unit, such as `751 M`.
+fn count(number: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "B"), (1_000_000, "M"), (1_000, "K")];
+    match UNITS.iter().find(|(unit, _)| number >= *unit) {
+        Some((unit, letter)) => format!("{:.2} {letter} ({number})", number as f64 / *unit as f64),
+        None => number.to_string(),
+    }
+}

@@ -1,0 +1,117 @@
+//! `inferno logits`: what the model computes, for other programs to compare.
+
+use std::fmt::Write;
+
+use inferno_backend::{BatchBuilder, LogitRows, SequenceChunk};
+use inferno_engine::{BlockPool, EngineError, Runner, Sequence};
+use inferno_model::Config;
+
+use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
+use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::values::positive;
+use crate::cli::dry_run;
+use crate::cli::failure::Failure;
+use crate::cli::terminal::output::Output;
+use crate::{BatchLimits, Error, Model};
+
+/// Print the logits of every position: one JSON array a line.
+///
+/// Each number is the shortest decimal that reads back as the same single-precision value.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno logits -m model.gguf --tokens 1,403,407
+  inferno logits -m model.gguf --tokens 1,403,407 --kv-dtype f32 --batch-tokens 1")]
+pub(crate) struct LogitsArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The token ids, separated by commas.
+    #[arg(long, value_name = "IDS", value_delimiter = ',', num_args = 1)]
+    tokens: Vec<u32>,
+    /// Tokens in one forward pass; the logits are the same with any number [default: as many as memory allows].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    batch_tokens: Option<usize>,
+    #[command(flatten)]
+    compute: ComputeArgs,
+}
+
+impl LogitsArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.tokens.is_empty() {
+            return Err(Failure::Usage(
+                "no tokens were given; pass --tokens, such as --tokens 1,2,3".to_owned(),
+            ));
+        }
+        let checkpoint = self.source.open()?;
+        let config = Config::from_checkpoint(&checkpoint)?;
+        let limit = config.context_length;
+        if self.tokens.len() > limit {
+            return Err(EngineError::ContextTooLong { asked_for: self.tokens.len(), limit }.into());
+        }
+        let vocab_size = config.vocab_size;
+        if let Some(&token) = self.tokens.iter().find(|&&token| token as usize >= vocab_size) {
+            return Err(
+                EngineError::TokenOutOfRange { field: "--tokens", token, vocab_size }.into()
+            );
+        }
+        let rows = self.batch_tokens.unwrap_or_else(|| num_logit_rows(vocab_size));
+        let rows = rows.min(self.tokens.len());
+        let limits = BatchLimits { max_num_tokens: rows, max_num_logit_rows: rows };
+        let options = self.compute.options(Some(self.tokens.len()), limits);
+        let model = Model::from(checkpoint).with_options(options);
+        if self.compute.dry_run {
+            return Ok(dry_run::report(&model)?);
+        }
+        let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
+        let mut output = Output::new();
+        write_logits(&mut *runner, &self.tokens, rows, &mut output)?;
+        output.flush()?;
+        Ok(())
+    }
+}
+
+/// Feeds `tokens` in batches and writes each row as it comes.
+fn write_logits(
+    runner: &mut dyn Runner,
+    tokens: &[u32],
+    batch_tokens: usize,
+    output: &mut Output,
+) -> Result<(), Error> {
+    let layout = *runner.kv_layout();
+    let vocab_size = runner.vocab_size();
+    let mut pool = BlockPool::new(layout.num_blocks);
+    let mut sequence = Sequence::new(layout.block_tokens);
+    sequence.reserve(tokens.len(), &mut pool)?;
+    let mut line = String::new();
+    for (index, chunk) in tokens.chunks(batch_tokens).enumerate() {
+        let mut builder = BatchBuilder::new(layout.block_tokens);
+        builder.push(&SequenceChunk {
+            tokens: chunk,
+            start: index * batch_tokens,
+            block_table: sequence.block_table(),
+            logits: LogitRows::All,
+        })?;
+        for row in runner.run(&builder.build())?.chunks_exact(vocab_size) {
+            format_row(row, &mut line)?;
+            output.line(&line)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes `line` the JSON array of `row`.
+///
+/// **Errors**: [`EngineError::NonFiniteLogit`], since JSON has no such numbers.
+fn format_row(row: &[f32], line: &mut String) -> Result<(), Error> {
+    line.clear();
+    for (token, &value) in row.iter().enumerate() {
+        if !value.is_finite() {
+            return Err(EngineError::NonFiniteLogit { token, value }.into());
+        }
+        line.push(if token == 0 { '[' } else { ',' });
+        // Writing to a text does not fail.
+        let _ = write!(line, "{value}");
+    }
+    line.push(']');
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! `inferno perplexity`: how well a model predicts a text.
+
+use std::path::PathBuf;
+
+use inferno_engine::{PerplexityOptions, perplexity};
+use inferno_model::Config;
+use inferno_tokenizer::EncodeOptions;
+
+use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
+use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::values::positive;
+use crate::cli::dry_run;
+use crate::cli::failure::Failure;
+use crate::cli::input::read_file;
+use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::output::Output;
+use crate::cli::terminal::progress::steps_bar;
+use crate::{BatchLimits, LoadOptions, Model};
+
+/// Measure how well a model predicts a text; lower is better.
+///
+/// The text is cut into windows of --context tokens, without a BOS; the second half of each is scored, so that every scored
+/// token has at least half a window before it. Prints one JSON object.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  inferno perplexity -m model.gguf wiki.test.raw
+  inferno perplexity -m model.gguf wiki.test.raw --context 2048 --stride 512")]
+pub(crate) struct PerplexityArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The text.
+    #[arg(value_name = "FILE")]
+    text: PathBuf,
+    /// Tokens in a window.
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "512")]
+    context: usize,
+    /// Tokens from the start of one window to the start of the next [default: windows stand side by side].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    stride: Option<usize>,
+    #[command(flatten)]
+    compute: ComputeArgs,
+}
+
+impl PerplexityArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let checkpoint = self.source.open()?;
+        let config = Config::from_checkpoint(&checkpoint)?;
+        let limits = BatchLimits {
+            max_num_logit_rows: num_logit_rows(config.vocab_size).min(self.context),
+            ..LoadOptions::default().limits
+        };
+        let options = self.compute.options(Some(self.context), limits);
+        let model = Model::from(checkpoint).with_options(options);
+        if self.compute.dry_run {
+            return Ok(dry_run::report(&model)?);
+        }
+        let text = read_file(&self.text)?;
+        let tokens = model
+            .tokenizer()?
+            .encode(&text, EncodeOptions { add_special: false, parse_special: true });
+        let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
+
+        let bar = steps_bar("scoring", 0);
+        let options = PerplexityOptions { window: self.context, stride: self.stride };
+        let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
+            bar.set_length(so_far.total_windows as u64);
+            bar.set_position(so_far.num_windows as u64);
+        });
+        bar.finish_and_clear();
+        let result = result?;
+        print_note(&format!("{} windows of {} tokens", result.num_windows, self.context));
+        let mut output = Output::new();
+        output.line(serde_json::json!({
+            "perplexity": result.value(),
+            "standard_error": result.standard_error(),
+            "tokens": result.num_scored,
+        }))?;
+        output.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! `tokenizer-demo`: a text and its tokens, side by side.
+
+use std::io::IsTerminal;
+
+use clap::Parser;
+use inferno_tokenizer::{EncodeOptions, Tokenizer};
+
+use crate::cli::arguments::model::open;
+use crate::cli::failure::Failure;
+use crate::cli::terminal::output::Output;
+use crate::{Error, embedded};
+
+/// Show the tokens of a text: the pieces in order, then each with its id.
+#[derive(Parser)]
+#[command(name = "tokenizer-demo", version, max_term_width = 100)]
+#[command(override_usage = "tokenizer-demo [FILE] TEXT")]
+#[command(after_help = "\
+Examples:
+  tokenizer-demo \"Once upon a time\"
+  tokenizer-demo model.gguf \"Once upon a time\"")]
+pub(crate) struct TokenizerDemo {
+    /// The model, where one is named, and the text. A model is a GGUF file, or hf:owner/repo[:quantization].
+    #[arg(value_names = ["FILE", "TEXT"], num_args = 1..=2, required = true)]
+    arguments: Vec<String>,
+}
+
+impl TokenizerDemo {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let (source, text) = match &self.arguments[..] {
+            [file, text] => (Some(file.parse()?), text),
+            [text] if embedded::IS_BUILT_IN => (None, text),
+            _ => {
+                return Err(Failure::Usage(
+                    "no model was given; name its file before the text: tokenizer-demo FILE TEXT"
+                        .to_owned(),
+                ));
+            }
+        };
+        let model = open(source.as_ref(), "FILE or hf:owner/repo before the text")?;
+        let tokenizer = Tokenizer::from_metadata(model.metadata())?;
+        let ids = tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true });
+        let mut output = Output::new();
+        show(&tokenizer, &ids, std::io::stdout().is_terminal(), &mut output)?;
+        output.flush()?;
+        Ok(())
+    }
+}
+
+fn show(
+    tokenizer: &Tokenizer,
+    ids: &[u32],
+    is_terminal: bool,
+    output: &mut Output,
+) -> Result<(), Error> {
+    let piece = |id: u32| {
+        let bytes = tokenizer.token_bytes(id).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).escape_debug().to_string()
+    };
+    for (index, &id) in ids.iter().enumerate() {
+        match is_terminal {
+            // Neighbours differ in colour.
+            true => {
+                output.write(format_args!("\x1b[30;4{}m{}\x1b[0m", 2 + index % 5, piece(id)))?
+            }
+            false => output.write(format_args!("[{}]", piece(id)))?,
+        }
+    }
+    output.line("")?;
+    for &id in ids {
+        let role = if tokenizer.is_special(id) { "  (special)" } else { "" };
+        output.line(format_args!("{id:>7}  {}{role}", piece(id)))?;
+    }
+    output.line(format_args!("{} tokens", ids.len()))
+}

@@ -1,0 +1,7 @@
+//! Where options come from: the command line, the environment and `inferno.toml`.
+
+mod file;
+mod sources;
+
+pub(crate) use file::ConfigError;
+pub(crate) use sources::{parse, parse_alone};

@@ -1,0 +1,286 @@
+//! `inferno.toml`: defaults for flags, beside the environment.
+//!
+//! Invariant: every key of the file is a flag that exists, and every value is one that the flag takes. A file that
+//! says anything else is refused, with the line.
+
+use std::any::TypeId;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, Command};
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+/// The file's name, here and in the user's configuration folder.
+const FILE_NAME: &str = "inferno.toml";
+
+/// What is wrong with a configuration file.
+#[derive(Debug)]
+pub(crate) struct ConfigError {
+    path: PathBuf,
+    /// Counted from 1; `None` where the file could not be read at all.
+    line: Option<usize>,
+    problem: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+/// The file to read where none was named: `./inferno.toml`, else the one in the user's configuration folder.
+pub(super) fn default_path() -> Option<PathBuf> {
+    let user = dirs::config_dir().map(|folder| folder.join("inferno").join(FILE_NAME));
+    [Some(PathBuf::from(FILE_NAME)), user].into_iter().flatten().find(|path| path.is_file())
+}
+
+/// Checks the file at `path` against `command` and returns what it says about the flags of one subcommand.
+pub(super) fn read(
+    path: &Path,
+    command: &Command,
+    subcommand: &str,
+) -> Result<Vec<Setting>, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
+        path: path.to_owned(),
+        line: None,
+        problem: format!("cannot be read: {error}"),
+    })?;
+    let file = File { path, text: &text, command };
+    file.settings(subcommand)
+}
+
+/// One flag's value.
+pub(super) struct Setting {
+    /// The flag's id in clap.
+    pub(super) id: String,
+    /// The value as it would stand on the command line, several where the flag may be repeated.
+    pub(super) values: Vec<String>,
+}
+
+/// A file that is being read.
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+    command: &'a Command,
+}
+
+impl File<'_> {
+    /// All settings for one subcommand; those of its own table come last and win.
+    fn settings(&self, subcommand: &str) -> Result<Vec<Setting>, ConfigError> {
+        let document = DeTable::parse(self.text).map_err(|error| {
+            self.error(
+                error.span().unwrap_or_default(),
+                format!("not valid TOML: {}", error.message()),
+            )
+        })?;
+        let (mut shared, mut own) = (Vec::new(), Vec::new());
+        for (key, value) in document.get_ref() {
+            let name = key.get_ref().as_ref();
+            if let DeValue::Table(table) = value.get_ref() {
+                let Some(command) = self.command.find_subcommand(name) else {
+                    let known = self.command.get_subcommands().map(Command::get_name);
+                    let problem =
+                        format!("there is no command `{name}`; known tables: {}", list(known));
+                    return Err(self.error(key.span(), problem));
+                };
+                for (key, value) in table {
+                    let arg = self.flag(command, key)?;
+                    let setting = self.setting(arg, key, value)?;
+                    if command.get_name() == subcommand {
+                        own.push(setting);
+                    }
+                }
+            } else {
+                for (command, arg) in self.shared_flags(key)? {
+                    let setting = self.setting(arg, key, value)?;
+                    if command.get_name() == subcommand {
+                        shared.push(setting);
+                    }
+                }
+            }
+        }
+        shared.extend(own);
+        Ok(shared)
+    }
+
+    /// The flag of `command` that a key in its table names.
+    fn flag<'c>(
+        &self,
+        command: &'c Command,
+        key: &Spanned<impl AsRef<str>>,
+    ) -> Result<&'c Arg, ConfigError> {
+        flags(command).find(|arg| is_named(arg, key.get_ref().as_ref())).ok_or_else(|| {
+            let problem = format!(
+                "`{}` takes no `{}`; known keys: {}",
+                command.get_name(),
+                key.get_ref().as_ref(),
+                list(flags(command).filter_map(Arg::get_long))
+            );
+            self.error(key.span(), problem)
+        })
+    }
+
+    /// The flags that a key outside of the tables names, in all commands that have it.
+    fn shared_flags(
+        &self,
+        key: &Spanned<impl AsRef<str>>,
+    ) -> Result<Vec<(&Command, &Arg)>, ConfigError> {
+        let name = key.get_ref().as_ref();
+        let with_flag = |name: &str| -> Vec<(&Command, &Arg)> {
+            let find =
+                |command| flags(command).find(|arg| is_named(arg, name)).map(|arg| (command, arg));
+            self.command.get_subcommands().filter_map(find).collect()
+        };
+        let found = with_flag(name);
+        match &found[..] {
+            [_, _, ..] => Ok(found),
+            [(command, _)] => {
+                let problem = format!("`{name}` belongs in the table [{}]", command.get_name());
+                Err(self.error(key.span(), problem))
+            }
+            [] => {
+                let mut known: Vec<&str> = self
+                    .command
+                    .get_subcommands()
+                    .flat_map(flags)
+                    .filter_map(Arg::get_long)
+                    .filter(|long| with_flag(long).len() > 1)
+                    .collect();
+                known.sort_unstable();
+                known.dedup();
+                let problem =
+                    format!("unknown key `{name}`; known keys outside of tables: {}", list(known));
+                Err(self.error(key.span(), problem))
+            }
+        }
+    }
+
+    /// What `value` says for `arg`, checked by the flag's own rules.
+    fn setting(
+        &self,
+        arg: &Arg,
+        key: &Spanned<impl AsRef<str>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Setting, ConfigError> {
+        let values = match value.get_ref() {
+            DeValue::Array(items) if matches!(arg.get_action(), ArgAction::Append) => {
+                items.iter().map(|item| self.text_of(arg, key, item)).collect::<Result<_, _>>()?
+            }
+            _ => vec![self.text_of(arg, key, value)?],
+        };
+        Ok(Setting { id: arg.get_id().to_string(), values })
+    }
+
+    /// One value as it would stand on the command line.
+    fn text_of(
+        &self,
+        arg: &Arg,
+        key: &Spanned<impl AsRef<str>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<String, ConfigError> {
+        let expected = Kind::of(arg);
+        let text = match (expected, value.get_ref()) {
+            (Kind::Boolean, DeValue::Boolean(value)) => return Ok(value.to_string()),
+            (Kind::Integer | Kind::Number, DeValue::Integer(number)) => decimal(number),
+            (Kind::Number, DeValue::Float(number)) => number.as_str().to_owned(),
+            (Kind::Text, DeValue::String(text)) => text.to_string(),
+            (_, found) => {
+                let problem = format!(
+                    "`{}` expects {}, found {}",
+                    key.get_ref().as_ref(),
+                    expected.description(),
+                    found.type_str()
+                );
+                return Err(self.error(value.span(), problem));
+            }
+        };
+        // The flag's own parser judges the value, on a command line of its own.
+        let long = arg.get_long().unwrap_or_default();
+        let alone = arg.clone().required(false).env(None::<&str>);
+        Command::new("inferno")
+            .no_binary_name(true)
+            .arg(alone)
+            .try_get_matches_from([format!("--{long}={text}")])
+            .map_err(|error| self.error(value.span(), reason(&error)))?;
+        Ok(text)
+    }
+
+    fn error(&self, span: Range<usize>, problem: String) -> ConfigError {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        ConfigError { path: self.path.to_owned(), line: Some(line), problem }
+    }
+}
+
+/// A number as flags take it, also where the file has it in hexadecimal, octal or binary.
+fn decimal(number: &DeInteger<'_>) -> String {
+    match u64::from_str_radix(number.as_str(), number.radix()) {
+        Ok(value) if number.radix() != 10 => value.to_string(),
+        _ => number.as_str().to_owned(),
+    }
+}
+
+/// What a flag takes, in the terms of TOML.
+#[derive(Clone, Copy)]
+enum Kind {
+    Boolean,
+    Integer,
+    Number,
+    Text,
+}
+
+impl Kind {
+    fn of(arg: &Arg) -> Self {
+        let value_type = arg.get_value_parser().type_id();
+        let is_one_of = |types: &[TypeId]| types.iter().any(|known| value_type == *known);
+        if !arg.get_action().takes_values() {
+            Self::Boolean
+        } else if is_one_of(&[TypeId::of::<usize>(), TypeId::of::<u32>(), TypeId::of::<u64>()]) {
+            Self::Integer
+        } else if is_one_of(&[TypeId::of::<f32>()]) {
+            Self::Number
+        } else {
+            Self::Text
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Self::Boolean => "true or false",
+            Self::Integer => "an integer",
+            Self::Number => "a number",
+            Self::Text => "a string",
+        }
+    }
+}
+
+/// The flags of a command that a file may set.
+fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
+    let is_setting = |arg: &&Arg| {
+        let is_own = !matches!(arg.get_id().as_str(), "help" | "version" | "config");
+        is_own && !arg.is_hide_set() && arg.get_long().is_some()
+    };
+    command.get_arguments().filter(is_setting)
+}
+
+/// Whether a key stands for a flag; `max_tokens` and `max-tokens` are one.
+fn is_named(arg: &Arg, key: &str) -> bool {
+    arg.get_long().is_some_and(|long| long == key.replace('_', "-"))
+}
+
+fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// The first line of a message of clap's, without its prefix.
+fn reason(error: &clap::Error) -> String {
+    let message = error.to_string();
+    let first = message.lines().next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}

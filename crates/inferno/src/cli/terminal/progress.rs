@@ -1,0 +1,67 @@
+//! Progress bars, on standard error and only where it is a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::hub::{DownloadProgress, DownloadStage};
+
+/// A bar over a number of bytes.
+pub(crate) fn bytes_bar(action: &'static str, total_bytes: u64) -> ProgressBar {
+    bar(action, total_bytes, "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+}
+
+/// A bar over a number of steps.
+pub(crate) fn steps_bar(action: &'static str, total_steps: u64) -> ProgressBar {
+    bar(action, total_steps, "{msg} [{bar:30}] {pos}/{len} {eta}")
+}
+
+fn bar(action: &'static str, total: u64, template: &str) -> ProgressBar {
+    // The target draws nothing where standard error is no terminal.
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.with_style(style.progress_chars("=> ")).with_message(action)
+}
+
+/// The bars of a download, one after the other for its files.
+#[derive(Default)]
+pub(crate) struct DownloadBars {
+    current: Option<(String, DownloadStage, ProgressBar)>,
+}
+
+impl DownloadBars {
+    /// Shows how far the download has come.
+    pub(crate) fn show(&mut self, progress: DownloadProgress<'_>) {
+        let DownloadProgress { file, stage, done_bytes, total_bytes } = progress;
+        let is_current = |(current, current_stage, _): &(String, DownloadStage, ProgressBar)| {
+            current == file && *current_stage == stage
+        };
+        if !self.current.as_ref().is_some_and(is_current) {
+            self.finish();
+            let action = match stage {
+                DownloadStage::Downloading => "downloading",
+                DownloadStage::Verifying => "verifying",
+            };
+            let bar = bytes_bar(action, total_bytes);
+            bar.set_message(format!("{action} {file}"));
+            // What an earlier attempt left is no measure of the speed.
+            bar.set_position(done_bytes);
+            bar.reset_eta();
+            self.current = Some((file.to_owned(), stage, bar));
+        }
+        if let Some((_, _, bar)) = &self.current {
+            bar.set_position(done_bytes);
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some((_, _, bar)) = self.current.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for DownloadBars {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

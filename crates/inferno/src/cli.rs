@@ -1,6 +1,6 @@
-//! The command line: one file a command, results on standard output, everything else on standard error.
+//! The command line. Results go to standard output, everything else to standard error.
 //!
-//! Exit codes: 0 for success, 1 for failure, 2 for a mistake in the flags or the configuration, 130 after Ctrl-C.
+//! Exit codes: 0 for success, 1 for failure, 2 for invalid options or configuration, 130 after Ctrl-C.
 
 mod arguments;
 mod commands;
@@ -21,26 +21,28 @@ use commands::{
 };
 use failure::Failure;
 
-/// Runs language models from GGUF files.
+/// Run large language models from GGUF files
 #[derive(Parser)]
 #[command(name = "inferno", version, max_term_width = 100, subcommand_required = true)]
 #[command(after_help = "\
 Examples:
   inferno generate \"Once upon a time\"
-  inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --greedy --max-tokens 64 \"The sky is\"
+  inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 -n 64 \"The sky is\"
   inferno chat
   inferno serve
   inferno inspect model.gguf --tensors
 
-Each flag is also read from the environment (--max-tokens from INFERNO_MAX_TOKENS) and from
-inferno.toml, here or in the user's configuration folder. Flags win over the environment, and the
-environment over the file:
+Configuration:
+Every option can also be set in the environment (--max-tokens as \
+INFERNO_MAX_TOKENS) or in inferno.toml, which is read from the current directory \
+or from the user's configuration directory. Command-line options override the \
+environment, and the environment overrides the file.
 
-  threads = 4             # for every command that takes --threads
+  threads = 4             # applies to every command that has --threads
   [generate]
-  temperature = 0.7       # for one command")]
+  temperature = 0.7       # applies to one command")]
 struct Inferno {
-    /// Read defaults of flags from this file instead of ./inferno.toml or the user's.
+    /// Read configuration from this file instead of the default inferno.toml [env: INFERNO_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -82,12 +84,12 @@ impl Inferno {
     }
 }
 
-/// The `inferno` command.
+/// Runs the `inferno` command with the arguments of the process.
 pub fn inferno() -> ExitCode {
     finish(configuration::parse::<Inferno>().and_then(Inferno::run))
 }
 
-/// The `gguf-inspect` command: `inferno inspect` with the tensors.
+/// Runs the `gguf-inspect` command: `inferno inspect --tensors`.
 pub fn gguf_inspect() -> ExitCode {
     finish(
         configuration::parse_alone::<inspect::GgufInspect>("inspect")
@@ -95,7 +97,7 @@ pub fn gguf_inspect() -> ExitCode {
     )
 }
 
-/// The `tokenizer-demo` command: a text and its tokens, side by side.
+/// Runs the `tokenizer-demo` command, which shows how a text is split into tokens.
 pub fn tokenizer_demo() -> ExitCode {
     finish(
         configuration::parse_alone::<tokenizer_demo::TokenizerDemo>("tokenize")
@@ -103,7 +105,7 @@ pub fn tokenizer_demo() -> ExitCode {
     )
 }
 
-/// The `model-generate` command: `inferno generate` without a KV cache unless asked for.
+/// Runs the `model-generate` command: `inferno generate`, greedy and without a KV cache by default.
 pub fn model_generate() -> ExitCode {
     finish(
         configuration::parse_alone::<generate::ModelGenerate>("generate")

@@ -1,4 +1,4 @@
-//! Everything that can go wrong above the engine, as data.
+//! The error type of this crate.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,261 +13,253 @@ use inferno_tokenizer::{ChatTemplateError, TokenizerError};
 
 use crate::{BackendChoice, HubReference, Recipe};
 
-/// Why a model could not be found, loaded, run or converted.
+/// An error from finding, loading, running or converting a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused to read or write a file.
+    /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file in question.
+        /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The cause.
         source: io::Error,
     },
     /// Standard input could not be read.
-    #[error("cannot read standard input: {0}")]
+    #[error("failed to read standard input: {0}")]
     Stdin(#[source] io::Error),
-    /// Results could not be written.
-    #[error("cannot write to standard output: {0}")]
+    /// Standard output could not be written.
+    #[error("failed to write to standard output: {0}")]
     Stdout(#[source] io::Error),
 
-    /// A server that was to be measured cannot be.
-    #[error("cannot measure the server at {url}: {cause}")]
+    /// A server could not be measured.
+    #[error("failed to measure the server at {url}: {cause}")]
     ServerNotMeasured {
-        /// Where the server is.
+        /// The base URL of the server.
         url: String,
-        /// What went wrong.
+        /// The cause.
         cause: String,
     },
 
-    /// A text is not UTF-8.
-    #[error(
-        "{input} is not valid UTF-8 at byte {offset}; models read UTF-8 text, so convert it first"
-    )]
+    /// An input is not UTF-8.
+    #[error("{input} is not valid UTF-8 at byte {offset}; convert it to UTF-8")]
     InvalidUtf8 {
-        /// Where the text came from.
+        /// The name of the input.
         input: String,
-        /// Where the first invalid byte stands.
+        /// Offset of the first invalid byte.
         offset: usize,
     },
-    /// A request is no JSON object.
-    #[error("{input} is not a JSON object such as {{\"messages\": […]}}: {source}")]
+    /// An input is not a JSON object.
+    #[error("{input} is not a valid JSON object such as {{\"messages\": […]}}: {source}")]
     InvalidJson {
-        /// Where the text came from.
+        /// The name of the input.
         input: String,
-        /// What is wrong with it.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A model cannot be talked to without a template.
+    /// The model has no chat template, and none was specified.
     #[error(
-        "the model has no chat template (tokenizer.chat_template in its file); pass one with --chat-template FILE, \
-         or let inferno generate go on with a plain text, without --chat"
+        "the model has no chat template (metadata key tokenizer.chat_template); pass one with --chat-template FILE, or \
+         use inferno generate without --chat"
     )]
     NoChatTemplate,
-    /// A conversation does not take turns.
+    /// The messages of a conversation are not in order.
     #[error(
-        "messages[{index}] of {input} is {}, expected one of the {expected}; a conversation is one message of the \
-         system at most, then the user's and the assistant's in turn",
-        found.map_or("missing".to_owned(), |role| format!("of the {role}"))
+        "{input}: {} messages[{index}], expected role {expected}; messages must alternate between user and assistant, \
+         after an optional system message",
+        found.map_or("missing".to_owned(), |role| format!("unexpected role {role} in"))
     )]
-    MessageOutOfTurn {
-        /// Where the conversation came from.
+    UnexpectedRole {
+        /// The name of the input.
         input: String,
-        /// The message's place in the list.
+        /// Index of the message.
         index: usize,
-        /// Whose message would have its turn.
+        /// The expected role.
         expected: &'static str,
-        /// Whose message stands there, if any does.
+        /// The role of the message; `None` if the list ends before it.
         found: Option<&'static str>,
     },
-    /// A conversation would be written over something else.
+    /// The file to save a conversation to contains something else.
     #[error(
-        "{} exists and is no conversation that inferno chat saved; choose another name",
+        "{} exists and is not a conversation saved by inferno chat; choose another name",
         path.display()
     )]
     ConversationNotReplaced {
         /// The output.
         path: PathBuf,
     },
-    /// A list of token ids is not one.
+    /// An input is not a list of token ids.
     #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
     InvalidIds {
-        /// Where the text came from.
+        /// The name of the input.
         input: String,
-        /// What is wrong with it.
+        /// The cause.
         source: serde_json::Error,
     },
 
-    /// A file has no such metadata key.
+    /// The file has no such metadata key.
     #[error(
         "the file has no metadata key {key:?}; {}",
-        if similar.is_empty() { "inferno inspect lists all keys".to_owned() } else { format!("similar keys:{}", list(similar)) }
+        if similar.is_empty() { "run inferno inspect to list all keys".to_owned() } else { format!("similar keys:{}", list(similar)) }
     )]
     NoSuchKey {
-        /// The key that was asked for.
+        /// The requested key.
         key: String,
         /// Keys that contain it.
         similar: Vec<String>,
     },
 
-    /// No model was named, and none is built in.
-    #[error("no model was given; pass -m FILE or -m hf:owner/repo")]
+    /// No model was specified, and this build has no built-in model.
+    #[error("no model specified; pass -m FILE or -m hf:OWNER/REPO")]
     NoModel,
-    /// No backend has this name.
+    /// There is no backend with this name.
     #[error("unknown backend {found:?}; expected one of {}", BackendChoice::ALL.map(BackendChoice::name).join(", "))]
     UnknownBackend {
         /// The name.
         found: String,
     },
-    /// The backend is not part of this build.
-    #[error(
-        "this build has no {backend} backend; use --backend parallel, which runs on the processor"
-    )]
+    /// This build does not include the backend.
+    #[error("this build has no {backend} backend; use --backend parallel to run on the CPU")]
     BackendNotBuilt {
-        /// The name that was given.
+        /// The name of the backend.
         backend: &'static str,
     },
-    /// A choice does not go with the backend.
+    /// The backend does not support an option.
     #[error(
-        "{option} does not apply to the {backend} backend; leave it out, or use --backend parallel"
+        "the {backend} backend does not support {option}; remove it, or use --backend parallel"
     )]
     BackendOption {
-        /// The flag.
+        /// The option.
         option: &'static str,
-        /// The backend's name.
+        /// The name of the backend.
         backend: &'static str,
     },
-    /// A text does not name a model on the hub.
+    /// A string is not a valid reference to a model on the Hugging Face Hub.
     #[error(
-        "{found:?} does not name a model on the hub; expected hf:owner/repo or hf:owner/repo:quantization"
+        "invalid model reference {found:?}; expected hf:OWNER/REPO or hf:OWNER/REPO:QUANTIZATION"
     )]
     HubReference {
-        /// The text.
+        /// The string.
         found: String,
     },
-    /// No home directory is known, and no variable says where the cache is.
-    #[error("there is no home directory to keep downloads in; set HF_HOME to a folder")]
+    /// The home directory is unknown, and no variable sets the cache directory.
+    #[error("no home directory found for the model cache; set HF_HOME to a directory")]
     NoHome,
-    /// The model is not in the cache, and the hub must not be asked.
+    /// The model is not in the cache, and downloads are disabled.
     #[error(
-        "{reference} is not in the cache, and HF_HUB_OFFLINE forbids asking the hub; unset it, or pass -m FILE"
+        "{reference} is not in the cache, and HF_HUB_OFFLINE disables downloads; unset it, or pass -m FILE"
     )]
     HubOffline {
-        /// What was asked for.
+        /// The requested model.
         reference: HubReference,
     },
-    /// The hub could not be reached, or broke off.
-    #[error("the download from {endpoint} failed; run the command again to go on where it stopped")]
+    /// The hub could not be reached, or the connection was lost.
+    #[error("download from {endpoint} failed; run the command again to resume it")]
     Hub {
-        /// The hub's address.
+        /// The URL of the hub.
         endpoint: String,
-        /// What the client said.
+        /// The cause.
         source: Box<hf_hub::api::sync::ApiError>,
     },
-    /// The hub answered, but does not give the model.
+    /// The hub denied access to the model.
     #[error(
-        "{endpoint} answered {status} for {reference}: the repository does not exist, or needs a token that may read it; \
-         check the name, or set HF_TOKEN"
+        "{endpoint} returned status {status} for {reference}: the repository does not exist or requires \
+         authentication; check the name, or set HF_TOKEN"
     )]
     HubRefused {
-        /// What was asked for.
+        /// The requested model.
         reference: HubReference,
-        /// The hub's address.
+        /// The URL of the hub.
         endpoint: String,
         /// The HTTP status.
         status: u16,
     },
-    /// The hub answered something that cannot be trusted.
-    #[error("the hub gave {found:?} as the {what} of a file, expected letters and digits")]
+    /// The hub returned an invalid value.
+    #[error("the hub returned {found:?} as the {what} of a file; expected letters and digits")]
     HubAnswer {
-        /// What the value stands for.
+        /// The kind of value.
         what: &'static str,
         /// The value.
         found: String,
     },
-    /// A repository holds no model in this format.
-    #[error(
-        "{reference} holds no GGUF file of a language model; look for a repository whose name ends in GGUF"
-    )]
+    /// A repository contains no GGUF model.
+    #[error("{reference} contains no GGUF model; look for a repository whose name ends in GGUF")]
     NoGguf {
-        /// What was asked for.
+        /// The requested model.
         reference: HubReference,
     },
-    /// A repository does not hold the quantization.
-    #[error("{reference} is not there; this repository holds:{}", list(available))]
+    /// A repository does not contain the quantization.
+    #[error("{reference} not found; this repository contains:{}", list(available))]
     NoSuchQuant {
-        /// What was asked for.
+        /// The requested model.
         reference: HubReference,
-        /// The models that are there.
+        /// The models in the repository.
         available: Vec<String>,
     },
-    /// A repository holds several models that could be meant.
+    /// A reference matches several models in a repository.
     #[error(
-        "{reference} could be any of:{}\nname one, as in hf:owner/repo:Q8_0 or hf:owner/repo:FILE",
+        "{reference} matches several models:{}\nselect one, for example hf:OWNER/REPO:Q8_0 or hf:OWNER/REPO:FILE",
         list(matching)
     )]
     AmbiguousQuant {
-        /// What was asked for.
+        /// The requested model.
         reference: HubReference,
-        /// The models that could be meant.
+        /// The matching models.
         matching: Vec<String>,
     },
-    /// A shard of a model is not where the others are: in the repository, or in the cache where the hub is not asked.
-    #[error("{reference} cannot be taken: its shard {missing} is missing")]
+    /// A shard of a model is missing in the repository, or in the cache if downloads are disabled.
+    #[error("{reference} is incomplete: shard {missing} is missing")]
     IncompleteShards {
-        /// What was asked for.
+        /// The requested model.
         reference: HubReference,
-        /// The first shard that is missing.
+        /// The first missing shard.
         missing: String,
     },
-    /// A download has the wrong size.
-    #[error(
-        "{file} has {found} bytes, but the hub said {expected}; it was deleted, run the command again"
-    )]
+    /// A downloaded file has the wrong size.
+    #[error("{file} has {found} bytes, expected {expected}; it was deleted, run the command again")]
     DownloadSize {
         /// The file's path in the repository.
         file: String,
-        /// The size that the hub stated.
+        /// The size reported by the hub, in bytes.
         expected: u64,
-        /// The size on the disk.
+        /// The size on disk, in bytes.
         found: u64,
     },
-    /// A download is damaged.
+    /// A downloaded file is corrupted.
     #[error(
-        "{file} is damaged: its SHA-256 is {found}, expected {expected}; it was deleted, run the command again"
+        "{file} is corrupted: SHA-256 is {found}, expected {expected}; it was deleted, run the command again"
     )]
     Checksum {
         /// The file's path in the repository.
         file: String,
-        /// The checksum that the hub stated.
+        /// The checksum reported by the hub.
         expected: String,
-        /// The checksum of what came.
+        /// The checksum of the file.
         found: String,
     },
 
-    /// The output of a conversion is there already.
-    #[error("{} exists; choose another name, or pass --force to replace it", path.display())]
+    /// The output file exists.
+    #[error("{} exists; choose another name, or pass --force to overwrite it", path.display())]
     OutputExists {
         /// The output.
         path: PathBuf,
     },
-    /// The output is a folder, a pipe or a device.
+    /// The output is a directory, a pipe or a device.
     #[error("{} is not a regular file; choose another name for the output", path.display())]
     OutputNotFile {
         /// The output.
         path: PathBuf,
     },
-    /// A command would write onto the model that it reads.
-    #[error("{} is the input itself; choose another name for the output", path.display())]
+    /// The output is the model file itself.
+    #[error("{} is the model file itself; choose another name for the output", path.display())]
     OutputIsInput {
         /// The output.
         path: PathBuf,
     },
-    /// A conversion would start from weights that have lost precision already.
+    /// The weights to quantize are already quantized.
     #[error(
-        "tensor {tensor:?} is stored as {found} already, and quantizing it again loses more; start from an F32, F16 or \
-         BF16 file, or pass --allow-requantize"
+        "tensor {tensor:?} is already quantized to {found}, and requantizing loses quality; use an F32, F16 or BF16 \
+         file, or pass --allow-requantize"
     )]
     AlreadyQuantized {
         /// The first such tensor.
@@ -275,19 +267,19 @@ pub enum Error {
         /// Its format.
         found: DType,
     },
-    /// No recipe has this name.
+    /// There is no quantization format with this name.
     #[error("unknown format {found:?}; expected one of {}", Recipe::names().collect::<Vec<_>>().join(", "))]
     UnknownRecipe {
         /// The name.
         found: String,
     },
-    /// The operating system refused a thread.
-    #[error("cannot start threads: {source}; pass a smaller --threads")]
+    /// Threads could not be started.
+    #[error("failed to start threads: {source}; reduce --threads")]
     Threads {
-        /// What it said.
+        /// The cause.
         source: io::Error,
     },
-    /// The caller broke a long operation off.
+    /// The caller cancelled the operation.
     #[error("cancelled")]
     Cancelled,
     /// A tensor could not be converted.
@@ -295,9 +287,9 @@ pub enum Error {
     QuantizeRow {
         /// The tensor.
         tensor: String,
-        /// The row that failed.
+        /// Index of the row.
         row: usize,
-        /// Why.
+        /// The cause.
         source: Box<TensorError>,
     },
     /// A tensor is stored in a format that cannot be decoded.
@@ -309,53 +301,51 @@ pub enum Error {
         found: &'static str,
     },
 
-    /// There is nothing to measure.
-    #[error(
-        "there is nothing to measure: expected a prompt (-p) or tokens to write (-n), and -n for --batch"
-    )]
+    /// The workload is empty.
+    #[error("nothing to measure; -p or -n must be at least 1, and --batch requires -n")]
     EmptyWorkload,
-    /// What is to be measured does not fit the model's context.
+    /// The workload exceeds the context of the model.
     #[error(
-        "a prompt of {prompt_tokens} tokens (-p), or {decode_tokens} tokens (-n) at depth {depth} (-d), does not fit the \
-         model's context of {limit}; choose smaller numbers"
+        "the workload exceeds the model's context of {limit} tokens: {prompt_tokens} prompt tokens (-p), {decode_tokens} \
+         tokens (-n) at depth {depth} (-d); reduce them"
     )]
     WorkloadTooLong {
-        /// Tokens of the prompt.
+        /// Length of the prompt, in tokens.
         prompt_tokens: usize,
-        /// Tokens to write.
+        /// Number of tokens to generate.
         decode_tokens: usize,
-        /// Positions before them.
+        /// Number of tokens in the KV cache before them.
         depth: usize,
-        /// Positions that the model takes.
+        /// The context length of the model, in tokens.
         limit: usize,
     },
-    /// What is to be measured does not fit the memory.
+    /// The workload does not fit in memory.
     #[error(
-        "the weights, the KV cache and the activations would take {}, but {} are free; choose smaller -p, -n, -d or \
-         --batch, --kv-dtype q8_0, or a smaller model",
+        "the weights, the KV cache and the activations need {}, but only {} is free; reduce -p, -n, -d or --batch, or \
+         use --kv-dtype q8_0 or a smaller model",
         BinaryBytes(*needed_bytes),
         BinaryBytes(*free_bytes)
     )]
     WorkloadTooLarge {
-        /// Bytes that it would take.
+        /// Required memory, in bytes.
         needed_bytes: u64,
-        /// Bytes that are free.
+        /// Free memory, in bytes.
         free_bytes: u64,
     },
 
-    /// A file is at fault.
+    /// A GGUF file could not be read or written.
     #[error(transparent)]
     Gguf(#[from] inferno_gguf::GgufError),
-    /// A tokenizer is at fault.
+    /// A tokenizer is missing or invalid, or failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// A chat template is malformed, or fails on a conversation.
+    /// A chat template is invalid, or failed on a conversation.
     #[error(transparent)]
     ChatTemplate(Box<ChatTemplateError>),
     /// A model could not be loaded or run.
     #[error(transparent)]
     Model(Box<ModelError>),
-    /// Generation was refused, or failed.
+    /// A request is invalid, or generation failed.
     #[error(transparent)]
     Engine(Box<EngineError>),
     /// The server could not be started.

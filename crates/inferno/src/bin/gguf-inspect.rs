@@ -1,4 +1,4 @@
-//! The `gguf-inspect` command: what a GGUF file holds.
+//! The `gguf-inspect` command: shows the metadata and tensors of a GGUF file.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The `model-generate` command: goes on with a text, step by step up the ladder.
+//! The `model-generate` command: generates text with one optimization at a time.
 
 use std::process::ExitCode;
 

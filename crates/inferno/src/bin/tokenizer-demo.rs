@@ -1,4 +1,4 @@
-//! The `tokenizer-demo` command: a text and its tokens.
+//! The `tokenizer-demo` command: shows how a text is split into tokens.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `--dry-run`: what memory loading a model would take.
+//! `--dry-run`: prints the memory that a model needs.
 
 use indicatif::BinaryBytes;
 
@@ -6,7 +6,7 @@ use crate::cli::terminal::output::Output;
 use crate::free_memory::free_bytes;
 use crate::{Error, Footprint, LoadEstimate, Model};
 
-/// Prints the estimate, and whether it fits the memory that is free.
+/// Prints the memory estimate and whether it fits in free memory.
 pub(super) fn report(model: &Model) -> Result<(), Error> {
     let LoadEstimate { footprint, cache_tokens, backend, .. } = model.estimate()?;
     let Footprint { weight_bytes, kv_cache_bytes, workspace_bytes, mapped_bytes } = footprint;
@@ -22,15 +22,15 @@ pub(super) fn report(model: &Model) -> Result<(), Error> {
     ))?;
     let mapped = BinaryBytes(mapped_bytes as u64).to_string();
     output.line(format_args!(
-        "mapped file   {mapped:>12}  read where it lies; the system can drop it"
+        "mapped file   {mapped:>12}  read in place; the system can page it out"
     ))?;
     let total = footprint.total_bytes() as u64;
     output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
     let free = free_bytes();
     let verdict = match total <= free {
-        true => "it fits",
+        true => "the model fits",
         false => {
-            "it does not fit; choose a smaller --context, --kv-dtype q8_0, or a smaller quantization"
+            "the model does not fit; reduce --context, or use --kv-dtype q8_0 or a smaller model"
         }
     };
     output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;

@@ -1,4 +1,4 @@
-//! How a command ends other than well.
+//! Errors of commands, and their exit codes.
 
 use std::error::Error as StdError;
 use std::io;
@@ -18,33 +18,33 @@ use crate::{Error, HubReference};
 
 const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 2;
-/// 128 and the number of SIGINT, as shells have it.
+/// 128 plus the number of SIGINT, by shell convention.
 pub(super) const EXIT_INTERRUPTED: u8 = 130;
 
-/// Why a command did not succeed.
+/// The reason why a command failed.
 pub(super) enum Failure {
-    /// The command line is wrong, or help was asked for.
+    /// The command line is invalid, or help was requested.
     CommandLine(clap::Error),
-    /// Flags do not go together.
+    /// Options are missing or conflict.
     Usage(String),
-    /// The configuration file is wrong.
+    /// The configuration file is invalid.
     Config(ConfigError),
-    /// A command within a chat is wrong.
+    /// A chat command is invalid.
     Command(CommandError),
     /// Ctrl-C.
     Interrupted,
-    /// Something went wrong earlier, and was reported then.
+    /// An error that was reported earlier.
     Reported,
-    /// Anything else.
+    /// Any other error.
     Error(Box<Error>),
 }
 
 impl Failure {
-    /// Says what happened, on standard error, and gives the exit code.
+    /// Prints the error to standard error, and returns the exit code.
     pub(super) fn report(self) -> ExitCode {
         let code = match self {
             Self::CommandLine(error) => {
-                // Where even this cannot be written, nobody listens.
+                // There is nowhere left to report a failed write.
                 let _ = error.print();
                 u8::try_from(error.exit_code()).unwrap_or(EXIT_FAILURE)
             }
@@ -63,10 +63,10 @@ impl Failure {
             Self::Interrupted => EXIT_INTERRUPTED,
             Self::Reported => EXIT_FAILURE,
             Self::Error(error) if matches!(*error, Error::Cancelled) => EXIT_INTERRUPTED,
-            // The reader of a pipe has seen enough.
+            // The reader closed the pipe.
             Self::Error(error) if is_broken_pipe(&error) => return ExitCode::SUCCESS,
             Self::Error(error) => {
-                // Messages quote names from files.
+                // Messages may quote names from files.
                 print_note(&printable_lines(&with_causes(&*error)));
                 if let Some(hint) = hint(&error) {
                     print_note(&format!("hint: {hint}"));
@@ -88,7 +88,7 @@ fn is_broken_pipe(error: &Error) -> bool {
     matches!(error, Error::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Whether an error speaks of what was asked for, rather than of what happened.
+/// Returns whether an error is a mistake in the command line.
 fn is_usage(error: &Error) -> bool {
     match error {
         Error::NoModel
@@ -116,21 +116,21 @@ fn is_usage(error: &Error) -> bool {
     }
 }
 
-/// Whether a path only lacks the prefix of a name on the hub, where files have no names of their own.
+/// Returns whether a path would be a valid reference to a model on the hub if it had the prefix.
 fn may_be_on_hub(path: &Path) -> bool {
     let is_file = path.extension().is_some_and(|ending| ending == "gguf");
     let name = format!("{}{}", HubReference::PREFIX, path.display());
     !is_file && name.parse::<HubReference>().is_ok()
 }
 
-/// The flag that helps, where the floors below cannot know of flags.
+/// Returns a hint with the option that helps. Errors of lower crates cannot name options.
 fn hint(error: &Error) -> Option<&'static str> {
     let backend = match error {
         Error::Gguf(GgufError::Io { path, error })
             if error.kind() == io::ErrorKind::NotFound && may_be_on_hub(path) =>
         {
             return Some(
-                "a model on the Hugging Face hub is named hf:owner/repo[:type], and downloaded",
+                "to download a model from the Hugging Face Hub, use hf:OWNER/REPO[:QUANTIZATION]",
             );
         }
         Error::Backend(error) => error,
@@ -140,14 +140,10 @@ fn hint(error: &Error) -> Option<&'static str> {
         },
         Error::Engine(error) => match &**error {
             EngineError::PromptTooLong { .. } | EngineError::StateTooLong { .. } => {
-                return Some(
-                    "--context N sets how many tokens the context holds, up to those that the model was made for",
-                );
+                return Some("increase --context, up to the maximum of the model");
             }
             EngineError::RecommendationOutOfRange { .. } => {
-                return Some(
-                    "--greedy takes no advice from the file; another file may give better",
-                );
+                return Some("--greedy ignores the recommendations of the model file");
             }
             EngineError::Backend(error) | EngineError::Model(ModelError::Backend(error)) => error,
             _ => return None,
@@ -156,16 +152,16 @@ fn hint(error: &Error) -> Option<&'static str> {
     };
     match backend {
         BackendError::KvHeadDim { .. } | BackendError::KvHeadTooWide { .. } => {
-            Some("--kv-dtype chooses the format")
+            Some("choose another KV cache format with --kv-dtype")
         }
         BackendError::OutOfMemory { .. } => Some(
-            "--context N and --kv-dtype q8_0 make the KV cache smaller; --dry-run adds it all up",
+            "reduce --context or use --kv-dtype q8_0 for a smaller KV cache; --dry-run prints the memory needed",
         ),
         _ => None,
     }
 }
 
-/// The message of an error and of those beneath it, each once.
+/// Returns the message of an error and of its causes, each once.
 fn with_causes(error: &dyn StdError) -> String {
     let mut text = format!("error: {error}");
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! Flags about conversations, such as `--chat`: a conversation instead of a text to go on with.
+//! Options for chat templates and conversations.
 
 use std::path::PathBuf;
 
@@ -10,39 +10,40 @@ use crate::Error;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::{ChatInput, template_of};
 
-/// The variable by which templates of models that can think let a caller choose.
+/// The template variable that switches reasoning on or off, for models that support it.
 pub(crate) const ENABLE_THINKING: &str = "enable_thinking";
 
-/// A conversation.
+/// A conversation instead of a plain prompt.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Chat")]
 pub(crate) struct ChatArgs {
-    /// Take the prompt as a message, and print the model's answer; the model's chat template makes the text.
+    /// Treat the prompt as a user message and format it with the chat template
     #[arg(long, conflicts_with_all = ["no_special", "load_session"])]
     pub(crate) chat: bool,
-    /// With --chat: a whole conversation instead of the prompt, as inferno template takes it; - for standard input.
+    /// Read the conversation from a JSON file instead of the prompt (see inferno template); - reads standard input. Requires --chat
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "prompt_file", "system"])]
     pub(crate) input: Option<PathBuf>,
     #[command(flatten)]
     setup: ChatSetupArgs,
 }
 
-/// What a conversation begins with, and how it becomes a text.
+/// System prompt and chat template.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Conversation")]
+#[command(next_help_heading = "Chat")]
 pub(crate) struct ChatSetupArgs {
-    /// What the model is told before the first message.
+    /// System prompt
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) system: Option<String>,
-    /// Tell the template that the model is not to think first (enable_thinking = false).
+    /// Disable reasoning before the answer, if the chat template supports it (enable_thinking = false)
     #[arg(long)]
     pub(crate) no_think: bool,
-    /// Take the template from this file instead of the model's own.
+    /// Use the chat template in this file instead of the one in the model file
     #[arg(long, value_name = "FILE")]
     chat_template: Option<PathBuf>,
 }
 
 impl ChatArgs {
-    /// Refuses flags that mean nothing without `--chat`.
+    /// Rejects options that require `--chat` if it is missing.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let flags = [
             ("--system", self.setup.system.is_some()),
@@ -51,14 +52,12 @@ impl ChatArgs {
             ("--chat-template", self.setup.chat_template.is_some()),
         ];
         match flags.into_iter().find(|(_, is_given)| *is_given && !self.chat) {
-            Some((flag, _)) => Err(Failure::Usage(format!(
-                "{flag} is about a conversation; add --chat, or leave it out"
-            ))),
+            Some((flag, _)) => Err(Failure::Usage(format!("{flag} requires --chat"))),
             None => Ok(()),
         }
     }
 
-    /// The conversation: that of the input file, or one with `message` alone.
+    /// Returns the conversation in the input file, or one with `message` only.
     pub(crate) fn conversation(
         &self,
         message: impl FnOnce() -> Result<String, Failure>,
@@ -78,16 +77,16 @@ impl ChatArgs {
         Ok(conversation)
     }
 
-    /// As [`ChatSetupArgs::template`].
+    /// See [`ChatSetupArgs::template`].
     pub(crate) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
         self.setup.template(metadata)
     }
 }
 
 impl ChatSetupArgs {
-    /// The template that was asked for, else the model's own.
+    /// Returns the specified template, or the one in the model file.
     ///
-    /// **Errors**: [`Error::NoChatTemplate`]; a file that cannot be read; a template that is malformed.
+    /// **Errors**: [`Error::NoChatTemplate`]; an unreadable file; a malformed template.
     pub(crate) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
         template_of(self.chat_template.as_deref(), metadata)?.ok_or(Error::NoChatTemplate)
     }

@@ -8,36 +8,37 @@ use inferno_model::Requantize;
 use crate::cli::arguments::values::{MAX_THREADS, names, number_in};
 use crate::{BackendChoice, BatchLimits, LoadOptions};
 
-/// How the model computes.
+/// Backend, threads and number formats.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Compute")]
 pub(crate) struct ComputeArgs {
-    /// What computes: scalar (one thread, portable code), simd (one thread, best instruction set), parallel (all
-    /// threads), reference (plain loops that the others are tested against); gpu and metal are not in this build.
+    /// Backend to run on: scalar (one thread, portable code), simd (one thread, best instruction set), parallel (all
+    /// threads, best instruction set) or reference (slow, for tests). This build has no gpu or metal backend
     #[arg(long, value_name = "BACKEND", default_value_t, ignore_case = true)]
     #[arg(value_parser = names(BackendChoice::ALL.map(BackendChoice::name)).try_map(|name| name.parse::<BackendChoice>()))]
     backend: BackendChoice,
-    /// Threads, whatever the backend's name says.
+    /// Number of threads to use [default: all cores; 1 for scalar and simd]
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
-    /// Instruction set, whatever the backend's name says; results are the same with all.
+    /// Instruction set to use; results are identical with all of them [default: the best available; scalar for the scalar backend]
     #[arg(long, value_name = "ISA", ignore_case = true)]
     #[arg(value_parser = names(Isa::ALL.map(Isa::name)).try_map(|name| name.parse::<Isa>()))]
     isa: Option<Isa>,
-    /// Format of the KV cache.
+    /// Number format of the KV cache
     #[arg(long, value_name = "FORMAT", default_value_t, ignore_case = true)]
     #[arg(value_parser = names(KvDType::ALL.map(KvDType::name)).try_map(|name| name.parse::<KvDType>()))]
     kv_dtype: KvDType,
-    /// Turn weights that the file has as floats into this format while loading.
+    /// Quantize floating-point weights to this format while loading; weights that are already quantized are unchanged
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
     #[arg(value_parser = names(Requantize::ALL.map(|choice| choice.to_string())).try_map(|name| name.parse::<Requantize>()))]
     requantize: Option<Requantize>,
-    /// Say what memory loading would take, and load nothing.
+    /// Print the memory that the model needs, without loading it
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 impl ComputeArgs {
-    /// The options of a load with this context and these batches.
+    /// Returns the load options for this context length (in tokens) and these batch limits.
     pub(crate) fn options(
         &self,
         context_length: Option<usize>,
@@ -56,7 +57,7 @@ impl ComputeArgs {
     }
 }
 
-/// Rows of logits that one batch gives where nothing else is asked for; at least one.
+/// Returns how many rows of logits a batch may have by default; at least one.
 pub(crate) fn num_logit_rows(vocab_size: usize) -> usize {
     const LOGIT_BYTES: usize = 64 << 20;
     let row_bytes = vocab_size.saturating_mul(size_of::<f32>()).max(1);

@@ -10,22 +10,22 @@ use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::{DownloadBars, bytes_bar};
 use crate::{Error, ModelSource, embedded};
 
-/// Which model.
+/// The model to use.
 #[derive(clap::Args)]
 pub(crate) struct SourceArgs {
-    /// The model: a GGUF file (any shard of a split one), or hf:owner/repo[:quantization]
-    #[cfg_attr(feature = "embedded-model", doc = "[default: ember, the small one inside]")]
+    /// Model to use: a GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
     #[arg(short, long, value_name = "MODEL")]
     model: Option<ModelSource>,
 }
 
 impl SourceArgs {
-    /// Whether a model was named.
+    /// Returns whether a model was specified.
     pub(crate) fn is_given(&self) -> bool {
         self.model.is_some()
     }
 
-    /// What to call the model: its file's name, its name on the hub, or that of the model inside.
+    /// Returns the model's name: its file name, its repository on the Hugging Face Hub, or `ember`.
     pub(crate) fn name(&self) -> Option<String> {
         match &self.model {
             None => Some("ember".to_owned()),
@@ -34,25 +34,27 @@ impl SourceArgs {
         }
     }
 
-    /// Opens the model that was named, else the one inside.
+    /// Opens the specified model, or the built-in one.
     ///
-    /// **Errors**: as [`open`].
+    /// **Errors**: see [`open`].
     pub(crate) fn open(&self) -> Result<Gguf, Error> {
-        open(self.model.as_ref(), "-m FILE or -m hf:owner/repo")
+        open(self.model.as_ref(), "-m FILE or -m hf:OWNER/REPO")
     }
 }
 
-/// Opens a model's file, which is downloaded where it needs to be. Where none is named it is the model inside, and the
-/// user is told so once, and that `another` names another.
+/// Opens a model file, downloading it first if needed. Without a source, opens the built-in model and prints a note
+/// once; `alternative` is how the user specifies another model.
 ///
-/// **Errors**: [`Error::NoModel`] where there is none inside; as [`ModelSource::locate`] and [`Gguf::open`].
-pub(crate) fn open(source: Option<&ModelSource>, another: &str) -> Result<Gguf, Error> {
-    static TOLD: Once = Once::new();
+/// **Errors**: [`Error::NoModel`] if this build has no built-in model; see also [`ModelSource::locate`] and
+/// [`Gguf::open`].
+pub(crate) fn open(source: Option<&ModelSource>, alternative: &str) -> Result<Gguf, Error> {
+    static NOTE: Once = Once::new();
     let Some(source) = source else {
         let checkpoint = embedded::checkpoint()?;
-        TOLD.call_once(|| {
+        NOTE.call_once(|| {
+            let megabytes = checkpoint.file_bytes() as f64 / 1e6;
             print_note(&format!(
-                "note: no model was given; this is ember, the small one inside ({another} takes another)"
+                "note: no model specified, using the built-in Ember ({megabytes:.0} MB). Pass {alternative} to use another."
             ));
         });
         return Ok(checkpoint);
@@ -60,15 +62,15 @@ pub(crate) fn open(source: Option<&ModelSource>, another: &str) -> Result<Gguf, 
     Ok(Gguf::open(locate(source)?)?)
 }
 
-/// The path of a model's file, with a progress bar where it is downloaded.
+/// Returns the path of a model file, with a progress bar during the download if there is one.
 ///
-/// **Errors**: as [`ModelSource::locate`].
+/// **Errors**: see [`ModelSource::locate`].
 pub(crate) fn locate(source: &ModelSource) -> Result<PathBuf, Error> {
     let mut bars = DownloadBars::default();
     source.locate(&mut |progress| bars.show(progress))
 }
 
-/// Runs a load with a progress bar.
+/// Runs `load` with a progress bar.
 pub(crate) fn with_loading_bar<T>(load: impl FnOnce(&mut dyn FnMut(LoadProgress)) -> T) -> T {
     let bar = bytes_bar("loading", 0);
     let loaded = load(&mut |progress| {

@@ -1,4 +1,4 @@
-//! Flags that choose how tokens are sampled.
+//! Options that choose how tokens are sampled.
 
 use inferno_engine::SamplingParams;
 use inferno_gguf::Metadata;
@@ -8,79 +8,85 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
 
-/// How tokens are chosen. What is not given is what the model's file recommends.
+/// Sampling parameters. The recommendations of the model file are the defaults.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Sampling")]
 pub(crate) struct SamplingArgs {
-    /// Always take the most probable token; the same as --temperature 0.
+    /// Always choose the most probable token; same as --temperature 0
     #[arg(long)]
     greedy: bool,
-    /// Flatter choices above 1, sharper below [default: the model's own, else 1].
+    /// Sampling temperature; higher values are more random [default: from the model, else 1]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     temperature: Option<f32>,
-    /// Keep this many of the most probable tokens; 0 for all [default: the model's own, else 0].
+    /// Sample from the K most probable tokens; 0 disables the limit [default: from the model, else 0]
     #[arg(long, value_name = "K")]
     top_k: Option<usize>,
-    /// Keep the most probable tokens that together reach this probability [default: the model's own, else 1].
+    /// Sample from the most probable tokens whose probabilities add up to P [default: from the model, else 1]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     top_p: Option<f32>,
-    /// Drop tokens less probable than this share of the most probable one [default: the model's own, else 0].
+    /// Exclude tokens less probable than P times the most probable one [default: from the model, else 0]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     min_p: Option<f32>,
-    /// Keep the tokens whose surprise is nearest to the expected one, up to this probability.
+    /// Sample from the locally typical tokens whose probabilities add up to P; 1 disables it
     #[arg(long, value_name = "P", default_value_t = SamplingParams::default().typical_p, allow_negative_numbers = true)]
     typical_p: f32,
-    /// Makes tokens of the prompt and the text less likely; 1 is neutral [default: the model's own, else 1].
+    /// Penalty factor for tokens already in the prompt or the output; 1 disables it [default: from the model, else 1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     repetition_penalty: Option<f32>,
-    /// Taken from a token's logit for each time that it was generated.
+    /// Subtract X from the logit of a token for each time it was generated
     #[arg(long, value_name = "X", default_value_t = SamplingParams::default().frequency_penalty)]
     #[arg(allow_negative_numbers = true)]
     frequency_penalty: f32,
-    /// Taken from a token's logit if it was generated at all.
+    /// Subtract X from the logit of every token that was generated
     #[arg(long, value_name = "X", default_value_t = SamplingParams::default().presence_penalty)]
     #[arg(allow_negative_numbers = true)]
     presence_penalty: f32,
-    /// Added to the logit of one token; may be repeated.
+    /// Add BIAS to the logit of token ID; can be repeated
     #[arg(long, value_name = "ID=BIAS", value_parser = logit_bias)]
     logit_bias: Vec<(u32, f32)>,
-    /// The same seed gives the same text [default: another one each time].
+    /// Random seed; the same seed reproduces the same output [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
 
 impl SamplingArgs {
-    /// Refuses mistakes in the flags before a model is opened.
+    /// Returns these options with greedy decoding as the default: a temperature still enables sampling.
+    pub(crate) fn or_greedy(self) -> Self {
+        Self { greedy: self.greedy || self.temperature.is_none(), ..self }
+    }
+
+    /// Checks the options before a model is opened.
     ///
-    /// **Errors**: `--greedy` beside a temperature; a number out of range.
+    /// **Errors**: `--greedy` together with a temperature; a number out of range.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.greedy && self.temperature.is_some_and(|temperature| temperature != 0.0) {
             return Err(Failure::Usage(
-                "--greedy and --temperature exclude each other; leave one out".to_owned(),
+                "--greedy and --temperature cannot be used together; remove one of them".to_owned(),
             ));
         }
-        Ok(self.over(SamplingParams::default()).validate()?)
+        Ok(self.merge(SamplingParams::default()).validate()?)
     }
 
-    /// The parameters that were asked for, over what the model's file recommends. Who asks for the most probable token
-    /// gets it: nothing is recommended then.
+    /// Returns the sampling parameters: these options, then the recommendations of the model file. Greedy decoding
+    /// ignores the recommendations.
     ///
-    /// **Errors**: as [`SamplingParams::recommended`].
+    /// **Errors**: see [`SamplingParams::recommended`].
     pub(crate) fn params(&self, metadata: &Metadata) -> Result<SamplingParams, Error> {
         if self.greedy || self.temperature == Some(0.0) {
-            return Ok(self.over(SamplingParams::greedy()));
+            return Ok(self.merge(SamplingParams::greedy()));
         }
         let unknown: Vec<_> = SamplingParams::unknown_recommendations(metadata).collect();
         if !unknown.is_empty() {
             print_note(&format!(
-                "note: the model's file recommends what the sampler does not have: {}",
+                "note: ignoring sampling recommendations of the model file that are not supported: {}",
                 printable(&unknown.join(", "))
             ));
         }
-        Ok(self.over(SamplingParams::recommended(metadata)?))
+        Ok(self.merge(SamplingParams::recommended(metadata)?))
     }
 
-    /// `base`, with the flags that were given.
-    fn over(&self, base: SamplingParams) -> SamplingParams {
+    /// Returns `base` with the given options replaced.
+    fn merge(&self, base: SamplingParams) -> SamplingParams {
         SamplingParams {
             temperature: self.temperature.unwrap_or(base.temperature),
             top_k: self.top_k.unwrap_or(base.top_k),
@@ -97,10 +103,10 @@ impl SamplingArgs {
     }
 }
 
-/// Reads `ID=BIAS`.
+/// Parses `ID=BIAS`.
 fn logit_bias(text: &str) -> Result<(u32, f32), String> {
     let parts = text.split_once('=');
     let parsed =
         parts.and_then(|(id, bias)| Some((id.trim().parse().ok()?, bias.trim().parse().ok()?)));
-    parsed.ok_or_else(|| "expected a token id and a number, such as 42=-1.5".to_owned())
+    parsed.ok_or_else(|| "expected TOKEN_ID=BIAS, such as 42=-1.5".to_owned())
 }

@@ -4,14 +4,14 @@ use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-/// Accepts the given names in upper or lower case, and lists them in help and completions.
+/// Returns a parser that accepts these names, and lists them in help and completions.
 pub(crate) fn names(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 
-/// Reads a number of at least 1.
+/// Parses a number of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("expected a number of at least 1".to_owned()),
@@ -20,7 +20,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads a number in this range, and names the range where it is not.
+/// Returns a parser for numbers in this range.
 pub(crate) fn number_in(
     range: RangeInclusive<usize>,
 ) -> impl Fn(&str) -> Result<usize, String> + Clone {
@@ -30,10 +30,10 @@ pub(crate) fn number_in(
     }
 }
 
-/// The most threads: more than any machine runs at once would only exhaust it.
+/// The largest number of threads. No machine runs more at once.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// The most seconds, which are a year: clocks do not count as far as numbers do.
+/// The longest timeout, one year in seconds. Adding much more to the current time overflows some clocks.
 pub(crate) const MAX_SECONDS: usize = 365 * 24 * 60 * 60;
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_out_of_their_range_are_told_the_range() {
+    fn an_out_of_range_number_is_rejected_with_the_range() {
         let read = number_in(1..=12);
         assert_eq!((read("1"), read("12")), (Ok(1), Ok(12)));
         for text in ["0", "13", "-1", "99999999999999999999999", "a few", ""] {

@@ -1,4 +1,4 @@
-//! `inferno bench`: how fast a model runs here, and how a server answers.
+//! `inferno bench`: measures the speed of a model or of a server.
 
 mod serve;
 
@@ -20,11 +20,11 @@ use crate::cli::terminal::progress::{bytes_bar, steps_bar};
 use crate::output_file::refuse_input;
 use crate::{Error, LoadOptions, LoadProgress, Model};
 
-/// Measure how fast a model runs here, beside what the machine could do at most.
+/// Measure how fast a model runs on this machine
 ///
-/// Reads a prompt (prefill), writes tokens one after another (decode), and measures how fast the machine reads memory and
-/// computes, with the same threads. Each is done several times; the median counts, and the smallest and largest are beside it.
-/// Loading and sampling do not count. Figures mean something on an idle machine only.
+/// Measures reading a prompt (prefill) and generating tokens one by one (decode), and compares both with the memory
+/// bandwidth and the arithmetic throughput of the machine, measured with the same threads. Each result is the median of
+/// several runs, with minimum and maximum. Loading and sampling are excluded. Run it on an otherwise idle machine.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,43 +37,43 @@ Examples:
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
-    what: Option<BenchCommand>,
+    command: Option<BenchCommand>,
     #[command(flatten)]
     source: SourceArgs,
-    /// Tokens of the prompt; 0 leaves prefill out [default: 512, or 64 with --ladder].
+    /// Prompt length in tokens; 0 skips prefill [default: 512, or 64 with --ladder]
     #[arg(short, long, value_name = "N")]
     prompt_tokens: Option<usize>,
-    /// Tokens to write; 0 leaves decode out [default: 64, or 16 with --ladder].
+    /// Number of tokens to generate; 0 skips decode [default: 64, or 16 with --ladder]
     #[arg(short = 'n', long, value_name = "N")]
     decode_tokens: Option<usize>,
-    /// Tokens that stand before those that are written.
+    /// Number of tokens in the KV cache before decode starts
     #[arg(short, long, value_name = "N", default_value_t = Workload::default().depth)]
     depth: usize,
-    /// Also write into so many sequences side by side; several numbers are measured one after another.
+    /// Also measure decode with this many sequences at once; accepts a list
     #[arg(long, value_name = "B,…", value_delimiter = ',', value_parser = positive)]
     batch: Vec<usize>,
-    /// How often each is measured.
+    /// Number of runs per measurement
     #[arg(short, long, value_name = "N", value_parser = positive)]
     #[arg(default_value_t = Workload::default().repetitions)]
     repetitions: usize,
-    /// Tokens of the prompt in one forward pass [default: as many as generate takes].
+    /// Maximum number of prompt tokens per forward pass [default: 256, as in generate]
     #[arg(long, value_name = "N", value_parser = positive)]
     batch_tokens: Option<usize>,
-    /// Do the same work in one way after another instead: scalar code without and with a KV cache, SIMD, threads; then
-    /// with weights in F32, Q8_0 and Q4_K.
+    /// Measure one optimization after another, starting from scalar code in FP32 without a KV cache: KV cache, SIMD,
+    /// threads, and weights in Q8_0, Q4_K and INT8
     #[arg(long, conflicts_with_all = ["depth", "batch", "backend", "requantize", "dry_run"])]
     ladder: bool,
-    /// Draw the ladder into this file, as SVG.
+    /// Draw the ladder as an SVG file
     #[arg(long, value_name = "FILE", requires = "ladder")]
     svg: Option<PathBuf>,
-    /// How to print: tables in Markdown, or one JSON object.
-    #[arg(short, long, value_enum, default_value_t = Format::Md)]
-    output: Format,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Md)]
+    output: ReportFormat,
     #[command(flatten)]
     compute: ComputeArgs,
 }
 
-/// What else can be measured.
+/// Other measurements.
 #[derive(Subcommand)]
 enum BenchCommand {
     Serve(serve::BenchServeArgs),
@@ -81,16 +81,16 @@ enum BenchCommand {
 
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Tables in Markdown.
+enum ReportFormat {
+    /// Markdown tables
     Md,
-    /// One JSON object.
+    /// One JSON object
     Json,
 }
 
 impl BenchArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if let Some(BenchCommand::Serve(args)) = self.what {
+        if let Some(BenchCommand::Serve(args)) = self.command {
             return args.run();
         }
         let options = self.compute.options(None, LoadOptions::default().limits);
@@ -131,7 +131,7 @@ impl BenchArgs {
         };
         if options.prompt_tokens == 0 || options.decode_tokens == 0 {
             return Err(Failure::Usage(
-                "--ladder reads a prompt and writes tokens; give -p and -n at least 1".to_owned(),
+                "--ladder measures prefill and decode; -p and -n must be at least 1".to_owned(),
             ));
         }
         if let Some(path) = &self.svg {
@@ -148,7 +148,7 @@ impl BenchArgs {
     }
 }
 
-impl Format {
+impl ReportFormat {
     fn print(self, tables: &impl Display, json: impl FnOnce() -> Value) -> Result<(), Error> {
         let mut output = Output::new();
         match self {
@@ -163,7 +163,7 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|error| Error::io(path, error))
 }
 
-/// The bars of a measurement. They are drawn between runs alone, so that nothing else runs while one is timed.
+/// Progress bars. They are drawn between runs only, so that nothing else runs while one is timed.
 struct Bars {
     loading: ProgressBar,
     running: ProgressBar,

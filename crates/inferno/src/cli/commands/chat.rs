@@ -1,11 +1,11 @@
-//! `inferno chat`: a conversation in the terminal.
+//! `inferno chat`: a conversation with a model in the terminal.
 
 mod commands;
-mod conversation;
 mod dialogue;
 mod display;
 mod fitting;
-mod reader;
+mod history;
+mod line_reader;
 mod reasoning;
 mod saved;
 
@@ -26,18 +26,18 @@ use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::settings::{self, HiddenKeys};
 use crate::{Error, Model};
-use commands::{Command, Line};
-use conversation::Conversation;
+use commands::{ChatCommand, Line};
 use dialogue::Dialogue;
 use display::Display;
-use reader::Reader;
+use history::ChatHistory;
+use line_reader::LineReader;
 
 pub(crate) use commands::CommandError;
 
-/// Chat with a model.
+/// Chat with a model in the terminal
 ///
-/// What you type is answered as it comes; /help lists what else a line can say. Where standard input is no terminal, each
-/// line is a message (or such a command), and the answers alone are printed.
+/// Type a message to get a reply; type /help for a list of commands. If standard input is not a terminal, every line is
+/// a message or a command, and only the replies are printed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,24 +47,24 @@ Examples:
 pub(crate) struct ChatCommandArgs {
     #[command(flatten)]
     source: SourceArgs,
+    /// Stop each reply after N tokens [default: no limit besides the context]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
+    max_tokens: Option<usize>,
+    /// Context length in tokens; the oldest exchanges are dropped from longer conversations [default: the model's
+    /// maximum, at most 4096]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    context: Option<usize>,
+    #[command(flatten)]
+    speculate: SpeculateArgs,
+    /// Do not read or write the input history
+    #[arg(long)]
+    no_history: bool,
     #[command(flatten)]
     setup: ChatSetupArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
-    /// Stop each answer after this many tokens; otherwise it ends where the model ends it, or the context is full.
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
-    max_tokens: Option<usize>,
-    #[command(flatten)]
-    speculate: SpeculateArgs,
     #[command(flatten)]
     compute: ComputeArgs,
-    /// Tokens that the conversation may have; the oldest exchanges are left out of longer ones [default: the model's own
-    /// limit, at most 4096].
-    #[arg(long, value_name = "N", value_parser = positive)]
-    context: Option<usize>,
-    /// Neither read nor keep the history of what is typed.
-    #[arg(long)]
-    no_history: bool,
 }
 
 impl ChatCommandArgs {
@@ -86,12 +86,12 @@ impl ChatCommandArgs {
         let model_name = metadata.optional::<String>("general.name").ok().flatten();
         let session = with_loading_bar(|on_progress| model.session_with(true, on_progress))?;
         settings::remember();
-        let reader = Reader::of_stdin(!self.no_history)?;
+        let reader = LineReader::from_stdin(!self.no_history)?;
         let display = Display::new(reader.is_terminal());
-        let conversation = Conversation::new(self.setup.system);
+        let history = ChatHistory::new(self.setup.system);
         let mut chat = Chat {
-            dialogue: Dialogue::new(session, template, params, conversation),
-            model_name: model_name.unwrap_or_else(|| "a model without a name".to_owned()),
+            dialogue: Dialogue::new(session, template, params, history),
+            model_name: model_name.unwrap_or_else(|| "unnamed model".to_owned()),
             display,
             interrupt: Interrupt::watch(),
         };
@@ -102,7 +102,7 @@ impl ChatCommandArgs {
     }
 }
 
-/// A chat with whoever writes the lines.
+/// A chat with the user, or with the program that writes the lines.
 struct Chat {
     dialogue: Dialogue,
     model_name: String,
@@ -111,12 +111,12 @@ struct Chat {
 }
 
 impl Chat {
-    /// Obeys each line. One that cannot be obeyed is reported, and the chat goes on.
-    fn run(mut self, mut reader: Reader) -> Result<(), Failure> {
+    /// Handles each line. An invalid line is reported, and the chat continues.
+    fn run(mut self, mut reader: LineReader) -> Result<(), Failure> {
         let context_length = self.dialogue.context_length();
         let name = &self.model_name;
         self.display.remark(&format!(
-            "{name}, {context_length} tokens of context; /help lists the commands, Ctrl-D leaves"
+            "{name}, context {context_length} tokens. /help lists commands, Ctrl-D exits."
         ));
         let is_terminal = reader.is_terminal();
         let mut failed = false;
@@ -126,11 +126,11 @@ impl Chat {
                 break;
             };
             self.interrupt.rearm();
-            // What is typed while an answer comes belongs to the next line, and not in the middle of the answer.
+            // Text typed while a reply is printed belongs to the next line, not in the middle of the reply.
             let hidden_keys = is_terminal.then(HiddenKeys::begin);
-            let obeyed = self.obey(&line);
+            let outcome = self.handle(&line);
             drop(hidden_keys);
-            match obeyed {
+            match outcome {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => break,
                 Err(failure) if ends_chat(&failure) => return Err(failure),
@@ -139,7 +139,7 @@ impl Chat {
                     failed = true;
                 }
             }
-            // A program that writes the lines is told; a person only wanted the answer to stop.
+            // At a terminal, Ctrl-C only stops the reply. A program that writes the lines gets the exit code.
             if !is_terminal && self.interrupt.is_requested() {
                 return Err(Failure::Interrupted);
             }
@@ -150,71 +150,72 @@ impl Chat {
         }
     }
 
-    /// Does what a line asks for; breaks where that is to leave.
-    fn obey(&mut self, line: &str) -> Result<ControlFlow<()>, Failure> {
+    /// Handles one line; breaks if it exits the chat.
+    fn handle(&mut self, line: &str) -> Result<ControlFlow<()>, Failure> {
         match commands::parse(line).map_err(Failure::Command)? {
             Line::Blank => {}
             Line::Message(text) => self.dialogue.ask(text, &self.display, &self.interrupt)?,
-            Line::Command(Command::Retry) => {
-                let is_asked = self.dialogue.retry(&self.display, &self.interrupt)?;
-                if !is_asked {
-                    return Err(Failure::Command(CommandError::NothingSaid));
+            Line::Command(ChatCommand::Retry) => {
+                let was_retried = self.dialogue.retry(&self.display, &self.interrupt)?;
+                if !was_retried {
+                    return Err(Failure::Command(CommandError::NoReply));
                 }
             }
-            Line::Command(Command::Reset) => {
-                self.dialogue.conversation.clear();
-                self.display.remark("the conversation is forgotten");
+            Line::Command(ChatCommand::Reset) => {
+                self.dialogue.history.clear();
+                self.display.remark("Conversation cleared.");
             }
-            Line::Command(Command::System(text)) => self.set_system(text),
-            Line::Command(Command::Think(thinks)) => self.think(thinks),
-            Line::Command(Command::Stats) => match self.dialogue.statistics() {
+            Line::Command(ChatCommand::System(text)) => self.set_system(text),
+            Line::Command(ChatCommand::Think(thinks)) => self.think(thinks),
+            Line::Command(ChatCommand::Stats) => match self.dialogue.statistics() {
                 Some(metrics) => print_note(metrics.to_string().trim_end()),
-                None => return Err(Failure::Command(CommandError::NothingSaid)),
+                None => return Err(Failure::Command(CommandError::NoReply)),
             },
-            Line::Command(Command::Save(path)) => self.save(&path)?,
-            Line::Command(Command::Load(path)) => self.load(&path)?,
-            Line::Command(Command::Help) => print_note(&commands::help()),
-            Line::Command(Command::Exit) => return Ok(ControlFlow::Break(())),
+            Line::Command(ChatCommand::Save(path)) => self.save(&path)?,
+            Line::Command(ChatCommand::Load(path)) => self.load(&path)?,
+            Line::Command(ChatCommand::Help) => print_note(&commands::help()),
+            Line::Command(ChatCommand::Exit) => return Ok(ControlFlow::Break(())),
         }
         Ok(ControlFlow::Continue(()))
     }
 
     fn set_system(&mut self, text: Option<&str>) {
-        let before = self.dialogue.conversation.set_system(text.map(str::to_owned));
+        let before = self.dialogue.history.set_system(text.map(str::to_owned));
         self.display.remark(match (text, before) {
-            (Some(_), _) => "the model is told that first",
-            (None, Some(_)) => "the model is told nothing first",
-            (None, None) => "the model was told nothing first",
+            (Some(_), _) => "System prompt set.",
+            (None, Some(_)) => "System prompt cleared.",
+            (None, None) => "There is no system prompt to clear.",
         });
     }
 
     fn think(&mut self, thinks: bool) {
         if self.dialogue.set_thinking(thinks) {
-            let whether = if thinks { "may think" } else { "is not to think" };
-            self.display.remark(&format!("the model {whether} before it answers"));
+            self.display.remark(if thinks { "Reasoning enabled." } else { "Reasoning disabled." });
         } else {
-            print_note("note: the chat template makes no difference of enable_thinking");
+            print_note(
+                "note: the chat template has no reasoning switch (enable_thinking); /think has no effect",
+            );
         }
     }
 
     fn save(&self, path: &Path) -> Result<(), Error> {
-        saved::save(path, &self.model_name, &self.dialogue.conversation)?;
-        self.display.remark(&format!("the conversation is in {}", path.display()));
+        saved::save(path, &self.model_name, &self.dialogue.history)?;
+        self.display.remark(&format!("Conversation saved to {}.", path.display()));
         Ok(())
     }
 
     fn load(&mut self, path: &Path) -> Result<(), Error> {
-        let (conversation, model_name) = saved::load(path)?;
-        self.display.remark(&format!("the conversation goes on from {}", path.display()));
+        let (history, model_name) = saved::load(path)?;
+        self.display.remark(&format!("Conversation loaded from {}.", path.display()));
         if let Some(name) = model_name.filter(|name| *name != self.model_name) {
-            self.display.remark(&format!("it was held with {name}"));
+            self.display.remark(&format!("It was recorded with another model: {name}."));
         }
-        self.dialogue.conversation = conversation;
+        self.dialogue.history = history;
         Ok(())
     }
 }
 
-/// Whether nobody writes lines any more, or nobody reads the answers.
+/// Whether standard input or output has failed.
 fn ends_chat(failure: &Failure) -> bool {
     let Failure::Error(error) = failure else {
         return false;

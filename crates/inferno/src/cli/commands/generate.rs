@@ -1,4 +1,4 @@
-//! `inferno generate`: goes on with a text.
+//! `inferno generate`: generates text from a prompt.
 
 use std::io::{IsTerminal, stdin};
 use std::path::PathBuf;
@@ -23,86 +23,89 @@ use crate::cli::terminal::output::Output;
 use crate::output_file::refuse_input;
 use crate::{Error, Model};
 
-/// Go on with a text.
+/// Generate text from a prompt
 ///
-/// Prints the text that the model adds, and nothing else, as it comes. The prompt comes from the command line, from a
-/// file, or from standard input; the special tokens that the model wants before a text are added, so that an empty prompt
-/// asks for any text at all. With --chat the prompt is a message, and the text is the model's answer to it.
+/// The output is written to standard output as it is generated. The prompt is an argument, a file (--prompt-file) or
+/// standard input. Special tokens that the model expects before the text (such as BOS) are added automatically. With
+/// --chat, the prompt is a user message and the output is the model's reply.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno generate -m model.gguf \"Once upon a time\"
-  inferno generate -m model.gguf --greedy --max-tokens 200 \"\"
-  inferno generate -m model.gguf --temperature 0.7 --seed 1 --stop \"Yours\" \"Dear reader,\"
+  inferno generate -m model.gguf --temperature 0.7 --stop \"Yours\" \"Dear reader,\"
   inferno generate -m model.gguf --speculate 12 --prompt-file edit_this.txt
-  cat chapter.txt | inferno generate -m model.gguf --save-session read.bin --max-tokens 1
-  inferno generate -m model.gguf --load-session read.bin \"The end came when\"
-  inferno generate -m model.gguf --chat --system \"Answer in one word.\" \"Which colour is the sky?\"
-  inferno generate -m model.gguf --chat --no-think --input request.json
-  inferno generate -m model.gguf --dry-run --context 32768")]
+  inferno generate -m model.gguf --chat --system \"Be brief.\" \"Why is the sky blue?\"
+  inferno generate -m model.gguf --chat --input request.json
+  inferno generate -m model.gguf --dry-run --context 32768
+
+Save the state after a long prompt, and continue from it later:
+  inferno generate -m model.gguf -n 1 --save-session s.bin < chapter.txt
+  inferno generate -m model.gguf --load-session s.bin \"The end came when\"")]
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
     source: SourceArgs,
+    /// Read the prompt from this file
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+    /// Stop after N tokens [default: no limit besides the context]
+    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
+    max_tokens: Option<usize>,
+    /// Stop before this text; can be repeated
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    stop: Vec<String>,
+    /// Continue past end-of-generation tokens
+    #[arg(long)]
+    ignore_eos: bool,
+    /// Treat special tokens written in the prompt as plain text
+    #[arg(long)]
+    no_special: bool,
+    /// Context length: maximum number of tokens of prompt and output [default: the model's maximum, at most 4096]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    context: Option<usize>,
+    #[command(flatten)]
+    speculate: SpeculateArgs,
+    /// Recompute the whole sequence at every step instead of caching keys and values; the output is identical
+    #[arg(long)]
+    pub(crate) no_kv: bool,
+    /// Continue from a session saved with --save-session
+    #[arg(long, value_name = "FILE")]
+    load_session: Option<PathBuf>,
+    /// Save the session (all tokens with their keys and values) to this file when done
+    #[arg(long, value_name = "FILE")]
+    save_session: Option<PathBuf>,
+    /// Print timings, rates and memory usage to standard error
+    #[arg(long)]
+    stats: bool,
+    /// Write timings, rates and memory usage to this file as JSON
+    #[arg(long, value_name = "FILE")]
+    stats_json: Option<PathBuf>,
     #[command(flatten)]
     chat: ChatArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
-    /// Stop after this many tokens; otherwise the text ends where the model ends it, or the context is full.
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
-    max_tokens: Option<usize>,
-    /// Stop before this text; may be repeated.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    stop: Vec<String>,
-    /// Go on after the model's end-of-generation tokens.
-    #[arg(long)]
-    ignore_eos: bool,
-    #[command(flatten)]
-    speculate: SpeculateArgs,
-    /// Take special tokens that are spelled out in the prompt as plain text.
-    #[arg(long)]
-    no_special: bool,
     #[command(flatten)]
     compute: ComputeArgs,
-    /// Tokens that prompt and text may have together [default: the model's own limit, at most 4096].
-    #[arg(long, value_name = "N", value_parser = positive)]
-    context: Option<usize>,
-    /// Keep no keys and values between steps; every step computes the whole text again, with the same result.
-    #[arg(long)]
-    pub(crate) no_kv: bool,
-    /// Go on from a session that --save-session wrote.
-    #[arg(long, value_name = "FILE")]
-    load_session: Option<PathBuf>,
-    /// Write the session to this file at the end: all tokens, with their keys and values.
-    #[arg(long, value_name = "FILE")]
-    save_session: Option<PathBuf>,
-    /// Print times, rates and memory on standard error.
-    #[arg(long)]
-    stats: bool,
-    /// Write times, rates and memory to this file, as JSON.
-    #[arg(long, value_name = "FILE")]
-    stats_json: Option<PathBuf>,
-    /// Read the prompt from this file.
-    #[arg(long, value_name = "FILE")]
-    prompt_file: Option<PathBuf>,
-    /// The text to go on with; - for standard input, which is also read where it is no terminal and nothing is given.
+    /// Prompt; - reads standard input, as does leaving it out when standard input is not a terminal
     prompt: Option<String>,
 }
 
-/// What the model is to read.
-enum Input {
+/// The prompt, before a chat template is applied.
+enum UserInput {
     Text(String),
     Conversation(ChatInput),
 }
 
-/// Go on with a text, without a KV cache unless asked for.
+/// Generate text one optimization at a time: greedy, and without a KV cache unless --kv is given
 #[derive(Parser)]
 #[command(name = "model-generate", version, max_term_width = 100)]
 #[command(mut_arg("no_kv", |arg| arg.hide(true)))]
 #[command(after_help = "\
-Example:
-  model-generate --kv -m model.gguf --backend simd \"Once upon a time\"")]
+Examples:
+  model-generate -m model.gguf --backend scalar \"Once upon a time\"
+  model-generate -m model.gguf --backend scalar --kv \"Once upon a time\"
+  model-generate -m model.gguf --backend simd --kv \"Once upon a time\"")]
 pub(crate) struct ModelGenerate {
-    /// Keep keys and values between steps.
+    /// Cache keys and values between steps
     #[arg(long, conflicts_with = "no_kv")]
     kv: bool,
     #[command(flatten)]
@@ -111,7 +114,8 @@ pub(crate) struct ModelGenerate {
 
 impl ModelGenerate {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        GenerateArgs { no_kv: !self.kv, ..self.generate }.run()
+        let sampling = self.generate.sampling.or_greedy();
+        GenerateArgs { no_kv: !self.kv, sampling, ..self.generate }.run()
     }
 }
 
@@ -139,8 +143,8 @@ impl GenerateArgs {
             ..GenerationParams::default()
         };
         let prompt = match prompt {
-            Input::Text(text) => text,
-            Input::Conversation(conversation) => {
+            UserInput::Text(text) => text,
+            UserInput::Conversation(conversation) => {
                 conversation.render(self.chat.template(metadata)?)?
             }
         };
@@ -169,28 +173,28 @@ impl GenerateArgs {
         Ok(stop)
     }
 
-    fn read_prompt(&self) -> Result<Input, Failure> {
+    fn read_prompt(&self) -> Result<UserInput, Failure> {
         match self.chat.chat {
-            true => self.chat.conversation(|| self.read_text()).map(Input::Conversation),
-            false => self.read_text().map(Input::Text),
+            true => self.chat.conversation(|| self.read_text()).map(UserInput::Conversation),
+            false => self.read_text().map(UserInput::Text),
         }
     }
 
     fn read_text(&self) -> Result<String, Failure> {
         match (&self.prompt, &self.prompt_file) {
             (Some(_), Some(_)) => Err(Failure::Usage(
-                "the prompt was given twice; leave out --prompt-file or the text".to_owned(),
+                "both a prompt and --prompt-file were specified; remove one of them".to_owned(),
             )),
             (None, Some(path)) => Ok(read_file(path)?),
             (Some(prompt), None) if prompt != STDIN_PATH => Ok(prompt.clone()),
             (None, None) if stdin().is_terminal() => Err(Failure::Usage(
-                "no prompt was given; pass it as the last argument, or - to type it".to_owned(),
+                "no prompt specified; pass it as the last argument, or - to type it".to_owned(),
             )),
             _ => Ok(read_stdin()?),
         }
     }
 
-    /// Refuses to overwrite what is not ours, before there is anything to lose.
+    /// Rejects output files that must not be overwritten, before anything is computed.
     fn check_outputs(&self, model: &Model) -> Result<(), Error> {
         for path in self.save_session.iter().chain(&self.stats_json) {
             refuse_input(model.checkpoint(), path)?;
@@ -201,7 +205,7 @@ impl GenerateArgs {
         Ok(())
     }
 
-    /// Prints the text as it comes.
+    /// Prints the text as it is generated.
     fn generate(
         &self,
         session: &mut Session,
@@ -209,7 +213,7 @@ impl GenerateArgs {
         params: &GenerationParams,
         interrupt: &Interrupt,
     ) -> Result<FinishReason, Error> {
-        // A template writes every token that its model wants before a text.
+        // A chat template writes all special tokens itself.
         let is_beginning = session.tokens().is_empty();
         let add_special = is_beginning && !self.chat.chat;
         let options = EncodeOptions { add_special, parse_special: !self.no_special };
@@ -238,7 +242,9 @@ impl GenerateArgs {
         }
         output.flush()?;
         if finish_reason == FinishReason::ContextFull {
-            print_note(&format!("note: the context of {context_length} tokens is full"));
+            print_note(&format!(
+                "note: stopped because the context of {context_length} tokens is full"
+            ));
         }
         if self.stats {
             print_note(&format!("sampling     {}", params.sampling));
@@ -247,7 +253,7 @@ impl GenerateArgs {
         Ok(finish_reason)
     }
 
-    /// What is asked for beside the text.
+    /// Saves the session and reports statistics, as requested.
     fn finish(&self, session: &Session) -> Result<(), Error> {
         if let Some(path) = &self.save_session {
             session.save(path)?;

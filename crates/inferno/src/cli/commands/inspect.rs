@@ -1,4 +1,4 @@
-//! `inferno inspect`: what a GGUF file holds.
+//! `inferno inspect`: shows the contents of a GGUF file.
 
 mod json;
 mod summary;
@@ -15,9 +15,9 @@ use crate::cli::terminal::printable::printable_lines;
 use crate::{Error, ModelSource, embedded};
 use summary::Summary;
 
-/// Show what a GGUF file holds: size, types, tokenizer, metadata, tensors.
+/// Show the metadata, tokenizer and tensors of a GGUF file
 ///
-/// Tensors of every type are listed, also of those that cannot be computed with.
+/// Tensors of all GGUF types are listed, including types that inferno cannot compute with.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,37 +27,37 @@ Examples:
   inferno inspect model.gguf --tensor blk.0.attn_q.weight
   inferno inspect model.gguf --tensors --json | jq '.tensors[0]'")]
 pub(crate) struct InspectArgs {
-    /// A GGUF file (any shard of a split one), or hf:owner/repo[:quantization]
-    #[cfg_attr(feature = "embedded-model", doc = "[default: ember, the small model inside]")]
+    /// GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
     #[arg(required = !embedded::IS_BUILT_IN)]
     model: Option<ModelSource>,
-    /// List the tensors.
+    /// List the tensors
     #[arg(long)]
     tensors: bool,
-    /// Print one JSON object instead of text for people.
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Print the whole value of this key, and nothing else; may be repeated. Control characters other than line
-    /// breaks and tabs are spelled out; with --json, texts are exact.
+    /// Print only the full value of this metadata key; can be repeated. Control characters other than line breaks and
+    /// tabs are escaped, unless --json is used
     #[arg(long, value_name = "KEY")]
     metadata: Vec<String>,
-    /// Print statistics of this tensor's values, and nothing else; may be repeated.
+    /// Print only statistics of the values of this tensor; can be repeated
     #[arg(long, value_name = "NAME")]
     tensor: Vec<String>,
 }
 
-/// Show what a GGUF file holds: size, types, tokenizer, metadata, tensors.
+/// Show the metadata, tokenizer and tensors of a GGUF file
 #[derive(Parser)]
 #[command(name = "gguf-inspect", version, max_term_width = 100)]
 #[command(after_help = "\
 Example:
   gguf-inspect model.gguf")]
 pub(crate) struct GgufInspect {
-    /// A GGUF file (any shard of a split one), or hf:owner/repo[:quantization]
-    #[cfg_attr(feature = "embedded-model", doc = "[default: ember, the small model inside]")]
+    /// GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
     #[arg(value_name = "FILE", required = !embedded::IS_BUILT_IN)]
     model: Option<ModelSource>,
-    /// Print one JSON object instead of text for people.
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -71,10 +71,10 @@ impl GgufInspect {
 
 impl InspectArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let gguf = open(self.model.as_ref(), "FILE or hf:owner/repo as an argument")?;
+        let gguf = open(self.model.as_ref(), "FILE or hf:OWNER/REPO")?;
         let mut output = Output::new();
         if !self.metadata.is_empty() || !self.tensor.is_empty() {
-            self.write_parts(&gguf, &mut output)?;
+            self.write_requested(&gguf, &mut output)?;
         } else if self.json {
             output.line(json::document(&gguf, &Summary::of(&gguf), self.tensors))?;
         } else {
@@ -84,8 +84,8 @@ impl InspectArgs {
         Ok(())
     }
 
-    /// The values and tensors that were asked for by name.
-    fn write_parts(&self, gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
+    /// Prints the metadata values and tensor statistics requested by name.
+    fn write_requested(&self, gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
         for key in &self.metadata {
             let value = gguf.metadata().get(key).ok_or_else(|| Error::NoSuchKey {
                 key: key.clone(),
@@ -108,7 +108,7 @@ impl InspectArgs {
     }
 }
 
-/// The keys that hold `key` as a part, for an error.
+/// Returns the keys that contain `key`.
 fn similar(key: &str, gguf: &Gguf) -> Vec<String> {
     let keys = gguf.metadata().iter().map(|(key, _)| key);
     keys.filter(|known| known.contains(key)).map(str::to_owned).collect()

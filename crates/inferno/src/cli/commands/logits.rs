@@ -1,4 +1,4 @@
-//! `inferno logits`: what the model computes, for other programs to compare.
+//! `inferno logits`: prints the logits of every position, for comparison with other programs.
 
 use std::fmt::Write;
 
@@ -14,21 +14,21 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::{BatchLimits, Error, Model};
 
-/// Print the logits of every position: one JSON array a line.
+/// Print the logits of every position, one JSON array per line
 ///
-/// Each number is the shortest decimal that reads back as the same single-precision value.
+/// Each number is the shortest decimal that parses to the same single-precision value.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno logits -m model.gguf --tokens 1,403,407
-  inferno logits -m model.gguf --tokens 1,403,407 --kv-dtype f32 --batch-tokens 1")]
+  inferno logits -m model.gguf --tokens 1,403,407 --kv-dtype f32")]
 pub(crate) struct LogitsArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// The token ids, separated by commas.
+    /// Token ids, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',', num_args = 1)]
     tokens: Vec<u32>,
-    /// Tokens in one forward pass; the logits are the same with any number [default: as many as memory allows].
+    /// Maximum number of tokens per forward pass; the logits do not depend on it [default: up to 64 MiB of logits]
     #[arg(long, value_name = "N", value_parser = positive)]
     batch_tokens: Option<usize>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ impl LogitsArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if self.tokens.is_empty() {
             return Err(Failure::Usage(
-                "no tokens were given; pass --tokens, such as --tokens 1,2,3".to_owned(),
+                "no tokens specified; pass --tokens, for example --tokens 1,2,3".to_owned(),
             ));
         }
         let checkpoint = self.source.open()?;

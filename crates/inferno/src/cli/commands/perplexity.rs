@@ -1,4 +1,4 @@
-//! `inferno perplexity`: how well a model predicts a text.
+//! `inferno perplexity`: measures how well a model predicts a text.
 
 use std::path::PathBuf;
 
@@ -17,25 +17,25 @@ use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::steps_bar;
 use crate::{BatchLimits, LoadOptions, Model};
 
-/// Measure how well a model predicts a text; lower is better.
+/// Measure the perplexity of a model on a text; lower is better
 ///
-/// The text is cut into windows of --context tokens, without a BOS; the second half of each is scored, so that every scored
-/// token has at least half a window before it. Prints one JSON object.
+/// The text is split into windows of --context tokens, without BOS. The second half of each window is scored, so every
+/// scored token has at least half a window of context. Prints one JSON object.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno perplexity -m model.gguf wiki.test.raw
-  inferno perplexity -m model.gguf wiki.test.raw --context 2048 --stride 512")]
+  inferno perplexity -m model.gguf --context 2048 --stride 512 wiki.test.raw")]
 pub(crate) struct PerplexityArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// The text.
+    /// Text file to score
     #[arg(value_name = "FILE")]
     text: PathBuf,
-    /// Tokens in a window.
+    /// Window length in tokens
     #[arg(long, value_name = "N", value_parser = positive, default_value = "512")]
     context: usize,
-    /// Tokens from the start of one window to the start of the next [default: windows stand side by side].
+    /// Tokens from the start of one window to the start of the next [default: the window length]
     #[arg(long, value_name = "N", value_parser = positive)]
     stride: Option<usize>,
     #[command(flatten)]

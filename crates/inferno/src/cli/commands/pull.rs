@@ -1,4 +1,4 @@
-//! `inferno pull`: downloads a model from the hub.
+//! `inferno pull`: downloads a model from the Hugging Face Hub.
 
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
@@ -6,11 +6,11 @@ use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::DownloadBars;
 use crate::{Hub, HubReference, Pulled};
 
-/// Download a model from the Hugging Face hub and print the path of its file.
+/// Download a model from the Hugging Face Hub and print its path
 ///
-/// The model is kept in the usual cache of the hub (HF_HUB_CACHE, HF_HOME, else ~/.cache/huggingface), shards and all,
-/// and `-m` with the same name finds it there. A download that was interrupted goes on where it stopped. Without a
-/// quantization it is Q4_K_M, else Q8_0, else the only one that there is. HF_TOKEN is sent where it is set.
+/// Files are stored in the Hugging Face cache (HF_HUB_CACHE, HF_HOME or ~/.cache/huggingface), where -m with the same
+/// name finds them. Interrupted downloads are resumed. If no quantization is specified, Q4_K_M is preferred, then Q8_0,
+/// then the only one available. Set HF_TOKEN to access private or gated repositories.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
   inferno pull hf:Qwen/Qwen3-0.6B-GGUF:Qwen3-0.6B-Q8_0.gguf
   inferno inspect \"$(inferno pull hf:Qwen/Qwen3-0.6B-GGUF)\"")]
 pub(crate) struct PullArgs {
-    /// The model: hf:owner/repo, hf:owner/repo:QUANTIZATION or hf:owner/repo:FILE.
+    /// Model: hf:OWNER/REPO, hf:OWNER/REPO:QUANTIZATION or hf:OWNER/REPO:FILE
     #[arg(value_name = "MODEL")]
     reference: HubReference,
 }
@@ -31,7 +31,7 @@ impl PullArgs {
         drop(bars);
         let pulled = pulled?;
         if let Pulled::Cached(_) = pulled {
-            print_note("warning: the hub was not reached; this is what the cache holds");
+            print_note("warning: could not reach the Hugging Face Hub; using the cached version");
         }
         let mut output = Output::new();
         output.line(pulled.into_path().display())?;

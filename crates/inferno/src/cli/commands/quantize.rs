@@ -1,4 +1,4 @@
-//! `inferno quantize`: converts a model to smaller formats.
+//! `inferno quantize`: converts a model to a smaller format.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,37 +17,37 @@ use crate::cli::terminal::printable::printable;
 use crate::cli::terminal::progress::bytes_bar;
 use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
 
-/// Convert a model to smaller formats.
+/// Convert a model to a smaller format
 ///
-/// The input may be split over several files; the output is one. The names are those of llama.cpp, and so is the choice
-/// of finer formats for the weights that need them (--pure leaves that out). Vectors and norms are kept in F32. Rows that
-/// do not divide into a format's blocks get another format, which is reported.
+/// A split input is written as a single file. Format names are those of llama.cpp, as is the choice of higher-precision
+/// formats for the most sensitive weights (disable it with --pure). Norms and biases are stored as F32. Weights whose
+/// rows are not a multiple of the block length are stored in another format, which is reported.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  inferno quantize model-f16.gguf model-q8_0.gguf --type q8_0
-  inferno quantize model-f16-00001-of-00004.gguf model-q4_k_m.gguf --type q4_k_m")]
+  inferno quantize --type q8_0 model-f16.gguf model-q8_0.gguf
+  inferno quantize --type q4_k_m model-f16-00001-of-00004.gguf model-q4.gguf")]
 pub(crate) struct QuantizeArgs {
-    /// The model to read: a GGUF file (any shard of a split one), or hf:owner/repo[:quantization].
+    /// Model to read: a GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
     #[arg(value_name = "IN")]
     input: ModelSource,
-    /// The file to write.
+    /// File to write
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// The formats; q3_k, q4_k and q5_k are short for their _m.
+    /// Format of the output; q3_k, q4_k and q5_k are short for q3_k_m, q4_k_m and q5_k_m
     #[arg(long = "type", value_name = "TYPE", ignore_case = true)]
     #[arg(value_parser = names(Recipe::names()).try_map(|name| name.parse::<Recipe>()))]
     recipe: Option<Recipe>,
-    /// Give every weight the main format, with no finer ones.
+    /// Use the same format for all weights
     #[arg(long)]
     pure: bool,
-    /// Take weights that are quantized already, and lose once more.
+    /// Allow requantizing already quantized weights (loses quality)
     #[arg(long)]
     allow_requantize: bool,
-    /// Replace OUT where it exists.
+    /// Overwrite OUT if it exists
     #[arg(long)]
     force: bool,
-    /// Threads [default: one a processor].
+    /// Number of threads to use [default: all cores]
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
 }
@@ -56,7 +56,7 @@ impl QuantizeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Some(recipe) = self.recipe else {
             return Err(Failure::Usage(
-                "no format was given; pass --type, such as --type q8_0".to_owned(),
+                "no format specified; pass --type, for example --type q8_0".to_owned(),
             ));
         };
         let gguf = Gguf::open(locate(&self.input)?)?;
@@ -82,7 +82,7 @@ impl QuantizeArgs {
     }
 }
 
-/// Says on standard error what became of the tensors.
+/// Prints a summary of the conversion to standard error.
 fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(), Failure> {
     let mut fallbacks = BTreeMap::<_, Vec<&str>>::new();
     for tensor in tensors {
@@ -92,7 +92,7 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(),
     }
     for ((wanted, to), names) in fallbacks {
         print_note(&format!(
-            "note: {} is stored as {to} instead of {wanted}, whose blocks do not divide its rows",
+            "note: stored {} as {to} instead of {wanted}: rows are not a multiple of the {wanted} block length",
             and_others(&names)
         ));
     }
@@ -108,11 +108,11 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(),
     Ok(())
 }
 
-/// The first of some names, and how many more there are.
+/// Returns the first name and the number of others.
 fn and_others(names: &[&str]) -> String {
     let first = names.first().map(|name| printable(name)).unwrap_or_default();
     match names.len() {
         0 | 1 => first,
-        len => format!("{first} (like {} more)", len - 1),
+        len => format!("{first} (and {} more)", len - 1),
     }
 }

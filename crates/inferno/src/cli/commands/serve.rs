@@ -1,4 +1,4 @@
-//! `inferno serve`: the model over HTTP.
+//! `inferno serve`: serves a model over HTTP.
 
 mod server_args;
 
@@ -20,91 +20,94 @@ use crate::cli::terminal::note::print_note;
 use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
 use server_args::ServerArgs;
 
-/// Serve a model over HTTP.
+/// Serve a model over HTTP
 ///
-/// Speaks OpenAI's API (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings) and Anthropic's
-/// (/v1/messages), to many clients at once. Ends on SIGTERM or Ctrl-C when what runs has been answered.
+/// Implements the OpenAI API (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings) and the Anthropic
+/// API (/v1/messages) with continuous batching, and serves a chat page at /. On SIGTERM or Ctrl-C, running requests are
+/// completed before the server exits.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno serve
   inferno serve -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 --context 8192 --port 8000
-  inferno serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt --tls-cert cert.pem --tls-key key.pem
-  inferno serve -m model.gguf --prefix-cache-file model.prefixes --speculate 8
-  curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
-       -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}]}'")]
+  inferno serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt
+  inferno serve -m model.gguf --prefix-cache-file prefixes.bin --speculate 8
+
+Send a request:
+  curl http://127.0.0.1:8080/v1/chat/completions \\
+    -H 'Content-Type: application/json' \\
+    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}]}'")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
-    #[command(flatten)]
-    server: ServerArgs,
-    /// What requests call the model; may be repeated [default: the file's name].
+    /// Name of the model in API requests; can be repeated [default: the file name]
     #[arg(long, value_name = "NAME")]
     served_model_name: Vec<String>,
-    /// Take the chat template from this file instead of the model's own.
+    /// Use the chat template in this file instead of the one in the model file
     #[arg(long, value_name = "FILE")]
     chat_template: Option<std::path::PathBuf>,
-    #[command(flatten)]
-    compute: ComputeArgs,
-    /// Tokens that a prompt and its answer may have together [default: the model's own limit, at most 4096].
+    /// Context length: maximum number of tokens of a prompt and its output [default: the model's maximum, at most 4096]
     #[arg(long, value_name = "N", value_parser = positive)]
     context: Option<usize>,
-    /// Tokens that the KV cache holds, of all sequences and of what is kept for later ones [default: four times the context].
+    /// Size of the KV cache in tokens, shared by running sequences and cached prefixes [default: 4 times the context]
     #[arg(long, value_name = "N", value_parser = positive)]
     kv_cache_tokens: Option<usize>,
-    /// Sequences that are computed together.
+    /// Maximum number of sequences in a batch
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_SEQUENCES), default_value_t = EngineOptions::default().max_num_sequences)]
     max_num_seqs: usize,
-    /// Tokens that one forward pass computes, of all sequences together.
+    /// Maximum number of tokens per forward pass, over all sequences
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = 256)]
     max_num_batched_tokens: usize,
-    /// Requests that may wait; further ones are answered 429.
+    /// Maximum number of waiting requests; further requests are rejected with status 429
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = EngineOptions::default().max_num_waiting)]
     max_num_waiting: usize,
     #[command(flatten)]
     speculate: SpeculateArgs,
-    /// Compute every prompt whole, even where an earlier one began alike.
+    /// Disable reuse of cached prompt prefixes
     #[arg(long)]
     no_prefix_cache: bool,
-    /// Keep the prefix cache in this file: written when the server stops, taken in when it starts. It is no larger than the KV
-    /// cache, and readable by its owner alone.
+    /// Save the prefix cache to this file on shutdown, and load it on startup. At most as large as the KV cache; readable
+    /// only by its owner
     #[arg(long, value_name = "FILE", conflicts_with = "no_prefix_cache")]
     prefix_cache_file: Option<std::path::PathBuf>,
-    /// How the hidden states of a text become its vector on /v1/embeddings [default: what the file asks for, else last].
-    #[arg(long, value_name = "WHICH")]
+    /// Pooling of hidden states for /v1/embeddings [default: from the model file, else last]
+    #[arg(long, value_name = "POOLING")]
     pooling: Option<PoolingArg>,
-    /// How the log looks, which is on standard error; RUST_LOG chooses what is in it.
+    /// Format of the log on standard error; set RUST_LOG to filter it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormatArg,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    compute: ComputeArgs,
 }
 
-/// The most sequences at once: each takes a row of logits.
+/// The largest batch. Each sequence needs a row of logits.
 const MAX_SEQUENCES: usize = 1 << 16;
 
-/// Contexts that the KV cache holds where nothing else is asked for.
+/// Default size of the KV cache, in multiples of the context length.
 const DEFAULT_CONTEXTS: usize = 4;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PoolingArg {
-    /// The last token's stands for all.
+    /// Hidden state of the last token
     Last,
-    /// Their mean.
+    /// Mean of the hidden states of all tokens
     Mean,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LogFormatArg {
-    /// For people.
+    /// One line of text per event
     Text,
-    /// One JSON object a line.
+    /// One JSON object per event
     Json,
 }
 
 impl ServeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let options = self.server.options()?;
-        // A sequence needs a row of logits at each step, and so does a draft; a prompt needs at least one token beside them
-        // all.
+        // Every sequence and every draft token needs a row of logits. One more token keeps a prompt progressing.
         let limits = BatchLimits {
             max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
             max_num_logit_rows: self.max_num_seqs.max(1 + self.speculate.speculate),
@@ -115,8 +118,8 @@ impl ServeArgs {
         let one = model.context_length()?;
         if let Some(tokens) = self.kv_cache_tokens.filter(|&tokens| tokens < one) {
             print_note(&format!(
-                "note: a KV cache of {tokens} tokens holds less than the context of {one}; a prompt and its answer have \
-                 {tokens} tokens at most"
+                "note: the KV cache of {tokens} tokens is smaller than the context of {one} tokens; requests are limited to \
+                 {tokens} tokens"
             ));
         }
         let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
@@ -133,7 +136,7 @@ impl ServeArgs {
         let server = Server::bind(options).map_err(Error::from)?;
         print_line(&format!("listening on {scheme}://{}", server.address()));
         server.run(move || self.load(&model)).map_err(|error| match error {
-            // What loading said is said as any command says it.
+            // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {
                 Ok(error) => Failure::from(*error),
                 Err(cause) => Failure::from(Error::from(ServerError::Load(cause))),
@@ -177,7 +180,7 @@ impl ServeArgs {
         })
     }
 
-    /// What requests may call the model.
+    /// Returns the names under which requests may address the model.
     fn names(&self, checkpoint: &Gguf) -> Vec<String> {
         if !self.served_model_name.is_empty() {
             return self.served_model_name.clone();

@@ -1,4 +1,4 @@
-//! `inferno template`: a conversation as the text that a model reads.
+//! `inferno template`: renders a conversation with a chat template.
 
 use std::path::PathBuf;
 
@@ -8,26 +8,26 @@ use crate::cli::failure::Failure;
 use crate::cli::input::conversation::{ChatInput, template_from_file, template_of};
 use crate::cli::terminal::output::Output;
 
-/// Render a conversation with a chat template, and print the text that the model would read.
+/// Render a conversation with a chat template
 ///
-/// The template is that of the model, or stands in a file. The conversation is a JSON object with the fields messages,
-/// tools and add_generation_prompt, and any variable that the template knows, such as enable_thinking. Beside them,
-/// special_tokens ({"bos_token": "<s>"}) names tokens that the model does not, and strftime_now is a fixed date.
-/// No newline is added to the text.
+/// Prints the prompt exactly as the model would receive it; no newline is added. The conversation is a JSON object with
+/// the fields messages, tools and add_generation_prompt, and any other template variable, such as enable_thinking. Two
+/// more fields are supported: special_tokens ({"bos_token": "<s>"}) defines special tokens that the model file lacks,
+/// and strftime_now fixes the current date.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno template -m model.gguf --input request.json
   inferno template --template-file chat.jinja --input request.json
-  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}], \"add_generation_prompt\": true}' |
+  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}' |
     inferno template -m model.gguf --input -")]
 pub(crate) struct TemplateArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// The template, instead of the model's own.
+    /// Use the chat template in this file instead of the one in the model file
     #[arg(long, visible_alias = "chat-template", value_name = "FILE")]
     template_file: Option<PathBuf>,
-    /// The conversation: a JSON file, or - for standard input.
+    /// Conversation, as a JSON file; - reads standard input
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ impl TemplateArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Some(input) = &self.input else {
             return Err(Failure::Usage(
-                "no conversation was given; pass --input FILE, or --input - to read it from standard input"
+                "no conversation specified; pass --input FILE, or --input - to read standard input"
                     .to_owned(),
             ));
         };

@@ -1,4 +1,4 @@
-//! `inferno tokenize`: text to token ids, and back.
+//! `inferno tokenize`: converts between text and token ids.
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
@@ -7,9 +7,9 @@ use crate::cli::failure::Failure;
 use crate::cli::input::{read_ids, read_stdin};
 use crate::cli::terminal::output::Output;
 
-/// Turn the text on standard input into token ids, or ids into text.
+/// Convert text on standard input to token ids, or ids to text
 ///
-/// The ids are one JSON array on one line. Files that hold a vocabulary and no weights will do.
+/// The ids are printed as a JSON array on one line. A GGUF file with a vocabulary but no weights is sufficient.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,13 +18,13 @@ Examples:
 pub(crate) struct TokenizeArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Read a JSON array of ids and print their text; no newline is added.
+    /// Convert a JSON array of ids to text; no newline is added
     #[arg(long)]
     decode: bool,
-    /// Add no special token, such as BOS, even where the file asks for one; with --decode, take none away.
+    /// Do not add special tokens such as BOS; with --decode, do not remove them
     #[arg(long)]
     no_bos: bool,
-    /// Take special tokens that are spelled out in the text as plain text; with --decode, leave them out.
+    /// Treat special tokens written in the text as plain text; with --decode, omit them
     #[arg(long)]
     no_special: bool,
 }
@@ -49,7 +49,7 @@ impl TokenizeArgs {
     }
 }
 
-/// `ids` without the tokens that encoding adds before and after a text, so that decoding is its inverse.
+/// Returns `ids` without the tokens that encoding adds before and after a text, so that decoding reverses encoding.
 fn without_added<'a>(tokenizer: &Tokenizer, mut ids: &'a [u32]) -> &'a [u32] {
     let added = tokenizer.encode("", EncodeOptions { add_special: true, parse_special: false });
     let (before, after) = match added[..] {

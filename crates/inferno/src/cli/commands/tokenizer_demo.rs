@@ -1,4 +1,4 @@
-//! `tokenizer-demo`: a text and its tokens, side by side.
+//! `tokenizer-demo`: shows how a text is split into tokens.
 
 use std::io::IsTerminal;
 
@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::{Error, embedded};
 
-/// Show the tokens of a text: the pieces in order, then each with its id.
+/// Show how a text is split into tokens
 #[derive(Parser)]
 #[command(name = "tokenizer-demo", version, max_term_width = 100)]
 #[command(override_usage = "tokenizer-demo [FILE] TEXT")]
@@ -19,7 +19,7 @@ Examples:
   tokenizer-demo \"Once upon a time\"
   tokenizer-demo model.gguf \"Once upon a time\"")]
 pub(crate) struct TokenizerDemo {
-    /// The model, where one is named, and the text. A model is a GGUF file, or hf:owner/repo[:quantization].
+    /// Text to tokenize, optionally preceded by a model: a GGUF file or hf:OWNER/REPO[:QUANTIZATION]
     #[arg(value_names = ["FILE", "TEXT"], num_args = 1..=2, required = true)]
     arguments: Vec<String>,
 }
@@ -31,12 +31,12 @@ impl TokenizerDemo {
             [text] if embedded::IS_BUILT_IN => (None, text),
             _ => {
                 return Err(Failure::Usage(
-                    "no model was given; name its file before the text: tokenizer-demo FILE TEXT"
+                    "no model specified; pass its file before the text: tokenizer-demo FILE TEXT"
                         .to_owned(),
                 ));
             }
         };
-        let model = open(source.as_ref(), "FILE or hf:owner/repo before the text")?;
+        let model = open(source.as_ref(), "FILE or hf:OWNER/REPO before the text")?;
         let tokenizer = Tokenizer::from_metadata(model.metadata())?;
         let ids = tokenizer.encode(text, EncodeOptions { add_special: true, parse_special: true });
         let mut output = Output::new();
@@ -58,7 +58,7 @@ fn show(
     };
     for (index, &id) in ids.iter().enumerate() {
         match is_terminal {
-            // Neighbours differ in colour.
+            // Adjacent tokens have different colors.
             true => {
                 output.write(format_args!("\x1b[30;4{}m{}\x1b[0m", 2 + index % 5, piece(id)))?
             }

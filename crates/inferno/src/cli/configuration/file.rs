@@ -1,7 +1,6 @@
-//! `inferno.toml`: defaults for flags, beside the environment.
+//! `inferno.toml`: default values of options.
 //!
-//! Invariant: every key of the file is a flag that exists, and every value is one that the flag takes. A file that
-//! says anything else is refused, with the line.
+//! Invariant: every key is an existing option and every value is valid for it. Anything else is rejected with its line.
 
 use std::any::TypeId;
 use std::fmt;
@@ -12,14 +11,14 @@ use clap::{Arg, ArgAction, Command};
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The file's name, here and in the user's configuration folder.
+/// Name of the file in the current directory and in the user's configuration directory.
 const FILE_NAME: &str = "inferno.toml";
 
-/// What is wrong with a configuration file.
+/// A mistake in a configuration file.
 #[derive(Debug)]
 pub(crate) struct ConfigError {
     path: PathBuf,
-    /// Counted from 1; `None` where the file could not be read at all.
+    /// Counted from 1; `None` if the file could not be read.
     line: Option<usize>,
     problem: String,
 }
@@ -34,13 +33,13 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// The file to read where none was named: `./inferno.toml`, else the one in the user's configuration folder.
+/// Returns the default file, if there is one: `./inferno.toml`, or the one in the user's configuration directory.
 pub(super) fn default_path() -> Option<PathBuf> {
     let user = dirs::config_dir().map(|folder| folder.join("inferno").join(FILE_NAME));
     [Some(PathBuf::from(FILE_NAME)), user].into_iter().flatten().find(|path| path.is_file())
 }
 
-/// Checks the file at `path` against `command` and returns what it says about the flags of one subcommand.
+/// Checks the file at `path` against `command` and returns the settings of one subcommand.
 pub(super) fn read(
     path: &Path,
     command: &Command,
@@ -51,27 +50,27 @@ pub(super) fn read(
         line: None,
         problem: format!("cannot be read: {error}"),
     })?;
-    let file = File { path, text: &text, command };
+    let file = ConfigFile { path, text: &text, command };
     file.settings(subcommand)
 }
 
-/// One flag's value.
+/// The value of one option.
 pub(super) struct Setting {
-    /// The flag's id in clap.
+    /// The id of the option in clap.
     pub(super) id: String,
-    /// The value as it would stand on the command line, several where the flag may be repeated.
+    /// The values, as on the command line; several if the option can be repeated.
     pub(super) values: Vec<String>,
 }
 
-/// A file that is being read.
-struct File<'a> {
+/// A configuration file.
+struct ConfigFile<'a> {
     path: &'a Path,
     text: &'a str,
     command: &'a Command,
 }
 
-impl File<'_> {
-    /// All settings for one subcommand; those of its own table come last and win.
+impl ConfigFile<'_> {
+    /// Returns all settings of one subcommand; those of its own table come last and take precedence.
     fn settings(&self, subcommand: &str) -> Result<Vec<Setting>, ConfigError> {
         let document = DeTable::parse(self.text).map_err(|error| {
             self.error(
@@ -85,8 +84,10 @@ impl File<'_> {
             if let DeValue::Table(table) = value.get_ref() {
                 let Some(command) = self.command.find_subcommand(name) else {
                     let known = self.command.get_subcommands().map(Command::get_name);
-                    let problem =
-                        format!("there is no command `{name}`; known tables: {}", list(known));
+                    let problem = format!(
+                        "unknown table `{name}`, which is not a command; known tables: {}",
+                        list(known)
+                    );
                     return Err(self.error(key.span(), problem));
                 };
                 for (key, value) in table {
@@ -109,7 +110,7 @@ impl File<'_> {
         Ok(shared)
     }
 
-    /// The flag of `command` that a key in its table names.
+    /// Returns the option of `command` that a key in its table sets.
     fn flag<'c>(
         &self,
         command: &'c Command,
@@ -117,7 +118,7 @@ impl File<'_> {
     ) -> Result<&'c Arg, ConfigError> {
         flags(command).find(|arg| is_named(arg, key.get_ref().as_ref())).ok_or_else(|| {
             let problem = format!(
-                "`{}` takes no `{}`; known keys: {}",
+                "`{}` has no option `{}`; known keys: {}",
                 command.get_name(),
                 key.get_ref().as_ref(),
                 list(flags(command).filter_map(Arg::get_long))
@@ -126,7 +127,7 @@ impl File<'_> {
         })
     }
 
-    /// The flags that a key outside of the tables names, in all commands that have it.
+    /// Returns the options that a top-level key sets, in all commands that have it.
     fn shared_flags(
         &self,
         key: &Spanned<impl AsRef<str>>,
@@ -155,13 +156,13 @@ impl File<'_> {
                 known.sort_unstable();
                 known.dedup();
                 let problem =
-                    format!("unknown key `{name}`; known keys outside of tables: {}", list(known));
+                    format!("unknown key `{name}`; known top-level keys: {}", list(known));
                 Err(self.error(key.span(), problem))
             }
         }
     }
 
-    /// What `value` says for `arg`, checked by the flag's own rules.
+    /// Returns the setting of `arg`, checked by the option's own parser.
     fn setting(
         &self,
         arg: &Arg,
@@ -177,19 +178,19 @@ impl File<'_> {
         Ok(Setting { id: arg.get_id().to_string(), values })
     }
 
-    /// One value as it would stand on the command line.
+    /// Returns one value, as on the command line.
     fn text_of(
         &self,
         arg: &Arg,
         key: &Spanned<impl AsRef<str>>,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<String, ConfigError> {
-        let expected = Kind::of(arg);
+        let expected = ValueType::of(arg);
         let text = match (expected, value.get_ref()) {
-            (Kind::Boolean, DeValue::Boolean(value)) => return Ok(value.to_string()),
-            (Kind::Integer | Kind::Number, DeValue::Integer(number)) => decimal(number),
-            (Kind::Number, DeValue::Float(number)) => number.as_str().to_owned(),
-            (Kind::Text, DeValue::String(text)) => text.to_string(),
+            (ValueType::Boolean, DeValue::Boolean(value)) => return Ok(value.to_string()),
+            (ValueType::Integer | ValueType::Number, DeValue::Integer(number)) => decimal(number),
+            (ValueType::Number, DeValue::Float(number)) => number.as_str().to_owned(),
+            (ValueType::Text, DeValue::String(text)) => text.to_string(),
             (_, found) => {
                 let problem = format!(
                     "`{}` expects {}, found {}",
@@ -200,7 +201,7 @@ impl File<'_> {
                 return Err(self.error(value.span(), problem));
             }
         };
-        // The flag's own parser judges the value, on a command line of its own.
+        // Parse a command line with only this option, so that the option's own parser checks the value.
         let long = arg.get_long().unwrap_or_default();
         let alone = arg.clone().required(false).env(None::<&str>);
         Command::new("inferno")
@@ -218,7 +219,7 @@ impl File<'_> {
     }
 }
 
-/// A number as flags take it, also where the file has it in hexadecimal, octal or binary.
+/// Returns a number in decimal, whatever its radix in the file.
 fn decimal(number: &DeInteger<'_>) -> String {
     match u64::from_str_radix(number.as_str(), number.radix()) {
         Ok(value) if number.radix() != 10 => value.to_string(),
@@ -226,16 +227,16 @@ fn decimal(number: &DeInteger<'_>) -> String {
     }
 }
 
-/// What a flag takes, in the terms of TOML.
+/// The TOML type of an option.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ValueType {
     Boolean,
     Integer,
     Number,
     Text,
 }
 
-impl Kind {
+impl ValueType {
     fn of(arg: &Arg) -> Self {
         let value_type = arg.get_value_parser().type_id();
         let is_one_of = |types: &[TypeId]| types.iter().any(|known| value_type == *known);
@@ -260,7 +261,7 @@ impl Kind {
     }
 }
 
-/// The flags of a command that a file may set.
+/// Returns the options of a command that the file may set.
 fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     let is_setting = |arg: &&Arg| {
         let is_own = !matches!(arg.get_id().as_str(), "help" | "version" | "config");
@@ -269,7 +270,7 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(is_setting)
 }
 
-/// Whether a key stands for a flag; `max_tokens` and `max-tokens` are one.
+/// Returns whether a key names an option; `max_tokens` and `max-tokens` are equivalent.
 fn is_named(arg: &Arg, key: &str) -> bool {
     arg.get_long().is_some_and(|long| long == key.replace('_', "-"))
 }
@@ -278,7 +279,7 @@ fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// The first line of a message of clap's, without its prefix.
+/// Returns the first line of an error message of clap, without its prefix.
 fn reason(error: &clap::Error) -> String {
     let message = error.to_string();
     let first = message.lines().next().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Flags over environment over file.
+//! Configuration sources: the command line overrides the environment, which overrides `inferno.toml`.
 //!
-//! The command line is parsed twice: once to learn what was given and which file to read, and again with the file's
-//! values as defaults.
+//! The command line is parsed twice: first to find out which options are set and which file to read, then again with
+//! the values of the file as defaults.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ use super::file::{self, Setting};
 use crate::cli::Inferno;
 use crate::cli::failure::Failure;
 
-/// Names the configuration file, as `--config` does.
+/// The environment variable with the path of the configuration file, like `--config`.
 const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 
-/// Flags of which one silences the other where it comes from a higher layer.
-const RIVALS: [(&str, &str); 2] = [("greedy", "temperature"), ("prompt", "prompt_file")];
+/// Options that exclude each other: one that comes from a higher source overrides the other.
+const EXCLUSIVE: [(&str, &str); 2] = [("greedy", "temperature"), ("prompt", "prompt_file")];
 
-/// Parses the command line of a program with subcommands, with environment and configuration file.
+/// Parses the command line of a program with subcommands, with the environment and the configuration file.
 pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> {
     let command = P::command().mut_subcommands(with_environment);
-    let command = command.mut_arg("config", |arg| arg.env(CONFIG_VARIABLE).hide_env_values(true));
+    let command = command.mut_arg("config", |arg| arg.env(CONFIG_VARIABLE).hide_env(true));
     let matches = matches_of(command.clone())?;
     let Some((name, given)) = matches.subcommand() else {
         return from_matches(matches);
@@ -31,21 +31,22 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> 
 
     let settings = settings(given.get_one("config").cloned(), &command, name)?;
     let command =
-        command.mut_subcommand(name, |subcommand| with_lower_layers(subcommand, given, settings));
+        command.mut_subcommand(name, |subcommand| with_lower_sources(subcommand, given, settings));
     from_matches(matches_of(command)?)
 }
 
-/// Parses the command line of a program without subcommands, with the environment, and with what the configuration
-/// file says in the table of the subcommand that the program stands for.
+/// Parses the command line of a program without subcommands, with the environment and the configuration file.
+///
+/// `table` is the subcommand of `inferno` whose options, environment and configuration table apply.
 pub(crate) fn parse_alone<P: CommandFactory + FromArgMatches>(table: &str) -> Result<P, Failure> {
     let command = with_environment(P::command());
     let given = matches_of(command.clone())?;
     let named = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
     let settings = settings(named, &Inferno::command(), table)?;
-    from_matches(matches_of(with_lower_layers(command, &given, settings))?)
+    from_matches(matches_of(with_lower_sources(command, &given, settings))?)
 }
 
-/// What the configuration file says about a subcommand: the file that was named, else the usual one.
+/// Reads the settings of a subcommand from the specified or the default configuration file.
 fn settings(
     named: Option<PathBuf>,
     command: &Command,
@@ -57,16 +58,16 @@ fn settings(
     }
 }
 
-/// Makes the file's settings the defaults of flags that were not given, and silences rivals.
-fn with_lower_layers(command: Command, given: &ArgMatches, settings: Vec<Setting>) -> Command {
-    let silenced = silenced(&command, given);
-    let command = silenced
+/// Makes the settings of the file the defaults of options that are not set, and ignores overridden options.
+fn with_lower_sources(command: Command, given: &ArgMatches, settings: Vec<Setting>) -> Command {
+    let overridden = overridden(&command, given);
+    let command = overridden
         .iter()
         .fold(command, |command, id| command.mut_arg(id, |arg| arg.env(None::<&str>)));
     settings.into_iter().fold(command, |command, setting| {
         let id = setting.id.as_str();
-        // A program without subcommands may take fewer flags than the subcommand that it stands for.
-        match has(&command, id) && !silenced.contains(&id) && rank(given, id) == 0 {
+        // A program without subcommands may have fewer options than the subcommand whose table it reads.
+        match has(&command, id) && !overridden.contains(&id) && rank(given, id) == 0 {
             true => command.mut_arg(id, |arg| arg.default_values(setting.values)),
             false => command,
         }
@@ -81,8 +82,14 @@ fn from_matches<P: FromArgMatches>(matches: ArgMatches) -> Result<P, Failure> {
     P::from_arg_matches(&matches).map_err(Failure::CommandLine)
 }
 
-/// Lets each flag be read from the environment, `--max-tokens` from `INFERNO_MAX_TOKENS`.
+/// The last line of the help of every command.
+const ENVIRONMENT_HELP: &str = "Every option can also be set in the environment as INFERNO_<OPTION> (--dry-run as \
+                                INFERNO_DRY_RUN) or in inferno.toml. See 'inferno help'.";
+
+/// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and documents it.
 fn with_environment(command: Command) -> Command {
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let command = command.after_help(format!("{examples}\n\n{ENVIRONMENT_HELP}"));
     command.mut_args(|arg| {
         let variable = match arg.get_long() {
             Some(long) if !arg.is_hide_set() && !is_built_in(&arg) => {
@@ -90,10 +97,10 @@ fn with_environment(command: Command) -> Command {
             }
             _ => return arg,
         };
-        let arg = arg.env(variable).hide_env_values(true);
+        let arg = arg.env(variable).hide_env(true);
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
-            // Else `-1` after a flag is taken for another flag, and not for a number that is too small.
+            // Otherwise `-1` after an option is parsed as an unknown option instead of an out-of-range number.
             ArgAction::Set | ArgAction::Append => arg.allow_negative_numbers(true),
             _ => arg,
         }
@@ -104,9 +111,9 @@ fn is_built_in(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Help | ArgAction::Version)
 }
 
-/// The flags whose lower layers do not count, since their rival was given in a higher one.
-fn silenced(command: &Command, given: &ArgMatches) -> Vec<&'static str> {
-    RIVALS
+/// Returns the options that are overridden by an exclusive one from a higher source.
+fn overridden(command: &Command, given: &ArgMatches) -> Vec<&'static str> {
+    EXCLUSIVE
         .into_iter()
         .filter(|(a, b)| has(command, a) && has(command, b))
         .filter_map(|(a, b)| match rank(given, a).cmp(&rank(given, b)) {
@@ -121,7 +128,7 @@ fn has(command: &Command, id: &str) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == id)
 }
 
-/// The layer that a flag was given in, the command line above the environment; 0 for neither.
+/// Returns the rank of the source of an option: 2 for the command line, 1 for the environment, 0 for neither.
 fn rank(given: &ArgMatches, id: &str) -> u8 {
     match given.value_source(id) {
         Some(ValueSource::CommandLine) => 2,

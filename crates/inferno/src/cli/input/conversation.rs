@@ -1,4 +1,4 @@
-//! Conversations from files, and the templates that turn them into text.
+//! Conversations from JSON files, and chat templates from files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::Error;
 use crate::cli::input::{STDIN_PATH, read_file, read_json, read_stdin};
 
-/// A conversation, with what only its rendering needs.
+/// A conversation, with the overrides for its rendering.
 #[derive(Default)]
 pub(crate) struct ChatInput {
     pub(crate) request: ChatRequest,
@@ -18,10 +18,10 @@ pub(crate) struct ChatInput {
 }
 
 impl ChatInput {
-    /// Reads a JSON object: the request's fields, `special_tokens`, `strftime_now`. Where the file does not say whether
-    /// the text is to end with the beginning of an answer, `add_generation_prompt` does.
+    /// Reads a JSON object with the fields of the request, `special_tokens` and `strftime_now`. `add_generation_prompt`
+    /// is the default of the field with this name.
     ///
-    /// **Errors**: a file that cannot be read, is no JSON object, or has a field of another type.
+    /// **Errors**: an unreadable file; a file that is not a JSON object; a field of the wrong type.
     pub(crate) fn read(path: &Path, add_generation_prompt: bool) -> Result<Self, Error> {
         let mut fields: Map<String, Value> = read_json(path)?;
         let special_tokens = match fields.shift_remove("special_tokens") {
@@ -31,16 +31,16 @@ impl ChatInput {
         let strftime_now = match fields.shift_remove("strftime_now") {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text),
-            Some(_) => return Err(mismatch("strftime_now", "a text")),
+            Some(_) => return Err(mismatch("strftime_now", "a string")),
         };
         let name = "add_generation_prompt";
         fields.entry(name).or_insert(add_generation_prompt.into());
         Ok(Self { request: ChatRequest::from_json(fields)?, special_tokens, strftime_now })
     }
 
-    /// The text of the conversation.
+    /// Returns the prompt of the conversation.
     ///
-    /// **Errors**: as [`ChatTemplate::render`].
+    /// **Errors**: see [`ChatTemplate::render`].
     pub(crate) fn render(self, template: ChatTemplate) -> Result<String, Error> {
         let mut template = template.with_special_tokens(self.special_tokens);
         if let Some(text) = self.strftime_now {
@@ -56,9 +56,10 @@ impl From<ChatRequest> for ChatInput {
     }
 }
 
-/// The template in a file, else that of a model's file, with the special tokens of the model; `None` where neither has one.
+/// Returns the template in a file, or the one in the model file, with the special tokens of the model; `None` if there
+/// is neither.
 ///
-/// **Errors**: a file that cannot be read; a template that is malformed.
+/// **Errors**: an unreadable file; a malformed template.
 pub(crate) fn template_of(
     path: Option<&Path>,
     metadata: &Metadata,
@@ -69,25 +70,25 @@ pub(crate) fn template_of(
     })
 }
 
-/// The template in a file, which knows no model's special tokens.
+/// Returns the template in a file, without the special tokens of a model.
 ///
-/// **Errors**: a file that cannot be read; a template that is malformed.
+/// **Errors**: an unreadable file; a malformed template.
 pub(crate) fn template_from_file(path: &Path) -> Result<ChatTemplate, Error> {
     let source = if path.as_os_str() == STDIN_PATH { read_stdin()? } else { read_file(path)? };
     Ok(ChatTemplate::new(&source)?)
 }
 
-/// The texts of the tokens that are not null.
+/// Returns the special tokens that are not null.
 fn special_tokens(tokens: Value) -> Result<Vec<(String, String)>, Error> {
     let Value::Object(tokens) = tokens else {
-        return Err(mismatch("special_tokens", "an object of texts"));
+        return Err(mismatch("special_tokens", "an object of strings"));
     };
     let mut texts = Vec::new();
     for (name, text) in tokens {
         match text {
             Value::Null => {}
             Value::String(text) => texts.push((name, text)),
-            _ => return Err(mismatch(&format!("special_tokens.{name}"), "a text")),
+            _ => return Err(mismatch(&format!("special_tokens.{name}"), "a string")),
         }
     }
     Ok(texts)

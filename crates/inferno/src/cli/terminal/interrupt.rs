@@ -1,4 +1,4 @@
-//! Ctrl-C: commands that can stop in an orderly way ask whether they should; all others end at once.
+//! Ctrl-C: commands that support it stop cleanly, all others exit immediately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,16 @@ use inferno_engine::CancelHandle;
 use crate::cli::failure::EXIT_INTERRUPTED;
 use crate::cli::terminal::settings;
 
-/// Whether there is something that the next Ctrl-C stops; otherwise it ends the program.
+/// Whether the next Ctrl-C stops the current work; otherwise it exits the program.
 static IS_ARMED: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static CANCELS: Mutex<Option<CancelHandle>> = Mutex::new(None);
 
-/// Watches for Ctrl-C while a command runs that asks for it.
+/// Handles Ctrl-C while a command runs.
 pub(crate) struct Interrupt;
 
 impl Interrupt {
-    /// From here on the first Ctrl-C only raises a flag, and the second ends the program.
+    /// Installs the handler: the first Ctrl-C requests a stop, the second one exits the program.
     pub(crate) fn watch() -> Self {
         IS_ARMED.store(true, Ordering::Relaxed);
         let handler = || {
@@ -29,33 +29,33 @@ impl Interrupt {
                 handle.cancel();
             }
         };
-        // A failure leaves the system's own answer to Ctrl-C in place, which ends the program.
+        // On failure the default handler remains, which exits the program.
         let _ = ctrlc::set_handler(handler);
         Self
     }
 
-    /// Lets Ctrl-C cancel this generation, in place of an earlier one.
+    /// Sets the generation that Ctrl-C cancels.
     pub(crate) fn cancels(&self, handle: CancelHandle) {
         *cancels() = Some(handle.clone());
-        // It may have been pressed before there was anything to cancel.
+        // Ctrl-C may have been pressed before.
         if self.is_requested() {
             handle.cancel();
         }
     }
 
-    /// Whether Ctrl-C was pressed.
+    /// Returns whether Ctrl-C was pressed.
     pub(crate) fn is_requested(&self) -> bool {
         REQUESTED.load(Ordering::Relaxed)
     }
 
-    /// Begins something else that the first Ctrl-C stops.
+    /// Resets the state for the next piece of work.
     pub(crate) fn rearm(&self) {
         *cancels() = None;
         REQUESTED.store(false, Ordering::Relaxed);
         IS_ARMED.store(true, Ordering::Relaxed);
     }
 
-    /// Lets the next Ctrl-C end the program, until [`rearm`](Self::rearm).
+    /// Makes the next Ctrl-C exit the program, until [`rearm`](Self::rearm).
     pub(crate) fn disarm(&self) {
         IS_ARMED.store(false, Ordering::Relaxed);
     }

@@ -1,11 +1,11 @@
-//! Standard output, for results alone.
+//! Standard output, for results only.
 
 use std::fmt;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use crate::Error;
 
-/// Writes results. What cannot be written is an error, never a panic.
+/// Buffered standard output. A failed write is an error, never a panic.
 pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
 
 impl Output {
@@ -13,22 +13,22 @@ impl Output {
         Self(BufWriter::new(io::stdout().lock()))
     }
 
-    /// Writes a text; it appears with the next [`flush`](Self::flush) at the latest.
+    /// Writes text, which is output by the next [`flush`](Self::flush) at the latest.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> Result<(), Error> {
         write!(self.0, "{text}").map_err(Error::Stdout)
     }
 
-    /// Writes a text and ends the line.
+    /// Writes text and a newline.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Error> {
         writeln!(self.0, "{text}").map_err(Error::Stdout)
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.0.write_all(bytes).map_err(Error::Stdout)
     }
 
-    /// Makes everything written so far appear. Called at the end of every command.
+    /// Outputs everything written so far. Every command calls it at its end.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.0.flush().map_err(Error::Stdout)
     }

@@ -1,13 +1,13 @@
-//! Texts from files and from the hub, for terminals.
+//! Escapes text from files and from the hub for output to a terminal.
 //!
-//! Invariant: whatever a file says, it cannot steer a terminal. Control characters are shown, not sent.
+//! Invariant: no file can send control sequences to a terminal.
 
-/// `text` on one line, with control characters spelled out.
+/// Returns `text` with all control characters escaped.
 pub(crate) fn printable(text: &str) -> String {
     escaped(text, |_| false)
 }
 
-/// `text` with its line breaks and tabs, and all other control characters spelled out.
+/// Returns `text` with all control characters escaped except line breaks and tabs.
 pub(crate) fn printable_lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_spelled_out() {
+    fn control_characters_are_escaped() {
         let text = "é\x1b[2J\u{9b}\r\n\t\u{1F999}";
         assert_eq!(printable(text), "é\\u{1b}[2J\\u{9b}\\r\\n\\t\u{1F999}");
         assert_eq!(printable_lines(text), "é\\u{1b}[2J\\u{9b}\\r\n\t\u{1F999}");

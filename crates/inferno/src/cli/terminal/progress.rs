@@ -1,35 +1,35 @@
-//! Progress bars, on standard error and only where it is a terminal.
+//! Progress bars on standard error, drawn only if it is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::hub::{DownloadProgress, DownloadStage};
 
-/// A bar over a number of bytes.
+/// Returns a bar that counts bytes.
 pub(crate) fn bytes_bar(action: &'static str, total_bytes: u64) -> ProgressBar {
     bar(action, total_bytes, "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}")
 }
 
-/// A bar over a number of steps.
+/// Returns a bar that counts steps.
 pub(crate) fn steps_bar(action: &'static str, total_steps: u64) -> ProgressBar {
     bar(action, total_steps, "{msg} [{bar:30}] {pos}/{len} {eta}")
 }
 
 fn bar(action: &'static str, total: u64, template: &str) -> ProgressBar {
-    // The target draws nothing where standard error is no terminal.
+    // The target draws nothing if standard error is not a terminal.
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.with_style(style.progress_chars("=> ")).with_message(action)
 }
 
-/// The bars of a download, one after the other for its files.
+/// The progress bars of a download, one file after another.
 #[derive(Default)]
 pub(crate) struct DownloadBars {
     current: Option<(String, DownloadStage, ProgressBar)>,
 }
 
 impl DownloadBars {
-    /// Shows how far the download has come.
+    /// Updates the bar of the current file.
     pub(crate) fn show(&mut self, progress: DownloadProgress<'_>) {
         let DownloadProgress { file, stage, done_bytes, total_bytes } = progress;
         let is_current = |(current, current_stage, _): &(String, DownloadStage, ProgressBar)| {
@@ -43,7 +43,7 @@ impl DownloadBars {
             };
             let bar = bytes_bar(action, total_bytes);
             bar.set_message(format!("{action} {file}"));
-            // What an earlier attempt left is no measure of the speed.
+            // Bytes of an earlier attempt do not count towards the speed.
             bar.set_position(done_bytes);
             bar.reset_eta();
             self.current = Some((file.to_owned(), stage, bar));

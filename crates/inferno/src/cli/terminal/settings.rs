@@ -1,7 +1,7 @@
-//! The terminal's settings, while a program talks to somebody at it.
+//! Terminal settings during an interactive session.
 //!
-//! Invariant: however the program ends of its own accord, also by a signal in the middle of an answer or of a line that is
-//! edited, the terminal is as it was found.
+//! Invariant: when the program exits, by itself or by a signal in the middle of a reply or of line editing, the original
+//! settings are restored.
 
 #[cfg(unix)]
 use std::sync::{Mutex, PoisonError};
@@ -9,38 +9,38 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(unix)]
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 
-/// The settings that the terminal of standard input was found with.
+/// The original settings of the terminal of standard input.
 #[cfg(unix)]
-static FOUND: Mutex<Option<Termios>> = Mutex::new(None);
+static ORIGINAL: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Notes the settings of the terminal of standard input, if there is one, for [`restore`].
+/// Saves the settings of the terminal of standard input, if there is one, for [`restore`].
 pub(crate) fn remember() {
     #[cfg(unix)]
     {
-        *found() = tcgetattr(std::io::stdin()).ok();
+        *original() = tcgetattr(std::io::stdin()).ok();
     }
 }
 
-/// Gives the terminal the settings that it was found with; does nothing where none were noted.
+/// Restores the saved settings, if there are any.
 pub(crate) fn restore() {
     #[cfg(unix)]
-    if let Some(settings) = &*found() {
-        // Where that fails, the terminal is gone.
+    if let Some(settings) = &*original() {
+        // A failure means that the terminal is gone.
         let _ = tcsetattr(std::io::stdin(), SetArg::TCSANOW, settings);
     }
 }
 
-/// As long as it lives, the terminal does not show what is typed. It is kept for who reads the terminal next.
+/// Disables echo until dropped. Typed characters stay in the terminal's buffer for the next reader.
 pub(crate) struct HiddenKeys(());
 
 impl HiddenKeys {
-    /// Begins to hide, where [`remember`] found a terminal.
+    /// Disables echo, if [`remember`] found a terminal.
     pub(crate) fn begin() -> Self {
         #[cfg(unix)]
-        if let Some(settings) = &*found() {
+        if let Some(settings) = &*original() {
             let mut hidden = settings.clone();
             hidden.local_flags.remove(LocalFlags::ECHO);
-            // Keys that show are no reason to stop.
+            // Visible echo is no reason to stop.
             let _ = tcsetattr(std::io::stdin(), SetArg::TCSANOW, &hidden);
         }
         Self(())
@@ -54,6 +54,6 @@ impl Drop for HiddenKeys {
 }
 
 #[cfg(unix)]
-fn found() -> std::sync::MutexGuard<'static, Option<Termios>> {
-    FOUND.lock().unwrap_or_else(PoisonError::into_inner)
+fn original() -> std::sync::MutexGuard<'static, Option<Termios>> {
+    ORIGINAL.lock().unwrap_or_else(PoisonError::into_inner)
 }

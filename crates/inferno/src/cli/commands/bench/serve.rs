@@ -1,89 +1,91 @@
-//! `inferno bench serve`: how a server answers many clients.
+//! `inferno bench serve`: measures a server under load.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 
-use super::Format;
+use super::ReportFormat;
 use crate::bench::serving::{Arrivals, Endpoint, Server, ServingWorkload, measure};
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::progress::steps_bar;
 
-/// The most clients: each is a thread.
+/// The largest number of clients. Each is a thread.
 const MAX_CLIENTS: usize = 1024;
-/// The most requests of a round: the answers are kept until its end, with the time of each token.
+/// The largest number of requests per round. Results, with the time of every token, are kept in memory until its end.
 const MAX_REQUESTS: usize = 1_000_000;
 
-/// Measure how a running server answers many clients at once.
+/// Measure a running server under load
 ///
-/// The server may be inferno or any other that speaks OpenAI's API. Each number of clients is a round of requests that stream;
-/// the report has tokens a second, and percentiles of the time to the first token, between tokens, and of whole answers, as
-/// clients see them. Prompts are random words, fitted in length to the server's own count of tokens. A request that fails is
-/// counted, with its reason.
+/// Works with any server that implements the OpenAI API. Every number of clients is one round of streaming requests. The
+/// report has the throughput in tokens per second, and percentiles of the time to first token, the time between tokens
+/// and the total time, as seen by clients. Prompts are random words, fitted to the requested length by the token counts
+/// that the server reports. Failed requests are counted with the reason.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno bench serve
   inferno bench serve --concurrency 1,4,16,64 --prompt-tokens 60 --max-tokens 128
-  inferno bench serve --concurrency 1 --prompt-tokens 1100 --shared-prefix 1000 --max-tokens 16
+  inferno bench serve --concurrency 1 --prompt-tokens 1100 --shared-prefix 1000
   inferno bench serve --rate 0.5,2 --requests 100
-  inferno bench serve --url http://other-host:8000 --endpoint chat --no-ignore-eos -o json")]
-pub(super) struct BenchServeArgs {
-    /// Where the server is.
+  inferno bench serve --url http://other-host:8000 --endpoint chat -o json")]
+pub(crate) struct BenchServeArgs {
+    /// Base URL of the server
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     url: String,
-    /// The name of the model to ask for [default: the first that the server lists].
+    /// Model to request [default: the first model that the server lists]
     #[arg(long, value_name = "NAME")]
     model_name: Option<String>,
-    /// The key to show [default: none].
+    /// API key to send [default: none]
     #[arg(long, value_name = "KEY", hide_env_values = true, conflicts_with = "api_key_file")]
     api_key: Option<String>,
-    /// Read the key from this file.
+    /// Read the API key from this file
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
-    /// What to ask for.
+    /// Endpoint to send requests to
     #[arg(long, value_enum, default_value_t = EndpointArg::Completions)]
     endpoint: EndpointArg,
-    /// Clients that each wait for their answer before they ask again; several numbers are a round each [default: 1,16].
+    /// Number of clients, each of which sends its next request when the last one is complete; a list runs one round for
+    /// each number [default: 1,16]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = number_in(1..=MAX_CLIENTS))]
     concurrency: Vec<usize>,
-    /// Requests a second instead, at random times and whether earlier ones are answered or not; several are a round each.
+    /// Requests per second, sent at random times (a Poisson process) without waiting for earlier ones; a list runs one
+    /// round for each rate
     #[arg(long, value_name = "R,…", value_delimiter = ',', value_parser = rate)]
     #[arg(conflicts_with = "concurrency")]
     rate: Vec<f64>,
-    /// Requests of each round [default: four for each client, and at least eight].
+    /// Number of requests per round [default: 4 per client, at least 8]
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_REQUESTS))]
     requests: Option<usize>,
-    /// Tokens of each prompt, about.
+    /// Approximate prompt length in tokens
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = ServingWorkload::default().prompt_tokens)]
     prompt_tokens: usize,
-    /// Tokens at the beginning of each prompt that all requests of a round share, about.
+    /// Approximate number of tokens at the start of the prompt that all requests of a round share
     #[arg(long, value_name = "N", default_value_t = 0)]
     shared_prefix: usize,
-    /// Tokens of each answer.
+    /// Number of tokens to generate per request
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = ServingWorkload::default().max_tokens)]
     max_tokens: usize,
-    /// Let answers end before that: for servers that do not know the field ignore_eos.
+    /// Allow shorter outputs, for servers that do not support the field ignore_eos
     #[arg(long)]
     no_ignore_eos: bool,
-    /// How the server is to choose tokens; 0 for always the most probable.
+    /// Sampling temperature; 0 is greedy
     #[arg(long, value_name = "T", default_value_t = 0.0)]
     temperature: f32,
-    /// What the prompts are drawn with [default: another each time, so that the server knows none of them].
+    /// Random seed of the prompts [default: random, so that no prompt is in the server's cache]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Seconds that a request may take.
+    /// Time limit per request, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 600)]
     timeout: usize,
-    /// How to print: tables in Markdown, or one JSON object.
-    #[arg(short, long, value_enum, default_value_t = Format::Md)]
-    output: Format,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Md)]
+    output: ReportFormat,
 }
 
-/// What requests ask for.
+/// The endpoint that requests are sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EndpointArg {
     /// /v1/completions
@@ -97,7 +99,7 @@ impl BenchServeArgs {
         let workload = self.workload();
         if workload.shared_prefix_tokens > workload.prompt_tokens {
             return Err(Failure::Usage(format!(
-                "--shared-prefix {} is more than --prompt-tokens {}; the shared part is a part of the prompt",
+                "--shared-prefix {} must not exceed --prompt-tokens {}; the prefix is part of the prompt",
                 workload.shared_prefix_tokens, workload.prompt_tokens
             )));
         }
@@ -150,7 +152,7 @@ impl BenchServeArgs {
     }
 }
 
-/// Reads a number of requests a second.
+/// Parses a number of requests per second.
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate >= 0.001 => Ok(rate),

@@ -1,20 +1,20 @@
-//! Lines that are for the program and not for the model.
+//! Chat commands: input lines that start with a slash.
 
 use std::path::PathBuf;
 
-/// What a line asks for.
+/// A line of input.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
-    /// Nothing: it is empty.
+    /// Empty, or only white space.
     Blank,
-    /// To be answered by the model.
+    /// A message to the model.
     Message(&'a str),
-    Command(Command<'a>),
+    Command(ChatCommand<'a>),
 }
 
-/// A command to the program.
+/// A chat command.
 #[derive(Debug, PartialEq)]
-pub(super) enum Command<'a> {
+pub(super) enum ChatCommand<'a> {
     Help,
     Retry,
     Reset,
@@ -26,33 +26,33 @@ pub(super) enum Command<'a> {
     Exit,
 }
 
-/// A command that cannot be obeyed.
+/// An invalid chat command.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(crate) enum CommandError {
     #[error(
-        "there is no command {name}; /help lists them all, and a space before it makes it a message"
+        "unknown command {name}; type /help for a list, or start the line with a space to send it as a message"
     )]
     Unknown { name: String },
-    #[error("expected {usage}")]
+    #[error("invalid argument, usage: {usage}")]
     Argument { usage: String },
-    #[error("nothing was answered yet")]
-    NothingSaid,
+    #[error("there is no reply yet")]
+    NoReply,
 }
 
-/// Each command, its argument, and what it does.
+/// Each command, its argument and its description.
 const COMMANDS: [(&str, &str, &str); 9] = [
-    ("/retry", "", "have the last message answered again"),
-    ("/reset", "", "forget the conversation, but not the system message"),
-    ("/system", "[TEXT]", "tell the model this first; without a text, tell it nothing"),
-    ("/think", "on|off", "let the model think first, or not, where its template knows how"),
-    ("/stats", "", "times, rates and memory of the last answer"),
-    ("/save", "FILE", "write the conversation to a file, as JSON"),
-    ("/load", "FILE", "go on with a conversation from a file"),
-    ("/help", "", "this list"),
-    ("/exit", "", "leave; so do Ctrl-D and, twice on an empty line, Ctrl-C"),
+    ("/retry", "", "regenerate the last reply"),
+    ("/reset", "", "clear the conversation, keep the system prompt"),
+    ("/system", "[TEXT]", "set the system prompt, or clear it without TEXT"),
+    ("/think", "on|off", "switch reasoning on or off, if the model supports it"),
+    ("/stats", "", "show timings and memory usage of the last reply"),
+    ("/save", "FILE", "save the conversation as JSON"),
+    ("/load", "FILE", "continue a saved conversation"),
+    ("/help", "", "show this list"),
+    ("/exit", "", "exit; so does Ctrl-D, or Ctrl-C twice on an empty line"),
 ];
 
-/// Reads a line.
+/// Parses a line.
 ///
 /// **Errors**: [`CommandError`].
 pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
@@ -69,17 +69,17 @@ pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
     };
     let path = || (!argument.is_empty()).then(|| path(argument));
     let command = match (name, argument) {
-        ("/retry", "") => Some(Command::Retry),
-        ("/reset", "") => Some(Command::Reset),
-        ("/system", "") => Some(Command::System(None)),
-        ("/system", text) => Some(Command::System(Some(text))),
-        ("/think", "on") => Some(Command::Think(true)),
-        ("/think", "off") => Some(Command::Think(false)),
-        ("/stats", "") => Some(Command::Stats),
-        ("/save", _) => path().map(Command::Save),
-        ("/load", _) => path().map(Command::Load),
-        ("/help", "") => Some(Command::Help),
-        ("/exit", "") => Some(Command::Exit),
+        ("/retry", "") => Some(ChatCommand::Retry),
+        ("/reset", "") => Some(ChatCommand::Reset),
+        ("/system", "") => Some(ChatCommand::System(None)),
+        ("/system", text) => Some(ChatCommand::System(Some(text))),
+        ("/think", "on") => Some(ChatCommand::Think(true)),
+        ("/think", "off") => Some(ChatCommand::Think(false)),
+        ("/stats", "") => Some(ChatCommand::Stats),
+        ("/save", _) => path().map(ChatCommand::Save),
+        ("/load", _) => path().map(ChatCommand::Load),
+        ("/help", "") => Some(ChatCommand::Help),
+        ("/exit", "") => Some(ChatCommand::Exit),
         _ => None,
     };
     command.map(Line::Command).ok_or_else(|| {
@@ -88,19 +88,19 @@ pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
     })
 }
 
-/// The list of all commands.
+/// Returns the text of `/help`.
 pub(super) fn help() -> String {
     let commands = COMMANDS.iter().map(|(name, argument, purpose)| {
         let usage = format!("{name} {argument}");
         format!("  {usage:<16}{purpose}\n")
     });
     let end = "\
-A \\ at the end of a line goes on with the next one; pasted lines stay together.
-Ctrl-C stops an answer.";
+End a line with \\ to continue the message on the next line. Pasted lines are kept
+together. Ctrl-C stops the reply.";
     commands.chain([end.to_owned()]).collect()
 }
 
-/// A path as a shell would take it, as far as `~` goes.
+/// Returns a path, with a leading `~/` expanded.
 fn path(argument: &str) -> PathBuf {
     match (argument.strip_prefix("~/"), dirs::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -113,26 +113,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_begin_with_a_slash_are_commands() {
+    fn lines_that_start_with_a_slash_are_commands() {
         for (line, expected) in [
-            ("/retry", Command::Retry),
-            ("/reset ", Command::Reset),
-            ("/system Be brief.", Command::System(Some("Be brief."))),
-            ("/system", Command::System(None)),
-            ("/think on", Command::Think(true)),
-            ("/think  off", Command::Think(false)),
-            ("/stats", Command::Stats),
-            ("/save two words.json", Command::Save("two words.json".into())),
-            ("/load chat.json", Command::Load("chat.json".into())),
-            ("/help", Command::Help),
-            ("/exit", Command::Exit),
+            ("/retry", ChatCommand::Retry),
+            ("/reset ", ChatCommand::Reset),
+            ("/system Be brief.", ChatCommand::System(Some("Be brief."))),
+            ("/system", ChatCommand::System(None)),
+            ("/think on", ChatCommand::Think(true)),
+            ("/think  off", ChatCommand::Think(false)),
+            ("/stats", ChatCommand::Stats),
+            ("/save two words.json", ChatCommand::Save("two words.json".into())),
+            ("/load chat.json", ChatCommand::Load("chat.json".into())),
+            ("/help", ChatCommand::Help),
+            ("/exit", ChatCommand::Exit),
         ] {
             assert_eq!(parse(line), Ok(Line::Command(expected)), "{line}");
         }
     }
 
     #[test]
-    fn other_lines_are_messages_as_they_stand() {
+    fn other_lines_are_messages_unchanged() {
         for message in ["Hi", " /exit", "two\nlines", "1/2 ", "\\"] {
             assert_eq!(parse(message), Ok(Line::Message(message)));
         }
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_does_not_exist_is_refused() {
+    fn an_unknown_command_is_rejected() {
         for (line, name) in [("/quit", "/quit"), ("/etc/passwd is what?", "/etc/passwd")] {
             assert_eq!(parse(line), Err(CommandError::Unknown { name: name.to_owned() }));
         }
     }
 
     #[test]
-    fn a_command_with_a_wrong_argument_says_what_it_takes() {
+    fn an_invalid_argument_is_rejected_with_the_usage() {
         for (line, usage) in [
             ("/save", "/save FILE"),
             ("/load  ", "/load FILE"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_a_line_for_each_command() {
+    fn help_lists_every_command() {
         for (name, argument, purpose) in COMMANDS {
             assert!(help().contains(&format!("  {name} {argument}")), "{name}");
             assert!(help().contains(purpose), "{name}");

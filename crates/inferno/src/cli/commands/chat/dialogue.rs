@@ -1,31 +1,31 @@
-//! The conversation on its session: each question is computed from where it differs from what the session holds.
+//! The conversation and its session. Each prompt reuses the longest common prefix with the tokens in the session.
 
 use inferno_engine::{EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session};
 use inferno_tokenizer::{ChatRequest, ChatTemplate, EncodeOptions};
 use serde_json::json;
 
-use super::conversation::{Conversation, Exchange, Message};
 use super::display::{Display, summary};
-use super::fitting::{self, Fitted, fit};
+use super::fitting::{FittedPrompt, RenderedPrompt, fit};
+use super::history::{ChatHistory, Exchange, HistoryMessage};
 use super::reasoning::AnswerText;
 use crate::Error;
 use crate::cli::arguments::chat::ENABLE_THINKING;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 
-/// An answer has at least this share of the context to itself, where that is to be had by leaving out old exchanges.
-const ANSWER_SHARE: usize = 4;
+/// One over the share of the context that is reserved for the reply, if leaving out old exchanges can free it.
+const REPLY_SHARE: usize = 4;
 
 /// A conversation with a model.
 pub(super) struct Dialogue {
     session: Session,
     template: ChatTemplate,
     params: GenerationParams,
-    pub(super) conversation: Conversation,
-    /// Whether the model is to think first; `None` leaves it to the template.
+    pub(super) history: ChatHistory,
+    /// Whether reasoning is enabled; `None` is the default of the template.
     thinks: Option<bool>,
-    /// Answers so far, so that each has a seed of its own.
-    num_answers: u64,
+    /// Number of replies so far; every reply has its own seed.
+    num_replies: u64,
 }
 
 impl Dialogue {
@@ -33,21 +33,21 @@ impl Dialogue {
         session: Session,
         template: ChatTemplate,
         params: GenerationParams,
-        conversation: Conversation,
+        history: ChatHistory,
     ) -> Self {
-        Self { session, template, params, conversation, thinks: None, num_answers: 0 }
+        Self { session, template, params, history, thinks: None, num_replies: 0 }
     }
 
     pub(super) fn context_length(&self) -> usize {
         self.session.context_length()
     }
 
-    /// What the last answer took; `None` before the first.
+    /// Returns the metrics of the last reply; `None` before the first.
     pub(super) fn statistics(&self) -> Option<&Metrics> {
-        (self.num_answers > 0).then(|| self.session.metrics())
+        (self.num_replies > 0).then(|| self.session.metrics())
     }
 
-    /// Lets the model think first, or not. False where the template gives the same text for both.
+    /// Enables or disables reasoning. Returns false if the template renders the same prompt for both.
     pub(super) fn set_thinking(&mut self, thinks: bool) -> bool {
         self.thinks = Some(thinks);
         let text = |thinks| {
@@ -58,10 +58,10 @@ impl Dialogue {
         text(true) != text(false)
     }
 
-    /// Has the model answer a question, shows the answer as it comes, and adds both to the conversation.
+    /// Generates and prints the reply to a message, and adds both to the history.
     ///
-    /// **Errors**: a question that does not fit, a template that refuses it, a device or an output that fails. The
-    /// conversation is unchanged then, as it is where the answer is stopped before its first token.
+    /// **Errors**: a message that does not fit the context or that the template rejects; a failing backend or output.
+    /// The history is unchanged then, as it is if the reply is stopped before its first token.
     pub(super) fn ask(
         &mut self,
         question: &str,
@@ -70,69 +70,69 @@ impl Dialogue {
     ) -> Result<(), Error> {
         let fitted = self.fit(question)?;
         self.leave_out(fitted.num_left_out);
-        let fitting::Prompt { text, tokens } = fitted.prompt;
+        let RenderedPrompt { text, tokens } = fitted.prompt;
 
         let held = self.session.tokens().iter().zip(&tokens);
         let num_kept = held.take_while(|(held, token)| held == token).count();
         self.session.truncate(num_kept);
         let mut params = self.params.clone();
-        params.sampling.seed = params.sampling.seed.map(|seed| seed.wrapping_add(self.num_answers));
+        params.sampling.seed = params.sampling.seed.map(|seed| seed.wrapping_add(self.num_replies));
         let mut generation = self.session.generate(Prompt::Tokens(&tokens[num_kept..]), &params)?;
         interrupt.cancels(generation.cancel_handle());
 
-        let mut answer = AnswerText::after(&text);
-        let mut shown = display.answer();
+        let mut reply = AnswerText::after(&text);
+        let mut shown = display.reply();
         let mut failure = None;
         for step in generation.by_ref() {
             match step {
-                Ok(step) => answer.push(&step.text, |part, text| shown.show(part, text))?,
+                Ok(step) => reply.push(&step.text, |part, text| shown.show(part, text))?,
                 Err(error) => failure = Some(error),
             }
         }
         let finish_reason = generation.finish_reason();
         drop(generation);
-        let is_answered = self.session.metrics().generated_tokens > 0;
-        let answer = answer.finish(|part, text| shown.show(part, text))?;
-        if is_answered || finish_reason.is_some() {
+        let has_reply = self.session.metrics().generated_tokens > 0;
+        let reply = reply.finish(|part, text| shown.show(part, text))?;
+        if has_reply || finish_reason.is_some() {
             shown.finish()?;
         }
         if let Some(error) = failure {
             return Err(error.into());
         }
-        if is_answered {
-            self.num_answers += 1;
-            self.conversation.push(Exchange { question: question.to_owned(), answer });
+        if has_reply {
+            self.num_replies += 1;
+            self.history.push(Exchange { question: question.to_owned(), reply });
         }
         self.conclude(finish_reason, display);
         Ok(())
     }
 
-    /// Has the last question answered again, in place of its answer. False where there is none.
+    /// Regenerates the last reply. Returns false if there is none.
     ///
-    /// **Errors**: as [`ask`](Self::ask).
+    /// **Errors**: see [`ask`](Self::ask).
     pub(super) fn retry(
         &mut self,
         display: &Display,
         interrupt: &Interrupt,
     ) -> Result<bool, Error> {
-        let Some(last) = self.conversation.pop() else {
+        let Some(last) = self.history.pop() else {
             return Ok(false);
         };
-        let num_exchanges = self.conversation.num_exchanges();
+        let num_exchanges = self.history.num_exchanges();
         let asked = self.ask(&last.question, display, interrupt);
-        if self.conversation.num_exchanges() == num_exchanges {
-            self.conversation.push(last);
+        if self.history.num_exchanges() == num_exchanges {
+            self.history.push(last);
         }
         asked.map(|()| true)
     }
 
-    /// The prompt that ends with a question, with as much of the conversation before it as fits.
-    fn fit(&self, question: &str) -> Result<Fitted, Error> {
+    /// Returns the prompt for a question, with as many earlier exchanges as fit.
+    fn fit(&self, question: &str) -> Result<FittedPrompt, Error> {
         let context_length = self.context_length();
-        let share = context_length / ANSWER_SHARE;
+        let share = context_length / REPLY_SHARE;
         let room = self.params.stop.max_tokens.map_or(share, |max_tokens| max_tokens.min(share));
-        let render = |num_left_out| self.render(self.conversation.ask(num_left_out, question));
-        let (fewest, most) = (self.conversation.num_left_out(), self.conversation.num_exchanges());
+        let render = |num_left_out| self.render(self.history.with_question(num_left_out, question));
+        let (fewest, most) = (self.history.num_left_out(), self.history.num_exchanges());
         let fitted = fit(fewest, most, context_length - room, render)?;
         let prompt_tokens = fitted.prompt.tokens.len();
         match prompt_tokens < context_length {
@@ -147,47 +147,51 @@ impl Dialogue {
         }
     }
 
-    fn render(&self, messages: impl Iterator<Item = Message>) -> Result<fitting::Prompt, Error> {
+    fn render(
+        &self,
+        messages: impl Iterator<Item = HistoryMessage>,
+    ) -> Result<RenderedPrompt, Error> {
         let mut request = ChatRequest::new(messages.map(|message| json!(message)));
         if let Some(thinks) = self.thinks {
             request.set(ENABLE_THINKING, thinks);
         }
         let text = self.template.render(&request)?;
-        // A template writes every token that its model wants before a text.
+        // A chat template writes all special tokens itself.
         let options = EncodeOptions { add_special: false, parse_special: true };
         let tokens = self.session.tokenizer().encode(&text, options);
-        Ok(fitting::Prompt { text, tokens })
+        Ok(RenderedPrompt { text, tokens })
     }
 
-    /// Notes which exchanges the model no longer sees, and says so.
+    /// Leaves exchanges out of the prompt from now on, and prints a note.
     fn leave_out(&mut self, num_exchanges: usize) {
-        if num_exchanges > self.conversation.num_left_out() {
+        if num_exchanges > self.history.num_left_out() {
             let oldest = match num_exchanges {
-                1 => "exchange is".to_owned(),
-                _ => format!("{num_exchanges} exchanges are"),
+                1 => "exchange was".to_owned(),
+                _ => format!("{num_exchanges} exchanges were"),
             };
             print_note(&format!(
-                "note: the conversation no longer fits the context of {} tokens; its oldest {oldest} left out from \
-                 here on",
+                "note: the conversation exceeds the context of {} tokens; the oldest {oldest} dropped from the prompt",
                 self.context_length()
             ));
-            self.conversation.leave_out(num_exchanges);
+            self.history.leave_out(num_exchanges);
         }
     }
 
-    /// Says how an answer ended, and what it took.
+    /// Reports how a reply finished, and its metrics.
     fn conclude(&self, finish_reason: Option<FinishReason>, display: &Display) {
         let (num_tokens, context_length) = (self.session.tokens().len(), self.context_length());
         if finish_reason == Some(FinishReason::ContextFull) {
-            print_note(&format!("note: the context of {context_length} tokens is full"));
+            print_note(&format!(
+                "note: stopped because the context of {context_length} tokens is full"
+            ));
         }
         let metrics = self.session.metrics();
         let how = match finish_reason {
             Some(FinishReason::Cancelled) if metrics.generated_tokens == 0 => {
-                return display.remark("stopped before the answer; the message is taken back");
+                return display.remark("Stopped before the first token; the message was removed.");
             }
-            Some(FinishReason::Cancelled) => "stopped, ",
-            Some(FinishReason::Length) => "cut short by --max-tokens, ",
+            Some(FinishReason::Cancelled) => "stopped; ",
+            Some(FinishReason::Length) => "stopped by --max-tokens; ",
             _ => "",
         };
         let summary = summary(metrics, num_tokens, context_length);

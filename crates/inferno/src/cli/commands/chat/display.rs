@@ -1,4 +1,4 @@
-//! Answers as they are shown, and remarks about them.
+//! Prints replies, and remarks about them.
 
 use std::io::{IsTerminal, stderr, stdout};
 
@@ -10,18 +10,18 @@ use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable_lines;
 
-/// Shows one answer after another.
+/// Prints replies and remarks.
 pub(super) struct Display {
-    /// Whether somebody chats at a terminal and reads the answers there.
+    /// Whether input and output are a terminal.
     is_terminal: bool,
-    /// Whether remarks reach that terminal too.
+    /// Whether remarks are printed.
     remarks: bool,
-    /// Whether text may be dimmed.
+    /// Whether text may be styled.
     styles: bool,
 }
 
 impl Display {
-    /// For somebody at a terminal, or for a program.
+    /// Creates a display for an interactive chat or for a program.
     pub(super) fn new(is_interactive: bool) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
@@ -32,12 +32,12 @@ impl Display {
         }
     }
 
-    /// Begins an answer.
-    pub(super) fn answer(&self) -> AnswerDisplay<'_> {
-        AnswerDisplay { display: self, output: Output::new(), ends_line: false }
+    /// Starts printing a reply.
+    pub(super) fn reply(&self) -> ReplyDisplay<'_> {
+        ReplyDisplay { display: self, output: Output::new(), ends_line: false }
     }
 
-    /// Says something beside the conversation, which only a person at a terminal wants to know.
+    /// Prints a remark to standard error, in interactive chats only.
     pub(super) fn remark(&self, text: &str) {
         if self.remarks {
             print_note(&self.dimmed(&printable_lines(text)));
@@ -52,21 +52,21 @@ impl Display {
     }
 }
 
-/// Shows an answer as it comes.
-pub(super) struct AnswerDisplay<'a> {
+/// Prints a reply as it is generated.
+pub(super) struct ReplyDisplay<'a> {
     display: &'a Display,
     output: Output,
     ends_line: bool,
 }
 
-impl AnswerDisplay<'_> {
-    /// Shows more text, at once.
+impl ReplyDisplay<'_> {
+    /// Prints more text immediately.
     ///
-    /// **Errors**: an output that cannot be written.
+    /// **Errors**: a failed write.
     pub(super) fn show(&mut self, part: Part, text: &str) -> Result<(), Error> {
         self.ends_line = text.ends_with('\n');
         match (self.display.is_terminal, part) {
-            // Each piece ends its own style, so that none is left behind wherever the answer ends.
+            // Every piece resets its own style, so that none remains wherever the reply stops.
             (true, Part::Reasoning) => {
                 self.output.write(self.display.dimmed(&printable_lines(text)))?;
             }
@@ -76,9 +76,9 @@ impl AnswerDisplay<'_> {
         self.output.flush()
     }
 
-    /// Ends the last line.
+    /// Terminates the last line.
     ///
-    /// **Errors**: an output that cannot be written.
+    /// **Errors**: a failed write.
     pub(super) fn finish(mut self) -> Result<(), Error> {
         if !self.ends_line {
             self.output.line("")?;
@@ -87,12 +87,12 @@ impl AnswerDisplay<'_> {
     }
 }
 
-/// The rate of an answer, and the share of the context that the conversation takes.
+/// Returns the generation rate of a reply and the share of the context in use.
 pub(super) fn summary(metrics: &Metrics, num_tokens: usize, context_length: usize) -> String {
     let rate = match metrics.decode_tokens_per_second() {
         Some(rate) => format!("{rate:.1} tokens/s, "),
         None => String::new(),
     };
     let percent = 100 * num_tokens / context_length.max(1);
-    format!("{rate}{num_tokens} of {context_length} tokens of context ({percent} %)")
+    format!("{rate}context {num_tokens} of {context_length} tokens ({percent}%)")
 }

@@ -1,42 +1,43 @@
-//! Which of the oldest exchanges must be left out so that the rest fits the context.
+//! Selects the oldest exchanges to leave out so that the prompt fits the context.
 
-/// What was chosen.
+/// A prompt that fits the context, if any does.
 #[derive(Debug, PartialEq)]
-pub(super) struct Fitted {
+pub(super) struct FittedPrompt {
     pub(super) num_left_out: usize,
-    /// What is left.
-    pub(super) prompt: Prompt,
+    /// The prompt without them.
+    pub(super) prompt: RenderedPrompt,
 }
 
-/// A conversation as the model reads it.
+/// A rendered conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Prompt {
+pub(super) struct RenderedPrompt {
     pub(super) text: String,
     pub(super) tokens: Vec<u32>,
 }
 
-/// Leaves out as few exchanges as bring the prompt down to `max_num_tokens`, at least `fewest` and at most `most`. If
-/// none of that does, all `most` are left out.
+/// Leaves out as few exchanges as needed for the prompt to have at most `max_num_tokens`: at least `fewest`, at most
+/// `most`. If no number is sufficient, leaves out `most`.
 ///
-/// `render` gives the prompt without a number of exchanges; it is called a few times only, however many there are.
+/// `render` returns the prompt without a number of oldest exchanges. It is called O(log most) times.
 pub(super) fn fit<E>(
     fewest: usize,
     most: usize,
     max_num_tokens: usize,
-    render: impl Fn(usize) -> Result<Prompt, E>,
-) -> Result<Fitted, E> {
-    let fits = |prompt: &Prompt| prompt.tokens.len() <= max_num_tokens;
+    render: impl Fn(usize) -> Result<RenderedPrompt, E>,
+) -> Result<FittedPrompt, E> {
+    let fits = |prompt: &RenderedPrompt| prompt.tokens.len() <= max_num_tokens;
     let first = render(fewest)?;
     if fits(&first) || fewest >= most {
-        return Ok(Fitted { num_left_out: fewest, prompt: first });
+        return Ok(FittedPrompt { num_left_out: fewest, prompt: first });
     }
-    // Leaving out `too_few` is not enough; between that and the best so far lies the answer.
-    let (mut too_few, mut best) = (fewest, Fitted { num_left_out: most, prompt: render(most)? });
+    // Binary search: leaving out `too_few` is not enough, `best` is the smallest known number that may be.
+    let (mut too_few, mut best) =
+        (fewest, FittedPrompt { num_left_out: most, prompt: render(most)? });
     while best.num_left_out - too_few > 1 {
         let num_left_out = too_few.midpoint(best.num_left_out);
         let prompt = render(num_left_out)?;
         match fits(&prompt) {
-            true => best = Fitted { num_left_out, prompt },
+            true => best = FittedPrompt { num_left_out, prompt },
             false => too_few = num_left_out,
         }
     }
@@ -50,11 +51,11 @@ mod tests {
 
     use super::*;
 
-    /// Ten tokens an exchange and five for the question, with `most` exchanges.
-    fn render(most: usize) -> impl Fn(usize) -> Result<Prompt, Infallible> {
+    /// Ten tokens per exchange and five for the question, with `most` exchanges.
+    fn render(most: usize) -> impl Fn(usize) -> Result<RenderedPrompt, Infallible> {
         move |num_left_out| {
             let tokens = vec![0; 10 * (most - num_left_out) + 5];
-            Ok(Prompt { text: num_left_out.to_string(), tokens })
+            Ok(RenderedPrompt { text: num_left_out.to_string(), tokens })
         }
     }
 
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_conversation_is_rendered_a_few_times_only() {
+    fn a_long_conversation_is_rendered_only_a_few_times() {
         let count = Cell::new(0);
         let counted = |num_left_out| {
             count.set(count.get() + 1);

@@ -3,7 +3,7 @@
 //! Reasoning stands before the answer: a mark anywhere else is a part of the text, such as that of a model that is asked
 //! about the marks.
 
-use super::conversation::Answer;
+use super::history::Reply;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
@@ -63,7 +63,7 @@ impl AnswerText {
     pub(super) fn finish<E>(
         mut self,
         show: impl FnMut(Part, &str) -> Result<(), E>,
-    ) -> Result<Answer, E> {
+    ) -> Result<Reply, E> {
         self.tell(show)?;
         let (reasoning, content) = self.text.split_at(self.reasoning_bytes);
         let reasoning = reasoning.trim_start();
@@ -74,7 +74,7 @@ impl AnswerText {
             // Templates write the lines between the two themselves.
             _ => content.trim_start_matches('\n'),
         };
-        Ok(Answer { reasoning: reasoning.to_owned(), content: content.to_owned() })
+        Ok(Reply { reasoning: reasoning.to_owned(), content: content.to_owned() })
     }
 
     /// Where the second mark ends.
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     /// What is told of these pieces, pieces of one part joined, and the answer.
-    fn told(prompt: &str, pieces: &[&str]) -> (Vec<(Part, String)>, Answer) {
+    fn told(prompt: &str, pieces: &[&str]) -> (Vec<(Part, String)>, Reply) {
         let mut parts: Vec<(Part, String)> = Vec::new();
         let mut show = |part: Part, text: &str| {
             match parts.last_mut() {
@@ -125,8 +125,8 @@ mod tests {
         (parts, answer)
     }
 
-    fn answer(reasoning: &str, content: &str) -> Answer {
-        Answer { reasoning: reasoning.to_owned(), content: content.to_owned() }
+    fn answer(reasoning: &str, content: &str) -> Reply {
+        Reply { reasoning: reasoning.to_owned(), content: content.to_owned() }
     }
 
     /// Every way to cut `text` in three.

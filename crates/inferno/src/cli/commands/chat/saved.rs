@@ -1,6 +1,6 @@
-//! Conversations in files: a JSON object with the messages in OpenAI's form and the model's name.
+//! Saved conversations: a JSON object with the messages in the OpenAI format and the name of the model.
 //!
-//! `inferno template` and `inferno generate --chat` take the same files as their `--input`.
+//! `inferno template` and `inferno generate --chat` accept the same files as `--input`.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,14 +9,14 @@ use std::path::Path;
 use inferno_engine::PrivateFile;
 use serde::{Deserialize, Serialize};
 
-use super::conversation::{Conversation, Message, Role};
+use super::history::{ChatHistory, HistoryMessage, MessageRole};
 use crate::Error;
 use crate::cli::input::read_file;
 use crate::output_file::replaceable;
 
 const SAVED_BY: &str = "inferno chat";
 
-/// How our files begin, by which we know them.
+/// The first bytes of a saved conversation, which identify it.
 const START: &[u8] = b"{\n  \"saved_by\": \"inferno chat\",\n";
 
 #[derive(Serialize, Deserialize)]
@@ -24,15 +24,15 @@ const START: &[u8] = b"{\n  \"saved_by\": \"inferno chat\",\n";
 struct SavedConversation {
     saved_by: Option<String>,
     model: Option<String>,
-    messages: Vec<Message>,
+    messages: Vec<HistoryMessage>,
 }
 
-/// Writes a conversation, whole or not at all. On Unix only its owner may read the file.
+/// Saves a conversation atomically. On Unix, only the owner may read the file.
 ///
-/// **Errors**: [`Error::ConversationNotReplaced`] where something else is there already; a file that cannot be written.
-pub(super) fn save(path: &Path, model: &str, conversation: &Conversation) -> Result<(), Error> {
+/// **Errors**: [`Error::ConversationNotReplaced`] if the file contains something else; a failed write.
+pub(super) fn save(path: &Path, model: &str, conversation: &ChatHistory) -> Result<(), Error> {
     let target = replaceable(path, true)?;
-    if target.exists() && !is_ours(&target) {
+    if target.exists() && !is_replaceable(&target) {
         return Err(Error::ConversationNotReplaced { path: path.to_owned() });
     }
     let failed = |error| Error::io(path, error);
@@ -47,25 +47,25 @@ pub(super) fn save(path: &Path, model: &str, conversation: &Conversation) -> Res
     file.finish().map_err(failed)
 }
 
-/// Reads a conversation, and the name of the model that it was held with, where the file says.
+/// Loads a conversation, and the name of its model if the file contains it.
 ///
-/// **Errors**: a file that cannot be read; [`Error::InvalidJson`]; [`Error::MessageOutOfTurn`].
-pub(super) fn load(path: &Path) -> Result<(Conversation, Option<String>), Error> {
+/// **Errors**: an unreadable file; [`Error::InvalidJson`]; [`Error::UnexpectedRole`].
+pub(super) fn load(path: &Path) -> Result<(ChatHistory, Option<String>), Error> {
     let text = read_file(path)?;
     let saved: SavedConversation = serde_json::from_str(&text)
         .map_err(|source| Error::InvalidJson { input: path.display().to_string(), source })?;
     let conversation =
-        Conversation::from_messages(saved.messages).map_err(|mistake| Error::MessageOutOfTurn {
+        ChatHistory::from_messages(saved.messages).map_err(|mistake| Error::UnexpectedRole {
             input: path.display().to_string(),
             index: mistake.index,
             expected: mistake.expected.name(),
-            found: mistake.found.map(Role::name),
+            found: mistake.found.map(MessageRole::name),
         })?;
     Ok((conversation, saved.model))
 }
 
-/// Whether a file holds nothing to lose: it is empty, or a conversation that was saved here.
-fn is_ours(path: &Path) -> bool {
+/// Returns whether a file may be overwritten: it is empty, or a saved conversation.
+fn is_replaceable(path: &Path) -> bool {
     let mut start = Vec::new();
     let read =
         File::open(path).and_then(|file| file.take(START.len() as u64).read_to_end(&mut start));
@@ -76,18 +76,18 @@ fn is_ours(path: &Path) -> bool {
 mod tests {
     use std::fs;
 
-    use super::super::conversation::{Answer, Exchange};
+    use super::super::history::{Exchange, Reply};
     use super::*;
 
-    fn conversation() -> Conversation {
-        let mut conversation = Conversation::new(Some("Be brief.".to_owned()));
-        let answer = Answer { reasoning: "Hm.".to_owned(), content: "Four \u{1F999}".to_owned() };
-        conversation.push(Exchange { question: "2 + 2?".to_owned(), answer });
+    fn conversation() -> ChatHistory {
+        let mut conversation = ChatHistory::new(Some("Be brief.".to_owned()));
+        let reply = Reply { reasoning: "Hm.".to_owned(), content: "Four \u{1F999}".to_owned() };
+        conversation.push(Exchange { question: "2 + 2?".to_owned(), reply });
         conversation
     }
 
     #[test]
-    fn a_saved_conversation_is_in_openai_s_form() {
+    fn a_saved_conversation_has_the_openai_format() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.json");
         save(&path, "Ember", &conversation()).unwrap();
@@ -107,26 +107,26 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_replaces_a_conversation_and_nothing_else() {
+    fn saving_overwrites_only_saved_conversations() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.json");
         let notes = r#"{"messages": [{"role": "user", "content": "not ours"}]}"#;
         fs::write(&path, notes).unwrap();
-        let refused = save(&path, "Ember", &conversation());
-        assert!(matches!(refused, Err(Error::ConversationNotReplaced { .. })), "{refused:?}");
+        let rejected = save(&path, "Ember", &conversation());
+        assert!(matches!(rejected, Err(Error::ConversationNotReplaced { .. })), "{rejected:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), notes);
 
         fs::write(&path, "").unwrap();
-        save(&path, "Ember", &Conversation::default()).unwrap();
+        save(&path, "Ember", &ChatHistory::default()).unwrap();
         save(&path, "Ember", &conversation()).unwrap();
         assert_eq!(load(&path).unwrap().0, conversation());
 
-        let refused = save(folder.path(), "Ember", &conversation());
-        assert!(matches!(refused, Err(Error::OutputNotFile { .. })), "{refused:?}");
+        let rejected = save(folder.path(), "Ember", &conversation());
+        assert!(matches!(rejected, Err(Error::OutputNotFile { .. })), "{rejected:?}");
     }
 
     #[test]
-    fn a_file_that_is_no_conversation_is_refused_with_the_reason() {
+    fn an_invalid_file_is_rejected_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.json");
         for (text, reason) in [
@@ -136,13 +136,16 @@ mod tests {
             (r#"{"messages": [], "tools": []}"#, "unknown field `tools`"),
             (
                 r#"{"messages": [{"role": "assistant", "content": "Hi"}]}"#,
-                "is of the assistant, expected one of the user",
+                "unexpected role assistant in messages[0], expected role user",
             ),
-            (r#"{"messages": [{"role": "user", "content": "Hi"}]}"#, "is missing, expected one of"),
+            (
+                r#"{"messages": [{"role": "user", "content": "Hi"}]}"#,
+                "missing messages[1], expected role assistant",
+            ),
         ] {
             fs::write(&path, text).unwrap();
-            let refused = load(&path).unwrap_err().to_string();
-            assert!(refused.contains(reason), "{refused}");
+            let rejected = load(&path).unwrap_err().to_string();
+            assert!(rejected.contains(reason), "{rejected}");
         }
     }
 }

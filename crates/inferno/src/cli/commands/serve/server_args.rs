@@ -1,4 +1,4 @@
-//! Flags about the server.
+//! Options of the HTTP server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -10,83 +10,87 @@ use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 
-/// The most connections: more than a system has sockets for.
+/// The largest number of connections, more than an operating system supports.
 const MAX_CONNECTIONS: usize = 1 << 20;
 
-/// Who may connect, and what they may ask for.
+/// Address, access control, limits and timeouts.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct ServerArgs {
-    /// The address or the name to listen on; 0.0.0.0 or :: for the whole network.
+    /// Address or host name to listen on; use 0.0.0.0 or :: to accept connections from other machines
     #[arg(long, value_name = "ADDRESS", value_parser = address_of, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
-    /// The port to listen on; 0 for any free one.
+    /// Port to listen on; 0 chooses a free port
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
     port: u16,
-    /// A key that requests must show; may be repeated [default: none is needed].
+    /// API key that clients must send; can be repeated [default: no authentication]
     #[arg(long, value_name = "KEY", hide_env_values = true)]
     api_key: Vec<String>,
-    /// Read keys from this file, one a line; lines that begin with # are comments.
+    /// Read API keys from this file, one per line; lines starting with # are comments
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
-    /// Accept requests with this Host header, such as the public name behind a reverse proxy; * accepts any; may be repeated
-    /// [default: on a loopback address only localhost, 127.0.0.0/8 and ::1, otherwise any].
+    /// Accept requests with this Host header, such as the public name behind a reverse proxy, or * for any; can be repeated
+    /// [default: any; on a loopback address only localhost, 127.0.0.0/8 and ::1]
     #[arg(long, value_name = "NAME")]
     allowed_host: Vec<String>,
-    /// A web origin whose pages may call, or * for all; may be repeated [default: none].
+    /// Web origin allowed to send cross-origin requests, or * for all; can be repeated [default: none]
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// Ignore fields that the API does not have, instead of refusing them.
+    /// Ignore unknown request fields instead of rejecting the request
     #[arg(long)]
     allow_unknown_fields: bool,
-    /// Bytes that a request may have.
+    /// Maximum size of a request body, in bytes
     #[arg(long, value_name = "BYTES", value_parser = positive, default_value_t = Limits::default().max_body_bytes)]
     max_body_size: usize,
-    /// Connections at once; further ones are answered 503.
+    /// Maximum number of open connections; further ones are rejected with status 503
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_CONNECTIONS), default_value_t = Limits::default().max_num_connections)]
     max_connections: usize,
-    /// Answers that one request may ask for.
+    /// Maximum number of choices (n) per request
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = Limits::default().max_num_choices)]
     max_choices: usize,
-    /// Bytes of memory for responses of /v1/responses, which conversations go on from; the oldest make room, and 0 keeps none.
+    /// Memory for stored responses of /v1/responses, in bytes; the oldest are evicted first, and 0 disables storage
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_stored_bytes)]
     response_store: usize,
-    /// Seconds that a client may take to send a request's head, and again its body.
+    /// Time limit for receiving the headers of a request, and again for its body, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 30)]
     read_timeout: usize,
-    /// Seconds that a client may take nothing of what is sent to it, until its connection is ended.
+    /// Close a connection after this many seconds without write progress
     #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 60)]
     write_timeout: usize,
-    /// Seconds that a request may take in all [default: no limit].
+    /// Time limit for a whole request, in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS))]
     request_timeout: Option<usize>,
-    /// Seconds that running requests may go on when the server is told to stop.
+    /// Time that running requests have to finish on shutdown, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = number_in(0..=MAX_SECONDS), default_value_t = 30)]
     drain_timeout: usize,
-    /// Speak TLS with this certificate (PEM, with those that vouch for it).
+    /// Enable TLS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The certificate's private key (PEM).
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 }
 
-/// The address itself, or the first one of a name, of the older kind where it has both.
+/// Resolves an address or host name, preferring IPv4.
 fn address_of(host: &str) -> Result<IpAddr, String> {
     let name = host.trim_start_matches('[').trim_end_matches(']');
     let found: Vec<_> = (name, 0)
         .to_socket_addrs()
         .map_err(|error| {
-            format!("{error}; expected an address, such as 127.0.0.1, or a name, such as localhost")
+            format!(
+                "{error}; expected an address such as 127.0.0.1 or a host name such as localhost"
+            )
         })?
         .map(|address| address.ip())
         .collect();
     let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    first.copied().ok_or_else(|| "the name has no address".to_owned())
+    first.copied().ok_or_else(|| "the host name has no address".to_owned())
 }
 
 impl ServerArgs {
-    /// **Errors**: a file of keys that cannot be read, or has none.
+    /// Returns the options for the server.
+    ///
+    /// **Errors**: an API key file that cannot be read or contains no key; an empty key.
     pub(super) fn options(&self) -> Result<ServerOptions, Failure> {
         let mut api_keys = self.api_key.clone();
         if let Some(path) = &self.api_key_file {
@@ -99,12 +103,12 @@ impl ServerArgs {
             if api_keys.is_empty() {
                 let path = path.display();
                 return Err(Failure::Usage(format!(
-                    "{path} holds no key; a server without keys takes all requests"
+                    "{path} contains no API key; add one, or remove --api-key-file to accept all requests"
                 )));
             }
         }
         if api_keys.iter().any(String::is_empty) {
-            return Err(Failure::Usage("an API key is empty; leave it out".to_owned()));
+            return Err(Failure::Usage("--api-key must not be empty".to_owned()));
         }
         let seconds = |number: usize| Duration::from_secs(number as u64);
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());

@@ -1,4 +1,4 @@
-//! Lines from a terminal, where they can be edited, or from a pipe.
+//! Input lines from a terminal, with line editing, or from a pipe.
 
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, StdinLock, stdin, stdout};
@@ -19,34 +19,34 @@ use crate::cli::terminal::note::print_note;
 const PROMPT: &str = "> ";
 const CONTINUATION_PROMPT: &str = ". ";
 const MAX_HISTORY_LINES: usize = 1000;
-/// At the end of a line: the next one belongs to it.
+/// Continues the message on the next line.
 const CONTINUES: char = '\\';
 
-/// Where lines come from.
-pub(super) enum Reader {
+/// The source of input lines.
+pub(super) enum LineReader {
     Terminal(Box<LineEditor>),
     Pipe(StdinLock<'static>),
 }
 
-impl Reader {
-    /// Of standard input. A terminal keeps a history, if it may.
+impl LineReader {
+    /// Reads standard input; at a terminal with line editing, and with history if `keeps_history`.
     ///
     /// **Errors**: a terminal that cannot be set up.
-    pub(super) fn of_stdin(keeps_history: bool) -> Result<Self, Error> {
+    pub(super) fn from_stdin(keeps_history: bool) -> Result<Self, Error> {
         Ok(match stdin().is_terminal() {
             true => Self::Terminal(Box::new(LineEditor::new(keeps_history).map_err(into_error)?)),
             false => Self::Pipe(stdin().lock()),
         })
     }
 
-    /// Whether somebody types.
+    /// Returns whether input is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal(_))
     }
 
-    /// The next line, with those that it goes on with; `None` at the end.
+    /// Returns the next line, joined with its continuation lines; `None` at the end of input.
     ///
-    /// **Errors**: input that cannot be read, or is not UTF-8.
+    /// **Errors**: a failed read; input that is not UTF-8.
     pub(super) fn next_line(&mut self) -> Result<Option<String>, Error> {
         match self {
             Self::Terminal(editor) => editor.next_line(),
@@ -68,7 +68,7 @@ fn piped_line(input: &mut impl BufRead) -> Result<Option<String>, Error> {
     })
 }
 
-/// A line, and those after it as long as a backslash ends the one before.
+/// Joins lines for as long as they end with a backslash.
 fn join<E>(mut next: impl FnMut() -> Result<Option<String>, E>) -> Result<Option<String>, E> {
     let mut joined: Option<String> = None;
     while let Some(line) = next()? {
@@ -87,16 +87,16 @@ fn join<E>(mut next: impl FnMut() -> Result<Option<String>, E>) -> Result<Option
     Ok(joined)
 }
 
-/// A terminal whose lines are edited.
+/// A terminal with line editing.
 pub(super) struct LineEditor {
     editor: Editor<(), DefaultHistory>,
-    /// Where lines are kept from one chat to the next.
+    /// The file that stores the history between chats.
     history_file: Option<PathBuf>,
 }
 
 impl LineEditor {
     fn new(keeps_history: bool) -> Result<Self, ReadlineError> {
-        // Where answers go elsewhere, the prompt still belongs on the terminal.
+        // If standard output is redirected, the prompt still goes to the terminal.
         let behavior = if stdout().is_terminal() { Behavior::Stdio } else { Behavior::PreferTerm };
         let config = Config::builder()
             .behavior(behavior)
@@ -113,7 +113,7 @@ impl LineEditor {
         Ok(this)
     }
 
-    /// Reads the lines of earlier chats, and from now on adds to them.
+    /// Loads the history file and enables appending to it.
     fn open_history(&mut self) {
         let Some(folder) = dirs::data_dir() else {
             return;
@@ -128,12 +128,12 @@ impl LineEditor {
         });
         match opened {
             Ok(()) => self.history_file = Some(file),
-            Err(error) => self.give_up_history(&file, &error),
+            Err(error) => self.disable_history(&file, &error),
         }
     }
 
     fn next_line(&mut self) -> Result<Option<String>, Error> {
-        // It may have been meant for an answer that had just ended.
+        // The first Ctrl-C may have been meant for a reply that had just finished.
         let mut was_interrupted = false;
         loop {
             let mut prompt = PROMPT;
@@ -150,7 +150,7 @@ impl LineEditor {
                 Err(ReadlineError::Interrupted) if prompt == CONTINUATION_PROMPT => {}
                 Err(ReadlineError::Interrupted) if !was_interrupted => {
                     was_interrupted = true;
-                    print_note("note: Ctrl-C once more leaves, and so does Ctrl-D");
+                    print_note("note: press Ctrl-C again or Ctrl-D to exit");
                 }
                 Ok(None) | Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(None),
                 Err(error) => return Err(into_error(error)),
@@ -165,18 +165,18 @@ impl LineEditor {
         };
         match added.and_then(|_| self.editor.append_history(&file)) {
             Ok(()) => self.history_file = Some(file),
-            Err(error) => self.give_up_history(&file, &error),
+            Err(error) => self.disable_history(&file, &error),
         }
     }
 
-    /// A chat goes on without its history, but says so.
-    fn give_up_history(&mut self, file: &Path, error: &ReadlineError) {
+    /// Continues without a history file, and prints a note.
+    fn disable_history(&mut self, file: &Path, error: &ReadlineError) {
         self.history_file = None;
-        print_note(&format!("note: no history is kept: {}: {error}", file.display()));
+        print_note(&format!("note: input history disabled: {}: {error}", file.display()));
     }
 }
 
-/// Ctrl-C clears a line that is not empty; twice on an empty one it leaves.
+/// Ctrl-C clears a line that is not empty.
 struct ClearLine;
 
 impl ConditionalEventHandler for ClearLine {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_one_unless_a_backslash_joins_it_with_the_next() {
+    fn a_backslash_joins_a_line_with_the_next() {
         assert_eq!(lines(b"one\n\ntwo\r\nthree"), ["one", "", "two", "three"]);
         assert_eq!(lines(b"one\\\ntwo\\\r\nthree\nfour\n"), ["one\ntwo\nthree", "four"]);
         assert_eq!(lines(b"one\\"), ["one\n"]);
@@ -209,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_text_is_refused() {
-        let refused = piped_line(&mut &b"Hi \xff\n"[..]);
-        assert!(matches!(refused, Err(Error::InvalidUtf8 { offset: 3, .. })), "{refused:?}");
+    fn a_line_that_is_not_utf8_is_rejected() {
+        let rejected = piped_line(&mut &b"Hi \xff\n"[..]);
+        assert!(matches!(rejected, Err(Error::InvalidUtf8 { offset: 3, .. })), "{rejected:?}");
     }
 }

@@ -42,7 +42,7 @@ environment, and the environment overrides the file.
   [generate]
   temperature = 0.7       # applies to one command")]
 struct Inferno {
-    /// Read configuration from this file instead of the default inferno.toml [env: INFERNO_CONFIG]
+    /// Read configuration from this file instead of the default inferno.toml
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]

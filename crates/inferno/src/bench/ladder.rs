@@ -1,8 +1,8 @@
-//! The ladder: the same work again and again, with one improvement more each time.
+//! The ladder: one workload measured with one more optimization at a time.
 //!
-//! The first rung computes the whole text again for each token, on one thread, in portable code. Then come the KV cache,
-//! the processor's vector instructions, its threads, and a graphics card where the build has a backend for it. Beside it stand
-//! the weights' formats on the fastest of these: the same model in F32, and made coarser while it is loaded.
+//! The first rung is the simplest engine: FP32 weights, portable scalar code on one thread, and no KV cache, so that
+//! every token recomputes the whole sequence. The next rungs add the KV cache, SIMD and threads, then store the weights in
+//! smaller formats. Every rung measures prefill and decode.
 
 mod picture;
 mod table;
@@ -10,30 +10,35 @@ mod table;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use indicatif::BinaryBytes;
 use inferno_cpu::Isa;
 use inferno_model::Requantize;
 use inferno_tensor::DType;
+use tempfile::TempDir;
 
 use super::measure::Measurement;
-use super::{PhaseReport, Workload, fitted, model_name};
+use super::{PhaseReport, Spread, Workload, fitted, model_name};
 use crate::free_memory::free_bytes;
 use crate::{
     BackendChoice, Error, LoadOptions, LoadProgress, Model, QuantizeOptions, Recipe, quantize,
 };
 
-/// After this much time a rung is not measured once more; the lowest ones of a large model take minutes.
-const RUNG_TIME: Duration = Duration::from_secs(10);
+/// No further repetition of a measurement starts after this time. The first rungs of a large model take minutes.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// How the ladder is to be climbed.
+/// Weight formats of the last rungs.
+const FORMATS: [Requantize; 3] = [Requantize::Q8_0, Requantize::Q4K, Requantize::Int8];
+
+/// The workload of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LadderOptions {
-    /// Tokens of the prompt.
+    /// Length of the prompt, in tokens.
     pub prompt_tokens: usize,
-    /// Tokens that are written after it.
+    /// Number of tokens generated after it.
     pub decode_tokens: usize,
-    /// How often each rung is measured, unless that takes long.
+    /// Number of runs per measurement; fewer on rungs that take longer than ten seconds.
     pub repetitions: usize,
-    /// Tokens of the prompt in one forward pass; `None` takes as many as a session does.
+    /// Maximum number of prompt tokens per forward pass; `None` for the default of a session.
     pub pass_tokens: Option<usize>,
 }
 
@@ -45,51 +50,49 @@ impl Default for LadderOptions {
 
 /// The speed of a model, rung by rung.
 ///
-/// [`json`](Self::json) is for programs, [`svg`](Self::svg) a picture; [`Display`](std::fmt::Display) writes tables in
-/// Markdown.
+/// [`json`](Self::json) is for programs, [`svg`](Self::svg) draws a chart, and [`Display`](std::fmt::Display) writes a
+/// Markdown table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
-    /// The model's file.
+    /// File name of the model.
     pub model: String,
-    /// The processor's name, where the system tells it.
+    /// Name of the processor, if the operating system reports it.
     pub processor: Option<String>,
-    /// What was measured.
+    /// The workload.
     pub options: LadderOptions,
-    /// The rungs, from the slowest way to compute.
+    /// The rungs, in order.
     pub rungs: Vec<Rung>,
-    /// The weights' formats on the fastest backend, from the largest.
-    pub formats: Vec<Rung>,
-    /// Rungs that were left out, and why.
-    pub notes: Vec<String>,
+    /// Rungs that could not be measured, with the reason.
+    pub skipped: Vec<String>,
 }
 
-/// One way to run the model.
+/// One configuration of the engine and its speed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// What is new, in words.
+    /// What this rung changes.
     pub name: String,
-    /// Whether keys and values are kept between steps.
+    /// Whether keys and values are cached between steps.
     pub kv_cache: bool,
-    /// What computed.
+    /// The backend.
     pub backend: BackendChoice,
-    /// The instruction set, where the backend has a choice.
+    /// The instruction set, if the backend has several.
     pub isa: Option<Isa>,
-    /// Threads that computed.
+    /// Number of threads.
     pub num_threads: usize,
-    /// Bytes of weights that each token reads.
+    /// Bytes of weights read per generated token.
     pub weight_bytes: usize,
-    /// Tokens of the prompt read a second.
-    pub prefill_tps: f64,
-    /// Tokens written a second.
-    pub decode_tps: f64,
+    /// Speed of prefill, in tokens per second.
+    pub prefill: Spread,
+    /// Speed of decode, in tokens per second.
+    pub decode: Spread,
 }
 
-/// Climbs the ladder with `model`: its options say which instruction set and how many threads to end with, and the format
-/// of the KV cache.
+/// Measures every rung with `model`, whose weights are first expanded to FP32 in a temporary file.
 ///
-/// `on_rung` is called before each rung with its name, and while its weights are loaded.
+/// The options of the model set the instruction set and the number of threads of the last rungs, and the format of the
+/// KV cache. `on_rung` is called with the name of each rung before it starts and while its weights are loaded.
 ///
-/// **Errors**: as [`bench`](super::bench); what the file system refuses, where the model is first turned into F32.
+/// **Errors**: see [`bench`](super::bench).
 pub fn climb(
     model: Model,
     options: LadderOptions,
@@ -104,148 +107,166 @@ pub fn climb(
         repetitions,
         pass_tokens,
     };
-    let top =
+    let fastest =
         LoadOptions { backend: BackendChoice::Parallel, requantize: None, ..*model.options() };
-    let mut climber = Climber { workload, on_rung };
+    // Mistakes in the options are reported before anything is converted.
+    let model = fitted(model.with_options(fastest), &workload)?;
     let mut ladder = Ladder {
         model: model_name(&model),
         processor: super::processor::name(),
         options,
         rungs: Vec::new(),
-        formats: Vec::new(),
-        notes: Vec::new(),
+        skipped: Vec::new(),
     };
-    let model = climber.rungs(model, top, &mut ladder)?;
-    climber.formats(model, top, &mut ladder)?;
+    on_rung("expanding the weights to FP32", None);
+    let (model, _folder) = match expanded(&model, fastest.num_threads) {
+        Ok(Some((expanded, folder))) => (expanded, Some(folder)),
+        Ok(None) => (model, None),
+        Err(reason) => {
+            ladder.skipped.push(format!("FP32 weights: {reason}; the file's own weights are used"));
+            (model, None)
+        }
+    };
+    let (mut model, rungs) = plan(model, fastest, &mut ladder.skipped)?;
+    for rung in rungs {
+        on_rung(&rung.name, None);
+        model = rung.measure(model, &workload, &mut ladder, on_rung)?;
+    }
     Ok(ladder)
 }
 
-struct Climber<'a> {
-    workload: Workload,
-    on_rung: &'a mut dyn FnMut(&str, Option<LoadProgress>),
+/// Returns the model with FP32 weights, and the folder that holds its file; `None` if its weights are FP32 already.
+///
+/// **Errors**: the reason why it cannot be expanded, as text.
+fn expanded(model: &Model, num_threads: Option<usize>) -> Result<Option<(Model, TempDir)>, String> {
+    let checkpoint = model.checkpoint();
+    if all_weights(model, |dtype| dtype == DType::F32) {
+        return Ok(None);
+    }
+    let needed = checkpoint.tensors().iter().map(|info| 4 * info.num_elements() as u64).sum();
+    let free = free_bytes();
+    if needed > free {
+        return Err(not_enough_memory(needed, free));
+    }
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().join("f32.gguf");
+    let options = QuantizeOptions {
+        recipe: Recipe::F32,
+        is_pure: true,
+        allow_requantize: true,
+        overwrite: false,
+        num_threads,
+    };
+    let expanded = quantize(checkpoint, &path, options, &mut |_| ControlFlow::Continue(()))
+        .and_then(|_| Model::open(&path))
+        .map_err(|error| error.to_string())?;
+    Ok(Some((expanded, folder)))
 }
 
-impl Climber<'_> {
-    /// Measures each way to compute that this machine has; gives the model back.
-    fn rungs(
-        &mut self,
-        model: Model,
-        top: LoadOptions,
-        ladder: &mut Ladder,
-    ) -> Result<Model, Error> {
-        let (backend, num_threads) = (BackendChoice::Scalar, Some(1));
-        let scalar = LoadOptions { backend, isa: None, num_threads, ..top };
-        let simd = LoadOptions { backend: BackendChoice::Simd, num_threads, ..top };
-        let gpu = LoadOptions { backend: BackendChoice::Gpu, isa: None, num_threads: None, ..top };
+/// A rung to be measured.
+struct PlannedRung {
+    name: String,
+    options: LoadOptions,
+    kv_cache: bool,
+}
 
-        let mut model =
-            self.measure(model, scalar, false, "scalar, no KV cache", &mut ladder.rungs)?;
-        model = self.measure(model, scalar, true, "+ KV cache", &mut ladder.rungs)?;
+/// Returns the model and the rungs that this machine and these weights allow; adds the others to `skipped`.
+fn plan(
+    model: Model,
+    fastest: LoadOptions,
+    skipped: &mut Vec<String>,
+) -> Result<(Model, Vec<PlannedRung>), Error> {
+    let num_threads = Some(1);
+    let scalar = LoadOptions { backend: BackendChoice::Scalar, isa: None, num_threads, ..fastest };
+    let simd = LoadOptions { backend: BackendChoice::Simd, num_threads, ..fastest };
+    let model = model.with_options(fastest);
+    let estimate = model.estimate()?;
+    let mut rungs = Vec::new();
+    let mut add = |name: String, options, kv_cache| {
+        rungs.push(PlannedRung { name, options, kv_cache });
+    };
 
-        model = model.with_options(top);
-        let best = model.estimate()?;
-        match best.isa {
-            Some(isa) if isa != Isa::Scalar => {
-                model =
-                    self.measure(model, simd, true, &format!("+ SIMD ({isa})"), &mut ladder.rungs)?;
+    let is_f32 = all_weights(&model, |dtype| dtype == DType::F32);
+    let weights = if is_f32 { "FP32" } else { "file's weights" };
+    add(format!("{weights}, scalar, no KV cache"), scalar, false);
+    add("+ KV cache".to_owned(), scalar, true);
+    match estimate.isa {
+        Some(isa) if isa != Isa::Scalar => add(format!("+ SIMD ({isa})"), simd, true),
+        _ => skipped.push("SIMD: no vector instruction set is available or selected".to_owned()),
+    }
+    match estimate.num_threads {
+        1 => skipped.push("threads: only one is available or selected".to_owned()),
+        count => add(format!("+ {count} threads"), fastest, true),
+    }
+    for format in FORMATS {
+        let name = format!("{} weights", format.dtype().name());
+        match all_weights(&model, DType::is_float) {
+            true => {
+                add(name, LoadOptions { requantize: Some(format), ..fastest }, true);
             }
-            _ => ladder.notes.push("SIMD: only portable code is asked for, or there".to_owned()),
-        }
-        match best.num_threads {
-            1 => ladder.notes.push("threads: only one is asked for, or there".to_owned()),
-            count => {
-                let name = format!("+ threads ({count})");
-                model = self.measure(model, top, true, &name, &mut ladder.rungs)?;
-            }
-        }
-        model = model.with_options(gpu);
-        match model.estimate() {
-            Ok(_) => self.measure(model, gpu, true, "GPU", &mut ladder.rungs),
-            Err(error) => {
-                ladder.notes.push(format!("GPU: {error}"));
-                Ok(model)
-            }
+            false => skipped.push(format!("{name}: the file is already quantized")),
         }
     }
-
-    /// Measures the weights in F32, Q8_0 and Q4_K.
-    fn formats(
-        &mut self,
-        model: Model,
-        top: LoadOptions,
-        ladder: &mut Ladder,
-    ) -> Result<(), Error> {
-        let checkpoint = model.checkpoint();
-        let tensors = checkpoint.tensors();
-        let f32_bytes = tensors.iter().map(|info| 4 * info.num_elements() as u64).sum::<u64>();
-        let free_bytes = free_bytes();
-        if f32_bytes > free_bytes {
-            ladder.notes.push(format!(
-                "formats: the model in F32 has {:.1} GB, and {:.1} GB of memory are free",
-                f32_bytes as f64 / 1e9,
-                free_bytes as f64 / 1e9
-            ));
-            return Ok(());
-        }
-        (self.on_rung)("turning the weights into F32", None);
-        let io = |error| Error::io(std::env::temp_dir(), error);
-        let folder = tempfile::tempdir().map_err(io)?;
-        let path = folder.path().join("f32.gguf");
-        let recipe = QuantizeOptions {
-            recipe: Recipe::F32,
-            is_pure: true,
-            allow_requantize: true,
-            overwrite: false,
-            num_threads: top.num_threads,
-        };
-        quantize(checkpoint, &path, recipe, &mut |_| ControlFlow::Continue(()))?;
-        drop(model);
-
-        let mut model = Model::open(&path)?;
-        for requantize in [None, Some(Requantize::Q8_0), Some(Requantize::Q4K)] {
-            let name = requantize.map_or(DType::F32, Requantize::dtype).name();
-            let options = LoadOptions { requantize, ..top };
-            model = self.measure(model, options, true, name, &mut ladder.formats)?;
-        }
-        Ok(())
+    let gpu = LoadOptions { backend: BackendChoice::Gpu, isa: None, num_threads: None, ..fastest };
+    let model = model.with_options(gpu);
+    match model.estimate() {
+        Ok(_) => add("GPU".to_owned(), gpu, true),
+        Err(_) => skipped.push("GPU: this build has no GPU backend".to_owned()),
     }
+    Ok((model, rungs))
+}
 
-    /// Measures one rung; gives the model back.
+impl PlannedRung {
+    /// Measures this rung and adds it to the ladder; returns the model.
     fn measure(
-        &mut self,
+        self,
         model: Model,
-        options: LoadOptions,
-        kv_cache: bool,
-        name: &str,
-        rungs: &mut Vec<Rung>,
+        workload: &Workload,
+        ladder: &mut Ladder,
+        on_rung: &mut dyn FnMut(&str, Option<LoadProgress>),
     ) -> Result<Model, Error> {
-        (self.on_rung)(name, None);
-        let model = fitted(model.with_options(options), &self.workload)?;
+        let Self { name, options, kv_cache } = self;
+        let model = fitted(model.with_options(options), workload)?;
         let estimate = model.estimate()?;
-        let mut runner = model.runner(&mut |progress| (self.on_rung)(name, Some(progress)))?;
+        let (needed, free) = (estimate.footprint.total_bytes() as u64, free_bytes());
+        if needed > free {
+            ladder.skipped.push(format!("{name}: {}", not_enough_memory(needed, free)));
+            return Ok(model);
+        }
+        let mut runner = model.runner(&mut |progress| on_rung(&name, Some(progress)))?;
         let mut on_run = |_, _| ();
-        let mut measurement = Measurement::new(&mut *runner, &self.workload, &mut on_run);
-        measurement.stop_after(RUNG_TIME);
+        let mut measurement = Measurement::new(&mut *runner, workload, &mut on_run);
+        measurement.stop_after(TIME_LIMIT);
         measurement.warm_up()?;
-        let prefill = measurement.prefill()?;
+        let prefill = measurement.prefill()?.map(|prefill| prefill.phase);
         let decode = match kv_cache {
             true => measurement.decode(1)?,
             false => measurement.recompute()?,
         };
-        let rate = |phase: Option<&PhaseReport>| {
-            phase.map(|phase| phase.tokens_per_second.median).ok_or(Error::EmptyWorkload)
+        let speed = |phase: Option<PhaseReport>| {
+            phase.map(|phase| phase.tokens_per_second).ok_or(Error::EmptyWorkload)
         };
         let cost = estimate.token_cost;
-        rungs.push(Rung {
-            name: name.to_owned(),
+        ladder.rungs.push(Rung {
+            name,
             kv_cache,
             backend: options.backend,
             isa: estimate.isa,
             num_threads: estimate.num_threads,
             weight_bytes: cost.layers.weight_bytes + cost.head.weight_bytes,
-            prefill_tps: rate(prefill.as_ref().map(|prefill| &prefill.phase))?,
-            decode_tps: rate(decode.as_ref())?,
+            prefill: speed(prefill)?,
+            decode: speed(decode)?,
         });
         Ok(model)
     }
+}
+
+/// Returns whether `is_wanted` holds for the formats of all matrices of the model.
+fn all_weights(model: &Model, is_wanted: impl Fn(DType) -> bool) -> bool {
+    let mut matrices = model.checkpoint().tensors().iter().filter(|info| info.dims().len() > 1);
+    matrices.all(|info| DType::from_ggml_id(info.ggml_type().id()).is_some_and(&is_wanted))
+}
+
+fn not_enough_memory(needed: u64, free: u64) -> String {
+    format!("{} of memory needed, {} free", BinaryBytes(needed), BinaryBytes(free))
 }

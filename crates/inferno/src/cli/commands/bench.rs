@@ -67,7 +67,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "FILE", requires = "ladder")]
     svg: Option<PathBuf>,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Md)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Md)]
     output: ReportFormat,
     #[command(flatten)]
     compute: ComputeArgs,

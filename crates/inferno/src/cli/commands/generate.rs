@@ -34,7 +34,7 @@ Examples:
   inferno generate -m model.gguf \"Once upon a time\"
   inferno generate -m model.gguf --temperature 0.7 --stop \"Yours\" \"Dear reader,\"
   inferno generate -m model.gguf --speculate 12 --prompt-file edit_this.txt
-  inferno generate -m model.gguf --chat --system \"Be brief.\" \"Why is the sky blue?\"
+  inferno generate -m model.gguf --chat --system \"Be brief.\" \"Who are you?\"
   inferno generate -m model.gguf --chat --input request.json
   inferno generate -m model.gguf --dry-run --context 32768
 
@@ -79,14 +79,14 @@ pub(crate) struct GenerateArgs {
     /// Write timings, rates and memory usage to this file as JSON
     #[arg(long, value_name = "FILE")]
     stats_json: Option<PathBuf>,
+    /// Prompt; - reads standard input, as does leaving it out when standard input is not a terminal
+    prompt: Option<String>,
     #[command(flatten)]
     chat: ChatArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
     #[command(flatten)]
     compute: ComputeArgs,
-    /// Prompt; - reads standard input, as does leaving it out when standard input is not a terminal
-    prompt: Option<String>,
 }
 
 /// The prompt, before a chat template is applied.

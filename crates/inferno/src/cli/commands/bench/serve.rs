@@ -81,7 +81,7 @@ pub(crate) struct BenchServeArgs {
     #[arg(long, value_name = "SECONDS", value_parser = number_in(1..=MAX_SECONDS), default_value_t = 600)]
     timeout: usize,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Md)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Md)]
     output: ReportFormat,
 }
 

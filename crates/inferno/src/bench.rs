@@ -1,9 +1,9 @@
-//! How fast a model runs here, beside what the machine could do at most.
+//! Benchmarks of a model, compared with the limits of the machine.
 //!
-//! [`bench()`] measures one configuration: a prompt that is read ([`Report::prefill`]), tokens that are written one after
-//! another ([`Report::decode`]), and several sequences side by side ([`Report::batches`]). Only forward passes are timed. The
-//! tokens come from a fixed sequence of numbers, since what they say makes no difference to the speed. [`climb`] does the
-//! same work in one way after another, from the slowest on.
+//! [`bench()`] measures one configuration: reading a prompt ([`BenchReport::prefill`]), generating tokens one by one
+//! ([`BenchReport::decode`]), and generating with several sequences at once ([`BenchReport::batches`]). Only forward passes
+//! are timed. The tokens are a fixed pseudo-random sequence, because their values do not affect the speed. [`climb`]
+//! measures one optimization after another. [`serving`] measures a server.
 
 mod json;
 mod ladder;
@@ -18,7 +18,9 @@ mod workload;
 use std::time::Instant;
 
 pub use ladder::{Ladder, LadderOptions, Rung, climb};
-pub use report::{DecodeReached, PhaseReport, PrefillReached, PrefillReport, Report, RoofReport};
+pub use report::{
+    BenchReport, DecodeReached, PhaseReport, PrefillReached, PrefillReport, RoofReport,
+};
 pub use spread::Spread;
 pub use workload::Workload;
 
@@ -26,22 +28,22 @@ use crate::free_memory::free_bytes;
 use crate::{Error, LoadProgress, Model};
 use measure::Measurement;
 
-/// How far a measurement has come.
+/// The progress of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BenchProgress {
-    /// Weights are being loaded.
+    /// The weights are being loaded.
     Loading(LoadProgress),
-    /// So many of so many runs are done.
+    /// Runs are being measured.
     Running {
-        /// Runs that are done.
+        /// Number of completed runs.
         done: usize,
-        /// All of them.
+        /// Total number of runs.
         total: usize,
     },
 }
 
-/// Measures `workload` on `model`, with the backend, threads, formats and batches of its options; the context and the
-/// cache are as long as the workload needs.
+/// Measures `workload` on `model`, with the backend, threads and formats of its options. The context and the KV cache are
+/// as large as the workload needs.
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3.gguf");
@@ -54,12 +56,12 @@ pub enum BenchProgress {
 /// # Ok::<(), inferno::Error>(())
 /// ```
 ///
-/// **Errors**: as [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`].
+/// **Errors**: see [`Model::runner`]; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`], [`Error::WorkloadTooLarge`].
 pub fn bench(
     model: Model,
     workload: &Workload,
     on_progress: &mut dyn FnMut(BenchProgress),
-) -> Result<Report, Error> {
+) -> Result<BenchReport, Error> {
     let model = fitted(model, workload)?;
     let estimate = model.estimate()?;
     let (needed_bytes, free_bytes) = (estimate.footprint.total_bytes() as u64, free_bytes());
@@ -84,7 +86,7 @@ pub fn bench(
     let roof = roofs.map(|roofs| {
         RoofReport::new(roofs, &estimate.token_cost, workload, prefill.as_ref(), decode.as_ref())
     });
-    Ok(Report {
+    Ok(BenchReport {
         model: model_name(&model),
         model_bytes: model.checkpoint().file_bytes(),
         processor: processor::name(),
@@ -103,20 +105,20 @@ pub fn bench(
     })
 }
 
-/// `model` with a context, a cache and batches that `workload` fits into.
+/// Returns `model` with a context, a KV cache and batches large enough for `workload`.
 ///
-/// **Errors**: a backend that is not there, before anything else; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
+/// **Errors**: an unavailable backend, before anything else; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
 pub(crate) fn fitted(model: Model, workload: &Workload) -> Result<Model, Error> {
     model.estimate()?;
     let options = workload.load_options(model.config()?.context_length, *model.options())?;
     Ok(model.with_options(options))
 }
 
-/// The file's name, or the model's own where it is in no file.
+/// Returns the file name of the model, or the name of the built-in model.
 fn model_name(model: &Model) -> String {
     let file_name = model.checkpoint().paths().next().and_then(|path| path.file_name());
     match file_name {
         Some(name) => name.to_string_lossy().into_owned(),
-        None => "ember (inside this program)".to_owned(),
+        None => "Ember (built-in)".to_owned(),
     }
 }

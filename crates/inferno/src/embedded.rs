@@ -1,14 +1,13 @@
-//! Ember, the small model inside the program: for the first command, on a machine with no checkpoint and no network.
+//! Ember, the small built-in model, for use without a checkpoint or a network.
 //!
-//! Its file is a constant of the program. It is read where it lies, as a mapped file is: nothing is written to the disk,
-//! and nothing is copied but what loading any model copies. Payloads need no alignment, since every format is
-//! made of bytes.
+//! Its file is a constant of the program and is used in place, like a memory-mapped file. It needs no alignment, because
+//! every tensor format consists of bytes.
 
 use inferno_gguf::Gguf;
 
 use crate::Error;
 
-/// The file, where it was built in.
+/// The file, if it is built in.
 const EMBER: Option<&'static [u8]> = {
     #[cfg(feature = "embedded-model")]
     {
@@ -20,10 +19,10 @@ const EMBER: Option<&'static [u8]> = {
     }
 };
 
-/// Whether this build has the model inside.
+/// Whether this build includes the model.
 pub(crate) const IS_BUILT_IN: bool = EMBER.is_some();
 
-/// Opens the model inside.
+/// Opens the built-in model.
 ///
 /// **Errors**: [`Error::NoModel`] in a build without the feature `embedded-model`.
 pub(crate) fn checkpoint() -> Result<Gguf, Error> {

@@ -166,7 +166,7 @@ pub enum Error {
         "{endpoint} returned status {status} for {reference}: the repository does not exist or requires \
          authentication; check the name, or set HF_TOKEN"
     )]
-    HubRefused {
+    HubAccess {
         /// The requested model.
         reference: HubReference,
         /// The URL of the hub.
@@ -176,7 +176,7 @@ pub enum Error {
     },
     /// The hub returned an invalid value.
     #[error("the hub returned {found:?} as the {what} of a file; expected letters and digits")]
-    HubAnswer {
+    HubResponse {
         /// The kind of value.
         what: &'static str,
         /// The value.

@@ -1,12 +1,12 @@
-//! How much memory there is to take.
+//! Free memory of the machine.
 
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
-/// The memory that this process may still take, by the machine and by the limits set for it.
+/// Returns the memory that this process may still allocate, in bytes, by the machine and by its control group.
 pub(crate) fn free_bytes() -> u64 {
     let memory = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(memory);
-    // What a limit leaves: the files that the system keeps in memory make room when it is wanted, and do not count.
+    // Cached files do not count towards the limit, because the system evicts them when memory is needed.
     let limit = system
         .cgroup_limits()
         .map_or(u64::MAX, |limits| limits.total_memory.saturating_sub(limits.rss));

@@ -1,8 +1,8 @@
-//! Models from the Hugging Face hub, kept in the cache that other programs use as well.
+//! Models from the Hugging Face Hub, stored in the cache that other Hugging Face tools share.
 //!
-//! Invariants: a path that is returned holds a complete file whose size, and checksum where the hub states one, were
-//! checked when it was downloaded. Nothing that the hub answers becomes part of a path before it was checked to stay
-//! inside of the cache. A file has its name in the cache from when it was checked, never before. An interrupted download leaves what came so far and goes on from there.
+//! Invariants: a returned path is a complete file whose size was verified after the download, and whose checksum was if
+//! the hub reports one. No value from the hub becomes part of a path before it is validated to stay inside the cache. A
+//! file gets its final name only after verification. Interrupted downloads keep the partial file and resume from it.
 
 mod download;
 mod reference;
@@ -23,37 +23,37 @@ pub use reference::HubReference;
 use select::select;
 use verify::verify;
 
-/// The revision that is downloaded.
+/// The revision to download.
 const REVISION: &str = "main";
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
-/// How far a download has come.
+/// The progress of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DownloadProgress<'a> {
-    /// The file's path in the repository.
+    /// Path of the file in the repository.
     pub file: &'a str,
-    /// What is being done with it.
+    /// The current stage.
     pub stage: DownloadStage,
-    /// Bytes that were handled in this stage, those of earlier attempts included.
+    /// Bytes processed in this stage, including those of earlier attempts.
     pub done_bytes: u64,
-    /// Bytes of the whole file.
+    /// Size of the file, in bytes.
     pub total_bytes: u64,
 }
 
-/// What is being done with a file from the hub.
+/// A stage of downloading a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DownloadStage {
-    /// Its bytes are coming in.
+    /// The file is being received.
     Downloading,
-    /// Its checksum is computed.
+    /// The checksum is being computed.
     Verifying,
 }
 
-/// What calls that download report their progress to.
+/// A callback that receives the progress of a download.
 pub type OnDownload<'a> = &'a mut dyn FnMut(DownloadProgress<'_>);
 
-/// A connection to the hub, and the local cache.
+/// A client for the Hugging Face Hub with a local cache.
 ///
 /// ```no_run
 /// let hub = inferno::Hub::from_env()?;
@@ -70,17 +70,17 @@ pub struct Hub {
     is_offline: bool,
 }
 
-/// The path of a model's (first) file, and how fresh it is.
+/// The path of the first file of a model, and whether it is up to date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pulled {
-    /// What the hub has now.
+    /// The current version on the hub.
     Current(PathBuf),
-    /// What the cache holds, as the hub was not reached.
+    /// The cached version, because the hub could not be reached.
     Cached(PathBuf),
 }
 
 impl Pulled {
-    /// The path.
+    /// Returns the path.
     pub fn into_path(self) -> PathBuf {
         match self {
             Self::Current(path) | Self::Cached(path) => path,
@@ -89,10 +89,10 @@ impl Pulled {
 }
 
 impl Hub {
-    /// The hub and cache that the usual environment variables name: `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_CACHE`,
-    /// `HF_HOME`, `HF_HUB_OFFLINE`.
+    /// Creates a client from the Hugging Face environment variables: `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_CACHE`,
+    /// `HF_HOME` and `HF_HUB_OFFLINE`.
     ///
-    /// **Errors**: [`Error::NoHome`] where nothing says where the cache is; [`Error::Hub`].
+    /// **Errors**: [`Error::NoHome`] if the location of the cache is unknown; [`Error::Hub`].
     pub fn from_env() -> Result<Self, Error> {
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let folder = match (set("HF_HUB_CACHE"), set("HF_HOME")) {
@@ -119,10 +119,10 @@ impl Hub {
         Ok(Self { api, agent: download::agent(), cache, endpoint, token, is_offline })
     }
 
-    /// The path of a model's (first) file: from the cache where it holds a model of the quantization that is named,
-    /// or no connection can be made; else downloaded.
+    /// Returns the path of the first file of a model. Uses the cache if the reference names a quantization that it
+    /// contains, or if the hub cannot be reached; otherwise downloads the model.
     ///
-    /// **Errors**: as [`Hub::pull`].
+    /// **Errors**: see [`Hub::pull`].
     pub fn resolve(
         &self,
         reference: &HubReference,
@@ -137,9 +137,9 @@ impl Hub {
         Ok(pulled.into_path())
     }
 
-    /// As [`pull`](Self::pull), with what the cache holds where the hub cannot be reached.
+    /// Like [`pull`](Self::pull), but falls back to the cache if the hub cannot be reached.
     ///
-    /// **Errors**: as [`pull`](Self::pull).
+    /// **Errors**: see [`pull`](Self::pull).
     pub fn pull_or_cached(
         &self,
         reference: &HubReference,
@@ -151,17 +151,17 @@ impl Hub {
         };
         match self.cached(reference) {
             Ok(Some(path)) => Ok(Pulled::Cached(path)),
-            // Where the hub may not be asked, what is wrong with the cache says more.
+            // In offline mode, the problem with the cache is more informative.
             Err(in_cache) if matches!(error, Error::HubOffline { .. }) => Err(in_cache),
             _ => Err(error),
         }
     }
 
-    /// Downloads a model, or brings it up to date, and returns the path of its (first) file. Files that are in the
-    /// cache already are not downloaded again.
+    /// Downloads or updates a model, and returns the path of its first file. Files in the cache that are up to date are
+    /// not downloaded again.
     ///
-    /// **Errors**: [`Error::HubOffline`], [`Error::Hub`], [`Error::HubRefused`], [`Error::HubAnswer`]; what
-    /// keeps a model from being chosen: [`Error::NoSuchQuant`], [`Error::AmbiguousQuant`], [`Error::NoGguf`],
+    /// **Errors**: [`Error::HubOffline`], [`Error::Hub`], [`Error::HubAccess`], [`Error::HubResponse`]; no unique
+    /// complete model: [`Error::NoSuchQuant`], [`Error::AmbiguousQuant`], [`Error::NoGguf`],
     /// [`Error::IncompleteShards`]; [`Error::DownloadSize`], [`Error::Checksum`]; [`Error::Io`].
     pub fn pull(
         &self,
@@ -172,7 +172,7 @@ impl Hub {
             return Err(Error::HubOffline { reference: reference.clone() });
         }
         let repo = self.api.repo(repo(reference));
-        let info = repo.info().map_err(|error| self.refused(reference, error))?;
+        let info = repo.info().map_err(|error| self.request_error(reference, error))?;
         let files: Vec<String> =
             info.siblings.into_iter().map(|sibling| sibling.rfilename).collect();
         let mut paths = Vec::new();
@@ -182,7 +182,7 @@ impl Hub {
         Ok(paths.swap_remove(0))
     }
 
-    /// The path of a model's (first) file in the cache; `None` where the cache knows no such model.
+    /// Returns the path of the first file of a model in the cache; `None` if it is not cached.
     ///
     /// **Errors**: [`Error::IncompleteShards`], [`Error::AmbiguousQuant`].
     pub fn cached(&self, reference: &HubReference) -> Result<Option<PathBuf>, Error> {
@@ -203,7 +203,7 @@ impl Hub {
         }
     }
 
-    /// Brings one file of a repository into the cache.
+    /// Downloads one file of a repository into the cache, unless it is up to date.
     fn fetch(
         &self,
         reference: &HubReference,
@@ -213,11 +213,11 @@ impl Hub {
         let metadata = self
             .api
             .metadata(&self.api.repo(repo(reference)).url(file))
-            .map_err(|error| self.refused(reference, error))?;
+            .map_err(|error| self.request_error(reference, error))?;
         let (etag, commit) = (metadata.etag(), metadata.commit_hash());
         for (what, value) in [("etag", etag), ("commit", commit)] {
             if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(Error::HubAnswer { what, found: value.to_owned() });
+                return Err(Error::HubResponse { what, found: value.to_owned() });
             }
         }
         let cache = self.cache.repo(repo(reference));
@@ -225,7 +225,7 @@ impl Hub {
         let blob = cache.blob_path(etag);
         let pointer = cache.pointer_path(commit).join(file);
 
-        // Two programs that fetch one file take turns.
+        // Only one process downloads a file at a time.
         let _lock = lock(&blob)?;
         if file_bytes(&blob) != Some(size) {
             let part = blob.with_extension("part");
@@ -237,7 +237,7 @@ impl Hub {
             let remote = RemoteFile { name: file, url: &self.api.repo(at_commit).url(file), size };
             self.download(&remote, &part, on_progress)?;
             if let Err(error) = verify(&part, file, etag, size, on_progress) {
-                // The next attempt starts afresh. A failure to remove it changes nothing in the answer.
+                // The next attempt starts from the beginning. Failing to remove the file does not change the error.
                 let _ = fs::remove_file(&part);
                 return Err(error);
             }
@@ -250,13 +250,13 @@ impl Hub {
         Ok(pointer)
     }
 
-    /// Tells a refusal by the hub from a connection that failed.
-    fn refused(&self, reference: &HubReference, error: ApiError) -> Error {
+    /// Converts an error of the client: access denied, or a failed connection.
+    fn request_error(&self, reference: &HubReference, error: ApiError) -> Error {
         let ApiError::RequestError(request) = &error else {
             return hub_error(&self.endpoint, error);
         };
         match **request {
-            ureq::Error::StatusCode(status @ (401 | 403 | 404)) => Error::HubRefused {
+            ureq::Error::StatusCode(status @ (401 | 403 | 404)) => Error::HubAccess {
                 reference: reference.clone(),
                 endpoint: self.endpoint.clone(),
                 status,
@@ -274,12 +274,12 @@ fn repo(reference: &HubReference) -> Repo {
     Repo::model(reference.repo().to_owned())
 }
 
-/// The size of a file; `None` where there is none.
+/// Returns the size of a file; `None` if it does not exist.
 fn file_bytes(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 
-/// Keeps others from the file beside `blob` that partial downloads go to, for as long as the answer lives.
+/// Locks the partial download of `blob` against other processes until the result is dropped.
 ///
 /// **Errors**: [`Error::Io`].
 fn lock(blob: &Path) -> Result<File, Error> {
@@ -295,7 +295,7 @@ fn lock(blob: &Path) -> Result<File, Error> {
     locked().map_err(|error| Error::io(&path, error))
 }
 
-/// Gives a blob a second name, in place of whatever has that name. The two lie in one cache, so that a hard link does.
+/// Creates or replaces the link `pointer` to a blob. Both are in the same cache, so a hard link is possible.
 fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
     if let Some(folder) = pointer.parent() {
         fs::create_dir_all(folder)?;
@@ -316,7 +316,7 @@ fn list_files(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Resul
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        // Entries are links to blobs; one whose blob is gone does not count.
+        // Entries are links to blobs. Links to missing blobs are skipped.
         if entry.file_type()?.is_dir() {
             list_files(&entry.path(), &format!("{prefix}{name}/"), files)?;
         } else if entry.path().is_file() {

@@ -1,4 +1,4 @@
-//! Files to be written: what must not be overwritten.
+//! Checks of output files before they are written.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -7,10 +7,10 @@ use inferno_gguf::Gguf;
 
 use crate::Error;
 
-/// Refuses an output that is one of the files that `checkpoint` reads, by whatever name.
+/// Checks that the output is not one of the files of `checkpoint`, under any name.
 ///
 /// **Errors**: [`Error::OutputIsInput`].
-pub(crate) fn refuse_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error> {
+pub(crate) fn ensure_not_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error> {
     let Ok(target) = identity(output) else {
         return Ok(());
     };
@@ -21,20 +21,20 @@ pub(crate) fn refuse_input(checkpoint: &Gguf, output: &Path) -> Result<(), Error
     }
 }
 
-/// What tells a file from all others: device and inode, which hard links share too.
+/// Identifies a file by device and inode, which hard links share.
 #[cfg(unix)]
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// What tells a file from all others: its path without links.
+/// Identifies a file by its canonical path.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// The file that is written for `output`: the one it leads to, where it is a link.
+/// Returns the file to write for `output`, with symbolic links resolved.
 ///
 /// **Errors**: [`Error::OutputNotFile`]; [`Error::OutputExists`] unless `overwrite`.
 pub(crate) fn replaceable(output: &Path, overwrite: bool) -> Result<PathBuf, Error> {

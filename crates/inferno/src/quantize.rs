@@ -1,9 +1,9 @@
-//! Converting a checkpoint to other formats, tensor by tensor.
+//! Converts a checkpoint to another format, tensor by tensor.
 //!
-//! Invariants: a few rows are in memory at a time, whatever the size of the file; nothing appears at the output's path
-//! before it is complete; equal inputs give equal bytes, whatever the number of threads.
+//! Invariants: only a few rows are in memory at a time; the output file appears only when it is complete; the output does
+//! not depend on the number of threads.
 
-mod mix;
+mod format_selection;
 mod recipe;
 
 use std::io;
@@ -15,67 +15,67 @@ use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::output_file::{refuse_input, replaceable};
-use mix::Mix;
+use crate::output_file::{ensure_not_input, replaceable};
+use format_selection::FormatSelection;
 pub use recipe::Recipe;
 
-/// Values that are decoded at a time.
+/// Number of values decoded at a time.
 const CHUNK_VALUES: usize = 4 << 20;
 
-/// The version of the block formats, which readers ask for beside `general.file_type`.
+/// Version of the block formats, required by readers besides `general.file_type`.
 const QUANTIZATION_VERSION: u32 = 2;
 
-/// How a file is to be converted.
+/// Options of [`quantize()`].
 #[derive(Debug, Clone, Copy)]
 pub struct QuantizeOptions {
-    /// The formats.
+    /// The target format.
     pub recipe: Recipe,
-    /// Gives every weight the recipe's main format, with no finer ones.
+    /// Uses the main format of the recipe for all weights.
     pub is_pure: bool,
-    /// Takes weights that are quantized already, and so lose once more.
+    /// Allows requantizing already quantized weights, which loses quality.
     pub allow_requantize: bool,
-    /// Replaces a file that is there already.
+    /// Overwrites an existing output file.
     pub overwrite: bool,
-    /// Threads; `None` for one a processor.
+    /// Number of threads; `None` for all cores.
     pub num_threads: Option<usize>,
 }
 
-/// How far a conversion has come.
+/// The progress of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuantizeProgress {
-    /// Bytes of the input that are converted.
+    /// Bytes of the input converted so far.
     pub done_bytes: u64,
-    /// Bytes of all its tensors.
+    /// Bytes of all tensors of the input.
     pub total_bytes: u64,
 }
 
-/// What became of one tensor.
+/// The result for one tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantizedTensor {
-    /// Its name.
+    /// Name of the tensor.
     pub name: String,
-    /// How it was stored.
+    /// Format in the input.
     pub from: GgmlType,
-    /// How it is stored now.
+    /// Format in the output.
     pub to: GgmlType,
-    /// The format that the recipe has for it, where its rows do not divide into that format's blocks.
+    /// The format in the recipe, if the rows are not a multiple of its block length.
     pub instead_of: Option<DType>,
 }
 
-/// Writes `gguf` to `output` in other formats, and says what became of each tensor.
+/// Converts `gguf`, writes it to `output`, and returns the result for each tensor.
 ///
-/// `on_progress` is called every few rows, and may break the conversion off.
+/// `on_progress` is called every few rows, and may cancel the conversion.
 ///
 /// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`],
-/// [`Error::AlreadyQuantized`],
-/// [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`]; what the file system refuses.
+/// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`],
+/// [`Error::Threads`]; a failed write.
 pub fn quantize(
     gguf: &Gguf,
     output: &Path,
     options: QuantizeOptions,
     on_progress: &mut dyn FnMut(QuantizeProgress) -> ControlFlow<()>,
 ) -> Result<Vec<QuantizedTensor>, Error> {
-    refuse_input(gguf, output)?;
+    ensure_not_input(gguf, output)?;
     let output = replaceable(output, options.overwrite)?;
     let plan = plan(gguf, options)?;
     let pool = rayon::ThreadPoolBuilder::new()
@@ -108,14 +108,14 @@ pub fn quantize(
     Ok(plan)
 }
 
-/// Chooses every tensor's format.
+/// Selects the format of every tensor.
 fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<QuantizedTensor>, Error> {
-    let mix = Mix::new(gguf, options.recipe, options.is_pure);
+    let formats = FormatSelection::new(gguf, options.recipe, options.is_pure);
     let plan_tensor = |info: &TensorInfo| {
         let from = info.ggml_type();
         let (target, instead_of) = match is_number(from) {
             true => (None, None),
-            false => mix.target(info),
+            false => formats.target(info),
         };
         let to = target.and_then(ggml_type).unwrap_or(from);
         if to != from {
@@ -133,7 +133,7 @@ fn plan(gguf: &Gguf, options: QuantizeOptions) -> Result<Vec<QuantizedTensor>, E
     gguf.tensors().iter().map(plan_tensor).collect()
 }
 
-/// Whether a type holds plain numbers that are no weights, such as indices.
+/// Returns whether a type holds plain numbers, such as indices, rather than weights.
 fn is_number(ggml_type: GgmlType) -> bool {
     use GgmlType::{F64, I8, I16, I32, I64};
     matches!(ggml_type, I8 | I16 | I32 | I64 | F64)
@@ -150,7 +150,7 @@ fn decodable(info: &TensorInfo) -> Result<DType, Error> {
     })
 }
 
-/// The input's metadata, told of the new formats and no longer of shards.
+/// Returns the metadata with the new format and without shards.
 fn metadata(gguf: &Gguf, recipe: Recipe) -> Metadata {
     let mut metadata = gguf.metadata().clone();
     for key in ["split.no", "split.count", "split.tensors.count"] {
@@ -161,10 +161,10 @@ fn metadata(gguf: &Gguf, recipe: Recipe) -> Metadata {
     metadata
 }
 
-/// How one tensor's rows are converted.
+/// The conversion of one tensor.
 struct Conversion<'a> {
     info: &'a TensorInfo,
-    /// Formats before and after; `None` where the bytes stay.
+    /// Input and output format; `None` if the bytes are copied.
     formats: Option<(DType, DType)>,
     cols: usize,
     row_bytes: usize,
@@ -192,7 +192,7 @@ impl<'a> Conversion<'a> {
         self.row_bytes * self.rows_per_chunk
     }
 
-    /// Converts the rows of chunk `index`; `None` where they stay as they are.
+    /// Converts the rows of chunk `index`; `None` if the bytes are copied.
     fn convert(&self, index: usize, rows: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let Some((from, to)) = self.formats else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Where a model comes from.
+//! Sources of models.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::hub::OnDownload;
 use crate::{Error, Hub, HubReference};
 
-/// A file on the disk, or a model on the hub.
+/// A model file on disk or a model on the Hugging Face Hub.
 ///
 /// ```
 /// use inferno::ModelSource;
@@ -20,16 +20,16 @@ use crate::{Error, Hub, HubReference};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelSource {
-    /// A GGUF file, or any one of the shards of a split one.
+    /// A GGUF file, or any shard of a split model.
     File(PathBuf),
-    /// A repository on the hub.
+    /// A model on the Hugging Face Hub.
     Hub(HubReference),
 }
 
 impl ModelSource {
-    /// The path of the model's file, which is downloaded where it needs to be.
+    /// Returns the path of the model file, downloading it if needed.
     ///
-    /// **Errors**: as [`Hub::resolve`].
+    /// **Errors**: see [`Hub::resolve`].
     pub fn locate(&self, on_progress: OnDownload<'_>) -> Result<PathBuf, Error> {
         match self {
             Self::File(path) => Ok(path.clone()),
@@ -41,7 +41,7 @@ impl ModelSource {
 impl FromStr for ModelSource {
     type Err = Error;
 
-    /// Reads `hf:owner/repo[:quant]` or a path.
+    /// Parses `hf:OWNER/REPO[:QUANT]` or a path.
     ///
     /// **Errors**: [`Error::HubReference`].
     fn from_str(text: &str) -> Result<Self, Error> {

@@ -1,4 +1,4 @@
-//! `inferno bench serve` against `inferno serve`, both with the model inside.
+//! `inferno bench serve` against `inferno serve`, both with the built-in model.
 #![cfg(feature = "embedded-model")]
 
 mod support;
@@ -70,12 +70,12 @@ fn every_request_is_counted_by_the_server_and_by_its_client() {
         assert!((6 * 50..=6 * 70).contains(&prompt_tokens), "{prompt_tokens} are not 6 times 60");
         assert_eq!(round["cached_tokens"], 0, "prompts are all different");
         let times = &round["times_seconds"];
-        for name in ["first_token", "between_tokens", "whole_answer"] {
+        for name in ["time_to_first_token", "time_between_tokens", "total_time"] {
             assert!(is_ordered(&times[name]), "{name}: {times}");
         }
     }
     let table = server.bench(&["--concurrency", "2", "--endpoint", "chat"]).success().stdout;
-    assert!(table.contains("| 2 clients | first token |"), "{table}");
+    assert!(table.contains("| 2 clients | time to first token |"), "{table}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_prefix_that_is_shared_is_found_in_the_cache() {
     // The first of the four computes it.
     let cached = round["cached_tokens"].as_u64().expect("a number");
     assert!((3 * 150..=3 * 220).contains(&cached), "{cached}");
-    assert!(is_ordered(&round["times_seconds"]["first_token_cached_prompt"]));
+    assert!(is_ordered(&round["times_seconds"]["time_to_first_token_cached_prompt"]));
 }
 
 #[test]

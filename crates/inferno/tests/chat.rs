@@ -120,7 +120,7 @@ fn flags_that_contradict_each_other_are_refused() {
         &["--chat-template", "chat.jinja", "Hi"],
     ] {
         let refused = greedy().args(flags).failure(2);
-        let message = format!("{} is about a conversation; add --chat", flags[0]);
+        let message = format!("{} requires --chat", flags[0]);
         assert!(refused.stderr.contains(&message), "{flags:?}: {}", refused.stderr);
     }
 }

@@ -75,14 +75,14 @@ fn the_user_s_folder_is_read_where_there_is_no_file_here() {
 #[test]
 fn mistakes_are_refused_with_line_and_reason() {
     for (config, expected) in [
+        ("\nmodle = \"a\"", "inferno.toml, line 2: unknown key `modle`; known top-level keys: "),
         (
-            "\nmodle = \"a\"",
-            "inferno.toml, line 2: unknown key `modle`; known keys outside of tables: ",
+            "[tokenise]",
+            "inferno.toml, line 1: unknown table `tokenise`, which is not a command; known tables: ",
         ),
-        ("[tokenise]", "inferno.toml, line 1: there is no command `tokenise`; known tables: "),
         (
             "[tokenize]\n\nthreads = 1",
-            "inferno.toml, line 3: `tokenize` takes no `threads`; known keys: ",
+            "inferno.toml, line 3: `tokenize` has no option `threads`; known keys: ",
         ),
         ("decode = true", "inferno.toml, line 1: `decode` belongs in the table [tokenize]"),
         (
@@ -150,7 +150,7 @@ fn the_small_programs_read_the_table_of_the_command_they_stand_for() {
     let refused = Run::program(program).args(["hi"]).current_dir(wrong.path());
     let refused = refused.failure(2);
     assert!(
-        refused.stderr.contains("line 2: `generate` takes no `max_token`"),
+        refused.stderr.contains("line 2: `generate` has no option `max_token`"),
         "{}",
         refused.stderr
     );

@@ -121,7 +121,7 @@ fn a_model_may_be_told_not_to_think() {
     fs::write(setup.file("chat.jinja"), "{{ messages[-1].content }}").unwrap();
     let outcome = setup.chat(&["/think off"]).success();
     assert!(
-        outcome.stderr.contains("makes no difference of enable_thinking"),
+        outcome.stderr.contains("has no reasoning switch (enable_thinking)"),
         "{}",
         outcome.stderr
     );
@@ -155,7 +155,7 @@ fn a_conversation_is_saved_over_nothing_else() {
     let refused = setup.chat(&["/save own.gguf", "/save chat.jinja", "/save ."]).outcome();
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
     for name in ["own.gguf", "chat.jinja"] {
-        let message = format!("error: {name} exists and is no conversation");
+        let message = format!("error: {name} exists and is not a conversation");
         assert!(refused.stderr.contains(&message), "{}", refused.stderr);
     }
     assert!(refused.stderr.contains("error: . is not a regular file"), "{}", refused.stderr);
@@ -173,8 +173,8 @@ fn the_oldest_exchanges_are_left_out_where_they_do_not_fit_and_this_is_said() {
     let chat = setup.chat(&["One", "Two", "Three", "/save all.json"]);
     let outcome = chat.args(["--system", "Be brief.", "--context", "112"]).success();
     assert_eq!(lines(&outcome), [&first, &second, &third]);
-    let note = "note: the conversation no longer fits the context of 112 tokens; \
-                its oldest exchange is left out from here on\n";
+    let note = "note: the conversation exceeds the context of 112 tokens; \
+                the oldest exchange was dropped from the prompt\n";
     assert_eq!(outcome.stderr, note);
     let saved = fs::read_to_string(setup.file("all.json")).unwrap();
     let saved: Value = serde_json::from_str(&saved).unwrap();
@@ -191,7 +191,7 @@ fn a_message_that_cannot_fit_is_refused_and_the_chat_goes_on() {
     assert_eq!(lines(&outcome), [first, second]);
     assert_eq!(outcome.code, Some(1));
     assert!(outcome.stderr.contains("but the context holds 128"), "{}", outcome.stderr);
-    assert!(!outcome.stderr.contains("left out"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("dropped"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -203,9 +203,9 @@ fn a_line_that_cannot_be_obeyed_is_refused_and_the_chat_goes_on() {
     assert_eq!(lines(&outcome), [setup.answer(None, &["Hi"])]);
     assert_eq!(outcome.code, Some(1));
     for message in [
-        "error: there is no command /quit",
-        "error: nothing was answered yet",
-        "error: expected /think on|off",
+        "error: unknown command /quit",
+        "error: there is no reply yet",
+        "error: invalid argument, usage: /think on|off",
         "error: nothing.json: ",
     ] {
         assert!(outcome.stderr.contains(message), "{message}: {}", outcome.stderr);

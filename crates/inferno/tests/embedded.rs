@@ -1,4 +1,4 @@
-//! Every command on the model inside, where none is named.
+//! Every command with the built-in model, the default.
 #![cfg(feature = "embedded-model")]
 
 mod support;
@@ -7,13 +7,13 @@ use std::fs;
 
 use support::{Outcome, Run, model};
 
-const NOTE: &str = "note: no model was given; this is ember, the small one inside";
+const NOTE: &str = "note: no model specified, using the built-in Ember (5 MB).";
 
-/// What a run prints that must say once, and only on standard error, that the model inside is used.
-fn told_once(run: Run) -> Outcome {
+/// Runs a command that must print the note once, on standard error only.
+fn with_note(run: Run) -> Outcome {
     let outcome = run.success();
     assert_eq!(outcome.stderr.matches(NOTE).count(), 1, "{}", outcome.stderr);
-    assert!(!outcome.stdout.contains("no model was given"), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains("no model specified"), "{}", outcome.stdout);
     outcome
 }
 
@@ -22,33 +22,33 @@ fn inferno(args: &[&str]) -> Run {
 }
 
 #[test]
-fn a_text_goes_on_without_a_model_being_named() {
-    let outcome = told_once(inferno(&["generate", "--greedy", "-n", "8", "Once upon a time"]));
+fn text_is_generated_without_a_model_option() {
+    let outcome = with_note(inferno(&["generate", "--greedy", "-n", "8", "Once upon a time"]));
     assert!(outcome.stdout.trim().len() > 8, "{}", outcome.stdout);
-    let note = format!("{NOTE} (-m FILE or -m hf:owner/repo takes another)\n");
+    let note = format!("{NOTE} Pass -m FILE or -m hf:OWNER/REPO to use another.\n");
     assert_eq!(outcome.stderr, note);
 }
 
 #[test]
-fn model_generate_says_what_generate_says() {
+fn model_generate_prints_the_same_text_as_generate() {
     let args = ["--greedy", "-n", "8", "Once upon a time"];
-    let inferno = told_once(Run::inferno().args(["generate"]).args(args)).stdout;
-    let alone = told_once(Run::program(env!("CARGO_BIN_EXE_model-generate")).args(args)).stdout;
+    let inferno = with_note(Run::inferno().args(["generate"]).args(args)).stdout;
+    let alone = with_note(Run::program(env!("CARGO_BIN_EXE_model-generate")).args(args)).stdout;
     assert_eq!(alone, inferno);
 }
 
 #[test]
-fn ids_become_the_text_again() {
+fn decoding_reverses_encoding() {
     for flags in [&[][..], &["--no-bos"], &["--no-special"]] {
-        let ids = told_once(inferno(&["tokenize"]).args(flags).stdin("A fox, 7 hens.")).stdout;
-        let back = told_once(inferno(&["tokenize", "--decode"]).args(flags).stdin(ids));
+        let ids = with_note(inferno(&["tokenize"]).args(flags).stdin("A fox, 7 hens.")).stdout;
+        let back = with_note(inferno(&["tokenize", "--decode"]).args(flags).stdin(ids));
         assert_eq!(back.stdout, "A fox, 7 hens.");
     }
 }
 
 #[test]
-fn logits_are_one_row_a_token() {
-    let rows = told_once(inferno(&["logits", "--tokens", "1,2,3"])).stdout;
+fn logits_have_one_row_per_token() {
+    let rows = with_note(inferno(&["logits", "--tokens", "1,2,3"])).stdout;
     let rows: Vec<Vec<f32>> =
         rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [4096; 3]);
@@ -60,40 +60,40 @@ fn a_text_is_scored() {
     let text = folder.path().join("text.txt");
     fs::write(&text, "The little girl went to the garden to see the flowers. ".repeat(8)).unwrap();
     let run = inferno(&["perplexity", "--context", "64"]).args([&text]);
-    let scored: serde_json::Value = serde_json::from_str(&told_once(run).stdout).unwrap();
+    let scored: serde_json::Value = serde_json::from_str(&with_note(run).stdout).unwrap();
     assert!((1.0..4096.0).contains(&scored["perplexity"].as_f64().unwrap()), "{scored}");
 }
 
 #[test]
-fn it_is_described_as_a_file_would_be() {
-    let described = told_once(inferno(&["inspect", "--json"])).stdout;
+fn it_is_inspected_like_a_file() {
+    let described = with_note(inferno(&["inspect", "--json"])).stdout;
     let document: serde_json::Value = serde_json::from_str(&described).unwrap();
     assert_eq!(document["architecture"], "qwen3");
     assert_eq!(document["tokenizer"]["chat_template"], true);
     assert_eq!(document["files"], serde_json::json!([]));
 
-    let listed = told_once(Run::program(env!("CARGO_BIN_EXE_gguf-inspect"))).stdout;
-    assert!(listed.starts_with("file               inside this program\n"), "{listed}");
+    let listed = with_note(Run::program(env!("CARGO_BIN_EXE_gguf-inspect"))).stdout;
+    assert!(listed.starts_with("file               built into this program\n"), "{listed}");
     assert!(listed.contains("blk.0.attn_q.weight"), "{listed}");
 }
 
 #[test]
 fn the_demo_needs_only_a_text() {
     let demo = Run::program(env!("CARGO_BIN_EXE_tokenizer-demo")).args(["the end<|im_end|>"]);
-    let shown = told_once(demo).stdout;
+    let shown = with_note(demo).stdout;
     assert!(shown.contains("<|im_end|>  (special)\n"), "{shown}");
 }
 
 #[test]
 fn a_dry_run_counts_the_file_that_stays_in_memory() {
-    let stdout = told_once(inferno(&["generate", "--dry-run"])).stdout;
+    let stdout = with_note(inferno(&["generate", "--dry-run"])).stdout;
     let file = fs::metadata("../../models/ember.gguf").unwrap().len() as f64;
     let mapped = format!("mapped file   {:>12}", format!("{:.2} MiB", file / (1024.0 * 1024.0)));
     assert!(stdout.contains(&mapped), "{mapped}: {stdout}");
 }
 
 #[test]
-fn a_model_that_is_named_is_taken_and_nothing_is_said() {
+fn a_specified_model_is_used_without_a_note() {
     let named = inferno(&["generate", "--greedy", "-n", "2", "-m"]).args([model()]).args(["Once"]);
     assert_eq!(named.success().stderr, "");
     let named = inferno(&["generate", "--greedy", "-n", "2", "Once"]).env("INFERNO_MODEL", model());

@@ -153,7 +153,9 @@ fn a_text_that_fills_the_context_says_so() {
     let flags = ["--ignore-eos", "--context", "20", "--stats", PROMPT];
     let outcome = greedy("48").args(flags).success();
     assert_eq!(outcome.stdout, golden()[..4].to_owned() + "\n");
-    for line in ["note: the context of 20 tokens is full", "finished     context_full"] {
+    for line in
+        ["note: stopped because the context of 20 tokens is full", "finished     context_full"]
+    {
         assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
     }
 }
@@ -174,7 +176,7 @@ fn outputs_never_overwrite_the_model() {
     for flag in ["--save-session", "--stats-json"] {
         let run = Run::inferno().args(["generate", "-n", "2", "-m"]).args([&own]);
         let refused = run.args([flag]).args([&detour]).args([PROMPT]).failure(2);
-        assert!(refused.stderr.contains("is the input itself"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("is the model file itself"), "{}", refused.stderr);
         assert_eq!(fs::read(&own).unwrap(), fs::read(model()).unwrap(), "{flag}");
     }
 }
@@ -221,7 +223,7 @@ fn a_dry_run_says_what_loading_takes_and_loads_nothing() {
         outcome.stdout
     );
     assert!(outcome.stdout.contains("cpu (scalar, 1 thread"), "{}", outcome.stdout);
-    assert!(outcome.stdout.contains("it fits"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("the model fits"), "{}", outcome.stdout);
 }
 
 #[test]
@@ -231,12 +233,15 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
         (&["--max-tokens", "-1"], "expected a number of at least 1"),
         (&["--temperature", "-1"], "temperature must be 0 or more, but is -1"),
         (&["--top-p", "1.5"], "top_p must be above 0 and at most 1, but is 1.5"),
-        (&["--greedy", "--temperature", "0.5"], "--greedy and --temperature exclude each other"),
+        (
+            &["--greedy", "--temperature", "0.5"],
+            "--greedy and --temperature cannot be used together",
+        ),
         (&["--backend", "gpu"], "this build has no gpu backend; use --backend parallel"),
         (&["--backend", "metal"], "this build has no metal backend"),
         (
             &["--backend", "reference", "--threads", "2"],
-            "--threads does not apply to the reference backend",
+            "the reference backend does not support --threads",
         ),
         (&["--isa", "mmx"], "invalid value 'mmx' for '--isa <ISA>'"),
         (
@@ -244,7 +249,7 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
             "a context of 100000 tokens was asked for, but the model takes from 1 to 256",
         ),
         (&["--stop", ""], "stop string 0 is empty"),
-        (&["--logit-bias", "x"], "expected a token id and a number, such as 42=-1.5"),
+        (&["--logit-bias", "x"], "expected TOKEN_ID=BIAS, such as 42=-1.5"),
         (&["--logit-bias", "70000=1"], "logit_bias names token 70000"),
         (&["--unknown"], "unexpected argument '--unknown'"),
     ] {
@@ -256,7 +261,7 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
 
 #[test]
 fn a_name_on_the_hub_is_told_from_a_file_that_is_missing() {
-    let hint = "is named hf:owner/repo";
+    let hint = "use hf:OWNER/REPO";
     let missing =
         |name: &str| Run::inferno().args(["generate", "-m", name, PROMPT]).failure(1).stderr;
     assert!(missing("Qwen/Qwen3-0.6B-GGUF:Q8_0").contains(hint));
@@ -269,7 +274,7 @@ fn a_name_on_the_hub_is_told_from_a_file_that_is_missing() {
 #[test]
 fn without_a_model_the_error_says_how_to_pass_one() {
     let outcome = Run::inferno().args(["generate", PROMPT]).failure(2);
-    assert_eq!(outcome.stderr, "error: no model was given; pass -m FILE or -m hf:owner/repo\n");
+    assert_eq!(outcome.stderr, "error: no model specified; pass -m FILE or -m hf:OWNER/REPO\n");
 }
 
 #[test]
@@ -281,11 +286,15 @@ fn an_empty_prompt_asks_for_any_text() {
 #[test]
 fn a_prompt_that_cannot_be_is_refused() {
     let long = greedy("4").stdin("x".repeat(300)).failure(1);
-    for part in ["300 tokens", "256", "\nhint: --context N"] {
+    for part in ["300 tokens", "256", "\nhint: increase --context"] {
         assert!(long.stderr.contains(part), "{}", long.stderr);
     }
     let twice = greedy("4").args(["--prompt-file", "x", PROMPT]).failure(2);
-    assert!(twice.stderr.contains("the prompt was given twice"), "{}", twice.stderr);
+    assert!(
+        twice.stderr.contains("both a prompt and --prompt-file were specified"),
+        "{}",
+        twice.stderr
+    );
 }
 
 #[test]
@@ -296,7 +305,7 @@ fn a_cache_format_that_the_heads_do_not_divide_into_is_refused_with_the_flag() {
     let flags = ["--kv-dtype", "q8_0", PROMPT];
     let run = Run::inferno().args(["generate", "-m"]).args([model]);
     let refused = run.args(flags).failure(1);
-    for part in ["but it is 8", "\nhint: --kv-dtype chooses the format"] {
+    for part in ["but it is 8", "\nhint: choose another KV cache format with --kv-dtype"] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
 }
@@ -319,15 +328,23 @@ fn a_flag_silences_its_rival_in_the_environment() {
 #[test]
 fn model_generate_walks_the_ladder() {
     for flags in [&["--backend", "scalar"][..], &["--kv", "--backend", "simd"], &["--kv"]] {
-        let run = Run::program(env!("CARGO_BIN_EXE_model-generate")).args([
-            "--greedy",
-            "--kv-dtype",
-            "f32",
-        ]);
+        // Greedy decoding is the default.
+        let run = Run::program(env!("CARGO_BIN_EXE_model-generate")).args(["--kv-dtype", "f32"]);
         let outcome =
             run.args(["-n", "16", "-m"]).args([model()]).args(flags).args([PROMPT]).success();
         assert_eq!(outcome.stdout, golden()[..16].to_owned() + "\n");
     }
+}
+
+#[test]
+fn model_generate_samples_if_a_temperature_is_set() {
+    let generate = |program: &str, command: &[&str]| {
+        let run = Run::program(program).args(command).args(["--temperature", "5", "--seed", "1"]);
+        run.args(["-n", "16", "-m"]).args([model()]).args([PROMPT]).success().stdout
+    };
+    let sampled = generate(env!("CARGO_BIN_EXE_model-generate"), &[]);
+    assert_eq!(sampled, generate(env!("CARGO_BIN_EXE_inferno"), &["generate"]));
+    assert!(!golden().starts_with(sampled.trim_end()), "{sampled}");
 }
 
 #[cfg(unix)]
@@ -381,7 +398,7 @@ mod unix {
         fs::hard_link(&own, &link).unwrap();
         let run = Run::inferno().args(["generate", "-n", "2", "-m"]).args([&own]);
         let refused = run.args(["--stats-json"]).args([&link]).args([PROMPT]).failure(2);
-        assert!(refused.stderr.contains("is the input itself"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("is the model file itself"), "{}", refused.stderr);
         assert_eq!(fs::read(&own).unwrap(), fs::read(model()).unwrap());
     }
 

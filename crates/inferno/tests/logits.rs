@@ -1,4 +1,4 @@
-//! `inferno logits` and `inferno perplexity`: figures for other programs.
+//! `inferno logits` and `inferno perplexity`.
 
 mod support;
 

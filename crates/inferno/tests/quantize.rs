@@ -59,7 +59,7 @@ fn rows_that_do_not_divide_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = quantize(&model(), &folder.path().join("out.gguf"), "q4_k_m").success();
     // Rows of 64 values are no whole blocks of 256; those of the second feed-forward matrices are.
-    let expected = "is stored as Q5_0 instead of Q4_K, whose blocks do not divide its rows";
+    let expected = "as Q5_0 instead of Q4_K: rows are not a multiple of the Q4_K block length";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     let gguf = Gguf::open(folder.path().join("out.gguf")).unwrap();
     assert_eq!(gguf.tensor("blk.1.ffn_down.weight").unwrap().ggml_type(), GgmlType::Q6_K);
@@ -99,7 +99,7 @@ fn nothing_is_overwritten_unasked() {
     let own = folder.path().join("own.gguf");
     fs::copy(fixture("qwen3.gguf"), &own).unwrap();
     let refused = quantize(&own, &own, "q8_0").args(["--force"]).failure(2);
-    assert!(refused.stderr.contains("is the input itself"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is the model file itself"), "{}", refused.stderr);
     Gguf::open(&own).unwrap();
 }
 
@@ -128,7 +128,7 @@ fn quantized_weights_are_quantized_again_only_when_asked() {
     let (first, second) = (folder.path().join("q8_0.gguf"), folder.path().join("q4_0.gguf"));
     quantize(&model(), &first, "q8_0").success();
     let refused = quantize(&first, &second, "q4_0").failure(1);
-    assert!(refused.stderr.contains("is stored as Q8_0 already"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("is already quantized to Q8_0"), "{}", refused.stderr);
     assert!(!second.exists());
     quantize(&first, &second, "q4_0").args(["--allow-requantize"]).success();
     // Expanding loses nothing, and needs no permission.
@@ -140,6 +140,6 @@ fn a_type_must_be_named() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.gguf");
     let missing = Run::inferno().args(["quantize"]).args([&model(), &output]).failure(2);
-    assert!(missing.stderr.contains("no format was given; pass --type"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("no format specified; pass --type"), "{}", missing.stderr);
     quantize(&model(), &output, "q9_9").failure(2);
 }

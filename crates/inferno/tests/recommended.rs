@@ -95,7 +95,7 @@ fn advice_that_cannot_be_taken_is_refused_with_its_key() {
 #[test]
 fn advice_that_the_sampler_cannot_follow_is_named() {
     let (_folder, model) = recommending(&[("mirostat", 2_i32.into())]);
-    let note = "note: the model's file recommends what the sampler does not have: general.sampling.mirostat\n";
+    let note = "note: ignoring sampling recommendations of the model file that are not supported: general.sampling.mirostat\n";
     assert_eq!(generate(&model, &[]).success().stderr, note);
     assert_eq!(generate(&model, &["--greedy"]).success().stderr, "");
 }

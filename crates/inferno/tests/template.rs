@@ -96,14 +96,18 @@ fn a_model_without_a_template_says_what_to_do() {
 fn what_is_no_request_is_refused() {
     let folder = Folder::with_template(TEMPLATE);
     let list = folder.render(&json!([])).failure(1);
-    assert!(list.stderr.contains("standard input is not a JSON object"), "{}", list.stderr);
+    assert!(list.stderr.contains("standard input is not a valid JSON object"), "{}", list.stderr);
     let tokens = folder.render(&json!({"messages": [], "special_tokens": {"bos_token": 1}}));
     let tokens = tokens.failure(1);
-    assert!(tokens.stderr.contains("special_tokens.bos_token must be a text"), "{}", tokens.stderr);
+    assert!(
+        tokens.stderr.contains("special_tokens.bos_token must be a string"),
+        "{}",
+        tokens.stderr
+    );
     let run = Run::inferno().args(["template", "--template-file"]).args([folder.template()]);
     let missing = run.failure(2);
     assert!(
-        missing.stderr.contains("no conversation was given; pass --input"),
+        missing.stderr.contains("no conversation specified; pass --input"),
         "{}",
         missing.stderr
     );

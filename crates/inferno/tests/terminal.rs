@@ -65,7 +65,7 @@ impl Person {
         });
         let unseen = String::new();
         let mut person = Self { chat, keyboard, screen, unseen, terminal: pair.slave, found };
-        person.sees("Ctrl-D leaves");
+        person.sees("Ctrl-D exits");
         person.sees_prompt();
         person
     }
@@ -129,7 +129,7 @@ fn an_answer_comes_bit_by_bit_and_ctrl_c_stops_it_and_not_the_chat() {
     for _ in 0..2 {
         person.asks("Tell me a story.");
         person.types(CTRL_C);
-        person.sees("stopped, ");
+        person.sees("stopped; ");
         let summary = person.sees_prompt();
         assert!(summary.contains("of 1024 tokens"), "{summary}");
     }
@@ -141,13 +141,13 @@ fn ctrl_c_on_an_empty_line_leaves_when_it_comes_twice() {
     let home = tempfile::tempdir().unwrap();
     let mut person = Person::begins(home.path(), &GREEDY);
     person.types(CTRL_C);
-    person.sees("Ctrl-C once more leaves");
+    person.sees("press Ctrl-C again");
     person.sees_prompt();
     person.asks("What is the capital of France?");
     person.sees("Paris.");
     person.sees_prompt();
     person.types(CTRL_C);
-    person.sees("Ctrl-C once more leaves");
+    person.sees("press Ctrl-C again");
     person.sees_prompt();
     person.types(CTRL_C);
     person.has_left();
@@ -159,7 +159,7 @@ fn what_is_typed_during_an_answer_is_the_next_line_and_not_in_the_answer() {
     let mut person = Person::begins(home.path(), &[&ENDLESS[..], &["-n", "40"]].concat());
     person.asks("Tell me a story.");
     person.types("/stats");
-    let answer = person.sees("cut short by --max-tokens");
+    let answer = person.sees("stopped by --max-tokens");
     assert!(!answer.contains("/stats"), "{answer}");
     person.sees_prompt();
     person.sees("/stats");
@@ -169,7 +169,7 @@ fn what_is_typed_during_an_answer_is_the_next_line_and_not_in_the_answer() {
 
     person.asks("Tell me another story.");
     person.types(CTRL_C);
-    let answer = person.sees("stopped, ");
+    let answer = person.sees("stopped; ");
     assert!(!answer.contains("^C"), "{answer}");
     person.sees_prompt();
     person.leaves();
@@ -207,7 +207,7 @@ fn pasted_lines_are_one_message() {
     person.sees_prompt();
     let file = home.path().join("chat.json");
     person.types(&format!("/save {}\r", file.display()));
-    person.sees("the conversation is in");
+    person.sees("Conversation saved to");
     person.sees_prompt();
     let saved: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();

@@ -104,5 +104,5 @@ fn the_demo_shows_pieces_and_ids() {
 #[test]
 fn the_demo_without_a_model_says_how_to_name_one() {
     let missing = Run::program(env!("CARGO_BIN_EXE_tokenizer-demo")).args(["the end"]).failure(2);
-    assert!(missing.stderr.contains("no model was given; name its file"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("no model specified; pass its file"), "{}", missing.stderr);
 }

@@ -1,14 +1,14 @@
-//! The report for programs.
+//! The report as JSON.
 
 use serde_json::{Map, Value, json};
 
-use super::{PhaseReport, Report, RoofReport, Spread};
+use super::{BenchReport, PhaseReport, RoofReport, Spread};
 
-impl Report {
-    /// Everything, with medians at the top level where other programs look for them: `prefill_tps`, `decode_tps`,
-    /// `batch` by the number of sequences, `roof`. What was not measured is null, or missing from `batch`.
+impl BenchReport {
+    /// Returns everything as JSON. The medians are at the top level: `prefill_tps`, `decode_tps`, `batch` by number of
+    /// sequences, and `roof`. Values that were not measured are null, or missing from `batch`.
     ///
-    /// **Units**: seconds, bytes, operations, and tokens a second (`_tps`).
+    /// **Units**: seconds, bytes, operations, and tokens per second (`_tps`).
     pub fn json(&self) -> Value {
         let median = |spread: Option<Spread>| spread.map(|spread| spread.median);
         let prefill = self.prefill.as_ref().map(|prefill| &prefill.phase);

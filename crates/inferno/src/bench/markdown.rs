@@ -1,12 +1,12 @@
-//! The report for people: tables in Markdown.
+//! The report as Markdown tables.
 
 use std::fmt;
 
 use inferno_engine::Passes;
 
-use super::{PhaseReport, Report, RoofReport};
+use super::{BenchReport, PhaseReport, RoofReport};
 
-impl fmt::Display for Report {
+impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_setting(f)?;
         self.write_speeds(f)?;
@@ -18,13 +18,13 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
+impl BenchReport {
     fn write_setting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { model, num_threads, kv_dtype, .. } = self;
         let megabytes = self.model_bytes as f64 / 1e6;
         write!(f, "inferno {}: {model}, {megabytes:.0} MB", env!("CARGO_PKG_VERSION"))?;
         if let Some(format) = self.requantize {
-            write!(f, ", floats requantized to {format}")?;
+            write!(f, ", floating-point weights quantized to {format}")?;
         }
         write!(f, "; {}", self.processor.as_deref().unwrap_or("unknown processor"))?;
         let plural = if *num_threads == 1 { "" } else { "s" };
@@ -37,14 +37,14 @@ impl Report {
             let seconds = prefill.time_to_first_token;
             writeln!(
                 f,
-                "\nFirst token after {:.3} s ({:.3} to {:.3} s) for a prompt of {} tokens.",
+                "\nTime to first token: {:.3} s ({:.3} to {:.3} s) with {} prompt tokens.",
                 seconds.median, seconds.min, seconds.max, self.workload.prompt_tokens
             )?;
         }
         Ok(())
     }
 
-    /// What was measured, by name.
+    /// Returns the name and the result of every measurement.
     fn phases(&self) -> Vec<(String, &PhaseReport)> {
         let workload = &self.workload;
         let depth = match workload.depth {
@@ -96,56 +96,57 @@ impl Report {
 impl RoofReport {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { roofs, decode, prefill } = self;
-        writeln!(f, "\n| roof | machine | reached | share |")?;
+        writeln!(f, "\n| limit | machine | reached | share |")?;
         writeln!(f, "|---|---:|---:|---:|")?;
         let reads = roofs.read_bytes_per_second / 1e9;
         match decode {
             Some(decode) => writeln!(
                 f,
-                "| reads, by decode | {reads:.1} GB/s | {:.1} GB/s | {:.1} % |",
+                "| memory bandwidth (decode) | {reads:.1} GB/s | {:.1} GB/s | {:.1}% |",
                 decode.bytes_per_second / 1e9,
                 100.0 * decode.share
             )?,
-            None => writeln!(f, "| reads | {reads:.1} GB/s | | |")?,
+            None => writeln!(f, "| memory bandwidth | {reads:.1} GB/s | | |")?,
         }
         let int8 = roofs.int8_ops_per_second / 1e9;
         let f32 = roofs.f32_ops_per_second / 1e9;
         match prefill {
             Some(prefill) => writeln!(
                 f,
-                "| int8 and f32 arithmetic, by prefill | {int8:.0} and {f32:.0} G op/s | {:.1} G op/s | {:.1} % |",
+                "| INT8 and FP32 arithmetic (prefill) | {int8:.0} and {f32:.0} Gop/s | {:.1} Gop/s | {:.1}% |",
                 prefill.ops_per_second / 1e9,
                 100.0 * prefill.share
             )?,
             None => {
-                writeln!(f, "| int8 and f32 arithmetic | {int8:.0} and {f32:.0} G op/s | | |")?;
+                writeln!(f, "| INT8 and FP32 arithmetic | {int8:.0} and {f32:.0} Gop/s | | |")?;
             }
         }
         if let Some(decode) = decode {
             writeln!(
                 f,
-                "\nA token reads {:.2} MB of weights and {:.2} MB of keys and values; the sweep read {:.0} MB.",
+                "\nOne decoded token reads {:.2} MB of weights and {:.2} MB of keys and values. The bandwidth was measured over \
+                 {:.0} MB.",
                 decode.weight_bytes as f64 / 1e6,
                 decode.kv_bytes as f64 / 1e6,
                 roofs.sweep_bytes as f64 / 1e6
             )?;
             if decode.share > 1.0 {
-                writeln!(f, "That is more than memory gives: the model stays in the caches.")?;
+                writeln!(
+                    f,
+                    "Decode exceeds the memory bandwidth because the model fits in the CPU caches."
+                )?;
             }
         }
         if let Some(prefill) = prefill {
             writeln!(
                 f,
-                "A token of the prompt takes {:.3} G op in int8 and {:.3} in f32.",
+                "One prompt token takes {:.3} Gop in INT8 and {:.3} Gop in FP32.",
                 prefill.int8_ops as f64 / 1e9,
                 prefill.f32_ops as f64 / 1e9
             )?;
         }
         let microseconds = roofs.step_seconds * 1e6;
-        writeln!(
-            f,
-            "\nThat all threads begin a step and wait for the last costs {microseconds:.2} µs."
-        )?;
+        writeln!(f, "\nStarting and joining all threads for one step takes {microseconds:.2} µs.")?;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What the system tells of its processor.
+//! Name and cache sizes of the processor.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,16 +6,16 @@ use std::path::Path;
 
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
-/// Where Linux describes each processor's caches.
+/// The directory in which Linux describes the caches of each core.
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// Bytes that a sweep reads at least, and where the caches are not known: more than most of them hold.
-const LEAST_SWEEP_BYTES: u64 = 512 << 20;
+/// Minimum size of a bandwidth measurement, in bytes: larger than most caches.
+const MIN_SWEEP_BYTES: u64 = 512 << 20;
 
-/// How many times over a sweep exceeds the caches, so that what they keep of it makes no difference.
-const CACHES_A_SWEEP: u64 = 4;
+/// Size of a bandwidth measurement as a multiple of the caches, so that cached data makes no difference.
+const SWEEP_PER_CACHE: u64 = 4;
 
-/// The processor's name; `None` where the system does not tell it.
+/// Returns the name of the processor; `None` if the operating system does not report it.
 pub(super) fn name() -> Option<String> {
     let kind = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
     let system = System::new_with_specifics(kind);
@@ -23,14 +23,14 @@ pub(super) fn name() -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Bytes that a sweep over memory should read: several times what the caches hold, and no more than half of what is free.
+/// Returns how many bytes a bandwidth measurement should read: several times the caches, at most half of free memory.
 pub(super) fn sweep_bytes(free_bytes: u64) -> usize {
     let caches = last_level_bytes(Path::new(PROCESSORS)).unwrap_or(0);
-    let wanted = caches.saturating_mul(CACHES_A_SWEEP).max(LEAST_SWEEP_BYTES);
+    let wanted = caches.saturating_mul(SWEEP_PER_CACHE).max(MIN_SWEEP_BYTES);
     usize::try_from(wanted.min(free_bytes / 2)).unwrap_or(usize::MAX)
 }
 
-/// Bytes of the last caches of all processors, each counted once; `None` where the system does not tell.
+/// Returns the total size of all last-level caches, in bytes; `None` if the operating system does not report it.
 fn last_level_bytes(processors: &Path) -> Option<u64> {
     let mut seen = HashSet::new();
     let mut bytes = 0;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_exceeds_caches_that_are_shared_and_leaves_half_of_memory() {
+    fn a_sweep_exceeds_shared_caches_and_leaves_half_of_free_memory() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = |processor: &str, index: &str, level: &str, size: &str, sharers: &str| {
             let path = folder.path().join(processor).join("cache").join(index);

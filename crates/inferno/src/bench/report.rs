@@ -1,4 +1,4 @@
-//! What was measured, and what it means beside the roofs.
+//! Results of a benchmark, compared with the limits of the machine.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,49 +11,49 @@ use inferno_model::{Requantize, TokenCost};
 use super::{Spread, Workload};
 use crate::BackendChoice;
 
-/// The speed of one model in one configuration.
+/// The speed of a model in one configuration.
 ///
-/// [`json`](Self::json) is for programs, [`Display`](std::fmt::Display) writes tables in Markdown.
+/// [`json`](Self::json) is for programs, and [`Display`](std::fmt::Display) writes Markdown tables.
 #[derive(Debug, Clone)]
-pub struct Report {
-    /// The model's file.
+pub struct BenchReport {
+    /// File name of the model.
     pub model: String,
-    /// Bytes of the file, or of all its shards.
+    /// Size of the file or of all its shards, in bytes.
     pub model_bytes: u64,
-    /// The processor's name, where the system tells it.
+    /// Name of the processor, if the operating system reports it.
     pub processor: Option<String>,
-    /// What computed.
+    /// The backend.
     pub backend: BackendChoice,
-    /// The instruction set, where the backend has a choice.
+    /// The instruction set, if the backend has several.
     pub isa: Option<Isa>,
-    /// Threads that computed.
+    /// Number of threads.
     pub num_threads: usize,
-    /// Format of the KV cache.
+    /// Number format of the KV cache.
     pub kv_dtype: KvDType,
-    /// The format that float weights were turned into.
+    /// The format that floating-point weights were quantized to.
     pub requantize: Option<Requantize>,
-    /// Tokens of a prompt in one forward pass.
+    /// Maximum number of prompt tokens per forward pass.
     pub pass_tokens: usize,
-    /// What was to be measured.
+    /// The workload.
     pub workload: Workload,
-    /// What loading the weights took.
+    /// Time to load the weights.
     pub load_time: Duration,
-    /// The prompt.
+    /// Reading the prompt.
     pub prefill: Option<PrefillReport>,
-    /// The tokens that were written by one sequence.
+    /// Generating tokens in one sequence.
     pub decode: Option<PhaseReport>,
-    /// The tokens that were written by several sequences side by side, with their number.
+    /// Generating tokens in several sequences at once, by number of sequences.
     pub batches: Vec<(usize, PhaseReport)>,
-    /// The machine's roofs, and how near the model came; `None` where the backend does not aim at them.
+    /// The limits of the machine and the share of them reached; `None` if they do not apply to the backend.
     pub roof: Option<RoofReport>,
 }
 
-/// The speed of forward passes of one kind.
+/// The speed of one kind of forward pass.
 #[derive(Debug, Clone)]
 pub struct PhaseReport {
-    /// Tokens a second, by run; over all sequences.
+    /// Tokens per second over all sequences, by run.
     pub tokens_per_second: Spread,
-    /// Each forward pass of all runs.
+    /// All forward passes of all runs.
     pub passes: Passes,
 }
 
@@ -62,46 +62,46 @@ pub struct PhaseReport {
 pub struct PrefillReport {
     /// The forward passes.
     pub phase: PhaseReport,
-    /// From the prompt's tokens to the first token that follows, by run.
+    /// Time from the prompt tokens to the first generated token, by run.
     ///
     /// **Units**: seconds.
     pub time_to_first_token: Spread,
 }
 
-/// What the machine could do at most, and what was reached of it.
+/// The limits of the machine and the share of them reached.
 #[derive(Debug, Clone, Copy)]
 pub struct RoofReport {
-    /// The marks.
+    /// The measured limits.
     pub roofs: Roofs,
-    /// Decode, which is bound by what it reads.
+    /// Decode, limited by memory bandwidth.
     pub decode: Option<DecodeReached>,
-    /// Prefill, which is bound by what it computes.
+    /// Prefill, limited by arithmetic.
     pub prefill: Option<PrefillReached>,
 }
 
-/// What one token that is written takes, and at which rate it was had.
+/// Memory reads of decode.
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeReached {
-    /// Bytes of weights read for a token.
+    /// Bytes of weights read per token.
     pub weight_bytes: u64,
-    /// Bytes of keys and values read for a token, on average over the run.
+    /// Bytes of keys and values read per token, averaged over the run.
     pub kv_bytes: u64,
-    /// Bytes read a second.
+    /// Bytes read per second.
     pub bytes_per_second: f64,
-    /// Share of the machine's rate of reads; above 1 where the caches hold what is read.
+    /// Share of the memory bandwidth; above 1 if the data fits in the caches.
     pub share: f64,
 }
 
-/// What one token of the prompt takes, and at which rate it was had.
+/// Arithmetic of prefill.
 #[derive(Debug, Clone, Copy)]
 pub struct PrefillReached {
-    /// Operations with 8-bit integers for a token, on average over the prompt.
+    /// 8-bit integer operations per token, averaged over the prompt.
     pub int8_ops: u64,
-    /// Operations in single precision for a token, on average over the prompt.
+    /// Single-precision operations per token, averaged over the prompt.
     pub f32_ops: u64,
-    /// Operations of both kinds a second.
+    /// Operations of both kinds per second.
     pub ops_per_second: f64,
-    /// The time that both kinds would take at their roofs, of the time that was taken.
+    /// Time that both kinds would take at the limits of the machine, divided by the actual time.
     pub share: f64,
 }
 
@@ -160,7 +160,7 @@ impl PrefillReached {
     }
 }
 
-/// The positions that the tokens at `positions` attend to, all together; each attends to itself as well.
+/// Returns the total number of positions that the tokens at `positions` attend to, themselves included.
 fn attended(cost: &TokenCost, positions: Range<usize>) -> u64 {
     let window = cost.window.unwrap_or(usize::MAX);
     positions.map(|position| (position + 1).min(window) as u64).sum()
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn decode_reads_all_weights_and_the_positions_before() {
+    fn decode_reads_all_weights_and_earlier_positions() {
         // Positions 4 and 5 attend to 5 and 6 positions.
         let reached = DecodeReached::new(ROOFS, &cost(None), 4..6, 10.0);
         assert_eq!((reached.weight_bytes, reached.kv_bytes), (100, 55));

@@ -1,16 +1,15 @@
-//! How a server answers many clients at once: a load generator for any address that speaks OpenAI's API.
+//! A load generator for servers that implement the OpenAI API.
 //!
-//! The server may be ours or another. It counts the tokens (`usage`), so none of them needs its vocabulary here: the
-//! lengths of the prompts are fitted to its own counts before the first round. Every request streams, and its times are taken where
-//! a client sees them. In a round with a rate, time counts from when a request was due, not from when
-//! a client was free to send it: a server that falls behind cannot hide it.
+//! The server counts tokens (`usage`), so its vocabulary is not needed: prompt lengths are fitted to these counts before
+//! the first round. Every request streams, and times are measured as the client sees them. In a round with a rate, times
+//! count from when a request was due rather than from when it was sent, so a server that falls behind cannot hide it.
 
 mod client;
 mod prompts;
 mod report;
 mod round;
 
-pub use client::{Answer, Endpoint, Server};
+pub use client::{CompletedRequest, TargetEndpoint, TargetServer};
 pub use report::{RoundReport, ServingReport};
 pub use round::Arrivals;
 
@@ -20,29 +19,29 @@ use crate::Error;
 use prompts::Prompts;
 use round::Round;
 
-/// The load that a server is put under, round by round.
+/// The load on a server, round by round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServingWorkload {
-    /// Tokens of each prompt, about, those that all share included.
+    /// Approximate length of each prompt in tokens, including the shared prefix.
     pub prompt_tokens: usize,
-    /// Tokens at the beginning of each prompt that all requests of a round share, about.
+    /// Approximate number of tokens at the start of the prompt that all requests of a round share.
     pub shared_prefix_tokens: usize,
-    /// Tokens that each answer may have.
+    /// Maximum number of tokens to generate per request.
     pub max_tokens: usize,
-    /// Whether to ask, by the field `ignore_eos`, for answers that are no shorter. Not every server knows it.
+    /// Whether to request the full length with the field `ignore_eos`, which not every server supports.
     pub ignore_eos: bool,
-    /// How the server is to choose tokens.
+    /// Sampling temperature.
     pub temperature: f32,
-    /// Requests of each round; four for each client, and at least eight, where it is not given.
+    /// Number of requests per round; `None` for four per client, at least eight.
     pub num_requests: Option<usize>,
-    /// How requests come, a round each.
+    /// The arrival process of each round.
     pub rounds: Vec<Arrivals>,
-    /// What the prompts are drawn with. A server that has answered the same seed before may know its prompts.
+    /// Random seed of the prompts. A server that has seen a seed before may have its prompts cached.
     pub seed: u64,
 }
 
 impl Default for ServingWorkload {
-    /// One client and sixteen, prompts of 60 tokens, answers of 128.
+    /// One client and sixteen clients, prompts of 60 tokens, 128 generated tokens.
     fn default() -> Self {
         Self {
             prompt_tokens: 60,
@@ -58,31 +57,31 @@ impl Default for ServingWorkload {
 }
 
 impl ServingWorkload {
-    /// Requests of one of the rounds.
+    /// Returns the number of requests of a round.
     pub fn num_requests(&self, arrivals: Arrivals) -> usize {
         self.num_requests.unwrap_or((4 * arrivals.num_clients()).max(8))
     }
 
-    /// Requests of all rounds.
+    /// Returns the number of requests of all rounds.
     pub fn total_requests(&self) -> usize {
         self.rounds.iter().map(|&arrivals| self.num_requests(arrivals)).sum()
     }
 }
 
-/// Puts `server` under `workload`, and calls `on_answer` after each request.
+/// Runs `workload` against `server`, and calls `on_completion` after each request.
 ///
-/// **Errors**: [`Error::ServerNotMeasured`] where the server cannot be reached, refuses the first request or does not count tokens.
-/// Requests that fail later are counted in the report.
+/// **Errors**: [`Error::ServerNotMeasured`] if the server cannot be reached, rejects the first request or does not count
+/// tokens. Requests that fail later are counted in the report.
 pub fn measure(
-    server: &Server,
+    server: &TargetServer,
     workload: &ServingWorkload,
-    on_answer: &(dyn Fn() + Sync),
+    on_completion: &(dyn Fn() + Sync),
 ) -> Result<ServingReport, Error> {
     let model = server.model()?;
     let prompts = Prompts::fit(server, &model, workload)?;
     let rounds = workload.rounds.iter().enumerate().map(|(index, &arrivals)| {
         let round = Round { server, model: &model, workload, prompts: &prompts, arrivals, index };
-        round.run(on_answer)
+        round.run(on_completion)
     });
     Ok(ServingReport {
         url: server.url().to_owned(),
@@ -92,7 +91,7 @@ pub fn measure(
     })
 }
 
-/// Seconds, for reports.
+/// Converts a duration to seconds, for reports.
 fn seconds(duration: Option<Duration>) -> Option<f64> {
     duration.map(|duration| duration.as_secs_f64())
 }

@@ -1,20 +1,20 @@
-//! The spread of a figure over several runs.
+//! Median and range of several runs.
 
 use serde::Serialize;
 
-/// The median of several runs, and how far they lie apart.
+/// The median, minimum and maximum of several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one, or the mean of the two in the middle.
+    /// The middle value, or the mean of the two in the middle.
     pub median: f64,
-    /// The smallest.
+    /// The minimum.
     pub min: f64,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
 }
 
 impl Spread {
-    /// The spread of `figures`; `None` where there are none.
+    /// Returns the spread of `figures`; `None` if there are none.
     pub fn of(mut figures: Vec<f64>) -> Option<Self> {
         figures.sort_by(f64::total_cmp);
         let (&min, &max) = (figures.first()?, figures.last()?);

@@ -1,23 +1,23 @@
-//! What is to be measured, and what it takes.
+//! The workload of a benchmark, and the context and KV cache it needs.
 
 use inferno_backend::KvLayout;
 
 use crate::{BatchLimits, Error, LoadOptions};
 
-/// What is to be measured.
+/// The workload of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Tokens of the prompt; 0 leaves prefill out.
+    /// Length of the prompt, in tokens; 0 skips prefill.
     pub prompt_tokens: usize,
-    /// Tokens that are written, one forward pass each; 0 leaves decode out.
+    /// Number of tokens to generate, one forward pass each; 0 skips decode.
     pub decode_tokens: usize,
-    /// Positions that are in the cache before the first token is written.
+    /// Number of tokens in the KV cache before decode starts.
     pub depth: usize,
-    /// Numbers of sequences that write side by side, each to be measured.
+    /// Numbers of sequences for batched decode, each measured separately.
     pub batch_sizes: Vec<usize>,
-    /// How often each is measured.
+    /// Number of runs per measurement.
     pub repetitions: usize,
-    /// Tokens of a prompt in one forward pass; `None` takes as many as a session does.
+    /// Maximum number of prompt tokens per forward pass; `None` for the default of a session.
     pub pass_tokens: Option<usize>,
 }
 
@@ -35,19 +35,20 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// Tokens of a prompt in one forward pass.
+    /// Returns the maximum number of prompt tokens per forward pass.
     pub(super) fn pass_tokens(&self) -> usize {
         self.pass_tokens.unwrap_or(LoadOptions::default().limits.max_num_tokens)
     }
 
-    /// Runs in all.
+    /// Returns the total number of runs.
     pub(super) fn num_runs(&self) -> usize {
         let phases = [self.prompt_tokens > 0, self.decode_tokens > 0];
         let num_phases = phases.into_iter().filter(|&is_wanted| is_wanted).count();
         self.repetitions * (num_phases + self.batch_sizes.len())
     }
 
-    /// `options` with a context, a cache and batches that this fits into, for a model that takes `limit` positions.
+    /// Returns `options` with a context, a KV cache and batches large enough for this workload, for a model with a
+    /// context of `limit` tokens.
     ///
     /// **Errors**: [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
     pub(super) fn load_options(
@@ -68,7 +69,7 @@ impl Workload {
             return Err(Error::WorkloadTooLong { prompt_tokens, decode_tokens, depth, limit });
         }
         let most_sequences = self.batch_sizes.iter().copied().max().unwrap_or(1);
-        // Sequences share no block.
+        // Sequences do not share blocks.
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
         let sequence_tokens = decode_end.next_multiple_of(block_tokens);
         let cache_tokens = sequence_tokens.saturating_mul(most_sequences).max(context_length);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sequence_has_whole_blocks_of_its_own() {
+    fn every_sequence_has_its_own_blocks() {
         let options = fitted(Workload {
             decode_tokens: 17,
             depth: 16,
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn prompt_and_decode_fill_the_context_to_the_last_position_and_no_further() {
+    fn prompt_and_decode_may_fill_the_context_exactly() {
         let workload = |prompt_tokens, decode_tokens, depth| Workload {
             prompt_tokens,
             decode_tokens,
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_without_work_is_refused() {
+    fn an_empty_workload_is_rejected() {
         let nothing = Workload { prompt_tokens: 0, decode_tokens: 0, ..Workload::default() };
         assert!(matches!(fitted(nothing), Err(Error::EmptyWorkload)));
         let no_steps = Workload { decode_tokens: 0, batch_sizes: vec![2], ..Workload::default() };

@@ -1,6 +1,6 @@
-//! Brings the bytes of a file in, going on where an earlier attempt stopped.
+//! Downloads a file, resuming an earlier attempt.
 //!
-//! Invariant: nothing that the hub answers here becomes part of a path; the path of the partial file is the caller's.
+//! Invariant: nothing from the hub becomes part of a path here; the caller provides the path of the partial file.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -14,20 +14,20 @@ use ureq::http::StatusCode;
 use super::{DownloadProgress, DownloadStage, Hub, OnDownload, file_bytes, hub_error};
 use crate::Error;
 
-/// How often a download that broke off is taken up again before giving up.
+/// Attempts without progress before an interrupted download fails.
 const MAX_NUM_ATTEMPTS: usize = 3;
 
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// A file of a repository, as it stands at one commit.
+/// A file of a repository at one commit.
 pub(super) struct RemoteFile<'a> {
-    /// Its path in the repository.
+    /// Path in the repository.
     pub(super) name: &'a str,
     pub(super) url: &'a str,
     pub(super) size: u64,
 }
 
-/// The client that downloads. Where the hub sends it to another host for the bytes, the token is not sent along.
+/// Returns the HTTP client. The token is not sent to other hosts on redirects.
 pub(super) fn agent() -> Agent {
     Agent::config_builder()
         .user_agent(concat!("inferno/", env!("CARGO_PKG_VERSION")))
@@ -37,7 +37,7 @@ pub(super) fn agent() -> Agent {
 }
 
 impl Hub {
-    /// Makes `part` the whole of `file`.
+    /// Completes the partial file `part` of `file`.
     ///
     /// **Errors**: [`Error::Hub`], [`Error::Io`].
     pub(super) fn download(
@@ -46,7 +46,7 @@ impl Hub {
         part: &Path,
         on_progress: OnDownload<'_>,
     ) -> Result<(), Error> {
-        // A part as long as the whole was not finished for another reason; there is no byte left to ask for.
+        // A partial file of full length failed verification or was not renamed; there is no range left to request.
         if file_bytes(part).is_some_and(|part| part >= file.size) {
             fs::remove_file(part).map_err(|error| Error::io(part, error))?;
         }
@@ -60,19 +60,19 @@ impl Hub {
             let Error::Hub { source, .. } = &error else {
                 return Err(error);
             };
-            let broke_off = matches!(**source, ApiError::IoError(_));
-            // An attempt that brought something does not count.
+            let was_interrupted = matches!(**source, ApiError::IoError(_));
+            // Attempts that made progress do not count.
             if file_bytes(part).unwrap_or(0) > before {
                 continue;
             }
-            if !broke_off || attempt == MAX_NUM_ATTEMPTS {
+            if !was_interrupted || attempt == MAX_NUM_ATTEMPTS {
                 return Err(error);
             }
             attempt += 1;
         }
     }
 
-    /// Appends to `part` what it lacks.
+    /// Appends the missing bytes to `part`.
     fn download_rest(
         &self,
         file: &RemoteFile<'_>,
@@ -93,14 +93,14 @@ impl Hub {
             .call()
             .map_err(|error| hub_error(&self.endpoint, ApiError::RequestError(Box::new(error))))?;
         if response.status() != StatusCode::PARTIAL_CONTENT {
-            // The whole file comes, whatever part was asked for.
+            // The server ignored the range and sends the whole file.
             output.set_len(0).map_err(io_error)?;
             done_bytes = 0;
         }
 
-        // One byte more than there should be shows that the file is too long, and no more is taken.
-        let lacking = (file.size + 1).saturating_sub(done_bytes);
-        let mut body = response.into_body().into_reader().take(lacking);
+        // One extra byte is enough to detect a file that is too long.
+        let missing = (file.size + 1).saturating_sub(done_bytes);
+        let mut body = response.into_body().into_reader().take(missing);
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             on_progress(DownloadProgress {

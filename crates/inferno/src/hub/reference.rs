@@ -1,13 +1,13 @@
-//! Names of models on the hub: `hf:owner/repo`, optionally with a quantization.
+//! References to models on the hub: `hf:OWNER/REPO[:QUANTIZATION]`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Error;
 
-/// A model on the hub, as `hf:owner/repo[:quant]` names it.
+/// A reference to a model on the hub, written as `hf:OWNER/REPO[:QUANT]`.
 ///
-/// `quant` is the name of a quantization such as `Q4_K_M`, or the name of a file in the repository.
+/// `QUANT` is a quantization such as `Q4_K_M`, or a file in the repository.
 ///
 /// ```
 /// let reference: inferno::HubReference = "hf:Qwen/Qwen3-0.6B-GGUF:Q8_0".parse()?;
@@ -21,15 +21,15 @@ pub struct HubReference {
 }
 
 impl HubReference {
-    /// What a hub reference begins with.
+    /// The prefix of every reference.
     pub const PREFIX: &str = "hf:";
 
-    /// Owner and repository, with a slash between.
+    /// Returns `OWNER/REPO`.
     pub fn repo(&self) -> &str {
         &self.repo
     }
 
-    /// The quantization or file that was asked for.
+    /// Returns the quantization or file, if specified.
     pub fn quant(&self) -> Option<&str> {
         self.quant.as_deref()
     }
@@ -48,7 +48,7 @@ impl fmt::Display for HubReference {
 impl FromStr for HubReference {
     type Err = Error;
 
-    /// Reads `hf:owner/repo[:quant]`.
+    /// Parses `hf:OWNER/REPO[:QUANT]`.
     ///
     /// **Errors**: [`Error::HubReference`].
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -59,7 +59,7 @@ impl FromStr for HubReference {
             None => (rest, None),
         };
         let (owner, name) = repo.split_once('/').ok_or_else(malformed)?;
-        // The names become parts of a path in the cache and of an address.
+        // The names become parts of a path in the cache and of a URL.
         let is_name = |part: &str| {
             let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             !part.is_empty() && !part.starts_with('.') && part.chars().all(allowed)
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_prints_as_it_was_written() {
+    fn a_reference_survives_a_round_trip() {
         for text in ["hf:a/b", "hf:a/b:Q4_K_M", "hf:a-1/b.c_d:dir/x.gguf"] {
             let reference: HubReference = text.parse().unwrap();
             assert_eq!(reference.to_string(), text);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_leave_the_cache_are_refused() {
+    fn names_that_could_escape_the_cache_are_rejected() {
         for text in [
             "hf:",
             "hf:a",

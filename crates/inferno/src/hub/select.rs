@@ -1,7 +1,7 @@
-//! Which files of a repository are the model that was asked for.
+//! Selects the files of a repository that form the requested model.
 //!
-//! Invariant: a selection is complete. A sharded checkpoint is selected whole, in order, or not at all. One that lacks a
-//! shard stands in nobody's way but its own.
+//! Invariant: a sharded model is selected completely and in order, or not at all. An incomplete one does not affect the
+//! selection of others.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,10 +10,10 @@ use inferno_gguf::ShardName;
 use crate::Error;
 use crate::hub::HubReference;
 
-/// The quantizations that are taken where none was named, the preferred first.
+/// Default quantizations in order of preference.
 const PREFERRED_QUANTS: [&str; 2] = ["Q4_K_M", "Q8_0"];
 
-/// Chooses among the files of a repository; returns the files of one checkpoint in the order of its shards.
+/// Selects among the files of a repository; returns the files of one checkpoint, in the order of its shards.
 ///
 /// **Errors**: [`Error::NoSuchQuant`], [`Error::AmbiguousQuant`], [`Error::NoGguf`],
 /// [`Error::IncompleteShards`].
@@ -62,9 +62,9 @@ pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<S
     chosen.files(reference, files)
 }
 
-/// One checkpoint of a repository, whole or not.
+/// One checkpoint of a repository, possibly incomplete.
 struct Checkpoint {
-    /// Its only file, or its first shard; stands for it in lists.
+    /// Its only file or first shard, which also serves as its name.
     first: String,
 }
 
@@ -73,15 +73,15 @@ impl Checkpoint {
         self.first.clone()
     }
 
-    /// Whether `file` is one of its own.
-    fn holds(&self, file: &str) -> bool {
+    /// Returns whether `file` belongs to this checkpoint.
+    fn contains(&self, file: &str) -> bool {
         file == self.first
             || ShardName::parse(file).is_some_and(|name| name.sibling(1) == self.first)
     }
 
-    /// All its files in order.
+    /// Returns all its files, in order.
     ///
-    /// **Errors**: [`Error::IncompleteShards`] where `present` lacks one.
+    /// **Errors**: [`Error::IncompleteShards`] if one is not `present`.
     fn files(&self, reference: &HubReference, present: &[String]) -> Result<Vec<String>, Error> {
         let Some(name) = ShardName::parse(&self.first) else {
             return Ok(vec![self.first.clone()]);
@@ -99,7 +99,7 @@ impl Checkpoint {
     }
 }
 
-/// Gathers the files that hold weights of language models; shards of one checkpoint become one.
+/// Groups the files of language models into checkpoints.
 fn checkpoints(files: &[String]) -> Vec<Checkpoint> {
     let first = |path: &String| match ShardName::parse(path) {
         Some(name) => name.sibling(1),
@@ -111,7 +111,7 @@ fn checkpoints(files: &[String]) -> Vec<Checkpoint> {
     names.into_iter().map(checkpoint).collect()
 }
 
-/// Whether a file is a GGUF checkpoint of a language model, rather than an image projector or an importance matrix.
+/// Returns whether a file is a language model, rather than an image projector or an importance matrix.
 fn is_model(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     name.ends_with(".gguf")
@@ -120,21 +120,21 @@ fn is_model(path: &str) -> bool {
         && is_inside(path)
 }
 
-/// Whether a path from the hub stays inside of the snapshot's folder, and cannot steer a terminal.
+/// Returns whether a path stays inside the snapshot and has no control characters.
 fn is_inside(path: &str) -> bool {
     let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':']);
     path.split('/').all(is_plain) && !path.contains(char::is_control)
 }
 
-/// The checkpoints that a quantization's name, or a file's, stands for.
+/// Returns the checkpoints that match a quantization or file name.
 fn matching<'a>(checkpoints: &'a [Checkpoint], quant: &str) -> Vec<&'a Checkpoint> {
-    // A file may be named without its folder, and a checkpoint by any of its shards.
+    // The folder may be omitted, and any shard names its checkpoint.
     let is_named = |checkpoint: &&Checkpoint| {
         let in_its_folder = match checkpoint.first.rsplit_once('/') {
-            Some((folder, _)) => checkpoint.holds(&format!("{folder}/{quant}")),
+            Some((folder, _)) => checkpoint.contains(&format!("{folder}/{quant}")),
             None => false,
         };
-        in_its_folder || checkpoint.holds(quant)
+        in_its_folder || checkpoint.contains(quant)
     };
     let exact: Vec<_> = checkpoints.iter().filter(is_named).collect();
     if !exact.is_empty() {
@@ -143,7 +143,7 @@ fn matching<'a>(checkpoints: &'a [Checkpoint], quant: &str) -> Vec<&'a Checkpoin
     checkpoints.iter().filter(|c| names_quant(&c.first, quant)).collect()
 }
 
-/// Whether `quant` stands in `path` as a word of its own: `Q4_K` is not in `model-Q4_K_M.gguf`.
+/// Returns whether `path` contains `quant` as a whole word: `Q4_K` does not match `model-Q4_K_M.gguf`.
 fn names_quant(path: &str, quant: &str) -> bool {
     let (path, quant) = (path.to_ascii_lowercase(), quant.to_ascii_lowercase());
     path.match_indices(&quant).any(|(at, _)| {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_never_matches_a_part_of_another() {
+    fn a_name_does_not_match_part_of_another() {
         assert!(matches!(selected("hf:a/b:Q4_K", &QUANTS), Err(Error::NoSuchQuant { .. })));
         assert!(matches!(
             selected("hf:a/b:Q4_NL", &["m-IQ4_NL.gguf"]),
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_the_usual_quantizations_come_first() {
+    fn the_preferred_quantizations_are_the_default() {
         assert_eq!(selected("hf:a/b", &QUANTS).unwrap(), ["m-Q4_K_M.gguf"]);
         assert_eq!(selected("hf:a/b", &["m-q8_0.gguf", "m-f16.gguf"]).unwrap(), ["m-q8_0.gguf"]);
         assert_eq!(selected("hf:a/b", &["only.gguf", "config.json"]).unwrap(), ["only.gguf"]);
     }
 
     #[test]
-    fn several_that_could_be_meant_are_listed() {
+    fn ambiguous_matches_are_listed() {
         let error = selected("hf:a/b", &["m-f16.gguf", "m-q2_k.gguf"]).unwrap_err();
         let Error::AmbiguousQuant { matching, .. } = error else {
             panic!("{error}");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_selected_whole_and_in_order() {
+    fn shards_are_selected_completely_and_in_order() {
         let files = ["q8_0/m-00002-of-00002.gguf", "q8_0/m-00001-of-00002.gguf", "m-f16.gguf"];
         let expected = ["q8_0/m-00001-of-00002.gguf", "q8_0/m-00002-of-00002.gguf"];
         assert_eq!(selected("hf:a/b:Q8_0", &files).unwrap(), expected);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_set_of_shards_leaves_the_others_alone() {
+    fn incomplete_shards_do_not_affect_other_models() {
         let files = ["m-Q8_0.gguf", "m-F16-00002-of-00002.gguf", "m-Q2_K.gguf"];
         assert_eq!(selected("hf:a/b:Q8_0", &files).unwrap(), ["m-Q8_0.gguf"]);
         assert_eq!(selected("hf:a/b", &files).unwrap(), ["m-Q8_0.gguf"]);
@@ -223,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn a_number_with_a_sign_is_no_shard_s() {
+    fn a_signed_number_is_not_a_shard_number() {
         let file = "m-+0001-of-00002.gguf";
         assert_eq!(selected("hf:a/b", &[file]).unwrap(), [file]);
     }
 
     #[test]
-    fn a_repository_without_models_says_so() {
+    fn a_repository_without_models_is_rejected() {
         let files = ["model.safetensors", "../evil.gguf", "/etc/evil.gguf", "\x1b[2J.gguf"];
         assert!(matches!(selected("hf:a/b", &files), Err(Error::NoGguf { .. })));
     }

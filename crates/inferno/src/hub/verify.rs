@@ -1,4 +1,4 @@
-//! Whether a downloaded file is the one that the hub described.
+//! Verifies the size and checksum of a downloaded file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use crate::hub::{DownloadProgress, DownloadStage, OnDownload};
 
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Checks the size, and the checksum where the entity tag is one: large files carry their SHA-256 there.
+/// Checks the size, and the SHA-256 if the entity tag is one, as it is for large files.
 ///
 /// **Errors**: [`Error::DownloadSize`], [`Error::Checksum`], [`Error::Io`].
 pub(super) fn verify(
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_that_of_the_standard() {
+    fn the_checksum_matches_the_standard() {
         // FIPS 180-2, appendix B.1.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(&mut &b"abc"[..], &mut |_| {}).unwrap(), expected);

@@ -1,4 +1,4 @@
-//! The names under which whole files are quantized.
+//! Quantization formats of whole files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use inferno_tensor::DType;
 
 use crate::Error;
 
-/// How a file is quantized: the format of most of its weights, and which weights get a finer one.
+/// A quantization format of a whole file: the format of most weights, and which weights get a higher-precision one.
 ///
-/// **Source**: names and numbers are llama.cpp's file types, so that other programs know them.
+/// **Source**: names and numbers are the file types of llama.cpp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The variants are the names of the table below.
 pub enum Recipe {
@@ -35,7 +35,7 @@ pub enum Recipe {
     Iq4Xs,
 }
 
-/// Recipe, name, format of most weights, number in `general.file_type`.
+/// Recipe, name, format of most weights, value of `general.file_type`.
 const RECIPES: [(Recipe, &str, DType, u32); 20] = [
     (Recipe::F32, "f32", DType::F32, 0),
     (Recipe::F16, "f16", DType::F16, 1),
@@ -59,27 +59,27 @@ const RECIPES: [(Recipe, &str, DType, u32); 20] = [
     (Recipe::Iq4Xs, "iq4_xs", DType::Iq4Xs, 30),
 ];
 
-/// Short names, each for the middle one of its family.
+/// Aliases, each for the medium variant of its family.
 const ALIASES: [(&str, Recipe); 3] =
     [("q3_k", Recipe::Q3KM), ("q4_k", Recipe::Q4KM), ("q5_k", Recipe::Q5KM)];
 
 impl Recipe {
-    /// The name on the command line, such as `q4_k_m`.
+    /// Returns the name on the command line, such as `q4_k_m`.
     pub fn name(self) -> &'static str {
         RECIPES[self as usize].1
     }
 
-    /// The format of most weights.
+    /// Returns the format of most weights.
     pub fn base(self) -> DType {
         RECIPES[self as usize].2
     }
 
-    /// The number that stands in `general.file_type`.
+    /// Returns the value of `general.file_type`.
     pub fn file_type(self) -> u32 {
         RECIPES[self as usize].3
     }
 
-    /// All names, those of the table and the short ones.
+    /// Returns all names, including the aliases.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let names = RECIPES.iter().map(|(_, name, _, _)| *name);
         names.chain(ALIASES.iter().map(|(name, _)| *name))
@@ -95,7 +95,7 @@ impl fmt::Display for Recipe {
 impl FromStr for Recipe {
     type Err = Error;
 
-    /// Reads a name in upper or lower case; `q3_k`, `q4_k` and `q5_k` stand for their `_m`.
+    /// Parses a name in upper or lower case; `q3_k`, `q4_k` and `q5_k` mean `q3_k_m`, `q4_k_m` and `q5_k_m`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let names = RECIPES.iter().map(|(recipe, name, _, _)| (*name, *recipe));
         names
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_recipe_is_found_by_its_name_at_its_place_in_the_table() {
+    fn recipes_match_the_order_of_the_table() {
         for (index, (recipe, name, _, _)) in RECIPES.into_iter().enumerate() {
             assert_eq!(recipe as usize, index);
             assert_eq!(name.to_uppercase().parse::<Recipe>().unwrap(), recipe);

@@ -1,4 +1,4 @@
-//! One request to a server, and when its answer came.
+//! Sends requests to a server and measures their times.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -10,48 +10,47 @@ use ureq::{Agent, RequestBuilder};
 use super::ServingWorkload;
 use crate::Error;
 
-/// What requests ask a server for.
+/// The endpoint that requests are sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Endpoint {
-    /// `/v1/completions`: the prompt as it is.
+pub enum TargetEndpoint {
+    /// `/v1/completions`, with the prompt unchanged.
     Completions,
-    /// `/v1/chat/completions`: the prompt as what a user says.
+    /// `/v1/chat/completions`, with the prompt as a user message.
     Chat,
 }
 
-/// A server that speaks OpenAI's API.
-pub struct Server {
+/// A server that implements the OpenAI API.
+pub struct TargetServer {
     url: String,
-    endpoint: Endpoint,
+    endpoint: TargetEndpoint,
     model: Option<String>,
     api_key: Option<String>,
     agent: Agent,
 }
 
-/// An answer as its client saw it.
+/// The times and token counts of a completed request, as seen by the client.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Answer {
-    /// From when the request was due to its first text.
+pub struct CompletedRequest {
+    /// Time from when the request was due to the first text.
     pub first_token: Duration,
-    /// The times between pieces of text, each of a token or more.
+    /// Times between pieces of text of one or more tokens each.
     pub between_tokens: Vec<Duration>,
-    /// From when the request was due to the end of its answer.
+    /// Time from when the request was due to the end of the response.
     pub total: Duration,
-    /// Tokens of the prompt, as the server counts them.
+    /// Prompt tokens, as counted by the server.
     pub prompt_tokens: usize,
-    /// Tokens of the prompt that the server had computed before.
+    /// Prompt tokens found in the prefix cache of the server.
     pub cached_tokens: usize,
-    /// Tokens of the answer.
+    /// Generated tokens.
     pub completion_tokens: usize,
 }
 
-impl Server {
-    /// A server at `url`, the part before `/v1`, by plain HTTP where it names no other way; `model` is the first that it lists where it is not given.
-    ///
-    /// **Units**: a request may take `timeout` in all.
+impl TargetServer {
+    /// Creates a client for the server at `url`, the part before `/v1`. The default scheme is `http`, the default `model`
+    /// is the first that the server lists, and `timeout` limits each request.
     pub fn new(
         url: &str,
-        endpoint: Endpoint,
+        endpoint: TargetEndpoint,
         model: Option<String>,
         api_key: Option<String>,
         timeout: Duration,
@@ -62,51 +61,52 @@ impl Server {
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(10)))
             .timeout_global(Some(timeout))
-            // One connection for each client stays open between its requests.
+            // Every client keeps its connection open between requests.
             .max_idle_connections(1024)
             .max_idle_connections_per_host(1024)
             .build();
         Self { url, endpoint, model, api_key, agent: config.into() }
     }
 
-    /// Where the server is.
+    /// Returns the base URL of the server.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The name of the model that requests ask for.
+    /// Returns the model to request.
     pub(super) fn model(&self) -> Result<String, Error> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
         }
         let request = self.authorized(self.agent.get(format!("{}/v1/models", self.url)));
-        let answer = self.read(request.call()).map_err(|cause| self.error(cause))?;
-        let listed: Value = serde_json::from_str(&answer)
-            .map_err(|_| self.error("its list of models is not JSON".to_owned()))?;
+        let body = self.read(request.call()).map_err(|cause| self.error(cause))?;
+        let listed: Value = serde_json::from_str(&body)
+            .map_err(|_| self.error("the list of models is not JSON".to_owned()))?;
         let model = listed["data"][0]["id"].as_str();
-        model.map(str::to_owned).ok_or_else(|| self.error("it lists no model".to_owned()))
+        model.map(str::to_owned).ok_or_else(|| self.error("the server lists no models".to_owned()))
     }
 
-    /// How many tokens the server counts in `prompt`.
+    /// Returns the number of tokens in `prompt`, as counted by the server.
     pub(super) fn count(&self, model: &str, prompt: &str) -> Result<usize, Error> {
-        let body = self.body(model, prompt, 1);
-        let answer = self.read(self.post(&body)).map_err(|cause| self.error(cause))?;
-        let answer: Option<Value> = serde_json::from_str(&answer).ok();
-        let counted = answer.and_then(|answer| answer["usage"]["prompt_tokens"].as_u64());
+        let request = self.body(model, prompt, 1);
+        let body = self.read(self.post(&request)).map_err(|cause| self.error(cause))?;
+        let body: Option<Value> = serde_json::from_str(&body).ok();
+        let counted = body.and_then(|body| body["usage"]["prompt_tokens"].as_u64());
         let counted = counted.and_then(|count| count.try_into().ok());
-        counted.ok_or_else(|| self.error("its answers do not count tokens (usage)".to_owned()))
+        counted
+            .ok_or_else(|| self.error("responses do not contain token counts (usage)".to_owned()))
     }
 
-    /// Sends a prompt and reads its answer to the end; times count from `due`.
+    /// Sends a prompt and reads the whole response; times count from `due`.
     ///
-    /// **Errors**: what went wrong, in words.
+    /// **Errors**: the reason, as text.
     pub(super) fn stream(
         &self,
         model: &str,
         prompt: &str,
         workload: &ServingWorkload,
         due: Instant,
-    ) -> Result<Answer, String> {
+    ) -> Result<CompletedRequest, String> {
         let mut body = self.body(model, prompt, workload.max_tokens);
         body["stream"] = true.into();
         body["stream_options"] = json!({"include_usage": true});
@@ -118,18 +118,18 @@ impl Server {
         if response.status() != StatusCode::OK {
             return Err(self.read(Ok(response)).expect_err("the status is not OK"));
         }
-        let mut answer = Answer::default();
+        let mut completed = CompletedRequest::default();
         let mut last_text = None;
         let mut pieces = 0;
         for line in BufReader::new(response.body_mut().as_reader()).lines() {
             let line = line.map_err(|error| error.to_string())?;
             let Some(data) = line.strip_prefix("data:") else { continue };
             if data.trim() == "[DONE]" {
-                answer.total = due.elapsed();
-                answer.completion_tokens = answer.completion_tokens.max(pieces);
+                completed.total = due.elapsed();
+                completed.completion_tokens = completed.completion_tokens.max(pieces);
                 return match last_text {
-                    Some(_) => Ok(answer),
-                    None => Err("the answer held no text".to_owned()),
+                    Some(_) => Ok(completed),
+                    None => Err("the response contained no text".to_owned()),
                 };
             }
             let chunk: Value = serde_json::from_str(data)
@@ -140,41 +140,41 @@ impl Server {
             if has_text(&chunk["choices"][0]) {
                 let now = Instant::now();
                 match last_text {
-                    None => answer.first_token = now - due,
-                    Some(last) => answer.between_tokens.push(now - last),
+                    None => completed.first_token = now - due,
+                    Some(last) => completed.between_tokens.push(now - last),
                 }
                 last_text = Some(now);
                 pieces += 1;
             }
             if let usage @ Value::Object(_) = &chunk["usage"] {
                 let count = |value: &Value| value.as_u64().unwrap_or(0) as usize;
-                answer.prompt_tokens = count(&usage["prompt_tokens"]);
-                answer.cached_tokens = count(&usage["prompt_tokens_details"]["cached_tokens"]);
-                answer.completion_tokens = count(&usage["completion_tokens"]);
+                completed.prompt_tokens = count(&usage["prompt_tokens"]);
+                completed.cached_tokens = count(&usage["prompt_tokens_details"]["cached_tokens"]);
+                completed.completion_tokens = count(&usage["completion_tokens"]);
             }
         }
-        Err("the answer broke off".to_owned())
+        Err("the response ended early".to_owned())
     }
 
     fn body(&self, model: &str, prompt: &str, max_tokens: usize) -> Value {
         let mut body = json!({"model": model, "max_tokens": max_tokens});
         match self.endpoint {
-            Endpoint::Completions => body["prompt"] = prompt.into(),
-            Endpoint::Chat => body["messages"] = json!([{"role": "user", "content": prompt}]),
+            TargetEndpoint::Completions => body["prompt"] = prompt.into(),
+            TargetEndpoint::Chat => body["messages"] = json!([{"role": "user", "content": prompt}]),
         }
         body
     }
 
     fn post(&self, body: &Value) -> Result<ureq::http::Response<ureq::Body>, ureq::Error> {
         let path = match self.endpoint {
-            Endpoint::Completions => "completions",
-            Endpoint::Chat => "chat/completions",
+            TargetEndpoint::Completions => "completions",
+            TargetEndpoint::Chat => "chat/completions",
         };
         let request = self.authorized(self.agent.post(format!("{}/v1/{path}", self.url)));
         request.header("Content-Type", "application/json").send(body.to_string())
     }
 
-    /// `request` with the key, if there is one.
+    /// Adds the API key to `request`, if there is one.
     fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
         match &self.api_key {
             Some(key) => request.header("Authorization", format!("Bearer {key}")),
@@ -182,7 +182,7 @@ impl Server {
         }
     }
 
-    /// The whole of a good answer, or what is wrong.
+    /// Returns the body of a successful response, or the reason of the failure.
     fn read(
         &self,
         response: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
@@ -202,14 +202,14 @@ impl Server {
     }
 }
 
-/// Whether a choice brings text, be it an answer or a thought before it.
+/// Returns whether a choice contains text, either content or reasoning.
 fn has_text(choice: &Value) -> bool {
     let texts =
         [&choice["text"], &choice["delta"]["content"], &choice["delta"]["reasoning_content"]];
     texts.iter().any(|text| text.as_str().is_some_and(|text| !text.is_empty()))
 }
 
-/// What an error says, in any of the shapes that servers give it.
+/// Returns the message of an error in any of the common formats.
 fn message_of(error: &Value) -> String {
     let message = error.get("message").unwrap_or(error);
     excerpt(message.as_str().unwrap_or(&message.to_string()))

@@ -1,19 +1,19 @@
-//! Prompts of a wanted number of tokens, by the server's own count.
+//! Random prompts of a given length, as counted by the server.
 
 use crate::Error;
 
-use super::{Server, ServingWorkload};
+use super::{ServingWorkload, TargetServer};
 
-/// Common words, of which most vocabularies hold each as one token.
+/// Common words that are a single token in most vocabularies.
 const WORDS: &str = "the of and to in is you that it he was for on are as with his they at be this have from or one \
 had by but not what all were we when your can said there use an each which she do how their if will up other about \
 out many then them these so some her would make like him into time has look two more write go see number no way \
 could people my than first water been call who oil its now find long down day did get come made may part";
-/// Words of the two texts that lengths are fitted by.
+/// Numbers of words of the two texts used for fitting.
 const SHORT_WORDS: usize = 64;
 const LONG_WORDS: usize = 192;
 
-/// How many words make how many tokens.
+/// A generator of prompts.
 pub(super) struct Prompts {
     seed: u64,
     shared_words: usize,
@@ -21,19 +21,22 @@ pub(super) struct Prompts {
 }
 
 impl Prompts {
-    /// Learns from the server how many words make the tokens of `workload`.
+    /// Fits the number of words to the number of tokens of `workload`.
     pub(super) fn fit(
-        server: &Server,
+        server: &TargetServer,
         model: &str,
         workload: &ServingWorkload,
     ) -> Result<Self, Error> {
-        // Streams of their own, so that no round's prompts begin as these do.
+        // Separate random streams, so that these texts share no prefix with the prompts of a round.
         let count = |words| {
-            server.count(model, &text(words, &mut Draw::new(workload.seed, u64::MAX, words as u64)))
+            server.count(
+                model,
+                &text(words, &mut RandomStream::new(workload.seed, u64::MAX, words as u64)),
+            )
         };
         let (short, long) = (count(SHORT_WORDS)?, count(LONG_WORDS)?);
         let per_word = long.saturating_sub(short).max(1) as f64 / (LONG_WORDS - SHORT_WORDS) as f64;
-        // What the template of a chat adds.
+        // Tokens added by the chat template.
         let around = (short as f64 - SHORT_WORDS as f64 * per_word).max(0.0);
         let words = |tokens: f64| (tokens / per_word).round().max(0.0) as usize;
         let shared_words = words(workload.shared_prefix_tokens as f64);
@@ -45,26 +48,26 @@ impl Prompts {
         })
     }
 
-    /// The prompt of request `index` in round `round`.
+    /// Returns the prompt of request `index` in round `round`.
     pub(super) fn prompt(&self, round: usize, index: usize) -> String {
-        let mut shared = Draw::new(self.seed, round as u64, u64::MAX);
-        let mut own = Draw::new(self.seed, round as u64, index as u64);
+        let mut shared = RandomStream::new(self.seed, round as u64, u64::MAX);
+        let mut own = RandomStream::new(self.seed, round as u64, index as u64);
         let parts = [text(self.shared_words, &mut shared), text(self.own_words, &mut own)];
         parts.join(" ").trim().to_owned()
     }
 }
 
-fn text(num_words: usize, draw: &mut Draw) -> String {
+fn text(num_words: usize, draw: &mut RandomStream) -> String {
     let words: Vec<&str> = WORDS.split(' ').collect();
     let drawn: Vec<&str> = (0..num_words).map(|_| words[draw.below(words.len())]).collect();
     drawn.join(" ")
 }
 
 /// Random numbers by SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
-pub(super) struct Draw(u64);
+pub(super) struct RandomStream(u64);
 
-impl Draw {
-    /// The stream of these numbers, unlike that of any others.
+impl RandomStream {
+    /// Returns the stream for this seed, round and request.
     pub(super) fn new(seed: u64, round: u64, index: u64) -> Self {
         let mut draw = Self(seed);
         for number in [round, index] {
@@ -85,7 +88,7 @@ impl Draw {
         (self.next() % limit as u64) as usize
     }
 
-    /// A number above 0 and up to 1.
+    /// Returns a number above 0 and up to 1.
     pub(super) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
@@ -96,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_share_what_they_should_and_no_more() {
+    fn prompts_of_a_round_share_only_the_prefix() {
         let prompts = Prompts { seed: 1, shared_words: 50, own_words: 30 };
         let words = |round, index| -> Vec<String> {
             prompts.prompt(round, index).split(' ').map(str::to_owned).collect()

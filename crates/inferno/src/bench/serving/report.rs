@@ -1,4 +1,4 @@
-//! What was measured of a server, for people and for programs.
+//! The results of a load test, as Markdown tables and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,31 +7,31 @@ use std::time::Duration;
 use inferno_engine::{Passes, percentile};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Arrivals, ServingWorkload, seconds};
+use super::{Arrivals, CompletedRequest, ServingWorkload, seconds};
 
-/// How a server answered under each load.
+/// The results of all rounds.
 #[derive(Debug, Clone)]
 pub struct ServingReport {
-    /// Where the server is.
+    /// Base URL of the server.
     pub url: String,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
-    /// What was asked.
+    /// The workload.
     pub workload: ServingWorkload,
-    /// The rounds, in their order.
+    /// The rounds, in order.
     pub rounds: Vec<RoundReport>,
 }
 
-/// How a server answered in one round.
+/// The results of one round.
 #[derive(Debug, Clone)]
 pub struct RoundReport {
-    /// How requests came.
+    /// The arrival process.
     pub arrivals: Arrivals,
-    /// From the first request to the last answer.
+    /// Time from the first request to the last response.
     pub duration: Duration,
-    /// The answers, in the order in which they ended.
-    pub answers: Vec<Answer>,
-    /// Why requests failed, and how many for each reason.
+    /// Completed requests, in order of completion.
+    pub completed: Vec<CompletedRequest>,
+    /// Number of failed requests by reason.
     pub failures: BTreeMap<String, usize>,
 }
 
@@ -39,49 +39,52 @@ impl RoundReport {
     pub(super) fn new(
         arrivals: Arrivals,
         duration: Duration,
-        outcomes: Vec<Result<Answer, String>>,
+        outcomes: Vec<Result<CompletedRequest, String>>,
     ) -> Self {
         let mut report =
-            Self { arrivals, duration, answers: Vec::new(), failures: BTreeMap::new() };
+            Self { arrivals, duration, completed: Vec::new(), failures: BTreeMap::new() };
         for outcome in outcomes {
             match outcome {
-                Ok(answer) => report.answers.push(answer),
+                Ok(request) => report.completed.push(request),
                 Err(reason) => *report.failures.entry(reason).or_default() += 1,
             }
         }
         report
     }
 
-    /// Requests that failed.
+    /// Returns the number of failed requests.
     pub fn num_failed(&self) -> usize {
         self.failures.values().sum()
     }
 
-    /// Tokens of all answers, a second.
+    /// Returns the throughput in generated tokens per second.
     pub fn tokens_per_second(&self) -> f64 {
-        self.sum(|answer| answer.completion_tokens) as f64 / self.duration.as_secs_f64()
+        self.sum(|request| request.completion_tokens) as f64 / self.duration.as_secs_f64()
     }
 
-    /// The times to the first token of answers whose prompt the server had in part (`cached`) or had not.
+    /// Returns the times to first token of requests with (`cached`) or without a prefix cache hit.
     pub fn first_tokens(&self, cached: bool) -> Vec<Duration> {
-        let answers = self.answers.iter().filter(|answer| (answer.cached_tokens > 0) == cached);
-        answers.map(|answer| answer.first_token).collect()
+        let requests =
+            self.completed.iter().filter(|request| (request.cached_tokens > 0) == cached);
+        requests.map(|request| request.first_token).collect()
     }
 
-    fn sum(&self, of: impl Fn(&Answer) -> usize) -> usize {
-        self.answers.iter().map(of).sum()
+    fn sum(&self, of: impl Fn(&CompletedRequest) -> usize) -> usize {
+        self.completed.iter().map(of).sum()
     }
 
-    /// The times that are reported, by name.
+    /// Returns the reported times by name.
     fn times(&self) -> [(&'static str, Vec<Duration>); 5] {
-        let of_all = |of: fn(&Answer) -> Duration| self.answers.iter().map(of).collect();
-        let between = self.answers.iter().flat_map(|answer| answer.between_tokens.iter().copied());
+        let of_all =
+            |of: fn(&CompletedRequest) -> Duration| self.completed.iter().map(of).collect();
+        let between =
+            self.completed.iter().flat_map(|request| request.between_tokens.iter().copied());
         [
-            ("first token", of_all(|answer| answer.first_token)),
-            ("first token, cached prompt", self.first_tokens(true)),
-            ("first token, new prompt", self.first_tokens(false)),
-            ("between tokens", between.collect()),
-            ("whole answer", of_all(|answer| answer.total)),
+            ("time to first token", of_all(|request| request.first_token)),
+            ("time to first token, cached prompt", self.first_tokens(true)),
+            ("time to first token, new prompt", self.first_tokens(false)),
+            ("time between tokens", between.collect()),
+            ("total time", of_all(|request| request.total)),
         ]
     }
 
@@ -89,7 +92,7 @@ impl RoundReport {
         match self.arrivals {
             Arrivals::Closed { num_clients: 1 } => "1 client".to_owned(),
             Arrivals::Closed { num_clients } => format!("{num_clients} clients"),
-            Arrivals::Poisson { rate } => format!("{rate} a second"),
+            Arrivals::Poisson { rate } => format!("{rate} requests/s"),
         }
     }
 
@@ -108,23 +111,23 @@ impl RoundReport {
             "concurrency": num_clients,
             "rate": rate,
             "seconds": self.duration.as_secs_f64(),
-            "requests": self.answers.len(),
+            "requests": self.completed.len(),
             "failed": self.num_failed(),
             "failures": self.failures,
-            "requests_per_second": self.answers.len() as f64 / self.duration.as_secs_f64(),
+            "requests_per_second": self.completed.len() as f64 / self.duration.as_secs_f64(),
             "output_tps": self.tokens_per_second(),
-            "prompt_tokens": self.sum(|answer| answer.prompt_tokens),
-            "cached_tokens": self.sum(|answer| answer.cached_tokens),
-            "completion_tokens": self.sum(|answer| answer.completion_tokens),
+            "prompt_tokens": self.sum(|request| request.prompt_tokens),
+            "cached_tokens": self.sum(|request| request.cached_tokens),
+            "completion_tokens": self.sum(|request| request.completion_tokens),
             "times_seconds": Map::from_iter(times),
         })
     }
 }
 
 impl ServingReport {
-    /// Everything, a round each.
+    /// Returns everything as JSON.
     ///
-    /// **Units**: seconds, and tokens a second (`_tps`).
+    /// **Units**: seconds, and tokens per second (`_tps`).
     pub fn json(&self) -> Value {
         let workload = &self.workload;
         json!({
@@ -142,18 +145,18 @@ impl ServingReport {
 }
 
 impl fmt::Display for ServingReport {
-    /// Tables in Markdown.
+    /// Writes Markdown tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ServingWorkload { prompt_tokens, shared_prefix_tokens, max_tokens, seed, .. } =
             self.workload;
-        write!(f, "{} at {}; prompts of about {prompt_tokens} tokens", self.model, self.url)?;
+        write!(f, "{} at {}; about {prompt_tokens} prompt tokens", self.model, self.url)?;
         if shared_prefix_tokens > 0 {
             write!(f, ", {shared_prefix_tokens} of them shared")?;
         }
-        writeln!(f, "; up to {max_tokens} new tokens; seed {seed}\n")?;
+        writeln!(f, "; up to {max_tokens} generated tokens; seed {seed}\n")?;
         writeln!(
             f,
-            "| load | tokens/s | answers/s | answers | failed | prompt tokens | cached | new tokens |"
+            "| load | tokens/s | requests/s | completed | failed | prompt tokens | cached | generated tokens |"
         )?;
         writeln!(f, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
         for round in &self.rounds {
@@ -162,12 +165,12 @@ impl fmt::Display for ServingReport {
                 "| {} | {:.1} | {:.2} | {} | {} | {} | {} | {} |",
                 round.load(),
                 round.tokens_per_second(),
-                round.answers.len() as f64 / round.duration.as_secs_f64(),
-                round.answers.len(),
+                round.completed.len() as f64 / round.duration.as_secs_f64(),
+                round.completed.len(),
                 round.num_failed(),
-                round.sum(|answer| answer.prompt_tokens),
-                round.sum(|answer| answer.cached_tokens),
-                round.sum(|answer| answer.completion_tokens),
+                round.sum(|request| request.prompt_tokens),
+                round.sum(|request| request.cached_tokens),
+                round.sum(|request| request.completion_tokens),
             )?;
         }
         write!(f, "\n| load | milliseconds |")?;
@@ -177,10 +180,11 @@ impl fmt::Display for ServingReport {
         writeln!(f, "\n|---|---|{}", "---:|".repeat(Passes::PERCENTILES.len()))?;
         for round in &self.rounds {
             let times = round.times();
-            let told = times.iter().filter(|(_, times)| !times.is_empty());
-            // Where all prompts are of one sort, one line says it.
+            let reported = times.iter().filter(|(_, times)| !times.is_empty());
+            // One line is enough if all prompts are cached or none is.
             let are_mixed = !times[1].1.is_empty() && !times[2].1.is_empty();
-            for (name, times) in told.filter(|(name, _)| are_mixed || !name.ends_with("prompt")) {
+            for (name, times) in reported.filter(|(name, _)| are_mixed || !name.ends_with("prompt"))
+            {
                 write!(f, "| {} | {name} |", round.load())?;
                 for (_, percent) in Passes::PERCENTILES {
                     let time = percentile(times, percent).unwrap_or_default();

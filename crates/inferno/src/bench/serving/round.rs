@@ -1,4 +1,4 @@
-//! One round: so many requests, as clients or as a rate send them.
+//! One round: a number of requests with one arrival process.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -6,30 +6,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::prompts::{Draw, Prompts};
+use super::prompts::{Prompts, RandomStream};
 use super::report::RoundReport;
-use super::{Server, ServingWorkload};
+use super::{ServingWorkload, TargetServer};
 
-/// Requests that may be under way at once where a rate sends them.
+/// Maximum number of open requests in a round with a rate.
 const MAX_OPEN_REQUESTS: usize = 512;
 
-/// How requests come.
+/// The arrival process of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
-    /// So many clients, each of which sends its next request when it has its answer.
+    /// A number of clients, each of which sends its next request when the last one is complete.
     Closed {
-        /// The clients.
+        /// Number of clients.
         num_clients: usize,
     },
-    /// So many requests a second on average, at random and whether earlier ones are answered or not (a Poisson process).
+    /// Requests at random times, independent of responses (a Poisson process).
     Poisson {
-        /// Requests a second.
+        /// Average number of requests per second.
         rate: f64,
     },
 }
 
 impl Arrivals {
-    /// Requests that may be under way at once.
+    /// Returns the maximum number of open requests.
     pub(super) fn num_clients(self) -> usize {
         match self {
             Self::Closed { num_clients } => num_clients,
@@ -37,12 +37,12 @@ impl Arrivals {
         }
     }
 
-    /// When each of `num_requests` is due, after the beginning; at once where clients send them.
+    /// Returns when each request is due, relative to the start; `None` for as soon as a client is free.
     fn due_times(self, num_requests: usize, seed: u64) -> Vec<Option<Duration>> {
         let Self::Poisson { rate } = self else {
             return vec![None; num_requests];
         };
-        let mut draw = Draw::new(seed, u64::MAX, u64::MAX);
+        let mut draw = RandomStream::new(seed, u64::MAX, u64::MAX);
         let mut at = 0.0;
         let mut next = || {
             at += -draw.unit().ln() / rate;
@@ -52,9 +52,9 @@ impl Arrivals {
     }
 }
 
-/// A round that is to be run.
+/// A round to run.
 pub(super) struct Round<'a> {
-    pub(super) server: &'a Server,
+    pub(super) server: &'a TargetServer,
     pub(super) model: &'a str,
     pub(super) workload: &'a ServingWorkload,
     pub(super) prompts: &'a Prompts,
@@ -63,12 +63,12 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Sends all requests, each from a thread that waits for its answer.
-    pub(super) fn run(&self, on_answer: &(dyn Fn() + Sync)) -> RoundReport {
+    /// Sends all requests, with one thread per client.
+    pub(super) fn run(&self, on_completion: &(dyn Fn() + Sync)) -> RoundReport {
         let num_requests = self.workload.num_requests(self.arrivals);
         let due_times = self.arrivals.due_times(num_requests, self.workload.seed);
         let next = AtomicUsize::new(0);
-        let answers = Mutex::new(Vec::with_capacity(num_requests));
+        let outcomes = Mutex::new(Vec::with_capacity(num_requests));
         let started = Instant::now();
         let client = || {
             loop {
@@ -82,9 +82,9 @@ impl Round<'_> {
                     }
                     None => Instant::now(),
                 };
-                let answer = self.server.stream(self.model, &prompt, self.workload, due);
-                answers.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
-                on_answer();
+                let outcome = self.server.stream(self.model, &prompt, self.workload, due);
+                outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+                on_completion();
             }
         };
         thread::scope(|scope| {
@@ -92,8 +92,8 @@ impl Round<'_> {
                 scope.spawn(client);
             }
         });
-        let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        RoundReport::new(self.arrivals, started.elapsed(), answers)
+        let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        RoundReport::new(self.arrivals, started.elapsed(), outcomes)
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_kept_on_average() {
+    fn requests_arrive_at_the_average_rate() {
         let due = Arrivals::Poisson { rate: 50.0 }.due_times(2000, 3);
         let due: Vec<Duration> = due.into_iter().map(|due| due.expect("a time")).collect();
         assert!(due.is_sorted());

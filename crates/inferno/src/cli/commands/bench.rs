@@ -17,7 +17,7 @@ use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::{bytes_bar, steps_bar};
-use crate::output_file::refuse_input;
+use crate::output_file::ensure_not_input;
 use crate::{Error, LoadOptions, LoadProgress, Model};
 
 /// Measure how fast a model runs on this machine
@@ -135,7 +135,7 @@ impl BenchArgs {
             ));
         }
         if let Some(path) = &self.svg {
-            refuse_input(model.checkpoint(), path)?;
+            ensure_not_input(model.checkpoint(), path)?;
         }
         let bars = Bars::new();
         let ladder = climb(model, options, &mut |rung, progress| bars.show_rung(rung, progress));

@@ -20,7 +20,7 @@ use crate::cli::input::{STDIN_PATH, read_file, read_stdin};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
-use crate::output_file::refuse_input;
+use crate::output_file::ensure_not_input;
 use crate::{Error, Model};
 
 /// Generate text from a prompt
@@ -95,7 +95,9 @@ enum UserInput {
     Conversation(ChatInput),
 }
 
-/// Generate text one optimization at a time: greedy, and without a KV cache unless --kv is given
+/// Generate text with one optimization at a time
+///
+/// Decoding is greedy unless --temperature is set. Every step recomputes the whole sequence unless --kv is set.
 #[derive(Parser)]
 #[command(name = "model-generate", version, max_term_width = 100)]
 #[command(mut_arg("no_kv", |arg| arg.hide(true)))]
@@ -197,7 +199,7 @@ impl GenerateArgs {
     /// Rejects output files that must not be overwritten, before anything is computed.
     fn check_outputs(&self, model: &Model) -> Result<(), Error> {
         for path in self.save_session.iter().chain(&self.stats_json) {
-            refuse_input(model.checkpoint(), path)?;
+            ensure_not_input(model.checkpoint(), path)?;
         }
         if let Some(path) = &self.save_session {
             Session::check_save(path)?;

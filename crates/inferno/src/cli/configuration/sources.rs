@@ -83,8 +83,8 @@ fn from_matches<P: FromArgMatches>(matches: ArgMatches) -> Result<P, Failure> {
 }
 
 /// The last line of the help of every command.
-const ENVIRONMENT_HELP: &str = "Every option can also be set in the environment as INFERNO_<OPTION> (--dry-run as \
-                                INFERNO_DRY_RUN) or in inferno.toml. See 'inferno help'.";
+const ENVIRONMENT_HELP: &str = "Every option can also be set in the environment as INFERNO_<OPTION>, with '_' for '-', \
+                                or in inferno.toml. See 'inferno help'.";
 
 /// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and documents it.
 fn with_environment(command: Command) -> Command {

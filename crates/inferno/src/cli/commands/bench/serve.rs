@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::ValueEnum;
 
 use super::ReportFormat;
-use crate::bench::serving::{Arrivals, Endpoint, Server, ServingWorkload, measure};
+use crate::bench::serving::{Arrivals, ServingWorkload, TargetEndpoint, TargetServer, measure};
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
@@ -104,21 +104,21 @@ impl BenchServeArgs {
             )));
         }
         let endpoint = match self.endpoint {
-            EndpointArg::Completions => Endpoint::Completions,
-            EndpointArg::Chat => Endpoint::Chat,
+            EndpointArg::Completions => TargetEndpoint::Completions,
+            EndpointArg::Chat => TargetEndpoint::Chat,
         };
         let api_key = match &self.api_key_file {
             Some(path) => Some(read_file(path)?.trim().to_owned()),
             None => self.api_key,
         };
         let timeout = Duration::from_secs(self.timeout as u64);
-        let server = Server::new(&self.url, endpoint, self.model_name, api_key, timeout);
+        let server = TargetServer::new(&self.url, endpoint, self.model_name, api_key, timeout);
         let bar = steps_bar("requests", workload.total_requests() as u64);
         let report = measure(&server, &workload, &|| bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
         self.output.print(&report, || report.json())?;
-        match report.rounds.iter().all(|round| round.answers.is_empty()) {
+        match report.rounds.iter().all(|round| round.completed.is_empty()) {
             true => Err(Failure::from(crate::Error::ServerNotMeasured {
                 url: self.url,
                 cause: "every request failed".to_owned(),

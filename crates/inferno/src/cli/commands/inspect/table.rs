@@ -41,7 +41,7 @@ fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<
         row(if index == 0 { "file" } else { "" }, &path.display())?;
     }
     if gguf.is_in_memory() {
-        row("file", &"inside this program")?;
+        row("file", &"built into this program")?;
     }
     row("size", &BinaryBytes(gguf.file_bytes()))?;
     row("GGUF version", &gguf.version())?;

@@ -1,5 +1,5 @@
-//! The choices of llama.cpp (build of llama-cpp-python 0.3.36) for a model of 19 layers, two query heads a value head and
-//! tied embeddings, read off the files that it wrote.
+//! The selection of llama.cpp (llama-cpp-python 0.3.36) for a model of 19 layers, two query heads per value head and tied
+//! embeddings, read from the files that it wrote.
 
 use inferno_gguf::{GgmlType, GgufWriter, Metadata};
 
@@ -8,7 +8,7 @@ use super::*;
 const NUM_LAYERS: u64 = 19;
 const SENSITIVE: &[u64] = &[0, 1, 4, 7, 10, 13, 16, 17, 18];
 
-/// A model with rows that every format's blocks divide.
+/// A model whose rows are a multiple of every block length.
 fn checkpoint() -> Gguf {
     let mut metadata = Metadata::new();
     metadata.insert("general.architecture", "qwen3");
@@ -24,7 +24,7 @@ fn checkpoint() -> Gguf {
     with_weights(&metadata, &names)
 }
 
-/// A file with halves of these names.
+/// A file with F16 tensors of these names.
 fn with_weights(metadata: &Metadata, names: &[String]) -> Gguf {
     let mut writer = GgufWriter::new(metadata).unwrap();
     for name in names {
@@ -39,8 +39,8 @@ fn with_weights(metadata: &Metadata, names: &[String]) -> Gguf {
 
 fn targets(recipe: Recipe, part: &str) -> Vec<DType> {
     let gguf = checkpoint();
-    let mix = Mix::new(&gguf, recipe, false);
-    let target = |name: &str| mix.target(gguf.tensor(name).unwrap()).0.unwrap();
+    let formats = FormatSelection::new(&gguf, recipe, false);
+    let target = |name: &str| formats.target(gguf.tensor(name).unwrap()).0.unwrap();
     match part {
         "token_embd" => vec![target("token_embd.weight")],
         part => {
@@ -125,8 +125,8 @@ fn embeddings_that_are_the_output_head_too_are_stored_finer() {
 #[test]
 fn pure_recipes_store_everything_alike() {
     let gguf = checkpoint();
-    let mix = Mix::new(&gguf, Recipe::Q4KM, true);
-    assert!(gguf.tensors().iter().all(|info| mix.target(info) == (Some(DType::Q4K), None)));
+    let formats = FormatSelection::new(&gguf, Recipe::Q4KM, true);
+    assert!(gguf.tensors().iter().all(|info| formats.target(info) == (Some(DType::Q4K), None)));
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn layers_that_the_model_does_not_have_count_for_nothing() {
         names.retain(|known| *known != name);
         names.push(name.clone());
         let gguf = with_weights(&metadata, &names);
-        let mix = Mix::new(&gguf, Recipe::Q4KM, false);
-        let target = |name: &str| mix.target(gguf.tensor(name).unwrap()).0.unwrap();
+        let formats = FormatSelection::new(&gguf, Recipe::Q4KM, false);
+        let target = |name: &str| formats.target(gguf.tensor(name).unwrap()).0.unwrap();
         assert_eq!(target(&name), expected, "{name}");
         // The first of 16 layers are the sensitive ones, whatever else the file names.
         assert_eq!(target("blk.1.attn_v.weight"), DType::Q6K, "{name}");

@@ -1,29 +1,29 @@
-//! Which format each tensor of a file gets.
+//! Selects the format of each tensor.
 //!
-//! Weights that hurt most when they are coarse get finer formats: the output head, the value projections, and the
-//! second feed-forward matrices, all of them or those of the outer layers.
+//! The most sensitive weights get higher-precision formats: the output head, the value projections and the down
+//! projections, in all layers or only the outer ones.
 //!
-//! **Source**: llama.cpp's `llama-quant.cpp`, whose choices the names of the file types stand for.
+//! **Source**: llama.cpp's `llama-quant.cpp`, which defines the meaning of the file types.
 
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
 
 use super::Recipe;
 
-/// What the choice depends on beside the tensor itself.
-pub(super) struct Mix {
+/// The properties of a model that the selection depends on.
+pub(super) struct FormatSelection {
     recipe: Recipe,
     is_pure: bool,
     has_output_head: bool,
     num_layers: u64,
     num_experts: usize,
-    /// Query heads that share one value head.
+    /// Number of query heads per value head.
     heads_per_kv_head: usize,
 }
 
-/// The part that a tensor plays, as far as the choice asks for it.
+/// The role of a tensor in the model.
 #[derive(Debug, PartialEq, Eq)]
-enum Role {
+enum TensorRole {
     OutputHead,
     Value { layer: u64 },
     Key,
@@ -33,7 +33,7 @@ enum Role {
     Other,
 }
 
-impl Mix {
+impl FormatSelection {
     pub(super) fn new(gguf: &Gguf, recipe: Recipe, is_pure: bool) -> Self {
         let metadata = gguf.metadata();
         let architecture: &str =
@@ -61,9 +61,9 @@ impl Mix {
         }
     }
 
-    /// The format that `info` is to be stored in; `None` where it is to stay as it is.
+    /// Returns the format for `info`; `None` if it is copied unchanged.
     ///
-    /// The second value is the format that was wanted, where its blocks do not divide the rows.
+    /// The second value is the intended format, if the rows are not a multiple of its block length.
     pub(super) fn target(&self, info: &TensorInfo) -> (Option<DType>, Option<DType>) {
         if info.dims().len() < 2 {
             return (Some(DType::F32), None);
@@ -85,23 +85,23 @@ impl Mix {
             return base;
         }
         match self.role(info.name()) {
-            Role::OutputHead
+            TensorRole::OutputHead
                 if base == DType::Q8_0 || !info.dims()[0].is_multiple_of(base.block_len()) =>
             {
                 DType::Q8_0
             }
-            Role::OutputHead => DType::Q6K,
-            Role::Value { .. } | Role::Key if self.num_experts == 8 => DType::Q8_0,
-            Role::Value { layer } => self.value(layer),
-            Role::AttentionOutput => self.attention_output(),
-            Role::FusedQkv => match self.recipe {
+            TensorRole::OutputHead => DType::Q6K,
+            TensorRole::Value { .. } | TensorRole::Key if self.num_experts == 8 => DType::Q8_0,
+            TensorRole::Value { layer } => self.value(layer),
+            TensorRole::AttentionOutput => self.attention_output(),
+            TensorRole::FusedQkv => match self.recipe {
                 Recipe::Q3KM | Recipe::Q3KL => DType::Q4K,
                 Recipe::Q4KM => DType::Q5K,
                 Recipe::Q5KM => DType::Q6K,
                 _ => base,
             },
-            Role::FeedForwardDown { layer } => self.feed_forward_down(layer),
-            Role::Key | Role::Other => base,
+            TensorRole::FeedForwardDown { layer } => self.feed_forward_down(layer),
+            TensorRole::Key | TensorRole::Other => base,
         }
     }
 
@@ -119,7 +119,7 @@ impl Mix {
             Recipe::Iq4Nl | Recipe::Iq4Xs if is_shared => DType::Q5K,
             recipe => recipe.base(),
         };
-        // In the largest models eight heads share these weights, so that a finer format costs next to nothing.
+        // In the largest models eight heads share these weights, so higher precision costs little.
         let is_large = self.num_layers == 80 && self.heads_per_kv_head > 1;
         match chosen {
             DType::Q3K | DType::Q4K if is_large => DType::Q5K,
@@ -163,56 +163,56 @@ impl Mix {
         }
     }
 
-    /// The first and last eighth of the layers, and every third between them.
+    /// Returns whether the layer is in the first or last eighth, or every third in between.
     fn is_sensitive(&self, layer: u64) -> bool {
         let eighth = self.num_layers / 8;
         layer < eighth || layer >= 7 * self.num_layers / 8 || (layer - eighth) % 3 == 2
     }
 
-    fn role(&self, name: &str) -> Role {
-        // Where a file has one matrix for both ends of the model, it is stored as the output head needs it.
+    fn role(&self, name: &str) -> TensorRole {
+        // Tied embeddings get the format of the output head.
         let head = if self.has_output_head { "output.weight" } else { "token_embd.weight" };
         if name == head {
-            return Role::OutputHead;
+            return TensorRole::OutputHead;
         }
         let Some(layer) = layer(name) else {
-            return Role::Other;
+            return TensorRole::Other;
         };
         match name {
-            _ if name.contains("attn_v.weight") => Role::Value { layer },
-            _ if name.contains("attn_k.weight") => Role::Key,
-            _ if name.contains("attn_output.weight") => Role::AttentionOutput,
-            _ if name.contains("attn_qkv.weight") => Role::FusedQkv,
-            _ if name.contains("ffn_down") => Role::FeedForwardDown { layer },
-            _ => Role::Other,
+            _ if name.contains("attn_v.weight") => TensorRole::Value { layer },
+            _ if name.contains("attn_k.weight") => TensorRole::Key,
+            _ if name.contains("attn_output.weight") => TensorRole::AttentionOutput,
+            _ if name.contains("attn_qkv.weight") => TensorRole::FusedQkv,
+            _ if name.contains("ffn_down") => TensorRole::FeedForwardDown { layer },
+            _ => TensorRole::Other,
         }
     }
 }
 
-/// The layer of a tensor named `blk.LAYER.…`.
+/// Returns the layer of a tensor named `blk.LAYER.…`.
 ///
-/// Numbers are at most `u32::MAX`, so that computing with them overflows nowhere.
+/// Layers are at most `u32::MAX`, so arithmetic on them cannot overflow.
 fn layer(name: &str) -> Option<u64> {
     let number = name.strip_prefix("blk.")?.split('.').next()?;
     number.parse::<u32>().ok().map(u64::from)
 }
 
-/// Whether a tensor of two or more dimensions is a weight that products are computed with. Norms, biases, and the
-/// small matrices that route tokens to experts are not.
+/// Returns whether a tensor of two or more dimensions is a weight matrix. Norms, biases and the small expert routers are
+/// not.
 fn is_quantizable(name: &str) -> bool {
-    let kept = [
+    let excluded = [
         "_norm.weight",
         "ffn_gate_inp.weight",
         "ffn_gate_inp_shexp.weight",
         "position_embd.weight",
         "token_types.weight",
     ];
-    name.ends_with(".weight") && !kept.iter().any(|kept| name.ends_with(kept))
+    name.ends_with(".weight") && !excluded.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// The format that rows of `row_len` values are stored in where `wanted` is asked for: itself, else one of small
-/// blocks with at least as many bits, else F16. (llama.cpp takes Q4_0 where this takes IQ4_NL for Q2_K and Q3_K, which is
-/// of the same size and less exact.)
+/// Returns the format for rows of `row_len` values: `wanted` if they are a multiple of its block length, otherwise a
+/// format with small blocks and at least as many bits, otherwise F16. (For Q2_K and Q3_K, llama.cpp falls back to Q4_0,
+/// which has the size of IQ4_NL and is less accurate.)
 fn fallback(wanted: DType, row_len: usize) -> DType {
     let small_blocks = match wanted {
         DType::Q2K | DType::Q3K | DType::Iq4Xs => DType::Iq4Nl,

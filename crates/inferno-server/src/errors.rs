@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use inferno_chat::ChatTemplateError;
 use inferno_engine::{EngineError, SubmitError};
-use inferno_tokenizer::ChatTemplateError;
 use serde::Serialize;
 use utoipa::ToSchema;
 

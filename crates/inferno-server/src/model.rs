@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use inferno_chat::ChatTemplate;
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
-use inferno_tokenizer::{ChatTemplate, Tokenizer};
+use inferno_tokenizer::Tokenizer;
 
 use crate::chat::ToolForm;
 use crate::generation::GrammarCompiler;

@@ -22,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 mod byte_alphabet;
-mod chat_template;
 mod detokenizer;
 mod error;
 mod metadata;
@@ -34,8 +33,8 @@ mod tokenizer;
 mod unicode;
 mod vocabulary;
 
-pub use chat_template::{ChatRequest, ChatTemplate, ChatTemplateError};
 pub use detokenizer::Detokenizer;
 pub use error::TokenizerError;
+pub use metadata::special_token_texts;
 pub use special_tokens::SpecialTokens;
 pub use tokenizer::{EncodeOptions, Tokenizer};

@@ -21,8 +21,6 @@ const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
 const ADD_SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 
-/// The key of a file's chat template; another one, named `NAME`, stands under `….NAME`.
-pub(crate) const CHAT_TEMPLATE: &str = "tokenizer.chat_template";
 
 /// Ids that a kind of tokenizer has where the file names none.
 struct DefaultIds {
@@ -48,9 +46,10 @@ const BERT_IDS: DefaultIds = DefaultIds {
     ..NO_IDS
 };
 
-/// The texts of the special tokens under the names that Hugging Face gives them, such as
-/// `bos_token`. Nothing else of the tokenizer is looked at.
-pub(crate) fn special_token_texts(
+/// The special tokens in a model's metadata, by the names that Hugging Face uses, such as `bos_token`.
+///
+/// **Errors**: a metadata key of the wrong type, a token id out of range.
+pub fn special_token_texts(
     metadata: &Metadata,
 ) -> Result<Vec<(&'static str, &str)>, TokenizerError> {
     let defaults = match metadata.optional::<&str>("tokenizer.ggml.model")? {
@@ -125,8 +124,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
         name_of("general.name")?,
     );
     let partitioner = Partitioner::new(&vocabulary, &stripping);
-    let chat_template = metadata.optional(CHAT_TEMPLATE)?;
-    Ok(Tokenizer::new(vocabulary, model, partitioner, affixes, chat_template))
+    Ok(Tokenizer::new(vocabulary, model, partitioner, affixes))
 }
 
 fn load_bpe(

@@ -49,7 +49,6 @@ pub struct Tokenizer {
     partitioner: Partitioner,
     /// Added before and after a text.
     affixes: Affixes,
-    chat_template: Option<String>,
 }
 
 /// The tokens that go before and after a text where the caller wants them.
@@ -73,9 +72,8 @@ impl Tokenizer {
         model: Model,
         partitioner: Partitioner,
         affixes: Affixes,
-        chat_template: Option<String>,
     ) -> Self {
-        Self { vocabulary: Arc::new(vocabulary), model, partitioner, affixes, chat_template }
+        Self { vocabulary: Arc::new(vocabulary), model, partitioner, affixes }
     }
 
     /// The ids of a prompt that stands at the beginning: those of its text.
@@ -187,11 +185,6 @@ impl Tokenizer {
     /// Whether the token is a control token or the unknown token, and so no text of its own.
     pub fn is_special(&self, id: u32) -> bool {
         (id as usize) < self.vocabulary.len() && self.vocabulary.is_special(id)
-    }
-
-    /// The Jinja template that turns a conversation into text, as the file has it.
-    pub fn chat_template(&self) -> Option<&str> {
-        self.chat_template.as_deref()
     }
 }
 

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
+use inferno_chat::ChatTemplateError;
 use inferno_engine::EngineError;
 use inferno_model::ModelError;
 use inferno_server::ServerError;
 use inferno_tensor::{DType, TensorError};
-use inferno_tokenizer::{ChatTemplateError, TokenizerError};
+use inferno_tokenizer::TokenizerError;
 
 use crate::{BackendChoice, HubReference, Recipe};
 

@@ -44,6 +44,7 @@ mod source;
 pub use error::Error;
 pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled};
 pub use inferno_backend::KvDType;
+pub use inferno_chat::{ChatRequest, ChatTemplate};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
     CancelHandle, Completion, FinishReason, Generation, GenerationParams, Metrics, Passes, Prompt,
@@ -51,7 +52,7 @@ pub use inferno_engine::{
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{BatchLimits, Footprint, LoadProgress, ProductCost, Requantize, TokenCost};
-pub use inferno_tokenizer::{ChatRequest, ChatTemplate, EncodeOptions, Tokenizer};
+pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
 pub use load::{BackendChoice, DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
 pub use model::Model;
 pub use quantize::{QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};

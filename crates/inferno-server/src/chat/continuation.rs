@@ -1,6 +1,6 @@
 //! A last message that goes on: the conversation's text, up to where that message ends.
 
-use inferno_tokenizer::{ChatRequest, ChatTemplate};
+use inferno_chat::{ChatRequest, ChatTemplate};
 use serde_json::Value;
 
 use crate::errors::ApiError;

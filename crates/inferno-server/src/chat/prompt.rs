@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
+use inferno_chat::ChatRequest;
 use inferno_engine::{GenerationParams, TokenConstraint};
-use inferno_tokenizer::{ChatRequest, EncodeOptions, Tokenizer};
+use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use serde_json::{Map, Value};
 
 use super::answer::{AnswerParser, CallRules};

@@ -1,6 +1,6 @@
 //! Tools on offer, and the forms in which models call them.
 
-use inferno_tokenizer::ChatTemplate;
+use inferno_chat::ChatTemplate;
 use serde_json::{Value, json};
 
 /// A function that the model may call.

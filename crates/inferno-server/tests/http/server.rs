@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use inferno_chat::ChatTemplate;
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{
     Engine, EngineOptions, Fingerprint, ModelRunner, Pooling, Runner, RunnerOptions, SamplingParams,
@@ -15,7 +16,7 @@ use inferno_engine::{
 use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
 use inferno_server::{ServedModel, Server, ServerError, ServerOptions};
-use inferno_tokenizer::{ChatTemplate, Tokenizer};
+use inferno_tokenizer::Tokenizer;
 use tokio::sync::Notify;
 
 use crate::client::get;

@@ -170,12 +170,3 @@ fn start_and_end_tokens_are_added_as_the_file_says() {
     metadata.insert("tokenizer.ggml.add_bos_token", false);
     assert_eq!(encode(&metadata), [2]);
 }
-
-#[test]
-fn the_chat_template_is_handed_out_as_it_is() {
-    let mut metadata = metadata("byte_level");
-    assert_eq!(Tokenizer::from_metadata(&metadata).unwrap().chat_template(), None);
-    metadata.insert("tokenizer.chat_template", "{{ messages }}");
-    let tokenizer = Tokenizer::from_metadata(&metadata).unwrap();
-    assert_eq!(tokenizer.chat_template(), Some("{{ messages }}"));
-}

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use inferno_chat::{ChatRequest, ChatTemplate};
 use inferno_gguf::Metadata;
-use inferno_tokenizer::{ChatRequest, ChatTemplate};
 use serde_json::json;
 
 use crate::Error;

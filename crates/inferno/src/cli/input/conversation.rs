@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use inferno_chat::{ChatRequest, ChatTemplate, ChatTemplateError};
 use inferno_gguf::Metadata;
-use inferno_tokenizer::{ChatRequest, ChatTemplate, ChatTemplateError};
 use serde_json::{Map, Value};
 
 use crate::Error;

@@ -1,7 +1,8 @@
 //! The conversation and its session. Each prompt reuses the longest common prefix with the tokens in the session.
 
+use inferno_chat::{ChatRequest, ChatTemplate};
 use inferno_engine::{EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session};
-use inferno_tokenizer::{ChatRequest, ChatTemplate, EncodeOptions};
+use inferno_tokenizer::EncodeOptions;
 use serde_json::json;
 
 use super::display::{Display, summary};

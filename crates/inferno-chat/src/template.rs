@@ -1,0 +1,129 @@
+//! Chat templates: lookup in a model's file, and rendering.
+
+use inferno_gguf::Metadata;
+use inferno_jinja::{Context, Limits, Template};
+use inferno_tokenizer::{TokenizerError, special_token_texts};
+use serde_json::Value;
+
+use crate::{ChatRequest, ChatTemplateError};
+
+/// The metadata key of the chat template; a suffix names further templates.
+const CHAT_TEMPLATE: &str = "tokenizer.chat_template";
+
+/// The template that turns a conversation into the prompt format a model was trained on.
+///
+/// ```
+/// use inferno_chat::{ChatRequest, ChatTemplate};
+///
+/// let template = ChatTemplate::new("{{ bos_token }}{{ messages | length }} messages")?
+///     .with_special_tokens([("bos_token", "<s>")]);
+/// assert_eq!(template.render(&ChatRequest::new([]))?, "<s>0 messages");
+/// # Ok::<(), inferno_chat::ChatTemplateError>(())
+/// ```
+#[derive(Debug)]
+pub struct ChatTemplate {
+    template: Template,
+    /// The template for requests with tools, if the file has a separate one.
+    tool_use: Option<Template>,
+    /// The source of all templates.
+    source: String,
+    special_tokens: Vec<(String, String)>,
+    fixed_time: Option<String>,
+}
+
+impl ChatTemplate {
+    /// Parses a template.
+    ///
+    /// **Errors**: [`ChatTemplateError::Syntax`].
+    pub fn new(source: &str) -> Result<Self, ChatTemplateError> {
+        Ok(Self {
+            template: Template::parse(source)?,
+            tool_use: None,
+            source: source.to_owned(),
+            special_tokens: Vec::new(),
+            fixed_time: None,
+        })
+    }
+
+    /// Parses the templates in a model's metadata, with its special tokens; `None` if it has no
+    /// template.
+    ///
+    /// **Errors**: [`ChatTemplateError::Syntax`]; a metadata key of the wrong type.
+    pub fn from_metadata(metadata: &Metadata) -> Result<Option<Self>, ChatTemplateError> {
+        let source_of = |key: &str| metadata.optional::<&str>(key).map_err(TokenizerError::from);
+        let Some(source) = source_of(CHAT_TEMPLATE)? else {
+            return Ok(None);
+        };
+        let mut template = Self::new(source)?.with_special_tokens_of(metadata)?;
+        if let Some(source) = source_of(&format!("{CHAT_TEMPLATE}.tool_use"))? {
+            template.tool_use = Some(Template::parse(source)?);
+            template.source.push_str(source);
+        }
+        Ok(Some(template))
+    }
+
+    /// Adds variables that hold special tokens, such as `bos_token`.
+    pub fn with_special_tokens<N: Into<String>, T: Into<String>>(
+        mut self,
+        tokens: impl IntoIterator<Item = (N, T)>,
+    ) -> Self {
+        let tokens = tokens.into_iter().map(|(name, text)| (name.into(), text.into()));
+        self.special_tokens.extend(tokens);
+        self
+    }
+
+    /// Adds the variables for the special tokens in a model's metadata.
+    ///
+    /// **Errors**: a metadata key of the wrong type, a token id out of range.
+    pub fn with_special_tokens_of(self, metadata: &Metadata) -> Result<Self, ChatTemplateError> {
+        Ok(self.with_special_tokens(special_token_texts(metadata)?))
+    }
+
+    /// Makes `strftime_now` return this text for every format, so that renderings are repeatable.
+    pub fn with_fixed_time(mut self, text: impl Into<String>) -> Self {
+        self.fixed_time = Some(text.into());
+        self
+    }
+
+    /// Whether the source contains this text: a variable that the template reads, or a delimiter that
+    /// it writes.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.source.contains(text)
+    }
+
+    /// Renders a conversation to the prompt.
+    ///
+    /// If the file has a separate template for tools, it renders requests that have tools.
+    ///
+    /// **Errors**: [`ChatTemplateError::Raised`] if the template rejects the conversation,
+    /// [`ChatTemplateError::Failed`] if it cannot process it, [`ChatTemplateError::LimitExceeded`].
+    pub fn render(&self, request: &ChatRequest) -> Result<String, ChatTemplateError> {
+        let template = match &self.tool_use {
+            Some(tool_use) if request.tools.is_some() => tool_use,
+            _ => &self.template,
+        };
+        Ok(template.render(&self.context(request), Limits::default())?)
+    }
+
+    /// The template's variables; `tools` and `documents` are none by default, as in transformers.
+    fn context(&self, request: &ChatRequest) -> Context {
+        let mut context = Context::new();
+        if let Some(text) = &self.fixed_time {
+            context.fix_time(text);
+        }
+        for (name, text) in &self.special_tokens {
+            context.set_text(name, text);
+        }
+        context.set_list("messages", &request.messages);
+        match &request.tools {
+            Some(tools) => context.set_list("tools", tools),
+            None => context.set("tools", &Value::Null),
+        }
+        context.set("documents", &Value::Null);
+        context.set("add_generation_prompt", &Value::Bool(request.add_generation_prompt));
+        for (name, value) in &request.variables {
+            context.set(name, value);
+        }
+        context
+    }
+}

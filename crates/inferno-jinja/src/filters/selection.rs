@@ -1,0 +1,172 @@
+//! Filters that look at each item: `map`, `select`, `unique` and their relatives.
+
+use std::collections::HashSet;
+
+use crate::arguments::{Arguments, flag, not_none};
+use crate::error::Error;
+use crate::runtime::Runtime;
+use crate::text::quoted;
+use crate::value::Value;
+use crate::{filters, predicates};
+
+type Answer = Result<Value, Error>;
+
+/// How a filter looks at an item: an attribute of it, in lower case if case is ignored.
+pub(super) struct Lookup {
+    attribute: Option<Value>,
+    ignores_case: bool,
+}
+
+impl Lookup {
+    pub(super) fn new(attribute: Option<Value>, case_sensitive: Option<Value>) -> Self {
+        Self { attribute: not_none(attribute), ignores_case: !flag(case_sensitive) }
+    }
+
+    /// A lookup that keeps case.
+    pub(super) fn exact(attribute: Option<Value>) -> Self {
+        Self { attribute: not_none(attribute), ignores_case: false }
+    }
+
+    /// What the filter sees of an item.
+    pub(super) fn of(&self, runtime: &mut Runtime<'_>, item: &Value) -> Answer {
+        let value = match &self.attribute {
+            None => item.clone(),
+            Some(attribute) => attribute_of(runtime, item, attribute)?,
+        };
+        match &value {
+            Value::Text(text) if self.ignores_case => {
+                runtime.budget.scan(text.len())?;
+                runtime.budget.text(text.to_lowercase())
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// Like [`Self::of`], for several attributes separated by commas.
+    pub(super) fn of_several(&self, runtime: &mut Runtime<'_>, item: &Value) -> Answer {
+        match &self.attribute {
+            Some(Value::Text(attributes)) if attributes.contains(',') => {
+                let mut values = Vec::new();
+                for attribute in attributes.split(',') {
+                    let attribute = Some(Value::from(attribute));
+                    let lookup = Self { attribute, ignores_case: self.ignores_case };
+                    values.push(lookup.of(runtime, item)?);
+                }
+                runtime.list(values)
+            }
+            _ => self.of(runtime, item),
+        }
+    }
+}
+
+/// An attribute of an item: an index, or names and indices separated by dots.
+fn attribute_of(runtime: &mut Runtime<'_>, item: &Value, attribute: &Value) -> Answer {
+    let Value::Text(path) = attribute else {
+        return runtime.item(item, attribute);
+    };
+    let mut value = item.clone();
+    for part in path.split('.') {
+        let is_index = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let key = match part.parse::<i128>().ok().filter(|_| is_index) {
+            Some(index) => Value::Int(index),
+            None => runtime.budget.text(part)?,
+        };
+        value = runtime.item(&value, &key)?;
+    }
+    Ok(value)
+}
+
+/// `value|map(attribute=…, default=…)` or `value|map(filter, …)`
+pub(super) fn map(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+    let (value, mut others) = arguments.split_first()?;
+    if !value.is_true() {
+        return Ok(Value::generator(Vec::new()));
+    }
+    let items = runtime.items(&value)?;
+    let is_lookup = others.named.iter().any(|(name, _)| &**name == "attribute");
+    let mut mapped = Vec::with_capacity(items.len());
+    if others.positional.is_empty() && is_lookup {
+        let [attribute, default] = others.bind("map", ["attribute", "default"])?;
+        let (lookup, default) = (Lookup::exact(attribute), not_none(default));
+        for item in items {
+            let found = lookup.of(runtime, &item)?;
+            mapped.push(if found.is_undefined() {
+                default.clone().unwrap_or(found)
+            } else {
+                found
+            });
+        }
+    } else {
+        if others.positional.is_empty() {
+            return Err(Error::failed("map requires a filter argument"));
+        }
+        let name = runtime.to_text(&others.positional.remove(0))?;
+        let filter = filters::find(&name)
+            .ok_or_else(|| Error::failed(format!("No filter named {}.", quoted(&name))))?;
+        for item in items {
+            mapped.push(filter(runtime, with_first(item, &others))?);
+        }
+    }
+    runtime.generator(mapped)
+}
+
+/// Arguments with one more in front.
+fn with_first(value: Value, others: &Arguments) -> Arguments {
+    let mut arguments = others.clone();
+    arguments.positional.insert(0, value);
+    arguments
+}
+
+/// The items for which a test of them, or of an attribute of them, is `wanted`.
+pub(super) fn select(
+    runtime: &mut Runtime<'_>,
+    arguments: Arguments,
+    by_attribute: bool,
+    wanted: bool,
+) -> Answer {
+    let (value, mut others) = arguments.split_first()?;
+    if !value.is_true() {
+        return Ok(Value::generator(Vec::new()));
+    }
+    let lookup = match (by_attribute, others.positional.is_empty()) {
+        (false, _) => Lookup::exact(None),
+        (true, false) => Lookup::exact(Some(others.positional.remove(0))),
+        (true, true) => return Err(Error::failed("Missing parameter for attribute name")),
+    };
+    let predicate = match others.positional.is_empty() {
+        true => None,
+        false => {
+            let name = runtime.to_text(&others.positional.remove(0))?;
+            let unknown = || Error::failed(format!("No test named {}.", quoted(&name)));
+            Some(predicates::find(&name).ok_or_else(unknown)?)
+        }
+    };
+    let mut selected = Vec::new();
+    for item in runtime.items(&value)? {
+        let found = lookup.of(runtime, &item)?;
+        let holds = match predicate {
+            None => found.is_true(),
+            Some(predicate) => predicate(runtime, with_first(found, &others))?,
+        };
+        if holds == wanted {
+            selected.push(item);
+        }
+    }
+    runtime.generator(selected)
+}
+
+/// The first of the items that look alike.
+pub(super) fn unique(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+    let (value, [case_sensitive, attribute]) =
+        arguments.bind_filter("unique", ["case_sensitive", "attribute"])?;
+    let lookup = Lookup::new(attribute, case_sensitive);
+    let mut seen: HashSet<_, foldhash::fast::RandomState> = HashSet::default();
+    let mut selected = Vec::new();
+    for item in runtime.items(&value)? {
+        let found = lookup.of(runtime, &item)?;
+        if seen.insert(runtime.key(&found)?) {
+            selected.push(item);
+        }
+    }
+    runtime.generator(selected)
+}

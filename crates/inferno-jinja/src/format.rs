@@ -1,0 +1,181 @@
+//! Python's `str.format`.
+
+mod number;
+mod spec;
+
+pub(crate) use number::write_number;
+pub(crate) use spec::Spec;
+
+use crate::arguments::Arguments;
+use crate::budget::TextBuilder;
+use crate::error::Error;
+use crate::runtime::Runtime;
+use crate::text::quoted;
+use crate::value::Value;
+
+/// The replacement fields of one `str.format` call.
+struct Fields<'a> {
+    arguments: &'a Arguments,
+    /// The index of the next field without a name.
+    next: usize,
+}
+
+impl Runtime<'_> {
+    /// `format.format(…)`
+    ///
+    /// **Errors**: a malformed format string, a missing argument, an unsuitable format specification.
+    pub(crate) fn format(&mut self, format: &str, arguments: &Arguments) -> Result<Value, Error> {
+        let mut fields = Fields { arguments, next: 0 };
+        let text = fields.format(self, format, true)?;
+        text.finish(&mut self.budget)
+    }
+}
+
+impl Fields<'_> {
+    fn format(
+        &mut self,
+        runtime: &mut Runtime<'_>,
+        format: &str,
+        can_nest: bool,
+    ) -> Result<TextBuilder, Error> {
+        runtime.budget.scan(format.len())?;
+        let mut text = runtime.budget.builder();
+        let mut rest = format;
+        while let Some(at) = rest.find(['{', '}']) {
+            text.push(&rest[..at])?;
+            let brace = &rest[at..=at];
+            rest = &rest[at + 1..];
+            if let Some(after) = rest.strip_prefix(brace) {
+                text.push(brace)?;
+                rest = after;
+                continue;
+            }
+            if brace == "}" {
+                return Err(Error::failed("Single '}' encountered in format string"));
+            }
+            let end = field_end(rest)
+                .ok_or_else(|| Error::failed("expected '}' before end of string"))?;
+            self.write_field(runtime, &rest[..end], can_nest, &mut text)?;
+            rest = &rest[end + 1..];
+        }
+        text.push(rest)?;
+        Ok(text)
+    }
+
+    /// Writes one field: `name!conversion:specification`.
+    fn write_field(
+        &mut self,
+        runtime: &mut Runtime<'_>,
+        field: &str,
+        can_nest: bool,
+        text: &mut TextBuilder,
+    ) -> Result<(), Error> {
+        let (name, spec) = field.split_once(':').unwrap_or((field, ""));
+        let (name, conversion) = match name.split_once('!') {
+            Some((name, conversion)) => (name, Some(conversion)),
+            None => (name, None),
+        };
+        let value = self.look_up(runtime, name)?;
+        let spec = match can_nest && spec.contains('{') {
+            true => self.format(runtime, spec, false)?.into_string(&mut runtime.budget)?,
+            false => spec.to_owned(),
+        };
+        let value = match conversion {
+            None => value,
+            Some("s") => Value::Text(runtime.to_text(&value)?),
+            Some("r" | "a") => {
+                let repr = runtime.to_repr(&value)?;
+                runtime.budget.text(repr)?
+            }
+            Some(_) => return Err(Error::failed("unknown conversion specifier")),
+        };
+        write_value(runtime, &value, &spec, text)
+    }
+
+    /// The value that a field names: `0`, `name`, `name[key]`, `name.attribute`.
+    fn look_up(&mut self, runtime: &mut Runtime<'_>, name: &str) -> Result<Value, Error> {
+        let (first, mut path) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
+        let position = match first {
+            "" => {
+                self.next += 1;
+                Some(self.next - 1)
+            }
+            _ => first.parse().ok(),
+        };
+        let found = match position {
+            Some(at) => self.arguments.positional.get(at),
+            None => {
+                let named = self.arguments.named.iter().find(|(name, _)| **name == *first);
+                named.map(|(_, value)| value)
+            }
+        };
+        let mut value = found.cloned().ok_or_else(|| match position {
+            Some(at) => {
+                let message = "out of range for positional args tuple";
+                Error::failed(format!("Replacement index {at} {message}"))
+            }
+            None => Error::failed(quoted(first)),
+        })?;
+        while !path.is_empty() {
+            let (key, after) = match path.strip_prefix('[') {
+                Some(inner) => inner
+                    .split_once(']')
+                    .ok_or_else(|| Error::failed("Missing ']' in format string"))?,
+                None => {
+                    let inner = &path[1..];
+                    inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
+                }
+            };
+            path = after;
+            let key = match key.parse() {
+                Ok(index) => Value::Int(index),
+                Err(_) => runtime.budget.text(key)?,
+            };
+            value = runtime.item(&value, &key)?;
+        }
+        Ok(value)
+    }
+}
+
+/// The position of a field's closing brace.
+fn field_end(rest: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, character) in rest.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn write_value(
+    runtime: &Runtime<'_>,
+    value: &Value,
+    spec: &str,
+    text: &mut TextBuilder,
+) -> Result<(), Error> {
+    if spec.is_empty() {
+        return runtime.write_str(value, text);
+    }
+    let (mut spec, kind) = Spec::parse(spec)?;
+    match value {
+        Value::Text(value) => {
+            if spec.is_zero_padded && spec.alignment.is_none() {
+                spec.alignment = Some('<');
+            }
+            match kind {
+                None | Some('s') => spec.write_text(value, text),
+                Some(kind) => Err(number::unknown(kind, "str")),
+            }
+        }
+        Value::Int(_) | Value::Bool(_) => write_number(&spec, kind.unwrap_or('d'), value, text),
+        Value::Float(_) => write_number(&spec, kind.unwrap_or('\0'), value, text),
+        _ => {
+            let name = value.type_name();
+            Err(Error::failed(format!("unsupported format string passed to {name}.__format__")))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Format specifications: `[[fill]align][sign][#][0][width][grouping][.precision][type]`.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use crate::budget::TextBuilder;
+use crate::error::Error;
+
+/// A format specification without its type.
+#[derive(Default)]
+pub(crate) struct Spec {
+    pub(crate) fill: char,
+    /// `<`, `>`, `^`, or `=` for padding after the sign.
+    pub(crate) alignment: Option<char>,
+    pub(crate) sign: Option<char>,
+    /// Whether to write the prefix of a radix, or trailing zeros.
+    pub(crate) is_alternate: bool,
+    pub(crate) is_zero_padded: bool,
+    /// The least number of characters.
+    pub(crate) width: usize,
+    /// What separates groups of digits.
+    pub(crate) grouping: Option<char>,
+    pub(crate) precision: Option<usize>,
+}
+
+impl Spec {
+    /// Parses a specification, with its type.
+    ///
+    /// **Errors**: a malformed specification.
+    pub(super) fn parse(spec: &str) -> Result<(Self, Option<char>), Error> {
+        let mut parsed = Self { fill: ' ', ..Self::default() };
+        let mut rest = spec.chars().peekable();
+        let mut characters = spec.chars();
+        let first = characters.next();
+        let is_alignment = |c: Option<char>| c.is_some_and(|c| "<>=^".contains(c));
+        if is_alignment(characters.next()) {
+            parsed.fill = rest.next().unwrap_or(' ');
+            parsed.alignment = rest.next();
+        } else if is_alignment(first) {
+            parsed.alignment = rest.next();
+        }
+        parsed.sign = rest.next_if(|c| "+- ".contains(*c));
+        parsed.is_alternate = rest.next_if_eq(&'#').is_some();
+        if rest.next_if_eq(&'0').is_some() {
+            parsed.is_zero_padded = true;
+            if parsed.alignment.is_none() {
+                parsed.fill = '0';
+            }
+        }
+        parsed.width = digits(&mut rest).unwrap_or(0);
+        parsed.grouping = rest.next_if(|c| ",_".contains(*c));
+        if rest.next_if_eq(&'.').is_some() {
+            let precision = digits(&mut rest);
+            let missing = || Error::failed("Format specifier missing precision");
+            parsed.precision = Some(precision.ok_or_else(missing)?);
+        }
+        let kind = rest.next();
+        match rest.next() {
+            None => Ok((parsed, kind)),
+            Some(_) => Err(Error::failed(format!("Invalid format specifier '{spec}'"))),
+        }
+    }
+
+    /// Writes a text in its field.
+    pub(crate) fn write_text(&self, value: &str, text: &mut TextBuilder) -> Result<(), Error> {
+        let cut = match self.precision {
+            Some(most) => value.char_indices().nth(most).map_or(value.len(), |(at, _)| at),
+            None => value.len(),
+        };
+        let value = &value[..cut];
+        let missing = self.width.saturating_sub(value.chars().count());
+        let (before, after) = match self.alignment.unwrap_or('<') {
+            '>' => (missing, 0),
+            '^' => (missing / 2, missing - missing / 2),
+            '=' => {
+                let message = "'=' alignment not allowed in string format specifier";
+                return Err(Error::failed(message));
+            }
+            _ => (0, missing),
+        };
+        text.fill(self.fill, before)?;
+        text.push(value)?;
+        text.fill(self.fill, after)
+    }
+
+    /// Writes a number in its field: its sign, its prefix, its digits.
+    pub(crate) fn write_signed(
+        &self,
+        is_negative: bool,
+        prefix: &str,
+        digits: &str,
+        text: &mut TextBuilder,
+    ) -> Result<(), Error> {
+        let sign = match (is_negative, self.sign) {
+            (true, _) => "-",
+            (false, Some('+')) => "+",
+            (false, Some(' ')) => " ",
+            _ => "",
+        };
+        let missing = self.width.saturating_sub(sign.len() + prefix.len() + digits.chars().count());
+        let default = if self.is_zero_padded { '=' } else { '>' };
+        let (before, inside, after) = match self.alignment.unwrap_or(default) {
+            '<' => (0, 0, missing),
+            '^' => (missing / 2, 0, missing - missing / 2),
+            '=' => (0, missing, 0),
+            _ => (missing, 0, 0),
+        };
+        text.fill(self.fill, before)?;
+        text.push(sign)?;
+        text.push(prefix)?;
+        text.fill(self.fill, inside)?;
+        text.push(digits)?;
+        text.fill(self.fill, after)
+    }
+}
+
+/// The number that the next digits write, if there are any.
+fn digits(rest: &mut Peekable<Chars<'_>>) -> Option<usize> {
+    let mut number: Option<usize> = None;
+    while let Some(digit) = rest.next_if(char::is_ascii_digit) {
+        let digit = digit.to_digit(10).unwrap_or(0) as usize;
+        number = Some(number.unwrap_or(0).saturating_mul(10).saturating_add(digit));
+    }
+    number
+}

@@ -1,0 +1,73 @@
+//! Jinja2 as Hugging Face transformers configures it for chat templates.
+//!
+//! A template is lexed, parsed into a syntax tree and evaluated over that tree with the semantics of
+//! Python and Jinja2: `trim_blocks`, `lstrip_blocks`, the immutable sandbox, loop controls, the
+//! `generation` tag, and the functions that transformers adds (`raise_exception`, `strftime_now` and
+//! its own `tojson`).
+//!
+//! ```
+//! use inferno_jinja::{Context, Limits, Template};
+//! use serde_json::json;
+//!
+//! let template = Template::parse("{% for name in names %}Hello, {{ name }}!\n{% endfor %}")?;
+//! let mut context = Context::new();
+//! context.set("names", &json!(["Ada", "Grace"]));
+//! assert_eq!(template.render(&context, Limits::default())?, "Hello, Ada!\nHello, Grace!\n");
+//! # Ok::<(), inferno_jinja::Error>(())
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `lexer`, `literal` | source text to tags and tokens; whitespace control |
+//! | `parser`, `syntax_tree` | tokens to statements and expressions |
+//! | `renderer` | the evaluator: statements, expressions, scopes, calls |
+//! | `runtime`, `budget` | what built-in operations share: resource limits, namespaces, the clock |
+//! | `value`, `text`, `compare`, `operators`, `access` | values, their text forms, and what Python's operators do with them |
+//! | `filters`, `predicates`, `methods`, `functions` | the built-in filters, tests, methods and functions, each a table by name |
+//! | `format`, `percent`, `json` | `str.format`, the `%` operator and `tojson` |
+//!
+//! Invariants: rendering stops after a bounded number of steps and a bounded number of bytes
+//! ([`Limits`]), whatever the template contains; recursion is bounded while parsing and rendering; a
+//! template that fails produces an error and no partial text.
+//!
+//! Known differences from Jinja2:
+//!
+//! - Integers are limited to 128 bits; larger ones are an error.
+//! - The printed form of methods and generators has no address.
+//! - The filters `random`, `urlize`, `wordwrap` and `pprint`, the function `lipsum`, and the string
+//!   methods `encode`, `translate`, `maketrans` and `format_map` do not exist.
+//! - `map`, `select` and similar filters process their items immediately, so an error in an item that
+//!   is never used is still an error.
+//! - Marking as safe (`safe`, `escape`) survives concatenation with `+` only, not other string methods.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod arguments;
+mod budget;
+mod compare;
+mod context;
+mod error;
+mod filters;
+mod format;
+mod functions;
+mod json;
+mod lexer;
+mod literal;
+mod methods;
+mod object;
+mod operators;
+mod parser;
+mod percent;
+mod predicates;
+mod renderer;
+mod runtime;
+mod syntax_tree;
+mod template;
+mod text;
+mod value;
+
+pub use budget::Limits;
+pub use context::Context;
+pub use error::Error;
+pub use template::Template;

@@ -1,0 +1,102 @@
+//! Templates that exceed a limit: each fails, and none exhausts time, memory or the stack.
+
+use inferno_jinja::{Context, Error, Limits, Template};
+
+fn render(template: &str) -> Result<String, Error> {
+    let mut context = Context::new();
+    context.set_text("text", &"x".repeat(100_000));
+    Template::parse(template)?.render(&context, Limits::default())
+}
+
+fn error_of(template: &str) -> Error {
+    render(template).map(|text| text.len()).expect_err(template)
+}
+
+#[test]
+fn a_template_that_never_ends_is_stopped() {
+    let error = error_of(
+        "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}\
+         {% endfor %}{% endfor %}{% endfor %}",
+    );
+    assert!(matches!(error, Error::TooManySteps { .. }), "{error}");
+}
+
+#[test]
+fn a_template_that_builds_or_writes_without_end_is_stopped() {
+    let doubling = |statement: &str| {
+        format!(
+            "{{% set n = namespace(s='ab', l=[1]) %}}{{% for i in range(99) %}}{statement}{{% endfor %}}"
+        )
+    };
+    for template in [
+        "{% for a in range(9999) %}{{ text }}{% endfor %}".to_owned(),
+        "{% set all %}{% for a in range(9999) %}{{ text }}{% endfor %}{% endset %}".to_owned(),
+        "{{ 'a' * 10 ** 10 }}".to_owned(),
+        "{{ 'a' * 10 ** 30 }}".to_owned(),
+        "{{ [0] * 10 ** 10 }}".to_owned(),
+        "{{ '%9999999999d' % 1 }}".to_owned(),
+        "{{ '{:9999999999}'.format(1) }}".to_owned(),
+        "{{ 'a'.center(9999999999) }}".to_owned(),
+        "{{ 'a' | center(9999999999) }}".to_owned(),
+        "{{ 'a' | indent(9999999999) }}".to_owned(),
+        "{{ [1] | tojson(indent=9999999999) }}".to_owned(),
+        "{{ [1] | batch(9999999999, 0) | list }}".to_owned(),
+        "{{ [1] | slice(9999999999) | list }}".to_owned(),
+        "{{ '\t'.expandtabs(9999999999) }}".to_owned(),
+        "{{ text.replace('', text) }}".to_owned(),
+        "{{ text | replace('x', text) }}".to_owned(),
+        "{{ text | join(text) }}".to_owned(),
+        "{{ text.join(text) }}".to_owned(),
+        doubling("{% set n.s = n.s ~ n.s %}"),
+        doubling("{% set n.s = n.s + n.s %}"),
+        doubling("{% set n.s %}{{ n.s }}{{ n.s }}{% endset %}"),
+        doubling("{% set n.l = n.l + n.l %}"),
+        // Lists that hold the same list twice are small, but their printed form is not.
+        doubling("{% set n.l = [n.l, n.l] %}") + "{{ n.l }}",
+        doubling("{% set n.l = {'a': n.l, 'b': n.l} %}") + "{{ n.l | tojson }}",
+        doubling("{% set n.s = n.s.split('') %}").replace("split('')", "replace('', n.s)"),
+    ] {
+        let error = error_of(&template);
+        assert!(matches!(error, Error::TooManyBytes { .. }), "{template}\n{error}");
+    }
+}
+
+#[test]
+fn what_nests_too_deep_is_refused() {
+    let many = 10_000;
+    for template in [
+        "{% set n = namespace(l=[]) %}{% for i in range(9999) %}{% set n.l = [n.l] %}{% endfor %}".to_owned(),
+        "{% set n = namespace(l=[]) %}{% for i in range(9999) %}{% set n.l = (n.l,) %}{% endfor %}".to_owned(),
+        "{% set n = namespace(l=[1]) %}{% for i in range(9999) %}{% set n.l = n.l | batch(1) | list %}{% endfor %}".to_owned(),
+        "{% set n = namespace() %}{% set n.l = n %}{{ n }}".to_owned(),
+        "{% set n = namespace() %}{% set n.l = [n] %}{{ n }}".to_owned(),
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}".to_owned(),
+        format!("{{{{ {}1{} }}}}", "(".repeat(many), ")".repeat(many)),
+        format!("{{{{ {}1{} }}}}", "[".repeat(many), "]".repeat(many)),
+        format!("{{{{ {}1 }}}}", "-".repeat(many)),
+        format!("{{{{ {}1 }}}}", "1 if 1 else ".repeat(many)),
+        format!("{{{{ 1{} }}}}", " + 1".repeat(many)),
+        format!("{{{{ x{} }}}}", ".y".repeat(many)),
+        format!("{{{{ 1{} }}}}", " and 1".repeat(many)),
+        format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 0 %}".repeat(many)),
+        format!("{{% set {}a{} = 1 %}}", "(".repeat(many), ")".repeat(many)),
+        format!("{}{}", "{% if 1 %}".repeat(many), "{% endif %}".repeat(many)),
+    ] {
+        let error = error_of(&template);
+        assert!(
+            matches!(error, Error::Failed { .. } | Error::Syntax { .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn slices_of_nothing_cycles_through_nothing_and_long_chains_do_not_panic() {
+    assert_eq!(render("{{ [][::-1] }}{{ ''[::-1] }}{{ ()[5:-9:-3] }}").unwrap(), "[]()");
+    assert!(render("{% for i in [1] %}{{ loop.cycle() }}{% endfor %}").is_err());
+    assert!(render("{% for i in [1] %}{{ loop.cycle(*[]) }}{% endfor %}").is_err());
+    let many = 490;
+    assert_eq!(render(&format!("{{{{ 1{} }}}}", " + 1".repeat(many))).unwrap(), "491");
+    let branches = "{% elif 0 %}".repeat(many);
+    assert_eq!(render(&format!("{{% if 0 %}}{branches}{{% else %}}x{{% endif %}}")).unwrap(), "x");
+}

@@ -3,18 +3,18 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::methods;
 use crate::object::{Loop, Object};
 use crate::operators::position;
 use crate::runtime::Runtime;
 use crate::value::{Undefined, Value};
 
-impl Runtime<'_> {
+impl Runtime {
     /// `value.name`: a method or an attribute, otherwise an item; undefined if there is neither.
     ///
     /// **Errors**: an undefined value.
-    pub(crate) fn attribute(&mut self, value: &Value, name: &Arc<str>) -> Result<Value, Error> {
+    pub(crate) fn attribute(&mut self, value: &Value, name: &Arc<str>) -> Result<Value> {
         self.budget.scan(name.len())?;
         if let Some(found) = self.own_attribute(value, name)? {
             return Ok(found);
@@ -31,7 +31,7 @@ impl Runtime<'_> {
     /// `value[key]`: an item, otherwise a method or an attribute; undefined if there is neither.
     ///
     /// **Errors**: an undefined value.
-    pub(crate) fn item(&mut self, value: &Value, key: &Value) -> Result<Value, Error> {
+    pub(crate) fn item(&mut self, value: &Value, key: &Value) -> Result<Value> {
         if let Some(item) = self.own_item(value, key)? {
             return Ok(item);
         }
@@ -49,7 +49,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn own_item(&mut self, value: &Value, key: &Value) -> Result<Option<Value>, Error> {
+    fn own_item(&mut self, value: &Value, key: &Value) -> Result<Option<Value>> {
         let index = |len| key.as_int().and_then(|index| position(index, len));
         Ok(match value {
             Value::Undefined(undefined) => return Err(Error::failed(undefined.to_string())),
@@ -78,7 +78,7 @@ impl Runtime<'_> {
         &mut self,
         value: &Value,
         name: &Arc<str>,
-    ) -> Result<Option<Value>, Error> {
+    ) -> Result<Option<Value>> {
         if let Value::Undefined(undefined) = value {
             return Err(Error::failed(undefined.to_string()));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::value::Value;
 
 /// Positional and keyword arguments.
@@ -25,7 +25,7 @@ impl Arguments {
         self,
         function: &str,
         parameters: [&str; N],
-    ) -> Result<[Option<Value>; N], Error> {
+    ) -> Result<[Option<Value>; N]> {
         let given = self.positional.len();
         if given > N {
             let message = format!("{function}() takes at most {N} arguments ({given} given)");
@@ -54,7 +54,7 @@ impl Arguments {
         self,
         function: &str,
         parameters: [&str; N],
-    ) -> Result<[Value; N], Error> {
+    ) -> Result<[Value; N]> {
         let bound = self.bind(function, parameters)?;
         match bound.iter().all(Option::is_some) {
             true => Ok(bound.map(|value| value.unwrap_or(Value::None))),
@@ -92,19 +92,19 @@ pub(crate) fn not_none(value: Option<Value>) -> Option<Value> {
 }
 
 /// An integer argument.
-pub(crate) fn integer(value: &Value) -> Result<i128, Error> {
+pub(crate) fn integer(value: &Value) -> Result<i128> {
     value.as_int().ok_or_else(|| {
         value.misuse(|found| format!("'{found}' object cannot be interpreted as an integer"))
     })
 }
 
 /// An integer argument with a default.
-pub(crate) fn integer_or(value: Option<Value>, default: i128) -> Result<i128, Error> {
+pub(crate) fn integer_or(value: Option<Value>, default: i128) -> Result<i128> {
     value.map_or(Ok(default), |value| integer(&value))
 }
 
 /// A string argument.
-pub(crate) fn string(value: &Value) -> Result<&str, Error> {
+pub(crate) fn string(value: &Value) -> Result<&str> {
     match value {
         Value::Text(text) => Ok(text),
         _ => Err(Error::failed(format!("argument must be str, not {}", value.type_name()))),

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::value::{Text, Value};
 
 /// Bytes read one character at a time that cost one step.
@@ -50,7 +50,7 @@ impl Budget {
     /// Charges a number of steps.
     ///
     /// **Errors**: [`Error::TooManySteps`].
-    pub(crate) fn work(&mut self, steps: usize) -> Result<(), Error> {
+    pub(crate) fn work(&mut self, steps: usize) -> Result<()> {
         match self.steps.checked_sub(steps as u64) {
             Some(left) => {
                 self.steps = left;
@@ -61,32 +61,32 @@ impl Budget {
     }
 
     /// Charges reading a text of this many bytes.
-    pub(crate) fn scan(&mut self, num_bytes: usize) -> Result<(), Error> {
+    pub(crate) fn scan(&mut self, num_bytes: usize) -> Result<()> {
         self.work(1 + num_bytes / SCANNED_BYTES_PER_STEP)
     }
 
     /// Charges building something of this many bytes.
     ///
     /// **Errors**: [`Error::TooManyBytes`], [`Error::TooManySteps`].
-    pub(crate) fn allocate(&mut self, num_bytes: usize) -> Result<(), Error> {
+    pub(crate) fn allocate(&mut self, num_bytes: usize) -> Result<()> {
         self.bytes = self.bytes.checked_sub(num_bytes).ok_or_else(|| self.too_many_bytes())?;
         self.work(num_bytes / COPIED_BYTES_PER_STEP)
     }
 
     /// Charges building or visiting a list of this many items.
-    pub(crate) fn allocate_items(&mut self, num_items: usize) -> Result<(), Error> {
+    pub(crate) fn allocate_items(&mut self, num_items: usize) -> Result<()> {
         self.allocate(num_items.saturating_mul(ITEM_BYTES))?;
         self.work(num_items)
     }
 
     /// A string value, charged.
-    pub(crate) fn text(&mut self, text: impl Into<Arc<str>> + AsRef<str>) -> Result<Value, Error> {
+    pub(crate) fn text(&mut self, text: impl Into<Arc<str>> + AsRef<str>) -> Result<Value> {
         self.allocate(TEXT_BYTES + text.as_ref().len())?;
         Ok(Value::Text(Text::new(text)))
     }
 
     /// A string value marked as safe for HTML, charged.
-    pub(crate) fn safe_text(&mut self, text: String) -> Result<Value, Error> {
+    pub(crate) fn safe_text(&mut self, text: String) -> Result<Value> {
         self.allocate(TEXT_BYTES + text.len())?;
         Ok(Value::Text(Text::safe(text)))
     }
@@ -112,20 +112,20 @@ impl TextBuilder {
     /// Appends a text.
     ///
     /// **Errors**: [`Error::TooManyBytes`].
-    pub(crate) fn push(&mut self, text: &str) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, text: &str) -> Result<()> {
         self.reserve(text.len())?;
         self.text.push_str(text);
         Ok(())
     }
 
     /// Appends a character `count` times.
-    pub(crate) fn fill(&mut self, character: char, count: usize) -> Result<(), Error> {
+    pub(crate) fn fill(&mut self, character: char, count: usize) -> Result<()> {
         self.reserve(count.saturating_mul(character.len_utf8()))?;
         self.text.extend(std::iter::repeat_n(character, count));
         Ok(())
     }
 
-    fn reserve(&self, num_bytes: usize) -> Result<(), Error> {
+    fn reserve(&self, num_bytes: usize) -> Result<()> {
         match num_bytes > self.capacity - self.text.len() {
             true => Err(Error::TooManyBytes { limit: self.limit }),
             false => Ok(()),
@@ -133,12 +133,12 @@ impl TextBuilder {
     }
 
     /// The text as a value, charged to the budget.
-    pub(crate) fn finish(self, budget: &mut Budget) -> Result<Value, Error> {
+    pub(crate) fn finish(self, budget: &mut Budget) -> Result<Value> {
         budget.text(self.text)
     }
 
     /// The text itself, charged to the budget.
-    pub(crate) fn into_string(self, budget: &mut Budget) -> Result<String, Error> {
+    pub(crate) fn into_string(self, budget: &mut Budget) -> Result<String> {
         budget.allocate(self.text.len())?;
         Ok(self.text)
     }

@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::syntax_tree::Comparison;
 use crate::value::{Value, ViewKind, equal_scalars};
 
-impl Runtime<'_> {
+impl Runtime {
     /// Whether a comparison holds.
     ///
     /// **Errors**: values without an order, a container that has no members.
@@ -16,7 +16,7 @@ impl Runtime<'_> {
         left: &Value,
         comparison: Comparison,
         right: &Value,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let holds: fn(Ordering) -> bool = match comparison {
             Comparison::Equal => return self.equal(left, right),
             Comparison::NotEqual => return Ok(!self.equal(left, right)?),
@@ -31,7 +31,7 @@ impl Runtime<'_> {
     }
 
     /// Whether two values are equal.
-    pub(crate) fn equal(&mut self, a: &Value, b: &Value) -> Result<bool, Error> {
+    pub(crate) fn equal(&mut self, a: &Value, b: &Value) -> Result<bool> {
         self.budget.work(1)?;
         match (a, b) {
             (Value::Text(a), Value::Text(b)) => {
@@ -77,7 +77,7 @@ impl Runtime<'_> {
         left: &Value,
         comparison: Comparison,
         right: &Value,
-    ) -> Result<Option<Ordering>, Error> {
+    ) -> Result<Option<Ordering>> {
         self.budget.work(1)?;
         if let (Some(a), Some(b)) = (left.as_int(), right.as_int()) {
             return Ok(Some(a.cmp(&b)));
@@ -114,7 +114,7 @@ impl Runtime<'_> {
     /// Python's `in`.
     ///
     /// **Errors**: a container that has no members, an unhashable item of a dict.
-    pub(crate) fn contains(&mut self, container: &Value, item: &Value) -> Result<bool, Error> {
+    pub(crate) fn contains(&mut self, container: &Value, item: &Value) -> Result<bool> {
         match container {
             Value::Text(text) => match item {
                 Value::Text(part) => {

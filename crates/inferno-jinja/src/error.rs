@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// The longest message that an error carries, in bytes; longer ones are cut.
 const MAX_MESSAGE_BYTES: usize = 8 << 10;
 

@@ -10,13 +10,13 @@ mod text;
 pub(crate) use html::escaped;
 
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::Result;
 use crate::json::to_json;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
 /// A filter: called with its value and further arguments.
-pub(crate) type Filter = fn(&mut Runtime<'_>, Arguments) -> Result<Value, Error>;
+pub(crate) type Filter = fn(&mut Runtime, Arguments) -> Result<Value>;
 
 /// The filter of this name.
 pub(crate) fn find(name: &str) -> Option<Filter> {

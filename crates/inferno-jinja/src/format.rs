@@ -8,7 +8,7 @@ pub(crate) use spec::Spec;
 
 use crate::arguments::Arguments;
 use crate::budget::TextBuilder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::quoted;
 use crate::value::Value;
@@ -20,11 +20,11 @@ struct Fields<'a> {
     next: usize,
 }
 
-impl Runtime<'_> {
+impl Runtime {
     /// `format.format(…)`
     ///
     /// **Errors**: a malformed format string, a missing argument, an unsuitable format specification.
-    pub(crate) fn format(&mut self, format: &str, arguments: &Arguments) -> Result<Value, Error> {
+    pub(crate) fn format(&mut self, format: &str, arguments: &Arguments) -> Result<Value> {
         let mut fields = Fields { arguments, next: 0 };
         let text = fields.format(self, format, true)?;
         text.finish(&mut self.budget)
@@ -34,10 +34,10 @@ impl Runtime<'_> {
 impl Fields<'_> {
     fn format(
         &mut self,
-        runtime: &mut Runtime<'_>,
+        runtime: &mut Runtime,
         format: &str,
         can_nest: bool,
-    ) -> Result<TextBuilder, Error> {
+    ) -> Result<TextBuilder> {
         runtime.budget.scan(format.len())?;
         let mut text = runtime.budget.builder();
         let mut rest = format;
@@ -65,11 +65,11 @@ impl Fields<'_> {
     /// Writes one field: `name!conversion:specification`.
     fn write_field(
         &mut self,
-        runtime: &mut Runtime<'_>,
+        runtime: &mut Runtime,
         field: &str,
         can_nest: bool,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let (name, spec) = field.split_once(':').unwrap_or((field, ""));
         let (name, conversion) = match name.split_once('!') {
             Some((name, conversion)) => (name, Some(conversion)),
@@ -93,7 +93,7 @@ impl Fields<'_> {
     }
 
     /// The value that a field names: `0`, `name`, `name[key]`, `name.attribute`.
-    fn look_up(&mut self, runtime: &mut Runtime<'_>, name: &str) -> Result<Value, Error> {
+    fn look_up(&mut self, runtime: &mut Runtime, name: &str) -> Result<Value> {
         let (first, mut path) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
         let position = match first {
             "" => {
@@ -151,12 +151,7 @@ fn field_end(rest: &str) -> Option<usize> {
     None
 }
 
-fn write_value(
-    runtime: &Runtime<'_>,
-    value: &Value,
-    spec: &str,
-    text: &mut TextBuilder,
-) -> Result<(), Error> {
+fn write_value(runtime: &Runtime, value: &Value, spec: &str, text: &mut TextBuilder) -> Result<()> {
     if spec.is_empty() {
         return runtime.write_str(value, text);
     }
@@ -167,6 +162,12 @@ fn write_value(
                 spec.alignment = Some('<');
             }
             match kind {
+                None | Some('s') if spec.sign.is_some() => {
+                    Err(Error::failed("Sign not allowed in string format specifier"))
+                }
+                None | Some('s') if spec.grouping.is_some() => {
+                    Err(Error::failed("Cannot specify ',' with 's'."))
+                }
                 None | Some('s') => spec.write_text(value, text),
                 Some(kind) => Err(number::unknown(kind, "str")),
             }

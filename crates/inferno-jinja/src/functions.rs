@@ -7,17 +7,17 @@ use jiff::Zoned;
 use jiff::fmt::strtime::BrokenDownTime;
 
 use crate::arguments::{Arguments, integer, string};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::runtime::Runtime;
 use crate::text::quoted;
 use crate::value::{Key, Range, Value};
 
 /// A global function.
-pub(crate) type Function = fn(&mut Runtime<'_>, Arguments) -> Result<Value, Error>;
+pub(crate) type Function = fn(&mut Runtime, Arguments) -> Result<Value>;
 
 /// What `strftime_now` reads.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum Clock {
     /// The local time.
     #[default]
@@ -40,7 +40,7 @@ pub(crate) fn find(name: &str) -> Option<Function> {
     })
 }
 
-fn cycler(_: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn cycler(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     match arguments.positional.is_empty() {
         true => Err(Error::failed("at least one item has to be provided")),
         false => {
@@ -49,22 +49,19 @@ fn cycler(_: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
     }
 }
 
-fn joiner(_: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn joiner(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [separator] = arguments.bind("joiner", ["sep"])?;
     let separator = separator.unwrap_or_else(|| Value::from(", "));
     Ok(Value::object(Object::Joiner { separator, is_used: Cell::new(false) }))
 }
 
 /// `dict(mapping or pairs, **entries)`
-fn dict(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn dict(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let entries = dict_entries(runtime, arguments)?;
     runtime.dict(entries)
 }
 
-fn dict_entries(
-    runtime: &mut Runtime<'_>,
-    arguments: Arguments,
-) -> Result<Vec<(Key, Value)>, Error> {
+fn dict_entries(runtime: &mut Runtime, arguments: Arguments) -> Result<Vec<(Key, Value)>> {
     let mut entries = Vec::new();
     match arguments.positional.as_slice() {
         [] => {}
@@ -97,7 +94,7 @@ fn dict_entries(
 }
 
 /// `namespace(mapping or pairs, **attributes)`
-fn namespace(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn namespace(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let Value::Dict(attributes) = dict(runtime, arguments)? else { return Ok(Value::None) };
     let names = attributes.keys().filter_map(Value::as_text);
     names.into_iter().try_for_each(|name| check_attribute(name))?;
@@ -108,7 +105,7 @@ fn namespace(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, E
 }
 
 /// Whether a namespace may have an attribute of this name, which the sandbox must be able to read.
-pub(crate) fn check_attribute(name: &str) -> Result<(), Error> {
+pub(crate) fn check_attribute(name: &str) -> Result<()> {
     match name.starts_with('_') {
         true => Err(Error::failed(format!(
             "Chat templates cannot store underscore-prefixed attributes on a namespace, but got {}. \
@@ -120,13 +117,13 @@ pub(crate) fn check_attribute(name: &str) -> Result<(), Error> {
 }
 
 /// Fails with the template's own message.
-fn raise_exception(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn raise_exception(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [message] = arguments.bind_all("raise_exception", ["message"])?;
     Err(Error::raised(runtime.to_text(&message)?.to_string()))
 }
 
 /// `range(stop)`, `range(start, stop)` or `range(start, stop, step)`
-fn range(_: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn range(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     /// The longest range that Jinja2's sandbox allows.
     const MAX_LEN: usize = 100_000;
     let number = |value: &Value| {
@@ -156,10 +153,10 @@ fn range(_: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
     }
 }
 
-fn strftime_now(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+fn strftime_now(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [format] = arguments.bind_all("strftime_now", ["format"])?;
     let format = string(&format)?;
-    let text: Arc<str> = match runtime.clock {
+    let text: Arc<str> = match &runtime.clock {
         Clock::Fixed(text) => text.as_str().into(),
         Clock::System => {
             runtime.budget.scan(format.len().saturating_mul(16))?;

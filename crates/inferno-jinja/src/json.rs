@@ -2,7 +2,7 @@
 
 use crate::arguments::{Arguments, flag, integer, not_none};
 use crate::budget::TextBuilder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::float;
 use crate::value::{Dict, Value};
@@ -18,7 +18,7 @@ struct Layout {
 }
 
 /// `value|tojson(ensure_ascii=false, indent=none, separators=none, sort_keys=false)`
-pub(crate) fn to_json(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result<Value, Error> {
+pub(crate) fn to_json(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let parameters = ["ensure_ascii", "indent", "separators", "sort_keys"];
     let (value, [ensure_ascii, indent, separators, sort_keys]) =
         arguments.bind_filter("tojson", parameters)?;
@@ -54,11 +54,11 @@ pub(crate) fn to_json(runtime: &mut Runtime<'_>, arguments: Arguments) -> Result
 impl Layout {
     fn write(
         &self,
-        runtime: &mut Runtime<'_>,
+        runtime: &mut Runtime,
         value: &Value,
         depth: usize,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         runtime.budget.work(1)?;
         match value {
             Value::Text(value) => self.write_text(value, text),
@@ -81,11 +81,11 @@ impl Layout {
 
     fn write_dict(
         &self,
-        runtime: &mut Runtime<'_>,
+        runtime: &mut Runtime,
         dict: &Dict,
         depth: usize,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         runtime.budget.allocate_items(dict.len().saturating_mul(2))?;
         let mut keys: Vec<Value> = dict.keys().cloned().collect();
         if self.sort_keys {
@@ -115,8 +115,8 @@ impl Layout {
         items: &[Value],
         depth: usize,
         text: &mut TextBuilder,
-        mut write_item: impl FnMut(&Value, &mut TextBuilder) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut write_item: impl FnMut(&Value, &mut TextBuilder) -> Result<()>,
+    ) -> Result<()> {
         let new_line = |depth, text: &mut TextBuilder| match &self.indent {
             Some(indent) => {
                 text.fill('\n', 1)?;
@@ -136,7 +136,7 @@ impl Layout {
         text.fill(close, 1)
     }
 
-    fn write_text(&self, value: &str, text: &mut TextBuilder) -> Result<(), Error> {
+    fn write_text(&self, value: &str, text: &mut TextBuilder) -> Result<()> {
         text.fill('"', 1)?;
         let mut copied = 0;
         for (at, character) in value.char_indices() {

@@ -3,7 +3,7 @@
 //! Whitespace control is resolved here, with `trim_blocks` and `lstrip_blocks` on, so that every text
 //! segment is exactly what is printed.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::literal::{Number, number, string_length, unescape};
 use crate::text::is_space;
 
@@ -50,7 +50,7 @@ const OPERATORS: [&str; 26] = [
 /// Splits a template into segments.
 ///
 /// **Errors**: [`Error::Syntax`]: an unclosed tag, unbalanced brackets, an invalid character.
-pub(crate) fn segments(source: &str) -> Result<Vec<Segment>, Error> {
+pub(crate) fn segments(source: &str) -> Result<Vec<Segment>> {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
     let source = source.strip_suffix('\n').unwrap_or(&source);
     let mut lexer = Lexer { source, at: 0, line: 1, is_line_start: true, segments: Vec::new() };
@@ -69,7 +69,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn run(&mut self) -> Result<(), Error> {
+    fn run(&mut self) -> Result<()> {
         while let Some(opening) = self.next_opening() {
             let delimiter = &self.source[opening..opening + 2];
             let sign = sign_of(&self.source[opening + 2..]);
@@ -147,7 +147,7 @@ impl<'a> Lexer<'a> {
         Some(self.source.len() - after.len())
     }
 
-    fn comment(&mut self) -> Result<(), Error> {
+    fn comment(&mut self) -> Result<()> {
         let Some(length) = self.rest().find("#}") else {
             // Jinja2 accepts an opening at the very end.
             return match self.rest().is_empty() {
@@ -174,7 +174,7 @@ impl<'a> Lexer<'a> {
         Some(self.source.len() - after.len())
     }
 
-    fn raw(&mut self, start: usize) -> Result<(), Error> {
+    fn raw(&mut self, start: usize) -> Result<()> {
         let opened = self.line;
         self.advance(start);
         let mut from = start;
@@ -200,7 +200,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn tag(&mut self, closing: &str) -> Result<Tag, Error> {
+    fn tag(&mut self, closing: &str) -> Result<Tag> {
         let mut tag = Tag { tokens: Vec::new(), line: self.line, last_line: self.line };
         let mut open_brackets = Vec::new();
         loop {
@@ -225,7 +225,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self) -> Result<TokenKind, Error> {
+    fn token(&mut self) -> Result<TokenKind> {
         let rest = self.rest();
         let first = rest.chars().next().unwrap_or_default();
         if first.is_ascii_digit() {

@@ -10,13 +10,13 @@ pub(crate) use string::{
 };
 
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::Result;
 use crate::object::Object;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
 /// A method: called with its receiver and arguments.
-pub(crate) type Method = fn(&mut Runtime<'_>, &Value, Arguments) -> Result<Value, Error>;
+pub(crate) type Method = fn(&mut Runtime, &Value, Arguments) -> Result<Value>;
 
 type Table = &'static [(&'static str, Method)];
 

@@ -1,11 +1,11 @@
 //! Python's arithmetic operators, `~` and slices.
 
 use crate::arguments::integer;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::filters::escaped;
 use crate::runtime::Runtime;
 use crate::syntax_tree::Operator;
-use crate::value::Value;
+use crate::value::{Range, Value};
 
 fn too_large() -> Error {
     Error::failed("the number is too large")
@@ -17,16 +17,11 @@ fn unsupported(operator: &str, a: &Value, b: &Value) -> Error {
     undefined.misuse(|_| format!("unsupported operand type(s) for {operator}: '{a}' and '{b}'"))
 }
 
-impl Runtime<'_> {
+impl Runtime {
     /// `a operator b`
     ///
     /// **Errors**: operands of the wrong types, an integer beyond 128 bits, a division by zero.
-    pub(crate) fn binary(
-        &mut self,
-        a: &Value,
-        operator: Operator,
-        b: &Value,
-    ) -> Result<Value, Error> {
+    pub(crate) fn binary(&mut self, a: &Value, operator: Operator, b: &Value) -> Result<Value> {
         match operator {
             Operator::Add => self.add(a, b),
             Operator::Subtract => arithmetic("-", a, b, i128::checked_sub, |a, b| a - b),
@@ -41,7 +36,7 @@ impl Runtime<'_> {
         }
     }
 
-    pub(crate) fn add(&mut self, a: &Value, b: &Value) -> Result<Value, Error> {
+    pub(crate) fn add(&mut self, a: &Value, b: &Value) -> Result<Value> {
         match (a, b) {
             (Value::Text(a), Value::Text(b)) if a.is_safe || b.is_safe => {
                 let parts = [a, b].map(|part| match part.is_safe {
@@ -66,7 +61,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn multiply(&mut self, a: &Value, b: &Value) -> Result<Value, Error> {
+    fn multiply(&mut self, a: &Value, b: &Value) -> Result<Value> {
         let is_repeatable =
             |value: &Value| matches!(value, Value::Text(_) | Value::List(_) | Value::Tuple(_));
         let (repeated, count) = match (is_repeatable(a), is_repeatable(b)) {
@@ -96,21 +91,21 @@ impl Runtime<'_> {
         }
     }
 
-    fn repeated(&mut self, items: &[Value], times: usize) -> Result<Vec<Value>, Error> {
+    fn repeated(&mut self, items: &[Value], times: usize) -> Result<Vec<Value>> {
         let times = if items.is_empty() { 0 } else { times };
         self.budget.allocate_items(items.len().saturating_mul(times))?;
         Ok(std::iter::repeat_n(items, times).flatten().cloned().collect())
     }
 
     /// `a ~ b ~ …`: the text forms, concatenated.
-    pub(crate) fn concatenate(&mut self, values: &[Value]) -> Result<Value, Error> {
+    pub(crate) fn concatenate(&mut self, values: &[Value]) -> Result<Value> {
         let mut text = self.budget.builder();
         values.iter().try_for_each(|value| self.write_str(value, &mut text))?;
         text.finish(&mut self.budget)
     }
 
     /// `value[start:stop:step]`
-    pub(crate) fn slice(&mut self, value: &Value, bounds: [&Value; 3]) -> Result<Value, Error> {
+    pub(crate) fn slice(&mut self, value: &Value, bounds: [&Value; 3]) -> Result<Value> {
         let bound = |value: &Value| match value {
             Value::None => Ok(None),
             _ => value.as_int().map(Some).ok_or_else(|| {
@@ -141,8 +136,11 @@ impl Runtime<'_> {
                 self.tuple(slice)
             }
             Value::Range(range) => {
-                let slice = positions(range.len()).map(|at| range.at(at)).collect();
-                self.list(slice)
+                let Positions { next, stop, step } = positions(range.len());
+                let [start, stop, step] = [next, stop, step]
+                    .map(|at| i64::try_from(at).unwrap_or(i64::MAX).saturating_mul(range.step));
+                let [start, stop] = [start, stop].map(|at| range.start.saturating_add(at));
+                Ok(Value::Range(Range { start, stop, step }))
             }
             _ => Err(value.misuse(|found| format!("'{found}' object is not subscriptable"))),
         }
@@ -155,7 +153,7 @@ fn arithmetic(
     b: &Value,
     of_integers: impl Fn(i128, i128) -> Option<i128>,
     of_floats: impl Fn(f64, f64) -> f64,
-) -> Result<Value, Error> {
+) -> Result<Value> {
     match (a.as_int(), b.as_int(), a.as_float(), b.as_float()) {
         (Some(a), Some(b), ..) => of_integers(a, b).map(Value::Int).ok_or_else(too_large),
         (.., Some(a), Some(b)) => Ok(Value::Float(of_floats(a, b))),
@@ -172,7 +170,7 @@ fn divisible(operator: &str, a: &Value, b: &Value) -> Result<(f64, f64), Error> 
     }
 }
 
-fn floor_divide(a: &Value, b: &Value) -> Result<Value, Error> {
+fn floor_divide(a: &Value, b: &Value) -> Result<Value> {
     divisible("//", a, b)?;
     let of_integers = |a: i128, b: i128| {
         let quotient = a.checked_div(b)?;
@@ -195,7 +193,7 @@ fn float_remainder(a: f64, b: f64) -> f64 {
 }
 
 /// `a % b` of numbers.
-pub(crate) fn remainder(a: &Value, b: &Value) -> Result<Value, Error> {
+pub(crate) fn remainder(a: &Value, b: &Value) -> Result<Value> {
     divisible("%", a, b)?;
     let of_integers = |a: i128, b: i128| {
         let remainder = a.checked_rem(b)?;
@@ -204,7 +202,7 @@ pub(crate) fn remainder(a: &Value, b: &Value) -> Result<Value, Error> {
     arithmetic("%", a, b, of_integers, float_remainder)
 }
 
-fn power(a: &Value, b: &Value) -> Result<Value, Error> {
+fn power(a: &Value, b: &Value) -> Result<Value> {
     match (a.as_int(), b.as_int()) {
         (Some(a), Some(b)) if b >= 0 => {
             let exponent = match u32::try_from(b) {
@@ -224,7 +222,7 @@ fn power(a: &Value, b: &Value) -> Result<Value, Error> {
 }
 
 /// `-value` or `+value`
-pub(crate) fn signed(value: &Value, is_negative: bool) -> Result<Value, Error> {
+pub(crate) fn signed(value: &Value, is_negative: bool) -> Result<Value> {
     let factor = if is_negative { -1 } else { 1 };
     match value {
         Value::Float(number) => Ok(Value::Float(number * factor as f64)),

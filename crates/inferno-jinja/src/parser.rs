@@ -10,7 +10,7 @@ mod statement;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::lexer::{Segment, Tag, TokenKind, segments};
 use crate::syntax_tree::{Block, Expression, SpecialNames, Statement, StatementKind};
 
@@ -30,7 +30,7 @@ pub(crate) struct ParsedTemplate {
 /// Parses a template.
 ///
 /// **Errors**: [`Error::Syntax`].
-pub(crate) fn parse(source: &str) -> Result<ParsedTemplate, Error> {
+pub(crate) fn parse(source: &str) -> Result<ParsedTemplate> {
     let mut parser = Parser {
         segments: segments(source)?.into_iter(),
         tag: Tag::default(),
@@ -113,14 +113,14 @@ impl Parser {
         }
     }
 
-    fn print(&mut self) -> Result<Expression, Error> {
+    fn print(&mut self) -> Result<Expression> {
         let expression = self.tuple(true, &[], false)?;
         self.close()?;
         Ok(expression)
     }
 
     /// Makes `tag` the one that is being parsed.
-    fn open(&mut self, tag: Tag, end: &'static str) -> Result<(), Error> {
+    fn open(&mut self, tag: Tag, end: &'static str) -> Result<()> {
         if tag.tokens.len() > MAX_TOKENS {
             return Err(Error::syntax("too long an expression", tag.line));
         }
@@ -129,7 +129,7 @@ impl Parser {
     }
 
     /// Checks that the tag ends here.
-    fn close(&mut self) -> Result<(), Error> {
+    fn close(&mut self) -> Result<()> {
         match self.is_end() {
             true => Ok(()),
             false => Err(self.unexpected(self.end)),
@@ -153,7 +153,7 @@ impl Parser {
     }
 
     /// A statement's body up to its closing tag.
-    fn only_body(&mut self, end: &'static str) -> Result<Vec<Statement>, Error> {
+    fn only_body(&mut self, end: &'static str) -> Result<Vec<Statement>> {
         let (body, _) = self.body_of_tag(&[end])?;
         Ok(body)
     }
@@ -217,14 +217,14 @@ impl Parser {
         }
     }
 
-    fn expect(&mut self, operator: &str) -> Result<(), Error> {
+    fn expect(&mut self, operator: &str) -> Result<()> {
         match self.skip_operator(operator) {
             true => Ok(()),
             false => Err(self.unexpected(operator)),
         }
     }
 
-    fn name(&mut self) -> Result<Arc<str>, Error> {
+    fn name(&mut self) -> Result<Arc<str>> {
         match self.skip_any_name() {
             Some(name) => Ok(name.into()),
             None => Err(self.unexpected("name")),
@@ -232,7 +232,7 @@ impl Parser {
     }
 
     /// Parses one more level of nesting.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.expression_depth += 1;
         if self.expression_depth > MAX_EXPRESSION_DEPTH {
             return Err(Error::syntax("too many nested expressions", self.line()));

@@ -1,18 +1,18 @@
 //! Python's `text % values`.
 
 use crate::budget::TextBuilder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::format::{Spec, write_number};
 use crate::runtime::Runtime;
 use crate::text::quoted;
 use crate::value::Value;
 
-impl Runtime<'_> {
+impl Runtime {
     /// `format % values`: the items of a tuple in order, the entries of a dict by name, anything else
     /// as the only value.
     ///
     /// **Errors**: a malformed format, too many or too few values, a value of the wrong type.
-    pub(crate) fn percent(&mut self, format: &str, values: &Value) -> Result<Value, Error> {
+    pub(crate) fn percent(&mut self, format: &str, values: &Value) -> Result<Value> {
         self.budget.scan(format.len())?;
         let positional = match values {
             Value::Tuple(tuple) => tuple.items.as_slice(),
@@ -56,12 +56,12 @@ struct Values<'v> {
 }
 
 impl<'v> Values<'v> {
-    fn next(&mut self) -> Result<&'v Value, Error> {
+    fn next(&mut self) -> Result<&'v Value> {
         let missing = || Error::failed("not enough arguments for format string");
         self.positional.next().ok_or_else(missing)
     }
 
-    fn named(&self, name: &str) -> Result<&'v Value, Error> {
+    fn named(&self, name: &str) -> Result<&'v Value> {
         match self.all {
             Value::Dict(dict) => dict.get_text(name).ok_or_else(|| Error::failed(quoted(name))),
             _ => Err(Error::failed("format requires a mapping")),
@@ -97,7 +97,7 @@ struct Directive<'f> {
 
 impl<'f> Directive<'f> {
     /// Parses a directive after its `%`.
-    fn parse(format: &'f str, values: &mut Values<'_>) -> Result<Self, Error> {
+    fn parse(format: &'f str, values: &mut Values<'_>) -> Result<Self> {
         let named = format.strip_prefix('(').and_then(|name| name.split_once(')'));
         let (name, mut rest) = match named {
             Some((name, rest)) => (Some(name), rest),
@@ -138,12 +138,7 @@ impl<'f> Directive<'f> {
         Ok(Self { name, spec, kind, rest: &rest[kind.len_utf8()..] })
     }
 
-    fn write(
-        mut self,
-        runtime: &mut Runtime<'_>,
-        value: &Value,
-        text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    fn write(mut self, runtime: &mut Runtime, value: &Value, text: &mut TextBuilder) -> Result<()> {
         let kind = self.kind;
         match kind {
             's' | 'r' | 'a' | 'c' => self.write_text(runtime, value, text),
@@ -175,10 +170,10 @@ impl<'f> Directive<'f> {
 
     fn write_text(
         mut self,
-        runtime: &mut Runtime<'_>,
+        runtime: &mut Runtime,
         value: &Value,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.spec.fill = ' ';
         if self.spec.alignment == Some('=') {
             self.spec.alignment = Some('>');
@@ -192,7 +187,7 @@ impl<'f> Directive<'f> {
 }
 
 /// A character, or the one with this number.
-fn character(value: &Value) -> Result<char, Error> {
+fn character(value: &Value) -> Result<char> {
     let character = match (value.as_int(), value.as_text()) {
         (Some(number), _) => u32::try_from(number).ok().and_then(char::from_u32),
         (None, Some(text)) => {

@@ -1,7 +1,7 @@
 //! Jinja2's tests, used after `is`, as a table by name.
 
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::Result;
 use crate::filters;
 use crate::methods::{is_lower, is_upper};
 use crate::operators::remainder;
@@ -10,7 +10,7 @@ use crate::syntax_tree::Comparison;
 use crate::value::{Value, equal_scalars};
 
 /// A test: called with its value and arguments.
-pub(crate) type Predicate = fn(&mut Runtime<'_>, Arguments) -> Result<bool, Error>;
+pub(crate) type Predicate = fn(&mut Runtime, Arguments) -> Result<bool>;
 
 /// The test of this name.
 pub(crate) fn find(name: &str) -> Option<Predicate> {
@@ -61,25 +61,17 @@ const PREDICATES: &[(&str, Predicate)] = &[
     ("upper", |r, a| in_case(r, a, is_upper)),
 ];
 
-fn only(arguments: Arguments, holds: impl Fn(&Value) -> bool) -> Result<bool, Error> {
+fn only(arguments: Arguments, holds: impl Fn(&Value) -> bool) -> Result<bool> {
     let [value] = arguments.bind_all("test", ["value"])?;
     Ok(holds(&value))
 }
 
-fn compare(
-    runtime: &mut Runtime<'_>,
-    arguments: Arguments,
-    comparison: Comparison,
-) -> Result<bool, Error> {
+fn compare(runtime: &mut Runtime, arguments: Arguments, comparison: Comparison) -> Result<bool> {
     let [left, right] = arguments.bind_all(comparison.symbol(), ["a", "b"])?;
     runtime.holds(&left, comparison, &right)
 }
 
-fn in_case(
-    runtime: &mut Runtime<'_>,
-    arguments: Arguments,
-    holds: fn(&str) -> bool,
-) -> Result<bool, Error> {
+fn in_case(runtime: &mut Runtime, arguments: Arguments, holds: fn(&str) -> bool) -> Result<bool> {
     let [value] = arguments.bind_all("test", ["value"])?;
     let text = runtime.to_text(&value)?;
     runtime.budget.scan(text.len())?;
@@ -87,17 +79,17 @@ fn in_case(
 }
 
 /// `value % 2`
-fn parity(arguments: Arguments) -> Result<f64, Error> {
+fn parity(arguments: Arguments) -> Result<f64> {
     let [value] = arguments.bind_all("test", ["value"])?;
     Ok(remainder(&value, &Value::Int(2))?.as_float().unwrap_or(f64::NAN))
 }
 
-fn divisible([value, number]: [Value; 2]) -> Result<bool, Error> {
+fn divisible([value, number]: [Value; 2]) -> Result<bool> {
     Ok(remainder(&value, &number)?.as_float() == Some(0.0))
 }
 
 /// Python's `is`, with equal numbers and strings of one type being the same object.
-fn same([value, other]: [Value; 2]) -> Result<bool, Error> {
+fn same([value, other]: [Value; 2]) -> Result<bool> {
     Ok(match (&value, &other) {
         (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
             std::rc::Rc::ptr_eq(a, b)

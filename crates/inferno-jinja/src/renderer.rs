@@ -7,7 +7,7 @@ mod statement;
 
 use crate::budget::Limits;
 use crate::context::Context;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::filters::escaped;
 use crate::parser::ParsedTemplate;
 use crate::runtime::Runtime;
@@ -23,10 +23,10 @@ pub(crate) fn render(
     template: &ParsedTemplate,
     context: &Context,
     limits: Limits,
-) -> Result<String, Error> {
+) -> Result<String> {
     let mut renderer = Renderer {
         template,
-        runtime: Runtime::new(limits, &context.clock),
+        runtime: Runtime::new(limits, context.clock.clone()),
         scopes: Scopes::new(),
         output: String::new(),
         escapes: false,
@@ -43,7 +43,7 @@ pub(crate) fn render(
 /// The state of a rendering.
 struct Renderer<'t> {
     template: &'t ParsedTemplate,
-    runtime: Runtime<'t>,
+    runtime: Runtime,
     scopes: Scopes,
     output: String,
     /// Whether output is escaped for HTML (`autoescape`).
@@ -57,10 +57,7 @@ impl Renderer<'_> {
     /// Does something one level deeper.
     ///
     /// **Errors**: nested too deep.
-    fn nested<T>(
-        &mut self,
-        action: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    fn nested<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(Error::failed("maximum recursion depth exceeded"));
@@ -71,14 +68,14 @@ impl Renderer<'_> {
     }
 
     /// Writes template text.
-    fn write(&mut self, text: &str) -> Result<(), Error> {
+    fn write(&mut self, text: &str) -> Result<()> {
         self.runtime.budget.allocate(text.len())?;
         self.output.push_str(text);
         Ok(())
     }
 
     /// Writes the text form of a value.
-    fn write_value(&mut self, value: &Value) -> Result<(), Error> {
+    fn write_value(&mut self, value: &Value) -> Result<()> {
         match value {
             Value::Text(text) if !self.escapes || text.is_safe => self.write(text),
             _ => {
@@ -97,7 +94,7 @@ impl Renderer<'_> {
     /// What an action writes, as a value; safe if output is escaped. Also what the action returns.
     fn captured<T>(
         &mut self,
-        action: impl FnOnce(&mut Self) -> Result<T, Error>,
+        action: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<(Value, T), Error> {
         let outer = std::mem::take(&mut self.output);
         let done = action(self)?;

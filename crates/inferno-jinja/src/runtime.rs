@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::budget::{Budget, Limits};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::functions::Clock;
 use crate::value::{Dict, Key, Value, ViewKind};
 
@@ -14,16 +14,16 @@ const ENTRY_BYTES: usize = 96;
 const CHARACTER_BYTES: usize = 32;
 
 /// The state of a rendering that built-in operations share.
-pub(crate) struct Runtime<'c> {
+pub(crate) struct Runtime {
     pub(crate) budget: Budget,
     pub(crate) namespaces: Vec<Dict>,
     /// What `loop.changed` was called with last, by the loop's id.
     pub(crate) last_changed: HashMap<usize, Value>,
-    pub(crate) clock: &'c Clock,
+    pub(crate) clock: Clock,
 }
 
-impl<'c> Runtime<'c> {
-    pub(crate) fn new(limits: Limits, clock: &'c Clock) -> Self {
+impl Runtime {
+    pub(crate) fn new(limits: Limits, clock: Clock) -> Self {
         Self {
             budget: Budget::new(limits),
             namespaces: Vec::new(),
@@ -33,25 +33,25 @@ impl<'c> Runtime<'c> {
     }
 
     /// A list, charged.
-    pub(crate) fn list(&mut self, items: Vec<Value>) -> Result<Value, Error> {
+    pub(crate) fn list(&mut self, items: Vec<Value>) -> Result<Value> {
         self.budget.allocate_items(items.len() + 1)?;
         Value::list(items).checked_depth()
     }
 
     /// A tuple, charged.
-    pub(crate) fn tuple(&mut self, items: Vec<Value>) -> Result<Value, Error> {
+    pub(crate) fn tuple(&mut self, items: Vec<Value>) -> Result<Value> {
         self.budget.allocate_items(items.len() + 1)?;
         Value::tuple(items).checked_depth()
     }
 
     /// A generator, charged.
-    pub(crate) fn generator(&mut self, items: Vec<Value>) -> Result<Value, Error> {
+    pub(crate) fn generator(&mut self, items: Vec<Value>) -> Result<Value> {
         self.budget.allocate_items(items.len() + 1)?;
         Value::generator(items).checked_depth()
     }
 
     /// A dict, charged.
-    pub(crate) fn dict(&mut self, entries: Vec<(Key, Value)>) -> Result<Value, Error> {
+    pub(crate) fn dict(&mut self, entries: Vec<(Key, Value)>) -> Result<Value> {
         self.budget.allocate(entries.len().saturating_mul(ENTRY_BYTES))?;
         self.budget.work(entries.len())?;
         Value::Dict(Rc::new(Dict::new(entries))).checked_depth()
@@ -60,13 +60,13 @@ impl<'c> Runtime<'c> {
     /// A value as the key of a dict, charged for its hash.
     ///
     /// **Errors**: an unhashable value.
-    pub(crate) fn key(&mut self, value: &Value) -> Result<Key, Error> {
+    pub(crate) fn key(&mut self, value: &Value) -> Result<Key> {
         self.charge_hash(value)?;
         Key::new(value)
     }
 
     /// Charges hashing a value.
-    pub(crate) fn charge_hash(&mut self, value: &Value) -> Result<(), Error> {
+    pub(crate) fn charge_hash(&mut self, value: &Value) -> Result<()> {
         match value {
             Value::Text(text) => self.budget.scan(text.len()),
             Value::Tuple(tuple) => tuple.items.iter().try_for_each(|item| self.charge_hash(item)),
@@ -77,7 +77,7 @@ impl<'c> Runtime<'c> {
     /// What iterating over a value yields: items, keys or characters. A generator is consumed.
     ///
     /// **Errors**: a value that cannot be iterated.
-    pub(crate) fn items(&mut self, value: &Value) -> Result<Vec<Value>, Error> {
+    pub(crate) fn items(&mut self, value: &Value) -> Result<Vec<Value>> {
         let pair = |(key, value): (&Value, &Value)| Value::tuple(vec![key.clone(), value.clone()]);
         if let Some(num_items) = value.num_items() {
             self.budget.allocate_items(num_items)?;

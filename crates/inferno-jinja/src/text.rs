@@ -3,7 +3,7 @@
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use crate::budget::TextBuilder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::runtime::Runtime;
 use crate::value::{Range, Text, Value, ViewKind};
@@ -16,9 +16,9 @@ pub(crate) fn is_space(character: char) -> bool {
     character.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&character)
 }
 
-impl Runtime<'_> {
+impl Runtime {
     /// Python's `str`; empty for an undefined value. A string is returned as it is.
-    pub(crate) fn to_text(&mut self, value: &Value) -> Result<Text, Error> {
+    pub(crate) fn to_text(&mut self, value: &Value) -> Result<Text> {
         match value {
             Value::Text(text) => Ok(text.clone()),
             _ => {
@@ -30,14 +30,14 @@ impl Runtime<'_> {
     }
 
     /// Python's `repr`.
-    pub(crate) fn to_repr(&mut self, value: &Value) -> Result<String, Error> {
+    pub(crate) fn to_repr(&mut self, value: &Value) -> Result<String> {
         let mut text = self.budget.builder();
         self.write_repr(value, 0, &mut text)?;
         text.into_string(&mut self.budget)
     }
 
     /// Writes Python's `str` of a value.
-    pub(crate) fn write_str(&self, value: &Value, text: &mut TextBuilder) -> Result<(), Error> {
+    pub(crate) fn write_str(&self, value: &Value, text: &mut TextBuilder) -> Result<()> {
         match value {
             Value::Text(value) => text.push(value),
             Value::Undefined(_) => Ok(()),
@@ -45,7 +45,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn write_repr(&self, value: &Value, depth: usize, text: &mut TextBuilder) -> Result<(), Error> {
+    fn write_repr(&self, value: &Value, depth: usize, text: &mut TextBuilder) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(Error::failed("maximum recursion depth exceeded while printing"));
         }
@@ -55,6 +55,7 @@ impl Runtime<'_> {
             Value::Bool(value) => text.push(if *value { "True" } else { "False" }),
             Value::Int(value) => text.push(&value.to_string()),
             Value::Float(value) => text.push(&float(*value)),
+            Value::Text(value) if value.is_safe => text.push(&format!("Markup({})", quoted(value))),
             Value::Text(value) => text.push(&quoted(value)),
             Value::List(list) => self.write_items("[", &list.items, "]", depth, text),
             Value::Tuple(tuple) if tuple.items.len() == 1 => {
@@ -90,7 +91,7 @@ impl Runtime<'_> {
         close: &str,
         depth: usize,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         text.push(open)?;
         for (index, item) in items.iter().enumerate() {
             text.push(if index > 0 { ", " } else { "" })?;
@@ -104,7 +105,7 @@ impl Runtime<'_> {
         entries: impl Iterator<Item = (&'v Value, &'v Value)>,
         depth: usize,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         text.push("{")?;
         for (index, (key, value)) in entries.enumerate() {
             text.push(if index > 0 { ", " } else { "" })?;

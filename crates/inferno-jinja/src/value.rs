@@ -11,7 +11,7 @@ use std::sync::Arc;
 use indexmap::{Equivalent, IndexMap};
 use serde_json::Value as Json;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::object::Object;
 
 /// A value; cloning is cheap.
@@ -221,7 +221,7 @@ impl Value {
     /// This value, newly built from others.
     ///
     /// **Errors**: nested too deep to be compared, printed or dropped by recursion.
-    pub(crate) fn checked_depth(self) -> Result<Self, Error> {
+    pub(crate) fn checked_depth(self) -> Result<Self> {
         /// Python prints up to about as many levels.
         const MAX_DEPTH: usize = 200;
         match self.depth() > MAX_DEPTH {
@@ -372,7 +372,7 @@ impl Key {
     /// A value as a key.
     ///
     /// **Errors**: an unhashable value: a list or a dict, or a tuple that contains one.
-    pub(crate) fn new(value: &Value) -> Result<Self, Error> {
+    pub(crate) fn new(value: &Value) -> Result<Self> {
         match value {
             Value::List(_) | Value::Dict(_) => {
                 Err(Error::failed(format!("unhashable type: '{}'", value.type_name())))

@@ -3,9 +3,13 @@
 use inferno_jinja::{Context, Error, Limits, Template};
 
 fn render(template: &str) -> Result<String, Error> {
+    render_within(template, Limits::default())
+}
+
+fn render_within(template: &str, limits: Limits) -> Result<String, Error> {
     let mut context = Context::new();
     context.set_text("text", &"x".repeat(100_000));
-    Template::parse(template)?.render(&context, Limits::default())
+    Template::parse(template)?.render(&context, limits)
 }
 
 fn error_of(template: &str) -> Error {
@@ -53,7 +57,7 @@ fn a_template_that_builds_or_writes_without_end_is_stopped() {
         doubling("{% set n.l = n.l + n.l %}"),
         // Lists that hold the same list twice are small, but their printed form is not.
         doubling("{% set n.l = [n.l, n.l] %}") + "{{ n.l }}",
-        doubling("{% set n.l = {'a': n.l, 'b': n.l} %}") + "{{ n.l | tojson }}",
+        doubling("{% set n.l = {'a': n.l, 'b': n.l} %}") + "{{ n.l }}",
         doubling("{% set n.s = n.s.split('') %}").replace("split('')", "replace('', n.s)"),
     ] {
         let error = error_of(&template);
@@ -99,4 +103,74 @@ fn slices_of_nothing_cycles_through_nothing_and_long_chains_do_not_panic() {
     assert_eq!(render(&format!("{{{{ 1{} }}}}", " + 1".repeat(many))).unwrap(), "491");
     let branches = "{% elif 0 %}".repeat(many);
     assert_eq!(render(&format!("{{% if 0 %}}{branches}{{% else %}}x{{% endif %}}")).unwrap(), "x");
+}
+
+/// Steps bound comparing and reading text too, and bytes bound small strings at their real size.
+#[test]
+fn a_template_that_only_compares_and_reads_is_stopped() {
+    let loops = |statement: &str| {
+        format!(
+            "{{% set l = range(9999) | list %}}{{% set long = text * 99 %}}{{% set other = text * 99 %}}\
+             {{% for a in range(99999) %}}{{% for b in range(99999) %}}{statement}{{% endfor %}}{{% endfor %}}"
+        )
+    };
+    for statement in [
+        "{% if long == other %}{% endif %}",
+        "{% if long < other %}{% endif %}",
+        "{% if 'y' in long %}{% endif %}",
+        "{% if -1 in l %}{% endif %}",
+        "{% if l == range(9999) | list %}{% endif %}",
+        "{% if {long: 1}[other] %}{% endif %}",
+        "{{ long.count('y') }}",
+        "{{ long.find('y') }}",
+        "{{ long.isalpha() }}",
+        "{{ long.strip(long) | length }}",
+        "{{ long.startswith(other) }}",
+        "{{ long | length }}",
+        "{{ long | wordcount }}",
+        "{{ long[-1] }}",
+        "{{ l.count(-1) }}",
+        "{{ l | max }}",
+        "{{ l | sort | first }}",
+        "{{ l | sum }}",
+    ] {
+        let limits = Limits { steps: 2_000_000, ..Limits::default() };
+        let started = std::time::Instant::now();
+        let error = render_within(&loops(statement), limits).map(drop).expect_err(statement);
+        let is_limit = matches!(error, Error::TooManySteps { .. } | Error::TooManyBytes { .. });
+        assert!(is_limit, "{statement}\n{error}");
+        // A tenth of a second where nothing else runs.
+        assert!(started.elapsed().as_secs() < 20, "{statement} took {:?}", started.elapsed());
+    }
+    for template in
+        ["{{ (text * 99).replace('x', '\n').splitlines() }}", "{{ (text * 99) | list }}"]
+    {
+        let error = error_of(template);
+        assert!(matches!(error, Error::TooManyBytes { .. }), "{template}\n{error}");
+    }
+}
+
+/// The deepest nesting that is accepted must fit a thread's usual stack.
+#[test]
+fn the_deepest_nesting_fits_the_stack() {
+    let nested = |open: &str, inner: &str, close: &str, count: usize| {
+        open.repeat(count) + inner + &close.repeat(count)
+    };
+    let brackets = nested("[", "m()", "]", 40);
+    let conditions = nested("{% if 1 %}", &format!("{{{{ {brackets} }}}}"), "{% endif %}", 90);
+    let in_loops =
+        nested("{% for i in [1] %}", &format!("{{{{ {brackets} }}}}"), "{% endfor %}", 90);
+    for template in [
+        format!("{{% macro m() %}}{conditions}{{% endmacro %}}{{{{ m() }}}}"),
+        format!("{{% macro m() %}}{in_loops}{{% endmacro %}}{{{{ m() }}}}"),
+        "{% macro m() %}{{ caller }}{% call m() %}{% endcall %}{% endmacro %}{{ m() }}".to_owned(),
+        "{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}".to_owned(),
+        "{% block b %}{{ self.b() }}{% endblock %}".to_owned(),
+        "{% set n = namespace() %}{% set n.n = n %}{{ n }}".to_owned(),
+    ] {
+        let error = error_of(&template);
+        assert!(error.to_string().contains("maximum recursion depth"), "{template}\n{error}");
+    }
+    let macros = "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(80) }}";
+    assert_eq!(render(macros).unwrap(), "");
 }

@@ -21,7 +21,6 @@ const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
 const ADD_SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 
-
 /// Ids that a kind of tokenizer has where the file names none.
 struct DefaultIds {
     bos: Option<u32>,

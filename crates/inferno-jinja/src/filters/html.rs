@@ -2,12 +2,10 @@
 
 use super::text::only_text;
 use crate::arguments::{Arguments, flag};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::{is_space, quoted};
 use crate::value::Value;
-
-type Answer = Result<Value, Error>;
 
 /// A text with HTML's special characters escaped.
 pub(crate) fn escaped(text: &str) -> String {
@@ -25,26 +23,26 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-pub(super) fn escape(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn escape(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     match arguments.positional.as_slice() {
         [Value::Text(text)] if text.is_safe => Ok(Value::Text(text.clone())),
         _ => force_escape(runtime, arguments),
     }
 }
 
-pub(super) fn force_escape(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn force_escape(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "escape", arguments)?;
     // The longest escape has five bytes.
     runtime.budget.allocate(text.len().saturating_mul(5))?;
     runtime.budget.safe_text(escaped(&text))
 }
 
-pub(super) fn safe(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn safe(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "safe", arguments)?;
     runtime.budget.safe_text(text.to_string())
 }
 
-pub(super) fn striptags(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn striptags(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "striptags", arguments)?;
     runtime.budget.allocate(text.len().saturating_mul(2))?;
     runtime.budget.scan(text.len().saturating_mul(8))?;
@@ -87,7 +85,7 @@ fn percent_encoded(text: &str, keeps_slash: bool) -> String {
     encoded
 }
 
-pub(super) fn urlencode(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn urlencode(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("urlencode", ["value"])?;
     let mut encoded = runtime.budget.builder();
     let pairs = match &value {
@@ -120,7 +118,7 @@ pub(super) fn urlencode(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answ
     encoded.finish(&mut runtime.budget)
 }
 
-pub(super) fn xmlattr(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn xmlattr(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [autospace]) = arguments.bind_filter("xmlattr", ["autospace"])?;
     let Value::Dict(attributes) = value else {
         let found = value.type_name();

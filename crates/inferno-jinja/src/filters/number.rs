@@ -1,14 +1,12 @@
 //! Filters of numbers.
 
 use crate::arguments::{Arguments, flag, integer_or};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::is_space;
 use crate::value::Value;
 
-type Answer = Result<Value, Error>;
-
-pub(super) fn abs(_: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn abs(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("abs", ["x"])?;
     match (value.as_int(), value.as_float()) {
         (Some(number), _) => number
@@ -55,7 +53,7 @@ fn parse_float(text: &str) -> Option<f64> {
 }
 
 /// A float without its fraction; `None` for NaN.
-fn truncated(number: f64) -> Result<Option<i128>, Error> {
+fn truncated(number: f64) -> Result<Option<i128>> {
     match number {
         _ if number.is_nan() => Ok(None),
         _ if number.abs() >= i128::MAX as f64 => {
@@ -65,7 +63,7 @@ fn truncated(number: f64) -> Result<Option<i128>, Error> {
     }
 }
 
-pub(super) fn int(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn int(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [default, base]) = arguments.bind_filter("int", ["default", "base"])?;
     let base = integer_or(base, 10)?;
     let number = match &value {
@@ -81,7 +79,7 @@ pub(super) fn int(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
     Ok(number.map_or_else(|| default.unwrap_or(Value::Int(0)), Value::Int))
 }
 
-pub(super) fn float(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn float(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [default]) = arguments.bind_filter("float", ["default"])?;
     let number = match &value {
         Value::Undefined(undefined) => return Err(Error::failed(undefined.to_string())),
@@ -94,7 +92,7 @@ pub(super) fn float(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
     Ok(number.map_or_else(|| default.unwrap_or(Value::Float(0.0)), Value::Float))
 }
 
-pub(super) fn round(_: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn round(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [precision, method]) = arguments.bind_filter("round", ["precision", "method"])?;
     let precision = integer_or(precision, 0)?.clamp(-400, 400) as i32;
     let number = value.as_float().ok_or_else(|| {
@@ -135,7 +133,7 @@ fn rounded_integer(number: i128, precision: i32) -> i128 {
     (below + i128::from(is_up)).saturating_mul(step)
 }
 
-pub(super) fn filesizeformat(_: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn filesizeformat(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [binary]) = arguments.bind_filter("filesizeformat", ["binary"])?;
     let bytes = match &value {
         Value::Text(text) => parse_float(text),

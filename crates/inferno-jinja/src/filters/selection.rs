@@ -3,13 +3,11 @@
 use std::collections::HashSet;
 
 use crate::arguments::{Arguments, flag, not_none};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::quoted;
 use crate::value::Value;
 use crate::{filters, predicates};
-
-type Answer = Result<Value, Error>;
 
 /// How a filter looks at an item: an attribute of it, in lower case if case is ignored.
 pub(super) struct Lookup {
@@ -28,7 +26,7 @@ impl Lookup {
     }
 
     /// What the filter sees of an item.
-    pub(super) fn of(&self, runtime: &mut Runtime<'_>, item: &Value) -> Answer {
+    pub(super) fn of(&self, runtime: &mut Runtime, item: &Value) -> Result<Value> {
         let value = match &self.attribute {
             None => item.clone(),
             Some(attribute) => attribute_of(runtime, item, attribute)?,
@@ -42,25 +40,25 @@ impl Lookup {
         }
     }
 
-    /// Like [`Self::of`], for several attributes separated by commas.
-    pub(super) fn of_several(&self, runtime: &mut Runtime<'_>, item: &Value) -> Answer {
+    /// What the filter sees by each of several attributes separated by commas, as a list.
+    pub(super) fn of_several(&self, runtime: &mut Runtime, item: &Value) -> Result<Value> {
+        let mut values = Vec::new();
         match &self.attribute {
-            Some(Value::Text(attributes)) if attributes.contains(',') => {
-                let mut values = Vec::new();
+            Some(Value::Text(attributes)) => {
                 for attribute in attributes.split(',') {
                     let attribute = Some(Value::from(attribute));
                     let lookup = Self { attribute, ignores_case: self.ignores_case };
                     values.push(lookup.of(runtime, item)?);
                 }
-                runtime.list(values)
             }
-            _ => self.of(runtime, item),
+            _ => values.push(self.of(runtime, item)?),
         }
+        runtime.list(values)
     }
 }
 
 /// An attribute of an item: an index, or names and indices separated by dots.
-fn attribute_of(runtime: &mut Runtime<'_>, item: &Value, attribute: &Value) -> Answer {
+fn attribute_of(runtime: &mut Runtime, item: &Value, attribute: &Value) -> Result<Value> {
     let Value::Text(path) = attribute else {
         return runtime.item(item, attribute);
     };
@@ -77,7 +75,7 @@ fn attribute_of(runtime: &mut Runtime<'_>, item: &Value, attribute: &Value) -> A
 }
 
 /// `value|map(attribute=…, default=…)` or `value|map(filter, …)`
-pub(super) fn map(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn map(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, mut others) = arguments.split_first()?;
     if !value.is_true() {
         return Ok(Value::generator(Vec::new()));
@@ -119,11 +117,11 @@ fn with_first(value: Value, others: &Arguments) -> Arguments {
 
 /// The items for which a test of them, or of an attribute of them, is `wanted`.
 pub(super) fn select(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     arguments: Arguments,
     by_attribute: bool,
     wanted: bool,
-) -> Answer {
+) -> Result<Value> {
     let (value, mut others) = arguments.split_first()?;
     if !value.is_true() {
         return Ok(Value::generator(Vec::new()));
@@ -156,7 +154,7 @@ pub(super) fn select(
 }
 
 /// The first of the items that look alike.
-pub(super) fn unique(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn unique(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [case_sensitive, attribute]) =
         arguments.bind_filter("unique", ["case_sensitive", "attribute"])?;
     let lookup = Lookup::new(attribute, case_sensitive);

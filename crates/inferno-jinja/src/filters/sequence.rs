@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use super::selection::Lookup;
 use crate::arguments::{Arguments, integer, not_none};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::value::{Value, ViewKind};
 
-type Answer = Result<Value, Error>;
-
 /// `value|attr(name)`: an attribute, never an item.
-pub(super) fn attr(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn attr(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value, name] = arguments.bind_all("attr", ["obj", "name"])?;
     let Value::Text(name) = name else {
         return Err(Error::failed("attribute name must be string"));
@@ -25,7 +23,7 @@ pub(super) fn attr(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
 }
 
 /// Lists of `linecount` items each; the last one is completed with `fill_with`.
-pub(super) fn batch(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn batch(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value, count, filler] = arguments.bind("batch", ["value", "linecount", "fill_with"])?;
     let (Some(value), Some(count)) = (value, count) else {
         return Err(Error::failed("batch() missing a required argument: 'linecount'"));
@@ -51,7 +49,7 @@ pub(super) fn batch(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
 }
 
 /// As many lists as `slices`, the first ones longer; shorter ones are completed with `fill_with`.
-pub(super) fn slice(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn slice(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value, count, filler] = arguments.bind("slice", ["value", "slices", "fill_with"])?;
     let (Some(value), Some(count)) = (value, count) else {
         return Err(Error::failed("slice() missing a required argument: 'slices'"));
@@ -77,7 +75,7 @@ pub(super) fn slice(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
     runtime.generator(slices)
 }
 
-pub(super) fn first(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn first(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("first", ["seq"])?;
     let first = match &value {
         Value::Text(text) => {
@@ -90,7 +88,7 @@ pub(super) fn first(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
     Ok(first.unwrap_or_else(|| Value::undefined("No first item, sequence was empty.")))
 }
 
-pub(super) fn last(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn last(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("last", ["seq"])?;
     let last = match &value {
         Value::List(list) | Value::Tuple(list) => list.items.last().cloned(),
@@ -104,7 +102,7 @@ fn not_reversible(value: &Value) -> Error {
     Error::failed(format!("'{}' object is not reversible", value.type_name()))
 }
 
-pub(super) fn items(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn items(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("items", ["value"])?;
     let pairs = match value {
         Value::Undefined(_) => Vec::new(),
@@ -114,7 +112,7 @@ pub(super) fn items(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
     runtime.generator(pairs)
 }
 
-pub(super) fn join(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn join(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [separator, attribute]) = arguments.bind_filter("join", ["d", "attribute"])?;
     let lookup = Lookup::exact(attribute);
     let mut text = runtime.budget.builder();
@@ -128,7 +126,7 @@ pub(super) fn join(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
     text.finish(&mut runtime.budget)
 }
 
-pub(super) fn length(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn length(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("length", ["obj"])?;
     if let Value::Text(text) = &value {
         runtime.budget.scan(text.len())?;
@@ -139,14 +137,14 @@ pub(super) fn length(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer 
     }
 }
 
-pub(super) fn list(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn list(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("list", ["value"])?;
     let items = runtime.items(&value)?;
     runtime.list(items)
 }
 
 /// A string in reverse, or an iterator over the items in reverse.
-pub(super) fn reverse(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn reverse(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [value] = arguments.bind_all("reverse", ["value"])?;
     if let Value::Text(text) = &value {
         runtime.budget.scan(text.len())?;
@@ -163,7 +161,7 @@ pub(super) fn reverse(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer
     }
 }
 
-pub(super) fn sum(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn sum(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [attribute, start]) = arguments.bind_filter("sum", ["attribute", "start"])?;
     let lookup = Lookup::exact(attribute);
     let mut sum = start.unwrap_or(Value::Int(0));

@@ -4,14 +4,12 @@ use std::rc::Rc;
 
 use super::selection::Lookup;
 use crate::arguments::{Arguments, flag, not_none};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::syntax_tree::Comparison;
 use crate::value::{Sequence, Value, ViewKind};
 
-type Answer = Result<Value, Error>;
-
-pub(super) fn sort(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn sort(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let parameters = ["reverse", "case_sensitive", "attribute"];
     let (value, [is_reversed, case_sensitive, attribute]) =
         arguments.bind_filter("sort", parameters)?;
@@ -25,7 +23,7 @@ pub(super) fn sort(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
 }
 
 /// The entries of a dict as pairs, ordered by key or by value.
-pub(super) fn dictsort(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn dictsort(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let parameters = ["case_sensitive", "by", "reverse"];
     let (value, [case_sensitive, by, is_reversed]) =
         arguments.bind_filter("dictsort", parameters)?;
@@ -48,7 +46,7 @@ pub(super) fn dictsort(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answe
 }
 
 /// Pairs `(grouper, list)` of the items that look alike, ordered by what is looked at.
-pub(super) fn groupby(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn groupby(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let parameters = ["attribute", "default", "case_sensitive"];
     let (value, [attribute, default, case_sensitive]) =
         arguments.bind_filter("groupby", parameters)?;
@@ -81,16 +79,16 @@ pub(super) fn groupby(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer
     runtime.list(named)
 }
 
-pub(super) fn min(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn min(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     extreme(runtime, arguments, Comparison::Less)
 }
 
-pub(super) fn max(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn max(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     extreme(runtime, arguments, Comparison::Greater)
 }
 
 /// The first item for which the comparison with all others holds.
-fn extreme(runtime: &mut Runtime<'_>, arguments: Arguments, comparison: Comparison) -> Answer {
+fn extreme(runtime: &mut Runtime, arguments: Arguments, comparison: Comparison) -> Result<Value> {
     let (value, [case_sensitive, attribute]) =
         arguments.bind_filter("min", ["case_sensitive", "attribute"])?;
     let lookup = Lookup::new(attribute, case_sensitive);
@@ -109,7 +107,7 @@ fn extreme(runtime: &mut Runtime<'_>, arguments: Arguments, comparison: Comparis
     Ok(best.map_or_else(none, |(_, item)| item))
 }
 
-impl Runtime<'_> {
+impl Runtime {
     /// The items ordered by their keys; equal ones keep their order.
     ///
     /// A merge sort of its own: the standard library's sorts need a total order, which floats with NaN
@@ -118,7 +116,7 @@ impl Runtime<'_> {
         &mut self,
         mut keyed: Vec<(Value, Value)>,
         is_reversed: bool,
-    ) -> Result<Vec<Value>, Error> {
+    ) -> Result<Vec<Value>> {
         let mut width = 1;
         while width < keyed.len() {
             self.budget.work(keyed.len())?;

@@ -1,62 +1,56 @@
 //! Filters of strings.
 
 use crate::arguments::{Arguments, flag, integer, integer_or, not_none};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::methods::{self, Alignment, capitalized, changed_case, lines, pad, strip, title_case};
 use crate::runtime::Runtime;
 use crate::text::is_space;
 use crate::value::{Dict, Key, Text, Value};
 
-type Answer = Result<Value, Error>;
-
 /// The text form of a filter's only argument.
-pub(super) fn only_text(
-    runtime: &mut Runtime<'_>,
-    name: &str,
-    arguments: Arguments,
-) -> Result<Text, Error> {
+pub(super) fn only_text(runtime: &mut Runtime, name: &str, arguments: Arguments) -> Result<Text> {
     let [value] = arguments.bind_all(name, ["s"])?;
     runtime.to_text(&value)
 }
 
 /// A string, without conversion from other types.
-fn only_string(value: &Value) -> Result<&Text, Error> {
+fn only_string(value: &Value) -> Result<&Text> {
     value.as_text().ok_or_else(|| value.misuse(|found| format!("expected a str, found '{found}'")))
 }
 
-pub(super) fn capitalize(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn capitalize(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "capitalize", arguments)?;
     changed_case(runtime, &text, capitalized)
 }
 
-pub(super) fn lower(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn lower(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "lower", arguments)?;
     changed_case(runtime, &text, str::to_lowercase)
 }
 
-pub(super) fn upper(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn upper(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "upper", arguments)?;
     changed_case(runtime, &text, str::to_uppercase)
 }
 
 /// Words begin after spaces, hyphens and opening brackets.
-pub(super) fn title(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn title(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "title", arguments)?;
     let separates = |c: char| is_space(c) || "-({[<".contains(c);
     changed_case(runtime, &text, |text| title_case(text, separates))
 }
 
-pub(super) fn string(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn string(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     only_text(runtime, "string", arguments).map(Value::Text)
 }
 
-pub(super) fn center(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn center(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [width]) = arguments.bind_filter("center", ["width"])?;
     let text = runtime.to_text(&value)?;
     pad(runtime, &text, integer_or(width, 80)?, ' ', Alignment::Center)
 }
 
-pub(super) fn default(_: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn default(_: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [default, boolean]) =
         arguments.bind_filter("default", ["default_value", "boolean"])?;
     let replaces = value.is_undefined() || (flag(boolean) && !value.is_true());
@@ -64,7 +58,7 @@ pub(super) fn default(_: &mut Runtime<'_>, arguments: Arguments) -> Answer {
 }
 
 /// `format|format(…)`: the `%` operator.
-pub(super) fn format(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn format(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (format, others) = arguments.split_first()?;
     let values = match (others.positional.is_empty(), others.named.is_empty()) {
         (false, false) => {
@@ -81,7 +75,7 @@ pub(super) fn format(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer 
     runtime.percent(&format, &values)
 }
 
-pub(super) fn indent(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn indent(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [width, first, blank]) =
         arguments.bind_filter("indent", ["width", "first", "blank"])?;
     let (value, first, blank) = (only_string(&value)?, flag(first), flag(blank));
@@ -105,7 +99,7 @@ pub(super) fn indent(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer 
     text.finish(&mut runtime.budget)
 }
 
-pub(super) fn replace(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn replace(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [old, new, count]) = arguments.bind_filter("replace", ["old", "new", "count"])?;
     let (Some(old), Some(new)) = (old, new) else {
         return Err(Error::failed("replace() missing required arguments: 'old' and 'new'"));
@@ -116,22 +110,16 @@ pub(super) fn replace(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer
     methods::replace(runtime, &text, &old, &new, count)
 }
 
-pub(super) fn trim(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn trim(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [characters]) = arguments.bind_filter("trim", ["chars"])?;
     let text = runtime.to_text(&value)?;
     strip(runtime, &text, not_none(characters), (true, true))
 }
 
-pub(super) fn truncate(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn truncate(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let parameters = ["length", "killwords", "end", "leeway"];
     let (value, [length, cuts_words, end, leeway]) =
         arguments.bind_filter("truncate", parameters)?;
-    if value.is_undefined() {
-        // Its length is zero.
-        return Ok(value);
-    }
-    let text = only_string(&value)?;
-    runtime.budget.scan(text.len())?;
     let end = end.unwrap_or_else(|| Value::from("..."));
     let end = end.as_text().map_or("", |end| end);
     let (length, leeway) = (integer_or(length, 255)?, integer_or(not_none(leeway), 5)?);
@@ -140,9 +128,14 @@ pub(super) fn truncate(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answe
     if num_kept < 0 || leeway < 0 {
         return Err(Error::failed(format!("expected length >= {num_end}, got {length}")));
     }
-    if text.chars().count() as i128 <= length.saturating_add(leeway) {
+    runtime.budget.scan(value.as_text().map_or(0, |text| text.len()))?;
+    let len = value.num_items().ok_or_else(|| {
+        Error::failed(format!("object of type '{}' has no len()", value.type_name()))
+    })?;
+    if len as i128 <= length.saturating_add(leeway) {
         return Ok(value);
     }
+    let text = only_string(&value)?;
     let num_kept = usize::try_from(num_kept).unwrap_or(usize::MAX);
     let cut = text.char_indices().nth(num_kept).map_or(text.len(), |(at, _)| at);
     let kept = match flag(cuts_words) {
@@ -153,7 +146,7 @@ pub(super) fn truncate(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answe
     runtime.concatenate(&[kept, Value::from(end)])
 }
 
-pub(super) fn wordcount(runtime: &mut Runtime<'_>, arguments: Arguments) -> Answer {
+pub(super) fn wordcount(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let text = only_text(runtime, "wordcount", arguments)?;
     runtime.budget.scan(text.len())?;
     let is_word = |c: char| c == '_' || c.is_alphanumeric();

@@ -2,7 +2,7 @@
 
 use super::Spec;
 use crate::budget::TextBuilder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::text::float;
 use crate::value::Value;
 
@@ -21,7 +21,7 @@ pub(crate) fn write_number(
     kind: char,
     value: &Value,
     text: &mut TextBuilder,
-) -> Result<(), Error> {
+) -> Result<()> {
     match (value.as_int(), kind) {
         (Some(number), 'd' | 'n' | 'x' | 'X' | 'o' | 'b' | 'c') => {
             write_integer(spec, kind, number, text)
@@ -33,12 +33,7 @@ pub(crate) fn write_number(
     }
 }
 
-fn write_integer(
-    spec: &Spec,
-    kind: char,
-    number: i128,
-    text: &mut TextBuilder,
-) -> Result<(), Error> {
+fn write_integer(spec: &Spec, kind: char, number: i128, text: &mut TextBuilder) -> Result<()> {
     let magnitude = number.unsigned_abs();
     let (prefix, digits, group) = match kind {
         'x' => ("0x", format!("{magnitude:x}"), 4),
@@ -66,7 +61,7 @@ fn write_float(
     number: f64,
     type_name: &str,
     text: &mut TextBuilder,
-) -> Result<(), Error> {
+) -> Result<()> {
     let precision = spec.precision.unwrap_or(6).min(MAX_PRECISION);
     let magnitude = number.abs();
     let mut digits = match kind {

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::budget::TextBuilder;
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// A format specification without its type.
 #[derive(Default)]
@@ -33,7 +33,8 @@ impl Spec {
         let mut characters = spec.chars();
         let first = characters.next();
         let is_alignment = |c: Option<char>| c.is_some_and(|c| "<>=^".contains(c));
-        if is_alignment(characters.next()) {
+        let has_fill = is_alignment(characters.next());
+        if has_fill {
             parsed.fill = rest.next().unwrap_or(' ');
             parsed.alignment = rest.next();
         } else if is_alignment(first) {
@@ -43,7 +44,7 @@ impl Spec {
         parsed.is_alternate = rest.next_if_eq(&'#').is_some();
         if rest.next_if_eq(&'0').is_some() {
             parsed.is_zero_padded = true;
-            if parsed.alignment.is_none() {
+            if !has_fill {
                 parsed.fill = '0';
             }
         }
@@ -62,7 +63,7 @@ impl Spec {
     }
 
     /// Writes a text in its field.
-    pub(crate) fn write_text(&self, value: &str, text: &mut TextBuilder) -> Result<(), Error> {
+    pub(crate) fn write_text(&self, value: &str, text: &mut TextBuilder) -> Result<()> {
         let cut = match self.precision {
             Some(most) => value.char_indices().nth(most).map_or(value.len(), |(at, _)| at),
             None => value.len(),
@@ -90,7 +91,7 @@ impl Spec {
         prefix: &str,
         digits: &str,
         text: &mut TextBuilder,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let sign = match (is_negative, self.sign) {
             (true, _) => "-",
             (false, Some('+')) => "+",

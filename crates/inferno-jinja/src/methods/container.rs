@@ -4,13 +4,11 @@ use std::rc::Rc;
 
 use super::Method;
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::object::{Loop, Object};
 use crate::operators::search_bounds;
 use crate::runtime::Runtime;
 use crate::value::{Dict, Value, ViewKind};
-
-type Answer = Result<Value, Error>;
 
 pub(super) const DICT_METHODS: &[(&str, Method)] = &[
     ("copy", copy),
@@ -31,14 +29,14 @@ pub(super) const LOOP_METHODS: &[(&str, Method)] = &[("changed", changed), ("cyc
 
 pub(super) const CYCLER_METHODS: &[(&str, Method)] = &[("next", next), ("reset", reset)];
 
-fn dict_of(value: &Value) -> Result<&Rc<Dict>, Error> {
+fn dict_of(value: &Value) -> Result<&Rc<Dict>> {
     match value {
         Value::Dict(dict) => Ok(dict),
         _ => Err(Error::failed("descriptor requires a 'dict' object")),
     }
 }
 
-fn loop_of(value: &Value) -> Result<&Loop, Error> {
+fn loop_of(value: &Value) -> Result<&Loop> {
     match value {
         Value::Object(object) => match &**object {
             Object::Loop(current) => Ok(current),
@@ -48,13 +46,13 @@ fn loop_of(value: &Value) -> Result<&Loop, Error> {
     }
 }
 
-fn copy(_: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn copy(_: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [] = arguments.bind("copy", [])?;
     Ok(value.clone())
 }
 
 /// `dict.fromkeys(keys, value)`
-fn from_keys(runtime: &mut Runtime<'_>, _: &Value, arguments: Arguments) -> Answer {
+fn from_keys(runtime: &mut Runtime, _: &Value, arguments: Arguments) -> Result<Value> {
     let [keys, value] = arguments.bind("fromkeys", ["", ""])?;
     let keys = keys.ok_or_else(|| Error::failed("fromkeys expected at least 1 argument, got 0"))?;
     let mut entries = Vec::new();
@@ -64,19 +62,19 @@ fn from_keys(runtime: &mut Runtime<'_>, _: &Value, arguments: Arguments) -> Answ
     runtime.dict(entries)
 }
 
-fn get(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn get(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [key, default] = arguments.bind("get", ["", ""])?;
     let key = key.ok_or_else(|| Error::failed("get expected at least 1 argument, got 0"))?;
     let key = runtime.key(&key)?;
     Ok(dict_of(value)?.get(&key).cloned().or(default).unwrap_or(Value::None))
 }
 
-fn view(value: &Value, kind: ViewKind, arguments: Arguments) -> Answer {
+fn view(value: &Value, kind: ViewKind, arguments: Arguments) -> Result<Value> {
     let [] = arguments.bind("view", [])?;
     Ok(Value::View(kind, Rc::clone(dict_of(value)?)))
 }
 
-fn count(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn count(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [wanted] = arguments.bind_all("count", [""])?;
     let mut count = 0;
     for item in runtime.items(value)? {
@@ -85,7 +83,7 @@ fn count(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answ
     Ok(Value::Int(count))
 }
 
-fn index(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn index(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [wanted, start, stop] = arguments.bind("index", ["", "", ""])?;
     let wanted =
         wanted.ok_or_else(|| Error::failed("index expected at least 1 argument, got 0"))?;
@@ -102,7 +100,7 @@ fn index(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answ
 }
 
 /// `loop.cycle(…)`: the argument for the current iteration, in turn.
-fn cycle(_: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn cycle(_: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let items = arguments.positional;
     match items.is_empty() {
         true => Err(Error::failed("no items for cycling given")),
@@ -111,7 +109,7 @@ fn cycle(_: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
 }
 
 /// `loop.changed(…)`: whether the arguments differ from those of the previous call.
-fn changed(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn changed(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let id = loop_of(value)?.id;
     let current = runtime.tuple(arguments.positional)?;
     if let Some(last) = runtime.last_changed.remove(&id)
@@ -125,7 +123,7 @@ fn changed(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> An
 }
 
 /// `cycler.next()`: the current item, moving on to the one after it.
-fn next(_: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn next(_: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [] = arguments.bind("next", [])?;
     match value {
         Value::Object(object) => match &**object {
@@ -140,7 +138,7 @@ fn next(_: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
     }
 }
 
-fn reset(_: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn reset(_: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [] = arguments.bind("reset", [])?;
     if let Value::Object(object) = value
         && let Object::Cycler { index, .. } = &**object

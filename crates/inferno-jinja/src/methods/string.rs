@@ -11,12 +11,10 @@ use std::collections::HashSet;
 use super::Method;
 use super::character::{is_alphanumeric, is_decimal, is_digit, is_letter};
 use crate::arguments::{Arguments, integer, integer_or, not_none, string};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::{is_printable, is_space};
 use crate::value::{Text, Value};
-
-type Answer = Result<Value, Error>;
 
 pub(super) const METHODS: &[(&str, Method)] = &[
     ("capitalize", |r, s, a| in_case(r, s, a, capitalized)),
@@ -66,16 +64,12 @@ pub(super) const METHODS: &[(&str, Method)] = &[
     ("zfill", zero_fill),
 ];
 
-fn receiver(value: &Value) -> Result<&Text, Error> {
+fn receiver(value: &Value) -> Result<&Text> {
     value.as_text().ok_or_else(|| Error::failed("descriptor requires a 'str' object"))
 }
 
 /// The receiver of a method without arguments, charged for being read.
-fn read<'v>(
-    runtime: &mut Runtime<'_>,
-    value: &'v Value,
-    arguments: Arguments,
-) -> Result<&'v Text, Error> {
+fn read<'v>(runtime: &mut Runtime, value: &'v Value, arguments: Arguments) -> Result<&'v Text> {
     let [] = arguments.bind("str method", [])?;
     let text = receiver(value)?;
     runtime.budget.scan(text.len())?;
@@ -83,21 +77,21 @@ fn read<'v>(
 }
 
 fn in_case(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     change: fn(&str) -> String,
-) -> Answer {
+) -> Result<Value> {
     let text = read(runtime, value, arguments)?;
     changed_case(runtime, text, change)
 }
 
 /// A text in other letters.
 pub(crate) fn changed_case(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     text: &str,
     change: impl Fn(&str) -> String,
-) -> Answer {
+) -> Result<Value> {
     runtime.budget.scan(text.len())?;
     // No character grows by more than this when its case changes.
     runtime.budget.allocate(text.len().saturating_mul(3))?;
@@ -105,21 +99,21 @@ pub(crate) fn changed_case(
 }
 
 fn all(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     holds: fn(char) -> bool,
-) -> Answer {
+) -> Result<Value> {
     let text = read(runtime, value, arguments)?;
     Ok(Value::Bool(!text.is_empty() && text.chars().all(holds)))
 }
 
 fn whether(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     holds: fn(&str) -> bool,
-) -> Answer {
+) -> Result<Value> {
     let text = read(runtime, value, arguments)?;
     Ok(Value::Bool(holds(text)))
 }
@@ -179,22 +173,22 @@ fn is_identifier(text: &str) -> bool {
 }
 
 fn stripped(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     sides: (bool, bool),
-) -> Answer {
+) -> Result<Value> {
     let [characters] = arguments.bind("strip", [""])?;
     strip(runtime, receiver(value)?, not_none(characters), sides)
 }
 
 /// A text without the whitespace, or the given characters, at its start and its end.
 pub(crate) fn strip(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     text: &str,
     characters: Option<Value>,
     (start, end): (bool, bool),
-) -> Answer {
+) -> Result<Value> {
     runtime.budget.scan(text.len())?;
     let set: Option<HashSet<char>> = match &characters {
         None => None,
@@ -211,18 +205,18 @@ pub(crate) fn strip(
 }
 
 fn without(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     strip: for<'t> fn(&'t str, &str) -> Option<&'t str>,
-) -> Answer {
+) -> Result<Value> {
     let [affix] = arguments.bind_all("str.removeprefix", [""])?;
     let text = receiver(value)?;
     runtime.budget.scan(text.len())?;
     runtime.budget.text(strip(text, string(&affix)?).unwrap_or(text))
 }
 
-fn join(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn join(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [items] = arguments.bind_all("str.join", [""])?;
     let separator = receiver(value)?;
     let items = match items {
@@ -253,11 +247,11 @@ pub(crate) enum Alignment {
 }
 
 fn padded(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     alignment: Alignment,
-) -> Answer {
+) -> Result<Value> {
     let [width, fill] = arguments.bind("str.center", ["", ""])?;
     let width = width.ok_or_else(|| Error::failed("expected at least 1 argument, got 0"))?;
     let fill = match &fill {
@@ -276,12 +270,12 @@ fn padded(
 
 /// A text in a field of `width` characters.
 pub(crate) fn pad(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     text: &str,
     width: i128,
     fill: char,
     alignment: Alignment,
-) -> Answer {
+) -> Result<Value> {
     runtime.budget.scan(text.len())?;
     let width = usize::try_from(width.max(0)).unwrap_or(usize::MAX);
     let missing = width.saturating_sub(text.chars().count());
@@ -298,7 +292,7 @@ pub(crate) fn pad(
     padded.finish(&mut runtime.budget)
 }
 
-fn zero_fill(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn zero_fill(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [width] = arguments.bind_all("str.zfill", [""])?;
     let text = receiver(value)?;
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -308,7 +302,7 @@ fn zero_fill(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> 
     runtime.concatenate(&[Value::from(sign), padded])
 }
 
-fn expand_tabs(runtime: &mut Runtime<'_>, value: &Value, arguments: Arguments) -> Answer {
+fn expand_tabs(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Value> {
     let [size] = arguments.bind("str.expandtabs", ["tabsize"])?;
     let size = usize::try_from(integer_or(size, 8)?.max(0)).unwrap_or(usize::MAX);
     let text = receiver(value)?;

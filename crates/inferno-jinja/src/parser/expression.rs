@@ -4,11 +4,9 @@
 //! arithmetic or logical operators the one that its last operator begins on.
 
 use super::Parser;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::lexer::TokenKind;
 use crate::syntax_tree::{Comparison, Expression, ExpressionKind, Operator};
-
-type Parsed = Result<Expression, Error>;
 
 impl Parser {
     /// An expression, or several separated by commas, which are a tuple; up to a name in `ends`.
@@ -17,7 +15,7 @@ impl Parser {
         with_condition: bool,
         ends: &[&str],
         is_parenthesized: bool,
-    ) -> Parsed {
+    ) -> Result<Expression> {
         let mut line = self.line();
         let mut items = Vec::new();
         let mut is_tuple = false;
@@ -44,7 +42,7 @@ impl Parser {
         }
     }
 
-    pub(super) fn expression(&mut self) -> Parsed {
+    pub(super) fn expression(&mut self) -> Result<Expression> {
         self.nested(|parser| {
             let mut line = parser.line();
             let mut parsed = parser.or()?;
@@ -65,20 +63,20 @@ impl Parser {
         })
     }
 
-    fn or(&mut self) -> Parsed {
+    fn or(&mut self) -> Result<Expression> {
         self.logical("or", Self::and, ExpressionKind::Or)
     }
 
-    fn and(&mut self) -> Parsed {
+    fn and(&mut self) -> Result<Expression> {
         self.logical("and", Self::not, ExpressionKind::And)
     }
 
     fn logical(
         &mut self,
         operator: &str,
-        operand: fn(&mut Self) -> Parsed,
+        operand: fn(&mut Self) -> Result<Expression>,
         kind: fn(Vec<Expression>) -> ExpressionKind,
-    ) -> Parsed {
+    ) -> Result<Expression> {
         let mut line = self.line();
         let first = operand(self)?;
         if !self.is_name(operator) {
@@ -95,7 +93,7 @@ impl Parser {
         Ok(expression(kind(operands), line))
     }
 
-    fn not(&mut self) -> Parsed {
+    fn not(&mut self) -> Result<Expression> {
         let line = self.line();
         let mut count = 0;
         while self.skip_name("not") {
@@ -109,7 +107,7 @@ impl Parser {
         Ok(parsed)
     }
 
-    fn comparison(&mut self) -> Parsed {
+    fn comparison(&mut self) -> Result<Expression> {
         let first = self.sum()?;
         let mut comparisons = Vec::new();
         let mut line = first.line;
@@ -141,12 +139,12 @@ impl Parser {
         Some(comparison)
     }
 
-    fn sum(&mut self) -> Parsed {
+    fn sum(&mut self) -> Result<Expression> {
         let operators = [("+", Operator::Add), ("-", Operator::Subtract)];
         self.binary(&operators, Self::concatenation)
     }
 
-    fn concatenation(&mut self) -> Parsed {
+    fn concatenation(&mut self) -> Result<Expression> {
         let line = self.line();
         let first = self.product()?;
         if !self.is_operator("~") {
@@ -159,7 +157,7 @@ impl Parser {
         Ok(expression(ExpressionKind::Concatenate(operands), line))
     }
 
-    fn product(&mut self) -> Parsed {
+    fn product(&mut self) -> Result<Expression> {
         let operators = [
             ("*", Operator::Multiply),
             ("/", Operator::Divide),
@@ -169,15 +167,15 @@ impl Parser {
         self.binary(&operators, Self::power)
     }
 
-    fn power(&mut self) -> Parsed {
+    fn power(&mut self) -> Result<Expression> {
         self.binary(&[("**", Operator::Power)], |parser| parser.unary(true))
     }
 
     fn binary(
         &mut self,
         operators: &[(&str, Operator)],
-        operand: impl Fn(&mut Self) -> Parsed,
-    ) -> Parsed {
+        operand: impl Fn(&mut Self) -> Result<Expression>,
+    ) -> Result<Expression> {
         let mut line = self.line();
         let first = operand(self)?;
         let mut operands = Vec::new();

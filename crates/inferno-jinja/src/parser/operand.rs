@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use super::Parser;
 use super::expression::expression;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::lexer::TokenKind;
 use crate::literal::Number;
 use crate::syntax_tree::{ArgumentList, Expression, ExpressionKind, Link, SpecialNames};
 use crate::{filters, predicates};
 
-type Parsed = Result<Expression, Error>;
-
 impl Parser {
     /// A sign, an operand and what follows it; filters and tests only `with_filters`.
-    pub(super) fn unary(&mut self, with_filters: bool) -> Parsed {
+    pub(super) fn unary(&mut self, with_filters: bool) -> Result<Expression> {
         let line = self.line();
         let is_negative = self.is_operator("-");
         let operand = match is_negative || self.is_operator("+") {
@@ -30,7 +28,7 @@ impl Parser {
         Ok(chain(operand, links))
     }
 
-    fn primary(&mut self) -> Parsed {
+    fn primary(&mut self) -> Result<Expression> {
         let line = self.line();
         let Some(token) = self.peek() else {
             return Err(Error::syntax(format!("unexpected '{}'", self.end), line));
@@ -75,7 +73,7 @@ impl Parser {
         Ok(expression(kind, line))
     }
 
-    fn named(&mut self) -> Result<ExpressionKind, Error> {
+    fn named(&mut self) -> Result<ExpressionKind> {
         let name = self.name()?;
         let mut mentioned = SpecialNames::default();
         match &*name {
@@ -103,11 +101,7 @@ impl Parser {
     }
 
     /// Items separated by commas up to a closing bracket; a comma may come last.
-    fn items<T>(
-        &mut self,
-        closing: &str,
-        item: impl Fn(&mut Self) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
+    fn items<T>(&mut self, closing: &str, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = Vec::new();
         while !self.is_operator(closing) {
             if !items.is_empty() {
@@ -123,7 +117,7 @@ impl Parser {
     }
 
     /// Parses a subscript or a call, if there is one.
-    fn postfix(&mut self, links: &mut Vec<Link>) -> Result<bool, Error> {
+    fn postfix(&mut self, links: &mut Vec<Link>) -> Result<bool> {
         if self.skip_operator(".") {
             let line = self.line();
             let link = match self.peek() {
@@ -146,7 +140,7 @@ impl Parser {
         Ok(true)
     }
 
-    fn filter_or_test(&mut self, links: &mut Vec<Link>) -> Result<bool, Error> {
+    fn filter_or_test(&mut self, links: &mut Vec<Link>) -> Result<bool> {
         if self.skip_operator("|") {
             links.extend(self.filters(false)?);
         } else if self.skip_name("is") {
@@ -158,7 +152,7 @@ impl Parser {
     }
 
     /// An index or a slice, after the opening bracket.
-    fn subscript(&mut self) -> Result<Link, Error> {
+    fn subscript(&mut self) -> Result<Link> {
         let line = self.line();
         if !self.is_operator(":") {
             let mut items = Vec::new();
@@ -182,7 +176,7 @@ impl Parser {
     }
 
     /// `:stop:step]`
-    fn slice(&mut self, start: Option<Expression>) -> Result<Link, Error> {
+    fn slice(&mut self, start: Option<Expression>) -> Result<Link> {
         let mut bounds = [start, None, None];
         for bound in &mut bounds[1..] {
             if !self.skip_operator(":") {
@@ -196,7 +190,7 @@ impl Parser {
         Ok(Link::Slice(bounds))
     }
 
-    fn arguments(&mut self) -> Result<ArgumentList, Error> {
+    fn arguments(&mut self) -> Result<ArgumentList> {
         let line = self.line();
         let ensure = |is_valid: bool| match is_valid {
             true => Ok(()),
@@ -236,7 +230,7 @@ impl Parser {
     }
 
     /// Filters, after the first `|`; a chain of them if `all`.
-    pub(super) fn filters(&mut self, all: bool) -> Result<Vec<Link>, Error> {
+    pub(super) fn filters(&mut self, all: bool) -> Result<Vec<Link>> {
         let mut filters = vec![self.filter()?];
         while all && self.skip_operator("|") {
             filters.push(self.filter()?);
@@ -244,7 +238,7 @@ impl Parser {
         Ok(filters)
     }
 
-    fn filter(&mut self) -> Result<Link, Error> {
+    fn filter(&mut self) -> Result<Link> {
         let line = self.line();
         let name = self.dotted_name()?;
         let arguments = match self.is_operator("(") {
@@ -258,7 +252,7 @@ impl Parser {
         Ok(Link::Filter(name, filter, arguments))
     }
 
-    fn dotted_name(&mut self) -> Result<Arc<str>, Error> {
+    fn dotted_name(&mut self) -> Result<Arc<str>> {
         let mut name = self.name()?;
         while self.skip_operator(".") {
             name = format!("{name}.{}", self.name()?).into();
@@ -267,7 +261,7 @@ impl Parser {
     }
 
     /// A test, after `is`.
-    fn test(&mut self) -> Result<Link, Error> {
+    fn test(&mut self) -> Result<Link> {
         let line = self.line();
         let is_negated = self.skip_name("not");
         let name = self.dotted_name()?;
@@ -279,10 +273,6 @@ impl Parser {
             Some(TokenKind::Name(name)) if name == "is" => {
                 let message = "You cannot chain multiple tests with is";
                 return Err(Error::syntax(message, self.line()));
-            }
-            // Jinja2 takes these for an argument too, and then fails.
-            Some(TokenKind::Name(name)) if matches!(name.as_str(), "if" | "in" | "not") => {
-                ArgumentList::default()
             }
             Some(
                 TokenKind::Name(_)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Parser;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::syntax_tree::{
     Block, Branch, ExpressionKind, ForLoop, Link, MacroDefinition, Parameter, SpecialNames,
     Statement, StatementKind, Target,
@@ -19,7 +19,7 @@ impl Parser {
         name: &str,
         line: usize,
         statements: &mut Vec<Statement>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let kind = match name {
             "set" => self.set()?,
             "for" => self.for_loop()?,
@@ -59,7 +59,7 @@ impl Parser {
     }
 
     /// `{% print a, b %}`, which prints each expression.
-    fn print_tag(&mut self, line: usize, statements: &mut Vec<Statement>) -> Result<(), Error> {
+    fn print_tag(&mut self, line: usize, statements: &mut Vec<Statement>) -> Result<()> {
         let mut is_first = true;
         while !self.is_end() {
             if !is_first {
@@ -72,7 +72,7 @@ impl Parser {
         Ok(())
     }
 
-    fn set(&mut self) -> Result<StatementKind, Error> {
+    fn set(&mut self) -> Result<StatementKind> {
         let target = self.target(&[], true)?;
         if self.skip_operator("=") {
             let value = self.tuple(true, &[], false)?;
@@ -85,7 +85,7 @@ impl Parser {
         Ok(StatementKind::SetBlock { target, filters, body: self.only_body("endset")? })
     }
 
-    fn for_loop(&mut self) -> Result<StatementKind, Error> {
+    fn for_loop(&mut self) -> Result<StatementKind> {
         let target = self.target(&["in"], false)?;
         if !self.skip_name("in") {
             return Err(self.unexpected("in"));
@@ -111,7 +111,7 @@ impl Parser {
         })))
     }
 
-    fn if_else(&mut self, mut line: usize) -> Result<StatementKind, Error> {
+    fn if_else(&mut self, mut line: usize) -> Result<StatementKind> {
         let mut branches = Vec::new();
         self.conditional_depth += 1;
         let otherwise = loop {
@@ -133,7 +133,7 @@ impl Parser {
     }
 
     /// `with`, whose values do not see each other.
-    fn with(&mut self) -> Result<StatementKind, Error> {
+    fn with(&mut self) -> Result<StatementKind> {
         let (mut targets, mut values) = (Vec::new(), Vec::new());
         while !self.is_end() && !self.is_operator(":") {
             if !targets.is_empty() {
@@ -146,7 +146,7 @@ impl Parser {
         Ok(StatementKind::With { targets, values, body: self.only_body("endwith")? })
     }
 
-    fn call_block(&mut self, line: usize) -> Result<StatementKind, Error> {
+    fn call_block(&mut self, line: usize) -> Result<StatementKind> {
         let parameters = if self.is_operator("(") { self.signature()? } else { Vec::new() };
         let call = self.expression()?;
         let (callee, arguments) = match call.kind {
@@ -163,7 +163,7 @@ impl Parser {
         Ok(StatementKind::Call { callee, arguments, caller })
     }
 
-    fn block(&mut self) -> Result<StatementKind, Error> {
+    fn block(&mut self) -> Result<StatementKind> {
         let name = self.name()?;
         let is_scoped = self.skip_name("scoped");
         self.skip_name("required");
@@ -177,7 +177,7 @@ impl Parser {
     }
 
     /// A body that no loop around it can be controlled from.
-    fn isolated(&mut self, end: &'static str) -> Result<Vec<Statement>, Error> {
+    fn isolated(&mut self, end: &'static str) -> Result<Vec<Statement>> {
         let loop_depth = std::mem::take(&mut self.loop_depth);
         let body = self.only_body(end)?;
         self.loop_depth = loop_depth;
@@ -190,7 +190,7 @@ impl Parser {
         parameters: Vec<Parameter>,
         end: &'static str,
         line: usize,
-    ) -> Result<Arc<MacroDefinition>, Error> {
+    ) -> Result<Arc<MacroDefinition>> {
         self.special_names.push(SpecialNames::default());
         let body = self.isolated(end)?;
         let uses = self.special_names.pop().unwrap_or_default();
@@ -209,7 +209,7 @@ impl Parser {
     }
 
     /// The parameters of a macro or a call block, with their defaults.
-    fn signature(&mut self) -> Result<Vec<Parameter>, Error> {
+    fn signature(&mut self) -> Result<Vec<Parameter>> {
         let mut parameters: Vec<Parameter> = Vec::new();
         self.expect("(")?;
         while !self.is_operator(")") {
@@ -230,7 +230,7 @@ impl Parser {
     }
 
     /// What is assigned to, up to a name in `ends`: a name, an attribute of a namespace, or a tuple.
-    fn target(&mut self, ends: &[&str], with_namespace: bool) -> Result<Target, Error> {
+    fn target(&mut self, ends: &[&str], with_namespace: bool) -> Result<Target> {
         let mut targets = Vec::new();
         let mut is_tuple = false;
         while !self.is_end() && !self.is_operator(")") && !ends.iter().any(|end| self.is_name(end))
@@ -254,7 +254,7 @@ impl Parser {
         }
     }
 
-    fn single_target(&mut self, with_namespace: bool) -> Result<Target, Error> {
+    fn single_target(&mut self, with_namespace: bool) -> Result<Target> {
         if self.skip_operator("(") {
             let target = self.nested(|parser| parser.target(&[], with_namespace))?;
             self.expect(")")?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Renderer;
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::syntax_tree::{ArgumentList, MacroDefinition};
 use crate::value::Value;
@@ -16,7 +16,7 @@ impl Renderer<'_> {
         &mut self,
         mut positional: Vec<Value>,
         list: &ArgumentList,
-    ) -> Result<Arguments, Error> {
+    ) -> Result<Arguments> {
         for argument in &list.positional {
             positional.push(self.evaluate(argument)?);
         }
@@ -49,7 +49,7 @@ impl Renderer<'_> {
     /// Calls a value.
     ///
     /// **Errors**: a value that cannot be called, and whatever the call fails with.
-    pub(super) fn call(&mut self, callee: &Value, arguments: Arguments) -> Result<Value, Error> {
+    pub(super) fn call(&mut self, callee: &Value, arguments: Arguments) -> Result<Value> {
         let Value::Object(object) = callee else {
             return Err(callee.misuse(|found| format!("'{found}' object is not callable")));
         };
@@ -90,7 +90,7 @@ impl Renderer<'_> {
         &mut self,
         definition: &MacroDefinition,
         mut arguments: Arguments,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let (name, num_parameters) = (&definition.name, definition.parameters.len());
         let num_positional = arguments.positional.len();
         let excess = arguments.positional.split_off(num_positional.min(num_parameters));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Renderer;
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::functions;
 use crate::object::Object;
 use crate::operators::signed;
@@ -14,7 +14,7 @@ use crate::value::{Text, Undefined, Value};
 
 impl Renderer<'_> {
     /// Evaluates an expression.
-    pub(super) fn evaluate(&mut self, expression: &Expression) -> Result<Value, Error> {
+    pub(super) fn evaluate(&mut self, expression: &Expression) -> Result<Value> {
         self.runtime.budget.work(1)?;
         match &expression.kind {
             ExpressionKind::None => Ok(Value::None),
@@ -27,7 +27,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn compound(&mut self, expression: &Expression) -> Result<Value, Error> {
+    fn compound(&mut self, expression: &Expression) -> Result<Value> {
         match &expression.kind {
             ExpressionKind::List(items) => {
                 let items = self.evaluate_all(items)?;
@@ -72,11 +72,11 @@ impl Renderer<'_> {
         }
     }
 
-    fn evaluate_all(&mut self, expressions: &[Expression]) -> Result<Vec<Value>, Error> {
+    fn evaluate_all(&mut self, expressions: &[Expression]) -> Result<Vec<Value>> {
         expressions.iter().map(|expression| self.evaluate(expression)).collect()
     }
 
-    fn variable(&mut self, name: &Arc<str>) -> Result<Value, Error> {
+    fn variable(&mut self, name: &Arc<str>) -> Result<Value> {
         self.runtime.budget.scan(name.len())?;
         if let Some(value) = self.scopes.get(name) {
             return Ok(value.clone());
@@ -88,7 +88,7 @@ impl Renderer<'_> {
         })
     }
 
-    fn dict(&mut self, entries: &[(Expression, Expression)]) -> Result<Value, Error> {
+    fn dict(&mut self, entries: &[(Expression, Expression)]) -> Result<Value> {
         let mut evaluated = Vec::with_capacity(entries.len());
         for (key, value) in entries {
             let key = self.evaluate(key)?;
@@ -99,7 +99,7 @@ impl Renderer<'_> {
     }
 
     /// The first operand that is true, or false, as `wanted`; the last one if there is none.
-    fn first_operand(&mut self, operands: &[Expression], wanted: bool) -> Result<Value, Error> {
+    fn first_operand(&mut self, operands: &[Expression], wanted: bool) -> Result<Value> {
         let mut value = Value::None;
         for operand in operands {
             value = self.evaluate(operand)?;
@@ -114,7 +114,7 @@ impl Renderer<'_> {
         &mut self,
         first: &Expression,
         comparisons: &[(Comparison, Expression)],
-    ) -> Result<Value, Error> {
+    ) -> Result<Value> {
         let mut left = self.evaluate(first)?;
         for (comparison, right) in comparisons {
             let right = self.evaluate(right)?;
@@ -126,11 +126,7 @@ impl Renderer<'_> {
         Ok(Value::Bool(true))
     }
 
-    fn binary(
-        &mut self,
-        first: &Expression,
-        operands: &[(Operator, Expression)],
-    ) -> Result<Value, Error> {
+    fn binary(&mut self, first: &Expression, operands: &[(Operator, Expression)]) -> Result<Value> {
         let mut left = self.evaluate(first)?;
         for (operator, right) in operands {
             let right = self.evaluate(right)?;
@@ -140,7 +136,7 @@ impl Renderer<'_> {
     }
 
     /// What follows an operand, applied to its value.
-    pub(super) fn link(&mut self, value: Value, link: &Link) -> Result<Value, Error> {
+    pub(super) fn link(&mut self, value: Value, link: &Link) -> Result<Value> {
         self.runtime.budget.work(1)?;
         match link {
             Link::Attribute(name) => self.runtime.attribute(&value, name),
@@ -168,7 +164,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn slice(&mut self, value: &Value, bounds: &[Option<Expression>; 3]) -> Result<Value, Error> {
+    fn slice(&mut self, value: &Value, bounds: &[Option<Expression>; 3]) -> Result<Value> {
         let mut evaluated = [Value::None, Value::None, Value::None];
         for (slot, bound) in evaluated.iter_mut().zip(bounds) {
             if let Some(bound) = bound {

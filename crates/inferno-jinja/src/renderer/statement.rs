@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Renderer;
 use super::scopes::Scopes;
 use crate::arguments::Arguments;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::functions::check_attribute;
 use crate::object::{Loop, Macro, Object};
 use crate::syntax_tree::{
@@ -26,7 +26,7 @@ pub(super) enum Flow {
 
 impl Renderer<'_> {
     /// Executes statements up to one that breaks or continues a loop.
-    pub(super) fn statements(&mut self, statements: &[Statement]) -> Result<Flow, Error> {
+    pub(super) fn statements(&mut self, statements: &[Statement]) -> Result<Flow> {
         self.nested(|renderer| {
             for statement in statements {
                 let flow = renderer.statement(statement);
@@ -39,7 +39,7 @@ impl Renderer<'_> {
         })
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<Flow, Error> {
+    fn statement(&mut self, statement: &Statement) -> Result<Flow> {
         self.runtime.budget.work(1)?;
         match &statement.kind {
             StatementKind::Text(text) => self.write(text)?,
@@ -100,26 +100,21 @@ impl Renderer<'_> {
     }
 
     /// Executes statements in a scope of their own.
-    fn scoped(&mut self, body: &[Statement]) -> Result<Flow, Error> {
+    fn scoped(&mut self, body: &[Statement]) -> Result<Flow> {
         let previous = self.scopes.enter(self.scopes.current());
         let flow = self.statements(body)?;
         self.scopes.leave(previous);
         Ok(flow)
     }
 
-    fn set_block(
-        &mut self,
-        target: &Target,
-        filters: &[Link],
-        body: &[Statement],
-    ) -> Result<Flow, Error> {
+    fn set_block(&mut self, target: &Target, filters: &[Link], body: &[Statement]) -> Result<Flow> {
         let (text, flow) = self.captured(|renderer| renderer.scoped(body))?;
         let value = self.filtered(text, filters)?;
         self.assign(target, value)?;
         Ok(flow)
     }
 
-    fn filtered(&mut self, mut value: Value, filters: &[Link]) -> Result<Value, Error> {
+    fn filtered(&mut self, mut value: Value, filters: &[Link]) -> Result<Value> {
         for filter in filters {
             value = self.link(value, filter)?;
         }
@@ -131,7 +126,7 @@ impl Renderer<'_> {
         targets: &[Target],
         values: &[Expression],
         body: &[Statement],
-    ) -> Result<Flow, Error> {
+    ) -> Result<Flow> {
         let values = values.iter().map(|value| self.evaluate(value));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let previous = self.scopes.enter(self.scopes.current());
@@ -144,7 +139,7 @@ impl Renderer<'_> {
     }
 
     /// A macro defined in the current scope.
-    fn macro_value(&mut self, definition: &Arc<MacroDefinition>) -> Result<Value, Error> {
+    fn macro_value(&mut self, definition: &Arc<MacroDefinition>) -> Result<Value> {
         // What the scope that is kept for the macro occupies, and the macro.
         self.runtime.budget.allocate(256)?;
         let (definition, scope) = (Arc::clone(definition), self.scopes.capture());
@@ -156,7 +151,7 @@ impl Renderer<'_> {
         callee: &Expression,
         arguments: &ArgumentList,
         caller: &Arc<MacroDefinition>,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         let callee = self.evaluate(callee)?;
         let mut arguments = self.arguments(Vec::new(), arguments)?;
         arguments.named.push(("caller".into(), self.macro_value(caller)?));
@@ -165,7 +160,7 @@ impl Renderer<'_> {
     }
 
     /// Renders a block, which sees the variables of the template, or all if it is scoped.
-    pub(super) fn block(&mut self, block: &Block) -> Result<(), Error> {
+    pub(super) fn block(&mut self, block: &Block) -> Result<()> {
         let parent = if block.is_scoped { self.scopes.current() } else { Scopes::ROOT };
         let previous = self.scopes.enter(parent);
         self.statements(&block.body)?;
@@ -174,7 +169,7 @@ impl Renderer<'_> {
     }
 
     /// Assigns a value to a name, to an attribute of a namespace, or to several targets.
-    pub(super) fn assign(&mut self, target: &Target, value: Value) -> Result<(), Error> {
+    pub(super) fn assign(&mut self, target: &Target, value: Value) -> Result<()> {
         match target {
             Target::Name(name) => {
                 self.runtime.budget.scan(name.len())?;
@@ -208,7 +203,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn for_statement(&mut self, definition: &Arc<ForLoop>) -> Result<Flow, Error> {
+    fn for_statement(&mut self, definition: &Arc<ForLoop>) -> Result<Flow> {
         let items = self.evaluate(&definition.items)?;
         match definition.is_recursive {
             true => {
@@ -228,7 +223,7 @@ impl Renderer<'_> {
         items: &Value,
         scope: usize,
         depth: usize,
-    ) -> Result<Value, Error> {
+    ) -> Result<Value> {
         self.nested(|renderer| {
             let previous = renderer.scopes.enter(scope);
             let (text, _) = renderer
@@ -244,7 +239,7 @@ impl Renderer<'_> {
         definition: &Arc<ForLoop>,
         items: &Value,
         recursive: Option<(usize, usize)>,
-    ) -> Result<Flow, Error> {
+    ) -> Result<Flow> {
         let mut items = self.runtime.items(items)?;
         let mut current = None;
         if definition.uses_loop {
@@ -292,11 +287,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn filtered_items(
-        &mut self,
-        definition: &ForLoop,
-        items: Vec<Value>,
-    ) -> Result<Vec<Value>, Error> {
+    fn filtered_items(&mut self, definition: &ForLoop, items: Vec<Value>) -> Result<Vec<Value>> {
         let Some(filter) = &definition.filter else { return Ok(items) };
         let mut kept = Vec::new();
         for item in items {
@@ -311,11 +302,7 @@ impl Renderer<'_> {
     }
 
     /// Renders the body of a macro with its arguments bound to its parameters.
-    pub(super) fn call_macro(
-        &mut self,
-        called: &Macro,
-        arguments: Arguments,
-    ) -> Result<Value, Error> {
+    pub(super) fn call_macro(&mut self, called: &Macro, arguments: Arguments) -> Result<Value> {
         let definition = &*called.definition;
         self.nested(|renderer| {
             let previous = renderer.scopes.enter(called.scope);

@@ -2,19 +2,13 @@
 
 use super::receiver;
 use crate::arguments::{Arguments, integer_or, string};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::operators::search_bounds;
 use crate::runtime::Runtime;
 use crate::value::Value;
 
-type Answer = Result<Value, Error>;
-
 /// `text[start:end]`, and the number of characters before it; `None` if `start` is after the text.
-fn part(
-    text: &str,
-    start: Option<Value>,
-    end: Option<Value>,
-) -> Result<Option<(&str, usize)>, Error> {
+fn part(text: &str, start: Option<Value>, end: Option<Value>) -> Result<Option<(&str, usize)>> {
     if start.is_none() && end.is_none() {
         return Ok(Some((text, 0)));
     }
@@ -29,11 +23,11 @@ fn part(
 
 /// `find`, `rfind`, `index`, `rindex` and `count`
 pub(super) fn search(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     method: &str,
-) -> Answer {
+) -> Result<Value> {
     let [wanted, start, end] = arguments.bind(method, ["", "", ""])?;
     let wanted = wanted
         .ok_or_else(|| Error::failed(format!("{method} expected at least 1 argument, got 0")))?;
@@ -60,12 +54,12 @@ pub(super) fn search(
 
 /// `startswith` and `endswith`, of a string or any of a tuple of strings.
 pub(super) fn affix(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     method: &str,
     holds: fn(&str, &str) -> bool,
-) -> Answer {
+) -> Result<Value> {
     let [affix, start, end] = arguments.bind(method, ["", "", ""])?;
     let affix = affix
         .ok_or_else(|| Error::failed(format!("{method} expected at least 1 argument, got 0")))?;
@@ -97,10 +91,10 @@ pub(super) fn affix(
 }
 
 pub(super) fn replace_method(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
-) -> Answer {
+) -> Result<Value> {
     let [old, new, count] = arguments.bind("replace", ["", "", "count"])?;
     let (Some(old), Some(new)) = (old, new) else {
         return Err(Error::failed("replace expected at least 2 arguments"));
@@ -111,12 +105,12 @@ pub(super) fn replace_method(
 
 /// A text with the first `count` occurrences of `old` replaced; all of them if `count` is negative.
 pub(crate) fn replace(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     text: &str,
     old: &str,
     new: &str,
     count: i128,
-) -> Answer {
+) -> Result<Value> {
     runtime.budget.scan(text.len().saturating_add(old.len()))?;
     let most = usize::try_from(count).unwrap_or(usize::MAX);
     let mut replaced = runtime.budget.builder();

@@ -2,20 +2,18 @@
 
 use super::receiver;
 use crate::arguments::{Arguments, flag, integer_or, not_none, string};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::text::is_space;
 use crate::value::Value;
 
-type Answer = Result<Value, Error>;
-
 /// `split` and `rsplit`
 pub(super) fn split(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     from_right: bool,
-) -> Answer {
+) -> Result<Value> {
     let [separator, most] = arguments.bind("split", ["sep", "maxsplit"])?;
     let text = receiver(value)?;
     let most = usize::try_from(integer_or(most, -1)?).unwrap_or(usize::MAX);
@@ -43,10 +41,7 @@ pub(super) fn split(
 }
 
 /// Parts of a text as values, each charged before the next one is found.
-fn texts<'t>(
-    runtime: &mut Runtime<'_>,
-    parts: impl Iterator<Item = &'t str>,
-) -> Result<Vec<Value>, Error> {
+fn texts<'t>(runtime: &mut Runtime, parts: impl Iterator<Item = &'t str>) -> Result<Vec<Value>> {
     let mut values = Vec::new();
     for part in parts {
         runtime.budget.allocate_items(1)?;
@@ -56,12 +51,7 @@ fn texts<'t>(
 }
 
 /// At most `most` words separated by whitespace, and then the rest.
-fn words(
-    runtime: &mut Runtime<'_>,
-    text: &str,
-    most: usize,
-    from_right: bool,
-) -> Result<Vec<Value>, Error> {
+fn words(runtime: &mut Runtime, text: &str, most: usize, from_right: bool) -> Result<Vec<Value>> {
     let trimmed = |text: &'_ str| -> std::ops::Range<usize> {
         match from_right {
             true => 0..text.trim_end_matches(is_space).len(),
@@ -92,11 +82,11 @@ fn words(
 
 /// `partition` and `rpartition`
 pub(super) fn partition(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
     from_right: bool,
-) -> Answer {
+) -> Result<Value> {
     let [separator] = arguments.bind_all("str.partition", [""])?;
     let (text, separator) = (receiver(value)?, string(&separator)?);
     if separator.is_empty() {
@@ -117,10 +107,10 @@ pub(super) fn partition(
 }
 
 pub(super) fn split_lines(
-    runtime: &mut Runtime<'_>,
+    runtime: &mut Runtime,
     value: &Value,
     arguments: Arguments,
-) -> Answer {
+) -> Result<Value> {
     let [keeps_ends] = arguments.bind("str.splitlines", ["keepends"])?;
     let text = receiver(value)?;
     runtime.budget.scan(text.len())?;

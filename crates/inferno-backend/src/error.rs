@@ -28,7 +28,8 @@ pub enum BackendError {
     },
     /// Parts to be stacked differ in width or in their number of experts.
     #[error(
-        "weights {first:?} ({first_experts} x _ x {first_cols}) and {second:?} ({second_experts} x _ x {second_cols}) cannot be stacked; widths and numbers of experts must match"
+        "weights {first:?} and {second:?} cannot be stacked: found {first_experts} x _ x {first_cols} and \
+         {second_experts} x _ x {second_cols}; numbers of experts and input features must match"
     )]
     MismatchedParts {
         /// Name of the first part.

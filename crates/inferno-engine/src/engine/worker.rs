@@ -144,14 +144,7 @@ impl Worker {
         if self.shared.options.num_speculative_tokens > 0 {
             self.speculate(&mut plan);
         }
-        if let Err(error) = self.compute(&plan) {
-            let error = Arc::new(error);
-            self.shared.snapshot().failed_steps += 1;
-            for chunk in &plan.chunks {
-                self.fail(chunk.id, &error);
-            }
-            return;
-        }
+        self.compute(&plan);
         self.shared.snapshot().step_tokens.add(plan.num_tokens());
         self.scheduler.commit(&plan, &self.sampled);
         for (chunk, sampled) in plan.chunks.iter().zip(&self.sampled) {
@@ -197,16 +190,22 @@ impl Worker {
     }
 
     /// Runs the passes of a step and lets the tasks read their rows: an entry in `sampled` for each
-    /// chunk.
-    fn compute(&mut self, plan: &Plan) -> Result<(), EngineError> {
+    /// chunk. A pass that fails ends the requests in it and no others.
+    fn compute(&mut self, plan: &Plan) {
         self.sampled.clear();
         self.sampled.resize(plan.chunks.len(), Continuation::default());
         for output in [Output::Logits, Output::Hidden] {
-            if plan.chunks_with(output).next().is_some() {
-                self.pass(plan, output)?;
+            if plan.chunks_with(output).next().is_none() {
+                continue;
+            }
+            if let Err(error) = self.pass(plan, output) {
+                let error = Arc::new(error);
+                self.shared.snapshot().failed_steps += 1;
+                for (_, chunk) in plan.chunks_with(output) {
+                    self.fail(chunk.id, &error);
+                }
             }
         }
-        Ok(())
     }
 
     /// Runs the pass of the chunks whose rows hold `output`.

@@ -39,6 +39,7 @@ pub struct FakeRunner {
     logit: Logits,
     logits: Vec<f32>,
     hook: Hook,
+    fails_hidden_passes: bool,
     passes: Arc<Mutex<Vec<usize>>>,
 }
 
@@ -65,6 +66,7 @@ impl FakeRunner {
             logit: Box::new(hashed_logit),
             logits: Vec::new(),
             hook: Box::new(|_| Outcome::Runs),
+            fails_hidden_passes: false,
             passes: Arc::default(),
         }
     }
@@ -100,6 +102,11 @@ impl FakeRunner {
     /// The same with `hook` before each pass.
     pub fn with_hook(self, hook: impl FnMut(usize) -> Outcome + Send + 'static) -> Self {
         Self { hook: Box::new(hook), ..self }
+    }
+
+    /// The same with every pass for hidden states failing.
+    pub fn with_failing_hidden_passes(self) -> Self {
+        Self { fails_hidden_passes: true, ..self }
     }
 
     /// The number of tokens in each pass so far.
@@ -198,6 +205,9 @@ impl Runner for FakeRunner {
 
     fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
         // As many rows as tokens, of which each value is a function of the history, as logits are.
+        if self.fails_hidden_passes {
+            return Err(BackendError::Device { reason: "no hidden states".to_owned() }.into());
+        }
         let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
         let vocab_size = self.vocab_size;
         self.limits.max_num_logit_rows = max_num_tokens;

@@ -14,6 +14,7 @@ use inferno_model::{BatchLimits, Model};
 use proptest::prelude::*;
 use serde::Deserialize;
 
+use super::endings::gated;
 use super::{CONTEXT_LENGTH, alone, at_rest, engine, events, failure, only, runner, submit};
 use crate::fake_runner::{HIDDEN_SIZE, Outcome};
 use crate::models::{checkpoints, small_models};
@@ -149,6 +150,21 @@ fn a_pass_that_fails_ends_it_and_the_next_one_is_sound() {
         vector(embed(&engine, &[3; 9], Pooling::Mean));
         assert_eq!(at_rest(&engine).num_running, 0);
     }
+}
+
+#[test]
+fn a_failed_embedding_pass_fails_no_generation_of_the_same_step() {
+    let (runner, permits) = gated(runner(40).with_failing_hidden_passes());
+    let engine = engine(runner);
+    let prompt: Vec<u32> = (2..30).collect();
+    let generation = submit(&engine, &prompt, &greedy(10));
+    let embedding = embed(&engine, &[3; 4], Pooling::Mean);
+    drop(permits);
+    let error = failure(embedding);
+    assert!(error.contains("no hidden states"), "{error}");
+    assert_eq!(only(generation).0, alone(&prompt, &greedy(10)));
+    let snapshot = at_rest(&engine);
+    assert_eq!((snapshot.failed_steps, snapshot.num_running), (1, 0));
 }
 
 #[test]

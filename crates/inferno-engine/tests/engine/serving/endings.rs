@@ -13,7 +13,7 @@ use crate::session::greedy;
 use crate::vocabulary::tokenizer;
 
 /// A runner whose passes each wait for a permit, or for the permits' end.
-fn gated(runner: FakeRunner) -> (FakeRunner, Sender<()>) {
+pub fn gated(runner: FakeRunner) -> (FakeRunner, Sender<()>) {
     let (permits, gate) = mpsc::channel();
     let runner = runner.with_hook(move |_| {
         let _ = gate.recv();

@@ -17,6 +17,7 @@ mod block_pool;
 mod engine;
 mod error;
 mod fingerprint;
+mod forward;
 mod metrics;
 mod model_runner;
 mod perplexity;
@@ -41,6 +42,7 @@ pub use engine::{
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
+pub use forward::{ForwardOutput, RowKind, SequenceRunner};
 pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile, resident_bytes};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
@@ -50,8 +52,8 @@ pub use private_file::PrivateFile;
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
 pub use scheduler::{
-    Admission, BlockUsage, Continuation, Output, Plan, PlannedChunk, Rows, Scheduler,
-    SchedulerCounts, SchedulerLimits, SequenceId,
+    Admission, BlockUsage, Continuation, Plan, PlannedChunk, Rows, Scheduler, SchedulerCounts,
+    SchedulerLimits, SequenceId,
 };
 pub use sequence::Sequence;
 pub use session::{

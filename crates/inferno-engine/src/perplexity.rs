@@ -8,11 +8,9 @@
 //! every window is read as it stands, so that figures of all models, and of windows that overlap,
 //! mean the same; those of such models differ slightly from that tool's.
 
-use std::ops::Range;
+use inferno_backend::LogitRows;
 
-use inferno_backend::{BatchBuilder, LogitRows, SequenceChunk};
-
-use crate::{BlockPool, EngineError, Runner, Sequence};
+use crate::{EngineError, Runner, SequenceRunner};
 
 /// How the text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,51 +105,27 @@ pub fn perplexity(
         sum: 0.0,
         sum_of_squares: 0.0,
     };
-    let mut pool = BlockPool::new(runner.kv_layout().num_blocks);
-    let mut sequence = Sequence::new(runner.kv_layout().block_tokens);
-    sequence.reserve(window, &mut pool)?;
+    let limits = runner.limits();
+    let max_num_scored = limits.max_num_tokens.min(limits.max_num_logit_rows);
+    let mut forward = SequenceRunner::new(runner);
+    let mut sequence = [forward.sequence()];
     for window in tokens.windows(window).step_by(stride) {
-        score_window(runner, &sequence, window, &mut result)?;
+        // The last token has no successor to be scored by, and need not be computed.
+        let (half, end) = (window.len() / 2, window.len() - 1);
+        sequence[0].extend(&window[..half]);
+        while forward.run_next(&mut sequence, limits.max_num_tokens, LogitRows::None)?.is_some() {}
+        sequence[0].extend(&window[half..end]);
+        let mut successors = window[half + 1..].iter();
+        while let Some(output) = forward.run_next(&mut sequence, max_num_scored, LogitRows::All)? {
+            for (row, &next) in output.rows().zip(&mut successors) {
+                result.add(negative_log_likelihood(row, next)?);
+            }
+        }
+        forward.truncate(&mut sequence[0], 0);
         result.num_windows += 1;
         on_window(&result);
     }
     Ok(result)
-}
-
-/// Reads one window in chunks that suit the runner, and scores its second half.
-fn score_window(
-    runner: &mut dyn Runner,
-    blocks: &Sequence,
-    window: &[u32],
-    result: &mut Perplexity,
-) -> Result<(), EngineError> {
-    // The last token has no successor to be scored by, and need not be read.
-    let (half, end) = (window.len() / 2, window.len() - 1);
-    let limits = runner.limits();
-    let unscored = chunks(0..half, limits.max_num_tokens).map(|rows| (rows, LogitRows::None));
-    let scored = chunks(half..end, limits.max_num_tokens.min(limits.max_num_logit_rows))
-        .map(|rows| (rows, LogitRows::All));
-    for (rows, logits) in unscored.chain(scored) {
-        let mut builder = BatchBuilder::new(runner.kv_layout().block_tokens);
-        builder.push(&SequenceChunk {
-            tokens: &window[rows.clone()],
-            start: rows.start,
-            block_table: blocks.block_table(),
-            logits,
-        })?;
-        let vocab_size = runner.vocab_size();
-        let logits = runner.run(&builder.build())?;
-        for (row, &next) in logits.chunks_exact(vocab_size).zip(&window[rows.start + 1..]) {
-            result.add(negative_log_likelihood(row, next)?);
-        }
-    }
-    Ok(())
-}
-
-/// Cuts `range` into pieces of at most `len`.
-fn chunks(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
-    let Range { start, end } = range;
-    (start..end).step_by(len.max(1)).map(move |start| start..end.min(start + len.max(1)))
 }
 
 /// `-ln softmax(logits)[token]`, in double precision.

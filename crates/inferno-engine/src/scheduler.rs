@@ -30,7 +30,7 @@ use inferno_backend::{BlockId, LogitRows, SequenceChunk};
 
 pub use kv_blocks::BlockUsage;
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
-pub use rows::{Output, Rows};
+pub use rows::Rows;
 
 use crate::prefix_cache::PrefixNode;
 use kv_blocks::{CachedBlock, KvBlocks};
@@ -229,18 +229,13 @@ impl Scheduler {
     ///
     /// **Panics** when its sequence has ended since.
     pub fn chunk(&self, chunk: &PlannedChunk) -> SequenceChunk<'_> {
-        let sequence = &self.running[&chunk.id].sequence;
-        let start = sequence.num_computed();
-        SequenceChunk {
-            tokens: &sequence.tokens()[start..start + chunk.num_tokens],
-            start,
-            block_table: sequence.block_table(),
-            logits: match chunk.num_rows {
-                0 => LogitRows::None,
-                all if all == chunk.num_tokens => LogitRows::All,
-                _ => LogitRows::Last,
-            },
-        }
+        let next = self.running[&chunk.id].sequence.chunk(chunk.num_tokens);
+        let logits = match chunk.num_rows {
+            0 => LogitRows::None,
+            all if all == chunk.num_tokens => LogitRows::All,
+            _ => LogitRows::Last,
+        };
+        SequenceChunk { logits, ..next }
     }
 
     /// The tokens of a running sequence.

@@ -62,28 +62,42 @@ impl Sequence {
         self.tokens.extend_from_slice(tokens);
     }
 
-    /// The next tokens to compute, at least one and at most `max_num_tokens`, with blocks for all of
-    /// them; `None` when everything is computed. Logits are asked for where the chunk holds the last token.
+    /// Returns the number of tokens in the next chunk: those that are not computed, at most
+    /// `max_num_tokens`, and at least one if there are any.
+    pub fn next_len(&self, max_num_tokens: usize) -> usize {
+        (self.tokens.len() - self.num_computed).min(max_num_tokens.max(1))
+    }
+
+    /// Returns the next `num_tokens` tokens to compute. Logits are requested for the last token of the
+    /// sequence.
     ///
-    /// **Errors**: [`EngineError::OutOfBlocks`] when the pool cannot cover the chunk; it has lost
-    /// nothing then.
+    /// **Panics** if fewer tokens are left.
+    pub fn chunk(&self, num_tokens: usize) -> SequenceChunk<'_> {
+        let (start, end) = (self.num_computed, self.num_computed + num_tokens);
+        SequenceChunk {
+            tokens: &self.tokens[start..end],
+            start,
+            block_table: &self.block_table,
+            logits: if end == self.tokens.len() { LogitRows::Last } else { LogitRows::None },
+        }
+    }
+
+    /// Reserves blocks for the next chunk of at most `max_num_tokens` tokens and returns it; `None` when
+    /// everything is computed.
+    ///
+    /// **Errors**: [`EngineError::OutOfBlocks`] when the pool cannot cover the chunk; it is unchanged
+    /// then.
     pub fn next_chunk(
         &mut self,
         max_num_tokens: usize,
         pool: &mut BlockPool,
     ) -> Result<Option<SequenceChunk<'_>>, EngineError> {
-        let (start, len) = (self.num_computed, self.tokens.len());
-        let end = len.min(start.saturating_add(max_num_tokens.max(1)));
-        if start == end {
+        let num_tokens = self.next_len(max_num_tokens);
+        if num_tokens == 0 {
             return Ok(None);
         }
-        self.reserve(end, pool)?;
-        Ok(Some(SequenceChunk {
-            tokens: &self.tokens[start..end],
-            start,
-            block_table: &self.block_table,
-            logits: if end == len { LogitRows::Last } else { LogitRows::None },
-        }))
+        self.reserve(self.num_computed + num_tokens, pool)?;
+        Ok(Some(self.chunk(num_tokens)))
     }
 
     /// Takes blocks from the pool until positions 0 to `end - 1` have one.

@@ -11,7 +11,8 @@ use inferno_backend::Batch;
 use super::handle::Shared;
 use super::saved_prefixes;
 use super::task::Task;
-use crate::scheduler::{Continuation, Output, Plan, Rows, Scheduler, SequenceId};
+use crate::forward::{RowKind, run_chunks};
+use crate::scheduler::{Continuation, Plan, Rows, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
 
 /// What the thread is told.
@@ -194,7 +195,7 @@ impl Worker {
     fn compute(&mut self, plan: &Plan) {
         self.sampled.clear();
         self.sampled.resize(plan.chunks.len(), Continuation::default());
-        for output in [Output::Logits, Output::Hidden] {
+        for output in [RowKind::Logits, RowKind::Hidden] {
             if plan.chunks_with(output).next().is_none() {
                 continue;
             }
@@ -209,31 +210,20 @@ impl Worker {
     }
 
     /// Runs the pass of the chunks whose rows hold `output`.
-    fn pass(&mut self, plan: &Plan, output: Output) -> Result<(), EngineError> {
-        let block_tokens = self.runner.kv_layout().block_tokens;
-        let mut builder = std::mem::take(&mut self.batch).into_builder(block_tokens);
-        for (_, chunk) in plan.chunks_with(output) {
-            builder.push(&self.scheduler.chunk(chunk))?;
-        }
-        self.batch = builder.build();
-        // What the tokenizer has no text for cannot be said.
-        let (row_len, known) = match output {
-            Output::Logits => (self.runner.vocab_size(), self.shared.vocab_size),
-            Output::Hidden => (self.runner.hidden_size(), self.runner.hidden_size()),
+    fn pass(&mut self, plan: &Plan, kind: RowKind) -> Result<(), EngineError> {
+        let chunks = plan.chunks_with(kind).map(|(_, chunk)| self.scheduler.chunk(chunk));
+        let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
+        // Tokens that the tokenizer has no text for cannot be sampled.
+        let known = match kind {
+            RowKind::Logits => self.shared.vocab_size,
+            RowKind::Hidden => self.shared.hidden_size,
         };
-        let mut values = match output {
-            Output::Logits => self.runner.run(&self.batch)?,
-            Output::Hidden => self.runner.run_hidden(&self.batch)?,
-        };
-        let expected = self.batch.logit_rows().len() * row_len;
-        if values.len() != expected {
-            return Err(EngineError::LogitsLength { expected, found: values.len() });
-        }
+        let mut next_row = 0;
         let mut num_sampled = 0;
-        for ((place, chunk), end) in plan.chunks_with(output).zip(self.batch.context_lens()) {
-            let rows;
-            (rows, values) = values.split_at(chunk.num_rows * row_len);
-            let rows = rows.chunks_exact(row_len).map(|row| &row[..known]);
+        for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
+            let rows = output.rows().skip(next_row).take(chunk.num_rows);
+            next_row += chunk.num_rows;
+            let rows = rows.map(|row| &row[..known]);
             let task = self.tasks.get_mut(&chunk.id).expect("who is computed has not ended");
             let before = task.ticket().progress.generated_tokens();
             let continuation = task.read(end - chunk.num_rows, rows);

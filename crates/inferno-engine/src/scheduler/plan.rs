@@ -1,7 +1,8 @@
 //! What one forward pass is to compute.
 
 use super::scheduled::Scheduled;
-use super::{Output, SchedulerLimits, SequenceId};
+use super::{SchedulerLimits, SequenceId};
+use crate::RowKind;
 
 /// One step, as the scheduler wants it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,7 +29,7 @@ pub struct PlannedChunk {
     /// How many of them, to the last one, give a row.
     pub num_rows: usize,
     /// What the rows hold.
-    pub output: Output,
+    pub output: RowKind,
     /// Whether they end with the sequence's last one, after which a token is sampled or nothing is
     /// left to do.
     pub is_last: bool,
@@ -60,11 +61,11 @@ impl Plan {
 
     /// Rows of logits of the step, over all sequences.
     pub fn num_logit_rows(&self) -> usize {
-        self.chunks_with(Output::Logits).map(|(_, chunk)| chunk.num_rows).sum()
+        self.chunks_with(RowKind::Logits).map(|(_, chunk)| chunk.num_rows).sum()
     }
 
     /// The chunks whose rows hold this, with their places. They can be computed in one batch.
-    pub fn chunks_with(&self, output: Output) -> impl Iterator<Item = (usize, &PlannedChunk)> {
+    pub fn chunks_with(&self, output: RowKind) -> impl Iterator<Item = (usize, &PlannedChunk)> {
         self.chunks.iter().enumerate().filter(move |(_, chunk)| chunk.output == output)
     }
 
@@ -73,8 +74,8 @@ impl Plan {
         let budget = limits.max_num_batched_tokens - self.num_tokens();
         let output = scheduled.rows.output();
         let max_num_rows = match output {
-            Output::Logits => limits.max_num_logit_rows - self.num_logit_rows(),
-            Output::Hidden => usize::MAX,
+            RowKind::Logits => limits.max_num_logit_rows - self.num_logit_rows(),
+            RowKind::Hidden => usize::MAX,
         };
         let num_tokens = scheduled.fitting(budget, max_num_rows);
         if num_tokens > 0 {

@@ -1,5 +1,7 @@
 //! What is computed for a sequence.
 
+use crate::RowKind;
+
 /// What a sequence is computed for: a row after some tokens of its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rows {
@@ -14,21 +16,12 @@ pub enum Rows {
     AllHidden,
 }
 
-/// What the rows of a pass hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// Logits, of which a pass has no more than there is room for.
-    Logits,
-    /// Hidden states, of which a pass has as many as tokens.
-    Hidden,
-}
-
 impl Rows {
     /// What they hold.
-    pub fn output(self) -> Output {
+    pub fn output(self) -> RowKind {
         match self {
-            Self::Last | Self::All => Output::Logits,
-            Self::LastHidden | Self::AllHidden => Output::Hidden,
+            Self::Last | Self::All => RowKind::Logits,
+            Self::LastHidden | Self::AllHidden => RowKind::Hidden,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Drafts in a step: how many find room, and where they stand.
 
-use super::{Output, Plan, PlannedChunk, Scheduler};
+use super::{Plan, PlannedChunk, Scheduler};
+use crate::RowKind;
 
 /// Tokens of a step with drafts, at most: so many rows cost little more than one, as reading the
 /// weights takes most of the time. More cost more, and drafts are often wrong.
@@ -17,7 +18,7 @@ impl Scheduler {
             .min(self.limits.max_num_logit_rows);
         let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
         let decodes = |chunk: &PlannedChunk| {
-            chunk.output == Output::Logits
+            chunk.output == RowKind::Logits
                 && chunk.is_last
                 && chunk.num_tokens - chunk.num_drafts == 1
         };

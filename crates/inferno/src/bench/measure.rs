@@ -3,8 +3,10 @@
 use std::slice;
 use std::time::{Duration, Instant};
 
-use inferno_backend::Batch;
-use inferno_engine::{BlockPool, Passes, Runner, Sampler, SamplingParams, Sequence};
+use inferno_backend::LogitRows;
+use inferno_engine::{
+    ForwardOutput, Passes, Runner, Sampler, SamplingParams, Sequence, SequenceRunner,
+};
 
 use super::report::{PhaseReport, PrefillReport};
 use super::{Spread, Workload};
@@ -15,21 +17,12 @@ const WARM_UP_TOKENS: usize = 32;
 
 /// A runner at work on a [`Workload`].
 pub(super) struct Measurement<'a> {
-    runner: &'a mut dyn Runner,
+    forward: SequenceRunner<'a>,
     workload: &'a Workload,
     on_run: &'a mut dyn FnMut(usize, usize),
     runs_done: usize,
     time_limit: Option<Duration>,
-    pool: BlockPool,
-    batch: Batch,
     tokens: Tokens,
-}
-
-/// A forward pass that was made.
-struct Pass<'a> {
-    num_tokens: usize,
-    duration: Duration,
-    logits: &'a [f32],
 }
 
 impl<'a> Measurement<'a> {
@@ -39,10 +32,9 @@ impl<'a> Measurement<'a> {
         workload: &'a Workload,
         on_run: &'a mut dyn FnMut(usize, usize),
     ) -> Self {
-        let pool = BlockPool::new(runner.kv_layout().num_blocks);
         let tokens = Tokens { vocab_size: runner.vocab_size(), num_drawn: 0 };
-        let batch = Batch::default();
-        Self { runner, workload, on_run, runs_done: 0, time_limit: None, pool, batch, tokens }
+        let forward = SequenceRunner::new(runner);
+        Self { forward, workload, on_run, runs_done: 0, time_limit: None, tokens }
     }
 
     /// Begins no further run, and without a cache no further step, after `time_limit` of the same kind.
@@ -52,17 +44,18 @@ impl<'a> Measurement<'a> {
 
     /// A few passes that do not count.
     pub(super) fn warm_up(&mut self) -> Result<(), Error> {
-        let mut sequence = self.sequence();
-        self.fill(&mut sequence, WARM_UP_TOKENS.min(self.runner.context_length()))?;
-        sequence.truncate(0, &mut self.pool);
+        let mut sequence = self.forward.sequence();
+        self.fill(&mut sequence, WARM_UP_TOKENS.min(self.forward.runner().context_length()))?;
+        self.forward.truncate(&mut sequence, 0);
         Ok(())
     }
 
     /// Reads the prompt, again and again; `None` where there is none.
     pub(super) fn prefill(&mut self) -> Result<Option<PrefillReport>, Error> {
         let prompt_tokens = self.workload.prompt_tokens;
-        let mut sampler = Sampler::new(SamplingParams::greedy(), self.runner.vocab_size())?;
-        let mut sequence = self.sequence();
+        let mut sampler =
+            Sampler::new(SamplingParams::greedy(), self.forward.runner().vocab_size())?;
+        let mut sequence = self.forward.sequence();
         let (mut first_tokens, mut rates, mut passes) = (Vec::new(), Vec::new(), Passes::default());
         if prompt_tokens == 0 {
             return Ok(None);
@@ -76,13 +69,13 @@ impl<'a> Measurement<'a> {
             while let Some(pass) = self.prompt_pass(&mut sequence)? {
                 passes.record(pass.num_tokens, pass.duration);
                 elapsed = started.elapsed();
-                if !pass.logits.is_empty() {
-                    sampler.sample(pass.logits, &[])?;
+                if let Some(logits) = pass.rows().next() {
+                    sampler.sample(logits, &[])?;
                     first_tokens.push(started.elapsed().as_secs_f64());
                 }
             }
             rates.push(prompt_tokens as f64 / elapsed.as_secs_f64());
-            sequence.truncate(0, &mut self.pool);
+            self.forward.truncate(&mut sequence, 0);
             self.finish_run();
             if self.is_over(begun) {
                 break;
@@ -103,7 +96,8 @@ impl<'a> Measurement<'a> {
         if decode_tokens == 0 {
             return Ok(None);
         }
-        let mut sequences: Vec<Sequence> = (0..num_sequences).map(|_| self.sequence()).collect();
+        let mut sequences: Vec<Sequence> =
+            (0..num_sequences).map(|_| self.forward.sequence()).collect();
         for sequence in &mut sequences {
             self.fill(sequence, depth)?;
         }
@@ -115,14 +109,14 @@ impl<'a> Measurement<'a> {
                 for sequence in &mut sequences {
                     sequence.extend(&self.tokens.draw(1));
                 }
-                if let Some(pass) = self.pass(&mut sequences, 1)? {
+                if let Some(pass) = self.forward.run_next(&mut sequences, 1, LogitRows::Last)? {
                     passes.record(pass.num_tokens, pass.duration);
                 }
             }
             let num_tokens = decode_tokens * num_sequences;
             rates.push(num_tokens as f64 / started.elapsed().as_secs_f64());
             for sequence in &mut sequences {
-                sequence.truncate(depth, &mut self.pool);
+                self.forward.truncate(sequence, depth);
             }
             self.finish_run();
             if self.is_over(begun) {
@@ -130,7 +124,7 @@ impl<'a> Measurement<'a> {
             }
         }
         for sequence in &mut sequences {
-            sequence.truncate(0, &mut self.pool);
+            self.forward.truncate(sequence, 0);
         }
         Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
     }
@@ -138,7 +132,7 @@ impl<'a> Measurement<'a> {
     /// Writes tokens into one sequence as [`decode`](Self::decode) does, but computes all of it again for each.
     pub(super) fn recompute(&mut self) -> Result<Option<PhaseReport>, Error> {
         let &Workload { decode_tokens, depth, repetitions, .. } = self.workload;
-        let mut sequence = self.sequence();
+        let mut sequence = self.forward.sequence();
         sequence.extend(&self.tokens.draw(depth));
         let (mut rates, mut passes) = (Vec::new(), Passes::default());
         let begun = Instant::now();
@@ -154,22 +148,18 @@ impl<'a> Measurement<'a> {
                 num_tokens += 1;
             }
             rates.push(num_tokens as f64 / started.elapsed().as_secs_f64());
-            sequence.truncate(depth, &mut self.pool);
+            self.forward.truncate(&mut sequence, depth);
             if self.is_over(begun) {
                 break;
             }
         }
-        sequence.truncate(0, &mut self.pool);
+        self.forward.truncate(&mut sequence, 0);
         Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
     }
 
     /// Whether runs that began at `begun` have taken their time.
     fn is_over(&self, begun: Instant) -> bool {
         self.time_limit.is_some_and(|limit| begun.elapsed() >= limit)
-    }
-
-    fn sequence(&self) -> Sequence {
-        Sequence::new(self.runner.kv_layout().block_tokens)
     }
 
     fn finish_run(&mut self) {
@@ -185,34 +175,9 @@ impl<'a> Measurement<'a> {
     }
 
     /// The next pass over a prompt; `None` where all of it is computed.
-    fn prompt_pass(&mut self, sequence: &mut Sequence) -> Result<Option<Pass<'_>>, Error> {
+    fn prompt_pass(&mut self, sequence: &mut Sequence) -> Result<Option<ForwardOutput<'_>>, Error> {
         let pass_tokens = self.workload.pass_tokens();
-        self.pass(slice::from_mut(sequence), pass_tokens)
-    }
-
-    /// One pass over the next tokens of each sequence, at most `max_num_tokens` of each; `None` where all are computed.
-    fn pass(
-        &mut self,
-        sequences: &mut [Sequence],
-        max_num_tokens: usize,
-    ) -> Result<Option<Pass<'_>>, Error> {
-        let block_tokens = self.runner.kv_layout().block_tokens;
-        let mut builder = std::mem::take(&mut self.batch).into_builder(block_tokens);
-        for sequence in sequences.iter_mut() {
-            let chunk = sequence.next_chunk(max_num_tokens, &mut self.pool)?;
-            let Some(chunk) = chunk else { continue };
-            let num_tokens = chunk.tokens.len();
-            builder.push(&chunk)?;
-            sequence.advance(num_tokens);
-        }
-        self.batch = builder.build();
-        if self.batch.num_tokens() == 0 {
-            return Ok(None);
-        }
-        let started = Instant::now();
-        let logits = self.runner.run(&self.batch)?;
-        let duration = started.elapsed();
-        Ok(Some(Pass { num_tokens: self.batch.num_tokens(), duration, logits }))
+        Ok(self.forward.run_next(slice::from_mut(sequence), pass_tokens, LogitRows::Last)?)
     }
 }
 

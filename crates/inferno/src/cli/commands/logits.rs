@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use inferno_backend::{BatchBuilder, LogitRows, SequenceChunk};
-use inferno_engine::{BlockPool, EngineError, Runner, Sequence};
+use inferno_backend::LogitRows;
+use inferno_engine::{EngineError, Runner, SequenceRunner};
 use inferno_model::Config;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
@@ -77,21 +77,12 @@ fn write_logits(
     batch_tokens: usize,
     output: &mut Output,
 ) -> Result<(), Error> {
-    let layout = *runner.kv_layout();
-    let vocab_size = runner.vocab_size();
-    let mut pool = BlockPool::new(layout.num_blocks);
-    let mut sequence = Sequence::new(layout.block_tokens);
-    sequence.reserve(tokens.len(), &mut pool)?;
+    let mut forward = SequenceRunner::new(runner);
+    let mut sequence = [forward.sequence()];
+    sequence[0].extend(tokens);
     let mut line = String::new();
-    for (index, chunk) in tokens.chunks(batch_tokens).enumerate() {
-        let mut builder = BatchBuilder::new(layout.block_tokens);
-        builder.push(&SequenceChunk {
-            tokens: chunk,
-            start: index * batch_tokens,
-            block_table: sequence.block_table(),
-            logits: LogitRows::All,
-        })?;
-        for row in runner.run(&builder.build())?.chunks_exact(vocab_size) {
+    while let Some(pass) = forward.run_next(&mut sequence, batch_tokens, LogitRows::All)? {
+        for row in pass.rows() {
             format_row(row, &mut line)?;
             output.line(&line)?;
         }

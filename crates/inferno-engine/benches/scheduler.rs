@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use inferno_backend::{Batch, BatchBuilder};
-use inferno_engine::{Continuation, Rows, Scheduler, SchedulerLimits};
+use inferno_engine::{Continuation, RowRequest, Scheduler, SchedulerLimits};
 
 const NUM_SEQUENCES: usize = 64;
 const BLOCK_TOKENS: usize = 16;
@@ -28,7 +28,7 @@ fn step_of_64_sequences(criterion: &mut Criterion) {
     let mut next_prompt = 0..;
     let mut add = |scheduler: &mut Scheduler| {
         let which = next_prompt.next().expect("numbers do not end");
-        scheduler.add(&prompt(which), Rows::Last, 0, None);
+        scheduler.add(&prompt(which), RowRequest::Last, 0, None);
     };
     (0..NUM_SEQUENCES).for_each(|_| add(&mut scheduler));
     let mut batch = Batch::default();

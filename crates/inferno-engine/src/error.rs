@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use inferno_backend::BackendError;
 use inferno_gguf::GgufError;
@@ -225,6 +226,9 @@ pub enum EngineError {
     /// What limits the next token cannot go on.
     #[error("the grammar cannot go on: {0}")]
     Constraint(#[from] ConstraintError),
+    /// A step failed for several sequences at once.
+    #[error(transparent)]
+    Shared(Arc<EngineError>),
     /// The engine's thread has ended, and with it what it computed.
     #[error("the engine has stopped")]
     EngineStopped,
@@ -347,4 +351,11 @@ pub enum EngineError {
     /// The backend refused or failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
+}
+
+impl EngineError {
+    /// Unwraps an error that several sequences may share.
+    pub(crate) fn from_shared(error: Arc<Self>) -> Self {
+        Arc::try_unwrap(error).unwrap_or_else(Self::Shared)
+    }
 }

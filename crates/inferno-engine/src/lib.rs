@@ -12,8 +12,8 @@
 //! - [`Metrics`] say what it took; [`perplexity`] says how well a model predicts a text.
 #![forbid(unsafe_code)]
 
-mod answer;
 mod block_pool;
+mod core;
 mod engine;
 mod error;
 mod fingerprint;
@@ -21,24 +21,23 @@ mod forward;
 mod metrics;
 mod model_runner;
 mod perplexity;
-mod pooling;
 mod prefix_cache;
 mod private_file;
-mod prompt_lookup;
 mod runner;
 mod sampler;
 mod scheduler;
 mod sequence;
 mod session;
-mod speculation;
 mod state_file;
 mod stop;
 
 pub use block_pool::BlockPool;
+pub use core::{
+    ConstraintError, ConstraintState, CoreOptions, EngineSnapshot, Event, Finished, GenerationCore,
+    Pooling, PromptEvent, StepTokens, Timings, TokenConstraint, TokenEvent,
+};
 pub use engine::{
-    ConstraintError, ConstraintState, EmbeddingRequest, Engine, EngineHandle, EngineOptions,
-    EngineSnapshot, Event, EventStream, Finished, PromptEvent, Request, StepTokens, SubmitError,
-    Timings, TokenConstraint, TokenEvent,
+    EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, SubmitError,
 };
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
@@ -46,17 +45,17 @@ pub use forward::{ForwardOutput, RowKind, SequenceRunner};
 pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile, resident_bytes};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
-pub use pooling::Pooling;
 pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use private_file::PrivateFile;
 pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
 pub use scheduler::{
-    Admission, BlockUsage, Continuation, Plan, PlannedChunk, Rows, Scheduler, SchedulerCounts,
-    SchedulerLimits, SequenceId,
+    Admission, BlockUsage, Continuation, Plan, PlannedChunk, RowRequest, Scheduler,
+    SchedulerCounts, SchedulerLimits, SequenceId,
 };
 pub use sequence::Sequence;
 pub use session::{
-    CancelHandle, Completion, Generation, GenerationParams, Prompt, Session, SessionOptions, Step,
+    CancelHandle, Completion, Generation, GenerationParams, GenerationStep, Prompt, Session,
+    SessionOptions,
 };
 pub use stop::{FinishReason, Released, StopChecker, StopParams};

@@ -197,6 +197,23 @@ impl PrefixCache {
         (id, true)
     }
 
+    /// Removes a node that the caller alone uses and that no other node follows, so that its block can
+    /// be written again. Returns false and changes nothing if it has other users or children.
+    pub fn withdraw(&mut self, id: PrefixNode) -> bool {
+        let node = self.node(id);
+        if node.num_users != 1 || !node.children.is_empty() {
+            return false;
+        }
+        let node = self.nodes[id.0].take().expect("it was just read");
+        self.vacant.push(id);
+        match node.parent {
+            // Its user uses the parent too, which is therefore no unused leaf.
+            Some(parent) => self.node_mut(parent).children.remove(&node.tokens),
+            None => self.roots.remove(&node.tokens),
+        };
+        true
+    }
+
     /// Gives up the block that nobody has used for the longest time, and that no other block in the
     /// tree comes after; `None` when all are in use.
     pub fn evict(&mut self) -> Option<BlockId> {

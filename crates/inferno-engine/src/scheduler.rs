@@ -11,14 +11,17 @@
 //!   earlier one in.
 //! - A prompt gets all its blocks when it is admitted, each further block when it decodes. Where
 //!   none is left, the last sequence in the order gives up its blocks and is computed again later.
-//! - A step in which all decode may take in drafts of what follows; they find room in free blocks
-//!   alone, and none of them outlives the step unless it was accepted.
+//! - A step in which every sequence decodes may include drafts of what follows; none of them outlives
+//!   the step unless it was accepted.
+//! - A session's sequence is parked between the tokens that its caller asks for: it keeps its blocks
+//!   until another sequence needs them, and is not computed.
 //! - Whole blocks that are computed go into the prefix cache at once, also while their sequence
 //!   runs. A prompt that could share a block which another one is about to compute waits for it.
 
 mod kv_blocks;
+mod parking;
 mod plan;
-mod rows;
+mod row_request;
 mod scheduled;
 mod speculation;
 
@@ -30,11 +33,11 @@ use inferno_backend::{BlockId, LogitRows, SequenceChunk};
 
 pub use kv_blocks::BlockUsage;
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
-pub use rows::Rows;
+pub use row_request::RowRequest;
 
 use crate::prefix_cache::PrefixNode;
 use kv_blocks::{CachedBlock, KvBlocks};
-use scheduled::Scheduled;
+use scheduled::{Retention, Scheduled};
 use speculation::MAX_SPECULATIVE_TOKENS;
 
 /// How many places in the queue one level of priority is worth.
@@ -49,12 +52,20 @@ pub struct SchedulerLimits {
     pub block_tokens: usize,
     /// Sequences that run together.
     pub max_num_sequences: usize,
-    /// Tokens of one pass; more than `max_num_sequences`, so that prompts get on beside them.
+    /// Tokens of one pass; at least `max_num_sequences`, so that a prompt always progresses next to
+    /// sequences that decode.
     pub max_num_batched_tokens: usize,
-    /// Rows of logits of one pass; not fewer than `max_num_sequences`.
+    /// RowRequest of logits of one pass; not fewer than `max_num_sequences`.
     pub max_num_logit_rows: usize,
     /// Whether prompts reuse the blocks of others that begin alike.
     pub prefix_cache: bool,
+}
+
+impl SchedulerLimits {
+    /// Positions of the whole cache.
+    fn capacity(&self) -> usize {
+        self.num_blocks.saturating_mul(self.block_tokens)
+    }
 }
 
 /// Identifies a sequence; the lesser goes first.
@@ -88,7 +99,7 @@ pub struct SchedulerCounts {
 /// ```
 /// use std::time::Instant;
 ///
-/// use inferno_engine::{Continuation, Rows, Scheduler, SchedulerLimits};
+/// use inferno_engine::{Continuation, RowRequest, Scheduler, SchedulerLimits};
 ///
 /// let mut scheduler = Scheduler::new(SchedulerLimits {
 ///     num_blocks: 8,
@@ -98,7 +109,7 @@ pub struct SchedulerCounts {
 ///     max_num_logit_rows: 2,
 ///     prefix_cache: true,
 /// });
-/// let long = scheduler.add(&[1, 2, 3, 4, 5, 6, 7], Rows::Last, 0, None);
+/// let long = scheduler.add(&[1, 2, 3, 4, 5, 6, 7], RowRequest::Last, 0, None);
 ///
 /// let plan = scheduler.schedule(Instant::now());
 /// assert_eq!(plan.chunks[0].num_tokens, 5);
@@ -109,7 +120,7 @@ pub struct SchedulerCounts {
 /// assert_eq!(scheduler.chunk(&plan.chunks[0]).tokens, [6, 7]);
 /// scheduler.commit(&plan, &[Continuation { num_accepted: 0, next: Some(8) }]);
 ///
-/// let short = scheduler.add(&[9, 9], Rows::Last, 0, None);
+/// let short = scheduler.add(&[9, 9], RowRequest::Last, 0, None);
 /// let plan = scheduler.schedule(Instant::now());
 /// assert_eq!(plan.chunks.iter().map(|chunk| (chunk.id, chunk.num_tokens)).collect::<Vec<_>>(), [(long, 1), (short, 2)]);
 /// ```
@@ -119,6 +130,8 @@ pub struct Scheduler {
     blocks: KvBlocks,
     waiting: BTreeMap<SequenceId, Scheduled>,
     running: BTreeMap<SequenceId, Scheduled>,
+    /// Sequences of sessions that nobody waits for.
+    parked: BTreeMap<SequenceId, Scheduled>,
     num_added: u64,
     /// Sequences that were passed over in the last step, to share the blocks of one that runs.
     num_deferred: usize,
@@ -128,18 +141,19 @@ pub struct Scheduler {
 impl Scheduler {
     /// A scheduler without sequences, for a cache of which nothing is in use.
     ///
-    /// **Panics** when a limit is 0, `max_num_batched_tokens` not above `max_num_sequences`, or
-    /// `max_num_logit_rows` below it.
+    /// **Panics** when a limit is 0, or `max_num_batched_tokens` or `max_num_logit_rows` is below
+    /// `max_num_sequences`.
     pub fn new(limits: SchedulerLimits) -> Self {
         assert!(limits.num_blocks > 0 && limits.block_tokens > 0, "a cache holds something");
         assert!(limits.max_num_sequences > 0, "a sequence must run");
-        assert!(limits.max_num_batched_tokens > limits.max_num_sequences, "prompts must get on");
+        assert!(limits.max_num_batched_tokens >= limits.max_num_sequences, "prompts must progress");
         assert!(limits.max_num_logit_rows >= limits.max_num_sequences, "all sample at once");
         Self {
             blocks: KvBlocks::new(limits.num_blocks, limits.block_tokens, limits.prefix_cache),
             limits,
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
+            parked: BTreeMap::new(),
             num_added: 0,
             num_deferred: 0,
             counts: SchedulerCounts::default(),
@@ -148,7 +162,7 @@ impl Scheduler {
 
     /// Tokens that a sequence may have computed at most.
     pub fn capacity(&self) -> usize {
-        self.limits.num_blocks.saturating_mul(self.limits.block_tokens)
+        self.limits.capacity()
     }
 
     /// Sequences that wait for their first blocks, or again after they lost theirs.
@@ -177,9 +191,10 @@ impl Scheduler {
         self.blocks.usage()
     }
 
-    /// The blocks of each running sequence, from position 0 on.
-    pub fn block_tables(&self) -> impl Iterator<Item = &[inferno_backend::BlockId]> {
-        self.running.values().map(|scheduled| scheduled.sequence.block_table())
+    /// The blocks of each sequence, from position 0 on.
+    pub fn block_tables(&self) -> impl Iterator<Item = &[BlockId]> {
+        let sequences = [&self.running, &self.waiting, &self.parked].into_iter().flatten();
+        sequences.map(|(_, scheduled)| scheduled.sequence.block_table())
     }
 
     /// Adds a sequence to those that wait. A lower `priority` goes first: each level is worth a fixed
@@ -189,27 +204,35 @@ impl Scheduler {
     pub fn add(
         &mut self,
         tokens: &[u32],
-        rows: Rows,
+        rows: RowRequest,
         priority: i32,
         deadline: Option<Instant>,
     ) -> SequenceId {
         assert!(!tokens.is_empty() && tokens.len() <= self.capacity(), "it could never run");
-        let arrival = self.num_added;
-        self.num_added += 1;
-        let place = (arrival as i64).saturating_add(i64::from(priority) * PRIORITY_PLACES);
-        let id = SequenceId { place, arrival };
-        let scheduled = Scheduled::new(tokens, rows, self.limits.block_tokens, deadline);
+        let mut scheduled = Scheduled::new(self.limits.block_tokens, Retention::Removed);
+        scheduled.sequence.extend(tokens);
+        scheduled.request_rows(rows);
+        scheduled.deadline = deadline;
+        let id = self.next_id(priority);
         self.waiting.insert(id, scheduled);
         id
     }
 
-    /// Ends a sequence, wherever it stands; false when it has ended already.
+    /// Removes a sequence in any state and releases its blocks; false when there is none.
     pub fn remove(&mut self, id: SequenceId) -> bool {
-        if let Some(mut scheduled) = self.running.remove(&id) {
-            self.blocks.release(&mut scheduled);
-            return true;
-        }
-        self.waiting.remove(&id).is_some()
+        let removed = self.running.remove(&id).or_else(|| self.waiting.remove(&id));
+        let Some(mut scheduled) = removed.or_else(|| self.parked.remove(&id)) else {
+            return false;
+        };
+        self.blocks.release(&mut scheduled);
+        true
+    }
+
+    fn next_id(&mut self, priority: i32) -> SequenceId {
+        let arrival = self.num_added;
+        self.num_added += 1;
+        let place = (arrival as i64).saturating_add(i64::from(priority) * PRIORITY_PLACES);
+        SequenceId { place, arrival }
     }
 
     /// What to compute next; nothing only when there are no sequences. Those whose deadline is not
@@ -268,16 +291,19 @@ impl Scheduler {
             }
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
-            match next {
-                _ if !chunk.is_last => {}
-                Some(token) => {
-                    scheduled.sequence.extend(&[token]);
-                    let len = scheduled.sequence.tokens().len();
-                    assert!(len <= self.capacity(), "a sequence outgrows the cache");
-                }
-                None => {
-                    self.remove(chunk.id);
-                }
+            if !chunk.is_last {
+                continue;
+            }
+            if let Some(token) = next {
+                scheduled.sequence.extend(&[token]);
+                let len = scheduled.sequence.tokens().len();
+                assert!(len <= self.limits.capacity(), "a sequence outgrows the cache");
+            }
+            if scheduled.retention == Retention::ParkedUncomputed {
+                self.blocks.rewind(scheduled, 0);
+            }
+            if next.is_none() || scheduled.retention != Retention::Removed {
+                self.stop(chunk.id);
             }
         }
     }
@@ -327,7 +353,9 @@ impl Scheduler {
                     plan.push(id, scheduled, &self.limits);
                     break;
                 }
-                self.preempt_last(plan);
+                if !self.reclaim_idle() {
+                    self.preempt_last(plan);
+                }
             }
         }
     }
@@ -353,9 +381,13 @@ impl Scheduler {
                 break;
             };
             last = Some(id);
-            let path = self.blocks.cached_prefix(candidate);
+            let held_blocks = candidate.holds_blocks();
+            let path = match held_blocks {
+                true => Vec::new(),
+                false => self.blocks.cached_prefix(candidate),
+            };
             let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, candidate);
-            if plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
+            if !held_blocks && plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
                 self.num_deferred += 1;
                 continue;
             }
@@ -364,7 +396,13 @@ impl Scheduler {
                 break;
             };
             let num_cached = path.len() * self.limits.block_tokens;
-            if !self.blocks.admit(&mut admitted, path, self.running.len()) {
+            if !path.is_empty() {
+                self.blocks.adopt(&mut admitted, path);
+            }
+            if !self.reserve_for_admission(&mut admitted) {
+                if !held_blocks {
+                    self.blocks.release(&mut admitted);
+                }
                 self.waiting.insert(id, admitted);
                 break;
             }
@@ -376,6 +414,22 @@ impl Scheduler {
             plan.push(id, &admitted, &self.limits);
             self.running.insert(id, admitted);
         }
+    }
+
+    /// Reserves blocks for all tokens of a sequence that is about to run, and leaves one for each that
+    /// runs already; false, and nothing is reserved, if there are too few.
+    fn reserve_for_admission(&mut self, admitted: &mut Scheduled) -> bool {
+        let margin = self.running.len();
+        let num_missing = self.blocks.num_missing(&admitted.sequence, margin);
+        if num_missing > 0 && num_missing > self.num_idle_blocks() {
+            return false;
+        }
+        while self.blocks.num_missing(&admitted.sequence, margin) > 0 {
+            if !self.reclaim_idle() {
+                return false;
+            }
+        }
+        self.blocks.reserve(&mut admitted.sequence)
     }
 
     /// Takes the blocks of the last sequence in the order, and lets it wait.

@@ -138,10 +138,10 @@ impl Sequence {
         self.block_table[index] = block;
     }
 
-    /// Gives up all blocks, so that everything is to be computed again.
-    pub fn take_blocks(&mut self) -> Vec<BlockId> {
-        self.recompute_from(0);
-        std::mem::take(&mut self.block_table)
+    /// Removes and returns the blocks from index `at` on; their positions are to be computed again.
+    pub fn split_blocks(&mut self, at: usize) -> Vec<BlockId> {
+        self.recompute_from(at * self.block_tokens);
+        self.block_table.split_off(at.min(self.block_table.len()))
     }
 
     /// Has everything from position `num_computed` on computed again; positions before it stay, if

@@ -1,15 +1,14 @@
-//! One conversation with a model.
+//! One conversation with a model, computed in the caller's thread.
 //!
-//! Invariant: the session's tokens are what the model has read and said, and the KV cache holds a
-//! prefix of them. A call that fails or is stopped before its first token leaves them as they were;
-//! after the first token, what was said stays.
+//! Invariant: the session's tokens are what the model has read and generated, and the core computed a
+//! prefix of them. A call that fails or is stopped before its first token leaves them unchanged;
+//! after the first token, the generated tokens stay.
 
 mod cancel;
-mod context;
 mod generation;
+mod params;
 mod prompt;
 mod saved_state;
-mod speculation;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,22 +16,23 @@ use std::time::{Duration, Instant};
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
-use crate::sampler::check_tokens;
+use crate::core::{EventQueue, EventSender, ModelInfo, PassRecord, SequenceTask};
+use crate::scheduler::SequenceId;
 use crate::state_file;
-use crate::{EngineError, Metrics, Runner, SamplingParams, StopParams};
-use context::Context;
+use crate::{EngineError, Event, GenerationCore, Metrics};
 
 pub use cancel::CancelHandle;
-pub use generation::{Completion, Generation, Step};
+pub use generation::{Completion, Generation, GenerationStep};
+pub use params::GenerationParams;
 pub use prompt::Prompt;
 
-/// How a [`Session`] is set up.
+/// Configures a [`Session`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionOptions {
     /// Whether keys and values are kept between steps. Without them every step computes the whole
     /// sequence again, with the same result: the first rung of the ladder.
     pub kv_cache: bool,
-    /// What loading the model took, for the metrics.
+    /// How long loading the model took, for the metrics.
     pub load_time: Option<Duration>,
 }
 
@@ -42,47 +42,23 @@ impl Default for SessionOptions {
     }
 }
 
-/// What is asked of one generation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GenerationParams {
-    /// How tokens are chosen.
-    pub sampling: SamplingParams,
-    /// When to end.
-    pub stop: StopParams,
-    /// Leaves control tokens out of the text.
-    pub skip_special_tokens: bool,
-    /// Drafts at most so many tokens a step from what was written before, and computes them in one
-    /// pass; 0 drafts none. The text is the same with any number. The runner's batches must take one
-    /// token and one row of logits more than that.
-    pub num_speculative_tokens: usize,
-}
-
-impl Default for GenerationParams {
-    fn default() -> Self {
-        Self {
-            sampling: SamplingParams::default(),
-            stop: StopParams::default(),
-            skip_special_tokens: true,
-            num_speculative_tokens: 0,
-        }
-    }
-}
-
-/// A conversation: tokens, their keys and values, and the model that goes on with them.
+/// A conversation: tokens, their keys and values, and the model that continues them.
+///
+/// Sessions of one [`GenerationCore`] may be used from several threads: they share batches and the
+/// prefix cache, and each generates what it would alone.
 ///
 /// ```no_run
-/// use std::sync::Arc;
+/// use inferno_engine::{
+///     EngineError, GenerationCore, GenerationParams, SamplingParams, Session, SessionOptions,
+/// };
 ///
-/// use inferno_engine::{EngineError, GenerationParams, Runner, SamplingParams, Session, SessionOptions};
-/// use inferno_tokenizer::Tokenizer;
-///
-/// # fn chat(runner: Box<dyn Runner>, tokenizer: Arc<Tokenizer>) -> Result<(), EngineError> {
-/// let mut session = Session::new(runner, tokenizer, SessionOptions::default())?;
+/// # fn chat(core: GenerationCore) -> Result<(), EngineError> {
+/// let mut session = Session::new(core, SessionOptions::default())?;
 /// let params = GenerationParams { sampling: SamplingParams::greedy(), ..Default::default() };
 /// for step in session.generate("Once upon a time", &params)? {
 ///     print!("{}", step?.text);
 /// }
-/// // The model has read and said all of that; the next prompt comes after it.
+/// // The model has read and generated all of that; the next prompt continues it.
 /// let answer = session.generate(" And then", &params)?.complete()?;
 /// println!("{} ({:?})", answer.text, answer.finish_reason);
 /// eprintln!("{}", session.metrics());
@@ -90,57 +66,57 @@ impl Default for GenerationParams {
 /// # }
 /// ```
 pub struct Session {
-    context: Context,
-    tokenizer: Arc<Tokenizer>,
-    end_of_generation: Vec<u32>,
-    vocab_size: usize,
+    core: GenerationCore,
+    /// The sequence in the core; its tokens follow those below when it is used.
+    sequence: SequenceId,
+    tokens: Vec<u32>,
+    kv_cache: bool,
     metrics: Metrics,
 }
 
 impl Session {
-    /// An empty session.
+    /// Creates an empty session.
     ///
-    /// **Errors**: [`EngineError::CacheTooSmall`] when the runner's cache does not hold its context.
-    pub fn new(
-        runner: Box<dyn Runner>,
-        tokenizer: Arc<Tokenizer>,
-        options: SessionOptions,
-    ) -> Result<Self, EngineError> {
-        let vocab_size = known_tokens(&*runner, &tokenizer);
+    /// **Errors**: [`EngineError::CacheTooSmall`] when the KV cache does not hold one context,
+    /// [`EngineError::EngineStopped`].
+    pub fn new(core: GenerationCore, options: SessionOptions) -> Result<Self, EngineError> {
+        core.info().check_cache()?;
+        let sequence = core.lock()?.open(options.kv_cache);
         Ok(Self {
-            context: Context::new(runner, options.kv_cache)?,
-            end_of_generation: end_of_generation(&tokenizer, vocab_size),
-            vocab_size,
-            tokenizer,
+            core,
+            sequence,
+            tokens: Vec::new(),
+            kv_cache: options.kv_cache,
             metrics: Metrics { load_time: options.load_time, ..Metrics::default() },
         })
     }
 
-    /// Everything that the model has read and said, in tokens.
+    /// Returns all tokens that the model has read and generated.
     pub fn tokens(&self) -> &[u32] {
-        self.context.tokens()
+        &self.tokens
     }
 
-    /// The most tokens that the session can hold.
+    /// Returns the maximum number of tokens of the session.
     pub fn context_length(&self) -> usize {
-        self.context.context_length()
+        self.info().context_length
     }
 
-    /// The tokenizer of the model.
+    /// Returns the tokenizer of the model.
     pub fn tokenizer(&self) -> &Arc<Tokenizer> {
-        &self.tokenizer
+        self.core.tokenizer()
     }
 
-    /// What the last call of [`generate`](Self::generate) or [`extend`](Self::extend) took.
+    /// Returns the measurements of the last call of [`generate`](Self::generate) or
+    /// [`extend`](Self::extend).
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Appends `prompt` and goes on from there, one token a step of the iterator.
+    /// Appends `prompt` and continues it, one token for each step of the iterator.
     ///
     /// At the start of the session a text gets the tokens that the file wants before a text, such as
-    /// BOS; control tokens spelled out in a text are read as such. An empty prompt goes on from what
-    /// the session holds.
+    /// BOS; control tokens spelled out in a text are parsed as such. An empty prompt continues the
+    /// tokens of the session.
     ///
     /// **Errors**: parameters out of range; [`EngineError::TooManyDrafts`] and
     /// [`EngineError::SpeculationWithoutCache`]; [`EngineError::PromptTooLong`] with all counts,
@@ -152,47 +128,55 @@ impl Session {
     ) -> Result<Generation<'s>, EngineError> {
         let started = Instant::now();
         let prompt = self.encode(prompt.into())?;
-        self.check_fits(&prompt, 1)?;
-        if self.tokens().is_empty() && prompt.is_empty() {
+        self.info().check_fits(self.tokens.len(), prompt.len(), 1)?;
+        if self.tokens.is_empty() && prompt.is_empty() {
             return Err(EngineError::EmptyPrompt);
         }
+        self.check_speculation(params.num_speculative_tokens)?;
         Generation::start(self, &prompt, params, started)
     }
 
     /// Appends `prompt` and computes it, without generating.
     ///
-    /// **Errors**: as [`generate`](Self::generate) gives for the prompt, and a runner that fails. The
-    /// session is unchanged then.
+    /// **Errors**: as [`generate`](Self::generate) for the prompt, and a runner that fails. The session
+    /// is unchanged then.
     pub fn extend<'p>(&mut self, prompt: impl Into<Prompt<'p>>) -> Result<(), EngineError> {
         let prompt = self.encode(prompt.into())?;
-        self.check_fits(&prompt, 0)?;
+        let len = self.tokens.len();
+        self.info().check_fits(len, prompt.len(), 0)?;
         self.start_metrics(prompt.len());
-        let len = self.tokens().len();
-        self.context.extend(&prompt);
-        let prefilled = self.prefill();
+        self.tokens.extend(prompt);
+        let prefilled = match self.tokens.is_empty() {
+            true => Ok(()),
+            false => self.prefill(),
+        };
         if prefilled.is_err() {
-            self.context.truncate(len);
+            self.tokens.truncate(len);
         }
         prefilled
     }
 
-    /// Forgets everything.
+    /// Removes all tokens.
     pub fn reset(&mut self) {
         self.truncate(0);
     }
 
-    /// Forgets all but the first `num_tokens` tokens; keeps all when there are no more.
+    /// Removes all but the first `num_tokens` tokens; no effect if there are no more.
     pub fn truncate(&mut self, num_tokens: usize) {
-        self.context.truncate(num_tokens);
+        self.tokens.truncate(num_tokens);
+        // A core that has stopped holds nothing that could be released.
+        if let Ok(mut state) = self.core.lock() {
+            state.set_tokens(self.sequence, &self.tokens);
+        }
     }
 
     /// Writes the conversation with its keys and values to a file, whole or not at all. On Unix only
-    /// its owner may read it. A saved session that is there already is replaced, nothing else.
+    /// its owner may read it. An existing saved session is replaced, no other file.
     ///
-    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`], and a device that
-    /// fails.
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`],
+    /// [`EngineError::EngineStopped`], a device that fails.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EngineError> {
-        saved_state::save(&self.context, path.as_ref())
+        saved_state::save(self, path.as_ref())
     }
 
     /// Checks that [`save`](Self::save) may write to `path`, before there is anything to lose.
@@ -202,7 +186,7 @@ impl Session {
         state_file::check_write(path.as_ref(), &saved_state::SAVED_SESSION)
     }
 
-    /// Goes on from a file that [`save`](Self::save) wrote, in place of what the session holds.
+    /// Replaces the conversation with one that [`save`](Self::save) wrote.
     ///
     /// **Errors**: [`EngineError::StateIo`]; [`EngineError::StateDamaged`] and
     /// [`EngineError::StateTruncated`]; [`EngineError::StateVersion`];
@@ -210,57 +194,79 @@ impl Session {
     /// session is unchanged by these. A file or device that fails while blocks are copied leaves it
     /// empty.
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<(), EngineError> {
-        saved_state::load(&mut self.context, self.vocab_size, path.as_ref())
+        saved_state::load(self, path.as_ref())
+    }
+
+    fn info(&self) -> &ModelInfo {
+        self.core.info()
     }
 
     fn encode(&self, prompt: Prompt<'_>) -> Result<Vec<u32>, EngineError> {
         let tokens = match prompt {
             Prompt::Text(text) => {
-                let add_special = self.tokens().is_empty();
+                let add_special = self.tokens.is_empty();
                 let options = EncodeOptions { add_special, parse_special: true };
-                self.tokenizer.encode(text, options)
+                self.tokenizer().encode(text, options)
             }
             Prompt::Tokens(tokens) => tokens.to_vec(),
         };
-        check_tokens("the prompt", tokens.iter().copied(), self.vocab_size)?;
+        self.info().check_known(&tokens)?;
         Ok(tokens)
     }
 
-    /// Refuses a prompt after which fewer than `room` tokens fit.
-    fn check_fits(&self, prompt: &[u32], room: usize) -> Result<(), EngineError> {
-        let (session_tokens, prompt_tokens) = (self.tokens().len(), prompt.len());
-        let context_length = self.context_length();
-        if session_tokens + prompt_tokens + room > context_length {
-            return Err(EngineError::PromptTooLong {
-                prompt_tokens,
-                session_tokens,
-                room,
-                context_length,
-            });
+    /// Checks that passes may have `num_drafts` drafts.
+    fn check_speculation(&self, num_drafts: usize) -> Result<(), EngineError> {
+        let limits = self.info().limits;
+        let limit = limits.max_num_tokens.min(limits.max_num_logit_rows).saturating_sub(1);
+        match num_drafts {
+            0 => Ok(()),
+            _ if !self.kv_cache => Err(EngineError::SpeculationWithoutCache),
+            asked_for if asked_for > limit => Err(EngineError::TooManyDrafts { asked_for, limit }),
+            _ => Ok(()),
         }
+    }
+
+    /// Prepares `task` for all tokens of the session.
+    fn begin(&mut self, task: SequenceTask) -> Result<(), EngineError> {
+        self.sequence = self.core.lock()?.begin(self.sequence, &self.tokens, task);
         Ok(())
     }
 
     fn prefill(&mut self) -> Result<(), EngineError> {
-        while let Some(pass) = self.context.run_chunk()? {
+        self.begin(SequenceTask::Prefill(EventSender::to_queue(self.tokens.len())))?;
+        let mut queue = EventQueue::default();
+        let computed = self.core.next_events(self.sequence, &mut queue, || false);
+        self.core.finish(self.sequence);
+        for pass in queue.passes.drain(..) {
             self.metrics.prefill_passes.record(pass.num_tokens, pass.duration);
         }
-        Ok(())
+        match queue.events.pop_front().map(|queued| queued.event) {
+            Some(Event::Failed(error)) => Err(EngineError::from_shared(error)),
+            _ => computed,
+        }
     }
 
     fn start_metrics(&mut self, prompt_tokens: usize) {
         let load_time = self.metrics.load_time;
         self.metrics = Metrics { load_time, prompt_tokens, ..Metrics::default() };
     }
+
+    fn record_pass(&mut self, pass: PassRecord) {
+        let metrics = &mut self.metrics;
+        let passes = match metrics.generated_tokens {
+            0 => &mut metrics.prefill_passes,
+            _ => &mut metrics.decode_passes,
+        };
+        passes.record(pass.num_tokens, pass.duration);
+        metrics.drafted_tokens += pass.num_drafts;
+        metrics.accepted_tokens += pass.num_accepted;
+    }
 }
 
-/// Tokens that both model and tokenizer have. Models often have more, to fill up rows.
-pub(crate) fn known_tokens(runner: &dyn Runner, tokenizer: &Tokenizer) -> usize {
-    runner.vocab_size().min(tokenizer.vocab_size())
-}
-
-/// Those of the first `vocab_size` tokens that end a text.
-pub(crate) fn end_of_generation(tokenizer: &Tokenizer, vocab_size: usize) -> Vec<u32> {
-    let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
-    known.filter(|&id| tokenizer.is_end_of_generation(id)).collect()
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.core.lock() {
+            state.close(self.sequence);
+        }
+    }
 }

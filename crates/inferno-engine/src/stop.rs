@@ -218,6 +218,11 @@ impl StopChecker {
         released
     }
 
+    /// Text that was pushed and not released, since it may become part of a stop string.
+    pub fn held_back(&self) -> &str {
+        self.strings.held()
+    }
+
     /// Ends for `reason`, and releases what was held back.
     pub fn finish(&mut self, reason: FinishReason) -> Released {
         Released { text: self.strings.take_held(), finish_reason: Some(reason) }

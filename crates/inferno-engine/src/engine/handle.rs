@@ -1,59 +1,48 @@
-//! How other threads speak with the engine's.
+//! How other threads use the engine.
 
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use inferno_tokenizer::Tokenizer;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::choice::{Choice, Constraint};
-use super::prompt_scores::PromptScores;
-use super::saved_prefixes::SAVED_PREFIXES;
-use super::task::{Embedding, Task};
-use super::ticket::{Progress, Ticket};
-use super::worker::{FileAction, Message, Submission};
-use super::{EmbeddingRequest, EngineOptions, EngineSnapshot, Event, EventStream, Request};
-use crate::answer::Answer;
-use crate::pooling::Pooler;
-use crate::sampler::check_tokens;
-use crate::speculation::Drafter;
-use crate::state_file;
-use crate::{EngineError, Pooling, Rows, Sampler, SamplingParams, StopChecker, StopParams};
+use super::worker::{Message, Submission};
+use super::{EmbeddingRequest, EngineOptions, EventStream, Request};
+use crate::core::{
+    EmbeddingTask, EventSender, GenerationTask, ModelInfo, PromptLogprobs, RequestChannel,
+    SequenceTask,
+};
+use crate::{
+    EngineError, EngineSnapshot, Event, GenerationCore, GenerationParams, RowRequest, StopParams,
+};
 
-/// Choices that one request may ask for.
+/// Maximum number of choices of one request.
 const MAX_NUM_CHOICES: usize = 128;
 
-/// What the engine's thread and those who speak with it know of each other.
-#[derive(Debug)]
+/// What the engine's thread and its handles share.
 pub(super) struct Shared {
-    pub(super) tokenizer: Arc<Tokenizer>,
-    pub(super) end_of_generation: Vec<u32>,
-    /// Tokens that both model and tokenizer have.
-    pub(super) vocab_size: usize,
-    /// Tokens that a prompt and its answer may have together.
-    pub(super) context_length: usize,
-    pub(super) hidden_size: usize,
+    pub(super) core: GenerationCore,
     pub(super) options: EngineOptions,
     /// Places for requests that wait.
     pub(super) queue: Arc<Semaphore>,
-    /// Held by each choice that has not ended, and here.
-    pub(super) open: Arc<()>,
+    /// Identifies the engine's requests; held by each choice that has not ended, and here.
+    pub(super) engine: Arc<()>,
     pub(super) is_draining: AtomicBool,
-    pub(super) snapshot: Mutex<EngineSnapshot>,
 }
 
 impl Shared {
-    /// The numbers that are shown. They are plain data, sound whoever stopped while writing them.
-    pub(super) fn snapshot(&self) -> MutexGuard<'_, EngineSnapshot> {
-        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether every request that was submitted has ended.
+    pub(super) fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.engine) == 1
     }
 }
 
-/// Hands requests to an engine, from any thread.
-#[derive(Debug, Clone)]
+/// Submits requests to an engine, from any thread.
+#[derive(Clone)]
 pub struct EngineHandle {
     pub(super) shared: Arc<Shared>,
     pub(super) messages: Sender<Message>,
@@ -61,23 +50,23 @@ pub struct EngineHandle {
     pub(super) thread: std::sync::Weak<()>,
 }
 
-/// Why a request was not taken.
+/// Why a request was not accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError {
-    /// As many requests wait as may.
-    #[error("{limit} requests are waiting already, which is as many as may; try again later")]
+    /// The queue of waiting requests is full.
+    #[error("{limit} requests are waiting already, which is the limit; try again later")]
     QueueFull {
-        /// Requests that may wait.
+        /// Maximum number of waiting requests.
         limit: usize,
     },
-    /// The engine takes no more requests before it stops.
-    #[error("the engine is finishing its last requests and takes no more")]
+    /// The engine accepts no more requests before it stops.
+    #[error("the engine is finishing its last requests and accepts no more")]
     Draining,
     /// The engine's thread has ended.
     #[error("the engine has stopped")]
     Stopped,
-    /// The request is not one that can be answered.
+    /// The request is invalid.
     #[error(transparent)]
     Refused(Box<EngineError>),
 }
@@ -89,14 +78,14 @@ impl From<EngineError> for SubmitError {
 }
 
 impl EngineHandle {
-    /// Hands in a request. Never waits for a pass in progress.
+    /// Submits a request. Never waits for a forward pass.
     ///
     /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
     /// [`EngineError::PromptTooLong`], [`EngineError::TokenOutOfRange`],
     /// [`EngineError::NumChoices`] or what is wrong with the parameters;
     /// [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn submit(&self, request: Request) -> Result<EventStream, SubmitError> {
-        self.check_prompt(&request.prompt, 1)?;
+        self.info().check_prompt(&request.prompt, 1)?;
         let num_choices = request.num_choices;
         if !(1..=MAX_NUM_CHOICES).contains(&num_choices) {
             let limit = MAX_NUM_CHOICES;
@@ -104,103 +93,89 @@ impl EngineHandle {
         }
         let (events, receiver) = mpsc::unbounded_channel();
         let choices = self.choices(&request, &events)?;
-        let stream = EventStream::new(receiver, num_choices, choices[0].sampler.seed());
+        let stream = EventStream::new(receiver, num_choices, choices[0].seed());
         let Request { prompt, prompt_logprobs, priority, deadline, .. } = request;
-        let rows = if prompt_logprobs.is_some() { Rows::All } else { Rows::Last };
-        let tasks = choices.into_iter().map(|choice| Task::Choice(Box::new(choice))).collect();
-        self.send(Submission { prompt, rows, priority, deadline, tasks })?;
+        let rows = if prompt_logprobs.is_some() { RowRequest::All } else { RowRequest::Last };
+        let tasks = choices.into_iter().map(|task| SequenceTask::Generation(Box::new(task)));
+        self.send(Submission { prompt, rows, priority, deadline, tasks: tasks.collect() })?;
         Ok(stream)
     }
 
-    /// Hands in a text of which a vector is wanted, of length 1. It comes as [`Event::Embedding`], and
-    /// the end after it has the reason [`EndOfGeneration`](crate::FinishReason::EndOfGeneration). Never
-    /// waits for a pass in progress.
+    /// Submits a text to embed. The vector, of length 1, arrives as [`Event::Embedding`], followed by an
+    /// end with the reason [`EndOfGeneration`](crate::FinishReason::EndOfGeneration). Never waits for a
+    /// forward pass.
     ///
     /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
     /// [`EngineError::PromptTooLong`] or [`EngineError::TokenOutOfRange`]; [`SubmitError::QueueFull`],
     /// [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn embed(&self, request: EmbeddingRequest) -> Result<EventStream, SubmitError> {
         let EmbeddingRequest { prompt, pooling, priority, deadline } = request;
-        self.check_prompt(&prompt, 0)?;
+        self.info().check_prompt(&prompt, 0)?;
         let (events, receiver) = mpsc::unbounded_channel();
-        let ticket = self.tickets(&events, prompt.len())(0);
-        let rows = match pooling {
-            Pooling::Last => Rows::LastHidden,
-            Pooling::Mean => Rows::AllHidden,
-        };
-        let tasks = vec![Task::Embedding(Embedding { ticket, pooler: Pooler::new(pooling) })];
+        let task = EmbeddingTask::new(self.senders(&events, prompt.len())(0), pooling);
+        let (rows, tasks) = (task.rows(), vec![SequenceTask::Embedding(task)]);
         self.send(Submission { prompt, rows, priority, deadline, tasks })?;
         Ok(EventStream::new(receiver, 1, 0))
     }
 
-    /// Takes a place in the queue, and lets the thread know.
+    /// Takes a place in the queue, and passes the request to the thread.
     fn send(&self, mut submission: Submission) -> Result<(), SubmitError> {
         if self.is_draining() {
             return Err(SubmitError::Draining);
         }
-        // What it leaves behind still takes messages for a moment.
+        // The channel of a thread that ends accepts messages for a moment longer.
         if !self.is_alive() {
             return Err(SubmitError::Stopped);
         }
         let queue = Arc::clone(&self.shared.queue);
         let limit = self.shared.options.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;
-        submission.tasks[0].ticket_mut().queue_place = Some(place);
+        submission.tasks[0].sender_mut().hold_queue_place(place);
         self.messages.send(Message::Submit(submission)).map_err(|_| SubmitError::Stopped)
     }
 
-    /// Writes the prefix cache to a file, whole or not at all, between two steps, and waits for that.
-    /// On Unix only its owner may read it. Gives the number of blocks; the file is smaller than the KV
-    /// cache. A saved prefix cache that is there already is replaced, nothing else.
+    /// Saves the prefix cache as [`GenerationCore::save_prefixes`] does.
     ///
-    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`],
-    /// [`EngineError::EngineStopped`], and a device that fails.
+    /// **Errors**: as [`GenerationCore::save_prefixes`].
     pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
-        self.prefixes(FileAction::Save, path.as_ref())
+        self.shared.core.save_prefixes(path)
     }
 
-    /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`, before there is anything
-    /// to lose.
+    /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`.
     ///
     /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
     pub fn check_save_prefixes(path: impl AsRef<Path>) -> Result<(), EngineError> {
-        state_file::check_write(path.as_ref(), &SAVED_PREFIXES)
+        GenerationCore::check_save_prefixes(path)
     }
 
-    /// Takes in what [`save_prefixes`](Self::save_prefixes) wrote, as far as blocks are free, the most
-    /// recently used first; waits for that. Gives the number of blocks.
+    /// Loads a prefix cache as [`GenerationCore::load_prefixes`] does.
     ///
-    /// **Errors**: [`EngineError::StateIo`]; [`EngineError::StateUnknown`],
-    /// [`EngineError::StateDamaged`] and [`EngineError::StateTruncated`];
-    /// [`EngineError::StateVersion`]; [`EngineError::StateOfAnotherModel`], which is also that of
-    /// another format of the KV cache; [`EngineError::EngineStopped`]. Nothing of the file is used then.
+    /// **Errors**: as [`GenerationCore::load_prefixes`].
     pub fn load_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
-        self.prefixes(FileAction::Load, path.as_ref())
+        self.shared.core.load_prefixes(path)
     }
 
-    fn prefixes(&self, action: FileAction, path: &Path) -> Result<usize, EngineError> {
-        let (done, result) = std::sync::mpsc::channel();
-        let message = Message::Prefixes { action, path: path.to_owned(), done };
-        self.messages.send(message).map_err(|_| EngineError::EngineStopped)?;
-        result.recv().map_err(|_| EngineError::EngineStopped)?
-    }
-
-    /// How the engine was set up.
+    /// Returns the options of the engine.
     pub fn options(&self) -> EngineOptions {
         self.shared.options
     }
 
-    /// What the engine does, as of its last step.
+    /// Returns the core that the engine steps.
+    pub fn core(&self) -> &GenerationCore {
+        &self.shared.core
+    }
+
+    /// Returns the state of the engine's core after its last step.
     pub fn snapshot(&self) -> EngineSnapshot {
-        *self.shared.snapshot()
+        self.shared.core.snapshot()
     }
 
-    /// Whether the engine's thread runs; false after it was shut down, or panicked.
+    /// Whether the engine's thread runs; false after it was shut down, or after a panic.
     pub fn is_alive(&self) -> bool {
-        self.thread.strong_count() > 0
+        self.thread.strong_count() > 0 && !self.shared.core.is_broken()
     }
 
-    /// Takes no more requests from now on. What waits or runs goes on.
+    /// Accepts no more requests from now on. Those that wait or run are completed.
     pub fn drain(&self) {
         self.shared.is_draining.store(true, Ordering::Relaxed);
     }
@@ -210,65 +185,51 @@ impl EngineHandle {
         self.shared.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Whether every request that was taken has ended.
+    /// Whether every request that was submitted has ended.
     pub fn is_idle(&self) -> bool {
-        Arc::strong_count(&self.shared.open) == 1
+        self.shared.is_idle()
     }
 
-    /// The tokenizer of the model.
+    /// Returns the tokenizer of the model.
     pub fn tokenizer(&self) -> &Arc<Tokenizer> {
-        &self.shared.tokenizer
+        self.shared.core.tokenizer()
     }
 
-    /// The most tokens that a prompt and its answer may have together: the model's context, or the
-    /// KV cache where that is smaller.
+    /// Maximum number of tokens of a prompt and its continuation together: the model's context, or the
+    /// KV cache if that is smaller.
     pub fn context_length(&self) -> usize {
-        self.shared.context_length
+        self.info().context_length
     }
 
-    /// Values in a vector that [`embed`](Self::embed) gives.
+    /// Values in a vector that [`embed`](Self::embed) returns.
     pub fn hidden_size(&self) -> usize {
-        self.shared.hidden_size
+        self.info().hidden_size
     }
 
     /// Tokens that both model and tokenizer have.
     pub fn vocab_size(&self) -> usize {
-        self.shared.vocab_size
+        self.info().vocab_size
     }
 
-    /// Refuses a prompt after which fewer than `room` tokens fit.
-    fn check_prompt(&self, prompt: &[u32], room: usize) -> Result<(), EngineError> {
-        let Shared { vocab_size, context_length, .. } = *self.shared;
-        let prompt_tokens = prompt.len();
-        if prompt_tokens == 0 {
-            return Err(EngineError::EmptyPrompt);
-        }
-        if prompt_tokens + room > context_length {
-            return Err(EngineError::PromptTooLong {
-                prompt_tokens,
-                session_tokens: 0,
-                room,
-                context_length,
-            });
-        }
-        check_tokens("the prompt", prompt.iter().copied(), vocab_size)
+    fn info(&self) -> &ModelInfo {
+        self.shared.core.info()
     }
 
-    /// Makes the tickets of one request, by their index.
-    fn tickets<'a>(
+    /// Creates the senders of one request, by their choice.
+    fn senders<'a>(
         &'a self,
         events: &'a mpsc::UnboundedSender<Event>,
         prompt_tokens: usize,
-    ) -> impl Fn(usize) -> Ticket + use<'a> {
+    ) -> impl Fn(usize) -> EventSender + use<'a> {
         let (submitted, failed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
-        move |index| Ticket {
-            index,
-            events: events.clone(),
-            failed: Arc::clone(&failed),
-            _open: Arc::clone(&self.shared.open),
-            queue_place: None,
-            prompt_tokens,
-            progress: Progress::new(submitted),
+        move |choice| {
+            let channel = RequestChannel {
+                events: events.clone(),
+                failed: Arc::clone(&failed),
+                engine: Arc::clone(&self.shared.engine),
+                queue_place: None,
+            };
+            EventSender::to_channel(choice, prompt_tokens, submitted, channel)
         }
     }
 
@@ -276,43 +237,40 @@ impl EngineHandle {
         &self,
         request: &Request,
         events: &mpsc::UnboundedSender<Event>,
-    ) -> Result<Vec<Choice>, EngineError> {
-        let shared = &*self.shared;
-        let ticket = self.tickets(events, request.prompt.len());
+    ) -> Result<Vec<GenerationTask>, EngineError> {
+        let info = self.info();
+        let sender = self.senders(events, request.prompt.len());
         let Request { prompt, generation, num_choices, constraint, .. } = request;
-        let mut detokenizer = shared.tokenizer.detokenizer(generation.skip_special_tokens);
-        for &token in prompt {
-            detokenizer.push(token)?;
-        }
-        let mut sampling = generation.sampling.clone();
-        let mut stop = generation.stop.clone();
-        let only_reads = request.prompt_logprobs.is_some() && stop.max_tokens == Some(0);
-        if only_reads {
-            stop = StopParams::default();
+        let detokenizer = info.detokenizer(prompt, generation.skip_special_tokens)?;
+        let num_speculative_tokens = self.shared.options.num_speculative_tokens;
+        let mut params = GenerationParams { num_speculative_tokens, ..generation.clone() };
+        let only_scores_prompt =
+            request.prompt_logprobs.is_some() && params.stop.max_tokens == Some(0);
+        if only_scores_prompt {
+            params.stop = StopParams::default();
         }
         let scored: Arc<[u32]> = prompt.as_slice().into();
         let mut choices = Vec::with_capacity(*num_choices);
         for index in 0..*num_choices {
-            let mut sampler = Sampler::new(sampling.clone(), shared.vocab_size)?;
-            sampler.add_prompt(prompt);
-            let seed = Some(sampler.seed().wrapping_add(1));
-            sampling = SamplingParams { seed, ..sampling };
-            let end_of_generation = &shared.end_of_generation;
-            let stop = StopChecker::new(stop.clone(), shared.vocab_size, end_of_generation)?;
-            let rules = constraint.as_ref().map(|constraint| constraint.fork());
-            choices.push(Choice {
-                ticket: ticket(index),
-                sampler,
-                answer: Answer::new(stop, detokenizer.clone()),
-                constraint: rules.map(|rules| Constraint::new(rules, shared.vocab_size)),
-                prompt_scores: request
-                    .prompt_logprobs
-                    .map(|count| PromptScores::new(Arc::clone(&scored), count)),
-                only_reads,
-                drafter: Drafter::new(shared.options.num_speculative_tokens),
-                context_length: shared.context_length,
-            });
+            let detokenizer = detokenizer.clone();
+            let mut choice =
+                GenerationTask::new(info, sender(index), prompt, &params, detokenizer)?;
+            params.sampling.seed = Some(choice.seed().wrapping_add(1));
+            if let Some(constraint) = constraint {
+                choice.constrain(constraint.fork(), info.vocab_size);
+            }
+            if let Some(num_top) = request.prompt_logprobs {
+                let logprobs = PromptLogprobs::new(Arc::clone(&scored), num_top);
+                choice.score_prompt(logprobs, only_scores_prompt);
+            }
+            choices.push(choice);
         }
         Ok(choices)
+    }
+}
+
+impl fmt::Debug for EngineHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineHandle").field("options", &self.options()).finish_non_exhaustive()
     }
 }

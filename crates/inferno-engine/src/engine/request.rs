@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use super::TokenConstraint;
-use crate::{GenerationParams, Pooling};
+use crate::{GenerationParams, Pooling, TokenConstraint};
 
 /// One request: a prompt, and what is to follow it.
 pub struct Request {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use inferno_backend::BlockId;
 
-use super::scheduled::Scheduled;
+use super::scheduled::{Retention, Scheduled};
 use crate::prefix_cache::{PrefixCache, PrefixNode};
 use crate::{BlockPool, Sequence};
 
@@ -83,34 +83,41 @@ impl KvBlocks {
             && running.sequence.tokens().get(next.clone()) == Some(&tokens[next])
     }
 
-    /// Gives `scheduled` the blocks of `path` and free ones for the rest of its tokens, if `margin`
-    /// more stay to be had; false, and nothing, otherwise.
-    pub(super) fn admit(
-        &mut self,
-        scheduled: &mut Scheduled,
-        path: Vec<PrefixNode>,
-        margin: usize,
-    ) -> bool {
-        // In use, the path's own blocks do not count among those that can be given up.
+    /// Gives a sequence without blocks those of `path`, which cannot be evicted from then on.
+    pub(super) fn adopt(&mut self, scheduled: &mut Scheduled, path: Vec<PrefixNode>) {
         self.cache.acquire(&path);
-        let sequence = &mut scheduled.sequence;
-        let num_blocks = sequence.tokens().len().div_ceil(self.block_tokens);
-        let num_available = self.pool.num_free() + self.cache.num_unused();
-        if num_blocks - path.len() + margin > num_available {
-            self.cache.release(&path);
-            return false;
-        }
-        sequence.adopt(path.iter().map(|&node| self.cache.block(node)));
+        scheduled.sequence.adopt(path.iter().map(|&node| self.cache.block(node)));
         scheduled.path = path;
-        self.reserve(&mut scheduled.sequence)
     }
 
-    /// Takes blocks for all tokens of `sequence`, from the prefix cache if none is free; false, and
-    /// none, when there are not enough.
+    /// How many more unused blocks there must be for `sequence` to have one for each of its tokens
+    /// while `margin` others stay unused; 0 if it needs none.
+    pub(super) fn num_missing(&self, sequence: &Sequence, margin: usize) -> usize {
+        let num_blocks = sequence.tokens().len().div_ceil(self.block_tokens);
+        match num_blocks.saturating_sub(sequence.block_table().len()) {
+            0 => 0,
+            num_needed => (num_needed + margin).saturating_sub(self.num_unused()),
+        }
+    }
+
+    /// Blocks that no sequence uses.
+    fn num_unused(&self) -> usize {
+        self.pool.num_free() + self.cache.num_unused()
+    }
+
+    /// Reserves blocks for all tokens of `sequence`, from the prefix cache if none is free; false, and
+    /// none is reserved, when there are not enough.
     pub(super) fn reserve(&mut self, sequence: &mut Sequence) -> bool {
-        let num_tokens = sequence.tokens().len();
+        self.reserve_until(sequence, sequence.tokens().len())
+    }
+
+    /// Reserves blocks as [`reserve`](Self::reserve) does, for the first `num_tokens` tokens.
+    pub(super) fn reserve_until(&mut self, sequence: &mut Sequence, num_tokens: usize) -> bool {
         let num_blocks = num_tokens.div_ceil(self.block_tokens);
         let num_needed = num_blocks.saturating_sub(sequence.block_table().len());
+        if num_needed > self.num_unused() {
+            return false;
+        }
         while self.pool.num_free() < num_needed {
             let Some(block) = self.cache.evict() else {
                 return false;
@@ -157,9 +164,9 @@ impl KvBlocks {
         }
     }
 
-    /// How many more tokens of `sequence` find room in its blocks and in those that hold nothing.
+    /// How many more tokens of `sequence` find room in its blocks and in those that no sequence uses.
     pub(super) fn room(&self, sequence: &Sequence) -> usize {
-        let num_blocks = sequence.block_table().len() + self.pool.num_free();
+        let num_blocks = sequence.block_table().len() + self.num_unused();
         num_blocks * self.block_tokens - sequence.tokens().len()
     }
 
@@ -172,8 +179,8 @@ impl KvBlocks {
     /// Puts the whole blocks that are computed into the prefix cache. Where it has one with the same
     /// tokens, that one takes the block's place: it holds the same bits.
     pub(super) fn publish(&mut self, scheduled: &mut Scheduled) {
-        let Scheduled { sequence, path, .. } = scheduled;
-        if !self.shares {
+        let Scheduled { sequence, path, retention, .. } = scheduled;
+        if !self.shares || *retention == Retention::ParkedUncomputed {
             return;
         }
         for index in path.len()..sequence.num_computed() / self.block_tokens {
@@ -192,14 +199,48 @@ impl KvBlocks {
     /// Takes back all blocks of `scheduled`, of which nothing is computed then.
     pub(super) fn release(&mut self, scheduled: &mut Scheduled) {
         let path = std::mem::take(&mut scheduled.path);
-        for block in scheduled.sequence.take_blocks().into_iter().skip(path.len()) {
+        for block in scheduled.sequence.split_blocks(0).into_iter().skip(path.len()) {
             self.pool.release(block);
         }
         self.cache.release(&path);
     }
 
+    /// Keeps at most the first `num_computed` positions of `scheduled` computed, so that those after
+    /// them can be written. A shared block cannot be written: positions in it are computed again.
+    pub(super) fn rewind(&mut self, scheduled: &mut Scheduled, num_computed: usize) {
+        let Scheduled { sequence, path, .. } = scheduled;
+        let num_whole = num_computed / self.block_tokens;
+        if path.len() > num_whole {
+            for block in sequence.split_blocks(path.len()) {
+                self.pool.release(block);
+            }
+            let is_partial = !num_computed.is_multiple_of(self.block_tokens);
+            for (index, node) in path.drain(num_whole..).enumerate().rev() {
+                // The block of an only user becomes its own.
+                let keeps = index == 0 && is_partial && self.cache.withdraw(node);
+                if !keeps {
+                    sequence.split_blocks(num_whole + index);
+                    self.cache.release(&[node]);
+                }
+            }
+        }
+        sequence.recompute_from(num_computed);
+    }
+
+    /// Truncates `scheduled` to its first `len` tokens and releases the blocks that only the others
+    /// needed.
+    pub(super) fn truncate(&mut self, scheduled: &mut Scheduled, len: usize) {
+        if len < scheduled.sequence.num_computed() {
+            self.rewind(scheduled, len);
+        }
+        scheduled.sequence.truncate(len, &mut self.pool);
+    }
+
     /// Whole blocks before the first token whose row is wanted.
     fn num_shareable(&self, scheduled: &Scheduled) -> usize {
-        scheduled.rows_from / self.block_tokens
+        match scheduled.retention {
+            Retention::ParkedUncomputed => 0,
+            Retention::Removed | Retention::Parked => scheduled.rows_from / self.block_tokens,
+        }
     }
 }

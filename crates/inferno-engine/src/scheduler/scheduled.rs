@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::Rows;
+use super::RowRequest;
 use crate::Sequence;
 use crate::prefix_cache::PrefixNode;
 
@@ -15,25 +15,49 @@ pub(super) struct Scheduled {
     pub(super) path: Vec<PrefixNode>,
     pub(super) deadline: Option<Instant>,
     pub(super) was_admitted: bool,
-    pub(super) rows: Rows,
-    /// The first position of which the row is still wanted: the last one, unless `Rows` asks for all.
+    pub(super) rows: RowRequest,
+    /// The first position of which the row is still wanted: the last one, unless [`RowRequest`] asks for all.
     pub(super) rows_from: usize,
+    pub(super) retention: Retention,
+}
+
+/// What becomes of a sequence after its last token, and of a session's after each token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retention {
+    /// It is removed at its end.
+    Removed,
+    /// It is parked with its keys and values.
+    Parked,
+    /// It is parked, and everything is computed again each time that it resumes.
+    ParkedUncomputed,
 }
 
 impl Scheduled {
-    pub(super) fn new(
-        tokens: &[u32],
-        rows: Rows,
-        block_tokens: usize,
-        deadline: Option<Instant>,
-    ) -> Self {
-        let mut sequence = Sequence::new(block_tokens);
-        sequence.extend(tokens);
-        let rows_from = match rows {
-            Rows::Last | Rows::LastHidden => tokens.len() - 1,
-            Rows::All | Rows::AllHidden => 0,
+    /// Creates an empty sequence.
+    pub(super) fn new(block_tokens: usize, retention: Retention) -> Self {
+        Self {
+            sequence: Sequence::new(block_tokens),
+            path: Vec::new(),
+            deadline: None,
+            was_admitted: false,
+            rows: RowRequest::Last,
+            rows_from: 0,
+            retention,
+        }
+    }
+
+    /// Sets which rows of the tokens are wanted.
+    pub(super) fn request_rows(&mut self, rows: RowRequest) {
+        self.rows = rows;
+        self.rows_from = match rows {
+            RowRequest::Last | RowRequest::LastHidden => self.sequence.tokens().len() - 1,
+            RowRequest::All | RowRequest::AllHidden => 0,
         };
-        Self { sequence, path: Vec::new(), deadline, was_admitted: false, rows, rows_from }
+    }
+
+    /// Whether it has blocks, in whatever state it is.
+    pub(super) fn holds_blocks(&self) -> bool {
+        !self.sequence.block_table().is_empty()
     }
 
     /// Tokens that are not computed.

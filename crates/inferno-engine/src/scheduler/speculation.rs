@@ -1,21 +1,24 @@
 //! Drafts in a step: how many find room, and where they stand.
 
-use super::{Plan, PlannedChunk, Scheduler};
+use super::{Plan, PlannedChunk, Scheduler, SchedulerLimits};
 use crate::RowKind;
 
-/// Tokens of a step with drafts, at most: so many rows cost little more than one, as reading the
-/// weights takes most of the time. More cost more, and drafts are often wrong.
+/// Maximum number of tokens of a step in which several sequences draft: that many rows cost little more
+/// than one, as reading the weights takes most of the time. More cost more, and drafts are often wrong.
 pub(super) const MAX_SPECULATIVE_TOKENS: usize = 16;
 
 impl Scheduler {
-    /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and few where
-    /// there are many. They take no block that holds anything.
+    /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and fewer the
+    /// more chunks there are. They take no block that a sequence uses.
     ///
     /// **Panics** when its sequence has ended since.
     pub fn room_for_drafts(&self, plan: &Plan, chunk: &PlannedChunk) -> usize {
-        let limit = MAX_SPECULATIVE_TOKENS
-            .min(self.limits.max_num_batched_tokens)
-            .min(self.limits.max_num_logit_rows);
+        let SchedulerLimits { max_num_batched_tokens, max_num_logit_rows, .. } = self.limits;
+        let limit = max_num_batched_tokens.min(max_num_logit_rows);
+        let limit = match plan.chunks.len() {
+            1 => limit,
+            _ => limit.min(MAX_SPECULATIVE_TOKENS),
+        };
         let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
         let decodes = |chunk: &PlannedChunk| {
             chunk.output == RowKind::Logits

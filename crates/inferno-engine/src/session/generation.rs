@@ -2,17 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::speculation::Speculation;
 use super::{CancelHandle, GenerationParams, Session};
-use crate::answer::Answer;
-use crate::{
-    EngineError, FinishReason, Metrics, Released, SampledToken, Sampler, StopChecker, TokenLogprobs,
-};
+use crate::core::{EventQueue, EventSender, GenerationTask, QueuedEvent, SequenceTask};
+use crate::{EngineError, Event, FinishReason, Metrics, SampledToken, TokenLogprobs};
 
 /// One step of a generation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    /// The token that was sampled; none when the step only says that the generation was cancelled.
+pub struct GenerationStep {
+    /// The token that was sampled; `None` when the step only reports that the generation was cancelled.
     pub token: Option<SampledToken>,
     /// The text that may be shown now: whole characters, often none.
     pub text: String,
@@ -23,28 +20,30 @@ pub struct Step {
 /// All steps of a generation, put together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
-    /// Tokens that were sampled; the one that ended the generation is among them.
+    /// Tokens that were sampled, including the one that ended the generation.
     pub tokens: Vec<u32>,
     /// Their text, without a character that the end cut in half.
     pub text: String,
-    /// Log-probabilities, one a token, if they were asked for.
+    /// Log-probabilities, one entry per token, if they were requested.
     pub logprobs: Vec<TokenLogprobs>,
     /// Why the generation ended.
     pub finish_reason: FinishReason,
 }
 
-/// The steps of one generation: an iterator that computes each as it is asked for.
+/// The steps of one generation: an iterator that computes each of them on demand.
 ///
-/// The last step carries the finish reason; after it, and after an error, comes nothing more.
+/// The last step has the finish reason; after it, and after an error, the iterator ends.
 /// Dropping the iterator stops the generation. If that, a cancellation or an error comes before the
 /// first token, the session is as if the prompt had not been given.
 pub struct Generation<'s> {
     session: &'s mut Session,
-    sampler: Sampler,
-    answer: Answer,
-    speculation: Speculation,
+    /// Events that the core has sent and the caller has not asked for.
+    queue: EventQueue,
+    /// The text that was held back after the last step.
+    held_back: String,
+    seed: u64,
     cancel: CancelHandle,
-    /// What the call took that began the generation.
+    /// Duration of the call that began the generation.
     setup_time: Duration,
     /// The session's length before the prompt, until there is a first token.
     rollback_to: Option<usize>,
@@ -58,26 +57,16 @@ impl<'s> Generation<'s> {
         params: &GenerationParams,
         started: Instant,
     ) -> Result<Self, EngineError> {
-        session.context.check_speculation(params.num_speculative_tokens)?;
-        let mut sampler = Sampler::new(params.sampling.clone(), session.vocab_size)?;
-        let end_of_generation = &session.end_of_generation;
-        let stop = StopChecker::new(params.stop.clone(), session.vocab_size, end_of_generation)?;
-
-        // The text goes on from what is there already: spaces, and characters cut in half, depend on
-        // what came before.
-        let mut detokenizer = session.tokenizer.detokenizer(params.skip_special_tokens);
-        for &token in session.tokens().iter().chain(prompt) {
-            detokenizer.push(token)?;
-        }
-        let rollback_to = session.tokens().len();
-        session.context.extend(prompt);
+        let rollback_to = session.tokens.len();
+        session.tokens.extend_from_slice(prompt);
+        let seed =
+            Self::begin(session, params).inspect_err(|_| session.tokens.truncate(rollback_to))?;
         session.start_metrics(prompt.len());
-        sampler.add_prompt(session.tokens());
         Ok(Self {
             session,
-            sampler,
-            answer: Answer::new(stop, detokenizer),
-            speculation: Speculation::new(params.num_speculative_tokens),
+            queue: EventQueue::default(),
+            held_back: String::new(),
+            seed,
             cancel: CancelHandle::new(),
             setup_time: started.elapsed(),
             rollback_to: Some(rollback_to),
@@ -85,30 +74,41 @@ impl<'s> Generation<'s> {
         })
     }
 
-    /// Something that stops this generation, from any thread.
+    /// Prepares the generation after the session's tokens, and returns its seed.
+    fn begin(session: &mut Session, params: &GenerationParams) -> Result<u64, EngineError> {
+        let (info, tokens) = (session.core.info(), &session.tokens);
+        let detokenizer = info.detokenizer(tokens, params.skip_special_tokens)?;
+        let sender = EventSender::to_queue(tokens.len());
+        let task = GenerationTask::new(info, sender, tokens, params, detokenizer)?;
+        let seed = task.seed();
+        session.begin(SequenceTask::Generation(Box::new(task)))?;
+        Ok(seed)
+    }
+
+    /// Returns a handle that stops this generation, from any thread.
     pub fn cancel_handle(&self) -> CancelHandle {
         self.cancel.clone()
     }
 
-    /// What the generation has taken so far.
+    /// Returns the measurements of the generation so far.
     pub fn metrics(&self) -> &Metrics {
         &self.session.metrics
     }
 
-    /// The seed of the random draws, with which this text can be had again.
+    /// Returns the seed of the random draws, which reproduces this text.
     pub fn seed(&self) -> u64 {
-        self.sampler.seed()
+        self.seed
     }
 
-    /// Why the generation ended; `None` before its last step, and after an error.
+    /// Returns why the generation ended; `None` before its last step, and after an error.
     pub fn finish_reason(&self) -> Option<FinishReason> {
         self.session.metrics.finish_reason
     }
 
-    /// Runs to the end, and gives the steps that are left.
+    /// Runs to the end, and returns the remaining steps put together.
     ///
-    /// **Errors**: the first error of a step, and [`EngineError::GenerationFailed`] when an earlier
-    /// step gave one.
+    /// **Errors**: the first error of a step, and [`EngineError::GenerationFailed`] after an earlier
+    /// one.
     pub fn complete(mut self) -> Result<Completion, EngineError> {
         let (mut tokens, mut text, mut logprobs) = (Vec::new(), String::new(), Vec::new());
         for step in self.by_ref() {
@@ -123,90 +123,65 @@ impl<'s> Generation<'s> {
         Ok(Completion { tokens, text, logprobs, finish_reason })
     }
 
-    fn step(&mut self) -> Result<Step, EngineError> {
+    fn step(&mut self) -> Result<GenerationStep, EngineError> {
         let step_started = Instant::now();
-        let token = self.next_token()?;
-        let Released { text, finish_reason } = match &token {
-            Some(token) => self.release(token.id)?,
-            None => self.answer.finish(FinishReason::Cancelled),
+        let Some(QueuedEvent { event, held_back }) = self.next_event()? else {
+            let text = std::mem::take(&mut self.held_back);
+            return Ok(GenerationStep {
+                token: None,
+                text,
+                finish_reason: Some(FinishReason::Cancelled),
+            });
         };
-        if token.is_some() {
-            let metrics = &mut self.session.metrics;
-            metrics.generated_tokens += 1;
-            if self.rollback_to.take().is_some() {
-                metrics.time_to_first_token = Some(self.setup_time + step_started.elapsed());
-            } else {
-                metrics.decode_time += step_started.elapsed();
-            }
-        }
-        Ok(Step { token, text, finish_reason })
-    }
-
-    /// Adds `token` to the session, and gives the text that may be shown because of it.
-    fn release(&mut self, token: u32) -> Result<Released, EngineError> {
-        let context = &mut self.session.context;
-        let is_full = context.tokens().len() + 1 == context.context_length();
-        let released = self.answer.push(token, is_full)?;
-        context.say(token);
-        Ok(released)
-    }
-
-    /// The next token, of the last pass if it gave more than one; `None` when cancelled.
-    fn next_token(&mut self) -> Result<Option<SampledToken>, EngineError> {
-        if self.cancel.is_cancelled() {
-            return Ok(None);
-        }
-        match self.speculation.next_drawn() {
-            Some(token) => Ok(Some(token)),
-            None => self.compute_and_sample(),
-        }
-    }
-
-    /// Computes what is left up to the last token, with drafts of what may follow, and samples;
-    /// `None` when cancelled.
-    fn compute_and_sample(&mut self) -> Result<Option<SampledToken>, EngineError> {
-        let Session { context, metrics, vocab_size, .. } = &mut *self.session;
-        let passes = match self.rollback_to {
-            Some(_) => &mut metrics.prefill_passes,
-            None => &mut metrics.decode_passes,
+        let token = match event {
+            Event::Token(token) => token,
+            Event::Failed(error) => return Err(EngineError::from_shared(error)),
+            // A generation without a constraint sends nothing else before its last token.
+            _ => return Err(EngineError::EngineStopped),
         };
-        context.want_logits();
-        if self.rollback_to.is_none() {
-            let left = self.answer.stop().num_tokens_left().unwrap_or(usize::MAX);
-            let room = context.room_for_drafts().min(left.saturating_sub(1));
-            let drafts = self.speculation.draft(context.tokens(), room);
-            metrics.drafted_tokens += drafts.len();
-            context.draft(drafts);
+        self.held_back = held_back;
+        let finish_reason = match self.queue.events.front().map(|queued| &queued.event) {
+            Some(Event::Finished(finished)) => Some(finished.reason),
+            _ => None,
+        };
+        self.session.tokens.push(token.token.id);
+        let metrics = &mut self.session.metrics;
+        metrics.generated_tokens += 1;
+        if self.rollback_to.take().is_some() {
+            metrics.time_to_first_token = Some(self.setup_time + step_started.elapsed());
+        } else {
+            metrics.decode_time += step_started.elapsed();
         }
-        loop {
-            if self.cancel.is_cancelled() {
-                return Ok(None);
+        Ok(GenerationStep { token: Some(token.token), text: token.text, finish_reason })
+    }
+
+    /// The next event, which is computed if no earlier pass led to it; `None` when cancelled.
+    fn next_event(&mut self) -> Result<Option<QueuedEvent>, EngineError> {
+        if self.queue.events.is_empty() && !self.cancel.is_cancelled() {
+            let Self { session, queue, cancel, .. } = self;
+            session.core.next_events(session.sequence, queue, || cancel.is_cancelled())?;
+            for pass in queue.passes.drain(..) {
+                session.record_pass(pass);
             }
-            let Some(pass) = context.run_chunk()? else {
-                return Err(EngineError::LogitsLength { expected: *vocab_size, found: 0 });
-            };
-            passes.record(pass.num_tokens, pass.duration);
-            if !pass.logits.is_empty() {
-                // What the tokenizer has no text for cannot be said.
-                let rows = pass.logit_rows().map(|row| &row[..row.len().min(*vocab_size)]);
-                let num_accepted =
-                    self.speculation.draw(rows, &mut self.sampler, self.answer.stop())?;
-                context.accept(num_accepted);
-                metrics.accepted_tokens += num_accepted;
-                return Ok(self.speculation.next_drawn());
-            }
+        }
+        match self.cancel.is_cancelled() {
+            true => Ok(None),
+            false => Ok(self.queue.events.pop_front()),
         }
     }
 
     fn end(&mut self) {
-        self.ended = true;
-        // What was drafted beyond the last token that was said goes too.
-        self.session.context.truncate(self.rollback_to.take().unwrap_or(usize::MAX));
+        if !std::mem::replace(&mut self.ended, true) {
+            self.session.core.finish(self.session.sequence);
+        }
+        if let Some(len) = self.rollback_to.take() {
+            self.session.tokens.truncate(len);
+        }
     }
 }
 
 impl Iterator for Generation<'_> {
-    type Item = Result<Step, EngineError>;
+    type Item = Result<GenerationStep, EngineError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {

@@ -50,7 +50,12 @@ impl StopStrings {
         None
     }
 
-    /// Gives up what was held back.
+    /// The text that may yet become part of a stop string.
+    pub(super) fn held(&self) -> &str {
+        &self.held
+    }
+
+    /// Returns and clears the text that was held back.
     pub(super) fn take_held(&mut self) -> String {
         std::mem::take(&mut self.held)
     }

@@ -1,5 +1,6 @@
 //! The engine on a runner that has no model, and on real ones.
 
+mod cores;
 mod fake_runner;
 mod models;
 mod perplexity;

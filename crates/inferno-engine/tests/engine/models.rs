@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_engine::{
-    EngineError, Fingerprint, GenerationParams, ModelRunner, PerplexityOptions, Runner,
-    RunnerOptions, SamplingParams, Session, SessionOptions, StopParams, perplexity,
+    CoreOptions, EngineError, Fingerprint, GenerationCore, GenerationParams, ModelRunner,
+    PerplexityOptions, Runner, RunnerOptions, SamplingParams, Session, SessionOptions, StopParams,
+    perplexity,
 };
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
 use inferno_tokenizer::Tokenizer;
 use serde::Deserialize;
 
+use crate::cores::core;
 use crate::session::{greedy as ignoring_the_end, tokens_of};
-use crate::vocabulary::tokenizer;
 
 /// The folder, if it is named.
 fn oracle() -> Option<PathBuf> {
@@ -49,7 +50,8 @@ fn stories(kv_cache: bool) -> Option<Session> {
     let tokenizer = Tokenizer::from_metadata(checkpoint.metadata()).expect("a sound tokenizer");
     let runner = Box::new(runner(&checkpoint, KvDType::F32, 32));
     let options = SessionOptions { kv_cache, ..Default::default() };
-    Some(Session::new(runner, Arc::new(tokenizer), options).expect("a sound runner"))
+    let core = GenerationCore::new(runner, Arc::new(tokenizer), CoreOptions::default());
+    Some(Session::new(core.expect("a sound runner"), options).expect("a sound cache"))
 }
 
 fn greedy(max_tokens: usize) -> GenerationParams {
@@ -159,9 +161,9 @@ fn every_architecture_goes_on_the_same_however_it_is_computed() {
         let checkpoint = Gguf::open(&path).expect("a sound file");
         for kv_dtype in [KvDType::F32, KvDType::I16, KvDType::F16] {
             let session = |max_num_tokens, kv_cache| {
-                let runner = Box::new(runner(&checkpoint, kv_dtype, max_num_tokens));
+                let runner = runner(&checkpoint, kv_dtype, max_num_tokens);
                 let options = SessionOptions { kv_cache, ..Default::default() };
-                Session::new(runner, tokenizer(), options).expect("a sound runner")
+                Session::new(core(runner), options).expect("a sound runner")
             };
             let params = ignoring_the_end(12);
             let mut whole = session(64, true);
@@ -187,8 +189,8 @@ fn a_state_of_another_model_or_kv_format_is_refused() {
     let saved = folder.path().join("state");
     let session = |name: &str, kv_dtype| {
         let checkpoint = Gguf::open(small_models().join(name)).expect("a sound file");
-        let runner = Box::new(runner(&checkpoint, kv_dtype, 16));
-        Session::new(runner, tokenizer(), SessionOptions::default()).expect("a sound runner")
+        let runner = runner(&checkpoint, kv_dtype, 16);
+        Session::new(core(runner), SessionOptions::default()).expect("a sound runner")
     };
     let mut original = session("qwen3.gguf", KvDType::F32);
     original.extend(&[3, 4, 5]).expect("it fits");

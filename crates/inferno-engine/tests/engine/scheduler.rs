@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use inferno_backend::{LogitRows, SequenceChunk};
 use inferno_engine::{
-    Continuation, Plan, PlannedChunk, Rows, Scheduler, SchedulerLimits, SequenceId,
+    Continuation, Plan, PlannedChunk, RowRequest, Scheduler, SchedulerLimits, SequenceId,
 };
 
 pub const BLOCK_TOKENS: usize = 4;
@@ -58,21 +58,21 @@ impl Machine {
     }
 
     pub fn add(&mut self, prompt: &[u32], num_generated: usize, priority: i32) -> SequenceId {
-        self.add_until(prompt, Rows::Last, num_generated, priority, None)
+        self.add_until(prompt, RowRequest::Last, num_generated, priority, None)
     }
 
     pub fn add_until(
         &mut self,
         prompt: &[u32],
-        rows: Rows,
+        rows: RowRequest,
         num_generated: usize,
         priority: i32,
         deadline: Option<Instant>,
     ) -> SequenceId {
         let id = self.scheduler.add(prompt, rows, priority, deadline);
         let rows_from = match rows {
-            Rows::All | Rows::AllHidden => 0,
-            Rows::Last | Rows::LastHidden => prompt.len() - 1,
+            RowRequest::All | RowRequest::AllHidden => 0,
+            RowRequest::Last | RowRequest::LastHidden => prompt.len() - 1,
         };
         self.rows_from.insert(id, rows_from);
         let length = (prompt.len() + num_generated).min(self.scheduler.capacity());

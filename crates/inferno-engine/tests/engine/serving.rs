@@ -14,9 +14,9 @@ use inferno_engine::{
     GenerationParams, Request, Session,
 };
 
+use crate::cores::core;
 use crate::fake_runner::FakeRunner;
 use crate::session::session;
-use crate::vocabulary::tokenizer;
 
 const CONTEXT_LENGTH: usize = 64;
 
@@ -26,11 +26,11 @@ fn runner(num_blocks: usize) -> FakeRunner {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions { max_num_sequences: 8, max_num_waiting: 64, ..EngineOptions::default() }
+    EngineOptions { max_num_waiting: 64, ..EngineOptions::default() }
 }
 
 fn engine(runner: FakeRunner) -> Engine {
-    Engine::start(Box::new(runner), tokenizer(), options()).expect("a sound runner")
+    Engine::start(&core(runner), options()).expect("a sound runner")
 }
 
 /// What a session of its own says.

@@ -10,13 +10,13 @@ pub mod speculation;
 
 use inferno_engine::{GenerationParams, SamplingParams, Session, SessionOptions, StopParams};
 
+use crate::cores::core;
 use crate::fake_runner::FakeRunner;
-use crate::vocabulary::tokenizer;
 
 const CONTEXT_LENGTH: usize = 64;
 
 pub fn session(runner: FakeRunner) -> Session {
-    Session::new(Box::new(runner), tokenizer(), SessionOptions::default()).expect("a sound runner")
+    Session::new(core(runner), SessionOptions::default()).expect("a sound runner")
 }
 
 fn fresh() -> Session {

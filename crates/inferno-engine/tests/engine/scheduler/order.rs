@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferno_engine::{Rows, SchedulerLimits};
+use inferno_engine::{RowRequest, SchedulerLimits};
 
 use super::{Machine, limits};
 
@@ -99,8 +99,8 @@ fn a_deadline_ends_who_runs_and_who_waits() {
     let one_by_one = SchedulerLimits { max_num_sequences: 1, ..limits(20) };
     let mut machine = Machine::new(one_by_one);
     let deadline = machine.now + Duration::from_secs(5);
-    let running = machine.add_until(&prompt(0, 40), Rows::Last, 20, 0, Some(deadline));
-    let waiting = machine.add_until(&prompt(1, 4), Rows::Last, 20, 0, Some(deadline));
+    let running = machine.add_until(&prompt(0, 40), RowRequest::Last, 20, 0, Some(deadline));
+    let waiting = machine.add_until(&prompt(1, 4), RowRequest::Last, 20, 0, Some(deadline));
     let later = machine.add(&prompt(2, 4), 2, 0);
     assert_eq!(machine.step().expired, []);
     machine.now = deadline;

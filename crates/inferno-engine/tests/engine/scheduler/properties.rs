@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferno_engine::{Rows, SchedulerLimits};
+use inferno_engine::{RowRequest, SchedulerLimits};
 use proptest::prelude::*;
 
 use super::{BLOCK_TOKENS, Machine, alone};
@@ -11,7 +11,13 @@ use super::{BLOCK_TOKENS, Machine, alone};
 /// Something that can happen to a scheduler.
 #[derive(Debug, Clone)]
 enum Happening {
-    Add { prompt: Vec<u32>, rows: Rows, num_generated: usize, priority: i32, lifetime: Option<u64> },
+    Add {
+        prompt: Vec<u32>,
+        rows: RowRequest,
+        num_generated: usize,
+        priority: i32,
+        lifetime: Option<u64>,
+    },
     Remove(usize),
     Step,
 }
@@ -21,10 +27,10 @@ fn happening() -> impl Strategy<Value = Happening> {
     let prompt = prop::collection::vec(0u32..2, 1..30);
     let lifetime = prop::option::weighted(0.1, 0u64..20);
     let rows = prop_oneof![
-        3 => Just(Rows::Last),
-        1 => Just(Rows::All),
-        1 => Just(Rows::LastHidden),
-        1 => Just(Rows::AllHidden),
+        3 => Just(RowRequest::Last),
+        1 => Just(RowRequest::All),
+        1 => Just(RowRequest::LastHidden),
+        1 => Just(RowRequest::AllHidden),
     ];
     let add = (prompt, rows, 0usize..20, -2i32..3, lifetime).prop_map(
         |(prompt, rows, num_generated, priority, lifetime)| Happening::Add {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_engine::{
-    EmbeddingRequest, Engine, EngineError, EngineOptions, Event, EventStream, Fingerprint,
-    Finished, ModelRunner, Pooling, RunnerOptions, SubmitError,
+    CoreOptions, EmbeddingRequest, Engine, EngineError, EngineOptions, Event, EventStream,
+    Fingerprint, Finished, GenerationCore, ModelRunner, Pooling, RunnerOptions, SubmitError,
 };
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
@@ -57,9 +57,9 @@ fn they_are_those_of_the_hidden_states_of_transformers() {
         };
         let fingerprint = Fingerprint::of_model(&checkpoint, None);
         let runner = ModelRunner::new(model, fingerprint, options).expect("room for it");
-        let options = EngineOptions { max_num_sequences: 2, ..EngineOptions::default() };
-        let engine =
-            Engine::start(Box::new(runner), tokenizer_of(64), options).expect("a sound runner");
+        let core = GenerationCore::new(Box::new(runner), tokenizer_of(64), CoreOptions::default());
+        let core = core.expect("a sound runner");
+        let engine = Engine::start(&core, EngineOptions::default()).expect("a sound engine");
         let Answer { tokens, hidden } = answer;
         let len = tokens.len();
         let size = engine.handle().hidden_size();

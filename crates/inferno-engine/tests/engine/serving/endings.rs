@@ -4,10 +4,12 @@ use std::sync::mpsc::{self, Sender};
 use std::time::Instant;
 
 use inferno_engine::{
-    Engine, EngineError, EngineOptions, Event, FinishReason, Request, SubmitError,
+    CoreOptions, Engine, EngineError, EngineOptions, Event, FinishReason, GenerationCore, Request,
+    SubmitError,
 };
 
 use super::{at_rest, engine, failure, finish_reason, only, options, runner, submit};
+use crate::cores::{core, core_with};
 use crate::fake_runner::{FakeRunner, Outcome};
 use crate::session::greedy;
 use crate::vocabulary::tokenizer;
@@ -53,8 +55,9 @@ fn a_receiver_that_goes_cancels_within_one_step_also_while_the_prompt_is_read() 
 #[test]
 fn a_full_queue_refuses_and_takes_again_when_one_runs() {
     let (runner, permits) = gated(runner(40));
-    let options = EngineOptions { max_num_sequences: 1, max_num_waiting: 1, ..options() };
-    let engine = Engine::start(Box::new(runner), tokenizer(), options).expect("a sound runner");
+    let core = core_with(runner, CoreOptions { max_num_sequences: Some(1), prefix_cache: true });
+    let options = EngineOptions { max_num_waiting: 1, ..options() };
+    let engine = Engine::start(&core, options).expect("a sound runner");
     let handle = engine.handle();
     let ask = || handle.submit(Request::new(vec![2, 3], greedy(2)));
     let running = ask().expect("there is room");
@@ -159,10 +162,11 @@ fn an_engine_that_is_gone_says_so_to_everybody() {
 #[test]
 fn limits_that_no_batch_can_meet_are_refused() {
     for max_num_sequences in [0, 9] {
-        let options = EngineOptions { max_num_sequences, ..options() };
-        let refused = Engine::start(Box::new(runner(40)), tokenizer(), options).err();
+        let max_num_sequences = Some(max_num_sequences);
+        let options = CoreOptions { max_num_sequences, ..CoreOptions::default() };
+        let refused = GenerationCore::new(Box::new(runner(40)), tokenizer(), options).err();
         assert!(refused.is_some_and(|error| error.to_string().contains("from 1 to 8")));
     }
     let options = EngineOptions { max_num_waiting: 0, ..options() };
-    assert!(Engine::start(Box::new(runner(40)), tokenizer(), options).is_err());
+    assert!(Engine::start(&core(runner(40)), options).is_err());
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_engine::{
-    Engine, EngineOptions, Event, Fingerprint, ModelRunner, Request, RunnerOptions, SubmitError,
-    TokenLogprobs,
+    CoreOptions, Engine, EngineOptions, Event, Fingerprint, GenerationCore, ModelRunner, Request,
+    RunnerOptions, SubmitError, TokenLogprobs,
 };
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model};
@@ -60,9 +60,10 @@ fn they_are_those_of_the_logits_of_transformers() {
         };
         let fingerprint = Fingerprint::of_model(&checkpoint, None);
         let runner = ModelRunner::new(model, fingerprint, options).expect("room for it");
-        let options = EngineOptions { max_num_sequences: 2, ..EngineOptions::default() };
         let tokenizer = tokenizer_of(answer.logits[0].len());
-        let engine = Engine::start(Box::new(runner), tokenizer, options).expect("a sound runner");
+        let core = GenerationCore::new(Box::new(runner), tokenizer, CoreOptions::default());
+        let core = core.expect("a sound runner");
+        let engine = Engine::start(&core, EngineOptions::default()).expect("a sound engine");
         let prompt = &answer.tokens;
         let stream = engine.handle().submit(scoring(prompt, 3)).expect("a sound request");
         let found = scores(&events(stream), 0);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_engine::{
-    Engine, EngineOptions, Fingerprint, GenerationParams, ModelRunner, Request, Runner,
+    CoreOptions, Engine, EngineOptions, Fingerprint, GenerationParams, ModelRunner, Request,
     RunnerOptions, SamplingParams, Session, SessionOptions, StopParams,
 };
 use inferno_gguf::Gguf;
@@ -12,8 +12,9 @@ use inferno_model::{BatchLimits, Model};
 use proptest::prelude::*;
 
 use super::{alone, at_rest, engine, only, put_together, runner, submit};
+use crate::cores::{core, core_with};
 use crate::models::{checkpoints, small_models};
-use crate::vocabulary::{VOCAB_SIZE, tokenizer};
+use crate::vocabulary::VOCAB_SIZE;
 
 /// A request of the property test.
 #[derive(Debug, Clone)]
@@ -132,7 +133,10 @@ fn a_cache_far_too_small_costs_time_and_changes_nothing() {
 }
 
 /// A small model on the reference backend.
-pub fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> Box<dyn Runner> {
+pub fn model_runner(
+    checkpoint: &Gguf,
+    cache_tokens: Option<usize>,
+) -> ModelRunner<ReferenceBackend> {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {
@@ -142,16 +146,16 @@ pub fn model_runner(checkpoint: &Gguf, cache_tokens: Option<usize>) -> Box<dyn R
         limits: BatchLimits { max_num_tokens: 24, max_num_logit_rows: 8 },
     };
     let fingerprint = Fingerprint::of_model(checkpoint, None);
-    Box::new(ModelRunner::new(model, fingerprint, options).expect("room for it"))
+    ModelRunner::new(model, fingerprint, options).expect("room for it")
 }
 
 #[test]
 fn models_answer_many_requests_as_they_answer_one() {
     for path in checkpoints(&small_models()) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        let options = EngineOptions { max_num_sequences: 6, ..EngineOptions::default() };
-        let runner = model_runner(&checkpoint, Some(96));
-        let engine = Engine::start(runner, tokenizer(), options).expect("a sound runner");
+        let options = CoreOptions { max_num_sequences: Some(6), ..CoreOptions::default() };
+        let shared = core_with(model_runner(&checkpoint, Some(96)), options);
+        let engine = Engine::start(&shared, EngineOptions::default()).expect("a sound engine");
         let requests: Vec<_> = (0..8u32)
             .map(|index| {
                 let prompt: Vec<u32> = (0..17 + index).map(|at| 2 + at % 29).collect();
@@ -163,9 +167,8 @@ fn models_answer_many_requests_as_they_answer_one() {
         let streams: Vec<_> =
             requests.iter().map(|(prompt, params)| submit(&engine, prompt, params)).collect();
         for ((prompt, params), stream) in requests.iter().zip(streams) {
-            let runner = model_runner(&checkpoint, None);
-            let mut session =
-                Session::new(runner, tokenizer(), SessionOptions::default()).expect("sound");
+            let solo = core(model_runner(&checkpoint, None));
+            let mut session = Session::new(solo, SessionOptions::default()).expect("sound");
             let generation = session.generate(prompt, params).expect("a sound request");
             let expected = generation.complete().expect("a sound model");
             assert_eq!(only(stream).0, expected, "{}", path.display());

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use inferno_engine::{Engine, EngineError, EngineHandle, EngineOptions};
+use inferno_engine::{CoreOptions, Engine, EngineError, EngineHandle};
 use inferno_gguf::Gguf;
 use proptest::prelude::*;
 
 use super::same_bits::model_runner;
 use super::{alone, at_rest, engine, only, options, runner, submit};
+use crate::cores::{core, core_with};
 use crate::fake_runner::FakeRunner;
 use crate::models::small_models;
 use crate::session::greedy;
-use crate::vocabulary::tokenizer;
 
 /// Bytes of the header, and of a block of four tokens with its parent and its contents.
 const HEADER_BYTES: usize = 56;
@@ -102,7 +102,7 @@ fn models_go_on_from_a_file_with_the_same_bits() {
     let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
     let start = || {
         let runner = model_runner(&checkpoint, None);
-        Engine::start(runner, tokenizer(), options()).expect("a sound runner")
+        Engine::start(&core(runner), options()).expect("a sound runner")
     };
     let prompt: Vec<u32> = (0..40).map(|at| 2 + at % 29).collect();
     let mut params = greedy(12);
@@ -222,8 +222,8 @@ fn an_engine_that_shares_nothing_takes_nothing_in() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     saved(&[prompt(0, 9)], &path);
-    let options = EngineOptions { prefix_cache: false, ..options() };
-    let engine = Engine::start(Box::new(runner(16)), tokenizer(), options).expect("sound");
+    let core_options = CoreOptions { prefix_cache: false, ..CoreOptions::default() };
+    let engine = Engine::start(&core_with(runner(16), core_options), options()).expect("sound");
     assert_eq!(engine.handle().load_prefixes(&path).expect("it can be read"), 0);
     assert_eq!(at_rest(&engine).blocks.num_free, 16);
 }

@@ -4,14 +4,15 @@ use inferno_engine::{Completion, Engine, EngineOptions, GenerationParams, Reques
 use proptest::prelude::*;
 
 use super::{at_rest, events, only, options, put_together};
+use crate::cores::core;
 use crate::fake_runner::FakeRunner;
 use crate::session::speculation::{CONTEXT_LENGTH, repetitive, sampling, stop};
 use crate::session::{greedy, session};
-use crate::vocabulary::{VOCAB_SIZE, tokenizer};
+use crate::vocabulary::VOCAB_SIZE;
 
 fn engine(runner: FakeRunner, num_speculative_tokens: usize) -> Engine {
     let options = EngineOptions { num_speculative_tokens, ..options() };
-    Engine::start(Box::new(runner), tokenizer(), options).expect("a sound runner")
+    Engine::start(&core(runner), options).expect("a sound runner")
 }
 
 fn alone(prompt: &[u32], params: &GenerationParams) -> Completion {

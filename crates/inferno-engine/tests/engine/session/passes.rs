@@ -3,8 +3,8 @@
 use inferno_engine::{EngineError, Session, SessionOptions};
 
 use super::{CONTEXT_LENGTH, continuation_of_a_fresh_session, fresh, greedy, session, tokens_of};
+use crate::cores::core;
 use crate::fake_runner::FakeRunner;
-use crate::vocabulary::tokenizer;
 
 #[test]
 fn a_long_prompt_is_read_in_chunks_and_then_one_token_a_pass() {
@@ -20,7 +20,7 @@ fn without_a_kv_cache_every_step_reads_everything() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
     let passes = runner.passes();
     let options = SessionOptions { kv_cache: false, ..Default::default() };
-    let mut session = Session::new(Box::new(runner), tokenizer(), options).expect("a sound runner");
+    let mut session = Session::new(core(runner), options).expect("a sound runner");
     assert_eq!(tokens_of(&mut session, &[5; 7], &greedy(3)).len(), 3);
     assert_eq!(*passes.lock().expect("no panic"), [7, 8, 8, 1]);
 }
@@ -53,7 +53,7 @@ fn an_empty_prompt_goes_on_from_what_was_read() {
 #[test]
 fn a_cache_smaller_than_the_context_is_refused() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8).with_num_blocks(3);
-    let session = Session::new(Box::new(runner), tokenizer(), SessionOptions::default());
+    let session = Session::new(core(runner), SessionOptions::default());
     let Err(error) = session else { panic!("it was taken") };
     assert!(
         matches!(error, EngineError::CacheTooSmall { cache_tokens: 12, context_length: 64 }),

@@ -6,8 +6,9 @@ use inferno_engine::{GenerationParams, SamplingParams, Session, SessionOptions};
 use proptest::prelude::*;
 
 use super::{CONTEXT_LENGTH, continuation_of_a_fresh_session, greedy, session, tokens_of};
+use crate::cores::core;
 use crate::fake_runner::{FakeRunner, Outcome};
-use crate::vocabulary::{VOCAB_SIZE, tokenizer};
+use crate::vocabulary::VOCAB_SIZE;
 
 /// Something that can happen to a session.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ proptest! {
         let run = |max_num_tokens, kv_cache| {
             let runner = FakeRunner::new(CONTEXT_LENGTH, max_num_tokens);
             let options = SessionOptions { kv_cache, ..Default::default() };
-            let mut session = Session::new(Box::new(runner), tokenizer(), options).expect("sound");
+            let mut session = Session::new(core(runner), options).expect("sound");
             tokens_of(&mut session, &prompt, &params)
         };
         let whole = run(CONTEXT_LENGTH, true);

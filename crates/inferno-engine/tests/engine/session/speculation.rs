@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use inferno_engine::{
-    EngineError, GenerationParams, SamplingParams, Session, SessionOptions, Step, StopParams,
+    EngineError, GenerationParams, GenerationStep, SamplingParams, Session, SessionOptions,
+    StopParams,
 };
 use proptest::prelude::*;
 
 use super::{greedy, session};
+use crate::cores::core;
 use crate::fake_runner::{FakeRunner, Outcome};
-use crate::vocabulary::{VOCAB_SIZE, tokenizer};
+use crate::vocabulary::VOCAB_SIZE;
 
 pub const CONTEXT_LENGTH: usize = 120;
 
@@ -41,7 +43,7 @@ fn steps(
     prompt: &[u32],
     params: &GenerationParams,
     count: usize,
-) -> (Vec<Step>, Vec<u32>) {
+) -> (Vec<GenerationStep>, Vec<u32>) {
     let generation = session.generate(prompt, params).expect("a sound request");
     let steps = generation.take(count).map(|step| step.expect("a runner that does not fail"));
     (steps.collect(), session.tokens().to_vec())
@@ -210,7 +212,7 @@ fn a_pass_that_fails_leaves_only_what_was_said() {
 
         let whole = [&[2, 3, 4], &said[..]].concat();
         let (expected, _) = steps(&mut session(repetitive()), &whole, &greedy(20), usize::MAX);
-        let ids = |steps: &[Step]| -> Vec<_> {
+        let ids = |steps: &[GenerationStep]| -> Vec<_> {
             steps.iter().flat_map(|step| &step.token).map(|token| token.id).collect()
         };
         assert_eq!(ids(&rest), ids(&expected));
@@ -240,7 +242,7 @@ fn drafts_that_cannot_be_verified_are_refused() {
     assert!(small.generate(&[2], &speculating(&greedy(5), 3)).is_ok());
 
     let options = SessionOptions { kv_cache: false, ..SessionOptions::default() };
-    let mut uncached = Session::new(Box::new(repetitive()), tokenizer(), options).expect("sound");
+    let mut uncached = Session::new(core(repetitive()), options).expect("sound");
     let refused = uncached.generate(&[2], &speculating(&greedy(5), 1)).err();
     assert!(matches!(refused, Some(EngineError::SpeculationWithoutCache)));
 }

@@ -19,7 +19,7 @@ const MAX_NUM_PLACES: usize = 8;
 
 /// The n-grams of a text that grows.
 #[derive(Debug, Default)]
-pub(crate) struct PromptLookup {
+pub(super) struct PromptLookup {
     /// The last place at which each n-gram ended.
     ends: HashMap<[u32; NGRAM], usize>,
     /// For each place, the one before it at which the same n-gram ended; 0 where there is none.
@@ -28,7 +28,7 @@ pub(crate) struct PromptLookup {
 
 impl PromptLookup {
     /// Takes in what `tokens` has beyond what was taken in before.
-    pub(crate) fn extend(&mut self, tokens: &[u32]) {
+    pub(super) fn extend(&mut self, tokens: &[u32]) {
         for end in self.earlier.len()..=tokens.len() {
             let ngram = tokens[..end].last_chunk::<NGRAM>();
             let before = ngram.and_then(|ngram| self.ends.insert(*ngram, end));
@@ -39,7 +39,7 @@ impl PromptLookup {
     /// Appends to `drafts` at most `max_num_drafts` tokens that may follow `tokens`, all of which
     /// were taken in: what followed the place where most tokens before it agree, of equal ones the
     /// latest. There are as many as tokens agree, so that a long match is trusted further.
-    pub(crate) fn draft(&self, tokens: &[u32], max_num_drafts: usize, drafts: &mut Vec<u32>) {
+    pub(super) fn draft(&self, tokens: &[u32], max_num_drafts: usize, drafts: &mut Vec<u32>) {
         let (mut best, mut longest) = (0, 0);
         let mut place = self.earlier[tokens.len()];
         for _ in 0..MAX_NUM_PLACES {

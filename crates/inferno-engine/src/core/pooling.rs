@@ -37,7 +37,7 @@ impl Pooling {
 /// Pools hidden states as they come. Sums run in double precision from the first token on, so that
 /// the result does not depend on how a text was cut.
 #[derive(Debug)]
-pub(crate) struct Pooler {
+pub(super) struct Pooler {
     pooling: Pooling,
     sum: Vec<f64>,
     /// States that were taken in, from the first token on.
@@ -45,7 +45,7 @@ pub(crate) struct Pooler {
 }
 
 impl Pooler {
-    pub(crate) fn new(pooling: Pooling) -> Self {
+    pub(super) fn new(pooling: Pooling) -> Self {
         Self { pooling, sum: Vec::new(), num_pooled: 0 }
     }
 
@@ -53,7 +53,7 @@ impl Pooler {
     /// computed again, is passed over.
     ///
     /// **Errors**: [`EngineError::NonFiniteState`].
-    pub(crate) fn push(&mut self, position: usize, state: &[f32]) -> Result<(), EngineError> {
+    pub(super) fn push(&mut self, position: usize, state: &[f32]) -> Result<(), EngineError> {
         if state.iter().any(|value| !value.is_finite()) {
             return Err(EngineError::NonFiniteState { position });
         }
@@ -72,7 +72,7 @@ impl Pooler {
 
     /// The vector, of length 1. It points where the mean points, which is where the sum does. Zeros
     /// stay zeros.
-    pub(crate) fn normalized(&self) -> Vec<f32> {
+    pub(super) fn normalized(&self) -> Vec<f32> {
         let norm = self.sum.iter().map(|value| value * value).sum::<f64>().sqrt();
         let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
         self.sum.iter().map(|value| (value * scale) as f32).collect()

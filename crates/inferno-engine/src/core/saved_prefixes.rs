@@ -7,19 +7,16 @@
 
 use std::path::Path;
 
-use crate::scheduler::Scheduler;
+use super::state::CoreState;
+use crate::EngineError;
 use crate::state_file::{self, CHECKSUM_BYTES, HEADER_BYTES, Header, Input, Kind, damaged};
-use crate::{EngineError, Runner};
 
 pub(super) const SAVED_PREFIXES: Kind =
     Kind { name: "a saved prefix cache", magic: *b"INFERNOP", version: 1 };
 
 /// Writes what is cached to `path`, and gives the number of blocks.
-pub(super) fn save(
-    scheduler: &Scheduler,
-    runner: &dyn Runner,
-    path: &Path,
-) -> Result<usize, EngineError> {
+pub(super) fn save(core: &CoreState, path: &Path) -> Result<usize, EngineError> {
+    let CoreState { scheduler, runner, .. } = core;
     let blocks = scheduler.cached_blocks();
     let layout = runner.kv_layout();
     let (block_tokens, block_bytes) = (layout.block_tokens as u64, layout.block_bytes()? as u64);
@@ -53,12 +50,8 @@ pub(super) fn save(
 
 /// Takes in what `path` holds, as far as there are free blocks, once everything about it is checked.
 /// Gives the number of blocks.
-pub(super) fn load(
-    scheduler: &mut Scheduler,
-    runner: &mut dyn Runner,
-    vocab_size: usize,
-    path: &Path,
-) -> Result<usize, EngineError> {
+pub(super) fn load(core: &mut CoreState, path: &Path) -> Result<usize, EngineError> {
+    let CoreState { scheduler, runner, vocab_size, .. } = core;
     let layout = *runner.kv_layout();
     let block_bytes = layout.block_bytes()?;
     let mut input = Input::open(path, &SAVED_PREFIXES, runner.fingerprint().0, |header| {
@@ -79,7 +72,7 @@ pub(super) fn load(
             if u64::from(parent) > place {
                 return Err(damaged(path, "a block follows one that comes after it"));
             }
-            input.take_tokens(&mut tokens, vocab_size)?;
+            input.take_tokens(&mut tokens, *vocab_size)?;
             input.take(&mut bytes)?;
             let parent = parent.checked_sub(1).map(|place| nodes[place as usize]);
             let Some((node, block)) = scheduler.take_in(parent, &tokens) else {

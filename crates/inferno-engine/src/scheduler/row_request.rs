@@ -4,7 +4,7 @@ use crate::RowKind;
 
 /// What a sequence is computed for: a row after some tokens of its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rows {
+pub enum RowRequest {
     /// Logits after the last one, to go on from there.
     #[default]
     Last,
@@ -16,7 +16,7 @@ pub enum Rows {
     AllHidden,
 }
 
-impl Rows {
+impl RowRequest {
     /// What they hold.
     pub fn output(self) -> RowKind {
         match self {

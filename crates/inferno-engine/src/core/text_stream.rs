@@ -1,36 +1,41 @@
-//! The text of one generation, as its tokens come: whole characters. Of a character that the end cuts in half, nothing is told,
-//! as by vLLM's server: the bytes that are missing are not known to be wrong, and an answer may be gone on with.
+//! The text of one generation, as its tokens arrive: whole characters. If the end cuts a character in
+//! half, its bytes are not shown (as in vLLM's server): the missing ones are not known to be wrong, and
+//! a later generation may continue the text.
 
 use inferno_tokenizer::Detokenizer;
 
 use crate::{EngineError, FinishReason, Released, StopChecker};
 
-/// Turns the tokens of one generation into the text that may be shown, and says when it ends.
+/// Turns the tokens of one generation into text that may be shown, and detects its end.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(super) struct TextStream {
     stop: StopChecker,
     /// Has read what comes before: spaces, and characters cut in half, depend on it.
     detokenizer: Detokenizer,
 }
 
-impl Answer {
-    /// An answer without tokens.
-    pub(crate) fn new(stop: StopChecker, detokenizer: Detokenizer) -> Self {
+impl TextStream {
+    pub(super) fn new(stop: StopChecker, detokenizer: Detokenizer) -> Self {
         Self { stop, detokenizer }
     }
 
     /// What has been counted, for the next token to be sampled.
-    pub(crate) fn stop(&self) -> &StopChecker {
+    pub(super) fn stop(&self) -> &StopChecker {
         &self.stop
     }
 
-    /// Adds a token, after which the context `is_full` or not, and gives the text that may be shown
+    /// Text that is not shown yet, since it may become part of a stop string.
+    pub(super) fn held_back(&self) -> &str {
+        self.stop.held_back()
+    }
+
+    /// Adds a token, after which the context is full or not, and returns the text that may be shown
     /// because of it.
     ///
     /// **Errors**: a token that the vocabulary does not have.
-    pub(crate) fn push(&mut self, token: u32, is_full: bool) -> Result<Released, EngineError> {
+    pub(super) fn push(&mut self, token: u32, is_full: bool) -> Result<Released, EngineError> {
         let end = self.stop.push_token(token);
-        // Of a token that is not to be seen, not even the end of a character may be.
+        // Of a token that is not shown, not even the end of a character may be.
         let mut released = match end {
             Some(reason) if !self.stop.shows_last_token(reason) => Released::default(),
             _ => self.stop.push_text(self.detokenizer.push(token)?),
@@ -46,8 +51,8 @@ impl Answer {
         Ok(released)
     }
 
-    /// Gives the text that was held back, as no token will follow.
-    pub(crate) fn finish(&mut self, reason: FinishReason) -> Released {
+    /// Returns the text that was held back, as no token will follow.
+    pub(super) fn finish(&mut self, reason: FinishReason) -> Released {
         self.stop.finish(reason)
     }
 }

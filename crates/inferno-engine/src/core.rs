@@ -1,0 +1,251 @@
+//! The generation core: the one loop from tokens to events, shared by engines and sessions.
+//!
+//! A [`GenerationCore`] owns a runner, its KV cache and everything that is computed on it. Whoever needs a
+//! result locks the core and steps it: an engine's thread for its requests, a session in its caller's
+//! thread. A step advances every runnable sequence, whoever added it, so that all of them share
+//! batches, blocks and the prefix cache.
+//!
+//! Invariant: a sequence of a session is runnable only while its caller waits for a token.
+
+mod constraint;
+mod drafter;
+mod embedding;
+mod event;
+mod event_sender;
+mod generation;
+mod model_info;
+mod pooling;
+mod prompt_logprobs;
+mod prompt_lookup;
+mod saved_prefixes;
+mod snapshot;
+mod state;
+mod task;
+mod text_stream;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use inferno_tokenizer::Tokenizer;
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::{
+    EngineError, FinishReason, Runner, Scheduler, SchedulerLimits, SequenceId, state_file,
+};
+use state::CoreState;
+
+pub use constraint::{ConstraintError, ConstraintState, TokenConstraint};
+pub use event::{Event, Finished, PromptEvent, Timings, TokenEvent};
+pub use pooling::Pooling;
+pub use snapshot::{EngineSnapshot, StepTokens};
+
+pub(crate) use embedding::EmbeddingTask;
+pub(crate) use event_sender::{EventQueue, EventSender, PassRecord, QueuedEvent, RequestChannel};
+pub(crate) use generation::GenerationTask;
+pub(crate) use model_info::ModelInfo;
+pub(crate) use prompt_logprobs::PromptLogprobs;
+pub(crate) use task::SequenceTask;
+
+/// Configures a [`GenerationCore`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreOptions {
+    /// Maximum number of sequences computed together; `None` for as many as the runner's batches hold.
+    pub max_num_sequences: Option<usize>,
+    /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
+    pub prefix_cache: bool,
+}
+
+impl Default for CoreOptions {
+    fn default() -> Self {
+        Self { max_num_sequences: None, prefix_cache: true }
+    }
+}
+
+/// A model on a device with its scheduler, KV blocks and prefix cache, shared by any number of
+/// [`Session`](crate::Session)s and [`Engine`](crate::Engine)s. Cloning it is cheap.
+#[derive(Clone)]
+pub struct GenerationCore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    info: ModelInfo,
+    options: CoreOptions,
+    state: Mutex<CoreState>,
+    /// A copy for readers that must not wait for a forward pass.
+    snapshot: Mutex<EngineSnapshot>,
+    /// A step panicked: what the state holds can no longer be relied on.
+    is_broken: AtomicBool,
+}
+
+impl GenerationCore {
+    /// Creates a core that owns `runner`.
+    ///
+    /// **Errors**: [`EngineError::BatchLimits`] when the runner's batches do not hold
+    /// `max_num_sequences`.
+    pub fn new(
+        runner: Box<dyn Runner>,
+        tokenizer: Arc<Tokenizer>,
+        options: CoreOptions,
+    ) -> Result<Self, EngineError> {
+        let (limits, layout) = (runner.limits(), *runner.kv_layout());
+        // A prompt needs a token of its own next to sequences that decode.
+        let limit = limits.max_num_logit_rows.min(limits.max_num_tokens.saturating_sub(1).max(1));
+        let max_num_sequences = options.max_num_sequences.unwrap_or(limit);
+        if max_num_sequences == 0 || max_num_sequences > limit || limits.max_num_tokens == 0 {
+            return Err(EngineError::BatchLimits { asked_for: max_num_sequences, limit });
+        }
+        let scheduler = Scheduler::new(SchedulerLimits {
+            num_blocks: layout.num_blocks,
+            block_tokens: layout.block_tokens,
+            max_num_sequences,
+            max_num_batched_tokens: limits.max_num_tokens,
+            max_num_logit_rows: limits.max_num_logit_rows,
+            prefix_cache: options.prefix_cache,
+        });
+        let info = ModelInfo::new(&*runner, tokenizer);
+        let state = CoreState::new(runner, scheduler, info.vocab_size);
+        let snapshot = Mutex::new(state.snapshot());
+        let (state, is_broken) = (Mutex::new(state), AtomicBool::new(false));
+        Ok(Self { shared: Arc::new(Shared { info, options, state, snapshot, is_broken }) })
+    }
+
+    /// Returns the options of the core.
+    pub fn options(&self) -> CoreOptions {
+        self.shared.options
+    }
+
+    /// Returns the tokenizer of the model.
+    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
+        &self.shared.info.tokenizer
+    }
+
+    /// Returns the state of the core after its last step. Never waits for a forward pass.
+    pub fn snapshot(&self) -> EngineSnapshot {
+        *self.shared.snapshot.lock()
+    }
+
+    /// Computes the embedding of `tokens`, a vector of length 1, in the caller's thread.
+    ///
+    /// **Errors**: [`EngineError::EmptyPrompt`], [`EngineError::PromptTooLong`],
+    /// [`EngineError::TokenOutOfRange`], a runner that fails.
+    pub fn embed(&self, tokens: &[u32], pooling: Pooling) -> Result<Vec<f32>, EngineError> {
+        self.info().check_prompt(tokens, 0)?;
+        let task = EmbeddingTask::new(EventSender::to_queue(tokens.len()), pooling);
+        let rows = task.rows();
+        let id = self.lock()?.add(tokens, rows, 0, None, SequenceTask::Embedding(task));
+        let mut queue = EventQueue::default();
+        let stepped = self.next_events(id, &mut queue, || false);
+        self.finish(id);
+        stepped?;
+        match queue.events.pop_front().map(|queued| queued.event) {
+            Some(Event::Embedding(vector)) => Ok(vector),
+            Some(Event::Failed(error)) => Err(EngineError::from_shared(error)),
+            _ => Err(EngineError::EngineStopped),
+        }
+    }
+
+    /// Writes the prefix cache to a file, whole or not at all, and returns the number of blocks. Waits for
+    /// the step in progress. On Unix only the owner may read the file. An existing prefix cache is
+    /// replaced, no other file.
+    ///
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`],
+    /// [`EngineError::EngineStopped`], a device that fails.
+    pub fn save_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
+        let state = self.lock()?;
+        saved_prefixes::save(&state, path.as_ref())
+    }
+
+    /// Checks that [`save_prefixes`](Self::save_prefixes) may write to `path`.
+    ///
+    /// **Errors**: [`EngineError::StateNotReplaced`], [`EngineError::StateIo`].
+    pub fn check_save_prefixes(path: impl AsRef<Path>) -> Result<(), EngineError> {
+        state_file::check_write(path.as_ref(), &saved_prefixes::SAVED_PREFIXES)
+    }
+
+    /// Loads what [`save_prefixes`](Self::save_prefixes) wrote into free blocks, the most recently used
+    /// blocks first, and returns their number. Waits for the step in progress.
+    ///
+    /// **Errors**: [`EngineError::StateIo`], [`EngineError::StateUnknown`],
+    /// [`EngineError::StateDamaged`], [`EngineError::StateTruncated`], [`EngineError::StateVersion`],
+    /// [`EngineError::StateOfAnotherModel`] (also for another format of the KV cache),
+    /// [`EngineError::EngineStopped`]. Nothing of the file is used then.
+    pub fn load_prefixes(&self, path: impl AsRef<Path>) -> Result<usize, EngineError> {
+        let mut state = self.lock()?;
+        let loaded = saved_prefixes::load(&mut state, path.as_ref());
+        *self.shared.snapshot.lock() = state.snapshot();
+        loaded
+    }
+
+    pub(crate) fn info(&self) -> &ModelInfo {
+        &self.shared.info
+    }
+
+    /// Whether a step panicked.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.shared.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the step in progress and locks the state.
+    ///
+    /// **Errors**: [`EngineError::EngineStopped`] after a step that panicked.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, CoreState>, EngineError> {
+        let state = self.shared.state.lock();
+        if self.is_broken() { Err(EngineError::EngineStopped) } else { Ok(state) }
+    }
+
+    /// Computes one step for all runnable sequences. A panic of the runner ends every request.
+    pub(crate) fn step(&self, state: &mut CoreState) {
+        let stepped = catch_unwind(AssertUnwindSafe(|| state.step()));
+        if let Err(panic) = stepped {
+            self.shared.is_broken.store(true, Ordering::Relaxed);
+            state.drop_tasks();
+            resume_unwind(panic);
+        }
+        *self.shared.snapshot.lock() = state.snapshot();
+    }
+
+    /// Steps until sequence `id` has events or `is_cancelled` returns true before a step. Moves the
+    /// events and passes so far into `queue`, which is empty.
+    ///
+    /// **Errors**: as [`lock`](Self::lock).
+    pub(crate) fn next_events(
+        &self,
+        id: SequenceId,
+        queue: &mut EventQueue,
+        is_cancelled: impl Fn() -> bool,
+    ) -> Result<(), EngineError> {
+        let mut state = self.lock()?;
+        state.resume(id);
+        while !state.has_events(id) && !is_cancelled() {
+            // Threads that wait with sequences of their own add them to this step first.
+            MutexGuard::bump(&mut state);
+            if self.is_broken() {
+                return Err(EngineError::EngineStopped);
+            }
+            if !state.has_events(id) {
+                self.step(&mut state);
+            }
+        }
+        state.take_events(id, queue);
+        MutexGuard::unlock_fair(state);
+        Ok(())
+    }
+
+    /// Ends what is computed for sequence `id`; a session's sequence is parked.
+    pub(crate) fn finish(&self, id: SequenceId) {
+        if let Ok(mut state) = self.lock() {
+            state.finish(id);
+        }
+    }
+
+    /// Cancels the requests of an engine that stops.
+    pub(crate) fn cancel_requests(&self, engine: &Arc<()>) {
+        if let Ok(mut state) = self.lock() {
+            state.end_requests(FinishReason::Cancelled, |sender| sender.belongs_to(engine));
+            *self.shared.snapshot.lock() = state.snapshot();
+        }
+    }
+}

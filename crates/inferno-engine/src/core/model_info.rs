@@ -1,0 +1,114 @@
+//! What is known about a model without running it.
+
+use std::sync::Arc;
+
+use inferno_backend::KvLayout;
+use inferno_model::BatchLimits;
+use inferno_tokenizer::{Detokenizer, Tokenizer};
+
+use crate::sampler::check_tokens;
+use crate::{EngineError, Fingerprint, Runner};
+
+/// The facts about a model and its runner that requests are checked against.
+pub(crate) struct ModelInfo {
+    pub(crate) tokenizer: Arc<Tokenizer>,
+    /// Tokens that end a generation.
+    pub(crate) end_of_generation: Vec<u32>,
+    /// Tokens that both model and tokenizer have. Models often have more, to fill up rows.
+    pub(crate) vocab_size: usize,
+    pub(crate) hidden_size: usize,
+    /// Tokens that a prompt and its continuation may have together: the runner's context, or the whole
+    /// KV cache if that is smaller.
+    pub(crate) context_length: usize,
+    runner_context_length: usize,
+    pub(crate) limits: BatchLimits,
+    pub(crate) layout: KvLayout,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+impl ModelInfo {
+    pub(super) fn new(runner: &dyn Runner, tokenizer: Arc<Tokenizer>) -> Self {
+        let vocab_size = runner.vocab_size().min(tokenizer.vocab_size());
+        let layout = *runner.kv_layout();
+        let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
+        let runner_context_length = runner.context_length();
+        Self {
+            end_of_generation: known.filter(|&id| tokenizer.is_end_of_generation(id)).collect(),
+            tokenizer,
+            vocab_size,
+            hidden_size: runner.hidden_size(),
+            runner_context_length,
+            context_length: runner_context_length
+                .min(layout.num_blocks.saturating_mul(layout.block_tokens)),
+            limits: runner.limits(),
+            layout,
+            fingerprint: runner.fingerprint(),
+        }
+    }
+
+    /// Checks that the KV cache holds one sequence of the runner's full context.
+    ///
+    /// **Errors**: [`EngineError::CacheTooSmall`].
+    pub(crate) fn check_cache(&self) -> Result<(), EngineError> {
+        let &Self { runner_context_length: context_length, context_length: cache_tokens, .. } =
+            self;
+        match cache_tokens < context_length {
+            true => Err(EngineError::CacheTooSmall { cache_tokens, context_length }),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks a whole prompt after which `room` tokens must fit.
+    ///
+    /// **Errors**: [`EngineError::EmptyPrompt`], [`EngineError::PromptTooLong`],
+    /// [`EngineError::TokenOutOfRange`].
+    pub(crate) fn check_prompt(&self, prompt: &[u32], room: usize) -> Result<(), EngineError> {
+        if prompt.is_empty() {
+            return Err(EngineError::EmptyPrompt);
+        }
+        self.check_fits(0, prompt.len(), room)?;
+        self.check_known(prompt)
+    }
+
+    /// **Errors**: [`EngineError::TokenOutOfRange`].
+    pub(crate) fn check_known(&self, prompt: &[u32]) -> Result<(), EngineError> {
+        check_tokens("the prompt", prompt.iter().copied(), self.vocab_size)
+    }
+
+    /// Checks that a prompt and `room` more tokens fit after those of the session.
+    ///
+    /// **Errors**: [`EngineError::PromptTooLong`].
+    pub(crate) fn check_fits(
+        &self,
+        session_tokens: usize,
+        prompt_tokens: usize,
+        room: usize,
+    ) -> Result<(), EngineError> {
+        let context_length = self.context_length;
+        match session_tokens + prompt_tokens + room > context_length {
+            true => Err(EngineError::PromptTooLong {
+                prompt_tokens,
+                session_tokens,
+                room,
+                context_length,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Creates a detokenizer that has read `prompt`: spaces, and characters cut in half, depend on what
+    /// comes before the first generated token.
+    ///
+    /// **Errors**: a token that the vocabulary does not have.
+    pub(crate) fn detokenizer(
+        &self,
+        prompt: &[u32],
+        skip_special_tokens: bool,
+    ) -> Result<Detokenizer, EngineError> {
+        let mut detokenizer = self.tokenizer.detokenizer(skip_special_tokens);
+        for &token in prompt {
+            detokenizer.push(token)?;
+        }
+        Ok(detokenizer)
+    }
+}

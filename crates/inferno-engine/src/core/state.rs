@@ -1,0 +1,330 @@
+//! One step: schedule, forward pass, sample, commit.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use inferno_backend::{Batch, BlockId};
+
+use super::event_sender::{EventQueue, EventSender, PassRecord};
+use super::snapshot::EngineSnapshot;
+use super::task::SequenceTask;
+use crate::forward::{RowKind, run_chunks};
+use crate::scheduler::{Continuation, Plan, RowRequest, Scheduler, SequenceId};
+use crate::{EngineError, FinishReason, Runner};
+
+/// The runner and all sequences that are computed on it.
+pub(crate) struct CoreState {
+    pub(super) runner: Box<dyn Runner>,
+    pub(super) scheduler: Scheduler,
+    tasks: HashMap<SequenceId, SequenceTask>,
+    /// Tokens that both model and tokenizer have.
+    pub(super) vocab_size: usize,
+    /// Its memory is used again by the next pass.
+    batch: Batch,
+    /// How the chunks of the current step continue.
+    continuations: Vec<Continuation>,
+    /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
+    counters: EngineSnapshot,
+}
+
+impl CoreState {
+    pub(super) fn new(runner: Box<dyn Runner>, scheduler: Scheduler, vocab_size: usize) -> Self {
+        let counters =
+            EngineSnapshot { block_tokens: runner.kv_layout().block_tokens, ..Default::default() };
+        Self {
+            runner,
+            scheduler,
+            tasks: HashMap::new(),
+            vocab_size,
+            batch: Batch::default(),
+            continuations: Vec::new(),
+            counters,
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> EngineSnapshot {
+        EngineSnapshot {
+            num_running: self.scheduler.num_running(),
+            num_waiting: self.scheduler.num_waiting(),
+            num_deferred: self.scheduler.num_deferred(),
+            blocks: self.scheduler.block_usage(),
+            scheduler: self.scheduler.counts(),
+            ..self.counters
+        }
+    }
+
+    /// Adds a sequence that is computed until its task ends.
+    pub(crate) fn add(
+        &mut self,
+        tokens: &[u32],
+        rows: RowRequest,
+        priority: i32,
+        deadline: Option<Instant>,
+        task: SequenceTask,
+    ) -> SequenceId {
+        let id = self.scheduler.add(tokens, rows, priority, deadline);
+        self.tasks.insert(id, task);
+        id
+    }
+
+    /// Adds an empty sequence for a session.
+    pub(crate) fn open(&mut self, keeps_kv: bool) -> SequenceId {
+        self.scheduler.add_parked(keeps_kv)
+    }
+
+    /// Prepares a session's sequence for `task` on `tokens`; it is computed when it resumes. Returns its
+    /// new id.
+    pub(crate) fn begin(
+        &mut self,
+        id: SequenceId,
+        tokens: &[u32],
+        task: SequenceTask,
+    ) -> SequenceId {
+        self.scheduler.set_parked_tokens(id, tokens);
+        let id = self.scheduler.requeue(id);
+        self.tasks.insert(id, task);
+        id
+    }
+
+    /// Sets the tokens of a session's sequence, and releases the blocks that only others needed.
+    pub(crate) fn set_tokens(&mut self, id: SequenceId, tokens: &[u32]) {
+        self.scheduler.set_parked_tokens(id, tokens);
+    }
+
+    /// Makes a session's sequence runnable.
+    pub(super) fn resume(&mut self, id: SequenceId) {
+        self.scheduler.resume(id);
+    }
+
+    /// Ends the task of a sequence; a session's sequence is parked.
+    pub(super) fn finish(&mut self, id: SequenceId) {
+        self.tasks.remove(&id);
+        self.scheduler.stop(id);
+    }
+
+    /// Removes a session's sequence.
+    pub(crate) fn close(&mut self, id: SequenceId) {
+        self.tasks.remove(&id);
+        self.scheduler.remove(id);
+    }
+
+    /// Moves the events and passes of a session's sequence into `queue`, which is empty.
+    pub(super) fn take_events(&mut self, id: SequenceId, queue: &mut EventQueue) {
+        if let Some(source) = self.queue_mut(id) {
+            std::mem::swap(source, queue);
+        }
+    }
+
+    pub(super) fn has_events(&mut self, id: SequenceId) -> bool {
+        self.queue_mut(id).is_some_and(|queue| !queue.events.is_empty())
+    }
+
+    fn queue_mut(&mut self, id: SequenceId) -> Option<&mut EventQueue> {
+        self.tasks.get_mut(&id)?.sender_mut().queue_mut()
+    }
+
+    /// Positions of a session's sequence that are computed, and the blocks that hold them.
+    pub(crate) fn computed_blocks(&self, id: SequenceId) -> (usize, &[BlockId]) {
+        self.scheduler.parked_blocks(id)
+    }
+
+    /// Appends the contents of one block to `bytes`.
+    pub(crate) fn read_block(
+        &self,
+        block: BlockId,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
+        self.runner.read_kv_block(block, bytes)
+    }
+
+    /// Replaces the tokens of a session's sequence, of which the first `num_computed` have their keys and
+    /// values in blocks that `fill` reads one after another. Without room for them they are computed
+    /// again. The sequence is empty after an error.
+    pub(crate) fn restore(
+        &mut self,
+        id: SequenceId,
+        tokens: &[u32],
+        num_computed: usize,
+        mut fill: impl FnMut(&mut [u8]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        self.scheduler.set_parked_tokens(id, &[]);
+        self.scheduler.set_parked_tokens(id, tokens);
+        let Some(blocks) = self.scheduler.restore(id, num_computed) else {
+            return Ok(());
+        };
+        let filled = self.fill_blocks(&blocks, &mut fill);
+        match filled {
+            Ok(()) => self.scheduler.finish_restore(id, num_computed),
+            Err(_) => self.scheduler.set_parked_tokens(id, &[]),
+        }
+        filled
+    }
+
+    fn fill_blocks(
+        &mut self,
+        blocks: &[BlockId],
+        fill: &mut dyn FnMut(&mut [u8]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let mut bytes = vec![0; self.runner.kv_layout().block_bytes()?];
+        for &block in blocks {
+            fill(&mut bytes)?;
+            self.runner.write_kv_block(block, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the requests that `is_selected` returns true for.
+    pub(super) fn end_requests(
+        &mut self,
+        reason: FinishReason,
+        is_selected: impl Fn(&EventSender) -> bool,
+    ) {
+        for (id, task) in self.tasks.extract_if(|_, task| is_selected(task.sender())) {
+            self.scheduler.remove(id);
+            task.end(reason);
+        }
+    }
+
+    /// Drops all tasks, so that their receivers see the end.
+    pub(super) fn drop_tasks(&mut self) {
+        self.tasks.clear();
+    }
+
+    /// Computes one step for all runnable sequences.
+    pub(super) fn step(&mut self) {
+        // Nobody receives their events.
+        self.end_requests(FinishReason::Cancelled, EventSender::is_abandoned);
+        let mut plan = self.scheduler.schedule(Instant::now());
+        self.record_plan(&plan);
+        if plan.chunks.is_empty() {
+            return;
+        }
+        self.add_drafts(&mut plan);
+        self.compute(&plan);
+        self.scheduler.commit(&plan, &self.continuations);
+        for (place, chunk) in plan.chunks.iter().enumerate() {
+            if chunk.is_last && self.continuations[place].next.is_none() {
+                self.remove_request(chunk.id);
+            }
+        }
+    }
+
+    /// Passes on what the plan changes about each sequence.
+    fn record_plan(&mut self, plan: &Plan) {
+        for id in &plan.expired {
+            if let Some(task) = self.tasks.remove(id) {
+                task.end(FinishReason::DeadlineExceeded);
+            }
+        }
+        for id in &plan.preempted {
+            if let Some(task) = self.tasks.get_mut(id) {
+                task.sender_mut().record_preemption();
+            }
+        }
+        for admission in &plan.admitted {
+            if let Some(task) = self.tasks.get_mut(&admission.id) {
+                let sender = task.sender_mut();
+                sender.record_admission(admission.num_cached_tokens);
+                self.counters.prompt_tokens += sender.prompt_tokens() as u64;
+            }
+        }
+    }
+
+    /// Adds drafts of what may follow, if the step has room for them.
+    fn add_drafts(&mut self, plan: &mut Plan) {
+        for place in 0..plan.chunks.len() {
+            let mut chunk = plan.chunks[place];
+            let Some(drafter) = self.tasks.get_mut(&chunk.id).filter(|task| task.may_draft())
+            else {
+                continue;
+            };
+            let room = self.scheduler.room_for_drafts(plan, &chunk);
+            if room > 0 {
+                let drafts = drafter.draft(self.scheduler.tokens(chunk.id), room);
+                self.scheduler.draft(&mut chunk, drafts);
+                plan.chunks[place] = chunk;
+            }
+        }
+    }
+
+    /// Runs the passes of a step and has the tasks read their rows: an entry in `continuations` for each
+    /// chunk. A pass that fails ends the requests in it and no others.
+    fn compute(&mut self, plan: &Plan) {
+        self.continuations.clear();
+        self.continuations.resize(plan.chunks.len(), Continuation::default());
+        let mut num_tokens = 0;
+        for kind in [RowKind::Logits, RowKind::Hidden] {
+            if plan.chunks_with(kind).next().is_none() {
+                continue;
+            }
+            match self.run_pass(plan, kind) {
+                Ok(()) => num_tokens += self.batch.num_tokens(),
+                Err(error) => {
+                    self.counters.failed_steps += 1;
+                    let error = Arc::new(error);
+                    for (_, chunk) in plan.chunks_with(kind) {
+                        self.fail(chunk.id, Arc::clone(&error));
+                    }
+                }
+            }
+        }
+        if num_tokens > 0 {
+            self.counters.step_tokens.add(num_tokens);
+        }
+    }
+
+    /// Runs the pass of the chunks whose rows hold `kind`.
+    ///
+    /// **Errors**: as [`run_chunks`].
+    fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<(), EngineError> {
+        let hidden_size = self.runner.hidden_size();
+        let chunks = plan.chunks_with(kind).map(|(_, chunk)| self.scheduler.chunk(chunk));
+        let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
+        // Tokens that the tokenizer has no text for cannot be sampled.
+        let known = match kind {
+            RowKind::Logits => self.vocab_size,
+            RowKind::Hidden => hidden_size,
+        };
+        let (mut next_row, mut failed) = (0, Vec::new());
+        for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
+            let rows = output.rows().skip(next_row).take(chunk.num_rows).map(|row| &row[..known]);
+            next_row += chunk.num_rows;
+            let task = self.tasks.get_mut(&chunk.id).expect("what is computed has a task");
+            let before = task.sender().num_generated();
+            match task.read(end - chunk.num_rows, rows) {
+                Ok(continuation) => self.continuations[place] = continuation,
+                Err(error) => failed.push((chunk.id, error)),
+            }
+            let sender = task.sender_mut();
+            self.counters.generation_tokens += (sender.num_generated() - before) as u64;
+            sender.record_pass(PassRecord {
+                num_tokens: chunk.num_tokens,
+                duration: output.duration,
+                num_drafts: chunk.num_drafts,
+                num_accepted: self.continuations[place].num_accepted,
+            });
+        }
+        for (id, error) in failed {
+            self.fail(id, Arc::new(error));
+        }
+        self.counters.steps += 1;
+        Ok(())
+    }
+
+    /// Ends a sequence with an error.
+    fn fail(&mut self, id: SequenceId, error: Arc<EngineError>) {
+        self.scheduler.stop(id);
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.sender_mut().fail(error);
+            self.remove_request(id);
+        }
+    }
+
+    /// Removes the task of a request that has ended. Those of sessions stay until their events are taken.
+    fn remove_request(&mut self, id: SequenceId) {
+        if self.tasks.get(&id).is_some_and(|task| !task.sender().is_queued()) {
+            self.tasks.remove(&id);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a sequence is computed for.
+
+use super::embedding::EmbeddingTask;
+use super::event_sender::EventSender;
+use super::generation::GenerationTask;
+use crate::scheduler::Continuation;
+use crate::{EngineError, FinishReason};
+
+/// What a sequence is computed for.
+pub(crate) enum SequenceTask {
+    /// Tokens that continue a prompt.
+    Generation(Box<GenerationTask>),
+    /// The embedding of a text.
+    Embedding(EmbeddingTask),
+    /// Keys and values alone.
+    Prefill(EventSender),
+}
+
+impl SequenceTask {
+    pub(crate) fn sender(&self) -> &EventSender {
+        match self {
+            Self::Generation(task) => &task.sender,
+            Self::Embedding(task) => &task.sender,
+            Self::Prefill(sender) => sender,
+        }
+    }
+
+    pub(crate) fn sender_mut(&mut self) -> &mut EventSender {
+        match self {
+            Self::Generation(task) => &mut task.sender,
+            Self::Embedding(task) => &mut task.sender,
+            Self::Prefill(sender) => sender,
+        }
+    }
+
+    /// Whether [`draft`](Self::draft) can return anything.
+    pub(super) fn may_draft(&self) -> bool {
+        matches!(self, Self::Generation(task) if task.may_draft())
+    }
+
+    /// Returns at most `room` tokens that may follow `tokens`.
+    pub(super) fn draft(&mut self, tokens: &[u32], room: usize) -> &[u32] {
+        match self {
+            Self::Generation(task) => task.draft(tokens, room),
+            Self::Embedding(_) | Self::Prefill(_) => &[],
+        }
+    }
+
+    /// Reads the rows of a chunk, of which the first belongs to `position`: logits for a generation,
+    /// hidden states for an embedding. The continuation counts if the last row is the sequence's last.
+    ///
+    /// **Errors**: as [`GenerationTask::read`] and [`EmbeddingTask::read`].
+    pub(super) fn read<'r>(
+        &mut self,
+        position: usize,
+        rows: impl Iterator<Item = &'r [f32]>,
+    ) -> Result<Continuation, EngineError> {
+        match self {
+            Self::Generation(task) => return task.read(position, rows),
+            Self::Embedding(task) => task.read(position, rows)?,
+            Self::Prefill(sender) => {
+                if position + rows.count() == sender.prompt_tokens() {
+                    sender.finish(FinishReason::Length, String::new());
+                }
+            }
+        }
+        Ok(Continuation::default())
+    }
+
+    /// Ends it early.
+    pub(super) fn end(self, reason: FinishReason) {
+        match self {
+            Self::Generation(task) => task.end(reason),
+            Self::Embedding(EmbeddingTask { mut sender, .. }) | Self::Prefill(mut sender) => {
+                sender.finish(reason, String::new());
+            }
+        }
+    }
+}

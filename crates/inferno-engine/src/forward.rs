@@ -1,0 +1,155 @@
+//! Forward passes: chunks of sequences in, rows of logits or hidden states out.
+
+use std::slice::ChunksExact;
+use std::time::{Duration, Instant};
+
+use inferno_backend::{Batch, LogitRows, SequenceChunk};
+
+use crate::{BlockPool, EngineError, Runner, Sequence};
+
+/// What the rows of a forward pass hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// Logits: `vocab_size` values per row. A batch has a limited number of such rows.
+    Logits,
+    /// Hidden states after the final norm: `hidden_size` values per row. A batch may have one row per token.
+    Hidden,
+}
+
+/// The result of one forward pass.
+#[derive(Debug, Clone, Copy)]
+pub struct ForwardOutput<'a> {
+    /// Tokens that were computed, over all sequences.
+    pub num_tokens: usize,
+    /// Duration of the pass.
+    pub duration: Duration,
+    values: &'a [f32],
+    row_len: usize,
+}
+
+impl<'a> ForwardOutput<'a> {
+    /// Returns the rows, in the order of the batch.
+    pub fn rows(&self) -> ChunksExact<'a, f32> {
+        self.values.chunks_exact(self.row_len)
+    }
+}
+
+/// Runs one forward pass over `chunks`. `batch` is overwritten with it and keeps its memory for the next pass.
+///
+/// **Errors**: a chunk without blocks for its positions, a runner that fails,
+/// [`EngineError::LogitsLength`].
+pub(crate) fn run_chunks<'a, 'r>(
+    runner: &'r mut dyn Runner,
+    batch: &mut Batch,
+    kind: RowKind,
+    chunks: impl Iterator<Item = SequenceChunk<'a>>,
+) -> Result<ForwardOutput<'r>, EngineError> {
+    let mut builder = std::mem::take(batch).into_builder(runner.kv_layout().block_tokens);
+    for chunk in chunks {
+        builder.push(&chunk)?;
+    }
+    *batch = builder.build();
+    let row_len = match kind {
+        RowKind::Logits => runner.vocab_size(),
+        RowKind::Hidden => runner.hidden_size(),
+    };
+    let started = Instant::now();
+    let values = match kind {
+        RowKind::Logits => runner.run(batch)?,
+        RowKind::Hidden => runner.run_hidden(batch)?,
+    };
+    let duration = started.elapsed();
+    let expected = batch.logit_rows().len() * row_len;
+    if values.len() != expected {
+        return Err(EngineError::LogitsLength { expected, found: values.len() });
+    }
+    Ok(ForwardOutput { num_tokens: batch.num_tokens(), duration, values, row_len })
+}
+
+/// Computes sequences on a runner without a scheduler, for measurements and logit dumps.
+///
+/// The sequences share no blocks, and no other user of the runner's cache may run at the same time.
+///
+/// ```
+/// use inferno_backend::LogitRows;
+/// use inferno_engine::{EngineError, Runner, SequenceRunner};
+///
+/// /// Returns the most probable token after each token of the prompt.
+/// fn predictions(runner: &mut dyn Runner, prompt: &[u32]) -> Result<Vec<usize>, EngineError> {
+///     let max_num_rows = runner.limits().max_num_logit_rows;
+///     let mut forward = SequenceRunner::new(runner);
+///     let mut sequences = [forward.sequence()];
+///     sequences[0].extend(prompt);
+///     let mut predictions = Vec::new();
+///     while let Some(output) = forward.run_next(&mut sequences, max_num_rows, LogitRows::All)? {
+///         let best = |row: &[f32]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
+///         predictions.extend(output.rows().filter_map(best));
+///     }
+///     Ok(predictions)
+/// }
+/// ```
+pub struct SequenceRunner<'r> {
+    runner: &'r mut dyn Runner,
+    pool: BlockPool,
+    batch: Batch,
+}
+
+impl<'r> SequenceRunner<'r> {
+    /// Uses all blocks of the runner's cache; what they hold is overwritten.
+    pub fn new(runner: &'r mut dyn Runner) -> Self {
+        let pool = BlockPool::new(runner.kv_layout().num_blocks);
+        Self { runner, pool, batch: Batch::default() }
+    }
+
+    /// Returns the runner.
+    pub fn runner(&self) -> &dyn Runner {
+        self.runner
+    }
+
+    /// Creates an empty sequence with blocks of the runner's size.
+    pub fn sequence(&self) -> Sequence {
+        Sequence::new(self.runner.kv_layout().block_tokens)
+    }
+
+    /// Truncates `sequence` to `len` tokens and frees the blocks that only the others needed.
+    pub fn truncate(&mut self, sequence: &mut Sequence, len: usize) {
+        sequence.truncate(len, &mut self.pool);
+    }
+
+    /// Computes the next tokens of each sequence, at most `max_num_tokens` of each, in one forward pass.
+    /// Returns `None` when all tokens are computed.
+    ///
+    /// `rows` selects the tokens that return logits; with [`LogitRows::Last`] these are only the last
+    /// tokens of whole sequences.
+    ///
+    /// **Errors**: [`EngineError::OutOfBlocks`], a runner that fails. The sequences are as before then.
+    pub fn run_next(
+        &mut self,
+        sequences: &mut [Sequence],
+        max_num_tokens: usize,
+        rows: LogitRows,
+    ) -> Result<Option<ForwardOutput<'_>>, EngineError> {
+        for sequence in &mut *sequences {
+            sequence.reserve(
+                sequence.num_computed() + sequence.next_len(max_num_tokens),
+                &mut self.pool,
+            )?;
+        }
+        if sequences.iter().all(|sequence| sequence.next_len(max_num_tokens) == 0) {
+            return Ok(None);
+        }
+        let chunks = sequences.iter().filter(|sequence| sequence.next_len(max_num_tokens) > 0);
+        let chunks = chunks.map(|sequence| {
+            let chunk = sequence.chunk(sequence.next_len(max_num_tokens));
+            match rows {
+                LogitRows::Last => chunk,
+                logits => SequenceChunk { logits, ..chunk },
+            }
+        });
+        let output = run_chunks(self.runner, &mut self.batch, RowKind::Logits, chunks)?;
+        for sequence in sequences {
+            sequence.advance(sequence.next_len(max_num_tokens));
+        }
+        Ok(Some(output))
+    }
+}

@@ -1,0 +1,137 @@
+//! Sequences of sessions: parked between calls, and between the tokens that their callers ask for.
+//!
+//! A parked or waiting sequence may hold blocks, which are taken from it as soon as a running one
+//! finds none: first from parked ones, beginning with the one that was queued the longest time ago,
+//! then from the last that waits. What they held stays in the prefix cache as long as there is room.
+
+use inferno_backend::BlockId;
+
+use super::scheduled::{Retention, Scheduled};
+use super::{RowRequest, Scheduler, SequenceId};
+
+impl Scheduler {
+    /// Adds an empty, parked sequence. It is never removed by itself. Without `keeps_kv` all of its
+    /// tokens are computed again whenever it resumes.
+    pub(crate) fn add_parked(&mut self, keeps_kv: bool) -> SequenceId {
+        let retention = if keeps_kv { Retention::Parked } else { Retention::ParkedUncomputed };
+        let id = self.next_id(0);
+        self.parked.insert(id, Scheduled::new(self.limits.block_tokens, retention));
+        id
+    }
+
+    /// Takes a sequence out of the computation until it [resumes](Self::resume).
+    pub(super) fn park(&mut self, id: SequenceId) {
+        let parked = self.running.remove(&id).or_else(|| self.waiting.remove(&id));
+        if let Some(scheduled) = parked {
+            self.parked.insert(id, scheduled);
+        }
+    }
+
+    /// Ends the computation of a sequence: those of sessions are parked, others removed.
+    pub(crate) fn stop(&mut self, id: SequenceId) {
+        let scheduled = self.running.get(&id).or_else(|| self.waiting.get(&id));
+        match scheduled.map(|scheduled| scheduled.retention) {
+            Some(Retention::Removed) => {
+                self.remove(id);
+            }
+            Some(Retention::Parked | Retention::ParkedUncomputed) => self.park(id),
+            None => {}
+        }
+    }
+
+    /// Has a parked sequence computed again; its place in the order is the one it had.
+    pub(crate) fn resume(&mut self, id: SequenceId) {
+        let Some(scheduled) = self.parked.remove(&id) else {
+            return;
+        };
+        let has_slot = self.running.len() < self.limits.max_num_sequences;
+        // A further token finds its block when it is planned, as those of other running sequences do.
+        let continues = scheduled.holds_blocks() && scheduled.num_left() == 1;
+        match has_slot && continues {
+            true => self.running.insert(id, scheduled),
+            false => self.waiting.insert(id, scheduled),
+        };
+    }
+
+    /// Replaces the tokens of a parked sequence, of which those stay computed that are the same.
+    ///
+    /// **Panics** when it is not parked.
+    pub(crate) fn set_parked_tokens(&mut self, id: SequenceId, tokens: &[u32]) {
+        let scheduled = self.parked.get_mut(&id).expect("it is parked");
+        let common = scheduled.sequence.tokens().iter().zip(tokens);
+        let num_common = common.take_while(|(old, new)| old == new).count();
+        self.blocks.truncate(scheduled, num_common);
+        scheduled.sequence.extend(&tokens[num_common..]);
+    }
+
+    /// Moves a parked sequence behind all others in the order, for the row after its last token. Returns
+    /// its new id; it stays parked.
+    ///
+    /// **Panics** when it is not parked, or has no tokens or more than [`capacity`](Self::capacity).
+    pub(crate) fn requeue(&mut self, id: SequenceId) -> SequenceId {
+        let mut scheduled = self.parked.remove(&id).expect("it is parked");
+        let num_tokens = scheduled.sequence.tokens().len();
+        assert!((1..=self.capacity()).contains(&num_tokens), "it could never run");
+        if scheduled.num_left() == 0 {
+            self.blocks.rewind(&mut scheduled, num_tokens - 1);
+        }
+        scheduled.request_rows(RowRequest::Last);
+        let id = self.next_id(0);
+        self.parked.insert(id, scheduled);
+        id
+    }
+
+    /// Positions of a parked sequence that are computed, and its blocks.
+    ///
+    /// **Panics** when it is not parked.
+    pub(crate) fn parked_blocks(&self, id: SequenceId) -> (usize, &[BlockId]) {
+        let sequence = &self.parked[&id].sequence;
+        let num_blocks = sequence.num_computed().div_ceil(self.limits.block_tokens);
+        (sequence.num_computed(), &sequence.block_table()[..num_blocks])
+    }
+
+    /// Reserves blocks for the first `num_computed` tokens of a parked sequence, of which nothing is
+    /// computed. The caller fills them and calls [`finish_restore`](Self::finish_restore). `None` if
+    /// there are not enough.
+    ///
+    /// **Panics** when it is not parked.
+    pub(crate) fn restore(&mut self, id: SequenceId, num_computed: usize) -> Option<Vec<BlockId>> {
+        let mut scheduled = self.parked.remove(&id).expect("it is parked");
+        let blocks = loop {
+            if self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
+                break Some(scheduled.sequence.block_table().to_vec());
+            }
+            if !self.reclaim_idle() {
+                break None;
+            }
+        };
+        self.parked.insert(id, scheduled);
+        blocks
+    }
+
+    /// Notes that the blocks of a [`restore`](Self::restore) were filled.
+    ///
+    /// **Panics** when the sequence is not parked or has too few blocks.
+    pub(crate) fn finish_restore(&mut self, id: SequenceId, num_computed: usize) {
+        let scheduled = self.parked.get_mut(&id).expect("it is parked");
+        scheduled.sequence.advance(num_computed);
+        self.blocks.publish(scheduled);
+    }
+
+    /// Blocks that sequences which do not run hold; shared ones count once for each.
+    pub(super) fn num_idle_blocks(&self) -> usize {
+        let idle = self.parked.values().chain(self.waiting.values());
+        idle.map(|scheduled| scheduled.sequence.block_table().len()).sum()
+    }
+
+    /// Releases the blocks of one sequence that does not run; false when none has any.
+    pub(super) fn reclaim_idle(&mut self) -> bool {
+        let parked = self.parked.values_mut();
+        let mut idle = parked.chain(self.waiting.values_mut().rev());
+        let Some(scheduled) = idle.find(|scheduled| scheduled.holds_blocks()) else {
+            return false;
+        };
+        self.blocks.release(scheduled);
+        true
+    }
+}

@@ -31,29 +31,36 @@
 
 pub mod bench;
 pub mod cli;
+mod device;
 mod embedded;
 mod error;
 mod free_memory;
 mod hub;
 mod load;
+mod loaded_model;
 mod model;
 mod output_file;
 mod quantize;
 mod source;
 
+pub use device::BackendChoice;
 pub use error::Error;
 pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled};
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
-    CancelHandle, Completion, FinishReason, Generation, GenerationParams, Metrics, Passes, Prompt,
-    Runner, SamplingParams, Session, Step, StopParams,
+    CancelHandle, Completion, ConstraintError, ConstraintState, EmbeddingRequest, Engine,
+    EngineError, EngineHandle, EngineOptions, Event, EventStream, FinishReason, Finished,
+    Generation, GenerationCore, GenerationParams, GenerationStep, Metrics, Passes, Pooling, Prompt,
+    Request, Runner, SamplingParams, Session, StopParams, SubmitError, TokenConstraint, TokenEvent,
+    TokenMask,
 };
 pub use inferno_gguf::Gguf;
 pub use inferno_model::{BatchLimits, Footprint, LoadProgress, ProductCost, Requantize, TokenCost};
 pub use inferno_tokenizer::{EncodeOptions, Tokenizer};
-pub use load::{BackendChoice, DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
+pub use load::{DEFAULT_CONTEXT_LENGTH, LoadEstimate, LoadOptions};
+pub use loaded_model::LoadedModel;
 pub use model::Model;
 pub use quantize::{QuantizeOptions, QuantizeProgress, QuantizedTensor, Recipe, quantize};
 pub use source::ModelSource;

@@ -1,18 +1,18 @@
-//! The front door: a file, and conversations with the model in it.
+//! A model in a file, before its weights are loaded.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
 
 use inferno_cpu::Roofs;
-use inferno_engine::{Runner, Session, SessionOptions};
+use inferno_engine::{Runner, Session};
 use inferno_gguf::Gguf;
 use inferno_model::{Config, LoadProgress};
 use inferno_tokenizer::Tokenizer;
 
-use crate::{Error, LoadEstimate, LoadOptions, embedded, load};
+use crate::device::Device;
+use crate::{Error, LoadEstimate, LoadOptions, LoadedModel, embedded, load};
 
-/// A model in a GGUF file: what the header says is read, weights are loaded when a session begins.
+/// A model in a GGUF file: the header is read, the weights are not loaded yet.
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3.gguf");
@@ -31,8 +31,10 @@ use crate::{Error, LoadEstimate, LoadOptions, embedded, load};
 /// # Ok::<(), inferno::Error>(())
 /// ```
 pub struct Model {
-    checkpoint: Gguf,
+    checkpoint: Arc<Gguf>,
     options: LoadOptions,
+    /// Opened once, when it is first needed.
+    device: OnceLock<Device>,
 }
 
 impl Model {
@@ -43,7 +45,7 @@ impl Model {
         Ok(Gguf::open(path)?.into())
     }
 
-    /// Opens Ember, the small model inside the program; it is used where it lies, with no copy on the disk or in memory.
+    /// Opens Ember, the small model built into the program; it is used in place, without a copy on disk or in memory.
     ///
     /// ```
     /// use inferno::{GenerationParams, Model, SamplingParams, StopParams};
@@ -69,77 +71,99 @@ impl Model {
         Ok(embedded::checkpoint()?.into())
     }
 
-    /// Sets how sessions are loaded.
+    /// Sets how the model is loaded. A device that is already open is kept if the options choose the same one.
     pub fn with_options(mut self, options: LoadOptions) -> Self {
+        if !self.options.has_device_of(&options) {
+            self.device = OnceLock::new();
+        }
         self.options = options;
         self
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn checkpoint(&self) -> &Gguf {
         &self.checkpoint
     }
 
-    /// How sessions are loaded.
+    /// Returns how the model is loaded.
     pub(crate) fn options(&self) -> &LoadOptions {
         &self.options
     }
 
-    /// The model's hyperparameters.
+    /// Returns the model's hyperparameters.
     ///
-    /// **Errors**: an unknown architecture, metadata that makes no sense.
+    /// **Errors**: an unknown architecture, invalid metadata.
     pub(crate) fn config(&self) -> Result<Config, Error> {
         Ok(Config::from_checkpoint(&self.checkpoint)?)
     }
 
     /// Builds the tokenizer that the file describes.
     ///
-    /// **Errors**: a file without a tokenizer, or with one that is not known.
+    /// **Errors**: a file without a tokenizer, or with an unknown one.
     pub fn tokenizer(&self) -> Result<Tokenizer, Error> {
         Ok(Tokenizer::from_metadata(self.checkpoint.metadata())?)
     }
 
-    /// Positions that a session of this model would have.
+    /// Returns the maximum number of tokens of a session of this model.
     ///
-    /// **Errors**: an unknown architecture, metadata that makes no sense, a context longer than the model's.
+    /// **Errors**: an unknown architecture, invalid metadata, a context longer than the model's.
     pub fn context_length(&self) -> Result<usize, Error> {
         load::context_length(&self.config()?, &self.options)
     }
 
-    /// The memory that a session would take, and what it would run on. Nothing is loaded.
+    /// Estimates the memory that loading would take, and describes the device. Nothing is loaded.
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub fn estimate(&self) -> Result<LoadEstimate, Error> {
-        load::estimate(&self.checkpoint, &self.options)
+        self.device()?.estimate(&self.checkpoint, &self.options)
     }
 
-    /// What the machine can do at most with the backend and the threads of these options; `None` where the backend
-    /// does not aim at it.
+    /// Measures the limits of the machine with the device of these options; `None` for a backend that does not aim
+    /// at them.
     ///
-    /// **Errors**: a backend that is not there; no memory for sweeps over `sweep_bytes`.
+    /// **Errors**: a backend that is not available; no memory for sweeps over `sweep_bytes`.
     pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {
-        load::roofs(&self.options, sweep_bytes)
+        self.device()?.roofs(sweep_bytes)
     }
 
-    /// Loads the weights, for programs that batch on their own. `on_progress` is called after each tensor.
+    /// Loads the weights into a runner, for programs that build batches themselves. `on_progress` is called after each
+    /// tensor.
     ///
-    /// **Errors**: an unknown architecture; metadata that makes no sense; a tensor that is missing, misshapen or in a
-    /// format that cannot be computed; a backend that is not there; no memory.
+    /// **Errors**: an unknown architecture; invalid metadata; a tensor that is missing, misshapen or in a format that
+    /// cannot be computed; a backend that is not available; no memory.
     pub fn runner(
         &self,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Box<dyn Runner>, Error> {
-        load::runner(&self.checkpoint, &self.options, on_progress)
+        self.device()?.runner(&self.checkpoint, &self.options, on_progress)
+    }
+
+    /// Loads the weights, once for any number of sessions and engines.
+    ///
+    /// **Errors**: as [`runner`](Self::runner) and [`tokenizer`](Self::tokenizer).
+    pub fn load(&self) -> Result<LoadedModel, Error> {
+        self.load_with(&mut |_| {})
+    }
+
+    /// Loads as [`load`](Self::load) does, and calls `on_progress` after each tensor.
+    ///
+    /// **Errors**: as [`load`](Self::load).
+    pub fn load_with(
+        &self,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<LoadedModel, Error> {
+        LoadedModel::load(self, Arc::clone(&self.checkpoint), on_progress)
     }
 
     /// Loads the weights and begins a conversation.
     ///
-    /// **Errors**: as [`runner`](Self::runner) and [`tokenizer`](Self::tokenizer).
+    /// **Errors**: as [`load`](Self::load).
     pub fn session(&self) -> Result<Session, Error> {
-        self.session_with(true, &mut |_| {})
+        self.load()?.session()
     }
 
-    /// As [`session`](Self::session), with progress. Without `kv_cache` every step computes the whole text again.
+    /// Begins a conversation as [`session`](Self::session) does, and calls `on_progress` after each tensor. Without
+    /// `kv_cache` every step computes the whole text again.
     ///
     /// **Errors**: as [`session`](Self::session).
     pub fn session_with(
@@ -147,17 +171,24 @@ impl Model {
         kv_cache: bool,
         on_progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Session, Error> {
-        let started = Instant::now();
-        let tokenizer = Arc::new(self.tokenizer()?);
-        let runner = self.runner(on_progress)?;
-        let options = SessionOptions { kv_cache, load_time: Some(started.elapsed()) };
-        Ok(Session::new(runner, tokenizer, options)?)
+        self.load_with(on_progress)?.session_with(kv_cache)
+    }
+
+    fn device(&self) -> Result<&Device, Error> {
+        match self.device.get() {
+            Some(device) => Ok(device),
+            None => {
+                let device = Device::open(&self.options)?;
+                Ok(self.device.get_or_init(|| device))
+            }
+        }
     }
 }
 
 impl From<Gguf> for Model {
-    /// Takes a checkpoint that is open already, perhaps in memory.
+    /// Uses a checkpoint that is open already, perhaps in memory.
     fn from(checkpoint: Gguf) -> Self {
-        Self { checkpoint, options: LoadOptions::default() }
+        let (options, device) = (LoadOptions::default(), OnceLock::new());
+        Self { checkpoint: Arc::new(checkpoint), options, device }
     }
 }

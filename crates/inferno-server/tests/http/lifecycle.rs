@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::client::{connect, get, post, read, request, wait_until_idle};
 use crate::fragile_runner::DEADLY;
-use crate::server::{start, start_fragile, start_held, start_with};
+use crate::server::{start, start_fragile, start_held, start_with_one_sequence};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -158,10 +158,8 @@ fn a_long_prompt_is_bridged_by_comments() {
 
 #[test]
 fn a_request_of_many_parts_takes_no_more_places_than_there_are() {
-    let engine =
-        EngineOptions { max_num_sequences: 1, max_num_waiting: 2, ..EngineOptions::default() };
-    let server = start_with(ServerOptions::default(), engine);
-    server.wait_until_ready();
+    let server =
+        start_with_one_sequence(EngineOptions { max_num_waiting: 2, ..EngineOptions::default() });
     let texts: Vec<_> = (0..9).map(|number| format!("text {number}")).collect();
     let vectors = post(server.address, "/v1/embeddings", &json!({"input": texts})).ok();
     assert_eq!(vectors["data"].as_array().map(Vec::len), Some(9));
@@ -175,10 +173,8 @@ fn a_request_of_many_parts_takes_no_more_places_than_there_are() {
 
 #[test]
 fn a_full_queue_says_when_to_try_again() {
-    let engine =
-        EngineOptions { max_num_sequences: 1, max_num_waiting: 1, ..EngineOptions::default() };
-    let server = start_with(ServerOptions::default(), engine);
-    server.wait_until_ready();
+    let server =
+        start_with_one_sequence(EngineOptions { max_num_waiting: 1, ..EngineOptions::default() });
     let mut streams = Vec::new();
     let mut refused = None;
     for _ in 0..12 {

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use inferno_chat::ChatTemplate;
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_engine::{
-    Engine, EngineOptions, Fingerprint, ModelRunner, Pooling, Runner, RunnerOptions, SamplingParams,
+    CoreOptions, Engine, EngineOptions, Fingerprint, GenerationCore, ModelRunner, Pooling, Runner,
+    RunnerOptions, SamplingParams,
 };
 use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
@@ -78,6 +79,14 @@ pub fn start_with(options: ServerOptions, engine: EngineOptions) -> TestServer {
     launch(options, engine, Setup::default())
 }
 
+/// Starts a server that computes one sequence at a time, and waits until it is ready.
+pub fn start_with_one_sequence(engine: EngineOptions) -> TestServer {
+    let setup = Setup { max_num_sequences: Some(1), ..Setup::default() };
+    let server = launch(ServerOptions::default(), engine, setup);
+    server.wait_until_ready();
+    server
+}
+
 /// Starts a server whose KV cache holds so many tokens, and does not wait.
 pub fn start_with_cache(
     options: ServerOptions,
@@ -93,6 +102,7 @@ struct Setup {
     /// What becomes of the file's metadata before the tokenizer reads it.
     change: fn(&mut Metadata),
     prefix_cache_file: Option<PathBuf>,
+    max_num_sequences: Option<usize>,
     is_fragile: bool,
     /// Loading waits for the end of this channel.
     held: Option<Receiver<()>>,
@@ -104,6 +114,7 @@ impl Default for Setup {
             cache_tokens: 8192,
             change: |_| (),
             prefix_cache_file: None,
+            max_num_sequences: None,
             is_fragile: false,
             held: None,
         }
@@ -176,7 +187,9 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
         true => Box::new(FragileRunner(runner)),
         false => Box::new(runner),
     };
-    let engine = Engine::start(runner, tokenizer, options)?;
+    let core_options =
+        CoreOptions { max_num_sequences: setup.max_num_sequences, ..CoreOptions::default() };
+    let engine = Engine::start(&GenerationCore::new(runner, tokenizer, core_options)?, options)?;
     let served = ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
         .with_chat_template(template.expect("the model has a template"))
         .with_sampling(sampling)

@@ -162,7 +162,7 @@ impl Registered {
 /// A constant, whose labels say how the cache is set up.
 fn cache_config(registry: &Registry, handle: &EngineHandle) -> Result<(), Error> {
     let now = handle.snapshot();
-    let is_prefix_cached = if handle.options().prefix_cache { "True" } else { "False" };
+    let is_prefix_cached = if handle.core().options().prefix_cache { "True" } else { "False" };
     let help = "How the KV cache is set up, in the labels.";
     let options = Opts::new("vllm:cache_config_info", help)
         .const_label("block_size", now.block_tokens.to_string())

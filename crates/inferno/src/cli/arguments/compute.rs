@@ -53,6 +53,7 @@ impl ComputeArgs {
             cache_tokens: None,
             kv_dtype: self.kv_dtype,
             limits,
+            ..LoadOptions::default()
         }
     }
 }

@@ -2,10 +2,8 @@
 
 mod server_args;
 
-use std::sync::Arc;
-
 use clap::ValueEnum;
-use inferno_engine::{Engine, EngineOptions, Pooling};
+use inferno_engine::{EngineOptions, Pooling};
 use inferno_gguf::Gguf;
 use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs, print_line};
 
@@ -53,7 +51,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = positive)]
     kv_cache_tokens: Option<usize>,
     /// Maximum number of sequences in a batch
-    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_SEQUENCES), default_value_t = EngineOptions::default().max_num_sequences)]
+    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_SEQUENCES), default_value_t = DEFAULT_SEQUENCES)]
     max_num_seqs: usize,
     /// Maximum number of tokens per forward pass, over all sequences
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = 256)]
@@ -84,6 +82,9 @@ pub(crate) struct ServeArgs {
 
 /// The largest batch. Each sequence needs a row of logits.
 const MAX_SEQUENCES: usize = 1 << 16;
+
+/// Default maximum number of sequences in a batch.
+const DEFAULT_SEQUENCES: usize = 64;
 
 /// Default size of the KV cache, in multiples of the context length.
 const DEFAULT_CONTEXTS: usize = 4;
@@ -123,7 +124,12 @@ impl ServeArgs {
             ));
         }
         let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
-        let model = model.with_options(LoadOptions { cache_tokens, ..load });
+        let model = model.with_options(LoadOptions {
+            cache_tokens,
+            max_num_sequences: Some(self.max_num_seqs),
+            prefix_cache: !self.no_prefix_cache,
+            ..load
+        });
         if self.compute.dry_run {
             return Ok(dry_run::report(&model)?);
         }
@@ -155,15 +161,9 @@ impl ServeArgs {
             Some(PoolingArg::Mean) => Pooling::Mean,
             None => Pooling::recommended(checkpoint.metadata())?.unwrap_or_default(),
         };
-        let tokenizer = Arc::new(model.tokenizer()?);
-        let runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
-        let engine = Engine::start(
-            runner,
-            tokenizer,
+        let engine = with_loading_bar(|on_progress| model.load_with(on_progress))?.engine(
             EngineOptions {
-                max_num_sequences: self.max_num_seqs,
                 max_num_waiting: self.max_num_waiting,
-                prefix_cache: !self.no_prefix_cache,
                 num_speculative_tokens: self.speculate.speculate,
             },
         )?;

@@ -1,0 +1,136 @@
+//! A model whose weights are loaded, shared by sessions and engines.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use inferno_engine::{Engine, EngineOptions, GenerationCore, Pooling, Session, SessionOptions};
+use inferno_gguf::Gguf;
+use inferno_model::LoadProgress;
+use inferno_tokenizer::{EncodeOptions, Tokenizer};
+
+use crate::{Error, Model};
+
+/// A model on its device. Cloning it is cheap: all clones, [`Session`]s and [`Engine`]s share the weights, the KV cache
+/// and the prefix cache.
+///
+/// ```
+/// use inferno::{GenerationParams, Model, SamplingParams, StopParams};
+///
+/// # if cfg!(not(feature = "embedded-model")) {
+/// #     return Ok(());
+/// # }
+/// let model = Model::embedded()?.load()?;
+/// let params = GenerationParams {
+///     sampling: SamplingParams::greedy(),
+///     stop: StopParams { max_tokens: Some(8), ..Default::default() },
+///     ..Default::default()
+/// };
+/// let (mut first, mut second) = (model.session()?, model.session()?);
+/// let one = first.generate("Once upon a time", &params)?.complete()?;
+/// let other = second.generate("Once upon a time", &params)?.complete()?;
+/// assert_eq!(one.text, other.text);
+/// # Ok::<(), inferno::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct LoadedModel {
+    checkpoint: Arc<Gguf>,
+    core: GenerationCore,
+    load_time: Duration,
+}
+
+impl LoadedModel {
+    /// Loads `model`, whose file is `checkpoint`.
+    pub(crate) fn load(
+        model: &Model,
+        checkpoint: Arc<Gguf>,
+        on_progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<Self, Error> {
+        let started = Instant::now();
+        let tokenizer = Arc::new(model.tokenizer()?);
+        let runner = model.runner(on_progress)?;
+        let core = GenerationCore::new(runner, tokenizer, model.options().core())?;
+        Ok(Self { checkpoint, core, load_time: started.elapsed() })
+    }
+
+    /// Begins a conversation that is computed in the caller's thread.
+    ///
+    /// **Errors**: [`CacheTooSmall`](inferno_engine::EngineError::CacheTooSmall) when the KV cache does not hold one
+    /// context.
+    pub fn session(&self) -> Result<Session, Error> {
+        self.session_with(true)
+    }
+
+    /// Begins a conversation; without `kv_cache` every step computes the whole text again.
+    ///
+    /// **Errors**: as [`session`](Self::session).
+    pub fn session_with(&self, kv_cache: bool) -> Result<Session, Error> {
+        let options = SessionOptions { kv_cache, load_time: Some(self.load_time) };
+        Ok(Session::new(self.core.clone(), options)?)
+    }
+
+    /// Starts an engine, whose thread computes many requests at once.
+    ///
+    /// ```
+    /// use inferno::{EngineOptions, Event, GenerationParams, Model, Request, StopParams};
+    ///
+    /// # if cfg!(not(feature = "embedded-model")) {
+    /// #     return Ok(());
+    /// # }
+    /// let model = Model::embedded()?.load()?;
+    /// let engine = model.engine(EngineOptions::default())?;
+    /// let stop = StopParams { max_tokens: Some(8), ..Default::default() };
+    /// let prompt = model.tokenizer().encode_prompt("Once upon a time", Default::default());
+    /// let request = Request::new(prompt, GenerationParams { stop, ..Default::default() });
+    /// let mut events = engine.handle().submit(request)?; // dropping `events` cancels the request
+    /// while let Some(event) = events.blocking_next() {
+    ///     match event {
+    ///         Event::Token(token) => print!("{}", token.text),
+    ///         Event::Finished(end) => println!("{} ({})", end.text, end.reason.name()),
+    ///         Event::Failed(error) => eprintln!("{error}"),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// **Errors**: a queue without places, no thread available.
+    pub fn engine(&self, options: EngineOptions) -> Result<Engine, Error> {
+        Ok(Engine::start(&self.core, options)?)
+    }
+
+    /// Computes the embedding of `text`, a vector of length 1, with the pooling of the model's file (by default, the
+    /// last token's hidden state).
+    ///
+    /// ```
+    /// # if cfg!(not(feature = "embedded-model")) {
+    /// #     return Ok(());
+    /// # }
+    /// let model = inferno::Model::embedded()?.load()?;
+    /// let vector = model.embed("a small boy")?;
+    /// let norm: f32 = vector.iter().map(|value| value * value).sum();
+    /// assert!((norm - 1.0).abs() < 1e-5);
+    /// # Ok::<(), inferno::Error>(())
+    /// ```
+    ///
+    /// **Errors**: a text longer than the context, pooling that is not supported, a device that fails.
+    pub fn embed(&self, text: &str) -> Result<Vec<f32>, Error> {
+        let pooling = Pooling::recommended(self.checkpoint.metadata())?.unwrap_or_default();
+        let options = EncodeOptions { add_special: true, parse_special: true };
+        Ok(self.core.embed(&self.tokenizer().encode_prompt(text, options), pooling)?)
+    }
+
+    /// Returns the tokenizer of the model.
+    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
+        self.core.tokenizer()
+    }
+
+    /// Returns the file.
+    pub fn checkpoint(&self) -> &Gguf {
+        &self.checkpoint
+    }
+
+    /// Returns what sessions and engines share: snapshots of its state, and saving and loading its prefix cache.
+    pub fn core(&self) -> &GenerationCore {
+        &self.core
+    }
+}

@@ -8,4 +8,5 @@ mod saved_state;
 mod scheduler;
 mod serving;
 mod session;
+mod shared_core;
 mod vocabulary;

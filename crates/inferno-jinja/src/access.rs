@@ -43,7 +43,7 @@ impl Runtime {
                 Ok(found.unwrap_or_else(|| Value::Undefined(Rc::new(undefined()))))
             }
             _ => {
-                let key = self.to_repr(key)?;
+                let key = self.repr_of(key)?;
                 Ok(Value::Undefined(Rc::new(Undefined::Item(value.type_name(), key))))
             }
         }

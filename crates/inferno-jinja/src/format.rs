@@ -82,9 +82,9 @@ impl Fields<'_> {
         };
         let value = match conversion {
             None => value,
-            Some("s") => Value::Text(runtime.to_text(&value)?),
+            Some("s") => Value::Text(runtime.text_of(&value)?),
             Some("r" | "a") => {
-                let repr = runtime.to_repr(&value)?;
+                let repr = runtime.repr_of(&value)?;
                 runtime.budget.text(repr)?
             }
             Some(_) => return Err(Error::failed("unknown conversion specifier")),

@@ -119,7 +119,7 @@ pub(crate) fn check_attribute(name: &str) -> Result<()> {
 /// Fails with the template's own message.
 fn raise_exception(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let [message] = arguments.bind_all("raise_exception", ["message"])?;
-    Err(Error::raised(runtime.to_text(&message)?.to_string()))
+    Err(Error::raised(runtime.text_of(&message)?.to_string()))
 }
 
 /// `range(stop)`, `range(start, stop)` or `range(start, stop, step)`

@@ -33,7 +33,7 @@ pub(crate) fn to_json(runtime: &mut Runtime, arguments: Arguments) -> Result<Val
     };
     let (item_separator, key_separator) = match not_none(separators) {
         Some(pair) => match runtime.items(&pair)?.as_slice() {
-            [item, key] => (runtime.to_text(item)?.to_string(), runtime.to_text(key)?.to_string()),
+            [item, key] => (runtime.text_of(item)?.to_string(), runtime.text_of(key)?.to_string()),
             _ => return Err(Error::failed("separators must be a pair of strings")),
         },
         None if indent.is_some() => (",".to_owned(), ": ".to_owned()),

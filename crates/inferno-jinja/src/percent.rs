@@ -179,9 +179,9 @@ impl<'f> Directive<'f> {
             self.spec.alignment = Some('>');
         }
         match self.kind {
-            's' => self.spec.write_text(&runtime.to_text(value)?, text),
+            's' => self.spec.write_text(&runtime.text_of(value)?, text),
             'c' => self.spec.write_text(&character(value)?.to_string(), text),
-            _ => self.spec.write_text(&runtime.to_repr(value)?, text),
+            _ => self.spec.write_text(&runtime.repr_of(value)?, text),
         }
     }
 }

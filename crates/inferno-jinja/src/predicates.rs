@@ -73,7 +73,7 @@ fn compare(runtime: &mut Runtime, arguments: Arguments, comparison: Comparison) 
 
 fn in_case(runtime: &mut Runtime, arguments: Arguments, holds: fn(&str) -> bool) -> Result<bool> {
     let [value] = arguments.bind_all("test", ["value"])?;
-    let text = runtime.to_text(&value)?;
+    let text = runtime.text_of(&value)?;
     runtime.budget.scan(text.len())?;
     Ok(holds(&text))
 }

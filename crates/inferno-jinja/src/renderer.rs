@@ -79,7 +79,7 @@ impl Renderer<'_> {
         match value {
             Value::Text(text) if !self.escapes || text.is_safe => self.write(text),
             _ => {
-                let text = self.runtime.to_text(value)?;
+                let text = self.runtime.text_of(value)?;
                 match self.escapes {
                     true => {
                         self.runtime.budget.scan(text.len())?;

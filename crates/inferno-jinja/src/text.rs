@@ -18,7 +18,7 @@ pub(crate) fn is_space(character: char) -> bool {
 
 impl Runtime {
     /// Python's `str`; empty for an undefined value. A string is returned as it is.
-    pub(crate) fn to_text(&mut self, value: &Value) -> Result<Text> {
+    pub(crate) fn text_of(&mut self, value: &Value) -> Result<Text> {
         match value {
             Value::Text(text) => Ok(text.clone()),
             _ => {
@@ -30,7 +30,7 @@ impl Runtime {
     }
 
     /// Python's `repr`.
-    pub(crate) fn to_repr(&mut self, value: &Value) -> Result<String> {
+    pub(crate) fn repr_of(&mut self, value: &Value) -> Result<String> {
         let mut text = self.budget.builder();
         self.write_repr(value, 0, &mut text)?;
         text.into_string(&mut self.budget)

@@ -101,7 +101,7 @@ pub(super) fn urlencode(runtime: &mut Runtime, arguments: Arguments) -> Result<V
             pairs
         }
         _ => {
-            let text = runtime.to_text(&value)?;
+            let text = runtime.text_of(&value)?;
             runtime.budget.allocate(text.len().saturating_mul(3))?;
             return runtime.budget.text(percent_encoded(&text, true));
         }
@@ -109,7 +109,7 @@ pub(super) fn urlencode(runtime: &mut Runtime, arguments: Arguments) -> Result<V
     for (index, (key, value)) in pairs.into_iter().enumerate() {
         encoded.push(if index > 0 { "&" } else { "" })?;
         for (part, end) in [(key, "="), (value, "")] {
-            let part = runtime.to_text(&part)?;
+            let part = runtime.text_of(&part)?;
             runtime.budget.allocate(part.len().saturating_mul(3))?;
             encoded.push(&percent_encoded(&part, false).replace("%20", "+"))?;
             encoded.push(end)?;
@@ -130,7 +130,7 @@ pub(super) fn xmlattr(runtime: &mut Runtime, arguments: Arguments) -> Result<Val
         if value.is_none() || value.is_undefined() {
             continue;
         }
-        let (key, value) = (runtime.to_text(key)?, runtime.to_text(value)?);
+        let (key, value) = (runtime.text_of(key)?, runtime.text_of(value)?);
         runtime.budget.scan(key.len() + value.len())?;
         if key.contains(|c: char| c.is_ascii_whitespace() || "/>=".contains(c)) {
             let message = format!("Invalid character in attribute name: {}", quoted(&key));

@@ -1,6 +1,6 @@
 //! Filters that look at each item: `map`, `select`, `unique` and their relatives.
 
-use std::collections::HashSet;
+use indexmap::IndexSet;
 
 use crate::arguments::{Arguments, flag, not_none};
 use crate::error::{Error, Result};
@@ -98,7 +98,7 @@ pub(super) fn map(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> 
         if others.positional.is_empty() {
             return Err(Error::failed("map requires a filter argument"));
         }
-        let name = runtime.to_text(&others.positional.remove(0))?;
+        let name = runtime.text_of(&others.positional.remove(0))?;
         let filter = filters::find(&name)
             .ok_or_else(|| Error::failed(format!("No filter named {}.", quoted(&name))))?;
         for item in items {
@@ -134,7 +134,7 @@ pub(super) fn select(
     let predicate = match others.positional.is_empty() {
         true => None,
         false => {
-            let name = runtime.to_text(&others.positional.remove(0))?;
+            let name = runtime.text_of(&others.positional.remove(0))?;
             let unknown = || Error::failed(format!("No test named {}.", quoted(&name)));
             Some(predicates::find(&name).ok_or_else(unknown)?)
         }
@@ -158,7 +158,7 @@ pub(super) fn unique(runtime: &mut Runtime, arguments: Arguments) -> Result<Valu
     let (value, [case_sensitive, attribute]) =
         arguments.bind_filter("unique", ["case_sensitive", "attribute"])?;
     let lookup = Lookup::new(attribute, case_sensitive);
-    let mut seen: HashSet<_, foldhash::fast::RandomState> = HashSet::default();
+    let mut seen: IndexSet<_, foldhash::fast::RandomState> = IndexSet::default();
     let mut selected = Vec::new();
     for item in runtime.items(&value)? {
         let found = lookup.of(runtime, &item)?;

@@ -10,7 +10,7 @@ use crate::value::{Dict, Key, Text, Value};
 /// The text form of a filter's only argument.
 pub(super) fn only_text(runtime: &mut Runtime, name: &str, arguments: Arguments) -> Result<Text> {
     let [value] = arguments.bind_all(name, ["s"])?;
-    runtime.to_text(&value)
+    runtime.text_of(&value)
 }
 
 /// A string, without conversion from other types.
@@ -46,7 +46,7 @@ pub(super) fn string(runtime: &mut Runtime, arguments: Arguments) -> Result<Valu
 
 pub(super) fn center(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [width]) = arguments.bind_filter("center", ["width"])?;
-    let text = runtime.to_text(&value)?;
+    let text = runtime.text_of(&value)?;
     pad(runtime, &text, integer_or(width, 80)?, ' ', Alignment::Center)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn format(runtime: &mut Runtime, arguments: Arguments) -> Result<Valu
         }
         (_, true) => runtime.tuple(others.positional)?,
     };
-    let format = runtime.to_text(&format)?;
+    let format = runtime.text_of(&format)?;
     runtime.percent(&format, &values)
 }
 
@@ -105,14 +105,14 @@ pub(super) fn replace(runtime: &mut Runtime, arguments: Arguments) -> Result<Val
         return Err(Error::failed("replace() missing required arguments: 'old' and 'new'"));
     };
     let count = integer_or(not_none(count), -1)?;
-    let text = runtime.to_text(&value)?;
-    let (old, new) = (runtime.to_text(&old)?, runtime.to_text(&new)?);
+    let text = runtime.text_of(&value)?;
+    let (old, new) = (runtime.text_of(&old)?, runtime.text_of(&new)?);
     methods::replace(runtime, &text, &old, &new, count)
 }
 
 pub(super) fn trim(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let (value, [characters]) = arguments.bind_filter("trim", ["chars"])?;
-    let text = runtime.to_text(&value)?;
+    let text = runtime.text_of(&value)?;
     strip(runtime, &text, not_none(characters), (true, true))
 }
 

@@ -95,7 +95,7 @@ fn index(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<V
             return Ok(Value::Int(index as i128));
         }
     }
-    let wanted = runtime.to_repr(&wanted)?;
+    let wanted = runtime.repr_of(&wanted)?;
     Err(Error::failed(format!("{wanted} is not in list")))
 }
 

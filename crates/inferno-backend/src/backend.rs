@@ -3,8 +3,8 @@
 use inferno_tensor::DType;
 
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
-    LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, BackendError, Batch, BlockId, ExpertParams, KvLayout, LinearInput, PassShape,
+    QkNorm, QkvLayout, RopePairing, WeightPart,
 };
 
 /// A device that can run decoder-only transformers.
@@ -12,6 +12,10 @@ use crate::{
 /// Every activation is a matrix of `f32` in a [`Buffer`](Self::Buffer) with one row per token.
 /// Operations accept the number of rows in use and leave the others unchanged. Outputs are allocated
 /// by the caller. The host reads an activation only through [`download`](Self::download).
+///
+/// A backend keeps its scratch memory, so that a pass allocates nothing unless it is larger than those
+/// before it. Operations that may allocate return an error if they cannot; their output is then
+/// unspecified.
 ///
 /// A row of any result depends only on its own inputs, never on other rows of the batch.
 ///
@@ -63,6 +67,10 @@ pub trait Backend: Send + Sync + 'static {
     /// Memory that [`load_weight`](Self::load_weight) would use for `experts` matrices of
     /// `rows` x `cols` stored as `dtype`, in bytes.
     fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize;
+
+    /// Scratch memory that operations allocate for passes of up to `pass` and keep for later passes: an
+    /// upper bound, in bytes.
+    fn scratch_bytes(&self, pass: &PassShape) -> usize;
 
     /// Prepares `part` for row lookups. The backend may read the part's bytes in place.
     ///
@@ -141,6 +149,8 @@ pub trait Backend: Send + Sync + 'static {
     // Products.
 
     /// `out = x * weight^T (+ bias)`.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
     fn linear<'a>(
         &self,
         rows: usize,
@@ -148,9 +158,11 @@ pub trait Backend: Send + Sync + 'static {
         weight: &Self::Weight,
         bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
-    );
+    ) -> Result<(), BackendError>;
 
     /// `out += x * weight^T (+ bias)`: a projection back into the residual stream.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
     fn linear_add(
         &self,
         rows: usize,
@@ -158,7 +170,7 @@ pub trait Backend: Send + Sync + 'static {
         weight: &Self::Weight,
         bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
-    );
+    ) -> Result<(), BackendError>;
 
     /// `out = silu(x * gate^T (+ bias)) * (x * up^T (+ bias))`, where `silu(y) = y / (1 + exp(-y))`.
     ///
@@ -166,6 +178,8 @@ pub trait Backend: Send + Sync + 'static {
     /// `out`; the bias holds that of gate, then that of up.
     ///
     /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
     fn linear_gated<'a>(
         &self,
         rows: usize,
@@ -173,7 +187,7 @@ pub trait Backend: Send + Sync + 'static {
         gate_up: &Self::Weight,
         bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
-    );
+    ) -> Result<(), BackendError>;
 
     // Attention.
 
@@ -210,6 +224,8 @@ pub trait Backend: Send + Sync + 'static {
     /// **Shapes**: `out` rows hold `num_heads * head_dim` values.
     ///
     /// **Source**: Vaswani et al., equation 1; Ainslie et al., GQA; Kwon et al., PagedAttention.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
     fn paged_attention(
         &self,
         batch: &Self::DeviceBatch,
@@ -218,7 +234,7 @@ pub trait Backend: Send + Sync + 'static {
         qkv: &Self::Buffer,
         cache: &Self::KvCache,
         out: &mut Self::Buffer,
-    );
+    ) -> Result<(), BackendError>;
 
     // Mixture of experts.
 
@@ -235,20 +251,23 @@ pub trait Backend: Send + Sync + 'static {
         routing: &mut Self::Routing,
     );
 
-    /// Row `t * num_experts_used + j` of `out` is the product of token `t`'s input with the weight
-    /// of its `j`-th expert.
+    /// Row `t * num_experts_used + j` of `out` is the product of the same row of `x` with the weight of
+    /// token `t`'s `j`-th expert: the down projection.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
     fn expert_linear(
         &self,
         rows: usize,
         routing: &Self::Routing,
-        input: ExpertInput,
         x: &Self::Buffer,
         weight: &Self::Weight,
         out: &mut Self::Buffer,
-    );
+    ) -> Result<(), BackendError>;
 
     /// [`linear_gated`](Self::linear_gated) of each token's input with the weights of its experts; one
     /// row per slot, as in [`expert_linear`](Self::expert_linear).
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
     fn expert_linear_gated(
         &self,
         rows: usize,
@@ -256,7 +275,7 @@ pub trait Backend: Send + Sync + 'static {
         x: &Self::Buffer,
         gate_up: &Self::Weight,
         out: &mut Self::Buffer,
-    );
+    ) -> Result<(), BackendError>;
 
     /// `out[t] += sum over j of routing weight (t, j) * y[t * num_experts_used + j]`, in order
     /// of ascending j.

@@ -36,7 +36,7 @@ pub struct SequenceChunk<'a> {
 /// A complete description of one forward pass, immutable once built.
 ///
 /// Prefill, chunked prefill, decode and verification differ only in the batch's numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Batch {
     token_ids: Vec<u32>,
     positions: Vec<u32>,
@@ -46,6 +46,26 @@ pub struct Batch {
     cu_blocks: Vec<usize>,
     slot_mapping: Vec<usize>,
     logit_rows: Vec<usize>,
+}
+
+impl Clone for Batch {
+    fn clone(&self) -> Self {
+        let mut batch = Self::default();
+        batch.clone_from(self);
+        batch
+    }
+
+    /// Reuses the memory of every array, unlike the derived implementation.
+    fn clone_from(&mut self, source: &Self) {
+        self.token_ids.clone_from(&source.token_ids);
+        self.positions.clone_from(&source.positions);
+        self.cu_seqlens_q.clone_from(&source.cu_seqlens_q);
+        self.context_lens.clone_from(&source.context_lens);
+        self.block_tables.clone_from(&source.block_tables);
+        self.cu_blocks.clone_from(&source.cu_blocks);
+        self.slot_mapping.clone_from(&source.slot_mapping);
+        self.logit_rows.clone_from(&source.logit_rows);
+    }
 }
 
 impl Default for Batch {

@@ -20,7 +20,7 @@
 //! let mut x = backend.alloc(1, 3)?;
 //! let mut y = backend.alloc(1, 2)?;
 //! backend.upload(&[1.0, 1.0, 1.0], &mut x);
-//! backend.linear(1, &x, &weight, None, &mut y);
+//! backend.linear(1, &x, &weight, None, &mut y)?;
 //!
 //! let mut staging = Vec::new();
 //! assert_eq!(backend.download(&y, 2, &mut staging)?, [6.0, 15.0]);
@@ -44,7 +44,8 @@ pub use error::BackendError;
 pub use kv::{BlockId, KvDType, KvLayout};
 pub use kv_row::LARGEST_I16;
 pub use params::{
-    AttentionParams, ExpertInput, ExpertParams, LinearInput, QkNorm, QkvLayout, RopePairing,
+    AttentionParams, ExpertParams, LinearInput, PassShape, ProductShape, QkNorm, QkvLayout,
+    RopePairing,
 };
 pub use reference::ReferenceBackend;
 pub use weight::WeightPart;

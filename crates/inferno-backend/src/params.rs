@@ -1,5 +1,9 @@
 //! Parameters of the operations.
 
+use inferno_tensor::DType;
+
+use crate::KvDType;
+
 /// The layout of queries, keys and values in one row of the stacked QKV projection.
 ///
 /// A row is `num_heads` query heads, then `num_kv_heads` key heads, then as many value heads,
@@ -92,11 +96,28 @@ pub struct ExpertParams {
     pub normalize: bool,
 }
 
-/// Which input row belongs to a token's `j`-th expert slot.
+/// The largest forward pass of a model, which determines a backend's scratch memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassShape {
+    /// Maximum number of tokens in a batch.
+    pub max_num_tokens: usize,
+    /// The heads of attention.
+    pub qkv: QkvLayout,
+    /// The format of the KV cache.
+    pub kv_dtype: KvDType,
+    /// All products with weights.
+    pub products: Vec<ProductShape>,
+}
+
+/// The weight and the number of rows of one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpertInput {
-    /// Every slot of token `t` reads row `t` (the up and gate projections).
-    PerToken,
-    /// Slot `j` of token `t` reads row `t * num_experts_used + j` (the down projection).
-    PerSlot,
+pub struct ProductShape {
+    /// Format of the weight.
+    pub dtype: DType,
+    /// Input features.
+    pub cols: usize,
+    /// Maximum number of rows, over all experts.
+    pub max_num_rows: usize,
+    /// Number of experts; 1 for a plain weight.
+    pub num_experts: usize,
 }

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use inferno_tensor::{DType, Tensor, quant};
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
-    LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, KvLayout, LinearInput,
+    PassShape, QkNorm, QkvLayout, RopePairing, WeightPart,
 };
 use arithmetic::{add, dot, normalize, silu, zeros};
 use attention::ReferenceKvCache;
@@ -99,6 +99,11 @@ impl Backend for ReferenceBackend {
         [rows, cols, size_of::<f32>()].into_iter().fold(experts, usize::saturating_mul)
     }
 
+    /// Zero: operations release what they allocate.
+    fn scratch_bytes(&self, _pass: &PassShape) -> usize {
+        0
+    }
+
     fn load_table(&self, part: &WeightPart) -> Result<WeightPart, BackendError> {
         Ok(part.clone())
     }
@@ -174,9 +179,9 @@ impl Backend for ReferenceBackend {
         weight: &ReferenceWeight,
         bias: Option<&Matrix>,
         out: &mut Matrix,
-    ) {
+    ) -> Result<(), BackendError> {
         (0..rows).for_each(|row| out[[row]].fill(0.0));
-        self.linear_add(rows, &self.input(rows, x.into()), weight, bias, out);
+        self.linear_add(rows, &self.input(rows, x.into()), weight, bias, out)
     }
 
     fn linear_add(
@@ -186,7 +191,7 @@ impl Backend for ReferenceBackend {
         weight: &ReferenceWeight,
         bias: Option<&Matrix>,
         out: &mut Matrix,
-    ) {
+    ) -> Result<(), BackendError> {
         for row in 0..rows {
             let out = &mut out[[row]];
             let mut term = vec![0.0; out.len()];
@@ -196,6 +201,7 @@ impl Backend for ReferenceBackend {
                 add(&bias[[0]], out);
             }
         }
+        Ok(())
     }
 
     fn linear_gated<'a>(
@@ -205,11 +211,12 @@ impl Backend for ReferenceBackend {
         gate_up: &ReferenceWeight,
         bias: Option<&Matrix>,
         out: &mut Matrix,
-    ) {
+    ) -> Result<(), BackendError> {
         let x = self.input(rows, x.into());
         for row in 0..rows {
             gate_up.multiply_gated(0, &x[[row]], bias, &mut out[[row]]);
         }
+        Ok(())
     }
 
     fn rope(
@@ -262,8 +269,9 @@ impl Backend for ReferenceBackend {
         qkv: &Matrix,
         cache: &ReferenceKvCache,
         out: &mut Matrix,
-    ) {
+    ) -> Result<(), BackendError> {
         attention::attend(batch, params, layout, qkv, cache, out);
+        Ok(())
     }
 
     fn route_experts(
@@ -280,18 +288,14 @@ impl Backend for ReferenceBackend {
         &self,
         rows: usize,
         routing: &ReferenceRouting,
-        input: ExpertInput,
         x: &Matrix,
         weight: &ReferenceWeight,
         out: &mut Matrix,
-    ) {
+    ) -> Result<(), BackendError> {
         for (slot, choice) in routing.slots(rows) {
-            let source = match input {
-                ExpertInput::PerToken => slot / routing.num_experts_used(),
-                ExpertInput::PerSlot => slot,
-            };
-            weight.multiply(choice.expert, &x[[source]], &mut out[[slot]]);
+            weight.multiply(choice.expert, &x[[slot]], &mut out[[slot]]);
         }
+        Ok(())
     }
 
     fn expert_linear_gated(
@@ -301,11 +305,12 @@ impl Backend for ReferenceBackend {
         x: &Matrix,
         gate_up: &ReferenceWeight,
         out: &mut Matrix,
-    ) {
+    ) -> Result<(), BackendError> {
         for (slot, choice) in routing.slots(rows) {
             let token = slot / routing.num_experts_used();
             gate_up.multiply_gated(choice.expert, &x[[token]], None, &mut out[[slot]]);
         }
+        Ok(())
     }
 
     fn combine_experts(

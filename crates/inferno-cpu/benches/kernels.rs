@@ -58,7 +58,7 @@ fn products(
             _ => Throughput::Elements(2 * (rows * cols * out_cols) as u64),
         });
         group.bench_function(BenchmarkId::from_parameter(dtype), |b| {
-            b.iter(|| backend.linear(rows, &x, &weight, None, &mut out));
+            b.iter(|| backend.linear(rows, &x, &weight, None, &mut out).expect("memory"));
         });
     }
     group.finish();
@@ -198,7 +198,9 @@ fn attention_with(c: &mut Criterion, isa: Isa) {
                 b.iter(|| {
                     for layer in 0..layers {
                         let params = AttentionParams { layer, scale, window: None };
-                        backend.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out);
+                        backend
+                            .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
+                            .expect("memory");
                     }
                 });
             });

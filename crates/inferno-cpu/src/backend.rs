@@ -1,68 +1,71 @@
-//! The [`Backend`] of this crate: memory, and where each operation is found.
+//! The [`Backend`] of this crate: its memory, and the dispatch to the operations.
 
 use std::sync::{Mutex, MutexGuard};
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertInput, ExpertParams, KvLayout,
-    LinearInput, QkNorm, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, KvLayout, LinearInput,
+    PassShape, QkNorm, QkvLayout, RopePairing, WeightPart,
 };
 use inferno_tensor::DType;
 
+use crate::buffer::CpuBuffer;
+use crate::executor::Executor;
 use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
-use crate::memory::{Arena, Lines};
-use crate::ops;
-use crate::ops::attention::{self, AttentionWorkspace};
-use crate::ops::experts::{self, CpuRouting};
-use crate::ops::gated::{GatedWorkspace, linear_gated};
-use crate::ops::linear::{ProductInputs, Rows, linear};
+use crate::memory::Arena;
+use crate::ops::attention::{self, AttentionWorkspace, QkvRows, paged_attention};
+use crate::ops::embedding::{self, CpuTable};
+use crate::ops::experts;
+use crate::ops::gated::{GATED_LINES, linear_gated};
+use crate::ops::linear::linear;
 use crate::ops::norm::{RmsNorm, rms_norm};
 use crate::ops::product::Epilogue;
-use crate::ops::rows::{self, CpuTable};
+use crate::ops::product_rows::ProductRows;
+use crate::ops::rope::rope;
+use crate::ops::routing::CpuRouting;
+use crate::ops::workspace::{self, ProductWorkspace};
 use crate::pack::{self, CpuWeight};
-use crate::threads::{self, Pool};
+use crate::threads::{self, ThreadPool};
 
-/// How a [`CpuBackend`] is to be set up.
+/// Settings of a [`CpuBackend`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// The instruction set; the fastest of this machine unless given.
+    /// The instruction set (default: the fastest of this machine).
     pub isa: Option<Isa>,
-    /// Threads to compute with; one a processor that this process may use unless given.
+    /// Number of threads (default: one per processor that is available to this process).
     pub threads: Option<usize>,
 }
 
 /// Computes on the CPU.
 ///
-/// Results have the same bits on every instruction set, with every number of threads, and in
-/// whatever batch a row rides.
+/// Results have the same bits on every instruction set, with every number of threads, and in every batch.
 ///
-/// Threads may share a backend, and take turns: it has one pool and one workspace, which a product
-/// or an attention holds from its start to its end, so another thread's operation waits for it. Who
-/// wants computations side by side makes a backend for each, with a share of the processors.
+/// A backend can be shared between threads, but products and attention run one at a time: they use the backend's
+/// thread pool and scratch memory exclusively. To run computations in parallel, create one backend for each, with
+/// a share of the processors.
 pub struct CpuBackend {
     level: Level,
-    pool: Pool,
-    /// Where weights lie.
+    pool: ThreadPool,
+    /// Memory of weights.
     weights: Arena,
-    /// Where activations lie: a product of many rows writes to as many pages at a time as it has rows.
+    /// Memory of activations: a product of many rows writes to as many pages at a time as it has rows.
     activations: Arena,
     workspace: Mutex<Workspace>,
 }
 
-/// Memory that operations use and keep. It grows to what the largest batch needs, whatever the
-/// length of its sequences.
-#[derive(Debug, Default)]
+/// Memory that operations keep between calls. It grows to what the largest batch needs, independently of the
+/// lengths of its sequences.
+#[derive(Debug)]
 pub(crate) struct Workspace {
-    pub(crate) inputs: ProductInputs,
-    pub(crate) gated: GatedWorkspace,
+    product: ProductWorkspace,
     pub(crate) attention: AttentionWorkspace,
 }
 
 impl CpuBackend {
-    /// A backend with a pool of threads of its own.
+    /// Creates a backend with its own thread pool.
     ///
-    /// **Errors**: [`BackendError::Unavailable`] where the machine or this build lacks the
-    /// instruction set, or the system refuses the threads.
+    /// **Errors**: [`BackendError::Unavailable`] if the machine or this build does not support the instruction
+    /// set, or the threads cannot be started.
     pub fn new(options: CpuOptions) -> Result<Self, BackendError> {
         let level = Level::choose(options.isa)?;
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -74,41 +77,47 @@ impl CpuBackend {
         if threads == 0 {
             return Err(unavailable("it needs at least one".to_owned()));
         }
-        let pool = Pool::new(threads).map_err(|error| unavailable(error.to_string()))?;
+        let pool = ThreadPool::new(threads).map_err(|error| unavailable(error.to_string()))?;
+        let workspace = Workspace {
+            product: ProductWorkspace::new(threads),
+            attention: AttentionWorkspace::new(threads),
+        };
         Ok(Self {
             level,
             pool,
             weights: Arena::default(),
             activations: Arena::default(),
-            workspace: Mutex::default(),
+            workspace: Mutex::new(workspace),
         })
     }
 
-    /// The instruction set that it computes with.
+    /// The instruction set in use.
     pub fn isa(&self) -> Isa {
         self.level.isa()
     }
 
-    /// The threads that it computes with.
+    /// Number of threads.
     pub fn num_threads(&self) -> usize {
         self.pool.num_threads()
     }
 
-    /// Steps that several threads have taken part in, since the backend was made. Between two of them the
-    /// threads wait for one another.
+    /// Number of steps that ran on several threads since the backend was created. The threads synchronize
+    /// between two of them.
     pub fn num_parallel_steps(&self) -> usize {
         self.pool.num_steps()
     }
 
-    pub(crate) fn level(&self) -> Level {
-        self.level
+    /// Bytes of scratch memory that operations have allocated so far. They keep it for later calls.
+    pub fn allocated_scratch_bytes(&self) -> usize {
+        let workspace = self.workspace();
+        workspace.product.num_bytes() + workspace.attention.num_bytes()
     }
 
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
+    pub(crate) fn executor(&self) -> Executor<'_> {
+        Executor { level: self.level, pool: &self.pool }
     }
 
-    /// The memory of the operation that runs; another thread's operation waits for it.
+    /// Locks the memory of operations.
     pub(crate) fn workspace(&self) -> MutexGuard<'_, Workspace> {
         threads::lock(&self.workspace)
     }
@@ -121,63 +130,17 @@ impl CpuBackend {
         bias: Option<&CpuBuffer>,
         accumulate: bool,
         out: &mut CpuBuffer,
-    ) {
+    ) -> Result<(), BackendError> {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
         let epilogue = Epilogue { bias: bias.map(|bias| bias.rows(1)), accumulate };
-        linear(self, Rows::Same(rows), x, weight, epilogue, out);
+        let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
+        linear(self.executor(), workspace, rows, x, weight, epilogue, out)
     }
 }
 
 impl std::fmt::Debug for CpuBackend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.describe())
-    }
-}
-
-/// A row-major matrix of `f32` on the CPU.
-#[derive(Debug)]
-pub struct CpuBuffer {
-    rows: usize,
-    cols: usize,
-    values: Lines,
-}
-
-impl CpuBuffer {
-    fn zeroed(rows: usize, cols: usize, arena: &Arena) -> Result<Self, BackendError> {
-        let bytes = rows.saturating_mul(cols).saturating_mul(size_of::<f32>());
-        Ok(Self { rows, cols, values: arena.zeroed(bytes, "activations")? })
-    }
-
-    pub(crate) fn num_rows(&self) -> usize {
-        self.rows
-    }
-
-    pub(crate) fn cols(&self) -> usize {
-        self.cols
-    }
-
-    /// The first `rows` rows.
-    pub(crate) fn rows(&self, rows: usize) -> &[f32] {
-        &self.values.get()[..rows * self.cols]
-    }
-
-    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
-        self.values.get_mut()
-    }
-
-    /// Calls `work(first_row, values)` for runs of the first `rows` rows, in parallel.
-    pub(crate) fn split_rows(
-        &mut self,
-        pool: &Pool,
-        rows: usize,
-        work: impl Fn(usize, &mut [f32]) + Sync,
-    ) {
-        let cols = self.cols;
-        let task_rows = ops::rows_a_task(cols);
-        let values = &mut self.values_mut()[..rows * cols];
-        pool.run_chunks(values, (task_rows * cols).max(1), |task, values, _| {
-            work(task * task_rows, values);
-        });
     }
 }
 
@@ -208,7 +171,7 @@ impl Backend for CpuBackend {
         len: usize,
         _staging: &'a mut Vec<f32>,
     ) -> Result<&'a [f32], BackendError> {
-        Ok(&buffer.values.get()[..len])
+        Ok(&buffer.values()[..len])
     }
 
     fn load_weight(&self, parts: &[WeightPart]) -> Result<CpuWeight, BackendError> {
@@ -217,6 +180,13 @@ impl Backend for CpuBackend {
 
     fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
         pack::weight_bytes(dtype, experts, rows, cols)
+    }
+
+    fn scratch_bytes(&self, pass: &PassShape) -> usize {
+        let threads = self.num_threads();
+        let attention =
+            attention::max_scratch_bytes(threads, pass.max_num_tokens, &pass.qkv, pass.kv_dtype);
+        workspace::max_scratch_bytes(threads, GATED_LINES, &pass.products).saturating_add(attention)
     }
 
     fn load_table(&self, part: &WeightPart) -> Result<CpuTable, BackendError> {
@@ -263,11 +233,11 @@ impl Backend for CpuBackend {
     }
 
     fn embed(&self, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
-        rows::embed(self, batch, table, out);
+        embedding::embed(self.executor(), batch, table, out);
     }
 
     fn gather_logit_rows(&self, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
-        rows::gather(self, batch, x, out);
+        embedding::gather(self.executor(), batch, x, out);
     }
 
     fn rms_norm(
@@ -278,7 +248,7 @@ impl Backend for CpuBackend {
         eps: f32,
         out: &mut CpuBuffer,
     ) {
-        rms_norm(self, rows, x, RmsNorm { weight: weight.rows(1), eps }, out);
+        rms_norm(self.executor(), rows, x, RmsNorm { weight: weight.rows(1), eps }, out);
     }
 
     fn linear<'a>(
@@ -288,8 +258,8 @@ impl Backend for CpuBackend {
         weight: &CpuWeight,
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
-    ) {
-        self.product(rows, x.into(), weight, bias, false, out);
+    ) -> Result<(), BackendError> {
+        self.product(rows, x.into(), weight, bias, false, out)
     }
 
     fn linear_add(
@@ -299,8 +269,8 @@ impl Backend for CpuBackend {
         weight: &CpuWeight,
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
-    ) {
-        self.product(rows, x.into(), weight, bias, true, out);
+    ) -> Result<(), BackendError> {
+        self.product(rows, x.into(), weight, bias, true, out)
     }
 
     fn linear_gated<'a>(
@@ -310,10 +280,11 @@ impl Backend for CpuBackend {
         gate_up: &CpuWeight,
         bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
-    ) {
+    ) -> Result<(), BackendError> {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
         let bias = bias.map(|bias| bias.rows(1));
-        linear_gated(self, Rows::Same(rows), x.into(), gate_up, bias, out);
+        let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
+        linear_gated(self.executor(), workspace, rows, x.into(), gate_up, bias, out)
     }
 
     fn rope(
@@ -325,7 +296,7 @@ impl Backend for CpuBackend {
         angles: &CpuBuffer,
         qkv: &mut CpuBuffer,
     ) {
-        ops::rope::rope(self, rows, layout, norm, pairing, angles, qkv);
+        rope(self.executor(), rows, layout, norm, pairing, angles, qkv);
     }
 
     fn store_kv(
@@ -336,7 +307,7 @@ impl Backend for CpuBackend {
         qkv: &CpuBuffer,
         cache: &mut CpuKvCache,
     ) {
-        attention::store_kv(self, batch, layer, layout, qkv, cache);
+        attention::store_kv(self.executor(), batch, layer, layout, qkv, cache);
     }
 
     fn paged_attention(
@@ -347,8 +318,9 @@ impl Backend for CpuBackend {
         qkv: &CpuBuffer,
         cache: &CpuKvCache,
         out: &mut CpuBuffer,
-    ) {
-        attention::paged_attention(self, batch, params, layout, qkv, cache, out);
+    ) -> Result<(), BackendError> {
+        let (qkv, workspace) = (QkvRows { layout, values: qkv }, &mut self.workspace().attention);
+        paged_attention(self.executor(), workspace, batch, params, qkv, cache, out)
     }
 
     fn route_experts(
@@ -358,19 +330,19 @@ impl Backend for CpuBackend {
         params: &ExpertParams,
         routing: &mut CpuRouting,
     ) {
-        routing.route(self, rows, router_logits, params);
+        routing.route(self.level, rows, router_logits, params);
     }
 
     fn expert_linear(
         &self,
         rows: usize,
         routing: &CpuRouting,
-        input: ExpertInput,
         x: &CpuBuffer,
         weight: &CpuWeight,
         out: &mut CpuBuffer,
-    ) {
-        experts::expert_linear(self, rows, routing, input, x, weight, out);
+    ) -> Result<(), BackendError> {
+        let workspace = &mut self.workspace().product;
+        experts::expert_linear(self.executor(), workspace, rows, routing, x, weight, out)
     }
 
     fn expert_linear_gated(
@@ -380,8 +352,9 @@ impl Backend for CpuBackend {
         x: &CpuBuffer,
         gate_up: &CpuWeight,
         out: &mut CpuBuffer,
-    ) {
-        experts::expert_linear_gated(self, rows, routing, x, gate_up, out);
+    ) -> Result<(), BackendError> {
+        let workspace = &mut self.workspace().product;
+        experts::expert_linear_gated(self.executor(), workspace, rows, routing, x, gate_up, out)
     }
 
     fn combine_experts(
@@ -391,6 +364,6 @@ impl Backend for CpuBackend {
         y: &CpuBuffer,
         out: &mut CpuBuffer,
     ) {
-        experts::combine_experts(self, rows, routing, y, out);
+        experts::combine_experts(self.executor(), rows, routing, y, out);
     }
 }

@@ -1,19 +1,22 @@
-//! Handing parts of one slice to several threads.
+//! Mutable parts of one slice for several threads.
+
+// Hands out parts of a slice by pointer.
+#![allow(unsafe_code)]
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::threads::Pool;
+use crate::threads::ThreadPool;
 
-/// A mutable slice that several threads write to, each to parts of its own.
+/// A mutable slice that several threads write to, each in its own parts.
 pub(crate) struct Disjoint<'a, T> {
     start: *mut T,
     len: usize,
     slice: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: a `Disjoint` gives access to its elements only through `part`, whose callers promise that
-// no element is given out twice at a time; so sharing it amounts to sending the parts.
+// SAFETY: the elements of a `Disjoint` are accessible only through `part`, whose callers guarantee that parts that
+// exist at the same time do not overlap; so sharing it amounts to sending the parts.
 unsafe impl<T: Send> Sync for Disjoint<'_, T> {}
 
 impl<'a, T> Disjoint<'a, T> {
@@ -23,27 +26,27 @@ impl<'a, T> Disjoint<'a, T> {
 
     /// The elements of `range`.
     ///
-    /// **Panics** when the slice is shorter.
+    /// **Panics** if the range is not within the slice.
     ///
     /// # Safety
     ///
-    /// While the part lives, no other part that overlaps it may be asked for.
-    // The parts are as separate as those of `split_at_mut`; that they are is the caller's promise.
+    /// While the part lives, no other part that overlaps it may be created.
+    // As with `split_at_mut`, the parts do not overlap; here the caller guarantees it.
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     pub(crate) unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.len, "a part beyond its slice");
-        // SAFETY: the range was checked to lie within the slice that `new` borrowed for `'a`, and
-        // the caller promises that nothing else refers to it.
+        // SAFETY: the assertion checks that the range is within the slice that `new` borrowed for `'a`, and the
+        // caller guarantees that no other reference to it exists.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 }
 
-impl Pool {
-    /// Cuts `slice` into chunks of `chunk_len` and calls `work(number, chunk, thread)` for each, in
-    /// parallel, as [`run`](Self::run) does.
+impl ThreadPool {
+    /// Splits `slice` into chunks of `chunk_len` elements and calls `work(number, chunk, thread)` for each chunk,
+    /// in parallel, as [`run`](Self::run) does.
     ///
-    /// **Panics** when `work` does, and when `chunk_len` is zero.
+    /// **Panics** if `work` does, and if `chunk_len` is zero.
     pub(crate) fn run_chunks<T: Send>(
         &self,
         slice: &mut [T],
@@ -55,8 +58,7 @@ impl Pool {
         let slice = Disjoint::new(slice);
         self.run(num_chunks, &|number, thread| {
             let range = number * chunk_len..len.min((number + 1) * chunk_len);
-            // SAFETY: chunks with different numbers do not overlap, and the pool gives out each
-            // number once.
+            // SAFETY: chunks with different numbers do not overlap, and the pool runs each number once.
             work(number, unsafe { slice.part(range) }, thread);
         });
     }

@@ -1,9 +1,8 @@
-//! Instruction sets: which there are, which this machine has, and how kernels enter them.
+//! Instruction sets: names, detection, and running kernels.
 //!
-//! A kernel is a value that implements [`Kernel`] once, for any [`Lanes`]. [`Level::run`] is the
-//! only way in: it hands the kernel to the one `#[target_feature]` function of the level, into
-//! which the whole algorithm is inlined. A [`Level`] is chosen once, when the backend is made, and
-//! holds the proof that the machine has it.
+//! A kernel implements [`Kernel`] once, for any [`Lanes`](crate::lanes::Lanes). [`Level::run`] passes it to the
+//! only `#[target_feature]` function of its instruction set, into which the whole algorithm is inlined. A
+//! [`Level`] is chosen when the backend is created, and is a proof that the machine supports the instruction set.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -20,7 +19,7 @@ use std::str::FromStr;
 
 use inferno_backend::BackendError;
 
-use crate::lanes::Lanes;
+use crate::lanes::Kernel;
 #[cfg(target_arch = "x86_64")]
 use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
@@ -29,11 +28,11 @@ use avx512::Avx512;
 use neon::Neon;
 use scalar::Scalar;
 
-/// An instruction set that kernels can be run with.
+/// An instruction set for kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {
-    /// Portable code, on every machine.
+    /// Portable code, for every machine.
     Scalar,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,
@@ -48,7 +47,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// All instruction sets that have a name, the simplest first.
+    /// All instruction sets, the simplest first.
     pub const ALL: [Self; 6] =
         [Self::Scalar, Self::Avx2, Self::AvxVnni, Self::Avx512, Self::Amx, Self::Neon];
 
@@ -64,7 +63,7 @@ impl Isa {
         }
     }
 
-    /// Those that this machine has and this build knows, the fastest last.
+    /// The instruction sets that this machine and this build support, the fastest last.
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|&isa| Level::new(isa).is_some()).collect()
     }
@@ -83,7 +82,7 @@ impl fmt::Display for Isa {
 impl FromStr for Isa {
     type Err = BackendError;
 
-    /// Reads a [`name`](Isa::name) in upper or lower case.
+    /// Parses a [`name`](Isa::name), ignoring case.
     fn from_str(name: &str) -> Result<Self, BackendError> {
         Self::ALL.into_iter().find(|isa| isa.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
             BackendError::Unavailable {
@@ -94,14 +93,7 @@ impl FromStr for Isa {
     }
 }
 
-/// A computation written once for all instruction sets.
-pub(crate) trait Kernel {
-    /// Does the whole computation. Implementations are `#[inline(always)]`, and so is all that
-    /// they call with `lanes`: code that is not inlined would not be compiled for the level.
-    fn run<L: Lanes>(self, lanes: L);
-}
-
-/// An instruction set that was found on this machine.
+/// An instruction set that this machine supports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Level {
     Scalar(Scalar),
@@ -118,7 +110,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The level `isa`, where this machine and build have it.
+    /// The level of `isa`; `None` if this machine or build does not support it.
     fn new(isa: Isa) -> Option<Self> {
         match isa {
             Isa::Scalar => Some(Self::Scalar(Scalar)),
@@ -136,9 +128,9 @@ impl Level {
         }
     }
 
-    /// The level asked for, or the fastest.
+    /// The level of `isa`, by default the fastest.
     ///
-    /// **Errors**: [`BackendError::Unavailable`], which names what there is instead.
+    /// **Errors**: [`BackendError::Unavailable`], which lists the supported instruction sets.
     pub(crate) fn choose(isa: Option<Isa>) -> Result<Self, BackendError> {
         let available = Isa::available();
         let isa = isa.or(available.last().copied()).unwrap_or(Isa::Scalar);
@@ -148,7 +140,7 @@ impl Level {
         })
     }
 
-    /// Which instruction set this is.
+    /// The instruction set.
     pub(crate) fn isa(self) -> Isa {
         match self {
             Self::Scalar(_) => Isa::Scalar,
@@ -165,8 +157,8 @@ impl Level {
         }
     }
 
-    /// Whether [`Lanes::tiles`] gives a matrix unit.
-    pub(crate) fn has_tiles(self) -> bool {
+    /// Whether there is a matrix unit ([`MatrixLanes`](crate::lanes::MatrixLanes)).
+    pub(crate) fn has_matrix_unit(self) -> bool {
         self.isa() == Isa::Amx
     }
 

@@ -22,7 +22,7 @@
 //! let weight = backend.load_weight(&[WeightPart::matrix("w", DType::F32, 2, 2, bytes.into())?])?;
 //! let (mut x, mut y) = (backend.alloc(1, 2)?, backend.alloc(1, 2)?);
 //! backend.upload(&[1.0, 10.0], &mut x);
-//! backend.linear(1, &x, &weight, None, &mut y);
+//! backend.linear(1, &x, &weight, None, &mut y)?;
 //!
 //! let mut staging = Vec::new();
 //! assert_eq!(backend.download(&y, 2, &mut staging)?, [21.0, 43.0]);
@@ -30,8 +30,12 @@
 //! # }
 //! ```
 
+#![deny(unsafe_code)]
+
 mod backend;
+mod buffer;
 mod disjoint;
+mod executor;
 mod isa;
 mod kv_cache;
 mod lanes;
@@ -39,12 +43,14 @@ mod memory;
 mod ops;
 mod pack;
 mod roof;
+mod scratch;
 mod threads;
 
-pub use backend::{CpuBackend, CpuBuffer, CpuOptions};
+pub use backend::{CpuBackend, CpuOptions};
+pub use buffer::CpuBuffer;
 pub use isa::Isa;
 pub use kv_cache::CpuKvCache;
-pub use ops::experts::CpuRouting;
-pub use ops::rows::CpuTable;
+pub use ops::embedding::CpuTable;
+pub use ops::routing::CpuRouting;
 pub use pack::CpuWeight;
 pub use roof::Roofs;

@@ -1,9 +1,8 @@
-//! Weights in the layout that the kernels stream: panels of 16 output rows side by side.
+//! Weights in the layout that the kernels stream: panels of 16 output rows.
 //!
-//! A weight is a list of parts, whose output columns follow one another; each part keeps the
-//! format that its tensor has in the file. A part holds its experts one after the other, an expert
-//! its panels, and a panel 16 rows with all their columns. Rows that are missing in the last panel
-//! are zeros, which are computed and not stored.
+//! A weight is a list of parts, whose output columns follow one another; each part keeps the format that its
+//! tensor has in the file. A part stores its experts one after the other, an expert its panels, and a panel 16
+//! rows with all their columns. Missing rows of the last panel are zeros; they are computed but not stored.
 
 pub(crate) mod codes;
 mod float;
@@ -17,41 +16,40 @@ use inferno_backend::{BackendError, WeightPart};
 use inferno_tensor::DType;
 
 pub(crate) use float::FloatFormat;
-pub(crate) use formats::{Format, Input, chunk_bytes, padded_scale_bytes};
+pub(crate) use formats::{
+    ActivationFormat, FormatVisitor, PackedFormat, chunk_bytes, padded_scale_bytes, visit,
+};
 pub(crate) use quantized::{FixedPointFormat, QuantFormat};
 
-use crate::isa::Level;
 use crate::lanes::LANES;
-use crate::memory::{Arena, Lines};
-use crate::ops::activations::Activations;
-use crate::ops::product::{Product, Target};
-use crate::threads::Pool;
+use crate::memory::{AlignedArray, Arena};
+use crate::threads::ThreadPool;
 
 /// A packed weight of [`CpuBackend`](crate::CpuBackend).
 #[derive(Debug)]
 pub struct CpuWeight {
     pub(crate) cols: usize,
     pub(crate) rows: usize,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<PackedPart>,
 }
 
 /// One stacked tensor.
-pub(crate) struct Part {
-    pub(crate) format: &'static Format,
+pub(crate) struct PackedPart {
+    pub(crate) format: PackedFormat,
     pub(crate) rows: usize,
-    cols: usize,
+    pub(crate) cols: usize,
     /// Rows of an expert in the parts before this one.
     pub(crate) first_row: usize,
     /// Panels of an expert in the parts before this one.
     pub(crate) first_panel: usize,
-    panel_bytes: usize,
+    pub(crate) panel_bytes: usize,
     expert_bytes: usize,
-    bytes: Lines,
+    bytes: AlignedArray,
 }
 
-impl std::fmt::Debug for Part {
+impl std::fmt::Debug for PackedPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Part({} rows of {})", self.rows, self.format.dtype)
+        write!(f, "PackedPart({} rows of {})", self.rows, self.format.dtype)
     }
 }
 
@@ -61,13 +59,13 @@ impl CpuWeight {
     /// **Errors**: parts that do not stack, formats without a kernel, no memory.
     pub(crate) fn pack(
         parts: &[WeightPart],
-        pool: &Pool,
+        pool: &ThreadPool,
         arena: &Arena,
     ) -> Result<Self, BackendError> {
         let (_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
         let mut weight = Self { cols, rows: 0, parts: Vec::with_capacity(parts.len()) };
         for part in parts {
-            let part = Part::pack(part, weight.rows, weight.num_panels(), pool, arena)?;
+            let part = PackedPart::pack(part, weight.rows, weight.num_panels(), pool, arena)?;
             weight.rows += part.rows;
             weight.parts.push(part);
         }
@@ -77,19 +75,19 @@ impl CpuWeight {
 
     /// Panels of one expert, over all parts.
     pub(crate) fn num_panels(&self) -> usize {
-        self.parts.iter().map(Part::num_panels).sum()
+        self.parts.iter().map(PackedPart::num_panels).sum()
     }
 }
 
-impl Part {
+impl PackedPart {
     fn pack(
         source: &WeightPart,
         first_row: usize,
         first_panel: usize,
-        pool: &Pool,
+        pool: &ThreadPool,
         arena: &Arena,
     ) -> Result<Self, BackendError> {
-        let format = Format::of(source.dtype()).ok_or_else(|| BackendError::Unavailable {
+        let format = PackedFormat::of(source.dtype()).ok_or_else(|| BackendError::Unavailable {
             what: format!(
                 "a product with weights of type {} (`{}`)",
                 source.dtype(),
@@ -126,26 +124,17 @@ impl Part {
         panels.start * LANES..self.rows.min(panels.end * LANES)
     }
 
-    /// Multiplies some panels of one expert by its rows of `inputs`.
-    pub(crate) fn multiply(
-        &self,
-        level: Level,
-        expert: usize,
-        panels: Range<usize>,
-        inputs: Activations<'_>,
-        target: Target<'_>,
-    ) {
+    /// Some panels of one expert.
+    pub(crate) fn panels(&self, expert: usize, panels: Range<usize>) -> &[u8] {
         let [first, last] = [panels.start, panels.end]
             .map(|panel| expert * self.expert_bytes + panel * self.panel_bytes);
-        let panels = &self.bytes.get()[first..last];
-        let (panel_bytes, cols) = (self.panel_bytes, self.cols);
-        (self.format.product)(level, Product { panels, panel_bytes, cols, inputs, target });
+        &self.bytes.get()[first..last]
     }
 }
 
 /// Bytes that packing takes for `experts` matrices of `rows` x `cols` in format `dtype`; none where
 /// there is no kernel for it.
 pub(crate) fn weight_bytes(dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
-    let panel_bytes = Format::of(dtype).map_or(0, |format| (format.panel_bytes)(cols));
+    let panel_bytes = PackedFormat::of(dtype).map_or(0, |format| (format.panel_bytes)(cols));
     experts.saturating_mul(rows.div_ceil(LANES).saturating_mul(panel_bytes))
 }

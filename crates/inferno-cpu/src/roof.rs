@@ -62,7 +62,7 @@ impl CpuBackend {
         let num_begun = AtomicUsize::new(0);
         let step = || {
             num_begun.store(0, Ordering::Relaxed);
-            self.pool().run(num_threads, &|_, _| {
+            self.executor().pool.run(num_threads, &|_, _| {
                 num_begun.fetch_add(1, Ordering::AcqRel);
                 while num_begun.load(Ordering::Acquire) < num_threads {
                     // A thread may lack a processor of its own.

@@ -1,20 +1,22 @@
 //! A persistent pool of threads for the short parallel steps of a forward pass.
 //!
-//! [`Pool::run_ranges`] hands out the items `0..num_items` to all threads, the caller among them,
-//! until none is left, and returns when all are done. Each thread has a share of neighbouring items
-//! and takes from its front, so that it streams what belongs to them from memory; who has nothing
-//! left takes from the back of the others' shares. Which thread computes what is open, so results
-//! must not depend on it.
+//! [`ThreadPool::run_ranges`] distributes the items `0..num_items` over all threads, including the caller's, and
+//! returns when all items are done. Each thread has a share of neighbouring items and works from its front, so
+//! that it streams their data from memory; a thread whose share is empty steals from the back of the others'
+//! shares. The assignment of items to threads is unspecified, so results must not depend on it.
 //!
-//! Nobody waits for a thread that the system has not let run: when no item is left, the step closes,
-//! and only workers that are inside it are waited for.
+//! The pool does not wait for threads that the system has not scheduled: when no item is left, the step closes,
+//! and the caller waits only for workers that have entered it.
 //!
-//! Between steps the workers spin for some tens of microseconds, the time that the serial code
-//! between two operations takes, and then park: an idle pool costs nothing.
+//! Between steps the workers spin for some tens of microseconds, the duration of the serial code between two
+//! operations, and then park: an idle pool uses no processor time.
 //!
-//! A task's panic reaches the caller of `run` once all threads have stopped, the first where there
-//! are several; tasks not yet begun are dropped; the pool stays usable. Several threads may call `run`: one after the other is
-//! served. A task that calls `run` itself does the inner tasks on its own thread.
+//! If tasks panic, the first panic is resumed in the caller of `run` after all threads have stopped. Tasks that
+//! have not started are dropped, and the pool stays usable. Several threads may call `run`; their steps run one
+//! after the other. A task that calls `run` itself runs the inner tasks on its own thread.
+
+// Passes closures to threads by pointer.
+#![allow(unsafe_code)]
 
 mod share;
 
@@ -29,19 +31,19 @@ use std::{io, mem};
 
 use share::{End, Share};
 
-/// Turns of an empty loop before a thread parks, about 20 to 50 microseconds.
+/// Iterations of an empty loop before a thread parks, about 20 to 50 microseconds.
 const SPINS: u32 = 1500;
 
-/// What a step computes: called with some neighbouring items and the number of the thread.
-type Task<'a> = dyn Fn(Range<usize>, usize) + Sync + 'a;
+/// The function of a step. It is called with a range of items and the number of the thread.
+type StepFn<'a> = dyn Fn(Range<usize>, usize) + Sync + 'a;
 
 thread_local! {
     /// Whether this thread is inside a task of some pool.
     static IN_TASK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A fixed set of threads that wait for work.
-pub(crate) struct Pool {
+/// A fixed set of threads.
+pub(crate) struct ThreadPool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     /// Held by the thread whose step is running.
@@ -51,29 +53,30 @@ pub(crate) struct Pool {
 struct Shared {
     /// The step's [`State`]: its number, whether workers may enter it, and how many are inside.
     state: AtomicUsize,
-    /// The step that is running. Written by the holder of `turn` while the last step is closed and
-    /// no worker is inside; read by workers inside.
-    step: UnsafeCell<Step>,
-    /// The items that no thread has taken, a share a thread.
+    /// The current step. Written by the holder of `turn` while the last step is closed and no worker is
+    /// inside; read by workers inside.
+    step: UnsafeCell<ParallelStep>,
+    /// The items that no thread has started, one share per thread.
     shares: Vec<Share>,
     /// The first panic of the step.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
 }
 
-struct Step {
-    task: *const Task<'static>,
+struct ParallelStep {
+    task: *const StepFn<'static>,
     caller: Thread,
 }
 
-impl Step {
-    /// What stands there before the first step.
+impl ParallelStep {
+    /// The value before the first step.
     fn nothing() -> Self {
         Self { task: &|_: Range<usize>, _: usize| (), caller: thread::current() }
     }
 }
 
-/// What `Shared::state` says: from the lowest bits up, workers inside, open or not, number.
+/// The contents of `Shared::state`: from the lowest bits up, the number of workers inside, whether the step is
+/// open, and the number of the step.
 #[derive(Clone, Copy)]
 struct State(usize);
 
@@ -93,25 +96,25 @@ impl State {
         self.0 / Self::NUMBER
     }
 
-    /// The next step, open, nobody inside.
+    /// The next step: open, with no worker inside.
     fn next(self) -> Self {
         let next = self.number().wrapping_add(1).wrapping_mul(Self::NUMBER);
         Self(next | Self::OPEN)
     }
 }
 
-// SAFETY: `step` is the only part that is not `Sync` by itself. It is written only by the holder of
-// `turn` while the state is closed with nobody inside, before the release that opens it, and read
-// by workers only between their acquire entry, which needs an open state, and their exit. The
-// pointer in it is to a `Sync` closure, which `run` keeps alive until nobody is inside.
+// SAFETY: `step` is the only field that is not `Sync` by itself. It is written only by the holder of `turn` while
+// the state is closed with no worker inside, before the release store that opens it, and read by workers only
+// between their entry (acquire), which requires an open state, and their exit. The pointer in it is to a `Sync`
+// closure, which `run_ranges` keeps alive until no worker is inside.
 unsafe impl Sync for Shared {}
-// SAFETY: as above; nothing in it belongs to one thread.
+// SAFETY: as above; no field is tied to one thread.
 unsafe impl Send for Shared {}
 
-impl Pool {
-    /// Starts a pool of `num_threads` threads, of which the caller of `run` is one.
+impl ThreadPool {
+    /// Starts a pool of `num_threads` threads; the caller of `run` is one of them.
     ///
-    /// **Errors**: when the system refuses a thread; those already started are joined.
+    /// **Errors**: the system cannot start a thread. Threads already started are joined.
     pub(crate) fn new(num_threads: usize) -> io::Result<Self> {
         if num_threads >= State::OPEN {
             let most = State::OPEN - 1;
@@ -119,7 +122,7 @@ impl Pool {
         }
         let shared = Arc::new(Shared {
             state: AtomicUsize::new(0),
-            step: UnsafeCell::new(Step::nothing()),
+            step: UnsafeCell::new(ParallelStep::nothing()),
             shares: (0..num_threads).map(|_| Share::default()).collect(),
             panic: Mutex::new(None),
             stop: AtomicBool::new(false),
@@ -135,12 +138,12 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Threads that tasks run on, the caller's among them.
+    /// Number of threads that tasks run on, including the caller's.
     pub(crate) fn num_threads(&self) -> usize {
         self.workers.len() + 1
     }
 
-    /// Steps so far that were for several threads.
+    /// Number of steps so far that ran on several threads.
     pub(crate) fn num_steps(&self) -> usize {
         State(self.shared.state.load(Ordering::Relaxed)).number()
     }
@@ -156,12 +159,12 @@ impl Pool {
     }
 
     /// Calls `task(items, thread)` for ranges that make up `0..num_items`. `thread` is below
-    /// [`num_threads`](Self::num_threads) and tells the threads of one step apart, so that each
-    /// can have memory of its own.
+    /// [`num_threads`](Self::num_threads) and identifies the thread within the step, so that each thread can
+    /// have its own memory.
     ///
     /// **Panics** when a task does.
-    pub(crate) fn run_ranges(&self, num_items: usize, task: &Task<'_>) {
-        // Inside a task, another step has the turn and waits for this very task.
+    pub(crate) fn run_ranges(&self, num_items: usize, task: &StepFn<'_>) {
+        // Inside a task, another step holds the turn and waits for this task.
         if num_items <= 1 || self.workers.is_empty() || IN_TASK.get() {
             if num_items > 0 {
                 task(0..num_items, 0);
@@ -170,12 +173,11 @@ impl Pool {
         }
         let _turn = lock(&self.turn);
         let shared = &*self.shared;
-        // SAFETY: only the lifetime changes; the pointer is not used after this function, which
-        // waits below, also when a task panics, until no worker is inside the step.
-        let erased = unsafe { mem::transmute::<*const Task<'_>, *const Task<'static>>(task) };
-        // SAFETY: this thread has the turn, and its last holder left with the state closed and
-        // nobody inside.
-        unsafe { *shared.step.get() = Step { task: erased, caller: thread::current() } };
+        // SAFETY: only the lifetime changes. The pointer is not used after this function returns: it waits below,
+        // even if a task panics, until no worker is inside the step.
+        let erased = unsafe { mem::transmute::<*const StepFn<'_>, *const StepFn<'static>>(task) };
+        // SAFETY: this thread holds the turn, and its last holder left the state closed with no worker inside.
+        unsafe { *shared.step.get() = ParallelStep { task: erased, caller: thread::current() } };
         let sharers = self.num_threads().min(num_items);
         for (number, share) in shared.shares.iter().enumerate() {
             let border = |number: usize| num_items * number.min(sharers) / sharers;
@@ -187,7 +189,7 @@ impl Pool {
             worker.thread().unpark();
         }
         shared.take_items(task, 0);
-        // No item is left: who has not come yet need not come.
+        // No item is left: workers that have not entered yet do not need to.
         let state = State(shared.state.fetch_and(!State::OPEN, Ordering::Acquire));
         if state.inside() > 0 {
             wait_until(|| State(shared.state.load(Ordering::Acquire)).inside() == 0);
@@ -199,20 +201,20 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         for worker in self.workers.drain(..) {
             worker.thread().unpark();
-            // A worker catches what its tasks throw, so it cannot have panicked.
+            // A worker catches the panics of its tasks, so it cannot have panicked.
             let _ = worker.join();
         }
     }
 }
 
 impl Shared {
-    /// Computes items until none is left; keeps the first panic.
-    fn take_items(&self, task: &Task<'_>, thread: usize) {
+    /// Runs items until none is left, and stores the first panic.
+    fn take_items(&self, task: &StepFn<'_>, thread: usize) {
         IN_TASK.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| {
             while let Some(items) = self.shares[thread].take(End::Front) {
@@ -232,14 +234,14 @@ impl Shared {
             if first.is_none() {
                 *first = Some(panic);
             } else {
-                // Its destructor may panic too, and nothing would catch that: this thread must
-                // come back and leave the step, or the caller waits for it forever.
+                // Its destructor may panic too, and nothing would catch that. This thread must leave the
+                // step, or the caller waits for it forever.
                 mem::forget(panic);
             }
         }
     }
 
-    /// A worker's life.
+    /// The main loop of a worker.
     fn work(&self, thread: usize) {
         let mut seen = 0;
         loop {
@@ -254,9 +256,9 @@ impl Shared {
             let entry = self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter);
             let Ok(entry) = entry else { continue };
             seen = State(entry).number();
-            // SAFETY: this thread is inside, so `step` is written, and stays until it has left.
+            // SAFETY: this thread is inside, so `step` was written and does not change until it leaves.
             let step = unsafe { &*self.step.get() };
-            // SAFETY: `run` keeps the closure alive while this thread is inside.
+            // SAFETY: `run_ranges` keeps the closure alive while this thread is inside.
             self.take_items(unsafe { &*step.task }, thread);
             let caller = step.caller.clone();
             let left = State(self.state.fetch_sub(1, Ordering::Release));
@@ -267,7 +269,7 @@ impl Shared {
     }
 }
 
-/// Spins, then parks. Whoever makes `ready` true unparks this thread afterwards.
+/// Spins, then parks, until `ready` returns true. The thread that makes it true unparks this one afterwards.
 fn wait_until(ready: impl Fn() -> bool) {
     loop {
         for _ in 0..SPINS {
@@ -280,7 +282,7 @@ fn wait_until(ready: impl Fn() -> bool) {
     }
 }
 
-/// Locks `mutex`. A panic while it was held leaves nothing half done here.
+/// Locks `mutex`, ignoring poison: a panic leaves none of the values here in an invalid state.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -200,7 +200,7 @@ fn sequences_of_one_batch_do_not_touch_each_other() {
         backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
         let mut out = backend.alloc(65, shape.out_len()).expect("memory");
         let params = AttentionParams { layer: 1, scale: 1.0 / 32f32.sqrt(), window: None };
-        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out);
+        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out).expect("memory");
         let found = read(&backend, &out, 65 * shape.out_len());
         let expected = [&alone[0][..25 * shape.out_len()], &alone[1]].concat();
         assert_eq!(bits(&found), bits(&expected), "{backend:?}");

@@ -3,7 +3,7 @@
 mod cases;
 
 use cases::{Random, all, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, ExpertInput, ExpertParams, ReferenceBackend};
+use inferno_backend::{Backend, ExpertParams, ReferenceBackend};
 use inferno_tensor::DType;
 
 const HIDDEN: usize = 64;
@@ -35,8 +35,8 @@ fn forward<B: Backend>(
     // Twice, as every layer uses the same routing buffer.
     for _ in 0..2 {
         backend.route_experts(rows, &logits, params, &mut routing);
-        backend.expert_linear_gated(rows, &routing, &input, &gate_up, &mut inner);
-        backend.expert_linear(rows, &routing, ExpertInput::PerSlot, &inner, &down, &mut outer);
+        backend.expert_linear_gated(rows, &routing, &input, &gate_up, &mut inner).expect("memory");
+        backend.expert_linear(rows, &routing, &inner, &down, &mut outer).expect("memory");
         backend.combine_experts(rows, &routing, &outer, &mut out);
     }
     read(backend, &out, rows * HIDDEN)

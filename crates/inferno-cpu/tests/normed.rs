@@ -28,8 +28,8 @@ fn products<B: Backend>(
     [2 * out_cols, out_cols].map(|cols| {
         let mut out = backend.alloc(rows, cols).expect("memory");
         match cols == out_cols {
-            true => backend.linear_gated(rows, input(), &weight, None, &mut out),
-            false => backend.linear(rows, input(), &weight, None, &mut out),
+            true => backend.linear_gated(rows, input(), &weight, None, &mut out).expect("memory"),
+            false => backend.linear(rows, input(), &weight, None, &mut out).expect("memory"),
         }
         read(backend, &out, rows * cols)
     })
@@ -83,5 +83,5 @@ fn a_norm_of_another_width_is_refused() {
     let (x, norm) = (matrix(&backend, 1, 64, &[0.0; 64]), matrix(&backend, 1, 32, &[0.0; 32]));
     let mut out = backend.alloc(1, 16).expect("memory");
     let input = LinearInput::Normed { x: &x, weight: &norm, eps: EPS };
-    backend.linear(1, input, &weight.expect("a weight"), None, &mut out);
+    backend.linear(1, input, &weight.expect("a weight"), None, &mut out).expect("memory");
 }

@@ -29,7 +29,7 @@ fn linear<B: Backend>(
     let x = matrix(backend, rows, cols, x);
     let bias = bias.map(|bias| matrix(backend, 1, out_cols, bias));
     let mut out = backend.alloc(rows, out_cols).expect("memory");
-    backend.linear(rows, &x, &weight, bias.as_ref(), &mut out);
+    backend.linear(rows, &x, &weight, bias.as_ref(), &mut out).expect("memory");
     read(backend, &out, rows * out_cols)
 }
 
@@ -181,7 +181,7 @@ fn linear_add_adds_to_what_was_there_and_leaves_further_rows_alone() {
             let input = matrix(&backend, rows, cols, &x);
             let bias = matrix(&backend, 1, out_cols, &bias);
             let mut out = matrix(&backend, rows + 1, out_cols, &old);
-            backend.linear_add(rows, &input, &weight, Some(&bias), &mut out);
+            backend.linear_add(rows, &input, &weight, Some(&bias), &mut out).expect("memory");
             let found = read(&backend, &out, old.len());
             let expected: Vec<f32> = old
                 .iter()

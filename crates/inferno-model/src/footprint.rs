@@ -1,9 +1,10 @@
 //! Estimates the memory that a model needs, without loading it.
 
-use inferno_backend::{Backend, KvLayout};
+use inferno_backend::{Backend, KvLayout, PassShape, ProductShape};
 use inferno_gguf::Gguf;
 
-use crate::packing::packed_tensors;
+use crate::config::FeedForwardConfig;
+use crate::packing::{PackedTensor, packed_tensors};
 use crate::tensor_names::EMBEDDINGS;
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{Config, ModelError, Requantize};
@@ -15,7 +16,7 @@ pub struct Footprint {
     pub weight_bytes: usize,
     /// The KV cache, once every block has been written.
     pub kv_cache_bytes: usize,
-    /// Activations, logits included.
+    /// Activations, logits and the backend's scratch memory.
     pub workspace_bytes: usize,
     /// Parts of the file that are read in place: the embedding table of a mapped file, whose pages
     /// the system can evict, or the whole of a file in memory, which is never released.
@@ -36,9 +37,18 @@ impl Footprint {
         limits: BatchLimits,
     ) -> Result<Self, ModelError> {
         let mut weight_bytes = 0usize;
+        let mut pass = PassShape {
+            max_num_tokens: limits.max_num_tokens,
+            qkv: config.qkv,
+            kv_dtype: kv_layout.dtype,
+            products: Vec::new(),
+        };
         for tensor in packed_tensors(checkpoint, requantize) {
             let tensor = tensor?;
             weight_bytes = weight_bytes.saturating_add(tensor.num_bytes(backend, tensor.experts));
+            if tensor.is_matrix {
+                pass.products.push(product_shape(&tensor, config, limits));
+            }
         }
         let mapped_bytes = match checkpoint.is_in_memory() {
             // The size of a file in memory fits `usize`.
@@ -49,7 +59,8 @@ impl Footprint {
             weight_bytes,
             kv_cache_bytes: kv_layout.total_bytes()?,
             workspace_bytes: Workspace::<B>::num_floats(config, limits)
-                .saturating_mul(size_of::<f32>()),
+                .saturating_mul(size_of::<f32>())
+                .saturating_add(backend.scratch_bytes(&pass)),
             mapped_bytes,
         })
     }
@@ -60,4 +71,17 @@ impl Footprint {
             .into_iter()
             .fold(0, usize::saturating_add)
     }
+}
+
+/// The largest product with `tensor` in a pass.
+fn product_shape(tensor: &PackedTensor, config: &Config, limits: BatchLimits) -> ProductShape {
+    let max_num_rows = match config.feed_forward {
+        _ if tensor.is_head => limits.max_num_logit_rows,
+        FeedForwardConfig::Experts { params, .. } if tensor.experts > 1 => {
+            limits.max_num_tokens.saturating_mul(params.num_experts_used)
+        }
+        _ => limits.max_num_tokens,
+    };
+    let PackedTensor { dtype, cols, experts: num_experts, .. } = *tensor;
+    ProductShape { dtype, cols, max_num_rows, num_experts }
 }

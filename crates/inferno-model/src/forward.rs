@@ -13,8 +13,9 @@ impl<B: Backend> Model<B> {
     /// The same tokens at the same positions give the same logits, whatever else is in the batch
     /// and however the positions before them were split into batches.
     ///
-    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], and failures of
-    /// the device. The cache is unchanged by the first two.
+    /// **Errors**: [`ModelError::BatchTooLarge`], [`ModelError::TokenOutOfRange`], out of memory, and
+    /// failures of the device. The cache is unchanged by the first two; after the others, the keys and
+    /// values of the batch's own positions are unspecified.
     pub fn forward<'w>(
         &self,
         batch: &Batch,
@@ -26,10 +27,10 @@ impl<B: Backend> Model<B> {
         if num_rows > limit {
             return Err(too_large("logit rows", limit, num_rows));
         }
-        self.compute(batch, cache, workspace);
+        self.compute(batch, cache, workspace)?;
         let Workspace { x, logits, host_rows, .. } = workspace;
         if num_rows > 0 {
-            self.backend.linear(num_rows, &*x, &self.lm_head, None, logits);
+            self.backend.linear(num_rows, &*x, &self.lm_head, None, logits)?;
         }
         Ok(self.backend.download(logits, num_rows * self.config.vocab_size, host_rows)?)
     }
@@ -46,14 +47,19 @@ impl<B: Backend> Model<B> {
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
         self.check(batch, workspace)?;
-        self.compute(batch, cache, workspace);
+        self.compute(batch, cache, workspace)?;
         let Workspace { x, host_rows, .. } = workspace;
         let num_values = batch.logit_rows().len() * self.config.hidden_size;
         Ok(self.backend.download(x, num_values, host_rows)?)
     }
 
     /// Computes everything up to the final norm; leaves the batch's `logit_rows` in `x`.
-    fn compute(&self, batch: &Batch, cache: &mut B::KvCache, workspace: &mut Workspace<B>) {
+    fn compute(
+        &self,
+        batch: &Batch,
+        cache: &mut B::KvCache,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
         let Self { config, rotary, .. } = self;
         let backend = &*self.backend;
         let context = ForwardContext { backend, config, rotary, rows: batch.num_tokens() };
@@ -64,7 +70,7 @@ impl<B: Backend> Model<B> {
 
         backend.embed(&workspace.batch, &self.embeddings, &mut workspace.x);
         for layer in &self.layers {
-            layer.forward(&context, cache, workspace);
+            layer.forward(&context, cache, workspace)?;
         }
 
         let num_rows = batch.logit_rows().len();
@@ -73,6 +79,7 @@ impl<B: Backend> Model<B> {
             backend.gather_logit_rows(batch, x, normed);
             backend.rms_norm(num_rows, normed, &self.output_norm, config.rms_norm_eps, x);
         }
+        Ok(())
     }
 
     fn check(&self, batch: &Batch, workspace: &Workspace<B>) -> Result<(), ModelError> {

@@ -54,13 +54,15 @@ impl<B: Backend> DecoderLayer<B> {
     }
 
     /// Adds the layer's output to the residual stream `workspace.x`.
+    ///
+    /// **Errors**: out of memory.
     pub(crate) fn forward(
         &self,
         context: &ForwardContext<'_, B>,
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
-    ) {
-        self.attention.forward(context, &self.attention_norm, cache, workspace);
+    ) -> Result<(), ModelError> {
+        self.attention.forward(context, &self.attention_norm, cache, workspace)?;
         let norm = &self.feed_forward_norm;
         match &self.feed_forward {
             FeedForward::Dense(mlp) => mlp.forward(context, norm, workspace),

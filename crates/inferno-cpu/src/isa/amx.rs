@@ -1,62 +1,67 @@
-//! AMX int8: the matrix unit beside the AVX-512 level, through `asm!`, since its intrinsics are not
-//! stable.
+//! AMX int8: the matrix unit of the AVX-512 level, in assembly because its intrinsics are not stable.
 //!
-//! A tile register holds 16 rows of 64 bytes. Activations are the first operand, 16 rows of 32 or 64
-//! bytes; a group of a weight, `[k / 4][16 rows][4]`, is the second as it stands; the result is 16
-//! rows of 16 sums. Where each 32 columns have a scale of their own, a tile holds no more than these.
+//! A tile register holds 16 rows of 64 bytes. The first operand is activations, 16 rows of 32 or 64 bytes; the
+//! second is a group of a weight in its packed layout, `[k / 4][16 rows][4]`; the result is 16 rows of 16 sums. If
+//! each 32 columns have a scale of their own, a tile holds only these 32.
 //!
-//! The unit works ahead: a result is stored when three more products have been begun. (Stored at
-//! once, a product takes 31 cycles, so 20. Which tile a product goes to is written out, four at a
-//! time: chosen by number, it was a jump for each, and a product took half as long again.)
+//! Products are pipelined: a result is stored after three more products have started. (Storing it at once, a
+//! product takes 31 cycles instead of 20. The tiles of four products are written out: selecting them by number
+//! costs a jump per product, and a product took half as long again.)
 //!
-//! (Tried: scaling results while the unit goes on. While any instruction on tiles is under way,
-//! loads and stores too, the second of the two ports that multiply floats of 512 bits is closed:
-//! products and 16 fused multiply-adds take 18 cycles beside each other, 48 take 56. Conversions by a
-//! subtraction of 1.5 * 2^23, which that port still does, make it 34 for the arithmetic alone, and 45
-//! to 80 with loads and stores. Vectors of 256 bits have both ports, for half the work. Products and
-//! then their scalings, one after the other, take 45 to 50 and are simpler. Products of bfloat16, exact
-//! for these integers, would spare the conversion and take 41, but need operands of twice the size.)
+//! (Tried: scaling results while the unit computes. While any tile instruction is in flight, including loads and
+//! stores, the second of the two ports for 512-bit float multiplication is blocked: a product takes 18 cycles
+//! together with 16 fused multiply-adds, and 56 with 48 of them. Conversions by a subtraction of 1.5 * 2^23, which
+//! that port still executes, reduce that to 34 for the arithmetic alone, but 45 to 80 with loads and stores. Vectors
+//! of 256 bits can use both ports, for half the work each. Products followed by their scalings take 45 to 50 cycles
+//! and are simpler. Products of bfloat16, which are exact for these integers, avoid the conversion and take 41, but
+//! their operands are twice as large.)
+
+// Instructions for tiles are written as assembly.
+#![allow(unsafe_code)]
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, RowTile, TileSums, TileUnit};
+use crate::lanes::{ColumnTile, ExtraTiles, GroupBytes, MatrixUnit, RowTile, TileSums};
 
-/// Proof that this processor has AMX int8 and that the system lets this process use it:
-/// [`Amx::detect`] alone makes one.
+/// A proof that this processor has AMX int8 and that the system permits this process to use it. Only
+/// [`Amx::detect`] creates values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Amx(());
 
 /// Rows of a tile.
 const ROWS: usize = 16;
 
-/// What `ldtilecfg` reads.
+/// The operand of `ldtilecfg`.
 #[repr(C, align(64))]
 struct TileConfig {
     palette: u8,
     start_row: u8,
     reserved: [u8; 14],
-    /// Bytes of a row, for each tile.
+    /// Bytes per row, for each tile.
     row_bytes: [u16; 16],
     rows: [u8; 16],
 }
 
 impl Amx {
-    /// The unit, where this processor and system have it and it multiplies as it should.
-    ///
-    /// Asks the system to let all threads of this process use it.
+    /// Detects the unit and requests permission for all threads of this process to use it.
     pub(crate) fn detect() -> Option<Self> {
-        (processor_has_it() && system_saves_tiles() && permitted()).then_some(Self(()))
+        if !processor_has_it() {
+            return None;
+        }
+        // SAFETY: `processor_has_it` checked the OSXSAVE bit.
+        let saved = unsafe { system_saves_tiles() };
+        (saved && permitted()).then_some(Self(()))
     }
 
-    /// Sets the unit up on this thread for sums of `cols` columns: 32 or 64.
+    /// Configures the unit on this thread for sums of `cols` columns: 32 or 64.
     ///
-    /// **Panics** while this thread has another value: it would be set up anew under that one's hands.
-    pub(crate) fn tiles(self, cols: usize) -> Tiles {
+    /// **Panics** if this thread has another value, whose configuration it would change.
+    pub(crate) fn tiles(self, cols: usize) -> AmxTiles {
         assert!(matches!(cols, 32 | 64), "columns that share a scale, or whole tiles");
-        assert!(!IS_TAKEN.replace(true), "a thread has one value of `Tiles` at a time");
+        assert!(!IS_TAKEN.replace(true), "a thread has one value of `AmxTiles` at a time");
         let mut config = TileConfig {
             palette: 1,
             start_row: 0,
@@ -69,45 +74,48 @@ impl Amx {
             config.row_bytes[tile] = if matches!(tile, 4 | 5) { cols as u16 } else { 64 };
             config.rows[tile] = if tile < 6 { ROWS as u8 } else { (cols / 4) as u8 };
         }
-        // SAFETY: `self` proves that the processor has the instruction and the system permits it;
-        // the configuration is one that palette 1 has room for.
+        // SAFETY: `self` proves that the processor has the instruction and the system permits it; the
+        // configuration is valid for palette 1.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
-        Tiles { cols, thread: PhantomData }
+        AmxTiles { cols, thread: PhantomData }
     }
 }
 
-/// Whether the processor has tiles and multiplies bytes.
+/// Whether the processor has tiles and products of bytes.
 fn processor_has_it() -> bool {
     const AMX_TILE: u32 = 1 << 24;
     const AMX_INT8: u32 = 1 << 25;
     const OSXSAVE: u32 = 1 << 27;
-    #[allow(unused_unsafe)] // Newer compilers take it for safe.
+    #[allow(unused_unsafe)] // It is safe in newer compilers.
     // SAFETY: every 64-bit processor has the instruction.
     let (highest, first, seventh) =
         unsafe { (__cpuid(0).eax, __cpuid(1).ecx, __cpuid_count(7, 0).edx) };
     highest >= 7 && first & OSXSAVE != 0 && seventh & (AMX_TILE | AMX_INT8) == AMX_TILE | AMX_INT8
 }
 
-/// Whether the system saves the tile registers when it changes threads. The processor must have
-/// `xgetbv`, which `processor_has_it` checked.
-fn system_saves_tiles() -> bool {
+/// Whether the system saves the tile registers when it switches threads.
+///
+/// # Safety
+///
+/// The processor must have the OSXSAVE bit set, which means that `xgetbv` is available.
+unsafe fn system_saves_tiles() -> bool {
     const TILE_CONFIG_AND_DATA: u32 = 0b11 << 17;
     let enabled: u32;
-    // SAFETY: the caller checked the OSXSAVE bit, which says that the instruction is there.
+    // SAFETY: the caller guarantees that the instruction is available. It touches no memory.
     unsafe {
         asm!("xgetbv", in("ecx") 0, out("eax") enabled, out("edx") _, options(nomem, nostack));
     }
     enabled & TILE_CONFIG_AND_DATA == TILE_CONFIG_AND_DATA
 }
 
-/// Asks Linux for the tile registers, which it gives to a whole process when asked.
+/// Requests the tile registers from Linux, which grants them to the whole process.
 #[cfg(target_os = "linux")]
 fn permitted() -> bool {
     const SYS_ARCH_PRCTL: isize = 158;
     const ARCH_REQ_XCOMP_PERM: usize = 0x1023;
     const XFEATURE_XTILEDATA: usize = 18;
     let result: isize;
-    // SAFETY: a system call that takes two numbers and touches no memory of this process.
+    // SAFETY: the system call has two numbers as arguments and touches no memory of this process.
     unsafe {
         asm!(
             "syscall",
@@ -122,23 +130,23 @@ fn permitted() -> bool {
     result == 0
 }
 
-/// Other systems are not asked yet.
+/// Other systems are not supported yet.
 #[cfg(not(target_os = "linux"))]
 fn permitted() -> bool {
     false
 }
 
 thread_local! {
-    /// Whether a value of [`Tiles`] lives on this thread. There is no other meanwhile that could set the
-    /// unit up in another way, or release it.
+    /// Whether a value of [`AmxTiles`] exists on this thread. Only one may exist, so that no other value
+    /// reconfigures or releases the unit.
     static IS_TAKEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The unit, set up on this thread while the value lives.
-pub(crate) struct Tiles {
+/// The unit, configured on this thread while the value lives.
+pub(crate) struct AmxTiles {
     /// Columns of a tile of activations.
     cols: usize,
-    /// Tile registers are a thread's own, so the value must stay on it.
+    /// Tile registers belong to a thread, so the value must not be sent to another.
     thread: PhantomData<*const ()>,
 }
 
@@ -146,10 +154,10 @@ pub(crate) struct Tiles {
 macro_rules! multiply {
     ($sums:literal, $activations:literal, $weights:literal, $operands:expr) => {{
         let (a, w): (*const i8, *const [u8; 64]) = $operands;
-        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-        // live, still set up on this thread, and the caller that it is so for 32 columns. It reads 16
-        // rows of activations, 32 bytes apart, and 8 vectors of weights, which the references that the
-        // pointers were made of cover.
+        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // still configured on this thread; the caller checked that it is configured for 32 columns. The
+        // assembly reads 16 rows of activations, 32 bytes apart, and 8 vectors of weights, which the
+        // references that the pointers come from cover.
         unsafe {
             asm!(
                 concat!("tileloadd tmm", $activations, ", [{a} + {a_stride}]"),
@@ -170,9 +178,9 @@ macro_rules! multiply {
 macro_rules! add_extra {
     ($high:literal, $low:literal, $extra:expr) => {{
         let ExtraTiles { rows, columns: [high, low] } = $extra;
-        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-        // live, still set up on this thread, and the caller that it is so for 64 columns. It reads 16
-        // rows of 64 bytes, and 16 lines of two tiles of columns, which the references cover.
+        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // still configured on this thread; the caller checked that it is configured for 64 columns. The
+        // assembly reads 16 rows of 64 bytes, and 16 lines of two tiles of columns, which the references cover.
         unsafe {
             asm!(
                 "tileloadd tmm4, [{rows} + {line}]",
@@ -193,9 +201,8 @@ macro_rules! add_extra {
 /// Stores tile `$sums`.
 macro_rules! store {
     ($sums:literal, $out:expr) => {
-        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-        // live, still set up on this thread. It writes the 16 rows of 64 bytes that the reference
-        // covers.
+        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // still configured on this thread. The assembly writes the 16 rows of 64 bytes that the reference covers.
         unsafe {
             asm!(
                 concat!("tilestored [{out} + {stride}], tmm", $sums),
@@ -207,12 +214,12 @@ macro_rules! store {
     };
 }
 
-impl Tiles {
+impl AmxTiles {
     /// Makes all sums zero.
     #[inline(always)]
     fn clear(&self) {
-        // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-        // live, still set up on this thread; tiles are its registers, and no memory is touched.
+        // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values, is
+        // still configured on this thread. The assembly touches no memory.
         unsafe {
             asm!(
                 "tilezero tmm0",
@@ -225,7 +232,7 @@ impl Tiles {
     }
 }
 
-impl TileUnit for Tiles {
+impl MatrixUnit for AmxTiles {
     const TURN_OPS: usize = 4 * 2 * ROWS * ROWS * 64;
 
     #[inline(always)]
@@ -236,7 +243,7 @@ impl TileUnit for Tiles {
         out: &mut [TileSums],
         before: impl Fn(usize),
     ) {
-        assert_eq!(self.cols, 32, "the unit is set up for a group's columns");
+        assert_eq!(self.cols, 32, "the unit is configured for the columns of a group");
         let out = &mut out[..weights.len()];
         let operands = |number: usize| {
             before(number);
@@ -280,7 +287,7 @@ impl TileUnit for Tiles {
         before: impl Fn(usize),
     ) {
         let steps = columns[0].len();
-        assert_eq!(self.cols, 64, "set up for 64 columns");
+        assert_eq!(self.cols, 64, "the unit is configured for 64 columns");
         assert_eq!(columns[1].len(), steps, "as many columns of both");
         for rows in rows {
             assert!(rows.len() >= steps, "as many tiles of rows as of columns");
@@ -288,9 +295,9 @@ impl TileUnit for Tiles {
         self.clear();
         for (step, (first, second)) in columns[0].iter().zip(columns[1]).enumerate() {
             before(step);
-            // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-            // live, still set up on this thread, and `cols` that it is so for 64 columns. It reads 16
-            // lines of each tile, which the references cover.
+            // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
+            // is still configured on this thread; `cols` was checked to be 64. The assembly reads 16 lines of
+            // each tile, which the references cover.
             unsafe {
                 asm!(
                     "tileloadd tmm4, [{first_rows} + {line}]",
@@ -331,20 +338,20 @@ impl TileUnit for Tiles {
         sums: &mut [TileSums; 3],
     ) {
         let steps = columns[0].len();
-        assert_eq!(self.cols, 64, "set up for 64 columns");
+        assert_eq!(self.cols, 64, "the unit is configured for 64 columns");
         assert_eq!(columns[1].len(), steps, "as many high tiles as low ones");
-        for rows in rows {
-            let last = (ROWS - 1) * row_stride + steps.saturating_sub(1) * 64;
-            assert!(rows.len() >= last + 64, "rows as long as the columns");
-        }
+        let last_row = (ROWS - 1).checked_mul(row_stride);
+        let end = last_row.and_then(|last_row| last_row.checked_add(steps * 64));
+        let end = end.expect("rows within the address space");
+        assert!(rows.iter().all(|rows| rows.len() >= end), "rows as long as the columns");
         self.clear();
         for (step, (high, low)) in columns[0].iter().zip(columns[1]).enumerate() {
-            // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-            // live, still set up on this thread, and `cols` that it is so for 64 columns. It reads 16
-            // rows of 64 bytes, `row_stride` bytes apart, which the slices were checked to hold for
-            // each tile, and 16 lines of each tile of columns.
+            // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
+            // is still configured on this thread; `cols` was checked to be 64. The assembly reads 16 rows of 64
+            // bytes, `row_stride` bytes apart, which the slices were checked to hold for each tile, and 16
+            // lines of each tile of columns.
             unsafe {
-                // The two products into one tile stand apart: the second waits for the first.
+                // The two products into one tile are separated: the second waits for the first.
                 asm!(
                     "tileloadd tmm4, [{high_rows} + {row_stride}]",
                     "tileloadd tmm7, [{low} + {line}]",
@@ -371,8 +378,8 @@ impl TileUnit for Tiles {
 
     fn repeat(&self, turns: usize) {
         for _ in 0..turns {
-            // SAFETY: a value of `Tiles` proves that the unit is there and, as `IS_TAKEN` lets no other
-            // live, still set up on this thread; tiles are its registers, and no memory is touched.
+            // SAFETY: a value of `AmxTiles` proves that the unit exists and, since `IS_TAKEN` prevents other values,
+            // is still configured on this thread. The assembly touches no memory.
             unsafe {
                 asm!(
                     "tdpbssd tmm0, tmm4, tmm6",
@@ -386,10 +393,10 @@ impl TileUnit for Tiles {
     }
 }
 
-impl Drop for Tiles {
+impl Drop for AmxTiles {
     fn drop(&mut self) {
-        // SAFETY: the unit is there, and set up on this thread. Without tiles in use the system has
-        // less to save.
+        // SAFETY: the unit exists and is configured on this thread. Once released, the system has less state
+        // to save.
         unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
         IS_TAKEN.set(false);
     }
@@ -402,11 +409,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_has_the_unit_once_at_a_time() {
+    fn a_thread_configures_the_unit_once_at_a_time() {
         let Some(amx) = Amx::detect() else { return };
         let tiles = amx.tiles(32);
-        assert!(catch_unwind(|| amx.tiles(64)).is_err(), "it was set up anew");
+        assert!(catch_unwind(|| amx.tiles(64)).is_err(), "it was configured twice");
         drop(tiles);
         drop(amx.tiles(64));
+    }
+
+    #[test]
+    fn halves_outside_of_the_rows_are_not_read() {
+        let Some(amx) = Amx::detect() else { return };
+        let (rows, columns) = ([0; 16 * 64], [[[0; 64]; 16]]);
+        let multiply = |row_stride| {
+            let mut sums = [[[1; 16]; 16]; 3];
+            let unit = amx.tiles(64);
+            unit.multiply_halves([&rows; 2], row_stride, [&columns; 2], &mut sums);
+            sums
+        };
+        assert_eq!(multiply(64), [[[0; 16]; 16]; 3]);
+        // The last of these wraps around to a stride that fits, if the product is not checked.
+        for row_stride in [65, usize::MAX, usize::MAX / 15 + 1] {
+            assert!(catch_unwind(|| multiply(row_stride)).is_err(), "{row_stride}");
+        }
     }
 }

@@ -1,24 +1,28 @@
-//! AVX2 with FMA and F16C, with or without AVX-VNNI: a vector is two 256-bit registers, the first
-//! holding lanes 0 to 7.
+//! AVX2 with FMA and F16C, with or without AVX-VNNI: a vector is two 256-bit registers, the first with lanes 0 to
+//! 7.
 //!
-//! With VNNI bytes are multiplied as unsigned by signed, as `avx512.rs` says. Without, codes of up to 7
-//! bits are the unsigned operand, and of signed bytes the magnitudes are.
+//! With VNNI, unsigned bytes are multiplied by signed bytes as in `avx512.rs`. Without it, the unsigned operand is
+//! the codes of up to 7 bits, or the magnitudes of signed bytes.
 
+// Intrinsics are unsafe to call.
+#![allow(unsafe_code)]
 // The intrinsic of AVX-VNNI needs Rust 1.89. The crate's lower bound is for other targets.
 #![allow(clippy::incompatible_msrv)]
 
 use std::arch::x86_64::*;
 
-use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, NoTiles, VECTOR_BYTES};
+use crate::lanes::{
+    ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
+    MatrixLanes, NoMatrixUnit, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+};
 
-/// Proof that this processor has AVX2, FMA and F16C, and where `VNNI` is said AVX-VNNI:
-/// [`Avx2::detect`] alone makes one.
+/// A proof that this processor has AVX2, FMA and F16C, and if `VNNI` is true AVX-VNNI. Only [`Avx2::detect`]
+/// creates values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx2<const VNNI: bool>(());
 
 impl<const VNNI: bool> Avx2<VNNI> {
-    /// The level, where this processor has it.
+    /// Detects the instruction set.
     pub(crate) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("fma")
@@ -27,14 +31,14 @@ impl<const VNNI: bool> Avx2<VNNI> {
         found.then_some(Self(()))
     }
 
-    /// Runs `kernel` compiled for this level.
+    /// Runs `kernel`, compiled for this instruction set.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {
         if VNNI {
-            // SAFETY: `self` proves the features: `detect` made it, and checked them.
+            // SAFETY: `self` proves the features: only `detect` creates values, after checking them.
             unsafe { enter_vnni(self, kernel) }
         } else {
-            // SAFETY: as above.
+            // SAFETY: as in the other branch.
             unsafe { enter(self, kernel) }
         }
     }
@@ -42,7 +46,7 @@ impl<const VNNI: bool> Avx2<VNNI> {
 
 /// # Safety
 ///
-/// The processor must have the features named here.
+/// The processor must support the features of the attribute.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn enter<K: Kernel, const VNNI: bool>(level: Avx2<VNNI>, kernel: K) {
     kernel.run(level);
@@ -50,18 +54,18 @@ unsafe fn enter<K: Kernel, const VNNI: bool>(level: Avx2<VNNI>, kernel: K) {
 
 /// # Safety
 ///
-/// The processor must have the features named here.
+/// The processor must support the features of the attribute.
 #[target_feature(enable = "avx2,fma,f16c,avxvnni")]
 unsafe fn enter_vnni<K: Kernel, const VNNI: bool>(level: Avx2<VNNI>, kernel: K) {
     kernel.run(level);
 }
 
-/// Wraps intrinsics. Each body uses none but those of AVX2, FMA, F16C and below, or with `VNNI`
-/// of AVX-VNNI, which a value of [`Avx2`] proves, and reads and writes memory only through references to arrays of the full size.
+/// Wraps intrinsics. Each body uses only those of AVX2, FMA, F16C and below, or with `VNNI` of AVX-VNNI, which a
+/// value of [`Avx2`] proves, and accesses memory only through references to arrays of the full size.
 macro_rules! avx2 {
     ($($body:tt)*) => {
-        // SAFETY: `detect` checked the features before it made the `Avx2` that the method was
-        // called on; pointers come from references to arrays as large as what is accessed.
+        // SAFETY: `detect` checked the features before it created the `Avx2` that the method was called on;
+        // pointers come from references to arrays of the accessed size.
         unsafe { $($body)* }
     };
 }
@@ -81,19 +85,20 @@ impl<const VNNI: bool> Avx2<VNNI> {
         avx2! { _mm256_set1_epi32(a) }
     }
 
-    /// Adds the pairs of products in 16 bits, which must hold them, to sums of four in 32.
+    /// Adds pairs of products, which must fit in 16 bits, to 32-bit sums of four products.
     #[inline(always)]
     fn add_pairs(self, acc: __m256i, pairs: __m256i) -> __m256i {
         avx2! { _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))) }
     }
 }
 
-impl<const VNNI: bool> Lanes for Avx2<VNNI> {
+impl<const VNNI: bool> VectorTypes for Avx2<VNNI> {
     type F32 = [__m256; 2];
     type I32 = [__m256i; 2];
     type Bytes = [__m256i; 2];
-    type Tiles = NoTiles;
+}
 
+impl<const VNNI: bool> FloatLanes for Avx2<VNNI> {
     #[inline(always)]
     fn splat(self, x: f32) -> [__m256; 2] {
         avx2! { [_mm256_set1_ps(x); 2] }
@@ -109,57 +114,6 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
         avx2! {
             _mm256_storeu_ps(out.as_mut_ptr(), x[0]);
             _mm256_storeu_ps(out.as_mut_ptr().add(8), x[1]);
-        }
-    }
-
-    #[inline(always)]
-    fn load_f32(self, x: &[u8; 4 * LANES]) -> [__m256; 2] {
-        avx2! { [_mm256_loadu_ps(x.as_ptr().cast()), _mm256_loadu_ps(x.as_ptr().add(32).cast())] }
-    }
-
-    #[inline(always)]
-    fn load_f16(self, x: &[u8; 2 * LANES]) -> [__m256; 2] {
-        avx2! {
-            [
-                _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().cast())),
-                _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().add(16).cast())),
-            ]
-        }
-    }
-
-    #[inline(always)]
-    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [__m256; 2] {
-        avx2! {
-            let low = _mm256_cvtepu16_epi32(_mm_loadu_si128(x.as_ptr().cast()));
-            let high = _mm256_cvtepu16_epi32(_mm_loadu_si128(x.as_ptr().add(16).cast()));
-            [
-                _mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
-                _mm256_castsi256_ps(_mm256_slli_epi32(high, 16)),
-            ]
-        }
-    }
-
-    #[inline(always)]
-    fn load_i8(self, x: &[u8; LANES]) -> [__m256; 2] {
-        avx2! {
-            let bytes = _mm_loadu_si128(x.as_ptr().cast());
-            [
-                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
-                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
-            ]
-        }
-    }
-
-    #[inline(always)]
-    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [__m256; 2] {
-        avx2! {
-            let bytes = _mm_loadu_si128(x.as_ptr().cast());
-            let bytes = _mm_srl_epi16(bytes, _mm_cvtsi32_si128(shift as i32));
-            let bytes = _mm_and_si128(bytes, _mm_set1_epi8(15));
-            [
-                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
-                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
-            ]
         }
     }
 
@@ -262,6 +216,102 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
             f32::from_bits(_mm_cvtsi128_si32(x) as u32)
         }
     }
+}
+
+impl<const VNNI: bool> IntegerLanes for Avx2<VNNI> {
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> [__m256i; 2] {
+        avx2! { [_mm256_set1_epi32(x); 2] }
+    }
+
+    #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> [__m256i; 2] {
+        avx2! {
+            [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(8).cast())]
+        }
+    }
+
+    #[inline(always)]
+    fn store_i32(self, x: [__m256i; 2], out: &mut [i32; LANES]) {
+        let out = out.as_mut_ptr().cast::<__m256i>();
+        avx2! {
+            _mm256_storeu_si256(out, x[0]);
+            _mm256_storeu_si256(out.add(1), x[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn add_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        halves!(_mm256_add_epi32, a, b)
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        halves!(_mm256_mullo_epi32, a, b)
+    }
+
+    #[inline(always)]
+    fn shl8(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! { [_mm256_slli_epi32::<8>(x[0]), _mm256_slli_epi32::<8>(x[1])] }
+    }
+
+    #[inline(always)]
+    fn shr8(self, x: [__m256i; 2]) -> [__m256i; 2] {
+        avx2! { [_mm256_srai_epi32::<8>(x[0]), _mm256_srai_epi32::<8>(x[1])] }
+    }
+}
+
+impl<const VNNI: bool> ConvertLanes for Avx2<VNNI> {
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> [__m256; 2] {
+        avx2! { [_mm256_loadu_ps(x.as_ptr().cast()), _mm256_loadu_ps(x.as_ptr().add(32).cast())] }
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> [__m256; 2] {
+        avx2! {
+            [
+                _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().cast())),
+                _mm256_cvtph_ps(_mm_loadu_si128(x.as_ptr().add(16).cast())),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [__m256; 2] {
+        avx2! {
+            let low = _mm256_cvtepu16_epi32(_mm_loadu_si128(x.as_ptr().cast()));
+            let high = _mm256_cvtepu16_epi32(_mm_loadu_si128(x.as_ptr().add(16).cast()));
+            [
+                _mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
+                _mm256_castsi256_ps(_mm256_slli_epi32(high, 16)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> [__m256; 2] {
+        avx2! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            [
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [__m256; 2] {
+        avx2! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            let bytes = _mm_srl_epi16(bytes, _mm_cvtsi32_si128(shift as i32));
+            let bytes = _mm_and_si128(bytes, _mm_set1_epi8(15));
+            [
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+                _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
+            ]
+        }
+    }
 
     #[inline(always)]
     fn store_f16(self, x: [__m256; 2], out: &mut [u8; 2 * LANES]) {
@@ -277,7 +327,7 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     fn store_i8(self, x: [__m256; 2], out: &mut [i8; LANES]) {
         let x = self.min(self.max(x, self.splat(-127.0)), self.splat(127.0));
         avx2! {
-            // The packs work within 128 bits: the quarters come out as 0, 2, 1, 3.
+            // The packs work within 128 bits: the quarters are in the order 0, 2, 1, 3.
             let words = _mm256_packs_epi32(_mm256_cvtps_epi32(x[0]), _mm256_cvtps_epi32(x[1]));
             let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
             let low = _mm256_castsi256_si128(words);
@@ -289,22 +339,10 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     #[inline(always)]
     fn store_i16(self, x: [__m256; 2], out: &mut [i16; LANES]) {
         avx2! {
-            // The pack works within 128 bits: the quarters come out as 0, 2, 1, 3.
+            // The pack works within 128 bits: the quarters are in the order 0, 2, 1, 3.
             let words = _mm256_packs_epi32(_mm256_cvtps_epi32(x[0]), _mm256_cvtps_epi32(x[1]));
             let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
             _mm256_storeu_si256(out.as_mut_ptr().cast(), words);
-        }
-    }
-
-    #[inline(always)]
-    fn splat_i32(self, x: i32) -> [__m256i; 2] {
-        avx2! { [_mm256_set1_epi32(x); 2] }
-    }
-
-    #[inline(always)]
-    fn load_i32(self, x: &[i32; LANES]) -> [__m256i; 2] {
-        avx2! {
-            [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(8).cast())]
         }
     }
 
@@ -314,56 +352,17 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    fn store_i32(self, x: [__m256i; 2], out: &mut [i32; LANES]) {
-        let out = out.as_mut_ptr().cast::<__m256i>();
-        avx2! {
-            _mm256_storeu_si256(out, x[0]);
-            _mm256_storeu_si256(out.add(1), x[1]);
-        }
-    }
-
-    #[inline(always)]
     fn round_i32(self, x: [__m256; 2]) -> [__m256i; 2] {
         halves!(_mm256_cvtps_epi32, x)
     }
+}
 
-    #[inline(always)]
-    fn add_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
-        halves!(_mm256_add_epi32, a, b)
-    }
-
-    #[inline(always)]
-    fn mul_i32(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
-        halves!(_mm256_mullo_epi32, a, b)
-    }
-
-    #[inline(always)]
-    fn raise(self, x: [__m256i; 2]) -> [__m256i; 2] {
-        avx2! { [_mm256_slli_epi32::<8>(x[0]), _mm256_slli_epi32::<8>(x[1])] }
-    }
-
-    #[inline(always)]
-    fn lower(self, x: [__m256i; 2]) -> [__m256i; 2] {
-        avx2! { [_mm256_srai_epi32::<8>(x[0]), _mm256_srai_epi32::<8>(x[1])] }
-    }
-
+impl<const VNNI: bool> ByteLanes for Avx2<VNNI> {
     #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [__m256i; 2] {
         avx2! {
             [_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(x.as_ptr().add(32).cast())]
         }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, x: &[u8], ahead: usize) {
-        // A prefetch of an address that is not mapped does nothing.
-        avx2! { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetch_far(self, x: &[u8], ahead: usize) {
-        // As above.
-        avx2! { _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(ahead).cast()) }
     }
 
     #[inline(always)]
@@ -377,7 +376,7 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     #[inline(always)]
     fn bits(self, x: [__m256i; 2], shift: u32, width: u32) -> [__m256i; 2] {
         avx2! {
-            // The shift is of 16 bits; the mask drops what came over from the neighbour.
+            // The shift is of 16 bits; the mask removes the bits of the neighbouring byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             let mask = _mm256_set1_epi8(((1u32 << width) - 1) as i8);
             [
@@ -390,7 +389,7 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     #[inline(always)]
     fn join(self, low: [__m256i; 2], high: [__m256i; 2], shift: u32) -> [__m256i; 2] {
         avx2! {
-            // The shift is of 16 bits; nothing crosses over, since `high << shift` fits a byte.
+            // The shift is of 16 bits; no bit crosses bytes, since `high << shift` fits in a byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             [
                 _mm256_or_si256(low[0], _mm256_sll_epi16(high[0], count)),
@@ -406,7 +405,23 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
             [_mm256_shuffle_epi8(table, x[0]), _mm256_shuffle_epi8(table, x[1])]
         }
     }
+}
 
+impl<const VNNI: bool> PrefetchLanes for Avx2<VNNI> {
+    #[inline(always)]
+    fn prefetch(self, x: &[u8], ahead: usize) {
+        // A prefetch of an unmapped address has no effect.
+        avx2! { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetch_far(self, x: &[u8], ahead: usize) {
+        // As in `prefetch`.
+        avx2! { _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+}
+
+impl<const VNNI: bool> DotLanes for Avx2<VNNI> {
     #[inline(always)]
     fn dot_i8_start(self, start: i32) -> [__m256i; 2] {
         self.splat_i32(if VNNI { start } else { 0 })
@@ -426,8 +441,8 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
         if VNNI {
             return self.dot_u7(acc, w, a);
         }
-        // The multiplication wants one unsigned operand: the sign of `w` moves over to `a`. Two
-        // products are at most 2 * 128 * 127, which 16 bits hold.
+        // The multiplication requires one unsigned operand: the sign of `w` is moved to `a`. Two products are
+        // at most 2 * 128 * 127, which fits in 16 bits.
         let a = self.splat_four(a);
         let pairs = avx2! {
             [
@@ -444,11 +459,13 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
         if VNNI {
             return halves!(_mm256_dpbusd_avx_epi32, acc, w, a);
         }
-        // Two products are at most 2 * 127 * 127, which 16 bits hold.
+        // Two products are at most 2 * 127 * 127, which fits in 16 bits.
         let pairs = halves!(_mm256_maddubs_epi16, w, a);
         [self.add_pairs(acc[0], pairs[0]), self.add_pairs(acc[1], pairs[1])]
     }
+}
 
+impl<const VNNI: bool> Int16Lanes for Avx2<VNNI> {
     #[inline(always)]
     fn pair_i16(self, first: [__m256i; 2], second: [__m256i; 2]) -> [__m256i; 2] {
         avx2! {
@@ -469,4 +486,8 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
         let products = halves!(_mm256_madd_epi16, x, y);
         self.add_i32(acc, products)
     }
+}
+
+impl<const VNNI: bool> MatrixLanes for Avx2<VNNI> {
+    type Unit = NoMatrixUnit;
 }

@@ -1,30 +1,33 @@
 //! AVX-512 with VNNI: a vector is one 512-bit register.
 //!
-//! Bytes are multiplied as unsigned by signed. Signed weights become unsigned ones by 128 more, and
-//! a chain of products starts from what that adds up to.
+//! Unsigned bytes are multiplied by signed bytes. Signed weights are made unsigned by adding 128, and a chain of
+//! products starts from the negated sum of what that adds.
 //!
-//! The instructions for bfloat16 products are not used: they take subnormals for zeros and round
-//! elsewhere than a fused multiply-add, so that other levels could not give their bits.
+//! The instructions for bfloat16 products are not used: they treat subnormals as zeros and round at other points
+//! than a fused multiply-add, so that other instruction sets could not reproduce their results.
 
+// Intrinsics are unsafe to call.
+#![allow(unsafe_code)]
 // These intrinsics need Rust 1.89. The crate's lower bound is for targets without this level.
 #![allow(clippy::incompatible_msrv)]
 
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use crate::isa::Kernel;
-use crate::isa::amx::{Amx, Tiles};
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use super::amx::{Amx, AmxTiles};
+use crate::lanes::{
+    ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
+    MatrixLanes, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+};
 
-/// Proof that this processor has AVX-512 F, BW, DQ, VL and VNNI: [`Avx512::detect`] alone makes
-/// one.
+/// A proof that this processor has AVX-512 F, BW, DQ, VL and VNNI. Only [`Avx512::detect`] creates values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512 {
     amx: Option<Amx>,
 }
 
 impl Avx512 {
-    /// The level without the matrix unit, where this processor has it.
+    /// Detects the instruction set; without the matrix unit.
     pub(crate) fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
@@ -34,56 +37,56 @@ impl Avx512 {
         found.then_some(Self { amx: None })
     }
 
-    /// The level with the matrix unit, where this processor has both.
+    /// Detects the instruction set and the matrix unit.
     pub(crate) fn detect_amx() -> Option<Self> {
         Self::detect()?;
         Some(Self { amx: Some(Amx::detect()?) })
     }
 
-    /// Runs `kernel` compiled for this level.
+    /// Runs `kernel`, compiled for this instruction set.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {
-        // SAFETY: `self` proves the features: `detect` made it, and checked them.
+        // SAFETY: `self` proves the features: only `detect` creates values, after checking them.
         unsafe { enter(self, kernel) }
     }
 }
 
 /// # Safety
 ///
-/// The processor must have the features named here.
+/// The processor must support the features of the attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn enter<K: Kernel>(level: Avx512, kernel: K) {
     kernel.run(level);
 }
 
-/// Wraps intrinsics. Each body uses none but those of AVX-512 F, BW, DQ, VL, VNNI and below, which
-/// a value of [`Avx512`] proves, and reads and writes memory only through references to arrays of
-/// the full size.
+/// Wraps intrinsics. Each body uses only those of AVX-512 F, BW, DQ, VL, VNNI and below, which a value of
+/// [`Avx512`] proves, and accesses memory only through references to arrays of the full size.
 macro_rules! avx512 {
     ($($body:tt)*) => {
-        // SAFETY: `detect` checked the features before it made the `Avx512` that the method was
-        // called on; pointers come from references to arrays as large as what is accessed.
+        // SAFETY: `detect` checked the features before it created the `Avx512` that the method was called on;
+        // pointers come from references to arrays of the accessed size.
         unsafe { $($body)* }
     };
 }
 
-/// What compilers take for something that must be done with `x`, here and not later.
+/// Returns `x`; to the compiler, an operation that must happen here.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn in_turn(mut x: __m512i) -> __m512i {
-    // SAFETY: no instruction at all: a comment that names the register.
+fn in_program_order(mut x: __m512i) -> __m512i {
+    // SAFETY: this is a comment that names the register, without any instruction.
     unsafe { asm!("/* {} */", inout(zmm_reg) x, options(nomem, nostack, preserves_flags)) };
     x
 }
 
-impl Lanes for Avx512 {
+impl VectorTypes for Avx512 {
     const REGISTERS: usize = 32;
 
     type F32 = __m512;
     type I32 = __m512i;
     type Bytes = __m512i;
-    type Tiles = Tiles;
+}
 
+impl FloatLanes for Avx512 {
     #[inline(always)]
     fn splat(self, x: f32) -> __m512 {
         avx512! { _mm512_set1_ps(x) }
@@ -97,41 +100,6 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn store(self, x: __m512, out: &mut [f32; LANES]) {
         avx512! { _mm512_storeu_ps(out.as_mut_ptr(), x) }
-    }
-
-    #[inline(always)]
-    fn load_f32(self, x: &[u8; 4 * LANES]) -> __m512 {
-        avx512! { _mm512_loadu_ps(x.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn load_f16(self, x: &[u8; 2 * LANES]) -> __m512 {
-        avx512! { _mm512_cvtph_ps(_mm256_loadu_si256(x.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn load_bf16(self, x: &[u8; 2 * LANES]) -> __m512 {
-        avx512! {
-            let numbers = _mm512_cvtepu16_epi32(_mm256_loadu_si256(x.as_ptr().cast()));
-            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(numbers))
-        }
-    }
-
-    #[inline(always)]
-    fn load_i8(self, x: &[u8; LANES]) -> __m512 {
-        avx512! {
-            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(x.as_ptr().cast())))
-        }
-    }
-
-    #[inline(always)]
-    fn load_u4(self, x: &[u8; LANES], shift: u32) -> __m512 {
-        avx512! {
-            let bytes = _mm_loadu_si128(x.as_ptr().cast());
-            let bytes = _mm_srl_epi16(bytes, _mm_cvtsi32_si128(shift as i32));
-            let bytes = _mm_and_si128(bytes, _mm_set1_epi8(15));
-            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))
-        }
     }
 
     #[inline(always)]
@@ -216,6 +184,80 @@ impl Lanes for Avx512 {
         let larger = self.larger_magnitude(a, b);
         avx512! { f32::from_bits(_mm512_reduce_max_epi32(_mm512_castps_si512(larger)) as u32) }
     }
+}
+
+impl IntegerLanes for Avx512 {
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> __m512i {
+        avx512! { _mm512_set1_epi32(x) }
+    }
+
+    #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> __m512i {
+        avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_i32(self, x: __m512i, out: &mut [i32; LANES]) {
+        avx512! { _mm512_storeu_si512(out.as_mut_ptr().cast(), x) }
+    }
+
+    #[inline(always)]
+    fn add_i32(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512! { _mm512_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512! { _mm512_mullo_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn shl8(self, x: __m512i) -> __m512i {
+        avx512! { _mm512_slli_epi32::<8>(x) }
+    }
+
+    #[inline(always)]
+    fn shr8(self, x: __m512i) -> __m512i {
+        avx512! { _mm512_srai_epi32::<8>(x) }
+    }
+}
+
+impl ConvertLanes for Avx512 {
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> __m512 {
+        avx512! { _mm512_loadu_ps(x.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> __m512 {
+        avx512! { _mm512_cvtph_ps(_mm256_loadu_si256(x.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> __m512 {
+        avx512! {
+            let numbers = _mm512_cvtepu16_epi32(_mm256_loadu_si256(x.as_ptr().cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(numbers))
+        }
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> __m512 {
+        avx512! {
+            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(x.as_ptr().cast())))
+        }
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> __m512 {
+        avx512! {
+            let bytes = _mm_loadu_si128(x.as_ptr().cast());
+            let bytes = _mm_srl_epi16(bytes, _mm_cvtsi32_si128(shift as i32));
+            let bytes = _mm_and_si128(bytes, _mm_set1_epi8(15));
+            _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))
+        }
+    }
 
     #[inline(always)]
     fn store_f16(self, x: __m512, out: &mut [u8; 2 * LANES]) {
@@ -243,65 +285,20 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn splat_i32(self, x: i32) -> __m512i {
-        avx512! { _mm512_set1_epi32(x) }
-    }
-
-    #[inline(always)]
-    fn load_i32(self, x: &[i32; LANES]) -> __m512i {
-        avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
     fn to_f32(self, x: __m512i) -> __m512 {
         avx512! { _mm512_cvtepi32_ps(x) }
-    }
-
-    #[inline(always)]
-    fn store_i32(self, x: __m512i, out: &mut [i32; LANES]) {
-        avx512! { _mm512_storeu_si512(out.as_mut_ptr().cast(), x) }
     }
 
     #[inline(always)]
     fn round_i32(self, x: __m512) -> __m512i {
         avx512! { _mm512_cvtps_epi32(x) }
     }
+}
 
-    #[inline(always)]
-    fn add_i32(self, a: __m512i, b: __m512i) -> __m512i {
-        avx512! { _mm512_add_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn mul_i32(self, a: __m512i, b: __m512i) -> __m512i {
-        avx512! { _mm512_mullo_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn raise(self, x: __m512i) -> __m512i {
-        avx512! { _mm512_slli_epi32::<8>(x) }
-    }
-
-    #[inline(always)]
-    fn lower(self, x: __m512i) -> __m512i {
-        avx512! { _mm512_srai_epi32::<8>(x) }
-    }
-
+impl ByteLanes for Avx512 {
     #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> __m512i {
         avx512! { _mm512_loadu_si512(x.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, x: &[u8], ahead: usize) {
-        // A prefetch of an address that is not mapped does nothing.
-        avx512! { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetch_far(self, x: &[u8], ahead: usize) {
-        // As above.
-        avx512! { _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(ahead).cast()) }
     }
 
     #[inline(always)]
@@ -312,7 +309,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn bits(self, x: __m512i, shift: u32, width: u32) -> __m512i {
         avx512! {
-            // The shift is of 16 bits; the mask drops what came over from the neighbour.
+            // The shift is of 16 bits; the mask removes the bits of the neighbouring byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             let mask = _mm512_set1_epi8(((1u32 << width) - 1) as i8);
             _mm512_and_si512(_mm512_srl_epi16(x, count), mask)
@@ -322,7 +319,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn join(self, low: __m512i, high: __m512i, shift: u32) -> __m512i {
         avx512! {
-            // The shift is of 16 bits; nothing crosses over, since `high << shift` fits a byte.
+            // The shift is of 16 bits; no bit crosses bytes, since `high << shift` fits in a byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             _mm512_or_si512(low, _mm512_sll_epi16(high, count))
         }
@@ -335,12 +332,23 @@ impl Lanes for Avx512 {
             _mm512_shuffle_epi8(table, x)
         }
     }
+}
 
+impl PrefetchLanes for Avx512 {
     #[inline(always)]
-    fn tiles(self, cols: usize) -> Option<Tiles> {
-        self.amx.map(|amx| amx.tiles(cols))
+    fn prefetch(self, x: &[u8], ahead: usize) {
+        // A prefetch of an unmapped address has no effect.
+        avx512! { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
     }
 
+    #[inline(always)]
+    fn prefetch_far(self, x: &[u8], ahead: usize) {
+        // As in `prefetch`.
+        avx512! { _mm_prefetch::<_MM_HINT_T1>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+}
+
+impl DotLanes for Avx512 {
     #[inline(always)]
     fn dot_i8_start(self, start: i32) -> __m512i {
         self.splat_i32(start)
@@ -363,30 +371,16 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn in_turn(self, x: __m512i) -> __m512i {
-        avx512! { in_turn(x) }
+    fn in_program_order(self, x: __m512i) -> __m512i {
+        avx512! { in_program_order(x) }
     }
+}
 
+impl Int16Lanes for Avx512 {
     #[inline(always)]
     fn pair_i16(self, first: __m512i, second: __m512i) -> __m512i {
         avx512! {
             _mm512_mask_blend_epi16(0xaaaa_aaaa, first, _mm512_slli_epi32::<16>(second))
-        }
-    }
-
-    #[inline(always)]
-    fn scaled_halves(self, codes: __m512i, factors: __m512i, offsets: __m512i) -> [__m512i; 2] {
-        const ODD: __mmask64 = 0xaaaa_aaaa_aaaa_aaaa;
-        avx512! {
-            // Adding 128 rounds the high half; of the low half it turns the highest bit.
-            let start = _mm512_sub_epi16(_mm512_set1_epi16(128), offsets);
-            let even = _mm512_and_si512(codes, _mm512_set1_epi16(0xff));
-            let even = _mm512_add_epi16(_mm512_mullo_epi16(even, factors), start);
-            let odd = _mm512_srli_epi16::<8>(codes);
-            let odd = _mm512_add_epi16(_mm512_mullo_epi16(odd, factors), start);
-            let high = _mm512_mask_blend_epi8(ODD, _mm512_srli_epi16::<8>(even), odd);
-            let low = _mm512_mask_blend_epi8(ODD, even, _mm512_slli_epi16::<8>(odd));
-            [high, _mm512_xor_si512(low, _mm512_set1_epi8(i8::MIN))]
         }
     }
 
@@ -399,9 +393,9 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn halves(self, first: __m512i, second: __m512i) -> [__m512i; 2] {
         avx512! {
-            // Adding 128 rounds the high half; of the low half it turns the highest bit.
+            // Adding 128 rounds the high half, and flips the highest bit of the low half.
             let half = _mm512_set1_epi16(128);
-            // Both low bytes of a lane before both high ones.
+            // In each lane, both low bytes before both high bytes.
             let order = _mm_set_epi32(0x0f0d_0e0c, 0x0b09_0a08, 0x0705_0604, 0x0301_0200);
             let order = _mm512_broadcast_i32x4(order);
             let first = _mm512_shuffle_epi8(_mm512_add_epi16(first, half), order);
@@ -418,5 +412,30 @@ impl Lanes for Avx512 {
             );
             [high, _mm512_xor_si512(low, _mm512_set1_epi8(i8::MIN))]
         }
+    }
+
+    #[inline(always)]
+    fn scaled_halves(self, codes: __m512i, factors: __m512i, offsets: __m512i) -> [__m512i; 2] {
+        const ODD: __mmask64 = 0xaaaa_aaaa_aaaa_aaaa;
+        avx512! {
+            // Adding 128 rounds the high half, and flips the highest bit of the low half.
+            let start = _mm512_sub_epi16(_mm512_set1_epi16(128), offsets);
+            let even = _mm512_and_si512(codes, _mm512_set1_epi16(0xff));
+            let even = _mm512_add_epi16(_mm512_mullo_epi16(even, factors), start);
+            let odd = _mm512_srli_epi16::<8>(codes);
+            let odd = _mm512_add_epi16(_mm512_mullo_epi16(odd, factors), start);
+            let high = _mm512_mask_blend_epi8(ODD, _mm512_srli_epi16::<8>(even), odd);
+            let low = _mm512_mask_blend_epi8(ODD, even, _mm512_slli_epi16::<8>(odd));
+            [high, _mm512_xor_si512(low, _mm512_set1_epi8(i8::MIN))]
+        }
+    }
+}
+
+impl MatrixLanes for Avx512 {
+    type Unit = AmxTiles;
+
+    #[inline(always)]
+    fn matrix_unit(self, cols: usize) -> Option<AmxTiles> {
+        self.amx.map(|amx| amx.tiles(cols))
     }
 }

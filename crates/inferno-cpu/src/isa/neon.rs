@@ -1,58 +1,62 @@
-//! NEON with dot products, on AArch64: a vector is four 128-bit registers, the first holding lanes
-//! 0 to 3. Processors without dot products, such as the Cortex-A72, take the scalar level.
+//! NEON with dot products, on AArch64: a vector is four 128-bit registers, the first with lanes 0 to 3. Processors
+//! without dot products, such as the Cortex-A72, use the scalar level.
 //!
-//! A few instructions are written as assembly, because their intrinsics are not stable in the
-//! oldest compiler that this crate builds with. Maximum and minimum are comparisons with a choice:
-//! the instructions of that name treat NaN and the signs of zeros otherwise than [`Lanes`] says.
+//! A few instructions are written as assembly because their intrinsics are not stable in the oldest compiler that
+//! this crate supports. Maximum and minimum are comparisons with a selection: the instructions of these names treat
+//! NaN and signed zeros differently from [`FloatLanes`].
+
+// Intrinsics are unsafe to call.
+#![allow(unsafe_code)]
 
 use std::arch::aarch64::*;
 use std::arch::{asm, is_aarch64_feature_detected};
 
-use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, NoTiles, VECTOR_BYTES};
+use crate::lanes::{
+    ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, Kernel, LANES,
+    MatrixLanes, NoMatrixUnit, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+};
 
-/// Proof that this processor has NEON and its dot products: [`Neon::detect`] alone makes one.
+/// A proof that this processor has NEON with dot products. Only [`Neon::detect`] creates values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Neon(());
 
 impl Neon {
-    /// The level, where this processor has it.
+    /// Detects the instruction set.
     pub(crate) fn detect() -> Option<Self> {
         let found = is_aarch64_feature_detected!("neon") && is_aarch64_feature_detected!("dotprod");
         found.then_some(Self(()))
     }
 
-    /// Runs `kernel` compiled for this level.
+    /// Runs `kernel`, compiled for this instruction set.
     #[inline]
     pub(crate) fn run<K: Kernel>(self, kernel: K) {
-        // SAFETY: `self` proves the features: `detect` made it, and checked them.
+        // SAFETY: `self` proves the features: only `detect` creates values, after checking them.
         unsafe { enter(self, kernel) }
     }
 }
 
 /// # Safety
 ///
-/// The processor must have the features named here.
+/// The processor must support the features of the attribute.
 #[target_feature(enable = "neon,dotprod")]
 unsafe fn enter<K: Kernel>(level: Neon, kernel: K) {
     kernel.run(level);
 }
 
-/// Wraps intrinsics and assembly. Each body uses none but instructions of NEON and of its dot
-/// products, which a value of [`Neon`] proves, and reads and writes memory only through references
-/// to arrays of the full size.
+/// Wraps intrinsics and assembly. Each body uses only instructions of NEON and its dot products, which a value of
+/// [`Neon`] proves, and accesses memory only through references to arrays of the full size.
 macro_rules! neon {
     ($($body:tt)*) => {{
         // From Rust 1.87 on, intrinsics without pointers are safe to call.
         #[allow(unused_unsafe)]
-        // SAFETY: `detect` checked the features before it made the `Neon` that the method was
-        // called on; pointers come from references to arrays as large as what is accessed.
+        // SAFETY: `detect` checked the features before it created the `Neon` that the method was called on;
+        // pointers come from references to arrays of the accessed size.
         let result = unsafe { $($body)* };
         result
     }};
 }
 
-/// `$body` for each register of the vectors.
+/// Applies `$body` to each register of the vectors.
 macro_rules! quarters {
     ($($x:ident),+ => $body:expr) => {
         [
@@ -86,7 +90,7 @@ impl Neon {
         }
     }
 
-    /// Four lanes of the maximum, as [`Lanes::max`] defines it.
+    /// Four lanes of the maximum, as [`FloatLanes::max`] defines it.
     #[inline(always)]
     fn larger(self, a: float32x4_t, b: float32x4_t) -> float32x4_t {
         neon! { vbslq_f32(vcgtq_f32(a, b), a, b) }
@@ -155,12 +159,13 @@ impl Neon {
     }
 }
 
-impl Lanes for Neon {
+impl VectorTypes for Neon {
     type F32 = [float32x4_t; 4];
     type I32 = [int32x4_t; 4];
     type Bytes = [uint8x16_t; 4];
-    type Tiles = NoTiles;
+}
 
+impl FloatLanes for Neon {
     #[inline(always)]
     fn splat(self, x: f32) -> [float32x4_t; 4] {
         neon! { [vdupq_n_f32(x); 4] }
@@ -181,45 +186,6 @@ impl Lanes for Neon {
             vst1q_f32(out.add(8), x[2]);
             vst1q_f32(out.add(12), x[3]);
         }
-    }
-
-    #[inline(always)]
-    fn load_f32(self, x: &[u8; 4 * LANES]) -> [float32x4_t; 4] {
-        let x = self.load_bytes(x);
-        quarters!(x => vreinterpretq_f32_u8(x))
-    }
-
-    #[inline(always)]
-    fn load_f16(self, x: &[u8; 2 * LANES]) -> [float32x4_t; 4] {
-        let [low, high] = self.load_u16(x);
-        [self.widen_low(low), self.widen_high(low), self.widen_low(high), self.widen_high(high)]
-    }
-
-    #[inline(always)]
-    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [float32x4_t; 4] {
-        let [low, high] = self.load_u16(x);
-        let x = neon! {
-            [
-                vshll_n_u16::<16>(vget_low_u16(low)),
-                vshll_high_n_u16::<16>(low),
-                vshll_n_u16::<16>(vget_low_u16(high)),
-                vshll_high_n_u16::<16>(high),
-            ]
-        };
-        quarters!(x => vreinterpretq_f32_u32(x))
-    }
-
-    #[inline(always)]
-    fn load_i8(self, x: &[u8; LANES]) -> [float32x4_t; 4] {
-        self.widen_bytes(neon! { vreinterpretq_s8_u8(vld1q_u8(x.as_ptr())) })
-    }
-
-    #[inline(always)]
-    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [float32x4_t; 4] {
-        self.widen_bytes(neon! {
-            let bytes = vshlq_u8(vld1q_u8(x.as_ptr()), vdupq_n_s8(-(shift as i8)));
-            vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15)))
-        })
     }
 
     #[inline(always)]
@@ -298,7 +264,7 @@ impl Lanes for Neon {
 
     #[inline(always)]
     fn larger_magnitude(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
-        // The patterns of positive numbers are ordered as the numbers are, and NaN comes last.
+        // The bit patterns of positive numbers are ordered like the numbers, with NaN last.
         quarters!(a, b => {
             let (a, b) = (vabsq_f32(a), vabsq_f32(b));
             vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
@@ -311,6 +277,87 @@ impl Lanes for Neon {
         let x = quarters!(x => vreinterpretq_u32_f32(x));
         f32::from_bits(neon! {
             vmaxvq_u32(vmaxq_u32(vmaxq_u32(x[0], x[1]), vmaxq_u32(x[2], x[3])))
+        })
+    }
+}
+
+impl IntegerLanes for Neon {
+    #[inline(always)]
+    fn splat_i32(self, x: i32) -> [int32x4_t; 4] {
+        neon! { [vdupq_n_s32(x); 4] }
+    }
+
+    #[inline(always)]
+    fn load_i32(self, x: &[i32; LANES]) -> [int32x4_t; 4] {
+        let x = x.as_ptr();
+        neon! { [vld1q_s32(x), vld1q_s32(x.add(4)), vld1q_s32(x.add(8)), vld1q_s32(x.add(12))] }
+    }
+
+    #[inline(always)]
+    fn store_i32(self, x: [int32x4_t; 4], out: &mut [i32; LANES]) {
+        for (x, out) in x.into_iter().zip(out.chunks_exact_mut(4)) {
+            neon! { vst1q_s32(out.as_mut_ptr(), x) };
+        }
+    }
+
+    #[inline(always)]
+    fn add_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(a, b => vaddq_s32(a, b))
+    }
+
+    #[inline(always)]
+    fn mul_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(a, b => vmulq_s32(a, b))
+    }
+
+    #[inline(always)]
+    fn shl8(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(x => vshlq_n_s32::<8>(x))
+    }
+
+    #[inline(always)]
+    fn shr8(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
+        quarters!(x => vshrq_n_s32::<8>(x))
+    }
+}
+
+impl ConvertLanes for Neon {
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> [float32x4_t; 4] {
+        let x = self.load_bytes(x);
+        quarters!(x => vreinterpretq_f32_u8(x))
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> [float32x4_t; 4] {
+        let [low, high] = self.load_u16(x);
+        [self.widen_low(low), self.widen_high(low), self.widen_low(high), self.widen_high(high)]
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [float32x4_t; 4] {
+        let [low, high] = self.load_u16(x);
+        let x = neon! {
+            [
+                vshll_n_u16::<16>(vget_low_u16(low)),
+                vshll_high_n_u16::<16>(low),
+                vshll_n_u16::<16>(vget_low_u16(high)),
+                vshll_high_n_u16::<16>(high),
+            ]
+        };
+        quarters!(x => vreinterpretq_f32_u32(x))
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> [float32x4_t; 4] {
+        self.widen_bytes(neon! { vreinterpretq_s8_u8(vld1q_u8(x.as_ptr())) })
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [float32x4_t; 4] {
+        self.widen_bytes(neon! {
+            let bytes = vshlq_u8(vld1q_u8(x.as_ptr()), vdupq_n_s8(-(shift as i8)));
+            vreinterpretq_s8_u8(vandq_u8(bytes, vdupq_n_u8(15)))
         })
     }
 
@@ -335,81 +382,21 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
-    fn splat_i32(self, x: i32) -> [int32x4_t; 4] {
-        neon! { [vdupq_n_s32(x); 4] }
-    }
-
-    #[inline(always)]
-    fn load_i32(self, x: &[i32; LANES]) -> [int32x4_t; 4] {
-        let x = x.as_ptr();
-        neon! { [vld1q_s32(x), vld1q_s32(x.add(4)), vld1q_s32(x.add(8)), vld1q_s32(x.add(12))] }
-    }
-
-    #[inline(always)]
     fn to_f32(self, x: [int32x4_t; 4]) -> [float32x4_t; 4] {
         quarters!(x => vcvtq_f32_s32(x))
-    }
-
-    #[inline(always)]
-    fn store_i32(self, x: [int32x4_t; 4], out: &mut [i32; LANES]) {
-        for (x, out) in x.into_iter().zip(out.chunks_exact_mut(4)) {
-            neon! { vst1q_s32(out.as_mut_ptr(), x) };
-        }
     }
 
     #[inline(always)]
     fn round_i32(self, x: [float32x4_t; 4]) -> [int32x4_t; 4] {
         quarters!(x => vcvtnq_s32_f32(x))
     }
+}
 
-    #[inline(always)]
-    fn add_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
-        quarters!(a, b => vaddq_s32(a, b))
-    }
-
-    #[inline(always)]
-    fn mul_i32(self, a: [int32x4_t; 4], b: [int32x4_t; 4]) -> [int32x4_t; 4] {
-        quarters!(a, b => vmulq_s32(a, b))
-    }
-
-    #[inline(always)]
-    fn raise(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
-        quarters!(x => vshlq_n_s32::<8>(x))
-    }
-
-    #[inline(always)]
-    fn lower(self, x: [int32x4_t; 4]) -> [int32x4_t; 4] {
-        quarters!(x => vshrq_n_s32::<8>(x))
-    }
-
+impl ByteLanes for Neon {
     #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [uint8x16_t; 4] {
         let x = x.as_ptr();
         neon! { [vld1q_u8(x), vld1q_u8(x.add(16)), vld1q_u8(x.add(32)), vld1q_u8(x.add(48))] }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, x: &[u8], ahead: usize) {
-        // A prefetch of an address that is not mapped does nothing.
-        neon! {
-            asm!(
-                "prfm pldl1keep, [{address}]",
-                address = in(reg) x.as_ptr().wrapping_add(ahead),
-                options(readonly, nostack, preserves_flags),
-            )
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_far(self, x: &[u8], ahead: usize) {
-        // As above.
-        neon! {
-            asm!(
-                "prfm pldl2keep, [{address}]",
-                address = in(reg) x.as_ptr().wrapping_add(ahead),
-                options(readonly, nostack, preserves_flags),
-            )
-        }
     }
 
     #[inline(always)]
@@ -425,7 +412,7 @@ impl Lanes for Neon {
 
     #[inline(always)]
     fn bits(self, x: [uint8x16_t; 4], shift: u32, width: u32) -> [uint8x16_t; 4] {
-        // A shift to the right is one to the left by a negative count.
+        // A right shift is a left shift by a negative count.
         let count = neon! { vdupq_n_s8(-(shift as i8)) };
         let mask = neon! { vdupq_n_u8(((1u32 << width) - 1) as u8) };
         quarters!(x => vandq_u8(vshlq_u8(x, count), mask))
@@ -442,7 +429,35 @@ impl Lanes for Neon {
         let table = neon! { vreinterpretq_u8_s8(vld1q_s8(table.as_ptr())) };
         quarters!(x => vqtbl1q_u8(table, x))
     }
+}
 
+impl PrefetchLanes for Neon {
+    #[inline(always)]
+    fn prefetch(self, x: &[u8], ahead: usize) {
+        // A prefetch of an unmapped address has no effect.
+        neon! {
+            asm!(
+                "prfm pldl1keep, [{address}]",
+                address = in(reg) x.as_ptr().wrapping_add(ahead),
+                options(readonly, nostack, preserves_flags),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_far(self, x: &[u8], ahead: usize) {
+        // As in `prefetch`.
+        neon! {
+            asm!(
+                "prfm pldl2keep, [{address}]",
+                address = in(reg) x.as_ptr().wrapping_add(ahead),
+                options(readonly, nostack, preserves_flags),
+            )
+        }
+    }
+}
+
+impl DotLanes for Neon {
     #[inline(always)]
     fn dot_i8_start(self, _start: i32) -> [int32x4_t; 4] {
         self.splat_i32(0)
@@ -457,10 +472,12 @@ impl Lanes for Neon {
 
     #[inline(always)]
     fn dot_u7(self, acc: [int32x4_t; 4], w: [uint8x16_t; 4], a: [i8; 4]) -> [int32x4_t; 4] {
-        // Bytes of 0 to 127 are the same with a sign and without.
+        // Bytes of 0 to 127 are the same signed and unsigned.
         self.dot_i8(acc, w, a)
     }
+}
 
+impl Int16Lanes for Neon {
     #[inline(always)]
     fn pair_i16(self, first: [int32x4_t; 4], second: [int32x4_t; 4]) -> [uint8x16_t; 4] {
         quarters!(first, second => vreinterpretq_u8_s32(vsliq_n_s32::<16>(first, second)))
@@ -477,4 +494,8 @@ impl Lanes for Neon {
             vaddq_s32(acc, vpaddq_s32(low, high))
         })
     }
+}
+
+impl MatrixLanes for Neon {
+    type Unit = NoMatrixUnit;
 }

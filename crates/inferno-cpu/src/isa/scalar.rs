@@ -1,12 +1,15 @@
-//! The scalar level: vectors are arrays. It runs everywhere and defines what the others must give.
+//! Portable code: vectors are arrays. It runs everywhere and defines the results of all other levels.
 //!
-//! Without a hardware multiply-add `f32::mul_add` is computed in software: slow, but exact.
+//! Without a hardware multiply-add, `f32::mul_add` is computed in software: slow, but exact.
 
 use half::{bf16, f16};
 
-use crate::lanes::{LANES, Lanes, NoTiles, VECTOR_BYTES};
+use crate::lanes::{
+    ByteLanes, ConvertLanes, DotLanes, FloatLanes, Int16Lanes, IntegerLanes, LANES, MatrixLanes,
+    NoMatrixUnit, PrefetchLanes, VECTOR_BYTES, VectorTypes,
+};
 
-/// Plain arrays; every processor has them.
+/// Plain arrays, for every processor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scalar;
 
@@ -55,12 +58,13 @@ impl Scalar {
     }
 }
 
-impl Lanes for Scalar {
+impl VectorTypes for Scalar {
     type F32 = [f32; LANES];
     type I32 = [i32; LANES];
     type Bytes = [u8; VECTOR_BYTES];
-    type Tiles = NoTiles;
+}
 
+impl FloatLanes for Scalar {
     #[inline(always)]
     fn splat(self, x: f32) -> [f32; LANES] {
         [x; LANES]
@@ -74,43 +78,6 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn store(self, x: [f32; LANES], out: &mut [f32; LANES]) {
         *out = x;
-    }
-
-    #[inline(always)]
-    fn load_f32(self, x: &[u8; 4 * LANES]) -> [f32; LANES] {
-        let mut out = [0.0; LANES];
-        for (bytes, out) in x.chunks_exact(4).zip(&mut out) {
-            *out = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        }
-        out
-    }
-
-    #[inline(always)]
-    fn load_f16(self, x: &[u8; 2 * LANES]) -> [f32; LANES] {
-        let mut out = [0.0; LANES];
-        for (lane, out) in out.iter_mut().enumerate() {
-            *out = f16::from_le_bytes([x[2 * lane], x[2 * lane + 1]]).to_f32();
-        }
-        out
-    }
-
-    #[inline(always)]
-    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [f32; LANES] {
-        let mut out = [0.0; LANES];
-        for (lane, out) in out.iter_mut().enumerate() {
-            *out = bf16::from_le_bytes([x[2 * lane], x[2 * lane + 1]]).to_f32();
-        }
-        out
-    }
-
-    #[inline(always)]
-    fn load_i8(self, x: &[u8; LANES]) -> [f32; LANES] {
-        each!(x => f32::from(x as i8))
-    }
-
-    #[inline(always)]
-    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [f32; LANES] {
-        each!(x => f32::from(x >> shift & 15))
     }
 
     #[inline(always)]
@@ -175,19 +142,13 @@ impl Lanes for Scalar {
 
     #[inline(always)]
     fn max_magnitude(self, a: [f32; LANES], b: [f32; LANES]) -> f32 {
-        // The patterns of positive numbers are ordered as the numbers are, and NaN comes last.
+        // The bit patterns of positive numbers are ordered like the numbers, with NaN last.
         let magnitudes = self.larger_magnitude(a, b).map(f32::to_bits);
         f32::from_bits(Self::fold(magnitudes, u32::max))
     }
+}
 
-    #[inline(always)]
-    fn store_i8(self, x: [f32; LANES], out: &mut [i8; LANES]) {
-        let low = [-127.0; LANES];
-        let high = [127.0; LANES];
-        let clamped = self.min(self.max(x, low), high);
-        *out = each!(clamped => clamped.round_ties_even() as i8);
-    }
-
+impl IntegerLanes for Scalar {
     #[inline(always)]
     fn splat_i32(self, x: i32) -> [i32; LANES] {
         [x; LANES]
@@ -199,18 +160,8 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
-    fn to_f32(self, x: [i32; LANES]) -> [f32; LANES] {
-        each!(x => x as f32)
-    }
-
-    #[inline(always)]
     fn store_i32(self, x: [i32; LANES], out: &mut [i32; LANES]) {
         *out = x;
-    }
-
-    #[inline(always)]
-    fn round_i32(self, x: [f32; LANES]) -> [i32; LANES] {
-        each!(x => x.round_ties_even() as i32)
     }
 
     #[inline(always)]
@@ -224,25 +175,78 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
-    fn raise(self, x: [i32; LANES]) -> [i32; LANES] {
+    fn shl8(self, x: [i32; LANES]) -> [i32; LANES] {
         each!(x => x << 8)
     }
 
     #[inline(always)]
-    fn lower(self, x: [i32; LANES]) -> [i32; LANES] {
+    fn shr8(self, x: [i32; LANES]) -> [i32; LANES] {
         each!(x => x >> 8)
     }
+}
 
+impl ConvertLanes for Scalar {
+    #[inline(always)]
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        for (bytes, out) in x.chunks_exact(4).zip(&mut out) {
+            *out = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = f16::from_le_bytes([x[2 * lane], x[2 * lane + 1]]).to_f32();
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> [f32; LANES] {
+        let mut out = [0.0; LANES];
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = bf16::from_le_bytes([x[2 * lane], x[2 * lane + 1]]).to_f32();
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn load_i8(self, x: &[u8; LANES]) -> [f32; LANES] {
+        each!(x => f32::from(x as i8))
+    }
+
+    #[inline(always)]
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> [f32; LANES] {
+        each!(x => f32::from(x >> shift & 15))
+    }
+
+    #[inline(always)]
+    fn store_i8(self, x: [f32; LANES], out: &mut [i8; LANES]) {
+        let low = [-127.0; LANES];
+        let high = [127.0; LANES];
+        let clamped = self.min(self.max(x, low), high);
+        *out = each!(clamped => clamped.round_ties_even() as i8);
+    }
+
+    #[inline(always)]
+    fn to_f32(self, x: [i32; LANES]) -> [f32; LANES] {
+        each!(x => x as f32)
+    }
+
+    #[inline(always)]
+    fn round_i32(self, x: [f32; LANES]) -> [i32; LANES] {
+        each!(x => x.round_ties_even() as i32)
+    }
+}
+
+impl ByteLanes for Scalar {
     #[inline(always)]
     fn load_bytes(self, x: &[u8; VECTOR_BYTES]) -> [u8; VECTOR_BYTES] {
         *x
     }
-
-    #[inline(always)]
-    fn prefetch(self, _x: &[u8], _ahead: usize) {}
-
-    #[inline(always)]
-    fn prefetch_far(self, _x: &[u8], _ahead: usize) {}
 
     #[inline(always)]
     fn store_bytes(self, x: [u8; VECTOR_BYTES], out: &mut [u8; VECTOR_BYTES]) {
@@ -278,7 +282,17 @@ impl Lanes for Scalar {
         }
         x
     }
+}
 
+impl PrefetchLanes for Scalar {
+    #[inline(always)]
+    fn prefetch(self, _x: &[u8], _ahead: usize) {}
+
+    #[inline(always)]
+    fn prefetch_far(self, _x: &[u8], _ahead: usize) {}
+}
+
+impl DotLanes for Scalar {
     #[inline(always)]
     fn dot_i8_start(self, _start: i32) -> [i32; LANES] {
         [0; LANES]
@@ -293,7 +307,9 @@ impl Lanes for Scalar {
     fn dot_u7(self, acc: [i32; LANES], w: [u8; VECTOR_BYTES], a: [i8; 4]) -> [i32; LANES] {
         Self::dot(acc, &w, a, i32::from)
     }
+}
 
+impl Int16Lanes for Scalar {
     #[inline(always)]
     fn pair_i16(self, first: [i32; LANES], second: [i32; LANES]) -> [u8; VECTOR_BYTES] {
         let mut pairs = [0; VECTOR_BYTES];
@@ -316,4 +332,8 @@ impl Lanes for Scalar {
         }
         out
     }
+}
+
+impl MatrixLanes for Scalar {
+    type Unit = NoMatrixUnit;
 }

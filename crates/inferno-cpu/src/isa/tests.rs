@@ -1,7 +1,7 @@
 //! Every operation of every level against the scalar one, bit for bit, on edge cases and noise.
 
 use super::*;
-use crate::lanes::{LANES, VECTOR_BYTES};
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
 /// One input of every kind.
 struct Input {
@@ -14,129 +14,195 @@ struct Input {
     integer: i32,
 }
 
-/// Runs each operation once and keeps the patterns of the results under its name.
+/// The bit patterns of the results of each operation, by name.
+type Results = Vec<(&'static str, Vec<u32>)>;
+
+/// Runs each operation once.
 struct AllOperations<'a> {
     input: &'a Input,
-    results: &'a mut Vec<(&'static str, Vec<u32>)>,
+    results: &'a mut Results,
 }
 
 impl Kernel for AllOperations<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Input { a, b, c, bytes, more_bytes, four, integer } = self.input;
-        let (x, y, z) = (lanes.load(a), lanes.load(b), lanes.load(c));
-        let floats = [
-            ("splat", lanes.splat(a[0])),
-            ("load_f32", lanes.load_f32(bytes)),
-            ("load_f16", lanes.load_f16(bytes.first_chunk().expect("32 bytes"))),
-            ("load_bf16", lanes.load_bf16(bytes.first_chunk().expect("32 bytes"))),
-            ("load_i8", lanes.load_i8(bytes.first_chunk().expect("16 bytes"))),
-            ("load_u4 low", lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 0)),
-            ("load_u4 high", lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 4)),
-            ("add", lanes.add(x, y)),
-            ("sub", lanes.sub(x, y)),
-            ("mul", lanes.mul(x, y)),
-            ("div", lanes.div(x, y)),
-            ("fma", lanes.fma(x, y, z)),
-            ("max", lanes.max(x, y)),
-            ("min", lanes.min(x, y)),
-            ("zero_below", lanes.zero_below(x, y, z)),
-            ("pow2", lanes.pow2(x)),
-            ("exp", lanes.exp(x)),
-            ("larger_magnitude", lanes.larger_magnitude(x, y)),
-            ("to_f32", lanes.to_f32(lanes.splat_i32(*integer))),
-            (
-                "load_i32",
-                lanes.to_f32(lanes.load_i32(&std::array::from_fn(|i| integer ^ i as i32))),
-            ),
-            ("load_part", lanes.load_part(&a[..5])),
-        ];
-        for (name, vector) in floats {
-            let mut out = [0.0; LANES];
-            lanes.store(vector, &mut out);
-            self.results.push((name, out.map(pattern).to_vec()));
-        }
-        let mut halves = [0; 2 * LANES];
-        lanes.store_f16(x, &mut halves);
-        let halves =
-            halves.chunks_exact(2).map(|half| half::f16::from_le_bytes([half[0], half[1]]));
-        self.results.push(("store_f16", halves.map(|half| pattern(half.to_f32())).collect()));
-        let mut part = [7.0; 5];
-        lanes.store_part(x, &mut part);
-        self.results.push(("store_part", part.map(pattern).to_vec()));
-        for (name, number) in [
-            ("sum", lanes.sum(x)),
-            ("max_lane", lanes.max_lane(x)),
-            ("max_magnitude", lanes.max_magnitude(x, y)),
-        ] {
-            self.results.push((name, vec![pattern(number)]));
-        }
-        let mut rounded = [0; LANES];
-        lanes.store_i8(x, &mut rounded);
-        self.results.push(("store_i8", rounded.map(|q| q as u32).to_vec()));
-        let mut rounded = [0; LANES];
-        let within = lanes.min(lanes.max(x, lanes.splat(-32639.0)), lanes.splat(32639.0));
-        lanes.store_i16(within, &mut rounded);
-        self.results.push(("store_i16", rounded.map(|q| q as u32).to_vec()));
-
-        let w = lanes.load_bytes(bytes);
-        let nibbles = lanes.bits(w, 4, 4);
-        let start = -128 * four.iter().map(|&a| i32::from(a)).sum::<i32>();
-        let vectors = [
-            ("load_bytes", w),
-            ("bits 0 4", lanes.bits(w, 0, 4)),
-            ("bits 4 4", nibbles),
-            ("bits 2 2", lanes.bits(w, 2, 2)),
-            ("bits 6 2", lanes.bits(w, 6, 2)),
-            ("bits 0 1", lanes.bits(w, 0, 1)),
-            ("bits 7 1", lanes.bits(w, 7, 1)),
-            ("join", lanes.join(nibbles, lanes.bits(lanes.load_bytes(more_bytes), 3, 2), 4)),
-            ("lookup", lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles)),
-        ];
-        for (name, vector) in vectors {
-            let mut out = [0; VECTOR_BYTES];
-            lanes.store_bytes(vector, &mut out);
-            self.results.push((name, out.map(u32::from).to_vec()));
-        }
-        let seven = lanes.bits(w, 0, 7);
-        let first = lanes.load_bytes(&bytes.map(|byte| byte.min(0x7e)));
-        let second = lanes.load_bytes(&more_bytes.map(|byte| byte.min(0x7e) | (byte & 0x80)));
-        let factor = lanes.splat_i32(i32::from(four[0]) + 128);
-        let factors = lanes.pair_i16(factor, factor);
-        let halves = lanes.halves(first, second);
-        let scaled = lanes.scaled_halves(seven, factors, second);
-        for (name, vector) in [
-            ("pair_i16", lanes.pair_i16(lanes.splat_i32(*integer), factor)),
-            ("high halves", halves[0]),
-            ("low halves", halves[1]),
-            ("high scaled halves", scaled[0]),
-            ("low scaled halves", scaled[1]),
-        ] {
-            let mut out = [0; VECTOR_BYTES];
-            lanes.store_bytes(vector, &mut out);
-            self.results.push((name, out.map(u32::from).to_vec()));
-        }
-        let wide = lanes.min(lanes.max(x, lanes.splat(-4e6)), lanes.splat(4e6));
-        let mut rounded = [0; LANES];
-        lanes.store_i32(lanes.round_i32(wide), &mut rounded);
-        self.results.push(("round_i32", rounded.map(|q| q as u32).to_vec()));
-        let integers = lanes.load_i32(&std::array::from_fn(|i| integer.wrapping_mul(i as i32)));
-        let pair = [i16::from(four[0]) * 256 + i16::from(four[1]), i16::from(four[2])];
-        let dots = [
-            ("add_i32", lanes.add_i32(integers, lanes.splat_i32(*integer))),
-            ("mul_i32", lanes.mul_i32(integers, lanes.load_i32(&rounded))),
-            ("raise", lanes.raise(integers)),
-            ("lower", lanes.lower(integers)),
-            ("dot_i16", lanes.dot_i16(integers, w, pair)),
-            ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(start), lanes.operand_i8(w), *four)),
-            ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),
-        ];
-        for (name, vector) in dots {
-            let mut out = [0.0; LANES];
-            lanes.store(lanes.to_f32(vector), &mut out);
-            self.results.push((name, out.map(f32::to_bits).to_vec()));
-        }
+        float_operations(lanes, self.input, self.results);
+        conversions(lanes, self.input, self.results);
+        integer_operations(lanes, self.input, self.results);
+        byte_operations(lanes, self.input, self.results);
+        dot_products(lanes, self.input, self.results);
+        int16_operations(lanes, self.input, self.results);
     }
+}
+
+#[inline(always)]
+fn push_floats<L: Lanes>(lanes: L, results: &mut Results, name: &'static str, vector: L::F32) {
+    let mut out = [0.0; LANES];
+    lanes.store(vector, &mut out);
+    results.push((name, out.map(pattern).to_vec()));
+}
+
+#[inline(always)]
+fn push_integers<L: Lanes>(lanes: L, results: &mut Results, name: &'static str, vector: L::I32) {
+    push_floats(lanes, results, name, lanes.to_f32(vector));
+}
+
+#[inline(always)]
+fn push_bytes<L: Lanes>(lanes: L, results: &mut Results, name: &'static str, vector: L::Bytes) {
+    let mut out = [0; VECTOR_BYTES];
+    lanes.store_bytes(vector, &mut out);
+    results.push((name, out.map(u32::from).to_vec()));
+}
+
+#[inline(always)]
+fn float_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+    let Input { a, b, c, .. } = input;
+    let (x, y, z) = (lanes.load(a), lanes.load(b), lanes.load(c));
+    for (name, vector) in [
+        ("splat", lanes.splat(a[0])),
+        ("add", lanes.add(x, y)),
+        ("sub", lanes.sub(x, y)),
+        ("mul", lanes.mul(x, y)),
+        ("div", lanes.div(x, y)),
+        ("fma", lanes.fma(x, y, z)),
+        ("max", lanes.max(x, y)),
+        ("min", lanes.min(x, y)),
+        ("zero_below", lanes.zero_below(x, y, z)),
+        ("pow2", lanes.pow2(x)),
+        ("exp", lanes.exp(x)),
+        ("larger_magnitude", lanes.larger_magnitude(x, y)),
+        ("load_part", lanes.load_part(&a[..5])),
+    ] {
+        push_floats(lanes, results, name, vector);
+    }
+    let mut part = [7.0; 5];
+    lanes.store_part(x, &mut part);
+    results.push(("store_part", part.map(pattern).to_vec()));
+    for (name, number) in [
+        ("sum", lanes.sum(x)),
+        ("max_lane", lanes.max_lane(x)),
+        ("max_magnitude", lanes.max_magnitude(x, y)),
+    ] {
+        results.push((name, vec![pattern(number)]));
+    }
+}
+
+#[inline(always)]
+fn conversions<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+    let Input { a, bytes, integer, .. } = input;
+    for (name, vector) in [
+        ("load_f32", lanes.load_f32(bytes)),
+        ("load_f16", lanes.load_f16(bytes.first_chunk().expect("32 bytes"))),
+        ("load_bf16", lanes.load_bf16(bytes.first_chunk().expect("32 bytes"))),
+        ("load_i8", lanes.load_i8(bytes.first_chunk().expect("16 bytes"))),
+        ("load_u4 low", lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 0)),
+        ("load_u4 high", lanes.load_u4(bytes.first_chunk().expect("16 bytes"), 4)),
+        ("to_f32", lanes.to_f32(lanes.splat_i32(*integer))),
+    ] {
+        push_floats(lanes, results, name, vector);
+    }
+    let x = lanes.load(a);
+    let mut halves = [0; 2 * LANES];
+    lanes.store_f16(x, &mut halves);
+    let halves = halves.chunks_exact(2).map(|half| half::f16::from_le_bytes([half[0], half[1]]));
+    results.push(("store_f16", halves.map(|half| pattern(half.to_f32())).collect()));
+    let mut rounded = [0; LANES];
+    lanes.store_i8(x, &mut rounded);
+    results.push(("store_i8", rounded.map(|q| q as u32).to_vec()));
+    let mut rounded = [0; LANES];
+    let within = lanes.min(lanes.max(x, lanes.splat(-32639.0)), lanes.splat(32639.0));
+    lanes.store_i16(within, &mut rounded);
+    results.push(("store_i16", rounded.map(|q| q as u32).to_vec()));
+    results.push(("round_i32", rounded_integers(lanes, a).map(|q| q as u32).to_vec()));
+}
+
+/// `numbers` clamped to a range that `i32` holds, and rounded.
+#[inline(always)]
+fn rounded_integers<L: Lanes>(lanes: L, numbers: &[f32; LANES]) -> [i32; LANES] {
+    let x = lanes.load(numbers);
+    let wide = lanes.min(lanes.max(x, lanes.splat(-4e6)), lanes.splat(4e6));
+    let mut rounded = [0; LANES];
+    lanes.store_i32(lanes.round_i32(wide), &mut rounded);
+    rounded
+}
+
+/// Integers of all magnitudes.
+#[inline(always)]
+fn integers<L: Lanes>(lanes: L, input: &Input) -> L::I32 {
+    lanes.load_i32(&std::array::from_fn(|i| input.integer.wrapping_mul(i as i32)))
+}
+
+#[inline(always)]
+fn integer_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+    let integer = input.integer;
+    let integers = integers(lanes, input);
+    let rounded = lanes.load_i32(&rounded_integers(lanes, &input.a));
+    for (name, vector) in [
+        ("load_i32", lanes.load_i32(&std::array::from_fn(|i| integer ^ i as i32))),
+        ("add_i32", lanes.add_i32(integers, lanes.splat_i32(integer))),
+        ("mul_i32", lanes.mul_i32(integers, rounded)),
+        ("shl8", lanes.shl8(integers)),
+        ("shr8", lanes.shr8(integers)),
+    ] {
+        push_integers(lanes, results, name, vector);
+    }
+}
+
+#[inline(always)]
+fn byte_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+    let w = lanes.load_bytes(&input.bytes);
+    let nibbles = lanes.bits(w, 4, 4);
+    let more = lanes.bits(lanes.load_bytes(&input.more_bytes), 3, 2);
+    for (name, vector) in [
+        ("load_bytes", w),
+        ("bits 0 4", lanes.bits(w, 0, 4)),
+        ("bits 4 4", nibbles),
+        ("bits 2 2", lanes.bits(w, 2, 2)),
+        ("bits 6 2", lanes.bits(w, 6, 2)),
+        ("bits 0 1", lanes.bits(w, 0, 1)),
+        ("bits 7 1", lanes.bits(w, 7, 1)),
+        ("join", lanes.join(nibbles, more, 4)),
+        ("lookup", lanes.lookup(&std::array::from_fn(|i| (i * 37) as i8), nibbles)),
+    ] {
+        push_bytes(lanes, results, name, vector);
+    }
+}
+
+#[inline(always)]
+fn dot_products<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+    let Input { bytes, four, integer, .. } = input;
+    let w = lanes.load_bytes(bytes);
+    let start = -128 * four.iter().map(|&a| i32::from(a)).sum::<i32>();
+    let seven = lanes.bits(w, 0, 7);
+    for (name, vector) in [
+        ("dot_i8", lanes.dot_i8(lanes.dot_i8_start(start), lanes.operand_i8(w), *four)),
+        ("dot_u7", lanes.dot_u7(lanes.splat_i32(integer % 65536), seven, *four)),
+    ] {
+        push_integers(lanes, results, name, vector);
+    }
+}
+
+#[inline(always)]
+fn int16_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+    let Input { bytes, more_bytes, four, integer, .. } = input;
+    let w = lanes.load_bytes(bytes);
+    let first = lanes.load_bytes(&bytes.map(|byte| byte.min(0x7e)));
+    let second = lanes.load_bytes(&more_bytes.map(|byte| byte.min(0x7e) | (byte & 0x80)));
+    let factor = lanes.splat_i32(i32::from(four[0]) + 128);
+    let factors = lanes.pair_i16(factor, factor);
+    let halves = lanes.halves(first, second);
+    let scaled = lanes.scaled_halves(lanes.bits(w, 0, 7), factors, second);
+    for (name, vector) in [
+        ("pair_i16", lanes.pair_i16(lanes.splat_i32(*integer), factor)),
+        ("high halves", halves[0]),
+        ("low halves", halves[1]),
+        ("high scaled halves", scaled[0]),
+        ("low scaled halves", scaled[1]),
+    ] {
+        push_bytes(lanes, results, name, vector);
+    }
+    let pair = [i16::from(four[0]) * 256 + i16::from(four[1]), i16::from(four[2])];
+    push_integers(lanes, results, "dot_i16", lanes.dot_i16(integers(lanes, input), w, pair));
 }
 
 /// The bits of a number, all NaNs made one.
@@ -144,7 +210,7 @@ fn pattern(x: f32) -> u32 {
     if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
 }
 
-fn results(level: Level, input: &Input) -> Vec<(&'static str, Vec<u32>)> {
+fn results(level: Level, input: &Input) -> Results {
     let mut results = Vec::new();
     level.run(AllOperations { input, results: &mut results });
     results

@@ -1,57 +1,52 @@
-//! Activations as the products read them: 8-bit integers with a scale per 32 or per 256 columns, or as
-//! they are.
+//! Activations in the layouts that products read: 8-bit integers with a scale per 32 or per 256 columns, or
+//! floating point.
 //!
-//! Rows lie in blocks, and a block holds its groups of columns one after the other, each with all
-//! rows of the block side by side. So whatever a product takes next stands at a fixed distance from
-//! what it took last: it is one broadcast from memory, and 16 rows of quantized columns are the
-//! first operand of a matrix unit. Up to [`MAX_NARROW`] rows make one block, as wide as the next
-//! power of two; more make blocks of [`BLOCK_ROWS`]. What stands in rows that are missing is
-//! computed with and not stored.
+//! Rows are stored in blocks. A block holds its groups of columns one after the other, each with all rows of the
+//! block side by side. So products read activations at fixed strides: four columns are one broadcast from memory,
+//! and 16 rows of quantized columns are the first operand of a matrix unit. Up to [`MAX_NARROW`] rows make one block,
+//! as wide as the next power of two; more rows make blocks of [`BLOCK_ROWS`]. Missing rows have unspecified contents;
+//! their results are computed but not stored.
+
+// Implements `Pod`.
+#![allow(unsafe_code)]
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::backend::CpuBackend;
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
-use crate::memory::{LARGE_PAGE_BYTES, LINE_BYTES, Lines};
-use crate::ops::input::InputRows;
-use crate::ops::linear::Rows;
+use crate::memory::LINE_BYTES;
 use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, GROUP_COLS};
+use crate::scratch::CacheLine;
 
-/// Bytes of activations that panels have in common before the next rows' turn, where these are more than some
-/// blocks: they stay in the second-level cache.
+/// Bytes of activations that all panels are multiplied by before the next rows, unless these are only some blocks:
+/// they stay in the second-level cache.
 pub(crate) const TILE_BYTES: usize = 1 << 20;
 
-/// Rows of a block where there are many.
+/// Rows of a block, if there are more than [`MAX_NARROW`].
 pub(crate) const BLOCK_ROWS: usize = 16;
 
-/// The most rows that make a single block of their own width.
+/// The largest number of rows that make a single block of their own width.
 pub(crate) const MAX_NARROW: usize = 8;
-
-/// A cache line.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub(crate) struct Line([u8; LINE_BYTES]);
 
 /// 32 columns of the `W` rows of a block.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct ActivationGroup<const W: usize> {
-    /// The integers, which are not below -127.
+    /// The integers, -127 or more.
     pub(crate) quants: [[i8; GROUP_COLS]; W],
-    /// What each integer is multiplied by.
+    /// The scale of each row.
     pub(crate) scales: [f32; W],
     /// -128 times the sum of the integers.
     pub(crate) starts: [i32; W],
     spare: [[f32; W]; 6],
 }
 
-// SAFETY: plain numbers, for which zeros are values.
+// SAFETY: the fields are plain numbers, for which zeros are valid.
 unsafe impl<const W: usize> Zeroable for ActivationGroup<W> {}
-// SAFETY: plain numbers laid out as in C: 32 W bytes, then eight arrays of 4 W bytes, together
-// whole lines, so that there is no padding, between or behind.
+// SAFETY: the fields are plain numbers, in C layout: 32 W bytes, then eight arrays of 4 W bytes. Together they are
+// whole cache lines, so that there is no padding.
 unsafe impl<const W: usize> Pod for ActivationGroup<W> {}
 
-/// What `T` rows of a block have from row `first` on: a number of rows that the compiler knows.
+/// The entries of `T` rows of a block, from row `first` on, as an array whose length the compiler knows.
 #[inline(always)]
 pub(crate) fn rows_from<X, const T: usize>(rows: &[X], first: usize) -> &[X; T] {
     rows[first..].first_chunk().expect("as many rows")
@@ -63,59 +58,58 @@ pub(crate) fn four(row: &[i8], v: usize) -> [i8; 4] {
     *row[4 * v..].first_chunk().expect("four columns")
 }
 
-/// Two sums of integers, for products with two 16-bit numbers of a weight.
+/// Two sums of integers, to be multiplied by two 16-bit numbers of a weight.
 pub(crate) type SumPair = [i16; 2];
 
 /// 256 columns of the `W` rows of a block.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct ActivationRun<const W: usize> {
-    /// The integers, which are not below -127, 64 columns after the other. (So lines that the matrix
-    /// unit takes together are neighbours; with 256 columns of a row after the other it took a tenth
-    /// longer.)
+    /// The integers, -127 or more, 64 columns at a time, so that cache lines that the matrix unit reads
+    /// together are adjacent. (With all 256 columns of a row together, products took a tenth longer.)
     pub(crate) tiles: [[[i8; TILE_COLS]; W]; CHUNK_COLS / TILE_COLS],
-    /// What each integer is multiplied by.
+    /// The scale of each row.
     pub(crate) scales: [f32; W],
-    /// How many parts of each row are beyond the integers' range.
+    /// The number of overflows of each row: parts of activations beyond the range of the integers.
     num_overflows: [u8; W],
-    /// For the matrix unit: how many of them, the first ones, are in `gathered`, which is one more tile, and
-    /// the fours of columns that it is made of.
+    /// For the matrix unit: the number of overflows, the first ones, that are in the tile `gathered`, and the
+    /// groups of four columns that the tile consists of.
     num_gathered: [u8; W],
     gathered_fours: [u8; W],
     spare: [u8; W],
     gathered: [[i8; TILE_COLS]; W],
     /// The negated sums of the halves of each group.
     half_sums: [[SumPair; CHUNK_GROUPS]; W],
-    /// The negated sums of each two groups.
+    /// The negated sums of each group, in pairs.
     group_sums: [[SumPair; CHUNK_GROUPS / 2]; W],
-    /// The parts, and the fours of columns that they belong to.
+    /// The overflows, and the groups of four columns that they belong to.
     overflows: [[[i8; 4]; MAX_OVERFLOWS]; W],
     overflow_fours: [[u8; MAX_OVERFLOWS]; W],
     more_spare: [[u8; 32]; W],
 }
 
-/// The most parts that a row of a run has beyond the range of its integers.
+/// The largest number of overflows of a row of a run.
 pub(crate) const MAX_OVERFLOWS: usize = 8;
 
-/// Columns that the matrix unit takes together.
+/// Columns of a tile of the matrix unit.
 pub(crate) const TILE_COLS: usize = VECTOR_BYTES;
 
-/// Stands where no more fours of columns are gathered.
+/// Marks the end of the groups of four columns that are gathered.
 const NO_FOUR: u8 = u8::MAX;
 
-/// Lines of one row of a run.
+/// Cache lines of one row of a run.
 pub(crate) const RUN_LINES: usize = size_of::<ActivationRun<1>>() / LINE_BYTES;
 
-// SAFETY: plain numbers, for which zeros are values.
+// SAFETY: the fields are plain numbers, for which zeros are valid.
 unsafe impl<const W: usize> Zeroable for ActivationRun<W> {}
-// SAFETY: plain numbers laid out as in C: 256 W bytes, 4 W, four times W, 64 W, 32 W, 16 W, 32 W, 8 W and
-// 32 W, together whole lines. What has more than a byte comes after multiples of 4 bytes, so that there is
-// no padding, between or behind.
+// SAFETY: the fields are plain numbers, in C layout: 256 W bytes, 4 W, four times W, 64 W, 32 W, 16 W, 32 W, 8 W and
+// 32 W, together whole cache lines. Fields of more than a byte follow multiples of 4 bytes, so that there is no
+// padding.
 unsafe impl<const W: usize> Pod for ActivationRun<W> {}
 
 impl<const W: usize> ActivationRun<W> {
-    /// The integers of `T` rows from row `first` on, in a tile that holds a group, and where the group
-    /// begins in it.
+    /// The integers of `T` rows from row `first` on, in the tile that contains a group, and the first column of
+    /// the group in the tile.
     #[inline(always)]
     pub(crate) fn rows<const T: usize>(
         &self,
@@ -127,13 +121,13 @@ impl<const W: usize> ActivationRun<W> {
         (rows, group % GROUPS * GROUP_COLS)
     }
 
-    /// The negated sums of the integers in each half of a group, or in each group, two by two.
+    /// The negated sums of the integers in each half of a group, or in each group, in pairs.
     #[inline(always)]
     pub(crate) fn sums(&self, row: usize, halves: bool) -> &[SumPair] {
         if halves { &self.half_sums[row] } else { &self.group_sums[row] }
     }
 
-    /// What a row's integers lack: for each group and four columns of it, what is to be added to them.
+    /// The overflows of a row: the group, the index of the four columns in it, and what is to be added to them.
     #[inline(always)]
     pub(crate) fn overflows(&self, row: usize) -> impl Iterator<Item = (usize, usize, [i8; 4])> {
         let fours = self.overflow_fours[row].iter().zip(&self.overflows[row]);
@@ -143,13 +137,13 @@ impl<const W: usize> ActivationRun<W> {
         })
     }
 
-    /// Says that a row's integers lack nothing.
+    /// Removes the overflows of a row.
     #[inline(always)]
     pub(crate) fn clear_overflows(&mut self, row: usize) {
         self.num_overflows[row] = 0;
     }
 
-    /// Adds `rest`, which is not zero, to what a row lacks in a column.
+    /// Adds `rest` to the overflows of a row in a column.
     #[inline(always)]
     pub(crate) fn add_overflow(&mut self, row: usize, column: usize, mut rest: i32) {
         while rest != 0 {
@@ -164,8 +158,8 @@ impl<const W: usize> ActivationRun<W> {
         }
     }
 
-    /// What rows lack as one more tile, with the numbers of the fours of columns that it is made of; none
-    /// where no row lacks anything.
+    /// The overflows as one more tile, with the groups of four columns that it consists of; `None` if there are
+    /// none.
     #[inline(always)]
     pub(crate) fn gathered(&self) -> Option<(&[[i8; TILE_COLS]; W], impl Iterator<Item = usize>)> {
         let fours = self.gathered_fours.iter().take_while(|&&four| four != NO_FOUR);
@@ -173,19 +167,19 @@ impl<const W: usize> ActivationRun<W> {
         (self.gathered_fours[0] != NO_FOUR).then_some((&self.gathered, fours))
     }
 
-    /// Whether rows lack more than the tile holds.
+    /// Whether some overflows are not in the tile.
     #[inline(always)]
-    pub(crate) fn lacks_more(&self) -> bool {
+    pub(crate) fn has_more_overflows(&self) -> bool {
         self.num_gathered != self.num_overflows
     }
 
-    /// Those parts of a row that are not in the tile.
+    /// The overflows of a row that are not in the tile.
     #[inline(always)]
     pub(crate) fn not_gathered(&self, row: usize) -> impl Iterator<Item = (usize, usize, [i8; 4])> {
         self.overflows(row).skip(usize::from(self.num_gathered[row]))
     }
 
-    /// Makes a tile of what rows lack. Most set aside the same columns.
+    /// Gathers overflows in a tile. Most rows have them in the same columns.
     #[inline(always)]
     pub(crate) fn gather_overflows(&mut self) {
         self.gathered_fours = [NO_FOUR; W];
@@ -215,7 +209,7 @@ impl<const W: usize> ActivationRun<W> {
         }
     }
 
-    /// Fills in what follows from the integers of a row, for vectors.
+    /// Computes the sums of a row, which products by vectors need.
     #[inline(always)]
     pub(crate) fn complete<L: Lanes>(&mut self, lanes: L, row: usize) {
         let half_sums = &mut self.half_sums[row];
@@ -241,7 +235,7 @@ impl<const W: usize> ActivationRun<W> {
     }
 }
 
-/// Columns of a group of activations that are not quantized.
+/// Columns of a group of floating-point activations.
 pub(crate) const FLOAT_GROUP_COLS: usize = LINE_BYTES / size_of::<f32>();
 
 /// 16 columns of the `W` rows of a block, column by column.
@@ -251,36 +245,32 @@ pub(crate) struct FloatGroup<const W: usize> {
     pub(crate) columns: [[f32; W]; FLOAT_GROUP_COLS],
 }
 
-// SAFETY: plain numbers, for which zeros are values.
+// SAFETY: the fields are plain numbers, for which zeros are valid.
 unsafe impl<const W: usize> Zeroable for FloatGroup<W> {}
-// SAFETY: an array of plain numbers of 64 W bytes: whole lines, so that there is no padding.
+// SAFETY: an array of plain numbers with 64 W bytes, which are whole cache lines, so that there is no padding.
 unsafe impl<const W: usize> Pod for FloatGroup<W> {}
 
-/// Rows that the blocks of `rows` rows have room for.
-fn padded_rows(rows: usize) -> usize {
-    match rows {
-        0 => 0,
-        1..=MAX_NARROW => rows.next_power_of_two(),
-        _ => rows.next_multiple_of(BLOCK_ROWS),
-    }
-}
-
-/// The rows of one product.
+/// The rows of one expert in a product.
 #[derive(Clone, Copy)]
 pub(crate) struct Activations<'a> {
-    lines: &'a [Line],
+    lines: &'a [CacheLine],
     row_lines: usize,
 }
 
 impl<'a> Activations<'a> {
+    /// Rows of `row_lines` cache lines each.
+    pub(crate) fn new(lines: &'a [CacheLine], row_lines: usize) -> Self {
+        Self { lines, row_lines }
+    }
+
     /// Bytes of a row.
     pub(crate) fn row_bytes(self) -> usize {
         self.row_lines * LINE_BYTES
     }
 
-    /// Those of the rows from `first` on, which begins a block and leaves another one whole at least.
+    /// The rows from `first` on, which must be the first row of a block.
     pub(crate) fn skip_rows(self, first: usize) -> Self {
-        debug_assert!(first % BLOCK_ROWS == 0, "a block begins here");
+        debug_assert!(first % BLOCK_ROWS == 0, "the first row of a block");
         Self { lines: &self.lines[first * self.row_lines..], row_lines: self.row_lines }
     }
 
@@ -290,99 +280,4 @@ impl<'a> Activations<'a> {
     pub(crate) fn block<G: Pod>(self, first: usize, width: usize) -> &'a [G] {
         bytemuck::cast_slice(&self.lines[first * self.row_lines..][..width * self.row_lines])
     }
-}
-
-/// The input of a product: the rows of each expert, in the order in which it computes them. The
-/// memory is kept for the next product.
-#[derive(Debug, Default)]
-pub(crate) struct ActivationRows {
-    lines: Option<Lines>,
-    /// Where each expert's rows begin in `lines`, and where the last one's end.
-    starts: Vec<usize>,
-    row_lines: usize,
-}
-
-/// Some rows that make a block.
-#[derive(Clone, Copy)]
-pub(crate) struct Block<'a> {
-    pub(crate) rows: &'a [&'a [f32]],
-    /// The rows that the block has room for.
-    pub(crate) width: usize,
-}
-
-impl ActivationRows {
-    /// Makes room for rows of so many lines and calls `fill` for each block of `x`, in parallel.
-    pub(crate) fn fill(
-        &mut self,
-        backend: &CpuBackend,
-        rows: Rows<'_>,
-        x: InputRows<'_>,
-        row_lines: usize,
-        fill: impl Fn(Block<'_>, &mut [Line]) + Sync,
-    ) {
-        self.row_lines = row_lines;
-        self.starts.clear();
-        let mut end = 0;
-        self.starts.push(end);
-        for index in 0..rows.num_experts() {
-            end += padded_rows(rows.expert(index).1.len()) * row_lines;
-            self.starts.push(end);
-        }
-        if row_lines == 0 {
-            return;
-        }
-        let lines = reserve(&mut self.lines, end);
-        for index in 0..rows.num_experts() {
-            let lines = &mut lines[self.starts[index]..self.starts[index + 1]];
-            let rows = rows.expert(index).1;
-            let width = padded_rows(rows.len()).min(BLOCK_ROWS);
-            backend.pool().run_chunks(lines, BLOCK_ROWS * row_lines, |number, lines, thread| {
-                let first = number * BLOCK_ROWS;
-                let len = BLOCK_ROWS.min(rows.len() - first);
-                let index = |place| rows.input(first + place);
-                x.with_block(backend.level(), thread, len, index, |rows| {
-                    fill(Block { rows, width }, lines);
-                });
-            });
-        }
-    }
-
-    /// The rows of one of the experts, by its number among those that were given; none before
-    /// [`fill`](Self::fill).
-    pub(crate) fn of(&self, index: usize) -> Activations<'_> {
-        let range = self.starts.get(index..index + 2).unwrap_or(&[0, 0]);
-        let lines = self.lines.as_ref().map_or(&[][..], Lines::get);
-        Activations { lines: &lines[range[0]..range[1]], row_lines: self.row_lines }
-    }
-}
-
-/// Room for `count` lines, in large pages: a product of many rows goes through all of them for each
-/// panel.
-///
-/// **Panics** when there is no memory.
-fn reserve(lines: &mut Option<Lines>, count: usize) -> &mut [Line] {
-    let bytes = count * LINE_BYTES;
-    if lines.as_ref().is_none_or(|lines| lines.get::<u8>().len() < bytes) {
-        *lines = None;
-        let whole = bytes.next_multiple_of(LARGE_PAGE_BYTES);
-        *lines = Some(Lines::zeroed(whole, "a product's input").expect("memory for the input"));
-    }
-    lines.as_mut().map_or(&mut [][..], Lines::get_mut)
-}
-
-/// Lays rows side by side as they are.
-pub(crate) fn interleave(
-    backend: &CpuBackend,
-    rows: Rows<'_>,
-    x: InputRows<'_>,
-    out: &mut ActivationRows,
-) {
-    out.fill(backend, rows, x, x.cols().div_ceil(FLOAT_GROUP_COLS), |block, lines| {
-        let values: &mut [f32] = bytemuck::cast_slice_mut(lines);
-        for (row, x) in block.rows.iter().enumerate() {
-            for (x, column) in x.iter().zip(values.chunks_exact_mut(block.width)) {
-                column[row] = *x;
-            }
-        }
-    });
 }

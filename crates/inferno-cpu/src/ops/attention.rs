@@ -8,7 +8,7 @@
 //! which `f32` holds exactly. Spans are merged in rising order: with the larger of both maxima `m`,
 //! each side times `exp(max - m)`; at last everything is multiplied by the inverse of the sum of exponentials.
 //! Positions that a row does not see take no part. On a cache of 16-bit integers, scores and mixed
-//! values come of exact sums: `integer.rs` says which.
+//! values come of exact sums: `int16.rs` defines them.
 //!
 //! A *unit* is some neighbouring rows of one sequence; a task is a unit's query heads of one
 //! key/value head, which read each block once. Where there are few tasks, long contexts are split
@@ -28,173 +28,193 @@
 //! 7 microseconds a layer less, and attention, which wants the same lines, 18 more. Reading tiles into
 //! panels also for the two rows of one token: at a depth of 512 an eighth slower.
 
-mod cached;
-mod groups;
-mod integer;
+mod float;
+mod inputs;
+mod int16;
 mod merge;
-mod pairs;
-mod panels;
 mod plan;
 mod span;
 mod store;
-mod tile;
-mod tiles;
+mod task;
 
 use std::ops::Range;
-use std::sync::Mutex;
 
-use inferno_backend::{AttentionParams, Batch, QkvLayout};
+use inferno_backend::{AttentionParams, BackendError, Batch, KvDType, QkvLayout};
 
-use crate::backend::{CpuBackend, CpuBuffer};
+use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
+use crate::executor::Executor;
 use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
-use crate::memory::at_least;
-use merge::{MIXED, Merge, SUM};
-use plan::{Unit, plan, visible};
-use span::Task;
+use crate::scratch::{CacheLine, ScratchArray, ThreadScratch, allocated_bytes};
+use inputs::{AttentionInputs, RowUnit};
+use merge::{MIXED, MergePartials, SUM, partial_len};
+use plan::{max_unit_rows, plan};
 pub(crate) use store::store_kv;
-use tile::{Line, PANEL};
+use task::SpanTask;
 
-/// Positions whose scores are held at once.
-pub(crate) const SPAN: usize = 256;
+/// Contexts are split by spans if there are fewer tasks per thread than this.
+const TASKS_PER_THREAD: usize = 4;
 
-/// Tasks a thread below which contexts are split by spans.
-const TASKS_A_THREAD: usize = 4;
-
-/// Results of single spans that are kept at once, for each thread: enough that waiting for the last
-/// of them costs little.
-const PARTIALS_A_THREAD: usize = 16;
+/// Results of single spans that are stored at once, per thread: enough that waiting for the last of them costs
+/// little.
+const PARTIALS_PER_THREAD: usize = 16;
 
 /// Memory that attention keeps between calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AttentionWorkspace {
-    units: Vec<Unit>,
-    /// What the spans of each task so far come to, where contexts are split.
-    states: Vec<f32>,
-    /// What single spans give.
-    partials: Vec<f32>,
-    /// Scores, panels, and what else a thread needs for itself.
-    threads: Vec<Mutex<Vec<Line>>>,
+    units: Vec<RowUnit>,
+    /// The merged result of the spans of each task so far, if contexts are split.
+    states: ScratchArray,
+    /// The results of single spans.
+    partials: ScratchArray,
+    /// Scores, panels and what else a thread needs for itself.
+    scratch: ThreadScratch,
 }
 
-/// What one call computes.
-pub(crate) struct Attention<'a> {
-    batch: &'a Batch,
-    params: &'a AttentionParams,
-    layout: &'a QkvLayout,
-    qkv: &'a [f32],
-    cache: &'a CpuKvCache,
-    /// Query heads that share a key/value head.
-    group: usize,
-    /// Floats of one row's partial result.
-    partial_len: usize,
+impl AttentionWorkspace {
+    /// An empty workspace.
+    pub(crate) fn new(num_threads: usize) -> Self {
+        Self {
+            units: Vec::new(),
+            states: ScratchArray::default(),
+            partials: ScratchArray::default(),
+            scratch: ThreadScratch::new(num_threads),
+        }
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn num_bytes(&self) -> usize {
+        self.states.num_bytes() + self.partials.num_bytes() + self.scratch.num_bytes()
+    }
 }
 
-impl Attention<'_> {
-    /// Query rows of a unit: token by token, its heads together.
-    fn num_rows(&self, unit: &Unit) -> usize {
-        unit.rows.len() * self.group
-    }
-
-    /// Floats of the partial results of a unit's rows.
-    fn state_len(&self, unit: &Unit) -> usize {
-        self.num_rows(unit) * self.partial_len
-    }
-
-    /// The query of row `row` of a unit.
-    #[inline(always)]
-    fn query(&self, unit: &Unit, kv_head: usize, row: usize) -> &[f32] {
-        let (token, head) = (unit.rows.start + row / self.group, row % self.group);
-        let at =
-            token * self.layout.row_len() + (kv_head * self.group + head) * self.layout.head_dim;
-        &self.qkv[at..at + self.layout.head_dim]
-    }
-
-    /// The positions that row `row` of a unit sees.
-    #[inline(always)]
-    fn visible(&self, unit: &Unit, row: usize) -> Range<usize> {
-        visible(self.batch, self.params, unit.rows.start + row / self.group)
-    }
+/// Stacked queries, keys and values, one row per token.
+#[derive(Clone, Copy)]
+pub(crate) struct QkvRows<'a> {
+    pub(crate) layout: &'a QkvLayout,
+    pub(crate) values: &'a CpuBuffer,
 }
 
 /// Attention of all query heads of all rows.
+///
+/// **Errors**: [`BackendError::OutOfMemory`].
 pub(crate) fn paged_attention(
-    backend: &CpuBackend,
+    executor: Executor<'_>,
+    workspace: &mut AttentionWorkspace,
     batch: &Batch,
     params: &AttentionParams,
-    layout: &QkvLayout,
-    qkv: &CpuBuffer,
+    qkv: QkvRows<'_>,
     cache: &CpuKvCache,
     out: &mut CpuBuffer,
+) -> Result<(), BackendError> {
+    check_shapes(batch, params, qkv, cache, out);
+    let QkvRows { layout, values: qkv } = qkv;
+    let group = layout.num_heads / layout.num_kv_heads;
+    let partial_len = partial_len(layout.head_dim);
+    let qkv = qkv.rows(batch.num_tokens());
+    let attention = AttentionInputs { batch, params, layout, qkv, cache, group, partial_len };
+
+    let AttentionWorkspace { units, states, partials, scratch } = workspace;
+    let pool = executor.pool;
+    let min_tasks = TASKS_PER_THREAD * pool.num_threads();
+    plan(&attention, min_tasks, units)?;
+    let max_rows = units.iter().map(|unit| attention.num_rows(unit)).max().unwrap_or(0);
+    let task_len = max_rows * partial_len;
+    scratch.reserve(
+        span::num_lines(cache.layout.dtype, layout.head_dim, max_rows) + 2 * task_len / LANES,
+    )?;
+
+    let out_cols = out.cols();
+    let out = Disjoint::new(out.values_mut());
+    let tasks =
+        AttentionTasks { executor, attention: &attention, units, scratch, out: &out, out_cols };
+    let num_tasks = units.len() * layout.num_kv_heads;
+    let max_spans = units.iter().map(|unit| unit.spans.len()).max().unwrap_or(0);
+    if num_tasks >= min_tasks || max_spans <= 1 {
+        pool.run(num_tasks, &|task, thread| tasks.whole(task, thread));
+        return Ok(());
+    }
+    let window = (PARTIALS_PER_THREAD * pool.num_threads()).div_ceil(num_tasks).min(max_spans);
+    let window_len = window * task_len;
+    partials.reserve(num_tasks * window_len / LANES)?;
+    states.reserve(num_tasks * task_len / LANES)?;
+    let partials: &mut [f32] = bytemuck::cast_slice_mut(partials.get_mut());
+    let states: &mut [f32] = bytemuck::cast_slice_mut(states.get_mut());
+    let partials = &mut partials[..num_tasks * window_len];
+    let states = &mut states[..num_tasks * task_len];
+    states.fill(0.0);
+    for first in (0..max_spans).step_by(window) {
+        pool.run_chunks(partials, task_len, |number, partial, thread| {
+            tasks.one_span(number / window, first + number % window, partial, thread);
+        });
+        pool.run_chunks(states, task_len, |task, state, _| {
+            let partials = &partials[task * window_len..(task + 1) * window_len];
+            tasks.merge_spans(task, first..first + window, state, partials);
+        });
+    }
+    Ok(())
+}
+
+/// **Panics** if the shapes of a call do not fit together.
+fn check_shapes(
+    batch: &Batch,
+    params: &AttentionParams,
+    QkvRows { layout, values: qkv }: QkvRows<'_>,
+    cache: &CpuKvCache,
+    out: &CpuBuffer,
 ) {
     let kv = &cache.layout;
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     assert_eq!(
         (layout.num_kv_heads, layout.head_dim),
         (kv.num_kv_heads, kv.head_dim),
-        "the cache was made for these heads"
+        "the cache was allocated for these heads"
     );
     assert!(params.layer < kv.num_layers, "layer {} of {}", params.layer, kv.num_layers);
     assert!(params.window != Some(0), "a window holds at least the row's own position");
     assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
-    assert_eq!(out.cols(), layout.num_heads * layout.head_dim, "a column a query component");
-    assert!(batch.num_tokens() <= out.num_rows(), "a row a token");
-
-    let group = layout.num_heads / layout.num_kv_heads;
-    let partial_len = MIXED + layout.head_dim.next_multiple_of(PANEL);
-    let qkv = qkv.rows(batch.num_tokens());
-    let attention = Attention { batch, params, layout, qkv, cache, group, partial_len };
-
-    let mut workspace = backend.workspace();
-    let AttentionWorkspace { units, states, partials, threads } = &mut workspace.attention;
-    let pool = backend.pool();
-    let min_tasks = TASKS_A_THREAD * pool.num_threads();
-    plan(&attention, min_tasks, units);
-    threads.resize_with(pool.num_threads(), Mutex::default);
-
-    let out_cols = out.cols();
-    let out = Disjoint::new(out.values_mut());
-    let run = Run { backend, attention: &attention, units, threads, out: &out, out_cols };
-    let num_tasks = units.len() * layout.num_kv_heads;
-    let max_spans = units.iter().map(|unit| unit.spans.len()).max().unwrap_or(0);
-    if num_tasks >= min_tasks || max_spans <= 1 {
-        pool.run(num_tasks, &|task, thread| run.whole(task, thread));
-    } else {
-        let state_lens = units.iter().map(|unit| attention.state_len(unit));
-        let task_len = state_lens.max().unwrap_or(0);
-        let window = (PARTIALS_A_THREAD * pool.num_threads()).div_ceil(num_tasks);
-        let window = window.min(max_spans);
-        let window_len = window * task_len;
-        let partials = at_least(partials, num_tasks * window_len);
-        let states = at_least(states, num_tasks * task_len);
-        states.fill(0.0);
-        for first in (0..max_spans).step_by(window) {
-            pool.run_chunks(partials, task_len, |number, partial, thread| {
-                run.one_span(number / window, first + number % window, partial, thread);
-            });
-            pool.run_chunks(states, task_len, |task, state, _| {
-                let partials = &partials[task * window_len..(task + 1) * window_len];
-                run.merge_spans(task, first..first + window, state, partials);
-            });
-        }
-    }
+    assert_eq!(out.cols(), layout.num_heads * layout.head_dim, "a column per query component");
+    assert!(batch.num_tokens() <= out.num_rows(), "a row per token");
 }
 
-/// One call's tasks.
-struct Run<'a> {
-    backend: &'a CpuBackend,
-    attention: &'a Attention<'a>,
-    units: &'a [Unit],
-    threads: &'a [Mutex<Vec<Line>>],
+/// Bytes that attention allocates, at most, for batches of up to `num_tokens` tokens.
+pub(crate) fn max_scratch_bytes(
+    num_threads: usize,
+    num_tokens: usize,
+    layout: &QkvLayout,
+    kv_dtype: KvDType,
+) -> usize {
+    let group = layout.num_heads / layout.num_kv_heads.max(1);
+    let max_rows = max_unit_rows(group).min(num_tokens.saturating_mul(group));
+    if max_rows == 0 {
+        return 0;
+    }
+    let task_lines = max_rows * partial_len(layout.head_dim) / LANES;
+    let thread_lines = span::num_lines(kv_dtype, layout.head_dim, max_rows) + 2 * task_lines;
+    // Contexts are split only if there are fewer tasks than TASKS_PER_THREAD; the last window may be rounded up
+    // to one more result for each of them.
+    let max_tasks = TASKS_PER_THREAD * num_threads;
+    let max_partials = PARTIALS_PER_THREAD * num_threads + max_tasks;
+    num_threads * allocated_bytes(thread_lines)
+        + allocated_bytes(max_tasks * task_lines)
+        + allocated_bytes(max_partials * task_lines)
+}
+
+/// The tasks of one call.
+struct AttentionTasks<'a> {
+    executor: Executor<'a>,
+    attention: &'a AttentionInputs<'a>,
+    units: &'a [RowUnit],
+    scratch: &'a ThreadScratch,
     out: &'a Disjoint<'a, f32>,
     out_cols: usize,
 }
 
-impl Run<'_> {
+impl AttentionTasks<'_> {
     /// The unit and the head of a task. Where a sequence is cut into units, a head's stand together,
     /// the longest first: threads take neighbouring tasks, of which those of several heads cost alike.
-    fn task(&self, task: usize) -> (&Unit, usize) {
+    fn task(&self, task: usize) -> (&RowUnit, usize) {
         let (num_units, num_heads) = (self.units.len(), self.attention.layout.num_kv_heads);
         if num_units > self.attention.batch.num_sequences() {
             (&self.units[num_units - 1 - task % num_units], task / num_units)
@@ -204,31 +224,31 @@ impl Run<'_> {
     }
 
     /// Span `span` of a task, by itself.
-    fn span(&self, task: usize, span: usize) -> Task<'_> {
+    fn span(&self, task: usize, span: usize) -> SpanTask<'_> {
         let (unit, kv_head) = self.task(task);
-        Task { attention: self.attention, unit, kv_head, span, next: None }
+        SpanTask { attention: self.attention, unit, kv_head, span, next: None }
     }
 
-    /// Calls `work` with memory of this thread's own: to compute spans in, and `more` numbers.
-    fn with_memory(
+    /// Calls `work` with scratch memory of this thread: to compute spans in, and two partial results.
+    fn with_scratch(
         &self,
-        unit: &Unit,
+        unit: &RowUnit,
         thread: usize,
-        more: usize,
-        work: impl FnOnce(&mut [Line], &mut [f32]),
+        work: impl FnOnce(&mut [CacheLine], &mut [f32]),
     ) {
-        let lines = Task::num_lines(self.attention, self.attention.num_rows(unit));
-        let mut memory = crate::threads::lock(&self.threads[thread]);
-        let (memory, more) =
-            at_least(&mut memory, lines + more.div_ceil(LANES)).split_at_mut(lines);
-        work(memory, bytemuck::cast_slice_mut(more));
+        let kv_dtype = self.attention.cache.layout.dtype;
+        let head_dim = self.attention.layout.head_dim;
+        let num_lines = span::num_lines(kv_dtype, head_dim, self.attention.num_rows(unit));
+        let mut scratch = self.scratch.lock(thread);
+        let (memory, partials) = scratch.get_mut().split_at_mut(num_lines);
+        work(memory, bytemuck::cast_slice_mut(partials));
     }
 
     /// All spans of a task, merged as they come.
     fn whole(&self, number: usize, thread: usize) {
         let (unit, kv_head) = self.task(number);
         let state_len = self.attention.state_len(unit);
-        self.with_memory(unit, thread, 2 * state_len, |memory, states| {
+        self.with_scratch(unit, thread, |memory, states| {
             let (state, partial) = states[..2 * state_len].split_at_mut(state_len);
             state.fill(0.0);
             for span in unit.spans.clone() {
@@ -239,11 +259,11 @@ impl Run<'_> {
                 } else {
                     None
                 };
-                let task = Task { next: next.as_ref(), ..self.span(number, span) };
+                let task = SpanTask { next: next.as_ref(), ..self.span(number, span) };
                 if span == unit.spans.start {
-                    task.prepare(self.backend.level(), memory);
+                    span::prepare(&task, self.executor.level, memory);
                 }
-                task.run(self.backend.level(), memory, partial);
+                span::run(&task, self.executor.level, memory, partial);
                 self.merge(state, partial);
             }
             self.finish(unit, kv_head, state);
@@ -256,11 +276,11 @@ impl Run<'_> {
         if index < unit.spans.len() {
             let span = unit.spans.start + index;
             let next = (index + 1 < unit.spans.len()).then(|| self.span(number, span + 1));
-            let task = Task { next: next.as_ref(), ..self.span(number, span) };
-            self.with_memory(unit, thread, 0, |memory, _| {
-                task.prepare(self.backend.level(), memory);
+            let task = SpanTask { next: next.as_ref(), ..self.span(number, span) };
+            self.with_scratch(unit, thread, |memory, _| {
+                span::prepare(&task, self.executor.level, memory);
                 let partial = &mut partial[..self.attention.state_len(unit)];
-                task.run(self.backend.level(), memory, partial);
+                span::run(&task, self.executor.level, memory, partial);
             });
         }
     }
@@ -286,12 +306,13 @@ impl Run<'_> {
 
     fn merge(&self, state: &mut [f32], partial: &[f32]) {
         let row_len = self.attention.partial_len;
-        self.backend.level().run(Merge { state, partial, row_len });
+        self.executor.level.run(MergePartials { state, partial, row_len });
     }
 
     /// Writes a task's finished rows.
-    fn finish(&self, unit: &Unit, kv_head: usize, state: &[f32]) {
-        let Attention { group, layout, partial_len, .. } = *self.attention;
+    #[allow(unsafe_code)] // Writes to parts of a shared output.
+    fn finish(&self, unit: &RowUnit, kv_head: usize, state: &[f32]) {
+        let AttentionInputs { group, layout, partial_len, .. } = *self.attention;
         for (row, state) in state.chunks_exact(partial_len).enumerate() {
             let (token, head) = (unit.rows.start + row / group, kv_head * group + row % group);
             let at = token * self.out_cols + head * layout.head_dim;

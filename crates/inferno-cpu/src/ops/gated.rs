@@ -1,108 +1,163 @@
 //! The gated product of a feed-forward block: `silu(x * gate^T) * (x * up^T)`.
 //!
-//! A thread computes some columns of both projections, for some rows of an expert, in memory of its own that
-//! stays in the second-level cache, and writes what they are joined to. So the projections themselves, the
-//! largest results of a layer, need no memory, and threads wait for each other once less; prompts take as long as
-//! with a pass of its own (128 tokens of Qwen3-0.6B with AMX: at best 1071 tokens a second beside 1062 with
-//! Q4_0, 959 beside 955 with Q8_0). The order of the sums is that of `product.rs`.
+//! A thread computes some columns of both projections, for some rows of an expert, in scratch memory that stays in its
+//! second-level cache, and stores only the result. So the projections, the largest intermediate results of a layer,
+//! use no memory, and there is one synchronization of the threads less. Prompts take as long as with a separate pass
+//! (128 tokens of Qwen3-0.6B with AMX: at best 1071 compared with 1062 tokens per second with Q4_0, 959 compared with
+//! 955 with Q8_0). The order of the sums is that of `product.rs`.
+
+// Creates targets of a shared output.
+#![allow(unsafe_code)]
 
 use std::ops::Range;
-use std::sync::Mutex;
 
-use inferno_backend::LinearInput;
+use inferno_backend::{BackendError, LinearInput};
 
-use crate::backend::{CpuBackend, CpuBuffer, Workspace};
+use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
-use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes, vectors_mut};
-use crate::memory::at_least;
-use crate::ops::activations::{BLOCK_ROWS, Line, TILE_BYTES};
-use crate::ops::linear::{Rows, for_panels};
-use crate::ops::product::{Epilogue, RowMap, Target};
-use crate::pack::{CpuWeight, Part};
-use crate::threads;
+use crate::executor::Executor;
+use crate::lanes::{Kernel, LANES, Lanes, vectors_mut};
+use crate::ops::activations::{BLOCK_ROWS, TILE_BYTES};
+use crate::ops::linear::for_panels;
+use crate::ops::product::{self, Epilogue, PRODUCT_LINES, Product, Target};
+use crate::ops::product_rows::{ProductRows, RowMap};
+use crate::ops::workspace::ProductWorkspace;
+use crate::pack::{CpuWeight, PackedPart};
+use crate::scratch::CacheLine;
 
-/// Bytes of both projections that a thread computes before it joins them, where that is more than
-/// [`MIN_PANELS`].
+/// Bytes of both projections that a thread computes before it combines them, if that is more than [`MIN_PANELS`].
 const SUMS_BYTES: usize = 128 * 1024;
 
-/// Panels of each projection that are computed before they are joined, at least.
+/// The smallest number of panels of each projection that are computed before they are combined.
 const MIN_PANELS: usize = 2;
 
-/// Blocks of rows that are computed before the next ones, at least and at most: of more, few panels fit in
-/// [`SUMS_BYTES`].
+/// The smallest and the largest number of blocks in a run of rows: with more, few panels fit in [`SUMS_BYTES`].
 const MIN_BLOCKS: usize = 8;
 const MAX_BLOCKS: usize = 32;
 
-/// Each thread's projections.
-pub(crate) type GatedWorkspace = Vec<Mutex<Vec<Line>>>;
+/// Cache lines of scratch memory that each thread needs: both projections of the longest run of rows, and what a
+/// product needs.
+pub(crate) const GATED_LINES: usize = {
+    // The last run may be almost twice as long as the others.
+    let max_rows = 2 * MAX_BLOCKS * BLOCK_ROWS;
+    let min_lines = 2 * MIN_PANELS * max_rows;
+    let sum_lines = SUMS_BYTES / size_of::<CacheLine>();
+    PRODUCT_LINES + if min_lines > sum_lines { min_lines } else { sum_lines }
+};
 
-/// `silu(gate) * up` of the rows of `x`, where `gate_up` is both weights, one after the other, and so is
-/// the bias.
+/// `silu(gate) * up` of the rows of `x`. `gate_up` is both weights, one after the other, and so is the bias.
 ///
-/// **Panics** when `gate_up` is not of two parts of as many rows.
+/// **Errors**: [`BackendError::OutOfMemory`].
+///
+/// **Panics** if `gate_up` is not two parts with the same number of rows.
 pub(crate) fn linear_gated(
-    backend: &CpuBackend,
-    rows: Rows<'_>,
+    executor: Executor<'_>,
+    workspace: &mut ProductWorkspace,
+    rows: ProductRows<'_>,
     x: LinearInput<'_, CpuBuffer>,
     gate_up: &CpuWeight,
     bias: Option<&[f32]>,
     out: &mut CpuBuffer,
-) {
+) -> Result<(), BackendError> {
     let [gate, up] = &gate_up.parts[..] else { panic!("a gate and an up projection") };
-    assert_eq!(gate.rows, up.rows, "an up projection a gate");
-    assert_eq!(out.cols(), gate.rows, "the output has a column a gate");
-    let mut workspace = backend.workspace();
-    let Workspace { inputs, gated, .. } = &mut *workspace;
-    inputs.fill(backend, rows, x, gate_up);
-    gated.resize_with(backend.pool().num_threads(), Mutex::default);
-    let (inputs, gated) = (&*inputs, &*gated);
-
+    assert_eq!(gate.rows, up.rows, "gate and up projection have the same number of rows");
+    assert_eq!(out.cols(), gate.rows, "the output has one column per row of the gate");
+    workspace.prepare(executor, rows, x, gate_up, GATED_LINES)?;
     let (gate_bias, up_bias) = bias.map(|bias| bias.split_at(gate.rows)).unzip();
-    let out_stride = out.cols();
-    let out = Disjoint::new(out.values_mut());
-    for_panels(backend, rows, gate.num_panels(), 2 * gate_up.cols, |index, panels, thread| {
+    let gated = Gated {
+        executor,
+        workspace,
+        projections: [(gate, gate_bias), (up, up_bias)],
+        stride: out.cols(),
+        out: &Disjoint::new(out.values_mut()),
+    };
+    for_panels(executor, rows, gate.num_panels(), 2 * gate_up.cols, |index, panels, thread| {
         let (expert, all_rows) = rows.expert(index);
-        let row_bytes = [gate, up].map(|part| inputs.of(part, index).row_bytes());
-        for tile in row_tiles(all_rows.len(), row_bytes[0].max(row_bytes[1])) {
-            let rows = all_rows.part(tile.clone());
-            let bytes_a_panel = 2 * rows.len() * LANES * size_of::<f32>();
-            let most_panels = (SUMS_BYTES / bytes_a_panel).max(MIN_PANELS).min(panels.len());
-            let num_lines = rows.len() * most_panels;
-            let mut memory = threads::lock(&gated[thread]);
-            let (gates, ups) = at_least(&mut memory, 2 * num_lines).split_at_mut(num_lines);
-            let project =
-                |part: &Part, panels: Range<usize>, bias: Option<&[f32]>, sums: &mut [Line]| {
-                    let cols = part.cols_of(&panels);
-                    let bias = bias.map(|bias| &bias[cols.clone()]);
-                    let sums = Disjoint::new(bytemuck::cast_slice_mut(sums));
-                    let map = RowMap::Same { first: 0, len: rows.len() };
-                    let epilogue = Epilogue { bias, accumulate: false };
-                    let (stride, cols) = (most_panels * LANES, 0..cols.len());
-                    // SAFETY: this is the only target of `sums`.
-                    let target = unsafe { Target::new(&sums, stride, cols, map, epilogue) };
-                    let inputs = inputs.of(part, index).skip_rows(tile.start);
-                    part.multiply(backend.level(), expert, panels, inputs, target);
-                };
-            for first in panels.clone().step_by(most_panels) {
-                let panels = first..panels.end.min(first + most_panels);
-                project(gate, panels.clone(), gate_bias, gates);
-                project(up, panels.clone(), up_bias, ups);
-                let cols = gate.cols_of(&panels);
-                let epilogue = Epilogue::default();
-                // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in
-                // the expert, and thereby in the rows. This target is dropped before the next one is made.
-                let target = unsafe { Target::new(&out, out_stride, cols, rows, epilogue) };
-                let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
-                let stride = most_panels;
-                backend.level().run(Join { gates, ups, stride, target });
-            }
+        let mut scratch = gated.workspace.scratch().lock(thread);
+        for tile in row_tiles(all_rows.len(), gated.row_bytes(index)) {
+            let task = GatedTask { index, expert, rows: all_rows.part(tile.clone()), tile };
+            gated.run(&task, panels.clone(), scratch.get_mut());
         }
     });
+    Ok(())
 }
 
-/// Rows in runs that all panels have in common before the next run's turn. What would be less than a run at
-/// the end belongs to the one before it: a few rows by themselves would have to lie in another way.
+/// One gated product.
+struct Gated<'a> {
+    executor: Executor<'a>,
+    workspace: &'a ProductWorkspace,
+    /// Gate and up projection, each with its bias.
+    projections: [(&'a PackedPart, Option<&'a [f32]>); 2],
+    out: &'a Disjoint<'a, f32>,
+    stride: usize,
+}
+
+/// A run of rows of one expert.
+struct GatedTask<'a> {
+    /// Number of the expert among those that have rows.
+    index: usize,
+    expert: usize,
+    rows: RowMap<'a>,
+    /// The range of the expert's rows.
+    tile: Range<usize>,
+}
+
+impl Gated<'_> {
+    /// Bytes of a row of input, in the larger of the forms that both projections read.
+    fn row_bytes(&self, index: usize) -> usize {
+        let [gate, up] =
+            self.projections.map(|(part, _)| self.workspace.input(part, index).row_bytes());
+        gate.max(up)
+    }
+
+    /// Computes some panels of both projections for a run of rows, and combines them.
+    fn run(&self, task: &GatedTask<'_>, panels: Range<usize>, scratch: &mut [CacheLine]) {
+        let num_rows = task.rows.len();
+        let bytes_per_panel = 2 * num_rows * LANES * size_of::<f32>();
+        let most_panels = (SUMS_BYTES / bytes_per_panel).max(MIN_PANELS).min(panels.len());
+        let num_lines = num_rows * most_panels;
+        let (sums, scratch) = scratch.split_at_mut(2 * num_lines);
+        let (gates, ups) = sums.split_at_mut(num_lines);
+        for first in panels.clone().step_by(most_panels) {
+            let panels = first..panels.end.min(first + most_panels);
+            let [gate, up] = self.projections;
+            self.project(task, gate, panels.clone(), most_panels, gates, scratch);
+            self.project(task, up, panels.clone(), most_panels, ups, scratch);
+            let cols = gate.0.cols_of(&panels);
+            // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in the
+            // expert, and thereby in the rows. This target is dropped before the next one is made.
+            let target =
+                unsafe { Target::new(self.out, self.stride, cols, task.rows, Epilogue::default()) };
+            let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
+            self.executor.level.run(JoinGates { gates, ups, stride: most_panels, target });
+        }
+    }
+
+    /// Computes some panels of one projection into `sums`, whose rows are `stride` lines each.
+    fn project(
+        &self,
+        task: &GatedTask<'_>,
+        (part, bias): (&PackedPart, Option<&[f32]>),
+        panels: Range<usize>,
+        stride: usize,
+        sums: &mut [CacheLine],
+        scratch: &mut [CacheLine],
+    ) {
+        let cols = part.cols_of(&panels);
+        let bias = bias.map(|bias| &bias[cols.clone()]);
+        let sums = Disjoint::new(bytemuck::cast_slice_mut(sums));
+        let rows = RowMap::Same { first: 0, len: task.rows.len() };
+        let epilogue = Epilogue { bias, accumulate: false };
+        // SAFETY: this is the only target of `sums`.
+        let target = unsafe { Target::new(&sums, stride * LANES, 0..cols.len(), rows, epilogue) };
+        let inputs = self.workspace.input(part, task.index).skip_rows(task.tile.start);
+        let product = Product::new(part, task.expert, panels, inputs, target, scratch);
+        product::multiply(self.executor.level, part, product);
+    }
+}
+
+/// Splits rows into runs. All panels of a task are computed for one run before the next. The remainder at the
+/// end belongs to the run before it: a block of few rows would have another layout.
 fn row_tiles(num_rows: usize, row_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let blocks = TILE_BYTES / (BLOCK_ROWS * row_bytes).max(1);
     let len = blocks.clamp(MIN_BLOCKS, MAX_BLOCKS) * BLOCK_ROWS;
@@ -121,15 +176,15 @@ fn join<L: Lanes>(lanes: L, gate: &[f32; LANES], up: &[f32; LANES]) -> L::F32 {
     lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), exp)), up)
 }
 
-/// What is written of both projections, whose rows are `stride` vectors each.
-struct Join<'a> {
+/// Combines both projections, whose rows are `stride` vectors each.
+struct JoinGates<'a> {
     gates: &'a [[f32; LANES]],
     ups: &'a [[f32; LANES]],
     stride: usize,
     target: Target<'a>,
 }
 
-impl Kernel for Join<'_> {
+impl Kernel for JoinGates<'_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
         let num_rows = self.target.rows().len();

@@ -1,22 +1,22 @@
-//! The rows that a product takes, normalized on their way where that is asked for.
+//! The rows that a product reads, normalized on the way if the caller asks for it.
 //!
-//! A thread normalizes the rows of a block right before it brings them into the form that the weights take, in
-//! memory of its own that stays in the caches.
-
-use std::sync::Mutex;
+//! A thread normalizes the rows of a block right before it converts them to the form that the weights read, in
+//! scratch memory of its own that stays in the caches.
 
 use inferno_backend::LinearInput;
 
-use crate::backend::CpuBuffer;
-use crate::isa::{Kernel, Level};
-use crate::lanes::Lanes;
-use crate::memory::at_least;
+use crate::buffer::CpuBuffer;
+use crate::isa::Level;
+use crate::lanes::{Kernel, Lanes};
 use crate::ops::activations::BLOCK_ROWS;
 use crate::ops::norm::{RmsNorm, normalize};
-use crate::threads;
+use crate::scratch::ThreadScratch;
 
-/// Each thread's rows of a block, where they are normalized.
-pub(crate) type NormedRows = Vec<Mutex<Vec<f32>>>;
+/// Cache lines of scratch memory that each thread needs to normalize a block of rows of `cols` values.
+pub(crate) fn normalize_lines(cols: usize) -> usize {
+    const { assert!(BLOCK_ROWS == 16, "a block has one line of 16 numbers per column") };
+    cols
+}
 
 /// Rows of a buffer.
 #[derive(Clone, Copy)]
@@ -24,15 +24,16 @@ pub(crate) struct InputRows<'a> {
     values: &'a [f32],
     cols: usize,
     norm: Option<RmsNorm<'a>>,
-    normed: &'a NormedRows,
+    scratch: &'a ThreadScratch,
 }
 
 impl<'a> InputRows<'a> {
-    /// The first `rows` rows of `input`; `normed` has memory for each of the threads.
+    /// The first `rows` rows of `input`. If they are normalized, `scratch` has room for
+    /// [`normalize_lines`].
     pub(crate) fn new(
         input: LinearInput<'a, CpuBuffer>,
         rows: usize,
-        normed: &'a NormedRows,
+        scratch: &'a ThreadScratch,
     ) -> Self {
         let (x, norm) = match input {
             LinearInput::Plain(x) => (x, None),
@@ -41,7 +42,7 @@ impl<'a> InputRows<'a> {
                 (x, Some(RmsNorm { weight: weight.rows(1), eps }))
             }
         };
-        Self { values: x.rows(rows), cols: x.cols(), norm, normed }
+        Self { values: x.rows(rows), cols: x.cols(), norm, scratch }
     }
 
     /// Values of a row.
@@ -49,7 +50,8 @@ impl<'a> InputRows<'a> {
         self.cols
     }
 
-    /// Calls `work` with so many rows, of which `index` gives the numbers: where they lie, or normalized.
+    /// Calls `work` with `len` rows, whose numbers `index` returns: the rows of the buffer, or normalized
+    /// copies.
     pub(crate) fn with_block(
         self,
         level: Level,
@@ -64,8 +66,9 @@ impl<'a> InputRows<'a> {
             *row = &self.values[index(place) * self.cols..][..self.cols];
         }
         let Some(norm) = self.norm else { return work(rows) };
-        let mut memory = threads::lock(&self.normed[thread]);
-        let memory = at_least(&mut memory, len * self.cols);
+        let mut scratch = self.scratch.lock(thread);
+        let memory: &mut [f32] = bytemuck::cast_slice_mut(scratch.get_mut());
+        let memory = &mut memory[..len * self.cols];
         level.run(NormalizeRows { norm, cols: self.cols, memory, rows: &mut *rows });
         work(rows);
     }

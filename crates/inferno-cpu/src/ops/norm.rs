@@ -1,40 +1,40 @@
 //! Root mean square normalization.
 //!
-//! **Order of the sums.** Lane `i` takes the squares of values `i`, `i + 16`, ... by fused
-//! multiply-add; then the lanes are added as the tree of [`Lanes::sum`]. Each value is multiplied
-//! by `1 / sqrt(sum / n + eps)`, then by its weight.
+//! **Order of the sums.** Lane `i` adds the squares of values `i`, `i + 16`, ... by fused multiply-add; then the
+//! lanes are added as a tree ([`FloatLanes::sum`](crate::lanes::FloatLanes::sum)). Each value is multiplied by
+//! `1 / sqrt(sum / n + eps)`, then by its weight.
 
-use crate::backend::{CpuBackend, CpuBuffer};
-use crate::isa::Kernel;
-use crate::lanes::{Lanes, vectors, vectors_mut};
+use crate::buffer::CpuBuffer;
+use crate::executor::Executor;
+use crate::lanes::{Kernel, Lanes, vectors, vectors_mut};
 
-/// What rows are normalized with.
+/// The parameters of a norm.
 #[derive(Clone, Copy)]
 pub(crate) struct RmsNorm<'a> {
     pub(crate) weight: &'a [f32],
-    /// What is added to the mean of the squares.
+    /// Added to the mean of the squares.
     pub(crate) eps: f32,
 }
 
 /// `out = x / sqrt(mean(x^2) + eps) * weight`, row by row.
 pub(crate) fn rms_norm(
-    backend: &CpuBackend,
+    executor: Executor<'_>,
     rows: usize,
     x: &CpuBuffer,
     norm: RmsNorm<'_>,
     out: &mut CpuBuffer,
 ) {
-    assert_eq!(x.cols(), out.cols(), "normalization keeps the width");
+    assert_eq!(x.cols(), out.cols(), "input and output have the same width");
     let cols = out.cols();
-    assert_eq!(norm.weight.len(), cols, "a weight a column");
+    assert_eq!(norm.weight.len(), cols, "a weight per column");
     let x = x.rows(rows);
-    out.split_rows(backend.pool(), rows, |first, out| {
+    out.split_rows(executor.pool, rows, |first, out| {
         out.copy_from_slice(&x[first * cols..][..out.len()]);
-        backend.level().run(Normalize { x: out, norm });
+        executor.level.run(Normalize { x: out, norm });
     });
 }
 
-/// Normalizes rows of as many values as the norm has weights.
+/// Normalizes consecutive rows in place.
 struct Normalize<'a> {
     x: &'a mut [f32],
     norm: RmsNorm<'a>,

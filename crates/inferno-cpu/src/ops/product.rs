@@ -1,40 +1,55 @@
 //! Products of activations with packed weights.
 //!
-//! **Order of the sums.** For floating-point weights, output `(t, n)` starts from zero and takes
-//! `w[n][k] * x[t][k]` by fused multiply-add, k rising. For quantized weights it starts from zero
-//! and takes, for each group of 32 columns (`grouped.rs`) or each 256 columns (`fixed_point.rs`), k rising:
-//! the exact integer sum of the products, converted, times the weights' scale or unit times the
-//! activations' scale (rounded once), by fused multiply-add. Then the bias is added, and the result to
-//! what the output held.
+//! **Order of the sums.** For floating-point weights, output `(t, n)` starts from zero and adds `w[n][k] *
+//! x[t][k]` by fused multiply-add, `k` rising. For quantized weights it starts from zero and adds, for each group
+//! of 32 columns (`grouped.rs`) or each 256 columns (`fixed_point.rs`), `k` rising, by fused multiply-add: the
+//! exact integer sum of the products, converted, times the scale or unit of the weights times the scale of the
+//! activations (rounded once). Then the bias is added, and for accumulating products the previous output.
 //!
-//! Some rows of activations are computed beside each other in registers. With few rows the weights
-//! are unpacked on their way in (`narrow.rs`); with many, 256 columns of a panel are unpacked once for all
-//! (`tiled.rs`).
+//! Several rows of activations are computed side by side in registers. With few rows the weights are unpacked
+//! in registers (`few_rows.rs`); with many, 256 columns of a panel are unpacked once for all rows
+//! (`many_rows.rs`).
 
+mod few_rows;
 mod fixed_point;
 mod float;
 mod grouped;
-mod narrow;
+mod many_rows;
 mod row_blocks;
 mod target;
-mod tiled;
+mod task;
 
-use crate::ops::activations::Activations;
-pub(crate) use fixed_point::fixed_point;
-pub(crate) use float::FloatProduct;
-pub(crate) use grouped::grouped;
-pub(crate) use target::{Epilogue, RowMap, Target};
+use crate::isa::Level;
+use crate::pack::{FixedPointFormat, FloatFormat, FormatVisitor, PackedPart, QuantFormat, visit};
+use fixed_point::fixed_point;
+use float::FloatProduct;
+use grouped::grouped;
+pub(crate) use many_rows::PRODUCT_LINES;
+pub(crate) use target::{Epilogue, Target};
+pub(crate) use task::Product;
 
-/// One task of a product: some panels of one expert, all of the expert's rows.
-pub(crate) struct Product<'a> {
-    /// The panels.
-    pub(crate) panels: &'a [u8],
-    /// Bytes of each.
-    pub(crate) panel_bytes: usize,
-    /// Columns of the weight.
-    pub(crate) cols: usize,
-    /// The activations of the target's rows, in their order: quantized where the weights are.
-    pub(crate) inputs: Activations<'a>,
-    /// Where the results go.
-    pub(crate) target: Target<'a>,
+/// Runs a task of a product with the kernel for the format of `part`.
+pub(crate) fn multiply(level: Level, part: &PackedPart, product: Product<'_>) {
+    visit(part.format.dtype, Multiply { level, product }).expect("a packed weight has a format");
+}
+
+struct Multiply<'a> {
+    level: Level,
+    product: Product<'a>,
+}
+
+impl FormatVisitor for Multiply<'_> {
+    type Output = ();
+
+    fn float<F: FloatFormat>(self) {
+        self.level.run(FloatProduct::<F>::new(self.product));
+    }
+
+    fn grouped<F: QuantFormat>(self) {
+        grouped::<F>(self.level, self.product);
+    }
+
+    fn fixed_point<F: FixedPointFormat>(self) {
+        fixed_point::<F>(self.level, self.product);
+    }
 }

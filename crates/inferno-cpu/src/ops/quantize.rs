@@ -1,75 +1,91 @@
 //! Activations as 8-bit integers, for products with quantized weights: with a scale for each 32
 //! columns, or for each 256.
 //!
-//! For each so many values: `scale = max |x| / 127`, and each value times `127 / max |x|` is rounded to
-//! the nearest integer, ties to even. Where the largest magnitude is below 2^-100 all become zero.
-//! A NaN or infinity makes the scale NaN or infinite, so that the results are not numbers either.
+//! For each 32 or 256 values: `scale = max |x| / 127`, and each value times `127 / max |x|` is rounded to the nearest
+//! integer, ties to even. If the largest magnitude is below 2^-100, all integers are zero. If a value is not finite,
+//! neither is the scale, so that the results are not numbers either.
 //!
-//! Over 256 columns, one that stands out would make the scale too coarse for the others: with F16 weights
-//! and activations rounded, perplexity of Ember rises by 0.02% with a scale for each 32 columns, by 0.21%
-//! with one for 256. So the columns are dealt out to 16 lanes, and where the largest magnitude stands out of
-//! the lanes' largest ones, the scale follows the second lane, as long as that is an eighth of the first.
-//! What is beyond the integers' range is kept beside them, part by part, and perplexity rises by 0.02%.
-//! (Following the third, fourth, fifth lane: no better. Setting aside whatever makes a scale finer: no
-//! better, and some part in each 256 columns of any activations; whatever is twice the second lane: too
-//! little, with Q6_K perplexity rises by 0.09%.)
+//! Over 256 columns, an outlier would make the scale too coarse for the others: with F16 weights and rounded
+//! activations, the perplexity of Ember rises by 0.02% with a scale for each 32 columns and by 0.21% with one for 256.
+//! So the columns are distributed over 16 lanes, and if the largest magnitude is an outlier among the maxima of the
+//! lanes, the scale follows the second largest lane, as long as that is at least an eighth of the largest. What exceeds
+//! the range of the integers is stored separately in parts (*overflows*), and perplexity rises by 0.02%. (Tried:
+//! following the third, fourth or fifth lane: no better. Separating everything that makes a scale finer: no better, and
+//! overflows in every 256 columns of any activations. Separating everything that is twice the second lane: too little,
+//! with Q6_K perplexity rises by 0.09%.)
 
-use crate::backend::CpuBackend;
-use crate::isa::Kernel;
+use inferno_backend::BackendError;
+
+use crate::executor::Executor;
+use crate::lanes::Kernel;
 use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
+use crate::ops::activation_rows::{ActivationBlock, ActivationRows};
 use crate::ops::activations::{
-    ActivationGroup, ActivationRows, ActivationRun, BLOCK_ROWS, Block, Line, MAX_NARROW,
-    MAX_OVERFLOWS, RUN_LINES, TILE_COLS,
+    ActivationGroup, ActivationRun, BLOCK_ROWS, MAX_NARROW, MAX_OVERFLOWS, RUN_LINES, TILE_COLS,
 };
 use crate::ops::input::InputRows;
-use crate::ops::linear::Rows;
+use crate::ops::product_rows::ProductRows;
 use crate::pack::codes::{CHUNK_COLS, GROUP_COLS};
+use crate::scratch::CacheLine;
 
-/// What the square of the largest magnitude must be, in means of the squares of the lanes' largest ones, to
-/// stand out. Of 256 normally distributed numbers one does in a thousand times.
-const STANDS_OUT: f32 = 4.0;
+/// The largest magnitude is an outlier if its square is more than this times the mean of the squares of the maxima of
+/// all lanes. With 256 normally distributed numbers, that happens once in a thousand times.
+const OUTLIER_RATIO: f32 = 4.0;
 
-/// Largest magnitudes below this, and units of weights, are taken for zero.
+/// Largest magnitudes below this are treated as zero, and so are units of weights.
 pub(crate) const LOWEST: f32 = f32::from_bits((127 - 100) << 23);
 
+/// Cache lines of a row in groups of 32 columns.
+pub(crate) fn group_row_lines(cols: usize) -> usize {
+    cols.div_ceil(GROUP_COLS)
+}
+
+/// Cache lines of a row in runs of 256 columns.
+pub(crate) fn run_row_lines(cols: usize) -> usize {
+    cols.div_ceil(CHUNK_COLS) * RUN_LINES
+}
+
 /// Quantizes rows, padding each to whole groups of 32 columns.
+///
+/// **Errors**: [`BackendError::OutOfMemory`].
 pub(crate) fn quantize_groups(
-    backend: &CpuBackend,
-    rows: Rows<'_>,
+    executor: Executor<'_>,
+    rows: ProductRows<'_>,
     x: InputRows<'_>,
     out: &mut ActivationRows,
-) {
+) -> Result<(), BackendError> {
     let cols = x.cols();
-    out.fill(backend, rows, x, cols.div_ceil(GROUP_COLS), |block, out| {
-        backend.level().run(Groups { block, cols, out });
-    });
+    out.fill(executor, rows, x, group_row_lines(cols), |block, out| {
+        executor.level.run(QuantizeGroups { block, cols, out });
+    })
 }
 
 /// Quantizes rows, padding each to whole runs of 256 columns.
+///
+/// **Errors**: [`BackendError::OutOfMemory`].
 pub(crate) fn quantize_runs(
-    backend: &CpuBackend,
-    rows: Rows<'_>,
+    executor: Executor<'_>,
+    rows: ProductRows<'_>,
     x: InputRows<'_>,
     out: &mut ActivationRows,
-) {
-    let row_lines = x.cols().div_ceil(CHUNK_COLS) * RUN_LINES;
-    out.fill(backend, rows, x, row_lines, |block, out| {
-        // Fewer rows are multiplied by vectors, with a matrix unit too (`product/narrow.rs`).
-        let for_tiles = block.width == BLOCK_ROWS && backend.level().has_tiles();
-        backend.level().run(Runs { block, for_tiles, out });
-    });
+) -> Result<(), BackendError> {
+    out.fill(executor, rows, x, run_row_lines(x.cols()), |block, out| {
+        // Fewer rows are multiplied by vectors even if there is a matrix unit (`product/few_rows.rs`).
+        let for_tiles = block.width == BLOCK_ROWS && executor.level.has_matrix_unit();
+        executor.level.run(QuantizeRuns { block, for_tiles, out });
+    })
 }
 
-/// The rows of one block, in groups.
-struct Groups<'a> {
-    block: Block<'a>,
+/// Quantizes the rows of one block in groups of 32 columns.
+struct QuantizeGroups<'a> {
+    block: ActivationBlock<'a>,
     cols: usize,
-    out: &'a mut [Line],
+    out: &'a mut [CacheLine],
 }
 
-impl Groups<'_> {
-    /// A block of `W` rows: a group of all rows before the next, so that their scales are computed
-    /// side by side and cache lines are filled at once.
+impl QuantizeGroups<'_> {
+    /// Quantizes a block of `W` rows: each group of all rows before the next one, so that their scales are
+    /// computed side by side and whole cache lines are written.
     #[inline(always)]
     fn block<L: Lanes, const W: usize>(self, lanes: L) {
         let out: &mut [ActivationGroup<W>] = bytemuck::cast_slice_mut(self.out);
@@ -79,7 +95,7 @@ impl Groups<'_> {
     }
 }
 
-impl Kernel for Groups<'_> {
+impl Kernel for QuantizeGroups<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };
@@ -93,7 +109,7 @@ impl Kernel for Groups<'_> {
     }
 }
 
-/// The 32 columns of a row from `first` on, or what there is of them and zeros.
+/// Loads the 32 columns of a row from `first` on, with zeros for missing columns.
 #[inline(always)]
 fn load_group<L: Lanes>(lanes: L, row: &[f32], first: usize) -> [L::F32; 2] {
     let columns = &row[first..];
@@ -132,16 +148,16 @@ fn quantize_group<L: Lanes, const W: usize>(
     }
 }
 
-/// The rows of one block, in runs.
-struct Runs<'a> {
-    block: Block<'a>,
-    /// Whether the matrix unit takes them.
+/// Quantizes the rows of one block in runs of 256 columns.
+struct QuantizeRuns<'a> {
+    block: ActivationBlock<'a>,
+    /// Whether the matrix unit multiplies them.
     for_tiles: bool,
-    out: &'a mut [Line],
+    out: &'a mut [CacheLine],
 }
 
-impl Runs<'_> {
-    /// A block of `W` rows.
+impl QuantizeRuns<'_> {
+    /// Quantizes a block of `W` rows.
     #[inline(always)]
     fn block<L: Lanes, const W: usize>(self, lanes: L) {
         let out: &mut [ActivationRun<W>] = bytemuck::cast_slice_mut(self.out);
@@ -169,7 +185,7 @@ impl Runs<'_> {
     }
 }
 
-impl Kernel for Runs<'_> {
+impl Kernel for QuantizeRuns<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         match self.block.width {
@@ -197,10 +213,10 @@ fn quantize_run<L: Lanes, const W: usize>(
     out.clear_overflows(row);
     let mean = lanes.sum(lanes.mul(largest, largest)) / LANES as f32;
     let mut magnitude = lanes.max_magnitude(largest, largest);
-    if magnitude.is_finite() && magnitude * magnitude > STANDS_OUT * mean {
+    if magnitude.is_finite() && magnitude * magnitude > OUTLIER_RATIO * mean {
         let mut magnitudes = [0.0; LANES];
         lanes.store(largest, &mut magnitudes);
-        magnitude = set_aside(x, &magnitudes, row, out);
+        magnitude = store_outlier(x, &magnitudes, row, out);
     }
     let inverse = lanes.splat(if magnitude < LOWEST { 0.0 } else { 127.0 / magnitude });
     for (tile, columns) in out.tiles.iter_mut().zip(columns.chunks_exact(TILE_COLS / LANES)) {
@@ -212,10 +228,11 @@ fn quantize_run<L: Lanes, const W: usize>(
     out.scales[row] = magnitude / 127.0;
 }
 
-/// Sets aside what stands out of a row's values, whose largest magnitudes in each lane are given, and gives
-/// what the scale is to follow: all of them where that is too much.
+/// Stores the overflows of a row with an outlier, and returns the magnitude that determines the scale. If there would
+/// be too many overflows, there are none, and the magnitude is that of the outlier. `magnitudes` are the maxima of the
+/// lanes.
 #[inline(always)]
-fn set_aside<const W: usize>(
+fn store_outlier<const W: usize>(
     x: &[f32],
     magnitudes: &[f32; LANES],
     row: usize,
@@ -239,8 +256,8 @@ fn set_aside<const W: usize>(
     first
 }
 
-/// Sets aside what is beyond `limit`, which is in columns of one lane alone; or nothing, and gives false,
-/// where it is too much.
+/// Stores what exceeds `limit`, which is in columns of one lane only. Returns false, and stores nothing, if there are
+/// too many overflows.
 #[inline(always)]
 fn add_overflows<const W: usize>(
     x: &[f32],

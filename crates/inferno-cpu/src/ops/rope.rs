@@ -1,18 +1,17 @@
-//! Rotary position embedding, after the norm of heads where a model has one.
+//! Rotary position embedding, after the norm of heads if a model has one.
 //!
 //! A pair `(a, b)` becomes `(fma(a, cos, 0 - b * sin), fma(a, sin, b * cos))`.
 
 use inferno_backend::{QkNorm, QkvLayout, RopePairing};
 
-use crate::backend::{CpuBackend, CpuBuffer};
-use crate::isa::Kernel;
-use crate::lanes::{Lanes, vectors, vectors_mut};
+use crate::buffer::CpuBuffer;
+use crate::executor::Executor;
+use crate::lanes::{Kernel, Lanes, vectors, vectors_mut};
 use crate::ops::norm::{RmsNorm, normalize};
 
-/// Normalizes query and key heads where that is asked for, and turns them by each row's angles: cosines, then
-/// sines.
+/// Normalizes query and key heads if there is a norm, and rotates them by each row's angles: cosines, then sines.
 pub(crate) fn rope(
-    backend: &CpuBackend,
+    executor: Executor<'_>,
     rows: usize,
     layout: &QkvLayout,
     norm: Option<QkNorm<'_, CpuBuffer>>,
@@ -22,7 +21,7 @@ pub(crate) fn rope(
 ) {
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     let width = angles.cols();
-    assert!(width % 2 == 0, "a cosine a sine");
+    assert!(width % 2 == 0, "as many cosines as sines");
     assert!(width <= layout.head_dim, "rotary width {width} beyond a head of {}", layout.head_dim);
     let angles = angles.rows(rows);
     let norms = norm.map(|QkNorm { q, k, eps }| {
@@ -31,16 +30,16 @@ pub(crate) fn rope(
             RmsNorm { weight: weight.rows(1), eps }
         })
     });
-    qkv.split_rows(backend.pool(), rows, |first, qkv| {
+    qkv.split_rows(executor.pool, rows, |first, qkv| {
         let angles = &angles[first * width..];
-        backend.level().run(Rope { qkv, layout, norms, pairing, angles, width });
+        executor.level.run(Rope { qkv, layout, norms, pairing, angles, width });
     });
 }
 
 struct Rope<'a> {
     qkv: &'a mut [f32],
     layout: &'a QkvLayout,
-    /// Of query heads and of key heads.
+    /// The norms of query heads and of key heads.
     norms: Option<[RmsNorm<'a>; 2]>,
     pairing: RopePairing,
     angles: &'a [f32],
@@ -59,19 +58,25 @@ impl Kernel for Rope<'_> {
                 if let Some([q, k]) = norms {
                     normalize(lanes, head, if index < num_heads { q } else { k });
                 }
-                turn_head(lanes, &mut head[..width], pairing, cos, sin);
+                rotate_head(lanes, &mut head[..width], pairing, cos, sin);
             }
         }
     }
 }
 
 #[inline(always)]
-fn turn_head<L: Lanes>(lanes: L, head: &mut [f32], pairing: RopePairing, cos: &[f32], sin: &[f32]) {
+fn rotate_head<L: Lanes>(
+    lanes: L,
+    head: &mut [f32],
+    pairing: RopePairing,
+    cos: &[f32],
+    sin: &[f32],
+) {
     match pairing {
-        // The compiler finds the vectors.
+        // The compiler vectorizes this loop.
         RopePairing::Interleaved => {
             for ((pair, &cos), &sin) in head.chunks_exact_mut(2).zip(cos).zip(sin) {
-                (pair[0], pair[1]) = turn([pair[0], pair[1]], cos, sin);
+                (pair[0], pair[1]) = rotate([pair[0], pair[1]], cos, sin);
             }
         }
         RopePairing::Halves => {
@@ -80,19 +85,19 @@ fn turn_head<L: Lanes>(lanes: L, head: &mut [f32], pairing: RopePairing, cos: &[
             let ((coss, rest_of_cos), (sins, rest_of_sin)) = (vectors(cos), vectors(sin));
             for ((low, high), (cos, sin)) in low.iter_mut().zip(high).zip(coss.iter().zip(sins)) {
                 let [a, b, cos, sin] = [&*low, &*high, cos, sin].map(|x| lanes.load(x));
-                let turned = lanes.sub(lanes.splat(0.0), lanes.mul(b, sin));
-                lanes.store(lanes.fma(a, cos, turned), low);
+                let rotated = lanes.sub(lanes.splat(0.0), lanes.mul(b, sin));
+                lanes.store(lanes.fma(a, cos, rotated), low);
                 lanes.store(lanes.fma(a, sin, lanes.mul(b, cos)), high);
             }
             let rest = rest_of_low.iter_mut().zip(rest_of_high);
             for ((low, high), (&cos, &sin)) in rest.zip(rest_of_cos.iter().zip(rest_of_sin)) {
-                (*low, *high) = turn([*low, *high], cos, sin);
+                (*low, *high) = rotate([*low, *high], cos, sin);
             }
         }
     }
 }
 
 #[inline(always)]
-fn turn([a, b]: [f32; 2], cos: f32, sin: f32) -> (f32, f32) {
+fn rotate([a, b]: [f32; 2], cos: f32, sin: f32) -> (f32, f32) {
     (a.mul_add(cos, 0.0 - b * sin), a.mul_add(sin, b * cos))
 }

@@ -1,12 +1,12 @@
-//! Exponentials against a maximum, the heart of every softmax here.
+//! Exponentials relative to the maximum, for every softmax.
 //!
-//! **Order of the sums.** Lane `i` adds the exponentials of values `i`, `i + 16`, ..., from zero;
-//! then the lanes are added as the tree of [`Lanes::sum`]. The maximum is folded likewise.
+//! **Order of the sums.** Lane `i` adds the exponentials of values `i`, `i + 16`, ..., from zero; then the lanes are
+//! added as a tree ([`FloatLanes::sum`](crate::lanes::FloatLanes::sum)). The maximum is reduced in the same order.
 
 use crate::lanes::{LANES, Lanes};
 
-/// Replaces each value by `exp(value - max)`; gives the maximum and the sum of the results. A value
-/// of minus infinity becomes zero where any other is larger.
+/// Replaces each value by `exp(value - max)`, and returns the maximum and the sum of the results. Minus infinity
+/// becomes zero if any other value is larger.
 #[inline(always)]
 pub(crate) fn exponentials<L: Lanes>(lanes: L, values: &mut [f32]) -> (f32, f32) {
     let mut max = lanes.splat(f32::NEG_INFINITY);
@@ -24,7 +24,7 @@ pub(crate) fn exponentials<L: Lanes>(lanes: L, values: &mut [f32]) -> (f32, f32)
     (max, lanes.sum(sum))
 }
 
-/// Up to 16 numbers from memory; `filler` in the lanes beyond.
+/// Loads up to 16 numbers and sets the other lanes to `filler`.
 #[inline(always)]
 fn load_or<L: Lanes>(lanes: L, x: &[f32], filler: f32) -> L::F32 {
     match x.first_chunk() {

@@ -1,20 +1,19 @@
 //! The integers of quantized weights, 32 columns of 16 rows at a time.
 //!
-//! Unpacked, such a group is eight vectors of 64 bytes: byte `4 * row + j` of vector `v` belongs to
-//! column `4 * v + j`. This is `[k / 4][16 rows][4]`, the operand of every dot product instruction.
-//! Codes of less than 8 bits are cut into planes of 4, 2 and 1 bits, as many as their width has
-//! ones (5 = 4 + 1, 6 = 4 + 2, 3 = 2 + 1), lowest bits first; so they take no more than their width.
-//! In a plane of `p` bits, vector `v` stands in the bits from `p * (v / p)` of the plane's vector
-//! `v % p`.
+//! An unpacked group is eight vectors of 64 bytes: byte `4 * row + j` of vector `v` belongs to column `4 * v + j`.
+//! This is `[k / 4][16 rows][4]`, the operand of every dot product instruction. Codes of less than 8 bits are split
+//! into planes of 4, 2 and 1 bits, one for each set bit of their width (5 = 4 + 1, 6 = 4 + 2, 3 = 2 + 1), lowest bits
+//! first, so that they need no padding. In a plane of `p` bits, vector `v` is stored in the bits from `p * (v / p)`
+//! of the plane's vector `v % p`.
 
 use inferno_tensor::quant::IQ4_LEVELS;
 
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
-/// Columns in a group: those that share a scale of the activations.
+/// Columns of a group, which share a scale of the activations.
 pub(crate) const GROUP_COLS: usize = 32;
 
-/// Groups in a chunk, whose scales and codes stand together.
+/// Groups of a chunk, whose scales and codes are stored together.
 pub(crate) const CHUNK_GROUPS: usize = 8;
 
 /// Columns of a chunk.
@@ -27,40 +26,40 @@ pub(crate) const GROUP_VECTORS: usize = GROUP_COLS / 4;
 pub(super) type Quants = [[i8; GROUP_COLS]; LANES];
 
 /// How the integers of a group are stored.
-pub(crate) trait Codes: Copy + Send + Sync + 'static {
+pub(crate) trait CodeLayout: Copy + Send + Sync + 'static {
     /// Bytes of a group.
     const BYTES: usize;
-    /// Whether a group is stored as the signed bytes that it stands for, in [vectors](Self::vector).
+    /// Whether the stored codes are the weights themselves, as signed bytes in [vectors](Self::vector).
     const SIGNED_BYTES: bool = false;
 
     /// Stores a group.
     fn pack(quants: &Quants, group: &mut [u8]);
 
-    /// Vector `v` of a group: its codes, or where these are not [`ShortCodes`] what they stand for.
+    /// Vector `v` of a group: its codes if these are [`ShortCodes`], else the integers that they represent.
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes;
 }
 
-/// Codes that run from 0 to [`LAST`](Self::LAST), which is below 128.
-pub(crate) trait ShortCodes: Codes {
+/// Codes from 0 to [`LAST`](Self::LAST), which is below 128.
+pub(crate) trait ShortCodes: CodeLayout {
     /// The largest code.
     const LAST: i32;
-    /// The code that stands for zero in formats without minimums.
+    /// The code of zero, in formats without minimums.
     const ZERO: i32;
 }
 
 /// Signed bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Signed;
+pub(crate) struct SignedCodes;
 
-/// Codes of `WIDTH` bits, of which `ZERO` stands for zero.
+/// Codes of `WIDTH` bits; `ZERO` is the code of zero.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Unsigned<const WIDTH: u32, const ZERO: i32>;
+pub(crate) struct UnsignedCodes<const WIDTH: u32, const ZERO: i32>;
 
-/// Numbers of levels in [`IQ4_LEVELS`].
+/// Indices into [`IQ4_LEVELS`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Levels;
+pub(crate) struct LevelCodes;
 
-impl Codes for Signed {
+impl CodeLayout for SignedCodes {
     const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
     const SIGNED_BYTES: bool = true;
 
@@ -78,7 +77,7 @@ impl Codes for Signed {
     }
 }
 
-impl<const WIDTH: u32, const ZERO: i32> Codes for Unsigned<WIDTH, ZERO> {
+impl<const WIDTH: u32, const ZERO: i32> CodeLayout for UnsignedCodes<WIDTH, ZERO> {
     const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
 
     fn pack(quants: &Quants, group: &mut [u8]) {
@@ -91,16 +90,16 @@ impl<const WIDTH: u32, const ZERO: i32> Codes for Unsigned<WIDTH, ZERO> {
     }
 }
 
-impl<const WIDTH: u32, const ZERO: i32> ShortCodes for Unsigned<WIDTH, ZERO> {
+impl<const WIDTH: u32, const ZERO: i32> ShortCodes for UnsignedCodes<WIDTH, ZERO> {
     const LAST: i32 = (1 << WIDTH) - 1;
     const ZERO: i32 = ZERO;
 }
 
-impl Codes for Levels {
+impl CodeLayout for LevelCodes {
     const BYTES: usize = 4 * VECTOR_BYTES;
 
     fn pack(quants: &Quants, group: &mut [u8]) {
-        // Rows that pad the last panel hold zeros, which is no level; their scale is zero too.
+        // Rows that pad the last panel are zeros, which is not a level; their scale is zero too.
         pack_planes::<4>(quants, group, |quant| LEVEL_CODES[usize::from(quant as u8)]);
     }
 
@@ -110,7 +109,7 @@ impl Codes for Levels {
     }
 }
 
-/// The code of each level, by the level's bits; zero for what is no level.
+/// The code of each level, by the level's bits; zero for other bytes.
 static LEVEL_CODES: [u8; 256] = {
     let mut codes = [0; 256];
     let mut code = 0;
@@ -121,15 +120,14 @@ static LEVEL_CODES: [u8; 256] = {
     codes
 };
 
-/// The widths of the planes that codes of `WIDTH` bits are cut into, with each plane's first
-/// vector and lowest bit, which is the same number.
+/// The width of each plane of codes of `WIDTH` bits, and its first vector, which is also its lowest bit.
 const fn plane_widths<const WIDTH: u32>() -> [(u32, u32); 3] {
     [(WIDTH & 4, 0), (WIDTH & 2, WIDTH & 4), (WIDTH & 1, WIDTH & 6)]
 }
 
 fn pack_planes<const WIDTH: u32>(quants: &Quants, group: &mut [u8], code: impl Fn(i8) -> u8) {
-    let mut vectors = [0; Signed::BYTES];
-    Signed::pack(quants, &mut vectors);
+    let mut vectors = [0; SignedCodes::BYTES];
+    SignedCodes::pack(quants, &mut vectors);
     group.fill(0);
     for (width, base) in plane_widths::<WIDTH>().into_iter().filter(|&(width, _)| width > 0) {
         let planes = &mut group[base as usize * VECTOR_BYTES..][..width as usize * VECTOR_BYTES];

@@ -2,15 +2,15 @@
 
 use crate::lanes::{LANES, Lanes};
 
-/// A floating-point format as the kernels read it.
+/// A floating-point format of packed weights.
 pub(crate) trait FloatFormat: Copy + Send + Sync + 'static {
     /// Bytes of one number.
     const BYTES: usize;
 
-    /// 16 numbers, converted; `bytes` holds `16 * BYTES`.
+    /// Loads 16 numbers from `16 * BYTES` bytes.
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32;
 
-    /// Interleaves up to 16 rows of the file in a zeroed panel.
+    /// Interleaves up to 16 rows of the file into a zeroed panel.
     fn pack(rows: &[&[u8]], panel: &mut [u8]) {
         for (row, bytes) in rows.iter().enumerate() {
             let columns = panel.chunks_exact_mut(LANES * Self::BYTES);
@@ -23,17 +23,17 @@ pub(crate) trait FloatFormat: Copy + Send + Sync + 'static {
 
 /// Single precision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct F32;
+pub(crate) struct F32Weights;
 
 /// Half precision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct F16;
+pub(crate) struct F16Weights;
 
-/// The upper half of single precision.
+/// Bfloat16: the upper half of single precision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BF16;
+pub(crate) struct BF16Weights;
 
-impl FloatFormat for F32 {
+impl FloatFormat for F32Weights {
     const BYTES: usize = 4;
 
     #[inline(always)]
@@ -42,7 +42,7 @@ impl FloatFormat for F32 {
     }
 }
 
-impl FloatFormat for F16 {
+impl FloatFormat for F16Weights {
     const BYTES: usize = 2;
 
     #[inline(always)]
@@ -51,7 +51,7 @@ impl FloatFormat for F16 {
     }
 }
 
-impl FloatFormat for BF16 {
+impl FloatFormat for BF16Weights {
     const BYTES: usize = 2;
 
     #[inline(always)]

@@ -1,10 +1,9 @@
-//! The table of weight formats: what the rest of the crate knows of one.
+//! The table of weight formats.
 //!
-//! **To add a format**: say here how its codes and scales are stored, with a new kind in `codes.rs`
-//! or `scales.rs` if none fits, and add its line. The tests run over all lines.
+//! **To add a format**: add its line to [`visit`], with a new kind of codes in `codes.rs` or of scales in
+//! `scales.rs` if none of the existing ones fits. The tests run over all formats.
 //!
-//! Bytes that a packed weight takes, over those in the file, for rows and columns that fill panels
-//! and blocks:
+//! Size of a packed weight relative to the file, for rows and columns that fill panels and blocks:
 //!
 //! | format | ratio | | format | ratio |
 //! |---|---|---|---|---|
@@ -21,119 +20,147 @@ use inferno_tensor::quant::{
     Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
 };
 
-use super::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, Levels, Signed, Unsigned};
-use super::float::{BF16, F16, F32, FloatFormat};
-use super::quantized::{FixedPointFormat, Int8, Packed, QuantFormat};
-use super::scales::{Half, HalfMin, Super, SuperMin, SuperMin4};
-use crate::isa::Level;
+use super::codes::{
+    CHUNK_COLS, CHUNK_GROUPS, CodeLayout, GROUP_COLS, LevelCodes, SignedCodes, UnsignedCodes,
+};
+use super::float::{BF16Weights, F16Weights, F32Weights, FloatFormat};
+use super::quantized::{BlockWeights, FixedPointFormat, Int8Weights, QuantFormat};
+use super::scales::{BlockScale, BlockScaleMin, SuperScale, SuperScaleMin, SuperScaleMinNibbles};
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
-use crate::ops::product::{FloatProduct, Product, fixed_point, grouped};
 
-/// How a product takes its activations.
+/// Something done for a weight format whose type is known at compile time.
+pub(crate) trait FormatVisitor {
+    /// The result.
+    type Output;
+
+    /// Visits a floating-point format.
+    fn float<F: FloatFormat>(self) -> Self::Output;
+    /// Visits a format whose weights are multiplied as signed bytes.
+    fn grouped<F: QuantFormat>(self) -> Self::Output;
+    /// Visits a format whose weights are multiplied as 16-bit integers: its codes are so short that they
+    /// leave enough bits for the scales.
+    fn fixed_point<F: FixedPointFormat>(self) -> Self::Output;
+}
+
+/// Visits the format of weights of type `dtype`; `None` if there is no kernel for it.
+pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Output> {
+    type Plain<B, const WIDTH: u32, const ZERO: i32> =
+        BlockWeights<B, UnsignedCodes<WIDTH, ZERO>, BlockScale>;
+    type WithMin<B, const WIDTH: u32> = BlockWeights<B, UnsignedCodes<WIDTH, 0>, BlockScaleMin>;
+    type SuperPlain<B, const WIDTH: u32, const ZERO: i32> =
+        BlockWeights<B, UnsignedCodes<WIDTH, ZERO>, SuperScale<16>>;
+    type SuperWithMin<B, const WIDTH: u32, S = SuperScaleMin> =
+        BlockWeights<B, UnsignedCodes<WIDTH, 0>, S>;
+    Some(match dtype {
+        DType::F32 => visitor.float::<F32Weights>(),
+        DType::F16 => visitor.float::<F16Weights>(),
+        DType::BF16 => visitor.float::<BF16Weights>(),
+        DType::Q8_0 => visitor.grouped::<BlockWeights<Q8_0Block, SignedCodes, BlockScale>>(),
+        DType::Q4_0 => visitor.fixed_point::<Plain<Q4_0Block, 4, 8>>(),
+        DType::Q4_1 => visitor.fixed_point::<WithMin<Q4_1Block, 4>>(),
+        DType::Q5_0 => visitor.fixed_point::<Plain<Q5_0Block, 5, 16>>(),
+        DType::Q5_1 => visitor.fixed_point::<WithMin<Q5_1Block, 5>>(),
+        DType::Q2K => visitor.fixed_point::<SuperWithMin<Q2KBlock, 2, SuperScaleMinNibbles>>(),
+        DType::Q3K => visitor.fixed_point::<SuperPlain<Q3KBlock, 3, 4>>(),
+        DType::Q4K => visitor.fixed_point::<SuperWithMin<Q4KBlock, 4>>(),
+        DType::Q5K => visitor.fixed_point::<SuperWithMin<Q5KBlock, 5>>(),
+        DType::Q6K => visitor.fixed_point::<SuperPlain<Q6KBlock, 6, 32>>(),
+        DType::Iq4Nl => visitor.grouped::<BlockWeights<Iq4NlBlock, LevelCodes, BlockScale>>(),
+        DType::Iq4Xs => visitor.grouped::<BlockWeights<Iq4XsBlock, LevelCodes, SuperScale<8>>>(),
+        DType::Int8 => visitor.grouped::<Int8Weights>(),
+        _ => return None,
+    })
+}
+
+/// The form in which products read their activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input {
-    /// As they are.
-    Floats,
-    /// Quantized, with a scale for each 32 columns.
+pub(crate) enum ActivationFormat {
+    /// Floating point.
+    Float,
+    /// 8-bit integers with a scale for each 32 columns.
     Groups,
-    /// Quantized, with a scale for each 256 columns.
+    /// 8-bit integers with a scale for each 256 columns.
     Runs,
 }
 
-/// How weights of one type are packed and multiplied.
-pub(crate) struct Format {
+/// How weights of one type are packed.
+#[derive(Clone, Copy)]
+pub(crate) struct PackedFormat {
     /// The type in the file.
     pub(crate) dtype: DType,
-    /// How products take their activations.
-    pub(crate) input: Input,
-    /// Bytes of a panel of so many columns.
+    /// How products read their activations.
+    pub(crate) activations: ActivationFormat,
+    /// Bytes of a panel with the given number of columns.
     pub(crate) panel_bytes: fn(usize) -> usize,
-    /// Packs up to 16 rows of so many columns into a zeroed panel.
+    /// Packs up to 16 rows with the given number of columns into a zeroed panel.
     pub(crate) pack: fn(&[&[u8]], usize, &mut [u8]),
-    /// Multiplies.
-    pub(crate) product: fn(Level, Product<'_>),
 }
 
-static FORMATS: [Format; DType::ALL.len()] = [
-    Format::float::<F32>(DType::F32),
-    Format::float::<F16>(DType::F16),
-    Format::float::<BF16>(DType::BF16),
-    Format::grouped::<Packed<Q8_0Block, Signed, Half>>(DType::Q8_0),
-    Format::fixed_point::<Packed<Q4_0Block, Unsigned<4, 8>, Half>>(DType::Q4_0),
-    Format::fixed_point::<Packed<Q4_1Block, Unsigned<4, 0>, HalfMin>>(DType::Q4_1),
-    Format::fixed_point::<Packed<Q5_0Block, Unsigned<5, 16>, Half>>(DType::Q5_0),
-    Format::fixed_point::<Packed<Q5_1Block, Unsigned<5, 0>, HalfMin>>(DType::Q5_1),
-    Format::fixed_point::<Packed<Q2KBlock, Unsigned<2, 0>, SuperMin4>>(DType::Q2K),
-    Format::fixed_point::<Packed<Q3KBlock, Unsigned<3, 4>, Super<16>>>(DType::Q3K),
-    Format::fixed_point::<Packed<Q4KBlock, Unsigned<4, 0>, SuperMin>>(DType::Q4K),
-    Format::fixed_point::<Packed<Q5KBlock, Unsigned<5, 0>, SuperMin>>(DType::Q5K),
-    Format::fixed_point::<Packed<Q6KBlock, Unsigned<6, 32>, Super<16>>>(DType::Q6K),
-    Format::grouped::<Packed<Iq4NlBlock, Levels, Half>>(DType::Iq4Nl),
-    Format::grouped::<Packed<Iq4XsBlock, Levels, Super<8>>>(DType::Iq4Xs),
-    Format::grouped::<Int8>(DType::Int8),
-];
-
-impl Format {
-    /// The format for weights of type `dtype`, where there is one.
-    pub(crate) fn of(dtype: DType) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.dtype == dtype)
+impl PackedFormat {
+    /// The format for weights of type `dtype`; `None` if there is no kernel for it.
+    pub(crate) fn of(dtype: DType) -> Option<Self> {
+        visit(dtype, Describe(dtype))
     }
+}
 
-    const fn float<F: FloatFormat>(dtype: DType) -> Self {
-        Self {
-            dtype,
-            input: Input::Floats,
+/// Describes the packed form of a type.
+struct Describe(DType);
+
+impl Describe {
+    fn quantized<F: QuantFormat>(self, activations: ActivationFormat) -> PackedFormat {
+        PackedFormat {
+            dtype: self.0,
+            activations,
+            panel_bytes: quantized_panel_bytes::<F>,
+            pack: pack_quantized::<F>,
+        }
+    }
+}
+
+impl FormatVisitor for Describe {
+    type Output = PackedFormat;
+
+    fn float<F: FloatFormat>(self) -> PackedFormat {
+        PackedFormat {
+            dtype: self.0,
+            activations: ActivationFormat::Float,
             panel_bytes: |cols| whole_lines(cols * LANES * F::BYTES),
             pack: |rows, _cols, panel| F::pack(rows, panel),
-            product: |level, product| level.run(FloatProduct::<F>::new(product)),
         }
     }
 
-    /// Weights that are multiplied as signed bytes.
-    const fn grouped<F: QuantFormat>(dtype: DType) -> Self {
-        Self::quantized::<F>(dtype, Input::Groups, grouped::<F>)
+    fn grouped<F: QuantFormat>(self) -> PackedFormat {
+        self.quantized::<F>(ActivationFormat::Groups)
     }
 
-    /// Weights that are multiplied as 16-bit integers: their codes are so short that they leave their
-    /// scales enough bits.
-    const fn fixed_point<F: FixedPointFormat>(dtype: DType) -> Self {
-        Self::quantized::<F>(dtype, Input::Runs, fixed_point::<F>)
-    }
-
-    const fn quantized<F: QuantFormat>(
-        dtype: DType,
-        input: Input,
-        product: fn(Level, Product<'_>),
-    ) -> Self {
-        Self {
-            dtype,
-            input,
-            panel_bytes: |cols| {
-                let groups = cols.div_ceil(GROUP_COLS);
-                let whole = groups / CHUNK_GROUPS * chunk_bytes::<F>(CHUNK_GROUPS);
-                whole_lines(whole + chunk_bytes::<F>(groups % CHUNK_GROUPS))
-            },
-            pack: |rows, cols, panel| {
-                let chunks = panel.chunks_mut(chunk_bytes::<F>(CHUNK_GROUPS));
-                for (first, chunk) in (0..cols).step_by(CHUNK_COLS).zip(chunks) {
-                    let cols = first..cols.min(first + CHUNK_COLS);
-                    let groups = cols.len().div_ceil(GROUP_COLS);
-                    let (scales, codes) = chunk.split_at_mut(padded_scale_bytes::<F>(groups));
-                    F::pack(rows, cols, &mut scales[..F::scale_bytes(groups)], codes);
-                }
-            },
-            product,
-        }
+    fn fixed_point<F: FixedPointFormat>(self) -> PackedFormat {
+        self.quantized::<F>(ActivationFormat::Runs)
     }
 }
 
-/// `bytes` rounded up to cache lines, at least one, so that even an empty weight has panels.
+fn quantized_panel_bytes<F: QuantFormat>(cols: usize) -> usize {
+    let groups = cols.div_ceil(GROUP_COLS);
+    let whole = groups / CHUNK_GROUPS * chunk_bytes::<F>(CHUNK_GROUPS);
+    whole_lines(whole + chunk_bytes::<F>(groups % CHUNK_GROUPS))
+}
+
+fn pack_quantized<F: QuantFormat>(rows: &[&[u8]], cols: usize, panel: &mut [u8]) {
+    let chunks = panel.chunks_mut(chunk_bytes::<F>(CHUNK_GROUPS));
+    for (first, chunk) in (0..cols).step_by(CHUNK_COLS).zip(chunks) {
+        let cols = first..cols.min(first + CHUNK_COLS);
+        let groups = cols.len().div_ceil(GROUP_COLS);
+        let (scales, codes) = chunk.split_at_mut(padded_scale_bytes::<F>(groups));
+        F::pack(rows, cols, &mut scales[..F::scale_bytes(groups)], codes);
+    }
+}
+
+/// `bytes` rounded up to whole cache lines, at least one, so that even an empty weight has panels.
 fn whole_lines(bytes: usize) -> usize {
     bytes.max(1).next_multiple_of(LINE_BYTES)
 }
 
-/// Bytes of a chunk of so many groups.
+/// Bytes of a chunk of `groups` groups.
 pub(crate) fn chunk_bytes<F: QuantFormat>(groups: usize) -> usize {
     match groups {
         0 => 0,
@@ -141,7 +168,7 @@ pub(crate) fn chunk_bytes<F: QuantFormat>(groups: usize) -> usize {
     }
 }
 
-/// Bytes of the scales of a chunk of so many groups; the codes follow them.
+/// Bytes of the scales of a chunk of `groups` groups, with padding. The codes follow them.
 pub(crate) fn padded_scale_bytes<F: QuantFormat>(groups: usize) -> usize {
     F::scale_bytes(groups).next_multiple_of(LINE_BYTES)
 }

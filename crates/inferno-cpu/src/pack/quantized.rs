@@ -1,33 +1,33 @@
 //! Quantized weights in panels of 16 output rows.
 //!
-//! A panel is cut into chunks of 256 columns, the last one maybe of less. A chunk holds its scales,
-//! padded to whole cache lines, then its codes, 32 columns at a time. So a weight is one stream
-//! that is read from front to back.
+//! A panel is split into chunks of 256 columns; the last one may have fewer. A chunk holds its scales, padded to
+//! whole cache lines, then its codes, 32 columns at a time. So a weight is one stream that is read from front to
+//! back.
 //!
-//! (Tried: all codes of a panel, then all its scales. With one thread Q8_0 then reads 15 instead
-//! of 25 GB/s, because every panel starts a second stream that the processor has to notice.)
+//! (Tried: all codes of a panel, then all its scales. With one thread, Q8_0 then reads 15 instead of 25 GB/s,
+//! because every panel starts a second stream that the processor must detect.)
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use inferno_tensor::quant::{self, BlockFormat, QK_K};
 
-use super::codes::{Codes, GROUP_COLS, Quants, ShortCodes, Signed};
+use super::codes::{CodeLayout, GROUP_COLS, Quants, ShortCodes, SignedCodes};
 use super::scales::{CodeRange, IntegerScales, Scales};
 use crate::lanes::{LANES, Lanes};
 
-/// A quantized format as the kernels read it.
+/// A quantized format of packed weights.
 pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
-    /// How integers are stored.
-    type Codes: Codes;
+    /// The layout of the integers.
+    type Codes: CodeLayout;
 
-    /// Bytes of the scales of so many groups, without padding.
+    /// Bytes of the scales of `groups` groups, without padding.
     fn scale_bytes(groups: usize) -> usize;
 
     /// Packs columns of up to 16 rows of the file into a zeroed chunk.
     fn pack(rows: &[&[u8]], cols: Range<usize>, scales: &mut [u8], codes: &mut [u8]);
 
-    /// The scales of 16 rows in part `half` of the chunk's group `group`.
+    /// The scales of 16 rows in half `half` of the chunk's group `group`.
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
 }
 
@@ -35,33 +35,33 @@ pub(crate) trait QuantFormat: Copy + Send + Sync + 'static {
 pub(crate) trait FixedPointFormat: QuantFormat {
     /// Whether each half of a group has its own scale.
     const HALVES: bool;
-    /// Whether weights have a minimum beside their scale.
+    /// Whether weights have a minimum in addition to the scale.
     const MINS: bool;
-    /// The codes.
+    /// The range of the codes.
     const RANGE: CodeRange;
 
-    /// What the integers stand for in a chunk of so many groups of 16 rows.
+    /// The unit of the integers of 16 rows, in a chunk of `num_groups` groups.
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize) -> L::F32;
 
-    /// The minimums as [`scale`](QuantFormat::scale) gives the scales.
+    /// The minimums, indexed like [`scale`](QuantFormat::scale).
     fn min<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
 }
 
-/// Weights that a file holds in blocks `B`, as codes `C` and scales `S`.
-pub(crate) struct Packed<B, C, S>(PhantomData<(B, C, S)>);
+/// Weights in blocks `B` of the file, packed as codes `C` and scales `S`.
+pub(crate) struct BlockWeights<B, C, S>(PhantomData<(B, C, S)>);
 
-impl<B, C, S> Clone for Packed<B, C, S> {
+impl<B, C, S> Clone for BlockWeights<B, C, S> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<B, C, S> Copy for Packed<B, C, S> {}
+impl<B, C, S> Copy for BlockWeights<B, C, S> {}
 
-impl<B, C, S> QuantFormat for Packed<B, C, S>
+impl<B, C, S> QuantFormat for BlockWeights<B, C, S>
 where
     B: BlockFormat + Send + Sync,
-    C: Codes,
+    C: CodeLayout,
     S: Scales<B>,
 {
     type Codes = C;
@@ -94,7 +94,7 @@ where
     }
 }
 
-impl<B, C, S> FixedPointFormat for Packed<B, C, S>
+impl<B, C, S> FixedPointFormat for BlockWeights<B, C, S>
 where
     B: BlockFormat + Send + Sync,
     C: ShortCodes,
@@ -115,22 +115,22 @@ where
     }
 }
 
-/// The 32 columns `group` of all rows.
+/// The 32 columns of group `group`, of all rows.
 fn group_of<const N: usize>(quants: &[[i8; N]; LANES], group: usize) -> Quants {
     std::array::from_fn(|row| {
         *quants[row][group * GROUP_COLS..].first_chunk().expect("a block is whole groups")
     })
 }
 
-/// One single-precision scale a row, repeated in every chunk; any number of columns.
+/// One single-precision scale per row, repeated in every chunk, for any number of columns.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Int8;
+pub(crate) struct Int8Weights;
 
 /// Bytes of one single-precision number.
 const SCALE_BYTES: usize = size_of::<f32>();
 
-impl QuantFormat for Int8 {
-    type Codes = Signed;
+impl QuantFormat for Int8Weights {
+    type Codes = SignedCodes;
 
     fn scale_bytes(_groups: usize) -> usize {
         LANES * SCALE_BYTES
@@ -140,14 +140,16 @@ impl QuantFormat for Int8 {
         for (row, out) in rows.iter().zip(scales.chunks_exact_mut(SCALE_BYTES)) {
             out.copy_from_slice(&row[..SCALE_BYTES]);
         }
-        for (first, codes) in cols.step_by(GROUP_COLS).zip(codes.chunks_exact_mut(Signed::BYTES)) {
+        for (first, codes) in
+            cols.step_by(GROUP_COLS).zip(codes.chunks_exact_mut(SignedCodes::BYTES))
+        {
             let mut quants = [[0; GROUP_COLS]; LANES];
             for (row, quants) in rows.iter().zip(&mut quants) {
                 let row = &bytemuck::cast_slice(&row[SCALE_BYTES..])[first..];
                 let used = GROUP_COLS.min(row.len());
                 quants[..used].copy_from_slice(&row[..used]);
             }
-            Signed::pack(&quants, codes);
+            SignedCodes::pack(&quants, codes);
         }
     }
 

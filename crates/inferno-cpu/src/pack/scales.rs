@@ -1,8 +1,8 @@
-//! The scales of quantized weights, 16 rows side by side, in the precision that the file has.
+//! The scales of quantized weights, 16 rows side by side, in the precision of the file.
 //!
-//! The formats of 32 weights a block keep their half-precision scales. The super-blocks of the K
-//! formats keep their half-precision scale of scales; the integers below it, which the file packs
-//! into 6 bits, take a byte. So a scale has the very bits that the format defines.
+//! Formats with blocks of 32 weights keep their half-precision scales. The super-blocks of the K formats keep their
+//! half-precision scale of scales; the integer factors of it, which the file packs into 6 bits, are stored as bytes.
+//! So scales have exactly the bits that the format defines.
 
 use half::f16;
 use inferno_tensor::quant::{AffineFactors, BlockFormat, QK_K, SuperBlock, SymmetricFactors};
@@ -13,39 +13,39 @@ use crate::lanes::{LANES, Lanes};
 /// 16 half-precision numbers.
 const HALVES_BYTES: usize = 2 * LANES;
 
-// A chunk is as wide as a super-block.
+// A chunk has as many columns as a super-block.
 const _: () = assert!(CHUNK_GROUPS * GROUP_COLS == QK_K);
 
-/// How the scales, and minimums where there are any, of blocks `B` are stored in a chunk.
+/// How the scales of blocks `B`, and their minimums if they have any, are stored in a chunk.
 pub(crate) trait Scales<B>: Copy + Send + Sync + 'static {
     /// Bytes for one block of 16 rows.
     const BLOCK_BYTES: usize;
 
-    /// Stores what belongs to row `row` of a block of 16 rows.
+    /// Stores the scales of `block`, which is row `row` of 16.
     fn pack(block: &B, row: usize, scales: &mut [u8]);
 
-    /// The scales of 16 rows in part `half` of the chunk's group `group`, which has two such parts
-    /// where the format's groups are of 16.
+    /// The scales of 16 rows in half `half` of the chunk's group `group`. The halves differ if the format has a
+    /// scale for each 16 columns.
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32;
 }
 
-/// Scales that may be made integers, for [`ShortCodes`](super::codes::ShortCodes).
+/// Scales that can be converted to integers, for [`ShortCodes`](super::codes::ShortCodes).
 pub(crate) trait IntegerScales<B>: Scales<B> {
-    /// Whether weights have a minimum beside their scale.
+    /// Whether weights have a minimum in addition to the scale.
     const MINS: bool;
 
-    /// What 16-bit integers stand for in a chunk of so many groups, as `ops/product/fixed_point.rs` says;
-    /// not a number where a scale is none.
+    /// The unit of 16-bit integers in a chunk of `num_groups` groups, which `ops/product/fixed_point.rs` defines.
+    /// NaN if a scale is not finite.
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32;
 
-    /// The minimums as [`scale`](Scales::scale) gives the scales.
+    /// The minimums, indexed like [`scale`](Scales::scale).
     #[inline(always)]
     fn min<L: Lanes>(lanes: L, _scales: &[u8], _group: usize, _half: usize) -> L::F32 {
         lanes.splat(0.0)
     }
 }
 
-/// Codes from 0 to `last`, of which `zero` stands for zero where there are no minimums.
+/// Codes from 0 to `last`; without minimums, `zero` is the code of zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CodeRange {
     pub(crate) zero: i32,
@@ -53,48 +53,48 @@ pub(crate) struct CodeRange {
 }
 
 impl CodeRange {
-    /// How far from zero weights without minimums are, in scales.
+    /// The largest magnitude of weights without minimums, in scales.
     fn reach(self) -> i32 {
         self.zero.max(self.last - self.zero)
     }
 }
 
-/// The largest weight as an integer. What rounding adds to it, half of a code and less than one, still
-/// has a [high half](Lanes::halves).
+/// The largest weight as an integer. With what rounding adds, less than half of a code plus one, it still has a
+/// [high half](crate::lanes::Int16Lanes::halves).
 const LARGEST: i32 = 32600;
 
-/// The largest power of two that `count` numbers of up to `each` may be multiplied by within `limit`.
+/// The largest power of two by which `count * each` can be multiplied without exceeding `limit`.
 fn spare_factor(limit: i32, each: i32, count: i32) -> f32 {
     (1 << (limit / (each * count)).ilog2()) as f32
 }
 
-/// `unit`, or NaN where it is no number.
+/// `unit`, or NaN if it is not finite.
 #[inline(always)]
 fn finite<L: Lanes>(lanes: L, unit: L::F32) -> L::F32 {
     lanes.fma(unit, lanes.splat(0.0), unit)
 }
 
-/// A scale a block.
+/// One scale per block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Half;
+pub(crate) struct BlockScale;
 
-/// A scale and a minimum a block.
+/// One scale and one minimum per block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HalfMin;
+pub(crate) struct BlockScaleMin;
 
-/// A scale a super-block, and signed factors of it for each of its `N` groups.
+/// One scale per super-block, and a signed factor of it for each of its `N` groups.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Super<const N: usize>;
+pub(crate) struct SuperScale<const N: usize>;
 
-/// A scale and a minimum a super-block, and factors of them for each of its 8 groups.
+/// One scale and one minimum per super-block, and factors of them for each of its 8 groups.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SuperMin;
+pub(crate) struct SuperScaleMin;
 
-/// As [`SuperMin`] for 16 groups with factors of 4 bits.
+/// [`SuperScaleMin`] for 16 groups with factors of 4 bits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SuperMin4;
+pub(crate) struct SuperScaleMinNibbles;
 
-impl<B: BlockFormat> Scales<B> for Half {
+impl<B: BlockFormat> Scales<B> for BlockScale {
     const BLOCK_BYTES: usize = HALVES_BYTES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -107,7 +107,7 @@ impl<B: BlockFormat> Scales<B> for Half {
     }
 }
 
-impl<B: BlockFormat> IntegerScales<B> for Half {
+impl<B: BlockFormat> IntegerScales<B> for BlockScale {
     const MINS: bool = false;
 
     #[inline(always)]
@@ -122,7 +122,7 @@ impl<B: BlockFormat> IntegerScales<B> for Half {
     }
 }
 
-impl<B: BlockFormat> Scales<B> for HalfMin {
+impl<B: BlockFormat> Scales<B> for BlockScaleMin {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -136,7 +136,7 @@ impl<B: BlockFormat> Scales<B> for HalfMin {
     }
 }
 
-impl<B: BlockFormat> IntegerScales<B> for HalfMin {
+impl<B: BlockFormat> IntegerScales<B> for BlockScaleMin {
     const MINS: bool = true;
 
     #[inline(always)]
@@ -159,7 +159,7 @@ impl<B: BlockFormat> IntegerScales<B> for HalfMin {
     }
 }
 
-impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for Super<N> {
+impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for SuperScale<N> {
     const BLOCK_BYTES: usize = HALVES_BYTES + N * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -178,10 +178,12 @@ impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for
     }
 }
 
-impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales<B> for Super<N> {
+impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales<B>
+    for SuperScale<N>
+{
     const MINS: bool = false;
 
-    /// A part of the scale of scales, so that factors become integers exactly.
+    /// A fraction of the scale of scales, so that factors are exact integers.
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
         let scale = halves(lanes, scales, 0);
@@ -190,7 +192,7 @@ impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales
     }
 }
 
-impl<B: SuperBlock<Factors = AffineFactors<8>>> Scales<B> for SuperMin {
+impl<B: SuperBlock<Factors = AffineFactors<8>>> Scales<B> for SuperScaleMin {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 8 * 2 * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -212,7 +214,7 @@ impl<B: SuperBlock<Factors = AffineFactors<8>>> Scales<B> for SuperMin {
     }
 }
 
-impl<B: SuperBlock<Factors = AffineFactors<8>>> IntegerScales<B> for SuperMin {
+impl<B: SuperBlock<Factors = AffineFactors<8>>> IntegerScales<B> for SuperScaleMin {
     const MINS: bool = true;
 
     #[inline(always)]
@@ -227,7 +229,7 @@ impl<B: SuperBlock<Factors = AffineFactors<8>>> IntegerScales<B> for SuperMin {
     }
 }
 
-impl<B: SuperBlock<Factors = AffineFactors<16>>> Scales<B> for SuperMin4 {
+impl<B: SuperBlock<Factors = AffineFactors<16>>> Scales<B> for SuperScaleMinNibbles {
     const BLOCK_BYTES: usize = 2 * HALVES_BYTES + 16 * LANES;
 
     fn pack(block: &B, row: usize, scales: &mut [u8]) {
@@ -247,7 +249,7 @@ impl<B: SuperBlock<Factors = AffineFactors<16>>> Scales<B> for SuperMin4 {
     }
 }
 
-impl<B: SuperBlock<Factors = AffineFactors<16>>> IntegerScales<B> for SuperMin4 {
+impl<B: SuperBlock<Factors = AffineFactors<16>>> IntegerScales<B> for SuperScaleMinNibbles {
     const MINS: bool = true;
 
     #[inline(always)]
@@ -263,9 +265,9 @@ impl<B: SuperBlock<Factors = AffineFactors<16>>> IntegerScales<B> for SuperMin4 
     }
 }
 
-/// The unit of super-blocks with minimums, whose factors are below `factors`. Scales and minimums have
-/// half of the range each. It is a part of the scale of scales, whose factors then become integers
-/// exactly, unless minimums are far larger than scales.
+/// The unit of super-blocks with minimums, whose factors are below `factors`. Scales and minimums have half of the
+/// range each. The unit is a fraction of the scale of scales, so that factors are exact integers unless minimums are
+/// much larger than scales.
 #[inline(always)]
 fn super_unit<L: Lanes>(lanes: L, scales: &[u8], factors: i32, codes: CodeRange) -> L::F32 {
     const HALF: i32 = 1 << 14;
@@ -275,7 +277,7 @@ fn super_unit<L: Lanes>(lanes: L, scales: &[u8], factors: i32, codes: CodeRange)
     finite(lanes, lanes.larger_magnitude(scale, min))
 }
 
-/// Stores `value`, which was a half in the file, as number `index`.
+/// Stores `value`, which is half precision in the file, as number `index`.
 fn put_half(scales: &mut [u8], index: usize, value: f32) {
     scales[2 * index..2 * index + 2].copy_from_slice(&f16::from_f32(value).to_le_bytes());
 }

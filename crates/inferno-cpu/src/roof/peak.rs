@@ -10,8 +10,9 @@ use std::time::Instant;
 
 use super::{TASKS_A_THREAD, fastest};
 use crate::backend::CpuBackend;
-use crate::isa::{Kernel, Level};
-use crate::lanes::{LANES, Lanes, TileUnit, VECTOR_BYTES};
+use crate::isa::Level;
+use crate::lanes::Kernel;
+use crate::lanes::{LANES, Lanes, MatrixUnit, VECTOR_BYTES};
 
 /// Activations of one turn. Half of them are divided by the activations of every shape.
 const TURN: usize = 96;
@@ -24,7 +25,7 @@ impl CpuBackend {
     pub(super) fn int8_rate(&self) -> f64 {
         let four = |a: i8| [a, -a, 2 * a, 3];
         let activations = turn([3, -7, 20, 11].map(four), |four| four.map(|a| -a));
-        let level = self.level();
+        let level = self.executor().level;
         let rates = [
             self.rate(8 * LANES * 4 * TURN, |turns| int8::<4, 6>(level, &activations, turns)),
             self.rate(8 * LANES * 2 * TURN, |turns| int8::<2, 6>(level, &activations, turns)),
@@ -43,7 +44,7 @@ impl CpuBackend {
     /// Operations a second in single precision, by all threads together.
     pub(super) fn f32_rate(&self) -> f64 {
         let activations = turn([0.5, -1.25, 2.0, 0.75], |a: f32| -a);
-        let level = self.level();
+        let level = self.executor().level;
         let rates = [
             self.rate(2 * LANES * 4 * TURN, |turns| f32::<4, 6>(level, &activations, turns)),
             self.rate(2 * LANES * 2 * TURN, |turns| f32::<2, 6>(level, &activations, turns)),
@@ -65,7 +66,7 @@ impl CpuBackend {
             turns *= 2;
         }
         let num_tasks = TASKS_A_THREAD * self.num_threads();
-        let seconds = fastest(|| self.pool().run(num_tasks, &|_, _| run(turns)));
+        let seconds = fastest(|| self.executor().pool.run(num_tasks, &|_, _| run(turns)));
         (num_tasks * turns * turn_ops) as f64 / seconds
     }
 }
@@ -121,9 +122,9 @@ struct TilesPeak<'a> {
 impl Kernel for TilesPeak<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        if let Some(tiles) = lanes.tiles(64) {
+        if let Some(tiles) = lanes.matrix_unit(64) {
             tiles.repeat(self.turns);
-            *self.turn_ops = L::Tiles::TURN_OPS;
+            *self.turn_ops = L::Unit::TURN_OPS;
         }
     }
 }

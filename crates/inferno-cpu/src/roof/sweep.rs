@@ -4,9 +4,10 @@ use inferno_backend::BackendError;
 
 use super::fastest;
 use crate::backend::CpuBackend;
-use crate::isa::{Kernel, Level};
+use crate::isa::Level;
+use crate::lanes::Kernel;
 use crate::lanes::{Lanes, VECTOR_BYTES};
-use crate::memory::Lines;
+use crate::memory::AlignedArray;
 
 /// Vectors that are read beside each other, so that no sum waits for the one before it.
 const STREAMS: usize = 4;
@@ -21,14 +22,14 @@ impl CpuBackend {
     /// Bytes read a second, by all threads together.
     pub(super) fn read_rate(&self, bytes: usize) -> Result<f64, BackendError> {
         let level = Level::choose(None)?;
-        let mut lines = Lines::zeroed(bytes, "a sweep over memory")?;
+        let mut lines = AlignedArray::zeroed(bytes, "a sweep over memory")?;
         // A page that was never written is no memory yet.
         let written: &mut [u8] = lines.get_mut();
-        self.pool().run_chunks(written, TASK_BYTES, |_, bytes, _| bytes.fill(1));
+        self.executor().pool.run_chunks(written, TASK_BYTES, |_, bytes, _| bytes.fill(1));
         let written: &[u8] = lines.get();
         let tasks: Vec<&[u8]> = written.chunks(TASK_BYTES).collect();
         let seconds = fastest(|| {
-            self.pool().run(tasks.len(), &|task, _| {
+            self.executor().pool.run(tasks.len(), &|task, _| {
                 let mut seen = [0; VECTOR_BYTES];
                 level.run(Sweep { bytes: tasks[task], seen: &mut seen });
                 std::hint::black_box(seen);

@@ -1,15 +1,15 @@
-//! How the items of a step are shared out.
+//! The distribution of a step's items over its threads.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What part of a share is taken at once: a quarter. Large pieces first make long streams; small
-/// ones last let all threads finish together.
+/// The fraction of a share that is taken at once: a quarter. Large pieces at the start make long streams; small
+/// ones at the end let all threads finish together.
 const PIECES: usize = 4;
 
-/// One thread's share of the items of a step; what is left of it lies side by side. Its thread takes
-/// from the front, threads that have nothing left take from the back.
-// Each has a pair of cache lines to itself, as processors fetch them.
+/// One thread's share of the items of a step: a contiguous range. Its thread takes from the front, threads whose
+/// shares are empty take from the back.
+// Each share has a pair of cache lines to itself, since processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Share {
@@ -17,7 +17,7 @@ pub(super) struct Share {
     left: AtomicU64,
 }
 
-/// From which end of a share items are taken.
+/// The end of a share that items are taken from.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Front,
@@ -25,13 +25,15 @@ pub(super) enum End {
 }
 
 impl Share {
-    /// **Panics** when there are more items than 32 bits count.
+    /// Sets the items of the share.
+    ///
+    /// **Panics** if an item does not fit in 32 bits.
     pub(super) fn fill(&self, items: Range<usize>) {
         let half = |item: usize| u64::from(u32::try_from(item).expect("a step of so many items"));
         self.left.store(half(items.start) | half(items.end) << 32, Ordering::Relaxed);
     }
 
-    /// Leaves nothing to take.
+    /// Removes all items.
     pub(super) fn clear(&self) {
         self.left.store(0, Ordering::Relaxed);
     }

@@ -6,7 +6,7 @@ use std::thread;
 use super::*;
 
 /// How often each of `count` tasks was run.
-fn counts(pool: &Pool, count: usize) -> Vec<u32> {
+fn counts(pool: &ThreadPool, count: usize) -> Vec<u32> {
     let counts: Vec<_> = (0..count).map(|_| AtomicU32::new(0)).collect();
     pool.run(count, &|task, thread| {
         assert!(thread < pool.num_threads());
@@ -22,7 +22,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 #[test]
 fn each_task_runs_once() {
     for threads in [1, 2, 3, 8] {
-        let pool = Pool::new(threads).expect("threads");
+        let pool = ThreadPool::new(threads).expect("threads");
         for count in [0, 1, 2, 7, 1000] {
             assert_eq!(counts(&pool, count), vec![1; count], "{threads} threads, {count} tasks");
         }
@@ -31,7 +31,7 @@ fn each_task_runs_once() {
 
 #[test]
 fn thousands_of_short_steps_come_through() {
-    let pool = Pool::new(3).expect("threads");
+    let pool = ThreadPool::new(3).expect("threads");
     let total = AtomicUsize::new(0);
     for _ in 0..5000 {
         pool.run(4, &|task, _| {
@@ -43,7 +43,7 @@ fn thousands_of_short_steps_come_through() {
 
 #[test]
 fn a_pool_that_went_to_sleep_wakes_up() {
-    let pool = Pool::new(3).expect("threads");
+    let pool = ThreadPool::new(3).expect("threads");
     for _ in 0..5 {
         thread::sleep(std::time::Duration::from_millis(5));
         assert_eq!(counts(&pool, 100), vec![1; 100]);
@@ -53,7 +53,7 @@ fn a_pool_that_went_to_sleep_wakes_up() {
 #[test]
 fn a_panic_reaches_the_caller_and_leaves_the_pool_usable() {
     for threads in [1, 2, 3] {
-        let pool = Pool::new(threads).expect("threads");
+        let pool = ThreadPool::new(threads).expect("threads");
         for bad in [0, 5, 99] {
             let result = catch_unwind(AssertUnwindSafe(|| {
                 pool.run(100, &|task, _| assert!(task != bad, "task {bad} fails"));
@@ -67,7 +67,7 @@ fn a_panic_reaches_the_caller_and_leaves_the_pool_usable() {
 
 #[test]
 fn panics_of_all_threads_become_one() {
-    let pool = Pool::new(4).expect("threads");
+    let pool = ThreadPool::new(4).expect("threads");
     let result = catch_unwind(AssertUnwindSafe(|| {
         pool.run(64, &|task, _| panic!("task {task} fails"));
     }));
@@ -86,7 +86,7 @@ impl Drop for Bomb {
 
 #[test]
 fn a_panic_whose_payload_panics_when_dropped_holds_nobody_up() {
-    let pool = Pool::new(4).expect("threads");
+    let pool = ThreadPool::new(4).expect("threads");
     // All four are thrown: nobody throws before all have begun.
     let all_began = Barrier::new(4);
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -104,7 +104,7 @@ fn a_panic_whose_payload_panics_when_dropped_holds_nobody_up() {
 #[test]
 fn a_task_may_run_tasks() {
     for threads in [1, 2, 3] {
-        let pool = Pool::new(threads).expect("threads");
+        let pool = ThreadPool::new(threads).expect("threads");
         let total = AtomicUsize::new(0);
         pool.run(10, &|_, _| {
             pool.run(10, &|task, _| {
@@ -117,7 +117,7 @@ fn a_task_may_run_tasks() {
 
 #[test]
 fn several_threads_may_share_a_pool() {
-    let pool = Pool::new(2).expect("threads");
+    let pool = ThreadPool::new(2).expect("threads");
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

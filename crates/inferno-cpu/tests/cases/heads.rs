@@ -87,7 +87,7 @@ pub fn attend<B: Backend>(
         let rows = matrix(backend, chunk, layout.row_len(), rows);
         backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
         let mut out = backend.alloc(chunk, shape.out_len()).expect("memory");
-        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out);
+        backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out).expect("memory");
         result.extend(read(backend, &out, chunk * shape.out_len()));
         start += chunk;
     }

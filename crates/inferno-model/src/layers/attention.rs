@@ -67,18 +67,18 @@ impl<B: Backend> SelfAttention<B> {
         input_norm: &B::Buffer,
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
-    ) {
+    ) -> Result<(), ModelError> {
         let ForwardContext { backend, config, rotary, rows } = *context;
         let layout = &config.qkv;
         let Workspace { batch, angles, x, qkv, attended, .. } = workspace;
         let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
-        backend.linear(rows, normed, &self.qkv_proj, self.qkv_bias.as_ref(), qkv);
+        backend.linear(rows, normed, &self.qkv_proj, self.qkv_bias.as_ref(), qkv)?;
         let qk_norm = self.qk_norm.as_ref();
         let qk_norm =
             qk_norm.map(|norm| QkNorm { q: &norm.q, k: &norm.k, eps: config.rms_norm_eps });
         backend.rope(rows, layout, qk_norm, rotary.pairing, angles, qkv);
         backend.store_kv(batch, self.params.layer, layout, qkv, cache);
-        backend.paged_attention(batch, &self.params, layout, qkv, cache, attended);
-        backend.linear_add(rows, attended, &self.o_proj, self.o_bias.as_ref(), x);
+        backend.paged_attention(batch, &self.params, layout, qkv, cache, attended)?;
+        Ok(backend.linear_add(rows, attended, &self.o_proj, self.o_bias.as_ref(), x)?)
     }
 }

@@ -1,6 +1,6 @@
 //! A mixture of experts: a router and the gated blocks that it chooses from.
 
-use inferno_backend::{Backend, ExpertInput, ExpertParams};
+use inferno_backend::{Backend, ExpertParams};
 
 use super::context::ForwardContext;
 use crate::ModelError;
@@ -40,18 +40,18 @@ impl<B: Backend> MixtureOfExperts<B> {
         context: &ForwardContext<'_, B>,
         input_norm: &B::Buffer,
         workspace: &mut Workspace<B>,
-    ) {
+    ) -> Result<(), ModelError> {
         let ForwardContext { backend, config, rows, .. } = *context;
         let Workspace { x, normed, hidden, experts, .. } = workspace;
         // The router and the experts read the same normalized rows.
         backend.rms_norm(rows, x, input_norm, config.rms_norm_eps, normed);
         let experts = experts.as_mut().expect("the workspace was created for this configuration");
         let routing = &mut experts.routing;
-        backend.linear(rows, &*normed, &self.router, None, &mut experts.router_logits);
+        backend.linear(rows, &*normed, &self.router, None, &mut experts.router_logits)?;
         backend.route_experts(rows, &experts.router_logits, &self.params, routing);
-        backend.expert_linear_gated(rows, routing, normed, &self.gate_up_proj, hidden);
-        let per_slot = ExpertInput::PerSlot;
-        backend.expert_linear(rows, routing, per_slot, hidden, &self.down_proj, &mut experts.out);
+        backend.expert_linear_gated(rows, routing, normed, &self.gate_up_proj, hidden)?;
+        backend.expert_linear(rows, routing, hidden, &self.down_proj, &mut experts.out)?;
         backend.combine_experts(rows, routing, &experts.out, x);
+        Ok(())
     }
 }

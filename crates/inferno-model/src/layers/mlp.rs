@@ -42,12 +42,12 @@ impl<B: Backend> Mlp<B> {
         context: &ForwardContext<'_, B>,
         input_norm: &B::Buffer,
         workspace: &mut Workspace<B>,
-    ) {
+    ) -> Result<(), ModelError> {
         let ForwardContext { backend, config, rows, .. } = *context;
         let Workspace { x, hidden, .. } = workspace;
         let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
         let bias = self.gate_up_bias.as_ref();
-        backend.linear_gated(rows, normed, &self.gate_up_proj, bias, hidden);
-        backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x);
+        backend.linear_gated(rows, normed, &self.gate_up_proj, bias, hidden)?;
+        Ok(backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x)?)
     }
 }

@@ -3,8 +3,8 @@
 //! A partial result is the maximum of the scores, the sum of their exponentials, then the values
 //! mixed with these, padded to whole vectors.
 
-use crate::isa::Kernel;
-use crate::lanes::{LANES, Lanes};
+use super::inputs::PANEL;
+use crate::lanes::{Kernel, LANES, Lanes};
 
 /// Where the maximum, the sum and the mixed values stand in a partial result. A sum of zero says
 /// that the row saw nothing.
@@ -12,15 +12,20 @@ pub(super) const MAX: usize = 0;
 pub(super) const SUM: usize = 1;
 pub(super) const MIXED: usize = LANES;
 
+/// Floats of one row's partial result.
+pub(super) fn partial_len(head_dim: usize) -> usize {
+    MIXED + head_dim.next_multiple_of(PANEL)
+}
+
 /// Adds one span's partial results to those of the spans before it.
-pub(super) struct Merge<'a> {
+pub(super) struct MergePartials<'a> {
     pub(super) state: &'a mut [f32],
     pub(super) partial: &'a [f32],
     /// Floats of one row's partial result.
     pub(super) row_len: usize,
 }
 
-impl Kernel for Merge<'_> {
+impl Kernel for MergePartials<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let rows = self.state.chunks_exact_mut(self.row_len);

@@ -1,30 +1,25 @@
-//! How a batch is cut into tasks.
+//! The division of a batch into units.
 
-use std::ops::Range;
+use inferno_backend::BackendError;
 
-use inferno_backend::{AttentionParams, Batch};
+use super::inputs::{AttentionInputs, RowUnit, SPAN, visible};
 
-use super::{Attention, SPAN};
-
-/// Query rows (tokens times heads) of a task, where one token's heads are not more already: as many
-/// as keep what a tile costs to read small beside what it costs to multiply. (With AMX, 512 tokens behind 3584
-/// others take a sixth longer with 128 rows, and a tenth with 512, whose queries leave the second-level cache.)
+/// Query rows (tokens times heads) of a task, unless one token already has more heads: enough that reading a tile
+/// costs little compared with multiplying it. (With AMX, 512 tokens after 3584 others take a sixth longer with 128
+/// rows, and a tenth longer with 512, whose queries do not fit in the second-level cache.)
 const UNIT_ROWS: usize = 256;
 
-/// The same where that leaves threads without a task.
+/// The same if threads would otherwise have no task.
 const FEWER_UNIT_ROWS: usize = 128;
 
-/// Neighbouring rows of one sequence.
-#[derive(Debug, Clone)]
-pub(crate) struct Unit {
-    pub(super) sequence: usize,
-    pub(super) rows: Range<usize>,
-    /// The spans that the rows see something of.
-    pub(super) spans: Range<usize>,
-}
-
-/// Cuts the batch into units: smaller ones where tasks would be fewer than `min_tasks`.
-pub(super) fn plan(attention: &Attention<'_>, min_tasks: usize, units: &mut Vec<Unit>) {
+/// Cuts the batch into units; they are smaller if there would otherwise be fewer tasks than `min_tasks`.
+///
+/// **Errors**: [`BackendError::OutOfMemory`].
+pub(super) fn plan(
+    attention: &AttentionInputs<'_>,
+    min_tasks: usize,
+    units: &mut Vec<RowUnit>,
+) -> Result<(), BackendError> {
     let num_rows = attention.batch.num_tokens() * attention.group;
     let num_tasks = num_rows.div_ceil(UNIT_ROWS) * attention.layout.num_kv_heads;
     let unit_rows = if num_tasks < min_tasks { FEWER_UNIT_ROWS } else { UNIT_ROWS };
@@ -36,13 +31,17 @@ pub(super) fn plan(attention: &Attention<'_>, min_tasks: usize, units: &mut Vec<
             let end = rows.end.min(start + unit_tokens);
             let first = visible(attention.batch, attention.params, start).start / SPAN;
             let last = visible(attention.batch, attention.params, end - 1).end.div_ceil(SPAN);
-            units.push(Unit { sequence, rows: start..end, spans: first..last });
+            units.try_reserve(1).map_err(|_| BackendError::OutOfMemory {
+                what: "intermediate results",
+                bytes: (units.len() + 1).saturating_mul(size_of::<RowUnit>()),
+            })?;
+            units.push(RowUnit { sequence, rows: start..end, spans: first..last });
         }
     }
+    Ok(())
 }
 
-/// The positions that row `row` of the batch sees.
-pub(super) fn visible(batch: &Batch, params: &AttentionParams, row: usize) -> Range<usize> {
-    let end = batch.positions()[row] as usize + 1;
-    params.window.map_or(0, |window| end.saturating_sub(window))..end
+/// Query rows of a unit, at most, where `group` query heads share a key/value head.
+pub(super) fn max_unit_rows(group: usize) -> usize {
+    group.max(UNIT_ROWS)
 }

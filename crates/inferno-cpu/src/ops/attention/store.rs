@@ -1,16 +1,21 @@
 //! Writing keys and values into the cache.
 
-use inferno_backend::{Batch, QkvLayout};
+// Writes to parts of the shared cache.
+#![allow(unsafe_code)]
 
-use crate::backend::{CpuBackend, CpuBuffer};
+use inferno_backend::{Batch, KvDType, QkvLayout};
+
+use crate::buffer::{CpuBuffer, MIN_TASK_VALUES};
 use crate::disjoint::Disjoint;
-use crate::kv_cache::{CpuKvCache, Encode, MOST_WORDS, Plane, Rows};
-use crate::ops::TASK_VALUES;
-use crate::threads::Pool;
+use crate::executor::Executor;
+use crate::kv_cache::{CpuKvCache, MAX_I16_ROW_BYTES, Plane, RowLayout};
+use crate::lanes::{Kernel, LANES, Lanes};
+use crate::ops::int16::quantize_row;
+use crate::threads::ThreadPool;
 
 /// Writes each row's keys and values into its slot of `layer`.
 pub(crate) fn store_kv(
-    backend: &CpuBackend,
+    executor: Executor<'_>,
     batch: &Batch,
     layer: usize,
     layout: &QkvLayout,
@@ -26,12 +31,12 @@ pub(crate) fn store_kv(
     );
     assert!(layer < kv.num_layers, "layer {layer} of {}", kv.num_layers);
     let qkv = qkv.rows(batch.num_tokens());
-    let rows = Rows::new(&kv);
+    let rows = RowLayout::new(&kv);
     let (bytes, regions) = cache.regions_mut(layer);
     let bytes = Disjoint::new(bytes);
     let store = |task: usize| {
         let plane = if task < kv.num_kv_heads { Plane::Keys } else { Plane::Values };
-        let mut memory = [0; MOST_WORDS];
+        let mut memory = [0; MAX_ENCODED_WORDS];
         let column = (layout.num_heads + task) * layout.head_dim;
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
             let (block, offset) = (slot / kv.block_tokens, slot % kv.block_tokens);
@@ -43,19 +48,65 @@ pub(crate) fn store_kv(
             let ahead = qkv.get(at + layout.row_len()..).unwrap_or_default();
             let ahead = &ahead[..layout.head_dim.min(ahead.len())];
             let (rows, memory) = (&rows, &mut memory);
-            let encode = Encode { rows, plane, region, offset, values, ahead, memory };
-            backend.level().run(encode);
+            let encode = EncodeRow { rows, plane, region, offset, values, ahead, memory };
+            executor.level.run(encode);
         }
     };
     let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
-    run_if_worth(backend.pool(), 2 * layout.num_kv_heads, values, &store);
+    run_if_large(executor.pool, 2 * layout.num_kv_heads, values, &store);
 }
 
 /// Runs tasks on all threads where there is enough to do, else here.
-fn run_if_worth(pool: &Pool, tasks: usize, values: usize, task: &(dyn Fn(usize) + Sync)) {
-    if values < TASK_VALUES {
+fn run_if_large(pool: &ThreadPool, tasks: usize, values: usize, task: &(dyn Fn(usize) + Sync)) {
+    if values < MIN_TASK_VALUES {
         (0..tasks).for_each(task);
     } else {
         pool.run(tasks, &|number, _| task(number));
+    }
+}
+
+/// The most words that are encoded together: 32 values of F32, or a row of I16 of the widest head.
+const MAX_ENCODED_WORDS: usize = MAX_I16_ROW_BYTES / 4;
+
+/// Encodes the values of one row into its place.
+struct EncodeRow<'a> {
+    rows: &'a RowLayout,
+    plane: Plane,
+    region: &'a mut [u8],
+    offset: usize,
+    values: &'a [f32],
+    /// The values that are encoded next.
+    ahead: &'a [f32],
+    /// Where they are encoded.
+    memory: &'a mut [u32; MAX_ENCODED_WORDS],
+}
+
+impl Kernel for EncodeRow<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { rows, plane, region, offset, values, ahead, memory } = self;
+        // RowLayout lie too far apart for the processor to guess where the next is.
+        for line in ahead.chunks(LANES) {
+            lanes.prefetch(bytemuck::cast_slice(line), 0);
+        }
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(memory);
+        for (piece, values) in values.chunks(rows.piece).enumerate() {
+            let bytes = &mut bytes[..rows.header + values.len() * rows.element];
+            match rows.dtype {
+                KvDType::I16 => {
+                    let (header, integers) = bytes.split_at_mut(rows.header);
+                    let scale = quantize_row(lanes, values, bytemuck::cast_slice_mut(integers));
+                    header.copy_from_slice(&scale.to_le_bytes());
+                }
+                KvDType::F16 if values.len() % LANES == 0 => {
+                    for (values, bytes) in values.chunks(LANES).zip(bytes.chunks_mut(2 * LANES)) {
+                        let bytes = bytes.first_chunk_mut().expect("2 bytes a value");
+                        lanes.store_f16(lanes.load_part(values), bytes);
+                    }
+                }
+                dtype => dtype.encode_row(values, bytes),
+            }
+            rows.put_piece(plane, region, offset, piece, bytes);
+        }
     }
 }

@@ -2,8 +2,9 @@ use inferno_backend::{
     Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, SequenceChunk,
 };
 
+use super::inputs::{PANEL, SPAN};
 use super::*;
-use crate::{CpuOptions, Isa};
+use crate::{CpuBackend, CpuOptions, Isa};
 
 const BLOCK_TOKENS: usize = 64;
 const LAYOUT: QkvLayout = QkvLayout { num_heads: 4, num_kv_heads: 4, head_dim: 8 };
@@ -48,10 +49,11 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
     let params = AttentionParams { layer: 0, scale: 1.0, window: None };
     let mut out = backend.alloc(1, 32).expect("memory");
     let batch = batch(context, context - 1);
-    backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out);
+    backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out).expect("memory");
     let result = backend.download(&out, 32, &mut Vec::new()).expect("memory").to_vec();
     let workspace = &backend.workspace().attention;
-    (result, workspace.partials.len() + workspace.states.len())
+    let lines = workspace.partials.get().len() + workspace.states.get().len();
+    (result, lines * LANES)
 }
 
 #[test]

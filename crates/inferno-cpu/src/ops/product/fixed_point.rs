@@ -1,59 +1,59 @@
-//! Products with weights of short codes: 256 columns of them become 16-bit integers of one scale.
+//! Products with weights of short codes: 256 columns become 16-bit integers with one scale.
 //!
-//! In a file, each 16 or 32 columns of a row have a scale, and some formats a minimum: a weight is
-//! `scale * code - min`. For the columns of a chunk, 256 or what is left of a row, the format names a
-//! `unit` that all weights are small multiples of, nearly (`pack/scales.rs`). A group's factor is
-//! `scale / unit`, rounded to the nearest integer, ties to even; its offset is `min / unit` likewise, or
-//! the factor times the code that stands for zero. A weight is `unit * (code * factor - offset)`: an
-//! integer within 16 bits, so that the sum of a chunk's products with 8-bit activations is exact in 32.
-//! Where the unit is below 2^-100 all weights are zero.
+//! In a file, each 16 or 32 columns of a row have a scale, and in some formats a minimum: a weight is
+//! `scale * code - min`. For the columns of a chunk (256, or the remainder of a row), the format defines a `unit` such
+//! that all weights are approximately small multiples of it (`pack/scales.rs`). A group's factor is `scale / unit`,
+//! rounded to the nearest integer, ties to even; its offset is `min / unit`, rounded likewise, or the factor times the
+//! code of zero. A weight is `unit * (code * factor - offset)`: an integer of 16 bits, so that the sum of a chunk's
+//! products with 8-bit activations is exact in 32 bits. If the unit is below 2^-100, all weights are zero.
 //!
-//! Vectors multiply codes, and each group's sum by its factor. The matrix unit multiplies the high and
-//! the low bytes of the integers, whose sums need to be joined and scaled once a chunk.
+//! Vectors multiply codes, and each group's sum by its factor. The matrix unit multiplies the high and the low bytes of
+//! the integers, whose sums are combined and scaled once per chunk.
 //!
-//! (Tried: integers for vectors too, which they multiply half as fast: with AVX-512 products took a third
-//! longer, with AVX-VNNI two thirds, and one row with 4-bit weights fell below the memory's rate.)
+//! (Tried: integers for vectors too, which multiply them at half the speed: with AVX-512, products took a third longer,
+//! with AVX-VNNI two thirds, and one row with 4-bit weights fell below the memory bandwidth.)
 
 use std::marker::PhantomData;
 
-use super::Product;
-use super::narrow::{self, PREFETCH_BYTES, PanelSums};
-use super::tiled::{self, Ahead, Aligned, BlockSums, Chunk, Inputs, Unpacking};
-use crate::isa::{Kernel, Level};
-use crate::lanes::{ColumnTile, ExtraTiles, LANES, Lanes, TileSums, TileUnit, VECTOR_BYTES};
+use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
+use super::many_rows::{self, BlockSums, Chunk, ChunkInputs, PrefetchAhead, Unpacking};
+use super::task::Product;
+use crate::isa::Level;
+use crate::lanes::Kernel;
+use crate::lanes::{ColumnTile, ExtraTiles, LANES, Lanes, MatrixUnit, TileSums, VECTOR_BYTES};
 use crate::ops::activations::{ActivationRun, BLOCK_ROWS, four, rows_from};
 use crate::ops::quantize::LOWEST;
-use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
+use crate::pack::codes::{CHUNK_COLS, CHUNK_GROUPS, CodeLayout, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{FixedPointFormat, chunk_bytes, padded_scale_bytes};
 
-/// Parts of a chunk that may have a scale of their own.
+/// The largest number of parts of a chunk with scales of their own.
 const MAX_PARTS: usize = 2 * CHUNK_GROUPS;
 
 /// Vectors of codes in a chunk.
 const CHUNK_VECTORS: usize = CHUNK_GROUPS * GROUP_VECTORS;
 
-/// A chunk of 16 rows, as [`add_chunk`] takes it.
-trait Weights<L: Lanes> {
+/// A chunk of 16 rows of weights, the operand of [`add_chunk`].
+trait ChunkWeights<L: Lanes> {
     /// Whether each half of a group has its own scale.
     const HALVES: bool;
 
-    /// Groups of the chunk.
+    /// Number of groups of the chunk.
     fn num_groups(&self) -> usize;
     /// Codes `4 v..4 v + 4` of a group.
     fn codes(&self, lanes: L, group: usize, v: usize) -> L::Bytes;
-    /// The factors of a part: a group, or half of it.
+    /// The factors of a part, which is a group or half of one.
     fn factor(&self, lanes: L, part: usize) -> L::I32;
-    /// The offsets of parts `2 pair` and `2 pair + 1`, beside each other; zero where there is none.
+    /// The offsets of parts `2 pair` and `2 pair + 1`, interleaved; zero if a part is missing.
     fn offsets(&self, lanes: L, pair: usize) -> L::Bytes;
-    /// What integers stand for.
+    /// The unit of the integers.
     fn unit(&self, lanes: L) -> L::F32;
-    /// Asks for memory as the turn of a group comes.
+    /// Prefetches memory before a group is multiplied.
     fn prefetch(&self, lanes: L, group: usize);
 }
 
 /// Adds a chunk's share to the sums of `T` rows.
 #[inline(always)]
-fn add_chunk<L: Lanes, C: Weights<L>, const T: usize, const W: usize>(
+fn add_chunk<L: Lanes, C: ChunkWeights<L>, const T: usize, const W: usize>(
     lanes: L,
     weights: &C,
     input: &ActivationRun<W>,
@@ -70,7 +70,7 @@ fn add_chunk<L: Lanes, C: Weights<L>, const T: usize, const W: usize>(
             for v in half * GROUP_VECTORS / parts..(half + 1) * GROUP_VECTORS / parts {
                 let codes = weights.codes(lanes, group, v);
                 for (dot, row) in dots.iter_mut().zip(rows) {
-                    *dot = lanes.in_turn(lanes.dot_u7(*dot, codes, four(&row[at..], v)));
+                    *dot = lanes.in_program_order(lanes.dot_u7(*dot, codes, four(&row[at..], v)));
                 }
             }
             let factor = weights.factor(lanes, group * parts + half);
@@ -102,17 +102,17 @@ fn add_chunk<L: Lanes, C: Weights<L>, const T: usize, const W: usize>(
 }
 
 /// A chunk in format `F`.
-struct Packed<'a, L: Lanes, F> {
+struct PackedChunk<'a, L: Lanes, F> {
     scales: &'a [u8],
     codes: &'a [u8],
     num_groups: usize,
     unit: L::F32,
-    /// What scales and minimums are multiplied by.
+    /// The inverse of the unit.
     inverse: L::F32,
     format: PhantomData<F>,
 }
 
-impl<'a, L: Lanes, F: FixedPointFormat> Packed<'a, L, F> {
+impl<'a, L: Lanes, F: FixedPointFormat> PackedChunk<'a, L, F> {
     /// Parts of a group.
     const PARTS: usize = if F::HALVES { 2 } else { 1 };
 
@@ -147,7 +147,7 @@ impl<'a, L: Lanes, F: FixedPointFormat> Packed<'a, L, F> {
     }
 }
 
-impl<L: Lanes, F: FixedPointFormat> Weights<L> for Packed<'_, L, F> {
+impl<L: Lanes, F: FixedPointFormat> ChunkWeights<L> for PackedChunk<'_, L, F> {
     const HALVES: bool = F::HALVES;
 
     #[inline(always)]
@@ -197,17 +197,17 @@ impl<L: Lanes, F: FixedPointFormat> Weights<L> for Packed<'_, L, F> {
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn fixed_point<F: FixedPointFormat>(level: Level, product: Product<'_>) {
-    if narrow::takes(level, product.target.rows().len()) {
-        return narrow::run::<FixedPoint<F>>(level, product);
+    if few_rows::handles(level, product.target.rows().len()) {
+        return few_rows::run::<FixedPoint<F>>(level, product);
     }
-    // Two kinds of kernels serve all formats.
+    // Two kernels serve all formats.
     if F::HALVES { many::<F, true>(level, product) } else { many::<F, false>(level, product) }
 }
 
 /// Weights of format `F` for one block of rows.
 struct FixedPoint<F>(PhantomData<F>);
 
-impl<F: FixedPointFormat> PanelSums for FixedPoint<F> {
+impl<F: FixedPointFormat> FewRowsKernel for FixedPoint<F> {
     type Input<const W: usize> = ActivationRun<W>;
 
     #[inline(always)]
@@ -222,58 +222,56 @@ impl<F: FixedPointFormat> PanelSums for FixedPoint<F> {
         let chunks = panel.chunks(chunk_bytes::<F>(CHUNK_GROUPS));
         for (run, (input, chunk)) in inputs.iter().zip(chunks).enumerate() {
             let num_groups = CHUNK_GROUPS.min(cols.div_ceil(GROUP_COLS) - run * CHUNK_GROUPS);
-            let weights = Packed::<L, F>::new(lanes, chunk, num_groups);
+            let weights = PackedChunk::<L, F>::new(lanes, chunk, num_groups);
             sums = add_chunk(lanes, &weights, input, first, sums);
         }
         sums
     }
 }
 
-/// A product of many rows.
+/// Multiplies many rows.
 fn many<F: FixedPointFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
-    let unpack = |level: Level, packed: &[u8], num_groups, out: &mut Unpacked<HALVES>| {
-        let for_tiles = level.has_tiles();
-        level.run(Unpack { packed, num_groups, for_tiles, out, format: PhantomData::<F> });
+    let unpack = |level: Level, packed: &[u8], num_groups, out: &mut UnpackedIntegers<HALVES>| {
+        let for_tiles = level.has_matrix_unit();
+        level.run(UnpackIntegers { packed, num_groups, for_tiles, out, format: PhantomData::<F> });
     };
     let chunk_bytes = chunk_bytes::<F>(CHUNK_GROUPS);
-    tiled::run(level, product, Unpacking { chunk_bytes, unpack });
+    many_rows::run(level, product, Unpacking { chunk_bytes, unpack });
 }
 
-/// A chunk for many rows. Vectors are whole cache lines: a small field before them would make it two for
-/// each.
+/// A chunk for many rows. Vectors are aligned to cache lines: a small field before them would spread each over two.
 #[repr(C, align(64))]
-struct Unpacked<const HALVES: bool> {
-    /// The codes, vector by vector; or else, for the matrix unit, the integers' high halves and then
-    /// their low halves.
+struct UnpackedIntegers<const HALVES: bool> {
+    /// The codes, vector by vector; or, for the matrix unit, the high halves of the integers, then the low halves.
     vectors: [[u8; VECTOR_BYTES]; 2 * CHUNK_VECTORS],
     factors: [[i32; LANES]; MAX_PARTS],
-    /// The offsets of each two parts.
+    /// The offsets of each pair of parts.
     offsets: [[u8; VECTOR_BYTES]; MAX_PARTS / 2],
     unit: [f32; LANES],
     dots: [TileSums; 4],
-    /// What is gathered of the integers for each of two blocks.
+    /// The columns of the gathered overflows, for each of two blocks.
     gathered: [[ColumnTile; 2]; 2],
     num_groups: usize,
 }
 
 /// Unpacks a chunk of format `F`.
-struct Unpack<'a, F, const HALVES: bool> {
+struct UnpackIntegers<'a, F, const HALVES: bool> {
     packed: &'a [u8],
     num_groups: usize,
     for_tiles: bool,
-    out: &'a mut Unpacked<HALVES>,
+    out: &'a mut UnpackedIntegers<HALVES>,
     format: PhantomData<F>,
 }
 
-impl<F: FixedPointFormat, const HALVES: bool> Kernel for Unpack<'_, F, HALVES> {
+impl<F: FixedPointFormat, const HALVES: bool> Kernel for UnpackIntegers<'_, F, HALVES> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { packed, num_groups, for_tiles, out, .. } = self;
-        let weights = Packed::<L, F>::new(lanes, packed, num_groups);
+        let weights = PackedChunk::<L, F>::new(lanes, packed, num_groups);
         out.num_groups = num_groups;
         lanes.store(weights.unit, &mut out.unit);
         if for_tiles {
-            let part_vectors = GROUP_VECTORS / Packed::<L, F>::PARTS;
+            let part_vectors = GROUP_VECTORS / PackedChunk::<L, F>::PARTS;
             let (high, low) = out.vectors.split_at_mut(CHUNK_VECTORS);
             let halves =
                 high.chunks_exact_mut(part_vectors).zip(low.chunks_exact_mut(part_vectors));
@@ -308,7 +306,7 @@ impl<F: FixedPointFormat, const HALVES: bool> Kernel for Unpack<'_, F, HALVES> {
     }
 }
 
-impl<L: Lanes, const HALVES: bool> Weights<L> for Unpacked<HALVES> {
+impl<L: Lanes, const HALVES: bool> ChunkWeights<L> for UnpackedIntegers<HALVES> {
     const HALVES: bool = HALVES;
 
     #[inline(always)]
@@ -340,7 +338,7 @@ impl<L: Lanes, const HALVES: bool> Weights<L> for Unpacked<HALVES> {
     fn prefetch(&self, _lanes: L, _group: usize) {}
 }
 
-impl<const HALVES: bool> Chunk for Unpacked<HALVES> {
+impl<const HALVES: bool> Chunk for UnpackedIntegers<HALVES> {
     const EMPTY: Self = Self {
         vectors: [[0; VECTOR_BYTES]; 2 * CHUNK_VECTORS],
         factors: [[0; LANES]; MAX_PARTS],
@@ -358,7 +356,7 @@ impl<const HALVES: bool> Chunk for Unpacked<HALVES> {
     fn add_rows<L: Lanes, const T: usize>(
         &self,
         lanes: L,
-        inputs: &Inputs<'_>,
+        inputs: &ChunkInputs<'_>,
         first_row: usize,
         first: usize,
         sums: [L::F32; T],
@@ -370,14 +368,14 @@ impl<const HALVES: bool> Chunk for Unpacked<HALVES> {
     fn add_tiles<L: Lanes>(
         &mut self,
         lanes: L,
-        tiles: &L::Tiles,
+        tiles: &L::Unit,
         _packed: &[u8],
-        inputs: &Inputs<'_>,
+        inputs: &ChunkInputs<'_>,
         first_row: usize,
-        ahead: &Ahead<'_>,
-        sums: &mut [Aligned<BlockSums>],
+        ahead: &PrefetchAhead<'_>,
+        sums: &mut [BlockSums],
     ) {
-        // A block that is alone is multiplied twice.
+        // A single block is multiplied twice.
         let blocks: [_; 2] = std::array::from_fn(|block| {
             inputs.run(first_row + block.min(sums.len() - 1) * BLOCK_ROWS)
         });
@@ -402,23 +400,23 @@ impl<const HALVES: bool> Chunk for Unpacked<HALVES> {
         );
         let unit = lanes.load(&self.unit);
         for (block, (input, sums)) in blocks.iter().zip(sums).enumerate() {
-            if input.lacks_more() {
+            if input.has_more_overflows() {
                 self.add_not_gathered(lanes, input, block);
             }
             let (high, low) = (&self.dots[2 * block], &self.dots[2 * block + 1]);
             for row in 0..BLOCK_ROWS {
-                let high = lanes.raise(lanes.load_i32(&high[row]));
+                let high = lanes.shl8(lanes.load_i32(&high[row]));
                 let total = lanes.to_f32(lanes.add_i32(high, lanes.load_i32(&low[row])));
                 let factor = lanes.mul(unit, lanes.splat(input.scales[row]));
-                let sum = lanes.fma(total, factor, lanes.load(&sums.0[row]));
-                lanes.store(sum, &mut sums.0[row]);
+                let sum = lanes.fma(total, factor, lanes.load(&sums[row].0));
+                lanes.store(sum, &mut sums[row].0);
             }
         }
     }
 }
 
-impl<const HALVES: bool> Unpacked<HALVES> {
-    /// Adds what rows of a block lack beside what is gathered, to the sums of the low halves.
+impl<const HALVES: bool> UnpackedIntegers<HALVES> {
+    /// Adds the overflows of a block that are not gathered to the sums of the low halves.
     #[inline(always)]
     fn add_not_gathered<L: Lanes>(
         &mut self,
@@ -437,7 +435,7 @@ impl<const HALVES: bool> Unpacked<HALVES> {
                 };
                 let high = dot(&self.vectors[at]);
                 let low = dot(&self.vectors[CHUNK_VECTORS + at]);
-                total = lanes.add_i32(total, lanes.add_i32(lanes.raise(high), low));
+                total = lanes.add_i32(total, lanes.add_i32(lanes.shl8(high), low));
             }
             lanes.store_i32(total, dots);
         }

@@ -1,25 +1,24 @@
 //! Products with floating-point weights: a column of a panel at a time.
 
-// Registers are named by number; an iterator over them is not always inlined.
+// Registers are indexed by number; iterators over them are not always inlined.
 #![allow(clippy::needless_range_loop)]
 
 use std::marker::PhantomData;
 
-use super::Product;
 use super::row_blocks::RowBlocks;
-use crate::isa::Kernel;
+use super::task::Product;
+use crate::lanes::Kernel;
 use crate::lanes::{LANES, Lanes};
 use crate::memory::LINE_BYTES;
 use crate::ops::activations::{FLOAT_GROUP_COLS, FloatGroup, TILE_BYTES};
 use crate::pack::FloatFormat;
 
-/// Panels that a single row is multiplied by beside each other, so that chains of multiply-adds do not
-/// wait for one another.
+/// Panels that a single row is multiplied by at the same time, so that chains of multiply-adds overlap.
 const PANELS: usize = 2;
 
-/// How far ahead of their use a single row asks for weights. (Tried while decoding with F16 weights,
-/// on a busy machine: 93 ms a token with neither this nor panels beside each other, 67 with this
-/// alone, 76 with two panels alone, 62 with both; 63 with four panels and 2048 bytes.)
+/// Prefetch distance for a single row. (Measured by decoding with F16 weights on a busy machine: 93 ms per token with
+/// neither prefetches nor several panels at a time, 67 with prefetches only, 76 with two panels only, 62 with both; 63
+/// with four panels and 2048 bytes.)
 const PREFETCH_BYTES: usize = 4096;
 
 /// A product with floating-point weights.
@@ -33,7 +32,7 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
         Self { product, format: PhantomData }
     }
 
-    /// All panels for a single row.
+    /// Multiplies a single row by all panels.
     #[inline(always)]
     fn single<L: Lanes>(mut self, lanes: L) {
         let groups = self.product.inputs.block::<FloatGroup<1>>(0, 1);
@@ -41,17 +40,17 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
         let panels = self.product.panels.chunks(PANELS * self.product.panel_bytes);
         for (number, bytes) in panels.enumerate() {
             if bytes.len() == PANELS * self.product.panel_bytes {
-                self.beside::<L, PANELS>(lanes, x, bytes, PANELS * number);
+                self.panels_at_once::<L, PANELS>(lanes, x, bytes, PANELS * number);
             } else {
                 const { assert!(PANELS == 2, "one panel is left") };
-                self.beside::<L, 1>(lanes, x, bytes, PANELS * number);
+                self.panels_at_once::<L, 1>(lanes, x, bytes, PANELS * number);
             }
         }
     }
 
-    /// `P` panels from panel `first` on.
+    /// Multiplies a single row by `P` panels from panel `first` on.
     #[inline(always)]
-    fn beside<L: Lanes, const P: usize>(
+    fn panels_at_once<L: Lanes, const P: usize>(
         &mut self,
         lanes: L,
         x: &[f32],
@@ -78,7 +77,7 @@ impl<'a, F: FloatFormat> FloatProduct<'a, F> {
         }
     }
 
-    /// `T` rows of a block from row `first` on.
+    /// The sums of `T` rows of a block from row `first` on.
     #[inline(always)]
     fn block<L: Lanes, const T: usize, const W: usize>(
         &self,

@@ -1,26 +1,27 @@
-//! Products with weights of signed bytes: each group of 32 columns has a scale, and is summed by itself.
+//! Products with weights of signed bytes: each group of 32 columns has a scale, and is summed separately.
 //!
-//! Few rows take the bytes as they are unpacked on their way in (`narrow.rs`); more take them from chunks
-//! that are unpacked once for many rows (`tiled.rs`).
+//! For few rows, weights are unpacked in registers (`few_rows.rs`); for many, chunks are unpacked once for all rows
+//! (`many_rows.rs`).
 //!
-//! With the matrix unit, a product of 32 columns takes 20 cycles of a Sapphire Rapids core where all
-//! stands in the first-level cache, and 30 to 36 where activations come from the second; its scaling
-//! takes 25.
+//! With the matrix unit, a product of 32 columns takes 20 cycles of a Sapphire Rapids core if all operands are in the
+//! first-level cache, and 30 to 36 if activations are in the second; scaling it takes 25.
 
 use std::marker::PhantomData;
 
-use super::Product;
-use super::narrow::{self, PREFETCH_BYTES, PanelSums};
-use super::tiled::{self, Ahead, Aligned, BlockSums, Chunk, Inputs, Unpacking};
-use crate::isa::{Kernel, Level};
-use crate::lanes::{GroupBytes, LANES, Lanes, TileSums, TileUnit, VECTOR_BYTES};
+use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
+use super::many_rows::{self, BlockSums, Chunk, ChunkInputs, PrefetchAhead, Unpacking};
+use super::task::Product;
+use crate::isa::Level;
+use crate::lanes::Kernel;
+use crate::lanes::{GroupBytes, LANES, Lanes, MatrixUnit, TileSums, VECTOR_BYTES};
 use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, four, rows_from};
-use crate::pack::codes::{CHUNK_GROUPS, Codes, GROUP_COLS, GROUP_VECTORS};
+use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
+use crate::scratch::CacheLine;
 
-/// One group of 32 columns of 16 rows, as [`add_group`] takes it.
-trait Group<L: Lanes> {
-    /// Columns `4 v..4 v + 4`, as [`Lanes::dot_i8`] takes them.
+/// One group of 32 columns of 16 rows of weights, the operand of [`add_group`].
+trait GroupWeights<L: Lanes> {
+    /// Columns `4 v..4 v + 4`, as the operand of [`dot_i8`](crate::lanes::DotLanes::dot_i8).
     fn operand(&self, lanes: L, v: usize) -> L::Bytes;
     /// The scales.
     fn scale(&self, lanes: L) -> L::F32;
@@ -28,16 +29,15 @@ trait Group<L: Lanes> {
 
 /// Adds one group's share to the sums of `T` rows from row `first` of a block on.
 #[inline(always)]
-fn add_group<L: Lanes, G: Group<L>, const T: usize, const W: usize>(
+fn add_group<L: Lanes, G: GroupWeights<L>, const T: usize, const W: usize>(
     lanes: L,
     group: &G,
     input: &ActivationGroup<W>,
     first: usize,
     mut sums: [L::F32; T],
 ) -> [L::F32; T] {
-    // The number of rows is one that the compiler knows, and loops are ones that it always inlines: else
-    // sums go through memory. (With the block's number AVX-512 took a third longer, with `array::map` for 16
-    // rows twice as long.)
+    // The compiler must know the number of rows and inline all loops, or sums are kept in memory. (With the
+    // number of rows of the block AVX-512 took a third longer, with `array::map` for 16 rows twice as long.)
     let rows: &[_; T] = rows_from(&input.quants, first);
     let starts: &[_; T] = rows_from(&input.starts, first);
     let mut dots = [lanes.splat_i32(0); T];
@@ -47,7 +47,7 @@ fn add_group<L: Lanes, G: Group<L>, const T: usize, const W: usize>(
     for v in 0..GROUP_VECTORS {
         let operand = group.operand(lanes, v);
         for (dot, row) in dots.iter_mut().zip(rows) {
-            *dot = lanes.in_turn(lanes.dot_i8(*dot, operand, four(row, v)));
+            *dot = lanes.in_program_order(lanes.dot_i8(*dot, operand, four(row, v)));
         }
     }
     let scale = group.scale(lanes);
@@ -59,15 +59,15 @@ fn add_group<L: Lanes, G: Group<L>, const T: usize, const W: usize>(
     sums
 }
 
-/// A group of format `F` in its chunk.
-struct Packed<'a, F> {
+/// A group of format `F` in its packed chunk.
+struct PackedGroup<'a, F> {
     codes: &'a [u8],
     scales: &'a [u8],
     group: usize,
     format: PhantomData<F>,
 }
 
-impl<L: Lanes, F: QuantFormat> Group<L> for Packed<'_, F> {
+impl<L: Lanes, F: QuantFormat> GroupWeights<L> for PackedGroup<'_, F> {
     #[inline(always)]
     fn operand(&self, lanes: L, v: usize) -> L::Bytes {
         lanes.operand_i8(F::Codes::vector(lanes, self.codes, v))
@@ -79,35 +79,45 @@ impl<L: Lanes, F: QuantFormat> Group<L> for Packed<'_, F> {
     }
 }
 
-/// The groups of a chunk of so many, of which the first bytes are scales.
+/// The scales and the groups of a chunk of `num_groups` groups.
 #[inline(always)]
 fn groups<F: QuantFormat>(
     chunk: &[u8],
     num_groups: usize,
-) -> (&[u8], impl Iterator<Item = Packed<'_, F>>) {
+) -> (&[u8], impl Iterator<Item = PackedGroup<'_, F>>) {
     let (scales, codes) = chunk.split_at(padded_scale_bytes::<F>(num_groups));
     let codes = codes.chunks_exact(F::Codes::BYTES).take(num_groups).enumerate();
     let groups =
-        codes.map(move |(group, codes)| Packed { codes, scales, group, format: PhantomData });
+        codes.map(move |(group, codes)| PackedGroup { codes, scales, group, format: PhantomData });
     (scales, groups)
 }
 
 /// Multiplies by weights of format `F`.
 pub(crate) fn grouped<F: QuantFormat>(level: Level, product: Product<'_>) {
-    if narrow::takes(level, product.target.rows().len()) {
-        return narrow::run::<Grouped<F>>(level, product);
+    if few_rows::handles(level, product.target.rows().len()) {
+        return few_rows::run::<Grouped<F>>(level, product);
     }
-    let unpack = |level: Level, packed: &[u8], num_groups, weights: &mut Weights| {
-        let for_tiles = level.has_tiles();
-        level.run(Unpack { packed, num_groups, for_tiles, weights, format: PhantomData::<F> });
+    let unpack = |level: Level, packed: &[u8], num_groups, weights: &mut UnpackedChunk| {
+        let for_tiles = level.has_matrix_unit();
+        level.run(UnpackGroups {
+            packed,
+            num_groups,
+            for_tiles,
+            weights,
+            format: PhantomData::<F>,
+        });
     };
-    tiled::run(level, product, Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack });
+    many_rows::run(
+        level,
+        product,
+        Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack },
+    );
 }
 
 /// Weights of format `F` for one block of rows.
 struct Grouped<F>(PhantomData<F>);
 
-impl<F: QuantFormat> PanelSums for Grouped<F> {
+impl<F: QuantFormat> FewRowsKernel for Grouped<F> {
     type Input<const W: usize> = ActivationGroup<W>;
 
     #[inline(always)]
@@ -136,27 +146,27 @@ impl<F: QuantFormat> PanelSums for Grouped<F> {
     }
 }
 
-/// A chunk for many rows: for the matrix unit its signed bytes, else operands of dot products.
-/// Vectors are whole cache lines: a small field before them would make it two for each.
+/// A chunk for many rows: signed bytes for the matrix unit, otherwise operands of dot products. Vectors are aligned to
+/// cache lines: a small field before them would spread each over two.
 #[repr(C, align(64))]
-struct Weights {
+struct UnpackedChunk {
     codes: [GroupBytes; CHUNK_GROUPS],
     scales: [[f32; LANES]; CHUNK_GROUPS],
     dots: [TileSums; CHUNK_GROUPS],
-    /// Where in the packed chunk signed bytes stand as the matrix unit takes them, if they do.
+    /// The offset of the codes in the packed chunk, if the matrix unit can read them in place.
     in_place: Option<usize>,
 }
 
 /// Unpacks a chunk of format `F`.
-struct Unpack<'a, F> {
+struct UnpackGroups<'a, F> {
     packed: &'a [u8],
     num_groups: usize,
     for_tiles: bool,
-    weights: &'a mut Weights,
+    weights: &'a mut UnpackedChunk,
     format: PhantomData<F>,
 }
 
-impl<F: QuantFormat> Kernel for Unpack<'_, F> {
+impl<F: QuantFormat> Kernel for UnpackGroups<'_, F> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { packed, num_groups, for_tiles, weights, .. } = self;
@@ -183,13 +193,13 @@ impl<F: QuantFormat> Kernel for Unpack<'_, F> {
     }
 }
 
-/// A group that was unpacked.
-struct Unpacked<'a> {
+/// An unpacked group.
+struct UnpackedGroup<'a> {
     codes: &'a GroupBytes,
     scales: &'a [f32; LANES],
 }
 
-impl<L: Lanes> Group<L> for Unpacked<'_> {
+impl<L: Lanes> GroupWeights<L> for UnpackedGroup<'_> {
     #[inline(always)]
     fn operand(&self, lanes: L, v: usize) -> L::Bytes {
         lanes.load_bytes(&self.codes[v])
@@ -201,14 +211,14 @@ impl<L: Lanes> Group<L> for Unpacked<'_> {
     }
 }
 
-impl Chunk for Weights {
+impl Chunk for UnpackedChunk {
     const EMPTY: Self = Self {
         codes: [[[0; VECTOR_BYTES]; GROUP_VECTORS]; CHUNK_GROUPS],
         scales: [[0.0; LANES]; CHUNK_GROUPS],
         dots: [[[0; LANES]; BLOCK_ROWS]; CHUNK_GROUPS],
         in_place: None,
     };
-    // With 16 or 32 its products are no faster: there is little to unpack.
+    // Products are no faster with 16 or 32: there is little to unpack.
     const MAX_BLOCKS: usize = 8;
     const TILE_COLS: usize = GROUP_COLS;
 
@@ -216,14 +226,14 @@ impl Chunk for Weights {
     fn add_rows<L: Lanes, const T: usize>(
         &self,
         lanes: L,
-        inputs: &Inputs<'_>,
+        inputs: &ChunkInputs<'_>,
         first_row: usize,
         first: usize,
         mut sums: [L::F32; T],
     ) -> [L::F32; T] {
         let groups = self.codes.iter().zip(&self.scales).zip(inputs.groups(first_row));
         for ((codes, scales), input) in groups {
-            sums = add_group(lanes, &Unpacked { codes, scales }, input, first, sums);
+            sums = add_group(lanes, &UnpackedGroup { codes, scales }, input, first, sums);
         }
         sums
     }
@@ -232,12 +242,12 @@ impl Chunk for Weights {
     fn add_tiles<L: Lanes>(
         &mut self,
         lanes: L,
-        tiles: &L::Tiles,
+        tiles: &L::Unit,
         packed: &[u8],
-        inputs: &Inputs<'_>,
+        inputs: &ChunkInputs<'_>,
         first_row: usize,
-        ahead: &Ahead<'_>,
-        sums: &mut [Aligned<BlockSums>],
+        ahead: &PrefetchAhead<'_>,
+        sums: &mut [BlockSums],
     ) {
         let Self { codes, in_place, scales, dots } = self;
         let turn = ahead.in_steps(lanes, sums.len() * inputs.num_groups());
@@ -256,7 +266,7 @@ impl Chunk for Weights {
                 |number| turn(block * codes.len() + number),
             );
             let mut rows = [lanes.splat(0.0); BLOCK_ROWS];
-            for (row, sums) in rows.iter_mut().zip(&sums.0) {
+            for (row, CacheLine(sums)) in rows.iter_mut().zip(&*sums) {
                 *row = lanes.load(sums);
             }
             for ((input, scales), dots) in inputs.iter().zip(&*scales).zip(&*dots) {
@@ -266,7 +276,7 @@ impl Chunk for Weights {
                     *row = lanes.fma(lanes.to_f32(lanes.load_i32(dots)), factor, *row);
                 }
             }
-            for (row, sums) in rows.into_iter().zip(&mut sums.0) {
+            for (row, CacheLine(sums)) in rows.into_iter().zip(sums) {
                 lanes.store(row, sums);
             }
         }

@@ -1,15 +1,14 @@
-//! How many rows of activations a kernel computes beside each other.
+//! The number of rows of activations that a kernel computes at a time.
 
 use crate::lanes::Lanes;
 use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
 
-/// A product of all panels.
+/// A product with all panels.
 pub(super) trait RowBlocks: Sized {
-    /// Computes it for blocks of `W` rows, `T` rows at a time: as many as registers hold the
-    /// sums of, or of a group.
+    /// Computes the product for blocks of `W` rows, `T` rows at a time: as many as have their sums in registers.
     fn panels<L: Lanes, const T: usize, const W: usize>(self, lanes: L);
 
-    /// The same for `num_rows` rows.
+    /// Computes the product for `num_rows` rows.
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L, num_rows: usize) {
         const { assert!(MAX_NARROW == 8 && BLOCK_ROWS == 16) };

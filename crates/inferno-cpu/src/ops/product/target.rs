@@ -1,66 +1,20 @@
-//! Where the results of one task of a product go.
+//! Where one task of a product stores its results.
+
+// Writes to parts of a shared output.
+#![allow(unsafe_code)]
 
 use std::ops::Range;
 
 use crate::disjoint::Disjoint;
 use crate::lanes::{LANES, Lanes};
-use crate::ops::experts::ExpertSlots;
+use crate::ops::product_rows::RowMap;
 
-/// The rows of a product: which row of the input belongs to which row of the output.
-#[derive(Clone, Copy)]
-pub(crate) enum RowMap<'a> {
-    /// So many rows of both from row `first` on.
-    Same { first: usize, len: usize },
-    /// The slots of one expert.
-    Slots(ExpertSlots<'a>),
-}
-
-impl RowMap<'_> {
-    pub(crate) fn len(self) -> usize {
-        match self {
-            Self::Same { len, .. } => len,
-            Self::Slots(slots) => slots.len(),
-        }
-    }
-
-    pub(crate) fn input(self, index: usize) -> usize {
-        match self {
-            Self::Same { first, .. } => first + index,
-            Self::Slots(slots) => slots.input(index),
-        }
-    }
-
-    /// Some of the rows.
-    pub(crate) fn part(self, rows: Range<usize>) -> Self {
-        match self {
-            Self::Same { first, len } => {
-                assert!(rows.end <= len, "some of the rows");
-                Self::Same { first: first + rows.start, len: rows.len() }
-            }
-            Self::Slots(slots) => Self::Slots(slots.part(rows)),
-        }
-    }
-
-    /// The row of the output.
-    ///
-    /// **Panics** when there are not as many rows.
-    fn output(self, index: usize) -> usize {
-        match self {
-            Self::Same { first, len } => {
-                assert!(index < len, "one of the rows");
-                first + index
-            }
-            Self::Slots(slots) => slots.output(index),
-        }
-    }
-}
-
-/// How a product's sums reach the output.
+/// What is added to the sums of a product before they are stored.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Epilogue<'a> {
-    /// What is added to every row, a number a column.
+    /// Added to every row: one number per column.
     pub(crate) bias: Option<&'a [f32]>,
-    /// Whether the result is added to what the output held.
+    /// Whether the result is added to the previous output.
     pub(crate) accumulate: bool,
 }
 
@@ -74,14 +28,14 @@ pub(crate) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Columns `cols` of the rows `rows` of `out`, whose rows hold `stride` values.
+    /// Columns `cols` of the rows `rows` of `out`, which has `stride` columns.
     ///
-    /// **Panics** when a row has fewer columns.
+    /// **Panics** if there are fewer columns.
     ///
     /// # Safety
     ///
-    /// While the target lives, nothing else may refer to these columns of these rows: other targets
-    /// of `out` differ from it in all their rows or in all their columns.
+    /// While the target lives, no other reference to these columns of these rows may exist: other targets of
+    /// `out` must have other rows only or other columns only.
     pub(crate) unsafe fn new(
         out: &'a Disjoint<'a, f32>,
         stride: usize,
@@ -93,14 +47,14 @@ impl<'a> Target<'a> {
         Self { out, stride, cols, rows, epilogue }
     }
 
-    /// The rows that it writes, and those that they are computed from.
+    /// The rows of the output, and the rows of the input that they are computed from.
     #[inline(always)]
     pub(crate) fn rows(&self) -> RowMap<'a> {
         self.rows
     }
 
-    /// Asks for the memory that [`write`](Self::write) will write to, no nearer than the second-level
-    /// cache. Rows of an output lie so far apart that nothing else fetches them in time.
+    /// Prefetches the memory that [`write`](Self::write) will write into the second-level cache. Rows of an
+    /// output are too far apart for the hardware prefetcher.
     #[inline(always)]
     pub(super) fn prefetch<L: Lanes>(&mut self, lanes: L, row: usize, panel: usize) {
         lanes.prefetch_far(bytemuck::cast_slice(self.part(row, panel)), 0);
@@ -109,23 +63,29 @@ impl<'a> Target<'a> {
     /// The columns of row `row`, without the epilogue.
     #[inline(always)]
     pub(crate) fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        self.columns(row, self.cols.clone())
+        // SAFETY: these are the target's own columns.
+        unsafe { self.columns(row, self.cols.clone()) }
     }
 
     /// The columns of panel `panel` of row `row`.
     #[inline(always)]
     fn part(&mut self, row: usize, panel: usize) -> &mut [f32] {
         let first = self.cols.start + panel * LANES;
-        self.columns(row, first..self.cols.end.min(first + LANES))
+        // SAFETY: these are some of the target's own columns.
+        unsafe { self.columns(row, first..self.cols.end.min(first + LANES)) }
     }
 
-    /// Columns of the output in row `row`, within `cols`.
+    /// Columns of the output in row `row`.
+    ///
+    /// # Safety
+    ///
+    /// `columns` must be within `cols`.
     #[inline(always)]
-    fn columns(&mut self, row: usize, columns: Range<usize>) -> &mut [f32] {
+    unsafe fn columns(&mut self, row: usize, columns: Range<usize>) -> &mut [f32] {
         let at = self.rows.output(row) * self.stride;
-        // SAFETY: `output` gives one of `rows` or panics, both callers give columns within `cols`, and the caller of `new` promised that these
-        // columns of these rows are this target's alone; the part borrows the target, so that no
-        // other is made of it meanwhile.
+        // SAFETY: `output` returns one of `rows` or panics, and the caller guarantees that the columns are
+        // within `cols`. The caller of `new` guaranteed that these columns of these rows belong to this target
+        // alone, and the slice borrows the target, so that no other slice of it exists.
         unsafe { self.out.part(at + columns.start..at + columns.end) }
     }
 

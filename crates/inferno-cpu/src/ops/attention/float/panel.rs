@@ -4,29 +4,15 @@
 // Registers are named by number; an iterator over them is not always inlined.
 #![allow(clippy::needless_range_loop)]
 
-use bytemuck::{Pod, Zeroable};
-
-use crate::lanes::{LANES, Lanes};
-
-/// Vectors side by side in a panel.
-pub(super) const VECTORS: usize = 4;
-
-/// Columns of a panel.
-pub(super) const PANEL: usize = VECTORS * LANES;
-
-/// Positions whose keys or values are read together: the columns of a panel of keys.
-pub(super) const TILE: usize = PANEL;
-
-/// 16 numbers in one cache line.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub(crate) struct Line(pub(super) [f32; LANES]);
+use crate::lanes::{LANES, Lanes, VectorTypes};
+use crate::ops::attention::inputs::{PANEL, VECTORS};
+use crate::scratch::CacheLine;
 
 /// A row of a panel in memory.
-pub(super) type PanelRow = [Line; VECTORS];
+pub(super) type PanelRow = [CacheLine; VECTORS];
 
 /// Vectors of one row.
-pub(super) type RowVectors<L> = [<L as Lanes>::F32; VECTORS];
+pub(super) type RowVectors<L> = [<L as VectorTypes>::F32; VECTORS];
 
 /// Rows of 64 columns.
 pub(super) trait Panel: Copy {
@@ -55,7 +41,7 @@ impl Panel for &[PanelRow] {
 }
 
 /// The sums of `T` rows and the columns of a panel.
-pub(super) type Sums<L, const T: usize> = [RowVectors<L>; T];
+pub(super) type RowSums<L, const T: usize> = [RowVectors<L>; T];
 
 /// Adds to sum `(t, column)` the products of `factors[t][k]` with row `k` of `panel`, k rising, by
 /// fused multiply-add.
@@ -64,8 +50,8 @@ pub(super) fn multiply<L: Lanes, const T: usize>(
     lanes: L,
     factors: [&[f32]; T],
     panel: impl Panel,
-    mut sums: Sums<L, T>,
-) -> Sums<L, T> {
+    mut sums: RowSums<L, T>,
+) -> RowSums<L, T> {
     let num_rows = panel.num_rows();
     let mut rows = factors;
     for t in 0..T {
@@ -85,7 +71,7 @@ pub(super) fn multiply<L: Lanes, const T: usize>(
 
 /// Sums that are all zero.
 #[inline(always)]
-pub(super) fn zeros<L: Lanes, const T: usize>(lanes: L) -> Sums<L, T> {
+pub(super) fn zeros<L: Lanes, const T: usize>(lanes: L) -> RowSums<L, T> {
     [[lanes.splat(0.0); VECTORS]; T]
 }
 

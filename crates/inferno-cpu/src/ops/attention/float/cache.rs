@@ -1,9 +1,9 @@
 //! Reading the cache: its numbers as `f32`, which is exact in every format.
 //!
-//! Keys stand component by component in a block and value rows position by position, so both are
+//! CachedKeys stand component by component in a block and value rows position by position, so both are
 //! vectors already: a panel of keys has a row a component and a column a position, a panel of values
 //! has a row a position and a column a component. For many rows a tile is read into panels first
-//! ([`Read`]); for few, rows of panels are read where they lie ([`Keys`], [`Values`]).
+//! ([`ReadRun`]); for few, rows of panels are read where they lie ([`CachedKeys`], [`CachedValues`]).
 //!
 //! The next tile is asked for while one is read: blocks lie far apart, and no processor guesses
 //! where the next one is.
@@ -12,18 +12,21 @@
 #![allow(clippy::needless_range_loop)]
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
-use super::tile::{Line, PANEL, Panel, PanelRow, RowVectors, TILE, VECTORS};
-use crate::isa::Kernel;
+use super::panel::{Panel, PanelRow, RowVectors};
 use crate::kv_cache::Plane;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{Kernel, LANES, Lanes};
 use crate::memory::LINE_BYTES;
+use crate::ops::attention::inputs::{PANEL, TILE, VECTORS};
+use crate::ops::attention::task::SpanTask;
+use crate::scratch::CacheLine;
 
 /// Components that share a scale in a cache with scales.
 const SCALED: usize = 32;
 
 /// How the cache holds numbers.
-pub(super) trait Element {
+pub(in crate::ops::attention) trait Element {
     /// Bytes of one.
     const BYTES: usize;
     /// Whether 32 components share a half-precision scale.
@@ -33,9 +36,9 @@ pub(super) trait Element {
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32;
 }
 
-pub(super) struct F32;
-pub(super) struct F16;
-pub(super) struct Q8_0;
+pub(in crate::ops::attention) struct F32Element;
+pub(in crate::ops::attention) struct F16Element;
+pub(in crate::ops::attention) struct Q8_0Element;
 
 /// What is left of a region, and zeros.
 fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -44,7 +47,7 @@ fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     padded
 }
 
-impl Element for F32 {
+impl Element for F32Element {
     const BYTES: usize = 4;
     const SCALES: bool = false;
 
@@ -57,7 +60,7 @@ impl Element for F32 {
     }
 }
 
-impl Element for F16 {
+impl Element for F16Element {
     const BYTES: usize = 2;
     const SCALES: bool = false;
 
@@ -70,7 +73,7 @@ impl Element for F16 {
     }
 }
 
-impl Element for Q8_0 {
+impl Element for Q8_0Element {
     const BYTES: usize = 1;
     const SCALES: bool = true;
 
@@ -93,7 +96,31 @@ pub(super) struct Region<'a> {
     pub(super) head_dim: usize,
 }
 
-impl Region<'_> {
+impl<'a> Region<'a> {
+    /// Where a position's keys or values of this head lie.
+    #[inline(always)]
+    pub(super) fn new(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
+        let cache = task.attention.cache;
+        let (block_tokens, head_dim) = (cache.layout.block_tokens, cache.layout.head_dim);
+        let region = |plane, position| task.bytes(plane, position);
+        // What is read after this tile: the next one, or the first of those that come after the last
+        // tile of keys, or of values.
+        let positions = task.positions();
+        let next = position + TILE;
+        let ahead = match plane {
+            _ if next < positions.end => region(plane, next),
+            Plane::Keys => {
+                let first = positions.start + position % TILE;
+                region(Plane::Values, first.min(positions.end - 1))
+            }
+            Plane::Values => {
+                let last = task.attention.batch.context_lens()[task.unit.sequence] - 1;
+                region(Plane::Keys, next.min(last))
+            }
+        };
+        Self { bytes: region(plane, position), ahead, block_tokens, head_dim }
+    }
+
     /// 16 numbers from number `index` on.
     #[inline(always)]
     fn load<E: Element, L: Lanes>(&self, lanes: L, index: usize) -> L::F32 {
@@ -117,7 +144,7 @@ impl Region<'_> {
         match E::SCALES {
             true => {
                 let scales = self.scales::<E>(d / SCALED * self.block_tokens + offset);
-                lanes.mul(keys, F16::load(lanes, scales))
+                lanes.mul(keys, F16Element::load(lanes, scales))
             }
             false => keys,
         }
@@ -139,21 +166,38 @@ impl Region<'_> {
 }
 
 /// A tile of keys where it lies, in blocks of whole vectors of positions.
-pub(super) struct Keys<'a, E> {
+pub(super) struct CachedKeys<'a, E> {
     /// The region of each 16 positions, and their place in its block.
     pub(super) vectors: [(Region<'a>, usize); VECTORS],
     pub(super) element: PhantomData<E>,
 }
 
-impl<E> Clone for Keys<'_, E> {
+impl<'a, E> CachedKeys<'a, E> {
+    /// The keys of a tile where they lie. Positions that no row sees are not looked for: others
+    /// stand in for them.
+    #[inline(always)]
+    pub(super) fn new(task: &SpanTask<'a>, tile: usize) -> Self {
+        let seen = task.positions();
+        let block_tokens = task.attention.cache.layout.block_tokens;
+        let mut vectors = [(Region::new(task, Plane::Keys, seen.start), 0); VECTORS];
+        for v in 0..VECTORS {
+            let position = tile * TILE + v * LANES;
+            let near = position.clamp(seen.start, seen.end - 1);
+            vectors[v] = (Region::new(task, Plane::Keys, near), position % block_tokens);
+        }
+        Self { vectors, element: PhantomData }
+    }
+}
+
+impl<E> Clone for CachedKeys<'_, E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<E> Copy for Keys<'_, E> {}
+impl<E> Copy for CachedKeys<'_, E> {}
 
-impl<E: Element> Panel for Keys<'_, E> {
+impl<E: Element> Panel for CachedKeys<'_, E> {
     #[inline(always)]
     fn num_rows(&self) -> usize {
         self.vectors[0].0.head_dim
@@ -171,7 +215,7 @@ impl<E: Element> Panel for Keys<'_, E> {
 }
 
 /// 64 components from `column` on of `count` positions where they lie.
-pub(super) struct Values<'a, E> {
+pub(super) struct CachedValues<'a, E> {
     pub(super) region: Region<'a>,
     /// The first position's place in the block.
     pub(super) offset: usize,
@@ -180,15 +224,15 @@ pub(super) struct Values<'a, E> {
     pub(super) element: PhantomData<E>,
 }
 
-impl<E> Clone for Values<'_, E> {
+impl<E> Clone for CachedValues<'_, E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<E> Copy for Values<'_, E> {}
+impl<E> Copy for CachedValues<'_, E> {}
 
-impl<E: Element> Panel for Values<'_, E> {
+impl<E: Element> Panel for CachedValues<'_, E> {
     #[inline(always)]
     fn num_rows(&self) -> usize {
         self.count
@@ -207,7 +251,7 @@ impl<E: Element> Panel for Values<'_, E> {
 
 /// Neighbouring positions of one block, and where they go.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
+pub(super) struct PositionRun<'a> {
     pub(super) region: Region<'a>,
     /// The first one's place in the block.
     pub(super) offset: usize,
@@ -216,18 +260,39 @@ pub(super) struct Run<'a> {
     pub(super) at: usize,
 }
 
+/// Cuts positions where blocks end.
+#[inline(always)]
+pub(super) fn runs<'a>(
+    task: SpanTask<'a>,
+    plane: Plane,
+    positions: Range<usize>,
+) -> impl Iterator<Item = PositionRun<'a>> {
+    let block_tokens = task.attention.cache.layout.block_tokens;
+    let mut position = positions.start;
+    std::iter::from_fn(move || {
+        let offset = position % block_tokens;
+        let count = (block_tokens - offset).min(positions.end - position);
+        let at = position % TILE;
+        (count > 0).then(|| {
+            let region = Region::new(&task, plane, position);
+            position += count;
+            PositionRun { region, offset, count, at }
+        })
+    })
+}
+
 /// Reads one run into the panels of its tile.
-pub(super) struct Read<'a, E> {
+pub(super) struct ReadRun<'a, E> {
     pub(super) plane: Plane,
-    pub(super) run: Run<'a>,
+    pub(super) run: PositionRun<'a>,
     pub(super) panels: &'a mut [PanelRow],
     pub(super) element: PhantomData<E>,
 }
 
-impl<E: Element> Kernel for Read<'_, E> {
+impl<E: Element> Kernel for ReadRun<'_, E> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Run { region, offset, count, at } = self.run;
+        let PositionRun { region, offset, count, at } = self.run;
         match self.plane {
             Plane::Keys => {
                 for first in (0..count).step_by(LANES) {
@@ -245,7 +310,7 @@ impl<E: Element> Kernel for Read<'_, E> {
                     for d in (0..region.head_dim).step_by(LANES) {
                         let values = region.values::<E, L>(lanes, offset + position, d);
                         let row = &mut self.panels[d / PANEL * TILE + at + position];
-                        let Line(out) = &mut row[d % PANEL / LANES];
+                        let CacheLine(out) = &mut row[d % PANEL / LANES];
                         lanes.store(values, out);
                     }
                 }

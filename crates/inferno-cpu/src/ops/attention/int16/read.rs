@@ -5,16 +5,16 @@
 
 use std::ops::Range;
 
-use super::SPAN;
-use super::groups::Group;
-use super::integer::{Span, Way, padded_dim, whole_vectors};
-use super::span::within;
-use super::tile::{Line, TILE, VECTORS};
-use super::tiles::{STEP, VALUE_STEPS};
-use crate::kv_cache::{Plane, Rows};
+use super::matrix_unit::{STEP, VALUE_STEPS};
+use super::positions::PositionGroup;
+use super::span::{Int16Span, ReadPath, padded_dim, whole_vectors};
+use crate::kv_cache::{MAX_I16_ROW_BYTES, Plane, RowLayout};
 use crate::lanes::{ColumnTile, LANES, Lanes, VECTOR_BYTES};
+use crate::ops::attention::inputs::{SPAN, TILE, VECTORS};
+use crate::ops::attention::task::within;
+use crate::scratch::CacheLine;
 
-impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
+impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// Reads what some row sees of the span into panels or tiles, and the scales.
     #[inline(always)]
     pub(super) fn read<L: Lanes>(&mut self, lanes: L) {
@@ -30,8 +30,8 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                 } else {
                     self.stage(plane, here.clone());
                 }
-                match self.way {
-                    Way::Tiles => self.read_tiles(lanes, plane, number),
+                match self.path {
+                    ReadPath::Tiles => self.read_tiles(lanes, plane, number),
                     _ => self.read_pairs(lanes, plane, number),
                 }
             }
@@ -56,14 +56,16 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
     /// Lays `positions`, at most 16 that begin where a vector does or later, out as they would lie in
     /// a block of whole lines.
     fn stage(&mut self, plane: Plane, positions: Range<usize>) {
-        let rows = Rows::new(&self.task.attention.cache.layout);
+        let layout = &self.task.attention.cache.layout;
+        let (rows, block_tokens) = (RowLayout::new(layout), layout.block_tokens);
         let dim = padded_dim(self.task.attention);
         let stage: &mut [u8] = bytemuck::cast_slice_mut(self.memory.stage);
         stage.fill(0);
-        let mut row = vec![0; rows.row_bytes()];
+        let mut row = [0; MAX_I16_ROW_BYTES];
+        let row = &mut row[..rows.row_bytes()];
         for position in positions {
-            let region = self.task.region(plane, position);
-            rows.get(plane, region.bytes, position % region.block_tokens, &mut row);
+            let region = self.task.bytes(plane, position);
+            rows.get(plane, region, position % block_tokens, row);
             let (scale, integers) = row.split_at(size_of::<f32>());
             let scale = f32::from_le_bytes(scale.try_into().expect("it was split off"));
             let offset = position % LANES;
@@ -81,9 +83,9 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         }
     }
 
-    /// Group `number` of the span, as it lies or was laid out.
+    /// PositionGroup `number` of the span, as it lies or was laid out.
     #[inline(always)]
-    fn source(&self, plane: Plane, number: usize) -> Group<'_> {
+    fn source(&self, plane: Plane, number: usize) -> PositionGroup<'_> {
         if whole_vectors(self.task.attention) {
             return match plane {
                 Plane::Keys => self.groups.keys[number],
@@ -94,7 +96,11 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
             Plane::Keys => VECTOR_BYTES,
             Plane::Values => 4 * padded_dim(self.task.attention),
         };
-        Group { bytes: bytemuck::cast_slice(self.memory.stage), stride, ..Group::default() }
+        PositionGroup {
+            bytes: bytemuck::cast_slice(self.memory.stage),
+            stride,
+            ..PositionGroup::default()
+        }
     }
 
     /// Copies group `number` of the span into its panels.
@@ -108,7 +114,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                 let (tile, vector) = (number * LANES / TILE, number % VECTORS);
                 let panel = &mut panels[tile * dim / 2..(tile + 1) * dim / 2];
                 for (row, out) in panel.iter_mut().enumerate() {
-                    let Line(out) = &mut out[vector];
+                    let CacheLine(out) = &mut out[vector];
                     lanes.store_bytes(group.line(lanes, row, 0), bytemuck::cast_mut(out));
                 }
                 self.memory.keys = panels;
@@ -120,7 +126,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
                     for column in 0..dim / LANES {
                         let line = group.line(lanes, row, column * VECTOR_BYTES);
                         let panel = column / VECTORS * (SPAN / 2);
-                        let Line(out) =
+                        let CacheLine(out) =
                             &mut panels[panel + number * LANES / 2 + row][column % VECTORS];
                         lanes.store_bytes(line, bytemuck::cast_mut(out));
                     }

@@ -1,65 +1,66 @@
 //! Products of many rows with quantized weights.
 //!
-//! A chunk of a panel, 256 columns, is unpacked once for some hundred rows, whose sums wait in memory
-//! meanwhile. Unpacked, all formats of a kind look alike. Then each block of 16 rows is
-//! multiplied: in registers, some rows at a time, or by the matrix unit, whose integer sums are stored
-//! first and scaled afterwards.
+//! A chunk of a panel (256 columns) is unpacked once for several hundred rows, whose sums are kept in memory. The
+//! unpacked form is the same for all formats of a kind. Then each block of 16 rows is multiplied: in registers, some
+//! rows at a time, or by the matrix unit, whose integer sums are stored first and scaled afterwards.
 //!
-//! With the matrix unit weights must stay in the first-level cache: of 256 columns they do beside what
-//! passes through, of 1024 they do not (a tenth slower). And nothing may be asked for in bursts: the
-//! lines of weights that follow, and of the output, are spread over blocks and chunks. Both bursts
-//! together took an eighth of the time. Pages of 4 KiB for activations and outputs cost some percent.
-//! What is left: of a product of short codes, 512 rows by 1024 by 3072 columns, leaving out the unit's work
-//! saves 57% of the time, leaving out writing 32%, scaling 12%, unpacking 7%; with 128 rows by 1024 by
-//! 6144 columns writing 17%, and unpacking 30%.
+//! With the matrix unit, unpacked weights must stay in the first-level cache: with 256 columns they do, with 1024 they
+//! do not (a tenth slower). Prefetches must not come in bursts: those of following weights and of the output are spread
+//! over blocks and chunks. Bursts of both took an eighth of the time. Pages of 4 KiB for activations and outputs cost
+//! some percent. The remaining costs of a product of short codes with 512 rows by 1024 by 3072 columns: without the
+//! work of the unit it takes 57% less time, without writing 32%, scaling 12%, unpacking 7%; with 128 rows by 1024 by
+//! 6144 columns, without writing 17%, without unpacking 30%.
 //!
-//! (Tried without gain, with the matrix unit: 2 or 4 panels that share their activations; asking for
-//! the next block's activations while the last products are scaled; 16 or 32 products at a time; leaving
-//! formats with a scale for each 16 columns to AVX-512; scaling one block while the unit multiplies the
-//! next, as `isa/amx.rs` says why, with one sum for 256 columns too (4% slower); outputs whose rows are a line
-//! longer than a multiple of 4 KiB, so that they do not share a set of the first-level cache (1%, in noise);
-//! passes of 512 tokens instead of 256, which unpack half as often, but whose outputs leave the caches. Passes of
-//! 256 instead of 128 are 2 to 5% faster.)
+//! (Tried without gain, with the matrix unit: 2 or 4 panels that share their activations; prefetching the next block's
+//! activations while the last products are scaled; 16 or 32 products at a time; AVX-512 for formats with a scale for
+//! each 16 columns; scaling one block while the unit multiplies the next, for the reason in `isa/amx.rs`, also with one
+//! sum for 256 columns (4% slower); outputs whose rows are a cache line longer than a multiple of 4 KiB, so that they
+//! do not share a set of the first-level cache (1%, within noise); passes of 512 tokens instead of 256, which unpack
+//! half as often, but whose outputs do not stay in the caches. Passes of 256 instead of 128 are 2 to 5% faster.)
 //!
-//! With AVX-512 16 rows stand beside each other, where other levels have room for 4. 8 rows make chains
-//! that wait for one another, 4 cycles of work for a latency of 5: with 16, products of 128 rows with Q8_0
-//! are a tenth faster, and with Q4_0 a sixth. But only as long as the compiler computes rows in turn and knows
-//! their number: it may put one row's products after the other's, a fifth slower, or keep sums in memory, as
-//! much.
+//! AVX-512 computes 16 rows at a time; other levels have registers for 4. 8 rows have dependency chains of 4 cycles of
+//! work for a latency of 5: with 16, products of 128 rows are a tenth faster with Q8_0, and a sixth with Q4_0. That
+//! requires that the compiler keeps the order of rows and knows their number: otherwise it computes one row after the
+//! other (a fifth slower), or keeps sums in memory (as slow).
 
 use std::ops::Range;
 
-use super::Product;
-use crate::isa::{Kernel, Level};
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
+use super::task::Product;
+use crate::isa::Level;
+use crate::lanes::{Kernel, LANES, Lanes, VECTOR_BYTES};
 use crate::ops::activations::{
     ActivationGroup, ActivationRun, Activations, BLOCK_ROWS, TILE_BYTES,
 };
 use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
+use crate::scratch::CacheLine;
 
-/// Blocks that share one unpacking of a chunk at least.
+/// The fewest and the most blocks that share one unpacking of a chunk, if there are as many.
 const MIN_BLOCKS: usize = 8;
+const MAX_BLOCKS: usize = 32;
 
-/// Panels whose results are written together: rows of an output lie far apart, so that each line of it
-/// must be fetched, and two neighbours come at once. (In C, four or eight together are no faster, and with
-/// rows a multiple of 4 KiB apart, writing still takes an eighth of a product of 512 rows.)
+/// Panels whose results are written together: rows of an output are far apart, so that each cache line of it must be
+/// fetched, and two neighbours are fetched at once. (In C, four or eight are no faster, and with rows a multiple of 4
+/// KiB apart, writing still takes an eighth of a product of 512 rows.)
 const PANELS_TOGETHER: usize = 2;
 
-/// Blocks that the matrix unit may take together.
+/// The largest number of blocks that the matrix unit multiplies at a time.
 const BLOCKS_TOGETHER: usize = 2;
 
-/// How far ahead of their use packed weights are asked for: some chunks.
+/// Prefetch distance of packed weights: some chunks.
 const PREFETCH_BYTES: usize = 16 * 1024;
 
 /// The sums of one block with one panel, row by row.
-pub(super) type BlockSums = [[f32; LANES]; BLOCK_ROWS];
+pub(super) type BlockSums = [CacheLine; BLOCK_ROWS];
 
-/// A chunk of weights, unpacked, with what else a product keeps from one step to the next.
+/// Cache lines of scratch memory that a task needs: the sums of [`PANELS_TOGETHER`] panels.
+pub(crate) const PRODUCT_LINES: usize = PANELS_TOGETHER * MAX_BLOCKS * BLOCK_ROWS;
+
+/// An unpacked chunk of weights, with the buffers of a product.
 pub(super) trait Chunk: 'static {
     const EMPTY: Self;
-    /// The most blocks that share one unpacking.
+    /// The largest number of blocks that share one unpacking.
     const MAX_BLOCKS: usize;
-    /// Columns whose sums the matrix unit is set up for.
+    /// Columns that the matrix unit is configured for.
     const TILE_COLS: usize;
 
     /// Adds the chunk's share to the sums of `T` rows, from row `first` on, of the block that begins at
@@ -67,107 +68,105 @@ pub(super) trait Chunk: 'static {
     fn add_rows<L: Lanes, const T: usize>(
         &self,
         lanes: L,
-        inputs: &Inputs<'_>,
+        inputs: &ChunkInputs<'_>,
         first_row: usize,
         first: usize,
         sums: [L::F32; T],
     ) -> [L::F32; T];
 
-    /// Adds it to the sums of one or two blocks, by the matrix unit, and asks for what comes `ahead`.
+    /// Adds the chunk's share to the sums of one or two blocks by the matrix unit, and prefetches `ahead`.
     #[allow(clippy::too_many_arguments)]
     fn add_tiles<L: Lanes>(
         &mut self,
         lanes: L,
-        tiles: &L::Tiles,
+        tiles: &L::Unit,
         packed: &[u8],
-        inputs: &Inputs<'_>,
+        inputs: &ChunkInputs<'_>,
         first_row: usize,
-        ahead: &Ahead<'_>,
-        sums: &mut [Aligned<BlockSums>],
+        ahead: &PrefetchAhead<'_>,
+        sums: &mut [BlockSums],
     );
 }
 
-/// The columns of a chunk, of all rows.
-pub(super) struct Inputs<'a> {
+/// The activations for the columns of a chunk, of all rows.
+pub(super) struct ChunkInputs<'a> {
     activations: Activations<'a>,
     groups: Range<usize>,
 }
 
-impl<'a> Inputs<'a> {
-    /// Groups of the chunk.
+impl<'a> ChunkInputs<'a> {
+    /// Number of groups of the chunk.
     #[inline(always)]
     pub(super) fn num_groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// Those of the block that begins at row `first`, group by group.
+    /// The groups of the block that begins at row `first`.
     #[inline(always)]
     pub(super) fn groups(&self, first: usize) -> &'a [ActivationGroup<BLOCK_ROWS>] {
         &self.activations.block(first, BLOCK_ROWS)[self.groups.clone()]
     }
 
-    /// The same as a run.
+    /// The run of the block that begins at row `first`.
     #[inline(always)]
     pub(super) fn run(&self, first: usize) -> &'a ActivationRun<BLOCK_ROWS> {
         &self.activations.block(first, BLOCK_ROWS)[self.groups.start / CHUNK_GROUPS]
     }
 }
 
-/// Lines of a weight to ask for.
-pub(super) struct Ahead<'a> {
+/// Cache lines of a weight to prefetch.
+pub(super) struct PrefetchAhead<'a> {
     packed: &'a [u8],
     lines: Range<usize>,
 }
 
-impl Ahead<'_> {
-    /// What asks for that which falls to one of `steps` steps, by its number.
+impl PrefetchAhead<'_> {
+    /// Divides the prefetches into `steps` steps; the result prefetches the lines of a step.
     #[inline(always)]
     pub(super) fn in_steps<L: Lanes>(&self, lanes: L, steps: usize) -> impl Fn(usize) {
-        let lines_a_step = self.lines.len().div_ceil(steps);
+        let lines_per_step = self.lines.len().div_ceil(steps);
         move |step| {
-            let first = self.lines.start + step * lines_a_step;
-            for line in first..self.lines.end.min(first + lines_a_step) {
+            let first = self.lines.start + step * lines_per_step;
+            for line in first..self.lines.end.min(first + lines_per_step) {
                 lanes.prefetch_far(self.packed, PREFETCH_BYTES + line * VECTOR_BYTES);
             }
         }
     }
 }
 
-/// What the product must know of a format.
+/// How chunks of a format are unpacked.
 pub(super) struct Unpacking<C> {
     pub(super) chunk_bytes: usize,
-    /// Unpacks a chunk of so many groups.
+    /// Unpacks a chunk with the given number of groups.
     pub(super) unpack: fn(Level, &[u8], usize, &mut C),
 }
 
-/// Multiplies by weights that are unpacked to `C`.
+/// Multiplies by weights that are unpacked as `C`.
 pub(super) fn run<C: Chunk>(level: Level, product: Product<'_>, unpacking: Unpacking<C>) {
-    level.run(Tiled { level, product, unpacking });
+    level.run(ManyRows { level, product, unpacking });
 }
 
-struct Tiled<'a, C> {
+struct ManyRows<'a, C> {
     level: Level,
     product: Product<'a>,
     unpacking: Unpacking<C>,
 }
 
-/// Whole cache lines.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Aligned<T>(pub(super) T);
-
-impl<C: Chunk> Kernel for Tiled<'_, C> {
+impl<C: Chunk> Kernel for ManyRows<'_, C> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
         let Product { panels, panel_bytes, .. } = self.product;
         let all_rows = self.product.target.rows().len();
-        let tiles = lanes.tiles(C::TILE_COLS);
+        let tiles = lanes.matrix_unit(C::TILE_COLS);
         let mut chunk = C::EMPTY;
         let block_bytes = (BLOCK_ROWS * self.product.inputs.row_bytes()).max(1);
         let max_blocks = (TILE_BYTES / block_bytes).clamp(MIN_BLOCKS, C::MAX_BLOCKS);
+        const { assert!(C::MAX_BLOCKS <= MAX_BLOCKS, "scratch memory holds the sums of all blocks") };
         let max_blocks = max_blocks.min(all_rows.div_ceil(BLOCK_ROWS));
         let max_rows = max_blocks * BLOCK_ROWS;
-        let mut sums = vec![Aligned([[0.0; LANES]; BLOCK_ROWS]); PANELS_TOGETHER * max_blocks];
+        let scratch = std::mem::take(&mut self.product.scratch);
+        let sums: &mut [BlockSums] = bytemuck::cast_slice_mut(&mut scratch[..PRODUCT_LINES]);
+        let sums = &mut sums[..PANELS_TOGETHER * max_blocks];
         for first_row in (0..all_rows).step_by(max_rows) {
             let num_rows = max_rows.min(all_rows - first_row);
             let rows = first_row..first_row + num_rows;
@@ -180,7 +179,7 @@ impl<C: Chunk> Kernel for Tiled<'_, C> {
                 }
                 for row in 0..num_rows {
                     for ((panel, _), sums) in panels.clone().zip(sums.chunks_exact(max_blocks)) {
-                        let sums = &sums[row / BLOCK_ROWS].0[row % BLOCK_ROWS];
+                        let CacheLine(sums) = &sums[row / BLOCK_ROWS][row % BLOCK_ROWS];
                         self.product.target.write(lanes, first_row + row, panel, lanes.load(sums));
                     }
                 }
@@ -189,36 +188,36 @@ impl<C: Chunk> Kernel for Tiled<'_, C> {
     }
 }
 
-impl<C: Chunk> Tiled<'_, C> {
+impl<C: Chunk> ManyRows<'_, C> {
     /// The sums of some rows with a panel, block by block.
     #[inline(always)]
     fn panel<L: Lanes>(
         &mut self,
         lanes: L,
-        tiles: Option<&L::Tiles>,
+        tiles: Option<&L::Unit>,
         (number, panel): (usize, &[u8]),
         rows: Range<usize>,
         chunk: &mut C,
-        sums: &mut [Aligned<BlockSums>],
+        sums: &mut [BlockSums],
     ) {
-        sums.fill(Aligned([[0.0; LANES]; BLOCK_ROWS]));
+        sums.fill([CacheLine([0.0; LANES]); BLOCK_ROWS]);
         let num_groups = self.product.cols.div_ceil(GROUP_COLS);
         let first_groups = (0..num_groups).step_by(CHUNK_GROUPS);
         for (first_group, packed) in first_groups.zip(panel.chunks(self.unpacking.chunk_bytes)) {
             let groups = first_group..num_groups.min(first_group + CHUNK_GROUPS);
             (self.unpacking.unpack)(self.level, packed, groups.len(), chunk);
-            // The lines that this chunk asks for: its share of each block's output, and of weights.
+            // The prefetches of this chunk: its share of each block's output, and of weights.
             let outputs =
                 BLOCK_ROWS * groups.start / num_groups..BLOCK_ROWS * groups.end / num_groups;
-            let inputs = Inputs { activations: self.product.inputs, groups };
+            let inputs = ChunkInputs { activations: self.product.inputs, groups };
             let num_lines = packed.len() / VECTOR_BYTES;
-            let lines_a_step = num_lines.div_ceil(sums.len().div_ceil(BLOCKS_TOGETHER));
+            let lines_per_step = num_lines.div_ceil(sums.len().div_ceil(BLOCKS_TOGETHER));
             for (step, sums) in sums.chunks_mut(BLOCKS_TOGETHER).enumerate() {
-                let first_line = num_lines.min(step * lines_a_step);
-                let lines = first_line..num_lines.min(first_line + lines_a_step);
-                let ahead = Ahead { packed, lines };
+                let first_line = num_lines.min(step * lines_per_step);
+                let lines = first_line..num_lines.min(first_line + lines_per_step);
+                let ahead = PrefetchAhead { packed, lines };
                 let first = rows.start + step * BLOCKS_TOGETHER * BLOCK_ROWS;
-                // What few rows write is near anyhow.
+                // The output of few rows is in the caches anyway.
                 let blocks = if rows.len() > BLOCK_ROWS { sums.len() } else { 0 };
                 for block in 0..blocks {
                     let first = first + block * BLOCK_ROWS;
@@ -234,7 +233,7 @@ impl<C: Chunk> Tiled<'_, C> {
                 for (block, sums) in sums.iter_mut().enumerate() {
                     let first = first + block * BLOCK_ROWS;
                     let num_rows = BLOCK_ROWS.min(rows.end - first);
-                    add_block(lanes, chunk, &inputs, first, num_rows, &mut sums.0);
+                    add_block(lanes, chunk, &inputs, first, num_rows, sums);
                 }
             }
         }
@@ -247,7 +246,7 @@ impl<C: Chunk> Tiled<'_, C> {
 fn add_block<L: Lanes, C: Chunk>(
     lanes: L,
     chunk: &C,
-    inputs: &Inputs<'_>,
+    inputs: &ChunkInputs<'_>,
     first_row: usize,
     num_rows: usize,
     sums: &mut BlockSums,
@@ -267,23 +266,23 @@ fn add_block<L: Lanes, C: Chunk>(
     }
 }
 
-/// The same for `T` rows of the block, from row `first` on.
+/// The same for `T` rows of the block from row `first` on.
 #[inline(always)]
 fn add_some_rows<L: Lanes, C: Chunk, const T: usize>(
     lanes: L,
     chunk: &C,
-    inputs: &Inputs<'_>,
+    inputs: &ChunkInputs<'_>,
     first_row: usize,
     first: usize,
     sums: &mut BlockSums,
 ) {
     let sums: &mut [_; T] = sums[first..].first_chunk_mut().expect("T divides a block");
     let mut rows = [lanes.splat(0.0); T];
-    for (row, sums) in rows.iter_mut().zip(&*sums) {
+    for (row, CacheLine(sums)) in rows.iter_mut().zip(&*sums) {
         *row = lanes.load(sums);
     }
     rows = chunk.add_rows(lanes, inputs, first_row, first, rows);
-    for (row, sums) in rows.into_iter().zip(sums) {
+    for (row, CacheLine(sums)) in rows.into_iter().zip(sums) {
         lanes.store(row, sums);
     }
 }

@@ -1,22 +1,21 @@
-//! Rows as 16-bit integers with one scale: queries, keys and values where attention sums integers.
+//! Rows as 16-bit integers with one scale: queries, keys and values of attention over an I16 cache.
 //!
-//! `scale = max |x| / 32639`, and each value times `32639 / max |x|` is rounded to the nearest
-//! integer, ties to even. Where the largest magnitude is below 2^-100 all become zero; a NaN or
-//! infinity makes the scale NaN.
+//! `scale = max |x| / 32639`, and each value times `32639 / max |x|` is rounded to the nearest integer, ties to even.
+//! If the largest magnitude is below 2^-100, all integers are zero. If a value is not finite, the scale is NaN.
 
 use inferno_backend::LARGEST_I16;
 
 use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
 use crate::ops::quantize::LOWEST;
 
-/// What a row is multiplied by to become integers, and these to become the row again.
-pub(crate) struct Scale {
+/// The factor that converts a row to integers, and the scale that converts them back.
+pub(crate) struct RowScale {
     pub(crate) factor: f32,
     pub(crate) scale: f32,
 }
 
-impl Scale {
-    /// For a row of this largest magnitude.
+impl RowScale {
+    /// The scale of a row with this largest magnitude.
     #[inline(always)]
     pub(crate) fn of(magnitude: f32) -> Self {
         if !magnitude.is_finite() {
@@ -29,10 +28,10 @@ impl Scale {
     }
 }
 
-/// Rounds numbers within 32639 to integers, ties to even, as many as `out` has room for. NaN and
-/// infinities become anything.
+/// Rounds numbers of magnitudes up to 32639 to the nearest integers, ties to even, as many as `out` has room for.
+/// NaN and infinities have unspecified results.
 #[inline(always)]
-pub(crate) fn round<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
+pub(crate) fn round_to_i16<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
     match out.first_chunk_mut() {
         Some(all) => lanes.store_i16(x, all),
         None => {
@@ -43,15 +42,15 @@ pub(crate) fn round<L: Lanes>(lanes: L, x: L::F32, out: &mut [i16]) {
     }
 }
 
-/// Fills `out` with the integers of `values`, little-endian, and gives their scale.
+/// Fills `out` with the integers of `values`, little-endian, and returns their scale.
 #[inline(always)]
-pub(crate) fn to_integers<L: Lanes>(lanes: L, values: &[f32], out: &mut [i16]) -> f32 {
+pub(crate) fn quantize_row<L: Lanes>(lanes: L, values: &[f32], out: &mut [i16]) -> f32 {
     let (values, rest) = vectors(values);
     let mut largest = lanes.load_part(rest);
     for values in values {
         largest = lanes.larger_magnitude(largest, lanes.load(values));
     }
-    let Scale { factor, scale } = Scale::of(lanes.max_magnitude(largest, largest));
+    let RowScale { factor, scale } = RowScale::of(lanes.max_magnitude(largest, largest));
     if scale.is_nan() {
         out.fill(0);
         return scale;
@@ -61,6 +60,6 @@ pub(crate) fn to_integers<L: Lanes>(lanes: L, values: &[f32], out: &mut [i16]) -
     for (values, out) in values.iter().zip(out) {
         lanes.store_i16(lanes.mul(lanes.load(values), factor), out);
     }
-    round(lanes, lanes.mul(lanes.load_part(rest), factor), rest_of_out);
+    round_to_i16(lanes, lanes.mul(lanes.load_part(rest), factor), rest_of_out);
     scale
 }

@@ -1,12 +1,13 @@
-//! Rows in and out: embeddings looked up, logit rows gathered. Nothing is summed.
+//! Embedding lookup and gathering of logit rows.
 
 use bytes::Bytes;
 use inferno_backend::{BackendError, Batch, WeightPart};
 use inferno_tensor::{DType, quant};
 
-use crate::backend::{CpuBackend, CpuBuffer};
+use crate::buffer::CpuBuffer;
+use crate::executor::Executor;
 
-/// Rows in the file's own format, decoded when looked up.
+/// Rows in the format of the file, decoded when they are looked up.
 #[derive(Debug)]
 pub struct CpuTable {
     dtype: DType,
@@ -16,9 +17,9 @@ pub struct CpuTable {
 }
 
 impl CpuTable {
-    /// Keeps the bytes of `part`.
+    /// A table of the bytes of `part`.
     ///
-    /// **Errors**: a width that the format does not divide.
+    /// **Errors**: the width is not a multiple of the format's blocks.
     pub(crate) fn new(part: &WeightPart) -> Result<Self, BackendError> {
         let row_bytes = part
             .dtype()
@@ -30,11 +31,11 @@ impl CpuTable {
 }
 
 /// `out[t] = table[token_ids[t]]`.
-pub(crate) fn embed(backend: &CpuBackend, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
+pub(crate) fn embed(executor: Executor<'_>, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
     let cols = out.cols();
-    assert_eq!(cols, table.cols, "an embedding is as wide as the table");
+    assert_eq!(cols, table.cols, "embeddings are as wide as the table");
     let tokens = batch.token_ids();
-    out.split_rows(backend.pool(), tokens.len(), |first, out| {
+    out.split_rows(executor.pool, tokens.len(), |first, out| {
         for (&token, out) in tokens[first..].iter().zip(out.chunks_exact_mut(cols)) {
             let at = token as usize * table.row_bytes;
             quant::decode_row(table.dtype, &table.bytes[at..at + table.row_bytes], out)
@@ -44,12 +45,12 @@ pub(crate) fn embed(backend: &CpuBackend, batch: &Batch, table: &CpuTable, out: 
 }
 
 /// `out[i] = x[logit_rows[i]]`.
-pub(crate) fn gather(backend: &CpuBackend, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
+pub(crate) fn gather(executor: Executor<'_>, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
     let cols = out.cols();
-    assert_eq!(cols, x.cols(), "gathered rows keep their width");
+    assert_eq!(cols, x.cols(), "input and output have the same width");
     let rows = batch.logit_rows();
     let x = x.rows(batch.num_tokens());
-    out.split_rows(backend.pool(), rows.len(), |first, out| {
+    out.split_rows(executor.pool, rows.len(), |first, out| {
         for (&row, out) in rows[first..].iter().zip(out.chunks_exact_mut(cols)) {
             out.copy_from_slice(&x[row * cols..(row + 1) * cols]);
         }

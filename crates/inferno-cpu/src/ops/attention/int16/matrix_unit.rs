@@ -1,11 +1,11 @@
-//! Sums of products of 16-bit integers by a matrix unit: 16 rows with 16 columns.
+//! HalfSums of products of 16-bit integers by a matrix unit: 16 rows with 16 columns.
 
 use std::ops::Range;
 
-use super::SPAN;
-use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
-use super::merge::MIXED;
-use crate::lanes::{ColumnTile, LANES, Lanes, TileSums, TileUnit};
+use super::span::{BLOCK_ROWS, Int16Span, halves, padded_dim};
+use crate::lanes::{ColumnTile, LANES, Lanes, MatrixUnit, TileSums};
+use crate::ops::attention::inputs::SPAN;
+use crate::ops::attention::merge::MIXED;
 
 /// Rows of the unit's first operand. A block's operands take each group of columns in turn, while it
 /// is in the innermost cache.
@@ -20,18 +20,18 @@ pub(super) const VALUE_STEPS: usize = SPAN / STEP;
 /// What the unit gives for 16 rows and 16 columns: the sums of products of high halves, of a high half
 /// and a low one, and of low halves.
 #[repr(C, align(64))]
-struct Sums([TileSums; 3]);
+struct HalfSums([TileSums; 3]);
 
 /// Results that are kept at once: while the unit works on one, the other is made use of.
-pub(super) struct Buffers([Sums; 2]);
+pub(super) struct ResultBuffers([HalfSums; 2]);
 
-impl Buffers {
+impl ResultBuffers {
     pub(super) fn new() -> Self {
-        Self(std::array::from_fn(|_| Sums([[[0; LANES]; OPERAND_ROWS]; 3])))
+        Self(std::array::from_fn(|_| HalfSums([[[0; LANES]; OPERAND_ROWS]; 3])))
     }
 }
 
-impl Sums {
+impl HalfSums {
     /// The three sums of each row.
     #[inline(always)]
     fn rows(&self) -> impl Iterator<Item = [&[i32; LANES]; 3]> {
@@ -43,8 +43,8 @@ impl Sums {
 /// A row's sums less their low 8 bits, as numbers.
 #[inline(always)]
 fn join<L: Lanes>(lanes: L, [high, middle, low]: [&[i32; LANES]; 3]) -> L::F32 {
-    let rest = lanes.add_i32(lanes.load_i32(middle), lanes.lower(lanes.load_i32(low)));
-    lanes.to_f32(lanes.add_i32(lanes.raise(lanes.load_i32(high)), rest))
+    let rest = lanes.add_i32(lanes.load_i32(middle), lanes.shr8(lanes.load_i32(low)));
+    lanes.to_f32(lanes.add_i32(lanes.shl8(lanes.load_i32(high)), rest))
 }
 
 /// Does `$multiply` for each of `$columns`, and `$take` one column behind it, each with the buffer of
@@ -54,7 +54,7 @@ macro_rules! one_ahead {
         let columns: Range<usize> = $columns;
         for ahead in columns.start..columns.end + 1 {
             if ahead < columns.end {
-                let ($column, Sums($sums)) = (ahead, &mut $buffers.0[ahead % 2]);
+                let ($column, HalfSums($sums)) = (ahead, &mut $buffers.0[ahead % 2]);
                 $multiply;
             }
             if ahead > columns.start {
@@ -65,14 +65,14 @@ macro_rules! one_ahead {
     }};
 }
 
-impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
+impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// The scores of a block of rows.
     #[inline(always)]
     pub(super) fn score_tiles<L: Lanes>(
         &mut self,
         lanes: L,
-        unit: &L::Tiles,
-        buffers: &mut Buffers,
+        unit: &L::Unit,
+        buffers: &mut ResultBuffers,
         rows: Range<usize>,
     ) {
         let dim = padded_dim(self.task.attention);
@@ -110,8 +110,8 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
     pub(super) fn mix_tiles<L: Lanes>(
         &mut self,
         lanes: L,
-        unit: &L::Tiles,
-        buffers: &mut Buffers,
+        unit: &L::Unit,
+        buffers: &mut ResultBuffers,
         rows: Range<usize>,
         scales: &[f32; BLOCK_ROWS],
     ) {

@@ -1,21 +1,17 @@
-//! Sums of products of 16-bit integers, two products at a time: a few rows with vectors of a panel.
+//! PairSums of products of 16-bit integers, two products at a time: a few rows with vectors of a panel.
 
 // Registers are named by number; an iterator over them is not always inlined.
 #![allow(clippy::needless_range_loop)]
 
 use std::ops::Range;
 
-use super::SPAN;
-use super::groups::Group;
-use super::integer::{BLOCK_ROWS, Span, halves, padded_dim};
-use super::merge::MIXED;
-use super::span::within;
-use super::tile::{Line, PANEL, TILE, VECTORS};
+use super::positions::PositionGroup;
+use super::span::{BLOCK_ROWS, Int16Span, PairRow, halves, padded_dim};
 use crate::kv_cache::Plane;
-use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
-
-/// 64 columns of a panel, two integers each.
-pub(super) type PairRow = [Line; VECTORS];
+use crate::lanes::{LANES, Lanes, VECTOR_BYTES, VectorTypes};
+use crate::ops::attention::inputs::{PANEL, SPAN, TILE, VECTORS};
+use crate::ops::attention::merge::MIXED;
+use crate::ops::attention::task::within;
 
 /// Rows of 64 columns of two integers.
 trait Pairs: Copy {
@@ -40,12 +36,12 @@ impl Pairs for &[PairRow] {
 
 /// A tile of keys where it lies.
 #[derive(Clone, Copy)]
-struct Keys<'a> {
-    groups: [Group<'a>; VECTORS],
+struct KeyPairs<'a> {
+    groups: [PositionGroup<'a>; VECTORS],
     num_rows: usize,
 }
 
-impl Pairs for Keys<'_> {
+impl Pairs for KeyPairs<'_> {
     #[inline(always)]
     fn num_rows(&self) -> usize {
         self.num_rows
@@ -59,14 +55,14 @@ impl Pairs for Keys<'_> {
 
 /// 64 components of some positions where they lie.
 #[derive(Clone, Copy)]
-struct Values<'a> {
-    group: Group<'a>,
+struct ValuePairs<'a> {
+    group: PositionGroup<'a>,
     first_row: usize,
     num_rows: usize,
     column: usize,
 }
 
-impl Pairs for Values<'_> {
+impl Pairs for ValuePairs<'_> {
     #[inline(always)]
     fn num_rows(&self) -> usize {
         self.num_rows
@@ -82,11 +78,11 @@ impl Pairs for Values<'_> {
 /// Both halves of a row of factors, two at a time.
 type Factors<'a> = [&'a [[i16; 2]]; 2];
 
-/// Sums of `T` rows and `V` vectors of columns, by the half of the row's factors.
-type Sums<L, const T: usize, const V: usize> = [[[<L as Lanes>::I32; V]; 2]; T];
+/// PairSums of `T` rows and `V` vectors of columns, by the half of the row's factors.
+type PairSums<L, const T: usize, const V: usize> = [[[<L as VectorTypes>::I32; V]; 2]; T];
 
 #[inline(always)]
-fn zeros<L: Lanes, const T: usize, const V: usize>(lanes: L) -> Sums<L, T, V> {
+fn zeros<L: Lanes, const T: usize, const V: usize>(lanes: L) -> PairSums<L, T, V> {
     [[[lanes.splat_i32(0); V]; 2]; T]
 }
 
@@ -97,8 +93,8 @@ fn multiply<L: Lanes, const T: usize, const V: usize>(
     factors: [Factors<'_>; T],
     pairs: impl Pairs,
     first: usize,
-    mut sums: Sums<L, T, V>,
-) -> Sums<L, T, V> {
+    mut sums: PairSums<L, T, V>,
+) -> PairSums<L, T, V> {
     let num_rows = pairs.num_rows();
     let mut rows = factors;
     for t in 0..T {
@@ -126,7 +122,7 @@ fn multiply<L: Lanes, const T: usize, const V: usize>(
 /// A sum less its low 8 bits, as a number.
 #[inline(always)]
 fn join<L: Lanes>(lanes: L, high: L::I32, low: L::I32) -> L::F32 {
-    lanes.to_f32(lanes.add_i32(high, lanes.lower(low)))
+    lanes.to_f32(lanes.add_i32(high, lanes.shr8(low)))
 }
 
 /// Calls `$body` for all of `$rows`, `$T` at a time from row `$first` on, with `$V` vectors of
@@ -174,7 +170,7 @@ macro_rules! pair_blocks {
     }};
 }
 
-impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
+impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// The scores of a block of rows.
     #[inline(always)]
     pub(super) fn score_pairs<L: Lanes>(&mut self, lanes: L, rows: Range<usize>) {
@@ -183,7 +179,7 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         let scores = std::mem::take(&mut self.memory.scores);
         for tile in seen.start / TILE..seen.end.div_ceil(TILE) {
             let in_place =
-                IN_PLACE.then(|| Keys { groups: self.groups.tile(tile), num_rows: num_pairs });
+                IN_PLACE.then(|| KeyPairs { groups: self.groups.tile(tile), num_rows: num_pairs });
             if IN_PLACE {
                 self.read_scales(lanes, Plane::Keys, tile * VECTORS..(tile + 1) * VECTORS);
             }
@@ -266,15 +262,15 @@ impl<const IN_PLACE: bool> Span<'_, IN_PLACE> {
         factors: [Factors<'_>; T],
         seen: Range<usize>,
         column: usize,
-        mut sums: Sums<L, T, V>,
-    ) -> Sums<L, T, V> {
+        mut sums: PairSums<L, T, V>,
+    ) -> PairSums<L, T, V> {
         let mut position = seen.start / LANES * LANES;
         while position < seen.end {
             let here = within(seen.clone(), position..position + LANES);
             let first_row = (here.start - position) / 2;
             let num_rows = (here.end - position).div_ceil(2) - first_row;
             let group = self.groups.values[position / LANES];
-            let values = Values { group, first_row, num_rows, column };
+            let values = ValuePairs { group, first_row, num_rows, column };
             let factors = part(factors, position / 2 + first_row);
             sums = multiply(lanes, factors, values, 0, sums);
             position += LANES;

@@ -10,18 +10,17 @@
 
 use std::ops::Range;
 
-use super::SPAN;
-use super::span::Task;
-use super::tile::{TILE, VECTORS};
 use crate::kv_cache::Plane;
 use crate::lanes::{LANES, Lanes};
+use crate::ops::attention::inputs::{SPAN, TILE, VECTORS};
+use crate::ops::attention::task::SpanTask;
 
-/// Groups of a span.
+/// PositionGroups of a span.
 const GROUPS: usize = SPAN / LANES;
 
 /// 16 positions of one head's keys or values: rows of lines.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Group<'a> {
+pub(super) struct PositionGroup<'a> {
     /// Two components of the 16 positions a row for keys; two positions a row for values.
     pub(super) bytes: &'a [u8],
     /// Bytes from row to row.
@@ -32,10 +31,10 @@ pub(super) struct Group<'a> {
     pub(super) ahead: &'a [u8],
 }
 
-impl<'a> Group<'a> {
+impl<'a> PositionGroup<'a> {
     /// The group of which `position` is one, in a block of whole lines.
     #[inline(always)]
-    fn of(task: &Task<'a>, plane: Plane, position: usize) -> Self {
+    fn of(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
         let kv = &task.attention.cache.layout;
         let region = task.bytes(plane, position);
         let offset = position % kv.block_tokens / LANES * LANES;
@@ -64,15 +63,15 @@ impl<'a> Group<'a> {
 /// The groups of a span, by their number in it. In tiles of which some row sees a part, seen groups stand
 /// in for the others; those of other tiles are empty.
 #[derive(Default)]
-pub(super) struct Groups<'a> {
-    pub(super) keys: [Group<'a>; GROUPS],
-    pub(super) values: [Group<'a>; GROUPS],
+pub(super) struct PositionGroups<'a> {
+    pub(super) keys: [PositionGroup<'a>; GROUPS],
+    pub(super) values: [PositionGroup<'a>; GROUPS],
 }
 
-impl<'a> Groups<'a> {
+impl<'a> PositionGroups<'a> {
     /// Those of a task, in blocks of whole lines.
     #[inline(always)]
-    pub(super) fn of(task: &Task<'a>) -> Self {
+    pub(super) fn of(task: &SpanTask<'a>) -> Self {
         let (seen, start) = (task.positions(), task.span * SPAN);
         let (first, end) = (seen.start - start, seen.end - start);
         let (tiles, end) =
@@ -80,8 +79,8 @@ impl<'a> Groups<'a> {
         let mut groups = Self::default();
         for number in tiles.clone() {
             let position = (start + number * LANES).clamp(seen.start, seen.end - 1);
-            groups.keys[number] = Group::of(task, Plane::Keys, position);
-            groups.values[number] = Group::of(task, Plane::Values, position);
+            groups.keys[number] = PositionGroup::of(task, Plane::Keys, position);
+            groups.values[number] = PositionGroup::of(task, Plane::Values, position);
         }
         for number in tiles.clone() {
             groups.keys[number].ahead = match number + VECTORS {
@@ -97,7 +96,7 @@ impl<'a> Groups<'a> {
                     let position =
                         start + (seen.start - start) / TILE * TILE + (next - end) * LANES;
                     let position = position.clamp(seen.start, seen.end - 1);
-                    Group::of(task, Plane::Keys, position).bytes
+                    PositionGroup::of(task, Plane::Keys, position).bytes
                 }),
             };
         }
@@ -106,7 +105,7 @@ impl<'a> Groups<'a> {
 
     /// A tile of keys.
     #[inline(always)]
-    pub(super) fn tile(&self, tile: usize) -> [Group<'a>; VECTORS] {
+    pub(super) fn tile(&self, tile: usize) -> [PositionGroup<'a>; VECTORS] {
         let groups = &self.keys[tile * VECTORS..];
         *groups.first_chunk().expect("a span is whole tiles")
     }

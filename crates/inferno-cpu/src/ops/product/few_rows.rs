@@ -1,26 +1,26 @@
-//! Products of one block of rows with quantized weights, which are unpacked on their way in.
+//! Products of one block of rows with quantized weights, which are unpacked in registers.
 
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::Product;
 use super::row_blocks::RowBlocks;
-use crate::isa::{Kernel, Level};
+use super::task::Product;
+use crate::isa::Level;
+use crate::lanes::Kernel;
 use crate::lanes::Lanes;
 use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
 
-/// How far ahead of their use packed weights are asked for. (Tried: nothing, 1024, 2048. Without it
-/// some formats get a third of the memory's rate, whose scales and codes the processor takes for
-/// two streams.)
+/// Prefetch distance of packed weights. (Tried: none, 1024, 2048. Without prefetches, some formats reach a third of
+/// the memory bandwidth, because the processor treats their scales and codes as two streams.)
 pub(super) const PREFETCH_BYTES: usize = 4096;
 
-/// How rows of a block are multiplied by a panel.
-pub(super) trait PanelSums {
-    /// Some columns of the `W` rows of a block.
+/// The multiplication of rows of a block by a panel.
+pub(super) trait FewRowsKernel {
+    /// A group of columns of the `W` rows of a block.
     type Input<const W: usize>: Pod;
 
-    /// The sums of `T` rows, from row `first` on, with a panel of `cols` columns.
+    /// The sums of `T` rows, from row `first` on, for a panel of `cols` columns.
     fn panel_sums<L: Lanes, const T: usize, const W: usize>(
         lanes: L,
         panel: &[u8],
@@ -30,23 +30,23 @@ pub(super) trait PanelSums {
     ) -> [L::F32; T];
 }
 
-/// Whether [`run`] is for so many rows: unpacking for one block alone pays only where the matrix unit
-/// takes it, and few rows leave that idle.
-pub(super) fn takes(level: Level, num_rows: usize) -> bool {
-    num_rows <= if level.has_tiles() { MAX_NARROW } else { BLOCK_ROWS }
+/// Whether products of `num_rows` rows use [`run`]. Unpacking to memory for a single block is worth it only for the
+/// matrix unit, which few rows do not fill.
+pub(super) fn handles(level: Level, num_rows: usize) -> bool {
+    num_rows <= if level.has_matrix_unit() { MAX_NARROW } else { BLOCK_ROWS }
 }
 
-/// Multiplies by all panels.
-pub(super) fn run<S: PanelSums>(level: Level, product: Product<'_>) {
-    level.run(Narrow::<S> { product, sums: PhantomData });
+/// Multiplies a block of rows by all panels.
+pub(super) fn run<S: FewRowsKernel>(level: Level, product: Product<'_>) {
+    level.run(FewRows::<S> { product, sums: PhantomData });
 }
 
-struct Narrow<'a, S> {
+struct FewRows<'a, S> {
     product: Product<'a>,
     sums: PhantomData<S>,
 }
 
-impl<S: PanelSums> RowBlocks for Narrow<'_, S> {
+impl<S: FewRowsKernel> RowBlocks for FewRows<'_, S> {
     #[inline(always)]
     fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
         let Product { inputs, cols, .. } = self.product;
@@ -64,7 +64,7 @@ impl<S: PanelSums> RowBlocks for Narrow<'_, S> {
     }
 }
 
-impl<S: PanelSums> Kernel for Narrow<'_, S> {
+impl<S: FewRowsKernel> Kernel for FewRows<'_, S> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let num_rows = self.product.target.rows().len();

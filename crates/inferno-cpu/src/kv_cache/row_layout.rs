@@ -1,0 +1,168 @@
+//! Where the values of one row are stored in a region of the cache.
+
+use std::ops::Range;
+use std::slice::ChunksExactMut;
+
+use inferno_backend::{KvDType, KvLayout};
+use inferno_tensor::quant::QK;
+
+/// Keys come before values in a layer's share of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plane {
+    Keys,
+    Values,
+}
+
+/// The widest head of an I16 cache; [`KvLayout::row_bytes`] checks it.
+pub(crate) const MAX_I16_HEAD_DIM: usize = 512;
+
+/// Bytes of a row of an I16 cache with the widest head: a scale, then integers.
+pub(crate) const MAX_I16_ROW_BYTES: usize = 4 + 2 * MAX_I16_HEAD_DIM;
+
+/// How rows map to places in a region.
+pub(crate) struct RowLayout {
+    pub(crate) dtype: KvDType,
+    head_dim: usize,
+    block_tokens: usize,
+    /// Values of a row that are encoded together.
+    pub(crate) piece: usize,
+    /// Bytes of one number.
+    pub(crate) element: usize,
+    /// Bytes of a scale before each piece.
+    pub(crate) header: usize,
+}
+
+/// Where a piece stands in a region.
+struct Place {
+    /// Bytes that lie side by side: a number, or two.
+    width: usize,
+    /// Counted in these.
+    first: usize,
+    step: usize,
+}
+
+impl RowLayout {
+    pub(crate) fn new(layout: &KvLayout) -> Self {
+        let KvLayout { dtype, head_dim, block_tokens, .. } = *layout;
+        let (piece, element, header) = match dtype {
+            KvDType::F32 => (QK, 4, 0),
+            KvDType::I16 => (head_dim, 2, 4),
+            KvDType::F16 => (QK, 2, 0),
+            KvDType::Q8_0 => (QK, 1, 2),
+        };
+        Self { dtype, head_dim, block_tokens, piece, element, header }
+    }
+
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.head_dim * self.element + self.head_dim / self.piece * self.header
+    }
+
+    /// The place of what begins with component `d` of position `offset`.
+    fn place(&self, plane: Plane, offset: usize, d: usize) -> Place {
+        let Self { head_dim, block_tokens, element: width, .. } = *self;
+        match (plane, self.dtype) {
+            (Plane::Keys, KvDType::I16) => {
+                Place { width: 2 * width, first: d / 2 * block_tokens + offset, step: block_tokens }
+            }
+            (Plane::Keys, _) => {
+                Place { width, first: d * block_tokens + offset, step: block_tokens }
+            }
+            (Plane::Values, KvDType::I16) if offset / 2 * 2 + 1 < block_tokens => {
+                Place { width, first: (offset / 2 * head_dim + d) * 2 + offset % 2, step: 2 }
+            }
+            (Plane::Values, _) => Place { width, first: offset * head_dim + d, step: 1 },
+        }
+    }
+
+    /// Where the scale of piece `piece` of position `offset` lies; empty without scales.
+    fn header_at(&self, plane: Plane, offset: usize, piece: usize) -> Range<usize> {
+        let index = match plane {
+            Plane::Keys => piece * self.block_tokens + offset,
+            Plane::Values => offset * (self.head_dim / self.piece) + piece,
+        };
+        let at = self.block_tokens * self.head_dim * self.element + index * self.header;
+        at..at + self.header
+    }
+
+    pub(super) fn put(&self, plane: Plane, region: &mut [u8], offset: usize, row: &[u8]) {
+        for (piece, bytes) in row.chunks(self.header + self.piece * self.element).enumerate() {
+            self.put_piece(plane, region, offset, piece, bytes);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn put_piece(
+        &self,
+        plane: Plane,
+        region: &mut [u8],
+        offset: usize,
+        piece: usize,
+        bytes: &[u8],
+    ) {
+        let (header, elements) = bytes.split_at(self.header);
+        let place = &mut region[self.header_at(plane, offset, piece)];
+        match (place.first_chunk_mut::<4>(), header.first_chunk()) {
+            (Some(place), Some(header)) => *place = *header,
+            _ => place.copy_from_slice(header),
+        }
+        let place = self.place(plane, offset, piece * self.piece);
+        match place.width {
+            4 => scatter::<4>(elements, region, place),
+            2 => scatter::<2>(elements, region, place),
+            _ => scatter::<1>(elements, region, place),
+        }
+    }
+
+    /// Reads the row at place `offset` of a region, in the cache's format.
+    pub(crate) fn get(&self, plane: Plane, region: &[u8], offset: usize, row: &mut [u8]) {
+        let piece_bytes = self.header + self.piece * self.element;
+        for (piece, bytes) in row.chunks_mut(piece_bytes).enumerate() {
+            let (header, elements) = bytes.split_at_mut(self.header);
+            header.copy_from_slice(&region[self.header_at(plane, offset, piece)]);
+            let place = self.place(plane, offset, piece * self.piece);
+            match place.width {
+                4 => gather::<4>(elements, region, place),
+                2 => gather::<2>(elements, region, place),
+                _ => gather::<1>(elements, region, place),
+            }
+        }
+    }
+}
+
+/// Writes numbers of `E` bytes to every `step`-th place of `region` from `first` on.
+#[inline(always)]
+fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: Place) {
+    let Place { first, step, .. } = place;
+    if (step, E) == (2, 2) {
+        let pairs = region[first / 2 * 4..].chunks_exact_mut(4);
+        return fill_half(elements, pairs, first % 2);
+    }
+    let region = &mut region[first * E..];
+    if step == 1 {
+        region[..elements.len()].copy_from_slice(elements);
+        return;
+    }
+    for (place, element) in region.chunks_mut(step * E).zip(elements.chunks_exact(E)) {
+        place[..E].copy_from_slice(element);
+    }
+}
+
+/// Writes numbers of 2 bytes to the first or the second place of pairs: by whole pairs, many at a time.
+#[inline(always)]
+fn fill_half(elements: &[u8], pairs: ChunksExactMut<'_, u8>, place: usize) {
+    let shift = 16 * place;
+    let others = !(0xffff << shift);
+    for (pair, element) in pairs.zip(elements.chunks_exact(2)) {
+        let old = u32::from_le_bytes([pair[0], pair[1], pair[2], pair[3]]);
+        let new = u32::from(u16::from_le_bytes([element[0], element[1]]));
+        pair.copy_from_slice(&(old & others | new << shift).to_le_bytes());
+    }
+}
+
+/// Reads them back.
+fn gather<const E: usize>(elements: &mut [u8], region: &[u8], place: Place) {
+    let Place { first, step, .. } = place;
+    for (i, element) in elements.chunks_exact_mut(E).enumerate() {
+        element.copy_from_slice(&region[(first + i * step) * E..][..E]);
+    }
+}

@@ -1,0 +1,46 @@
+//! Conversions between `f32` and other number formats. Numbers in memory are little-endian.
+
+use super::float::{FloatLanes, ROUNDER};
+use super::integer::IntegerLanes;
+use super::vector::LANES;
+
+/// Loads and stores that convert, and conversions between vectors.
+pub(crate) trait ConvertLanes: FloatLanes + IntegerLanes {
+    /// Loads 16 single-precision numbers.
+    fn load_f32(self, x: &[u8; 4 * LANES]) -> Self::F32;
+    /// Loads 16 half-precision numbers.
+    fn load_f16(self, x: &[u8; 2 * LANES]) -> Self::F32;
+    /// Loads 16 bfloat16 numbers.
+    fn load_bf16(self, x: &[u8; 2 * LANES]) -> Self::F32;
+    /// Loads 16 signed bytes.
+    fn load_i8(self, x: &[u8; LANES]) -> Self::F32;
+    /// Loads the low (`shift` = 0) or the high (`shift` = 4) four bits of 16 bytes.
+    fn load_u4(self, x: &[u8; LANES], shift: u32) -> Self::F32;
+
+    /// Stores the nearest half-precision numbers, ties to even.
+    #[inline(always)]
+    fn store_f16(self, x: Self::F32, out: &mut [u8; 2 * LANES]) {
+        let mut all = [0.0; LANES];
+        self.store(x, &mut all);
+        for (x, out) in all.into_iter().zip(out.chunks_exact_mut(2)) {
+            out.copy_from_slice(&half::f16::from_f32(x).to_le_bytes());
+        }
+    }
+
+    /// Stores the nearest integers, ties to even, clamped to -127..=127. NaN becomes -127.
+    fn store_i8(self, x: Self::F32, out: &mut [i8; LANES]);
+
+    /// Stores the nearest integers, ties to even, for magnitudes up to 32767. NaN and larger magnitudes have
+    /// unspecified results.
+    #[inline(always)]
+    fn store_i16(self, x: Self::F32, out: &mut [i16; LANES]) {
+        let mut rounded = [0.0; LANES];
+        self.store(self.add(x, self.splat(ROUNDER)), &mut rounded);
+        *out = rounded.map(|rounded| (rounded.to_bits() as i16).to_le());
+    }
+
+    /// The nearest floating-point numbers, ties to even.
+    fn to_f32(self, x: Self::I32) -> Self::F32;
+    /// The nearest integers, ties to even. NaN and numbers beyond `i32` have unspecified results.
+    fn round_i32(self, x: Self::F32) -> Self::I32;
+}

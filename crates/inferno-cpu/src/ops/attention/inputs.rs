@@ -1,0 +1,79 @@
+//! The inputs of one call of attention, and the sizes that it works in.
+
+use std::ops::Range;
+
+use inferno_backend::{AttentionParams, Batch, QkvLayout};
+
+use crate::kv_cache::CpuKvCache;
+use crate::lanes::LANES;
+
+/// Positions whose scores are held at once.
+pub(super) const SPAN: usize = 256;
+
+/// Vectors side by side in a panel.
+pub(super) const VECTORS: usize = 4;
+
+/// Columns of a panel.
+pub(super) const PANEL: usize = VECTORS * LANES;
+
+/// Positions whose keys or values are read together: the columns of a panel of keys.
+pub(super) const TILE: usize = PANEL;
+
+/// Rows up to which the cache is read in place: converting its numbers repeatedly costs less than storing them in
+/// panels.
+pub(super) const MAX_IN_PLACE_ROWS: usize = 4;
+
+/// Neighbouring rows of one sequence.
+#[derive(Debug, Clone)]
+pub(crate) struct RowUnit {
+    pub(super) sequence: usize,
+    pub(super) rows: Range<usize>,
+    /// The spans that the rows see something of.
+    pub(super) spans: Range<usize>,
+}
+
+/// What one call computes.
+pub(crate) struct AttentionInputs<'a> {
+    pub(super) batch: &'a Batch,
+    pub(super) params: &'a AttentionParams,
+    pub(super) layout: &'a QkvLayout,
+    pub(super) qkv: &'a [f32],
+    pub(super) cache: &'a CpuKvCache,
+    /// Query heads that share a key/value head.
+    pub(super) group: usize,
+    /// Floats of one row's partial result.
+    pub(super) partial_len: usize,
+}
+
+impl AttentionInputs<'_> {
+    /// Query rows of a unit: token by token, its heads together.
+    pub(super) fn num_rows(&self, unit: &RowUnit) -> usize {
+        unit.rows.len() * self.group
+    }
+
+    /// Floats of the partial results of a unit's rows.
+    pub(super) fn state_len(&self, unit: &RowUnit) -> usize {
+        self.num_rows(unit) * self.partial_len
+    }
+
+    /// The query of row `row` of a unit.
+    #[inline(always)]
+    pub(super) fn query(&self, unit: &RowUnit, kv_head: usize, row: usize) -> &[f32] {
+        let (token, head) = (unit.rows.start + row / self.group, row % self.group);
+        let at =
+            token * self.layout.row_len() + (kv_head * self.group + head) * self.layout.head_dim;
+        &self.qkv[at..at + self.layout.head_dim]
+    }
+
+    /// The positions that row `row` of a unit sees.
+    #[inline(always)]
+    pub(super) fn visible(&self, unit: &RowUnit, row: usize) -> Range<usize> {
+        visible(self.batch, self.params, unit.rows.start + row / self.group)
+    }
+}
+
+/// The positions that row `row` of the batch sees.
+pub(super) fn visible(batch: &Batch, params: &AttentionParams, row: usize) -> Range<usize> {
+    let end = batch.positions()[row] as usize + 1;
+    params.window.map_or(0, |window| end.saturating_sub(window))..end
+}

@@ -1,0 +1,200 @@
+//! One span of positions for one unit of rows, on a cache of 16-bit integers.
+//!
+//! **Order of the sums.** There is none: they are exact. A query becomes integers as the rows of the
+//! cache did (`integers.rs`). Of each sum of products of integers, the low 8 bits are dropped, and the
+//! rest is rounded to `f32`. A score is that times the query's scale, the factor on scores and 256, then
+//! times the key's scale. Exponentials are as in `softmax.rs`; each is multiplied by the scale of its
+//! value and becomes a *weight*; those of a span become integers like a row, and what they mix is
+//! multiplied by their scale times 256.
+//!
+//! A product of 16-bit integers is taken as two, of which one factor is half of it (`x = 256 high +
+//! low`, both signed bytes): so sums of 512 fit 32 bits. A matrix unit takes four products of bytes.
+//!
+//! Rows are computed in blocks of 32, from scores to mixed values, so that what lies between stays near;
+//! keys and values of the span are read into panels once for all rows.
+//!
+//! **What it brings** beside `f32` over a cache of F16, two threads (`cargo bench -p inferno-cpu --bench
+//! kernels -- attention`): 512 tokens behind 3584 others take 0.50 of the time with AMX. Without a matrix
+//! unit two products of 16 bits cost what one of `f32` does at best: 0.98 with AVX-512, 0.85 with
+//! AVX-VNNI, and 1.3 with AVX2, where a product and its sum are two instructions. One token for each of 16
+//! sequences of 136 takes 0.9 with AMX and AVX-512, half with AVX-VNNI and AVX2, since nothing is converted.
+//!
+//! **Where the time goes** with AMX: some 40% is in the unit's instructions, 30% in exponentials and
+//! weights, 12% in joining sums, 10% in reading panels. Left to find: they take turns, and could be interleaved.
+//!
+//! **Tried.** One function for rows that read in place and for others: the sums of mixing no longer stayed
+//! in registers, and it took three times as long with AVX-512. Blocks of 16 rows, and one maximum after
+//! another instead of four side by side: the same. Closures that take `lanes`: they are not compiled for
+//! the level, and half the speed is gone. Blocks of 64 rows, and asking for the next tiles while sums are
+//! joined: no faster. Products of low halves left out: a fifth faster with AMX, but where one component
+//! of a head is a hundred times the others, these have nothing but low halves. Weights as integers by the
+//! largest scale of the values that are seen, which takes one pass instead of two: 2 to 4% faster, but
+//! where a token that many attend to has small values, as first tokens do, the weights of others keep 8
+//! bits.
+
+mod matrix_unit;
+mod positions;
+mod read;
+mod span;
+mod vectors;
+
+use super::inputs::{PANEL, SPAN};
+use super::merge::{MAX, SUM};
+use super::task::SpanTask;
+use crate::isa::Level;
+use crate::kv_cache::{MAX_I16_HEAD_DIM, Plane};
+use crate::lanes::{EXP_LOWEST, Kernel, LANES, Lanes};
+use crate::ops::int16::{RowScale, quantize_row, round_to_i16};
+use crate::scratch::CacheLine;
+use matrix_unit::ResultBuffers;
+use positions::PositionGroups;
+use span::{BLOCK_ROWS, Int16Span, ReadPath, SpanMemory, padded_dim, split, whole_vectors};
+
+/// Cache lines of scratch memory that a task of `num_rows` rows needs.
+pub(super) fn num_lines(head_dim: usize, num_rows: usize) -> usize {
+    SpanMemory::num_lines(head_dim, num_rows)
+}
+
+/// Converts the queries of a unit to integers.
+pub(super) fn prepare(task: &SpanTask<'_>, level: Level, memory: &mut [CacheLine]) {
+    let path = ReadPath::of(task, level);
+    level.run(QuantizeQueries { task, path, memory: SpanMemory::new(task, memory) });
+}
+
+/// Computes the partial result of every row.
+pub(super) fn run(
+    task: &SpanTask<'_>,
+    level: Level,
+    memory: &mut [CacheLine],
+    partial: &mut [f32],
+) {
+    let (path, memory) = (ReadPath::of(task, level), SpanMemory::new(task, memory));
+    match path {
+        ReadPath::InPlace => level.run(Int16Span::<true>::new(task, path, memory, partial)),
+        _ => level.run(Int16Span::<false>::new(task, path, memory, partial)),
+    }
+}
+
+/// Turns queries into integers.
+struct QuantizeQueries<'a> {
+    task: &'a SpanTask<'a>,
+    path: ReadPath,
+    memory: SpanMemory<'a>,
+}
+
+impl Kernel for QuantizeQueries<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { task, path, memory } = self;
+        let dim = padded_dim(task.attention);
+        let mut integers = [0; MAX_I16_HEAD_DIM];
+        for row in 0..task.attention.num_rows(task.unit) {
+            let query = task.attention.query(task.unit, task.kv_head, row);
+            let scale = quantize_row(lanes, query, &mut integers[..query.len()]);
+            memory.factors[row] = scale * task.attention.params.scale * 256.0;
+            split(path, memory.queries, dim, row, &integers[..dim]);
+        }
+    }
+}
+
+impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, lanes: L) {
+        let num_rows = self.task.attention.num_rows(self.task.unit);
+        if whole_vectors(self.task.attention) {
+            self.groups = PositionGroups::of(self.task);
+        }
+        let seen = self.seen_by(0..num_rows);
+        let groups = seen.start / LANES..seen.end.div_ceil(LANES);
+        if IN_PLACE {
+            self.groups.ask_for_scales(lanes, groups.clone());
+        } else {
+            self.read(lanes);
+        }
+        let unit = if self.path == ReadPath::Tiles { lanes.matrix_unit(PANEL) } else { None };
+        let mut buffers = ResultBuffers::new();
+        for first in (0..num_rows).step_by(BLOCK_ROWS) {
+            let rows = first..num_rows.min(first + BLOCK_ROWS);
+            match &unit {
+                Some(unit) => self.score_tiles(lanes, unit, &mut buffers, rows.clone()),
+                None => self.score_pairs(lanes, rows.clone()),
+            }
+            if IN_PLACE {
+                self.read_scales(lanes, Plane::Values, groups.clone());
+            }
+            if first == 0 {
+                let scales = &self.memory.value_scales[seen.clone()];
+                self.poisoned = scales.iter().any(|scale| scale.is_nan());
+            }
+            let mut scales = [0.0; BLOCK_ROWS];
+            for row in rows.clone() {
+                scales[row - first] = self.weigh(lanes, row, row - first);
+            }
+            match &unit {
+                Some(unit) => self.mix_tiles(lanes, unit, &mut buffers, rows, &scales),
+                None => self.mix_pairs(lanes, rows, &scales),
+            }
+        }
+    }
+}
+
+impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
+    /// Turns scores into weights, as integers in `memory.weights`, and starts the partial result.
+    /// Gives what mixed integers are multiplied by.
+    #[inline(always)]
+    fn weigh<L: Lanes>(&mut self, lanes: L, row: usize, place: usize) -> f32 {
+        let seen = self.seen(row);
+        let partial_len = self.task.attention.partial_len;
+        let partial = &mut self.partial[row * partial_len..(row + 1) * partial_len];
+        let mut integers = [0; SPAN];
+        if seen.is_empty() {
+            partial.fill(0.0);
+            split(self.path, self.memory.weights, SPAN, place, &integers);
+            return 0.0;
+        }
+        // Whole vectors of positions that are not seen would add nothing.
+        let vectors = seen.start / LANES * LANES..seen.end.next_multiple_of(LANES);
+        let scores = &mut self.memory.scores[place * SPAN..(place + 1) * SPAN];
+        scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
+        scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);
+        let scores: &mut [[f32; LANES]] = bytemuck::cast_slice_mut(&mut scores[vectors.clone()]);
+        // Four maxima at a time, since each waits for the one before it.
+        let mut maxima = [lanes.splat(f32::NEG_INFINITY); 4];
+        let mut fours = scores.chunks_exact(4);
+        for four in &mut fours {
+            for (max, scores) in maxima.iter_mut().zip(four) {
+                *max = lanes.max(lanes.load(scores), *max);
+            }
+        }
+        for (max, scores) in maxima.iter_mut().zip(fours.remainder()) {
+            *max = lanes.max(lanes.load(scores), *max);
+        }
+        let max = lanes.max(lanes.max(maxima[0], maxima[1]), lanes.max(maxima[2], maxima[3]));
+        let max = lanes.max_lane(max);
+        let (shift, zero) = (lanes.splat(max), lanes.splat(0.0));
+        let (mut sum, mut largest) = (zero, zero);
+        let scales = self.memory.value_scales[vectors.clone()].chunks_exact(LANES);
+        for (scores, scales) in scores.iter_mut().zip(scales) {
+            let x = lanes.sub(lanes.load(scores), shift);
+            let exp = lanes.exp_in_range(x);
+            sum = lanes.add(sum, exp);
+            // What has no weight adds nothing, whatever its scale: it may not be seen.
+            let weight = lanes.mul(exp, lanes.load_part(scales));
+            let weight = lanes.zero_below(x, lanes.splat(EXP_LOWEST), weight);
+            largest = lanes.max(weight, largest);
+            lanes.store(weight, scores);
+        }
+        (partial[MAX], partial[SUM]) = (max, lanes.sum(sum));
+        // The maximum passes NaN over.
+        let lost = self.poisoned && scores.as_flattened().iter().any(|weight| weight.is_nan());
+        let largest = if lost { f32::NAN } else { lanes.max_lane(largest) };
+        let RowScale { factor, scale } = RowScale::of(largest);
+        let factor = lanes.splat(factor);
+        let integers_seen = integers[vectors].chunks_exact_mut(LANES);
+        for (weights, integers) in scores.iter().zip(integers_seen) {
+            round_to_i16(lanes, lanes.mul(lanes.load(weights), factor), integers);
+        }
+        split(self.path, self.memory.weights, SPAN, place, &integers);
+        scale * 256.0
+    }
+}

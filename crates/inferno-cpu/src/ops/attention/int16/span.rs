@@ -1,0 +1,188 @@
+//! The memory and the state of one span.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+
+use super::positions::PositionGroups;
+use crate::isa::Level;
+use crate::lanes::{LANES, split_i16};
+use crate::ops::attention::inputs::{AttentionInputs, MAX_IN_PLACE_ROWS, PANEL, SPAN, VECTORS};
+use crate::ops::attention::task::{SpanTask, within};
+use crate::scratch::CacheLine;
+
+/// 64 columns of a panel, two integers each.
+pub(super) type PairRow = [CacheLine; VECTORS];
+
+/// Rows that are computed from scores to mixed values at once: two operands of a matrix unit.
+pub(super) const BLOCK_ROWS: usize = 32;
+
+/// How the keys and values of a span are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadPath {
+    /// Where they lie.
+    InPlace,
+    /// From panels of pairs.
+    Panels,
+    /// From tiles of a matrix unit.
+    Tiles,
+}
+
+impl ReadPath {
+    pub(super) fn of(task: &SpanTask<'_>, level: Level) -> Self {
+        let few = task.attention.num_rows(task.unit) <= MAX_IN_PLACE_ROWS;
+        match level.has_matrix_unit() {
+            _ if few && whole_vectors(task.attention) => Self::InPlace,
+            true => Self::Tiles,
+            false => Self::Panels,
+        }
+    }
+}
+
+/// Whether positions and components are whole vectors in a block.
+pub(super) fn whole_vectors(attention: &AttentionInputs<'_>) -> bool {
+    let kv = &attention.cache.layout;
+    kv.block_tokens % LANES == 0 && kv.head_dim % PANEL == 0
+}
+
+/// Components of a head with those that fill the last panel.
+pub(super) fn padded_dim(attention: &AttentionInputs<'_>) -> usize {
+    attention.layout.head_dim.next_multiple_of(PANEL)
+}
+
+/// SpanMemory to compute in. All of it but the queries is a span's.
+pub(super) struct SpanMemory<'a> {
+    /// Both halves of each row's query: high halves of all rows, then low ones.
+    pub(super) queries: &'a mut [CacheLine],
+    /// What a row's scores are multiplied by.
+    pub(super) factors: &'a mut [f32],
+    pub(super) key_scales: &'a mut [f32],
+    pub(super) value_scales: &'a mut [f32],
+    pub(super) keys: &'a mut [PairRow],
+    pub(super) values: &'a mut [PairRow],
+    /// A block's scores, then its weights as numbers.
+    pub(super) scores: &'a mut [f32],
+    /// Both halves of a block's weights.
+    pub(super) weights: &'a mut [CacheLine],
+    /// 16 positions as they would lie in blocks of whole vectors.
+    pub(super) stage: &'a mut [CacheLine],
+}
+
+/// Floats in which the memory's parts are counted.
+struct MemorySizes {
+    parts: [usize; 9],
+}
+
+impl MemorySizes {
+    fn new(head_dim: usize, num_rows: usize) -> Self {
+        let (rows, dim) = (num_rows.next_multiple_of(BLOCK_ROWS), head_dim.next_multiple_of(PANEL));
+        let block = BLOCK_ROWS * SPAN;
+        let panels = SPAN * dim / 2;
+        let parts = [rows * dim, rows, SPAN, SPAN, panels, panels, block, block, LANES * dim / 2];
+        Self { parts }
+    }
+}
+
+impl<'a> SpanMemory<'a> {
+    /// Lines that it takes for so many rows.
+    pub(super) fn num_lines(head_dim: usize, num_rows: usize) -> usize {
+        MemorySizes::new(head_dim, num_rows).parts.iter().sum::<usize>() / LANES
+    }
+
+    /// Parts of `lines`, which are as many as [`num_lines`](Self::num_lines) says.
+    pub(super) fn new(task: &SpanTask<'_>, lines: &'a mut [CacheLine]) -> Self {
+        let head_dim = task.attention.layout.head_dim;
+        let MemorySizes { parts } = MemorySizes::new(head_dim, task.num_rows());
+        let mut rest = lines;
+        let [queries, factors, key_scales, value_scales, keys, values, scores, weights, stage] =
+            parts.map(|part| {
+                let (part, after) = std::mem::take(&mut rest).split_at_mut(part / LANES);
+                rest = after;
+                part
+            });
+        Self {
+            queries,
+            factors: bytemuck::cast_slice_mut(factors),
+            key_scales: bytemuck::cast_slice_mut(key_scales),
+            value_scales: bytemuck::cast_slice_mut(value_scales),
+            keys: bytemuck::cast_slice_mut(keys),
+            values: bytemuck::cast_slice_mut(values),
+            scores: bytemuck::cast_slice_mut(scores),
+            weights,
+            stage,
+        }
+    }
+}
+
+/// Writes both halves of a row of `width` integers to `lines`, high halves of all rows before the low
+/// ones: as bytes for tiles, else as integers of 16 bits.
+#[inline(always)]
+pub(super) fn split(
+    path: ReadPath,
+    lines: &mut [CacheLine],
+    width: usize,
+    row: usize,
+    integers: &[i16],
+) {
+    if path == ReadPath::Tiles {
+        let all: &mut [i8] = bytemuck::cast_slice_mut(lines);
+        let (high, low) = all.split_at_mut(all.len() / 2);
+        let row = row * width..(row + 1) * width;
+        for ((high, low), &x) in high[row.clone()].iter_mut().zip(&mut low[row]).zip(integers) {
+            [*high, *low] = split_i16(i16::from_le(x));
+        }
+    } else {
+        let all: &mut [i16] = bytemuck::cast_slice_mut(lines);
+        let (high, low) = all.split_at_mut(all.len() / 2);
+        let row = row * width..(row + 1) * width;
+        for ((high, low), &x) in high[row.clone()].iter_mut().zip(&mut low[row]).zip(integers) {
+            [*high, *low] = split_i16(i16::from_le(x)).map(i16::from);
+        }
+    }
+}
+
+/// What [`split`] wrote, from row `first` on.
+#[inline(always)]
+pub(super) fn halves<T: Pod>(lines: &[CacheLine], width: usize, first: usize) -> [&[T]; 2] {
+    let all: &[T] = bytemuck::cast_slice(lines);
+    let (high, low) = all.split_at(all.len() / 2);
+    [&high[first * width..], &low[first * width..]]
+}
+
+/// Computes the partial results of all rows of a unit for one span: of rows that read the cache where
+/// it lies, or of others. Each is compiled by itself, or their sums do not all stay in registers.
+pub(super) struct Int16Span<'a, const IN_PLACE: bool> {
+    pub(super) task: &'a SpanTask<'a>,
+    pub(super) path: ReadPath,
+    pub(super) memory: SpanMemory<'a>,
+    pub(super) partial: &'a mut [f32],
+    /// In blocks of whole vectors, where keys and values lie.
+    pub(super) groups: PositionGroups<'a>,
+    /// Whether some value is not a number.
+    pub(super) poisoned: bool,
+}
+
+impl<'a, const IN_PLACE: bool> Int16Span<'a, IN_PLACE> {
+    pub(super) fn new(
+        task: &'a SpanTask<'a>,
+        path: ReadPath,
+        memory: SpanMemory<'a>,
+        partial: &'a mut [f32],
+    ) -> Self {
+        Self { task, path, memory, partial, groups: PositionGroups::default(), poisoned: false }
+    }
+
+    /// The positions of this span that row `row` sees, counted from its start.
+    #[inline(always)]
+    pub(super) fn seen(&self, row: usize) -> Range<usize> {
+        let start = self.task.span * SPAN;
+        let seen = within(self.task.visible(row), start..start + SPAN);
+        seen.start - start..seen.end - start
+    }
+
+    /// Positions of this span among which are all that these rows see: later rows see later ones.
+    #[inline(always)]
+    pub(super) fn seen_by(&self, rows: Range<usize>) -> Range<usize> {
+        self.seen(rows.start).start..self.seen(rows.end - 1).end
+    }
+}

@@ -1,0 +1,262 @@
+//! Routing of tokens to experts.
+//!
+//! **Order of the sums.** The softmax over router logits is that of `softmax.rs`. The probabilities of the
+//! chosen experts are added in the order of choice, the most probable first.
+
+use std::ops::Range;
+
+use inferno_backend::{BackendError, ExpertParams};
+
+use crate::buffer::CpuBuffer;
+use crate::isa::Level;
+use crate::lanes::{Kernel, Lanes};
+use crate::memory::AlignedArray;
+use crate::ops::softmax::exponentials;
+
+/// The rows that products with routed tokens read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RoutedInput {
+    /// All slots of token `t` read row `t`: the gate and up projections.
+    PerToken,
+    /// Slot `s` reads row `s`: the down projection.
+    PerSlot,
+}
+
+/// The experts of each token, and their weights.
+///
+/// A *slot* is one token's use of one expert: slot `t * num_experts_used + j` is token `t`'s `j`-th
+/// choice. `slots` holds each slot of the routed tokens once, ordered by expert.
+#[derive(Debug)]
+pub struct CpuRouting {
+    num_experts: usize,
+    num_experts_used: usize,
+    /// Number of routed tokens.
+    rows: usize,
+    /// The expert of each slot.
+    experts: AlignedArray,
+    /// The weight of each slot.
+    weights: AlignedArray,
+    /// The slots, sorted by expert, then by number.
+    slots: AlignedArray,
+    /// The start of each expert's slots in `slots`, and the end of the last one's.
+    starts: Vec<usize>,
+    /// The experts that have slots.
+    active: Vec<usize>,
+    /// The probabilities of one token.
+    probabilities: Vec<f32>,
+}
+
+impl CpuRouting {
+    /// Makes room for `rows` tokens.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn new(rows: usize, params: &ExpertParams) -> Result<Self, BackendError> {
+        let slots = rows.saturating_mul(params.num_experts_used);
+        let array =
+            || AlignedArray::zeroed(slots.saturating_mul(size_of::<u32>()), "expert routing");
+        Ok(Self {
+            num_experts: params.num_experts,
+            num_experts_used: params.num_experts_used,
+            rows: 0,
+            experts: array()?,
+            weights: array()?,
+            slots: array()?,
+            starts: vec![0; params.num_experts + 1],
+            active: Vec::with_capacity(params.num_experts),
+            probabilities: vec![0.0; params.num_experts],
+        })
+    }
+
+    /// Selects the most probable experts of each row, by softmax over its logits.
+    pub(crate) fn route(
+        &mut self,
+        level: Level,
+        rows: usize,
+        logits: &CpuBuffer,
+        params: &ExpertParams,
+    ) {
+        let (num_experts, used) = (self.num_experts, self.num_experts_used);
+        assert_eq!(
+            num_experts, params.num_experts,
+            "the routing was allocated for another number of experts"
+        );
+        assert_eq!(
+            used, params.num_experts_used,
+            "the routing was allocated for another number of experts per token"
+        );
+        assert_eq!(logits.cols(), num_experts, "a router logit per expert");
+        assert!(used <= num_experts, "{used} of {num_experts} experts cannot be used");
+        self.rows = rows;
+        let experts = &mut self.experts.get_mut::<u32>()[..rows * used];
+        let weights = &mut self.weights.get_mut::<f32>()[..rows * used];
+        for (row, logits) in logits.rows(rows).chunks_exact(num_experts.max(1)).enumerate() {
+            self.probabilities.copy_from_slice(logits);
+            level.run(RouterSoftmax { values: &mut self.probabilities });
+            let slots = row * used..(row + 1) * used;
+            choose(
+                &mut self.probabilities,
+                &mut experts[slots.clone()],
+                &mut weights[slots.clone()],
+            );
+            if params.normalize {
+                let weights = &mut weights[slots];
+                let sum: f32 = weights.iter().fold(0.0, |sum, weight| sum + weight);
+                weights.iter_mut().for_each(|weight| *weight /= sum);
+            }
+        }
+        self.sort_slots();
+    }
+
+    /// Sorts the slots by expert: counts, then starts, then places. Each slot gets exactly one place, so that it
+    /// belongs to one expert, which the threads of a product rely on.
+    fn sort_slots(&mut self) {
+        let experts = &self.experts.get::<u32>()[..self.rows * self.num_experts_used];
+        self.starts.fill(0);
+        for &expert in experts {
+            self.starts[expert as usize + 1] += 1;
+        }
+        for expert in 0..self.num_experts {
+            self.starts[expert + 1] += self.starts[expert];
+        }
+        let slots = self.slots.get_mut::<u32>();
+        for (slot, &expert) in experts.iter().enumerate() {
+            let place = &mut self.starts[expert as usize];
+            slots[*place] = slot as u32;
+            *place += 1;
+        }
+        // Each start has moved to the end of its expert, which is the start of the next one.
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+        let starts = &self.starts;
+        self.active.clear();
+        self.active.extend((0..self.num_experts).filter(|&at| starts[at] < starts[at + 1]));
+    }
+
+    /// Number of routed tokens.
+    pub(crate) fn num_tokens(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of experts of each token.
+    pub(crate) fn num_experts_used(&self) -> usize {
+        self.num_experts_used
+    }
+
+    /// The weight of each slot.
+    pub(crate) fn weights(&self) -> &[f32] {
+        &self.weights.get()[..self.rows * self.num_experts_used]
+    }
+
+    /// Number of rows of a product's input.
+    pub(crate) fn num_inputs(&self, input: RoutedInput) -> usize {
+        match input {
+            RoutedInput::PerToken => self.rows,
+            RoutedInput::PerSlot => self.rows * self.num_experts_used,
+        }
+    }
+
+    /// Number of experts that have slots.
+    pub(crate) fn num_active(&self) -> usize {
+        self.active.len()
+    }
+
+    /// Expert `index` of those that have slots, and its slots. No two experts share a slot.
+    pub(crate) fn active(&self, index: usize, input: RoutedInput) -> (usize, ExpertSlots<'_>) {
+        let expert = self.active[index];
+        let slots = &self.slots.get()[self.starts[expert]..self.starts[expert + 1]];
+        let slots_per_input = match input {
+            RoutedInput::PerToken => self.num_experts_used.max(1),
+            RoutedInput::PerSlot => 1,
+        };
+        let slots = ExpertSlots { slots, slots_per_input };
+        (expert, slots)
+    }
+}
+
+/// The slots of one expert, each of them once: rows of a product's output. Only a routing creates values.
+#[derive(Clone, Copy)]
+pub(crate) struct ExpertSlots<'a> {
+    slots: &'a [u32],
+    /// Number of neighbouring slots that share a row of the input.
+    slots_per_input: usize,
+}
+
+impl ExpertSlots<'_> {
+    /// A range of the slots.
+    pub(crate) fn part(self, slots: Range<usize>) -> Self {
+        Self { slots: &self.slots[slots], ..self }
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.slots.len()
+    }
+
+    /// The row of the output at `index`.
+    pub(crate) fn output(self, index: usize) -> usize {
+        self.slots[index] as usize
+    }
+
+    /// The row of the input at `index`.
+    pub(crate) fn input(self, index: usize) -> usize {
+        self.output(index) / self.slots_per_input
+    }
+}
+
+/// Selects the largest probabilities in falling order, the lower expert first among equals. NaN of either sign comes
+/// first, so that it propagates to the result. No expert is selected twice.
+fn choose(probabilities: &mut [f32], experts: &mut [u32], weights: &mut [f32]) {
+    for (expert, weight) in experts.iter_mut().zip(weights) {
+        let mut best = 0;
+        for (candidate, probability) in probabilities.iter().enumerate() {
+            let first = probabilities[best];
+            if *probability > first || probability.is_nan() && !first.is_nan() {
+                best = candidate;
+            }
+        }
+        *expert = best as u32;
+        *weight = probabilities[best];
+        // Below every probability, and not NaN, so that the expert is not selected again.
+        probabilities[best] = f32::NEG_INFINITY;
+    }
+}
+
+/// Turns router logits into probabilities.
+struct RouterSoftmax<'a> {
+    values: &'a mut [f32],
+}
+
+impl Kernel for RouterSoftmax<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let (_max, sum) = exponentials(lanes, self.values);
+        self.values.iter_mut().for_each(|value| *value /= sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen<const N: usize>(mut probabilities: Vec<f32>) -> ([u32; N], [f32; N]) {
+        let (mut experts, mut weights) = ([0; N], [0.0; N]);
+        choose(&mut probabilities, &mut experts, &mut weights);
+        (experts, weights)
+    }
+
+    #[test]
+    fn the_most_probable_come_first_and_the_lower_number_among_equals() {
+        let (experts, weights) = chosen::<3>(vec![0.1, 0.3, 0.2, 0.3, 0.1]);
+        assert_eq!(experts, [1, 3, 2]);
+        assert_eq!(weights, [0.3, 0.3, 0.2]);
+    }
+
+    #[test]
+    fn a_nan_of_either_sign_comes_first_and_no_expert_is_chosen_twice() {
+        for nan in [f32::NAN, -f32::NAN] {
+            assert_eq!(chosen::<4>(vec![nan; 4]).0, [0, 1, 2, 3]);
+            let (experts, weights) = chosen::<3>(vec![0.4, nan, 0.6, nan]);
+            assert_eq!(experts, [1, 3, 2]);
+            assert!(weights[0].is_nan() && weights[1].is_nan() && weights[2] == 0.6);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What products keep from one call to the next.
+
+use inferno_backend::{BackendError, LinearInput, ProductShape};
+
+use crate::buffer::CpuBuffer;
+use crate::executor::Executor;
+use crate::ops::activation_rows::{ActivationRows, float_row_lines, interleave, max_padded_rows};
+use crate::ops::activations::Activations;
+use crate::ops::input::{InputRows, normalize_lines};
+use crate::ops::product_rows::ProductRows;
+use crate::ops::quantize::{group_row_lines, quantize_groups, quantize_runs, run_row_lines};
+use crate::pack::{ActivationFormat, CpuWeight, PackedFormat, PackedPart};
+use crate::scratch::{ThreadScratch, allocated_bytes};
+
+/// The input of a product in every form that its weights read, and scratch memory for each thread.
+#[derive(Debug)]
+pub(crate) struct ProductWorkspace {
+    floats: ActivationRows,
+    groups: ActivationRows,
+    runs: ActivationRows,
+    scratch: ThreadScratch,
+}
+
+impl ProductWorkspace {
+    /// An empty workspace.
+    pub(crate) fn new(num_threads: usize) -> Self {
+        Self {
+            floats: ActivationRows::default(),
+            groups: ActivationRows::default(),
+            runs: ActivationRows::default(),
+            scratch: ThreadScratch::new(num_threads),
+        }
+    }
+
+    /// Converts rows of `x` to every form that `weight` reads, and makes room for `thread_lines` cache lines of
+    /// scratch memory per thread.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    pub(crate) fn prepare(
+        &mut self,
+        executor: Executor<'_>,
+        rows: ProductRows<'_>,
+        x: LinearInput<'_, CpuBuffer>,
+        weight: &CpuWeight,
+        thread_lines: usize,
+    ) -> Result<(), BackendError> {
+        self.scratch.reserve(thread_lines.max(normalize_lines(weight.cols)))?;
+        let x = InputRows::new(x, rows.num_inputs(), &self.scratch);
+        assert_eq!(x.cols(), weight.cols, "the input is as wide as the weight");
+        let reads = |form| weight.parts.iter().any(|part| part.format.activations == form);
+        if reads(ActivationFormat::Float) {
+            interleave(executor, rows, x, &mut self.floats)?;
+        }
+        if reads(ActivationFormat::Groups) {
+            quantize_groups(executor, rows, x, &mut self.groups)?;
+        }
+        if reads(ActivationFormat::Runs) {
+            quantize_runs(executor, rows, x, &mut self.runs)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of expert `index` of those that have rows, in the form that `part` reads.
+    pub(crate) fn input(&self, part: &PackedPart, index: usize) -> Activations<'_> {
+        match part.format.activations {
+            ActivationFormat::Float => &self.floats,
+            ActivationFormat::Groups => &self.groups,
+            ActivationFormat::Runs => &self.runs,
+        }
+        .expert(index)
+    }
+
+    /// Scratch memory for each thread.
+    pub(crate) fn scratch(&self) -> &ThreadScratch {
+        &self.scratch
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn num_bytes(&self) -> usize {
+        let inputs = [&self.floats, &self.groups, &self.runs].map(ActivationRows::num_bytes);
+        inputs.iter().sum::<usize>() + self.scratch.num_bytes()
+    }
+}
+
+/// Bytes that a [`ProductWorkspace`] allocates for `products`, at most, if none of them needs more than
+/// `thread_lines` cache lines of scratch memory per thread.
+pub(crate) fn max_scratch_bytes(
+    num_threads: usize,
+    thread_lines: usize,
+    products: &[ProductShape],
+) -> usize {
+    let mut input_lines = [0; 3];
+    let mut thread_lines = thread_lines;
+    for product in products {
+        let Some(format) = PackedFormat::of(product.dtype) else { continue };
+        let (lines, row_lines) = match format.activations {
+            ActivationFormat::Float => (&mut input_lines[0], float_row_lines(product.cols)),
+            ActivationFormat::Groups => (&mut input_lines[1], group_row_lines(product.cols)),
+            ActivationFormat::Runs => (&mut input_lines[2], run_row_lines(product.cols)),
+        };
+        let rows = max_padded_rows(product.max_num_rows, product.num_experts);
+        *lines = rows.saturating_mul(row_lines).max(*lines);
+        thread_lines = thread_lines.max(normalize_lines(product.cols));
+    }
+    let inputs = input_lines.map(allocated_bytes);
+    let threads = num_threads.saturating_mul(allocated_bytes(thread_lines));
+    inputs.into_iter().fold(threads, usize::saturating_add)
+}

@@ -1,11 +1,11 @@
-//! A position in the bytes of a file that never leaves them.
+//! A bounds-checked position in the bytes of a file.
 //!
-//! Invariant: `position <= bytes.len()`. Every read checks what is left before it looks or
-//! allocates.
+//! Invariant: `position <= bytes.len()`. Every read checks the number of remaining bytes before it
+//! accesses or allocates memory.
 
 use crate::{GgufError, Result};
 
-/// Reads little-endian fields, one after the other.
+/// Reads consecutive little-endian fields.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -17,17 +17,17 @@ impl<'a> Cursor<'a> {
         Self { bytes, position: 0 }
     }
 
-    /// Where the next field begins.
+    /// The offset of the next field.
     pub(crate) fn offset(&self) -> u64 {
         self.position as u64
     }
 
-    /// How many bytes are left.
+    /// Number of remaining bytes.
     pub(crate) fn available(&self) -> u64 {
         (self.bytes.len() - self.position) as u64
     }
 
-    /// Up to `len` of the next bytes, without moving on.
+    /// Up to `len` of the next bytes, without advancing.
     pub(crate) fn peek(&self, len: usize) -> &'a [u8] {
         let rest = &self.bytes[self.position..];
         &rest[..len.min(rest.len())]
@@ -65,15 +65,15 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(self.array(what)?))
     }
 
-    /// A count of items that take at least `min_bytes` bytes each: refused where they could not all
-    /// follow.
+    /// A count of items of at least `min_bytes` bytes each; an error if they exceed the rest of the
+    /// file.
     pub(crate) fn count(&mut self, what: &'static str, min_bytes: u64) -> Result<usize> {
         let offset = self.offset();
         let count = self.u64(what)?;
         self.check_count(count, offset, what, min_bytes)
     }
 
-    /// Checks a count that was read earlier, at `offset`, against the bytes that are left now.
+    /// Checks a count that was read at `offset` against the number of remaining bytes.
     pub(crate) fn check_count(
         &self,
         count: u64,
@@ -89,22 +89,22 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The bytes of a string with its length before it.
+    /// The bytes of a length-prefixed string.
     pub(crate) fn string_bytes(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let length = self.u64(what)?;
         self.take(length, what)
     }
 
-    /// A string with its length before it.
+    /// A length-prefixed string.
     ///
-    /// The bytes are copied before they are checked: a mapped file could change in between.
+    /// The bytes are copied before they are validated, as a mapped file could change in between.
     pub(crate) fn string(&mut self, what: &'static str) -> Result<String> {
         let offset = self.offset();
         let bytes = self.string_bytes(what)?.to_vec();
         String::from_utf8(bytes).map_err(|_| GgufError::InvalidUtf8 { what, offset })
     }
 
-    /// A string of at most `max` bytes with its length before it.
+    /// A length-prefixed string of at most `max` bytes.
     pub(crate) fn name(&mut self, what: &'static str, max: u64) -> Result<String> {
         let offset = self.offset();
         let length = self.clone().u64(what)?;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_beyond_the_end_is_refused_where_it_begins() {
+    fn a_length_beyond_the_end_is_an_error_at_its_offset() {
         let bytes = [5, 0, 0, 0, 0, 0, 0, 0, b'a', b'b'];
         let error = Cursor::new(&bytes).string("key").unwrap_err();
         assert!(matches!(
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_checked_against_the_bytes_that_follow_it() {
+    fn a_count_is_checked_against_the_remaining_bytes() {
         let mut bytes = 3_u64.to_le_bytes().to_vec();
         bytes.extend([0; 12]);
         assert_eq!(Cursor::new(&bytes).count("values", 4).unwrap(), 3);

@@ -1,5 +1,4 @@
-//! Everything that can be wrong with a GGUF file, as data: names, expected and found values, byte
-//! offsets.
+//! Errors of reading and writing GGUF files, with names, expected and found values, and byte offsets.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,49 +6,49 @@ use std::path::PathBuf;
 use crate::metadata::MAX_ALIGNMENT;
 use crate::{FileKind, GgmlType};
 
-/// Why a GGUF file could not be read or written.
+/// An error of reading or writing a GGUF file.
 ///
 /// **Units**: every `offset` counts bytes from the start of the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GgufError {
-    /// The operating system refused to open, map, or write a file.
+    /// The operating system failed to open, map or write a file.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file in question.
+        /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// The path names a folder, a pipe, or a device.
-    #[error("{}: expected a regular file, found something else (a folder, pipe or device)", path.display())]
+    /// The path is a directory, a pipe or a device.
+    #[error("{}: not a regular file (it is a directory, pipe or device)", path.display())]
     NotAFile {
-        /// The path as given.
+        /// The path.
         path: PathBuf,
     },
-    /// Something is wrong inside the file at this path.
+    /// The file at this path is invalid.
     #[error("{}: {error}", path.display())]
     InFile {
-        /// The file in question.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in the file.
         error: Box<GgufError>,
     },
 
-    /// The file does not begin with `GGUF`.
+    /// The file does not start with `GGUF`.
     #[error(
-        "expected a GGUF file, which begins with the bytes 47 47 55 46 (\"GGUF\"), found {found:02x?} at byte 0{}",
-        looks_like.map_or(String::new(), |kind| format!(": this looks like {kind}"))
+        "not a GGUF file: expected the bytes 47 47 55 46 (\"GGUF\") at byte 0, found {found:02x?}{}",
+        looks_like.map_or(String::new(), |kind| format!("; it looks like {kind}"))
     )]
     BadMagic {
         /// The first four bytes.
         found: [u8; 4],
-        /// What the file seems to be instead.
+        /// The kind of file that it resembles.
         looks_like: Option<FileKind>,
     },
     /// The file was written for big-endian machines.
     #[error(
-        "the file is big-endian (version {version} with its bytes swapped at byte 4); convert it with gguf-py's \
+        "the file is big-endian (byte-swapped version {version} at byte 4); convert it with gguf-py's \
          gguf-convert-endian"
     )]
     BigEndian {
@@ -58,327 +57,323 @@ pub enum GgufError {
     },
     /// The format version is neither 2 nor 3.
     #[error(
-        "GGUF version {version} at byte 4 is not supported, only versions 2 and 3 are; convert the model again"
+        "unsupported GGUF version {version} at byte 4; expected 2 or 3. Convert the model again"
     )]
     UnsupportedVersion {
-        /// The version that the file states.
+        /// The version in the file.
         version: u32,
     },
-    /// The file ends before something that it announces.
+    /// The file ends before the end of one of its parts.
     #[error(
-        "the file ends too early: {what} at byte {offset} needs {needed} bytes, {available} are left; the download \
+        "the file is truncated: {what} at byte {offset} requires {needed} bytes, {available} are left; the download \
          may be incomplete"
     )]
     Truncated {
-        /// What was being read.
+        /// The part being read.
         what: &'static str,
-        /// Where it begins.
+        /// Its offset.
         offset: u64,
-        /// How many bytes it needs.
+        /// Its size, in bytes.
         needed: u64,
-        /// How many bytes the file still has.
+        /// Number of bytes left in the file.
         available: u64,
     },
-    /// A count is larger than the rest of the file could hold.
+    /// A count exceeds what the rest of the file could contain.
     #[error(
-        "the number of {what} at byte {offset} is {count}, but the {available} bytes that follow can hold at most \
+        "the number of {what} at byte {offset} is {count}, but the remaining {available} bytes can contain at most \
          {max}"
     )]
     CountTooLarge {
-        /// What is counted.
+        /// The counted items.
         what: &'static str,
-        /// Where the count stands.
+        /// The offset of the count.
         offset: u64,
-        /// The count that the file states.
+        /// The count in the file.
         count: u64,
-        /// The most that could fit.
+        /// The maximum possible count.
         max: u64,
-        /// How many bytes follow the count.
+        /// Number of bytes after the count.
         available: u64,
     },
     /// A string is not valid UTF-8.
     #[error("the {what} at byte {offset} is not valid UTF-8")]
     InvalidUtf8 {
-        /// What the string is.
+        /// The kind of string.
         what: &'static str,
-        /// Where its length field stands.
+        /// The offset of its length field.
         offset: u64,
     },
     /// A key or tensor name is longer than the format allows.
-    #[error("the {what} at byte {offset} is {length} bytes long, at most {max} are allowed")]
+    #[error("the {what} at byte {offset} has {length} bytes; the maximum is {max}")]
     NameTooLong {
-        /// What the name names.
+        /// The kind of name.
         what: &'static str,
-        /// Where its length field stands.
+        /// The offset of its length field.
         offset: u64,
         /// Its length in bytes.
         length: u64,
-        /// The longest length that is allowed.
+        /// The maximum length in bytes.
         max: u64,
     },
 
     /// A metadata value has a type that the format does not define.
     #[error(
-        "metadata key {key:?} has value type {type_id} at byte {offset}, expected a type from 0 to 12"
+        "metadata key {key:?} has unknown value type {type_id} at byte {offset}; expected 0 to 12"
     )]
     UnknownValueType {
         /// The key.
         key: String,
-        /// The type that the file states.
+        /// The type number in the file.
         type_id: u32,
-        /// Where it stands.
+        /// Its offset.
         offset: u64,
     },
     /// A boolean is neither 0 nor 1.
-    #[error("a boolean at byte {offset} is {found}, expected 0 or 1")]
+    #[error("invalid boolean {found} at byte {offset}; expected 0 or 1")]
     InvalidBool {
-        /// The byte found.
+        /// The byte in the file.
         found: u8,
-        /// Where it stands.
+        /// Its offset.
         offset: u64,
     },
-    /// Arrays are nested deeper than any real file nests them.
-    #[error("metadata key {key:?} nests arrays deeper than {max} levels at byte {offset}")]
+    /// Arrays are nested more deeply than in any real file.
+    #[error("metadata key {key:?} has arrays nested more than {max} levels deep at byte {offset}")]
     NestedTooDeep {
         /// The key.
         key: String,
-        /// Where the first array beyond the limit begins.
+        /// The offset of the first array beyond the limit.
         offset: u64,
         /// The limit.
         max: usize,
     },
-    /// A metadata key occurs twice.
-    #[error("metadata key {key:?} occurs a second time at byte {offset}")]
+    /// A metadata key is duplicated.
+    #[error("duplicate metadata key {key:?} at byte {offset}")]
     DuplicateKey {
         /// The key.
         key: String,
-        /// Where it occurs again.
+        /// The offset of the second occurrence.
         offset: u64,
     },
-    /// `general.alignment` is no `u32`, not a power of two, or absurdly large.
+    /// `general.alignment` is not a `u32`, not a power of two, or too large.
     #[error(
-        "general.alignment at byte {offset} is {found}, expected a u32 that is a power of two up to {MAX_ALIGNMENT} \
-         (32 is usual)"
+        "general.alignment at byte {offset} is {found}; expected a u32 power of two up to {MAX_ALIGNMENT} \
+         (typically 32)"
     )]
     BadAlignment {
-        /// The type and value that the file states.
+        /// The type and value in the file.
         found: String,
-        /// Where the value stands.
+        /// The offset of the value.
         offset: u64,
     },
 
-    /// A metadata key that is needed is not there.
-    #[error("metadata key {key:?} is missing, expected {expected}")]
+    /// A required metadata key is missing.
+    #[error("metadata key {key:?} is missing; expected {expected}")]
     MissingKey {
         /// The key.
         key: String,
-        /// The type that was asked for.
+        /// The requested type.
         expected: &'static str,
     },
-    /// A metadata value has another type than was asked for, or does not fit it.
+    /// A metadata value does not convert to the requested type.
     #[error("metadata key {key:?}: expected {expected}, found {found}")]
     WrongType {
         /// The key.
         key: String,
-        /// The type that was asked for.
+        /// The requested type.
         expected: &'static str,
-        /// The type found and, where it is short, the value.
+        /// The type in the file and, if it is short, the value.
         found: String,
     },
 
     /// No ggml type has this name.
-    #[error("unknown ggml type {name:?}: expected a name such as F16 or Q4_K")]
+    #[error("unknown ggml type {name:?}; expected a name such as F16 or Q4_K")]
     UnknownTypeName {
-        /// The name as given.
+        /// The requested name.
         name: String,
     },
-    /// A tensor has a type that is not known, so its size is not known either.
+    /// A tensor has an unknown type and therefore an unknown size.
     #[error(
-        "tensor {tensor:?} has ggml type {type_id} at byte {offset}, which is unknown (known are 0 to {}, less some \
-         that were withdrawn)",
+        "tensor {tensor:?} has unknown ggml type {type_id} at byte {offset}; known types are 0 to {}, except \
+         withdrawn ones",
         GgmlType::MAX_ID
     )]
     UnknownTensorType {
         /// The tensor.
         tensor: String,
-        /// The type that the file states.
+        /// The type number in the file.
         type_id: u32,
-        /// Where it stands.
+        /// Its offset.
         offset: u64,
     },
     /// A tensor has more than four dimensions.
-    #[error(
-        "tensor {tensor:?} has {num_dims} dimensions at byte {offset}, at most {max} are allowed"
-    )]
+    #[error("tensor {tensor:?} has {num_dims} dimensions at byte {offset}; the maximum is {max}")]
     TooManyDims {
         /// The tensor.
         tensor: String,
-        /// The number of dimensions that the file states.
+        /// The number of dimensions in the file.
         num_dims: u32,
-        /// The limit.
+        /// The maximum.
         max: usize,
-        /// Where the number stands.
+        /// The offset of the number.
         offset: u64,
     },
     /// A dimension of a tensor is zero.
-    #[error(
-        "tensor {tensor:?} at byte {offset} has dimensions {dims:?}, expected each to be at least 1"
-    )]
+    #[error("tensor {tensor:?} at byte {offset} has dimensions {dims:?}; each must be at least 1")]
     ZeroDim {
         /// The tensor.
         tensor: String,
         /// Its dimensions, fastest first.
         dims: Vec<u64>,
-        /// Where the tensor's index entry begins.
+        /// The offset of the tensor's index entry.
         offset: u64,
     },
-    /// The size of a tensor does not fit this machine's integers.
+    /// The size of a tensor exceeds this machine's address space.
     #[error(
-        "tensor {tensor:?} at byte {offset} has dimensions {dims:?}, whose product is too large"
+        "tensor {tensor:?} at byte {offset} has dimensions {dims:?}; their product is too large"
     )]
     SizeOverflow {
         /// The tensor.
         tensor: String,
         /// Its dimensions, fastest first.
         dims: Vec<u64>,
-        /// Where the tensor's index entry begins.
+        /// The offset of the tensor's index entry.
         offset: u64,
     },
-    /// The rows of a tensor are not made of whole blocks.
+    /// The rows of a tensor cannot be divided into whole blocks.
     #[error(
-        "tensor {tensor:?} at byte {offset} has rows of {row_len} values, expected a multiple of {}, the block \
+        "tensor {tensor:?} at byte {offset} has rows of {row_len} values; expected a multiple of {}, the block \
          length of {ggml_type}",
         ggml_type.block_len()
     )]
     PartialBlock {
         /// The tensor.
         tensor: String,
-        /// The length of a row in values.
+        /// Number of values in a row.
         row_len: usize,
         /// Its type.
         ggml_type: GgmlType,
-        /// Where the tensor's index entry begins.
+        /// The offset of the tensor's index entry.
         offset: u64,
     },
-    /// A tensor name occurs twice.
-    #[error("tensor {tensor:?} is listed a second time at byte {offset}")]
+    /// A tensor name is duplicated.
+    #[error("duplicate tensor {tensor:?} at byte {offset}")]
     DuplicateTensor {
         /// The tensor.
         tensor: String,
-        /// Where it is listed again.
+        /// The offset of the second entry.
         offset: u64,
     },
-    /// A payload does not begin on the alignment.
+    /// A payload is not aligned.
     #[error(
-        "tensor {tensor:?} at byte {offset} begins {data_offset} bytes into the data, expected a multiple of the \
-         alignment {alignment}"
+        "tensor {tensor:?} at byte {offset} has data offset {data_offset}; expected a multiple of the alignment, \
+         {alignment}"
     )]
     MisalignedTensor {
         /// The tensor.
         tensor: String,
-        /// Where its payload begins, counted from the start of the data section.
+        /// The offset of its payload in the data section.
         data_offset: u64,
         /// The alignment.
         alignment: u64,
-        /// Where the tensor's index entry begins.
+        /// The offset of the tensor's index entry.
         offset: u64,
     },
-    /// A payload ends past the end of the file.
+    /// A payload extends past the end of the file.
     #[error(
-        "tensor {tensor:?} needs {num_bytes} bytes from byte {offset} on, but the file has {file_size} bytes; the \
+        "tensor {tensor:?} requires {num_bytes} bytes at byte {offset}, but the file has {file_size} bytes; the \
          download may be incomplete"
     )]
     TensorOutOfRange {
         /// The tensor.
         tensor: String,
-        /// Where its payload begins (saturating).
+        /// The offset of its payload (saturating).
         offset: u64,
         /// The size of its payload.
         num_bytes: u64,
         /// The size of the file.
         file_size: u64,
     },
-    /// Two payloads share bytes.
+    /// Two payloads overlap.
     #[error(
-        "tensors {first:?} and {second:?} overlap: the first ends at byte {first_end}, the second begins at {offset}"
+        "tensors {first:?} and {second:?} overlap: the first ends at byte {first_end}, the second starts at {offset}"
     )]
     OverlappingTensors {
-        /// The tensor that begins first.
+        /// The tensor that starts first.
         first: String,
-        /// Where it ends.
+        /// The offset of its end.
         first_end: u64,
-        /// The tensor that begins inside it.
+        /// The tensor that starts inside it.
         second: String,
-        /// Where that one begins.
+        /// The offset of its start.
         offset: u64,
     },
 
-    /// A file that is part of a split checkpoint is not named as one.
+    /// A file is part of a split checkpoint, but its name does not have the form of a shard's.
     #[error(
-        "{}: the file is one of {count} shards, expected a name like NAME-00001-of-{count:05}.gguf so that the others \
-         can be found",
+        "{}: the file is one of {count} shards; rename it to the form NAME-00001-of-{count:05}.gguf so that the \
+         others can be found",
         path.display()
     )]
     ShardName {
         /// The file.
         path: PathBuf,
-        /// How many shards the checkpoint has.
+        /// Number of shards of the checkpoint.
         count: u64,
     },
-    /// A shard of a split checkpoint is not there.
-    #[error("{}: this shard is missing, the checkpoint has {count}", path.display())]
+    /// A shard of a split checkpoint is missing.
+    #[error("{}: shard not found; the checkpoint has {count} shards", path.display())]
     ShardMissing {
-        /// Where the shard was expected.
+        /// The expected path of the shard.
         path: PathBuf,
-        /// How many shards the checkpoint has.
+        /// Number of shards of the checkpoint.
         count: u64,
     },
-    /// A shard contradicts its name or the other shards.
-    #[error("{}: {key} is {found}, expected {expected}: the shards do not belong together", path.display())]
+    /// A shard is inconsistent with its name or the other shards.
+    #[error("{}: {key} is {found}, expected {expected}; the shards are not from the same checkpoint", path.display())]
     ShardMismatch {
         /// The shard.
         path: PathBuf,
-        /// The metadata key that contradicts.
+        /// The inconsistent metadata key.
         key: &'static str,
-        /// The value that the name or the other shards ask for.
+        /// The value implied by the name or the other shards.
         expected: u64,
-        /// The value found.
+        /// The value in the file.
         found: u64,
     },
 
-    /// Payloads were written in another order than the tensors were added.
+    /// Payloads were written in a different order than the tensors were added.
     #[error(
         "expected the payload of {}, found that of {found:?}",
         expected.as_ref().map_or("no further tensor".to_owned(), |name| format!("tensor {name:?}"))
     )]
     PayloadOrder {
-        /// The tensor whose turn it was, if any was left.
+        /// The next tensor, if any are left.
         expected: Option<String>,
-        /// The tensor that was given.
+        /// The tensor that was written.
         found: String,
     },
-    /// A payload has another size than its type and dimensions ask for.
-    #[error("the payload of tensor {tensor:?} was given {found} bytes, expected {expected}")]
+    /// The size of a payload does not match its type and dimensions.
+    #[error("the payload of tensor {tensor:?} has {found} bytes, expected {expected}")]
     PayloadSize {
         /// The tensor.
         tensor: String,
-        /// The size that its type and dimensions ask for.
+        /// The size implied by its type and dimensions, in bytes.
         expected: u64,
-        /// The number of bytes given.
+        /// The number of bytes written.
         found: u64,
     },
     /// A file was finished before all its payloads were written.
-    #[error("the file lacks {count} payloads, beginning with that of tensor {first:?}")]
+    #[error("{count} payloads are missing, starting with that of tensor {first:?}")]
     MissingPayloads {
-        /// How many are missing.
+        /// Number of missing payloads.
         count: usize,
-        /// The first of them.
+        /// The tensor of the first one.
         first: String,
     },
 }
 
 impl GgufError {
-    /// The error itself, without the path that [`Gguf::open`](crate::Gguf::open) puts around it.
+    /// The underlying error, without the path that [`Gguf::open`](crate::Gguf::open) adds.
     pub fn without_path(&self) -> &GgufError {
         match self {
             GgufError::InFile { error, .. } => error.without_path(),

@@ -1,4 +1,4 @@
-//! One file: its bytes, mapped or in memory, and what its header says.
+//! One file: its bytes, mapped or in memory, and its parsed header.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use crate::cursor::Cursor;
-use crate::header::Header;
+use crate::header::FileHeader;
 use crate::metadata::read_metadata;
 use crate::mmap::Mapping;
 use crate::tensor_index::TensorIndex;
 use crate::{GgufError, Metadata, Result};
 
-/// What stands before the payloads of a file.
+/// The parsed contents of a file, without the payloads.
 pub(crate) struct Contents {
     pub(crate) version: u32,
     pub(crate) alignment: u64,
@@ -21,10 +21,10 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Reads and checks everything but the payloads.
+    /// Reads and validates everything but the payloads.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
-        let header = Header::read(&mut cursor)?;
+        let header = FileHeader::read(&mut cursor)?;
         let (metadata, alignment) = read_metadata(&mut cursor, header.num_entries)?;
         let file_size = bytes.len() as u64;
         let index = TensorIndex::read(&mut cursor, header.num_tensors, alignment, file_size)?;
@@ -44,7 +44,7 @@ impl Storage {
     /// Maps a file.
     pub(crate) fn map(path: &Path) -> Result<Self> {
         let io_error = |error| GgufError::Io { path: path.to_owned(), error };
-        // Asked before opening: opening a pipe would wait for its other end.
+        // Checked before opening, as opening a pipe would block until its other end is opened.
         if !fs::metadata(path).map_err(io_error)?.is_file() {
             return Err(GgufError::NotAFile { path: path.to_owned() });
         }
@@ -57,7 +57,7 @@ impl Storage {
         })
     }
 
-    /// Takes bytes that are in memory.
+    /// Wraps bytes in memory.
     pub(crate) fn in_memory(bytes: Bytes) -> Self {
         Self { bytes, mapping: None, path: None }
     }

@@ -1,8 +1,8 @@
-//! Guesses what a file is that is not GGUF, so that the error can say it.
+//! Guessing the kind of a file that is not GGUF, for error messages.
 
 use std::fmt;
 
-/// A kind of file that is often mistaken for GGUF.
+/// A kind of file that is often confused with GGUF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileKind {
@@ -12,20 +12,20 @@ pub enum FileKind {
     Zip,
     /// A Python pickle, such as PyTorch's older files.
     Pickle,
-    /// A web page, such as an error page saved in place of a download.
+    /// A web page, such as an error page saved instead of a download.
     Html,
-    /// The pointer that stands for a file in a clone without Git LFS.
+    /// The placeholder of a file in a clone without Git LFS.
     GitLfsPointer,
-    /// A ggml file from before GGUF.
+    /// A ggml file of a format older than GGUF.
     LegacyGgml,
     /// A gzip archive.
     Gzip,
-    /// A JSON text, such as `config.json`.
+    /// A JSON document, such as `config.json`.
     Json,
 }
 
 impl FileKind {
-    /// Looks at the beginning of a file.
+    /// Guesses the kind from the start of a file.
     pub(crate) fn guess(bytes: &[u8]) -> Option<Self> {
         let text = bytes.trim_ascii_start();
         let begins_like =
@@ -50,16 +50,14 @@ impl FileKind {
 impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Safetensors => "a safetensors file, convert it to GGUF first",
-            Self::Zip => "a zip archive (perhaps a PyTorch checkpoint), convert it to GGUF first",
-            Self::Pickle => {
-                "a Python pickle (perhaps a PyTorch checkpoint), convert it to GGUF first"
-            }
-            Self::Html => "a web page, perhaps saved in place of the download",
-            Self::GitLfsPointer => "a Git LFS pointer, fetch the file itself with `git lfs pull`",
-            Self::LegacyGgml => "a ggml file from before GGUF, convert the model again",
-            Self::Gzip => "a gzip archive, unpack it first",
-            Self::Json => "a JSON text",
+            Self::Safetensors => "a safetensors file; convert it to GGUF",
+            Self::Zip => "a zip archive (possibly a PyTorch checkpoint); convert it to GGUF",
+            Self::Pickle => "a Python pickle (possibly a PyTorch checkpoint); convert it to GGUF",
+            Self::Html => "a web page, possibly saved instead of the download",
+            Self::GitLfsPointer => "a Git LFS pointer; fetch the file with `git lfs pull`",
+            Self::LegacyGgml => "a ggml file of a format older than GGUF; convert the model again",
+            Self::Gzip => "a gzip archive; extract it",
+            Self::Json => "a JSON document",
         })
     }
 }
@@ -69,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_are_often_mistaken_for_gguf_are_recognized() {
+    fn files_that_are_often_confused_with_gguf_are_recognized() {
         for (bytes, kind) in [
             (&b"\x10\0\0\0\0\0\0\0{\"__metadata__\""[..], FileKind::Safetensors),
             (b"PK\x03\x04\0\0", FileKind::Zip),
@@ -87,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_not_guessed_at() {
+    fn other_files_are_not_recognized() {
         for bytes in [&b""[..], b"P", b"hello world", b"ELF\x7f", b"<svg"] {
             assert_eq!(FileKind::guess(bytes), None);
         }

@@ -1,6 +1,6 @@
-//! The types of tensor elements that the format defines, with the sizes of their blocks.
+//! The element types of tensors and their block sizes.
 //!
-//! One line a type in the table at the end; the rest follows from it.
+//! Each type is one line of the table at the end of this file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::{GgufError, Result};
 
 macro_rules! ggml_types {
     ($($name:ident = $id:literal, $block_len:literal values in $block_bytes:literal bytes, $doc:literal;)*) => {
-        /// How the values of a tensor are stored: one of the element types that ggml numbers.
+        /// The element type of a tensor, with ggml's numbering.
         ///
         /// Values are stored in blocks of [`block_len`](Self::block_len) values and
         /// [`block_bytes`](Self::block_bytes) bytes along a row; plain numbers are blocks of one
@@ -25,7 +25,7 @@ macro_rules! ggml_types {
         }
 
         impl GgmlType {
-            /// Every type, in the order of their numbers.
+            /// Every type, in ascending order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The type that has this number in files, if there is one.
@@ -36,21 +36,21 @@ macro_rules! ggml_types {
                 }
             }
 
-            /// The name in ggml's spelling, such as `Q4_K`.
+            /// The name as in ggml, such as `Q4_K`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
                 }
             }
 
-            /// **Units**: the values in a block.
+            /// Number of values in a block.
             pub const fn block_len(self) -> usize {
                 match self {
                     $(Self::$name => $block_len,)*
                 }
             }
 
-            /// **Units**: the bytes in a block.
+            /// Size of a block, in bytes.
             pub const fn block_bytes(self) -> usize {
                 match self {
                     $(Self::$name => $block_bytes,)*
@@ -61,16 +61,16 @@ macro_rules! ggml_types {
 }
 
 impl GgmlType {
-    /// The largest number that is known.
+    /// The largest type number.
     pub const MAX_ID: u32 = Self::ALL[Self::ALL.len() - 1].id();
 
-    /// The number that stands for the type in files.
+    /// The type's number in files.
     pub const fn id(self) -> u32 {
         self as u32
     }
 
-    /// The bytes that `num_values` values take, or `None` where they are not whole blocks or the
-    /// size overflows.
+    /// Size of `num_values` values, in bytes; `None` if they are not whole blocks or the size
+    /// overflows.
     pub const fn bytes_for(self, num_values: usize) -> Option<usize> {
         if num_values.is_multiple_of(self.block_len()) {
             (num_values / self.block_len()).checked_mul(self.block_bytes())
@@ -89,7 +89,7 @@ impl fmt::Display for GgmlType {
 impl FromStr for GgmlType {
     type Err = GgufError;
 
-    /// Reads a [`GgmlType::name`] in upper or lower case.
+    /// Parses a [`GgmlType::name`], ignoring case.
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL
             .iter()
@@ -99,10 +99,10 @@ impl FromStr for GgmlType {
     }
 }
 
-// Numbers 4 and 5 (Q4_2, Q4_3) were withdrawn before GGUF existed and are in no file. The
+// Types 4 and 5 (Q4_2, Q4_3) were withdrawn before GGUF existed and do not occur in files. The
 // interleaved types 31 to 33 and 36 to 38 were withdrawn later: files with them exist, so they are
-// listed with the size of the type that they rearrange. Q8_1 has been 36 bytes since its two floats
-// became halves; gguf-py still counts 40.
+// listed with the size of the type that they rearrange. Q8_1 has 36 bytes since its two floats became
+// halves; gguf-py still has 40.
 ggml_types! {
     F32 = 0, 1 values in 4 bytes, "IEEE 754 single precision.";
     F16 = 1, 1 values in 2 bytes, "IEEE 754 half precision.";
@@ -111,7 +111,7 @@ ggml_types! {
     Q5_0 = 6, 32 values in 22 bytes, "5 bits and a scale.";
     Q5_1 = 7, 32 values in 24 bytes, "5 bits, a scale and a minimum.";
     Q8_0 = 8, 32 values in 34 bytes, "8 bits and a scale.";
-    Q8_1 = 9, 32 values in 36 bytes, "8 bits, a scale and a sum; an intermediate type that ggml keeps out of files.";
+    Q8_1 = 9, 32 values in 36 bytes, "8 bits, a scale and a sum; an intermediate type that ggml does not store in files.";
     Q2_K = 10, 256 values in 84 bytes, "2 bits, with scales and minima of 16 values.";
     Q3_K = 11, 256 values in 110 bytes, "3 bits, with scales of 16 values.";
     Q4_K = 12, 256 values in 144 bytes, "4 bits, with scales and minima of 32 values.";
@@ -132,7 +132,7 @@ ggml_types! {
     I64 = 27, 1 values in 8 bytes, "Signed 64-bit integer.";
     F64 = 28, 1 values in 8 bytes, "IEEE 754 double precision.";
     IQ1_M = 29, 256 values in 56 bytes, "About 1.75 bits, vectors of 8 from a codebook.";
-    BF16 = 30, 1 values in 2 bytes, "The upper half of a single.";
+    BF16 = 30, 1 values in 2 bytes, "The upper half of a single-precision number.";
     Q4_0_4_4 = 31, 32 values in 18 bytes, "Q4_0 with 4 rows interleaved by 4; withdrawn.";
     Q4_0_4_8 = 32, 32 values in 18 bytes, "Q4_0 with 4 rows interleaved by 8; withdrawn.";
     Q4_0_8_8 = 33, 32 values in 18 bytes, "Q4_0 with 8 rows interleaved by 8; withdrawn.";
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_names_find_their_type_again() {
+    fn numbers_and_names_round_trip() {
         for &ggml_type in GgmlType::ALL {
             assert_eq!(GgmlType::from_id(ggml_type.id()), Some(ggml_type));
             let found: GgmlType = ggml_type.name().to_lowercase().parse().unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_a_type_are_none() {
+    fn unknown_numbers_have_no_type() {
         for id in [4, 5, 42, u32::MAX] {
             assert_eq!(GgmlType::from_id(id), None);
         }
@@ -178,7 +178,7 @@ mod tests {
         let error = "Q9_9".parse::<GgmlType>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "unknown ggml type \"Q9_9\": expected a name such as F16 or Q4_K"
+            "unknown ggml type \"Q9_9\"; expected a name such as F16 or Q4_K"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A checkpoint that is open for reading.
+//! A checkpoint opened for reading.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,10 +10,9 @@ use crate::shards;
 use crate::tensor_index::TensorIndex;
 use crate::{Metadata, Result, TensorInfo};
 
-/// A checkpoint: metadata, tensor index and payloads, of one file or of all the shards of a split
-/// one.
+/// A checkpoint: metadata, tensor index and payloads of one file, or of all shards of a split one.
 ///
-/// Cloning copies metadata and index and shares the payloads.
+/// Clones copy the metadata and the index and share the payloads.
 #[derive(Debug, Clone)]
 pub struct Gguf {
     version: u32,
@@ -24,35 +23,32 @@ pub struct Gguf {
 }
 
 impl Gguf {
-    /// Opens a file, memory-mapped. Any one of the shards of a split checkpoint opens all of them.
+    /// Memory-maps a file. Opening any shard of a split checkpoint opens all of them.
     ///
-    /// The metadata of a split checkpoint is that of its first shard. The other shards are looked
-    /// for beside the given one only (links in that folder are followed, as download caches use
-    /// them).
+    /// The metadata of a split checkpoint is that of its first shard. The other shards must be in the
+    /// same directory; symbolic links are followed, as download caches use them.
     ///
-    /// Payloads are read from the disk when they are touched. Nothing can promise that no other
-    /// process changes the files meanwhile, and no check would notice: a file that is overwritten
-    /// in place gives changed bytes, one that is cut shorter ends the process with `SIGBUS` on
-    /// Unix. This is the one accepted exception to the rule that no file can do harm. Replace model
-    /// files by renaming, or use [`Gguf::from_bytes`] on a copy in memory.
+    /// Payloads are read from disk on first access. Other processes can change the files in the
+    /// meantime, which cannot be prevented or detected: if a file is overwritten in place, payloads
+    /// change, and if it is truncated, accessing them ends the process with `SIGBUS` on Unix. Replace
+    /// model files by renaming, or use [`Gguf::from_bytes`] on a copy in memory.
     ///
-    /// **Errors**: every variant that says what is wrong with a file, inside
-    /// [`GgufError::InFile`](crate::GgufError::InFile), which names the path.
+    /// **Errors**: all errors of invalid files, wrapped in
+    /// [`GgufError::InFile`](crate::GgufError::InFile), which has the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::assemble(shards::open_all(path.as_ref())?)
     }
 
-    /// Takes a checkpoint of one file that is in memory, such as an embedded one
-    /// (`Bytes::from_static`).
+    /// Opens a checkpoint of one file in memory, such as an embedded one (`Bytes::from_static`).
     ///
-    /// **Errors**: every variant that says what is wrong with a file.
+    /// **Errors**: all errors of invalid files.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
         let storage = Storage::in_memory(bytes.into());
         let contents = Contents::read(&storage.bytes)?;
         Self::assemble(vec![(storage, contents)])
     }
 
-    /// Joins the files of a checkpoint, of which there is at least one.
+    /// Combines the files of a checkpoint, of which there must be at least one.
     fn assemble(parts: Vec<(Storage, Contents)>) -> Result<Self> {
         let mut parts = parts.into_iter();
         let Some((storage, Contents { version, alignment, metadata, index })) = parts.next() else {
@@ -73,7 +69,7 @@ impl Gguf {
         Ok(gguf)
     }
 
-    /// The version of the format, 2 or 3 (of the first shard).
+    /// The format version, 2 or 3 (of the first shard).
     pub fn version(&self) -> u32 {
         self.version
     }
@@ -85,7 +81,7 @@ impl Gguf {
         self.alignment
     }
 
-    /// The keys and values (of the first shard).
+    /// The metadata (of the first shard).
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -95,45 +91,43 @@ impl Gguf {
         self.index.tensors()
     }
 
-    /// The tensor of this name, if there is one, in constant time.
+    /// Looks up a tensor by name in constant time.
     pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
         self.index.get(name)
     }
 
-    /// The payload of a tensor, without copying: a slice of the mapping, which it keeps alive.
+    /// The payload of a tensor, without copying: a slice that keeps the mapping alive.
     ///
-    /// **Panics** where `info` comes from another checkpoint and lies outside of this one.
+    /// **Panics** if `info` is of another checkpoint and out of range in this one.
     pub fn data(&self, info: &TensorInfo) -> Bytes {
         self.files[info.shard].bytes.slice(file_range(info))
     }
 
-    /// Asks the operating system to read a payload soon, in the background. Does nothing where it
-    /// is in memory.
+    /// Starts reading a payload from disk in the background. Does nothing if it is in memory.
     ///
-    /// **Panics** as [`Gguf::data`].
+    /// **Panics** like [`Gguf::data`].
     pub fn preload(&self, info: &TensorInfo) {
         if let Some(mapping) = &self.files[info.shard].mapping {
             mapping.preload(file_range(info));
         }
     }
 
-    /// Gives the memory of a payload back; touching it again reads the file again. Does nothing
-    /// where it is in memory, or the system is not Unix.
+    /// Releases the memory of a payload; later accesses read the file again. Does nothing if the
+    /// payload is in memory or the system is not Unix.
     ///
-    /// **Panics** as [`Gguf::data`].
+    /// **Panics** like [`Gguf::data`].
     pub fn release(&self, info: &TensorInfo) {
         self.release_part(info, 0..info.num_bytes());
     }
 
-    /// Gives the memory of a part of a payload back, as [`Gguf::release`] does of the whole.
+    /// Releases the memory of a part of a payload, like [`Gguf::release`].
     ///
-    /// Loaders that repack weights call it as they go, so that memory peaks near the size of the
+    /// Code that repacks weights calls this continually, so that memory peaks near the size of the
     /// file.
     ///
-    /// **Units**: `part` counts bytes from the start of the payload; what lies beyond its end is
-    /// ignored.
+    /// **Units**: `part` is in bytes from the start of the payload and is clamped to it.
     ///
-    /// **Panics** as [`Gguf::data`].
+    /// **Panics** like [`Gguf::data`].
     pub fn release_part(&self, info: &TensorInfo, part: Range<usize>) {
         let whole = file_range(info);
         let start = whole.start.saturating_add(part.start).min(whole.end);
@@ -143,28 +137,28 @@ impl Gguf {
         }
     }
 
-    /// The number of files, 1 unless the checkpoint is split.
+    /// Number of files: 1 unless the checkpoint is split.
     pub fn num_shards(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether the payloads are in memory, where they stay, rather than mapped from files.
+    /// Whether the payloads are in memory rather than mapped from files.
     pub fn is_in_memory(&self) -> bool {
         self.files.iter().all(|file| file.mapping.is_none())
     }
 
-    /// The size of all files together.
+    /// Total size of all files, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes.len() as u64).sum()
     }
 
-    /// The paths of the files in order; none where the checkpoint is in memory.
+    /// The paths of the files in order; empty if the checkpoint is in memory.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().filter_map(|file| file.path.as_deref())
     }
 }
 
-/// Where a payload lies in its file. That it fits `usize` was checked when the index was read.
+/// The range of a payload in its file. The index reader has checked that it fits `usize`.
 fn file_range(info: &TensorInfo) -> Range<usize> {
     let start = info.file_offset() as usize;
     start..start + info.num_bytes()

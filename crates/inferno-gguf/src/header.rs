@@ -5,26 +5,26 @@ use crate::{FileKind, GgufError, Result};
 
 pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 
-/// The version that is written.
+/// The version of written files.
 pub(crate) const VERSION: u32 = 3;
 
-/// The shortest metadata entry: a key's length, a type, a value of one byte.
+/// Minimum size of a metadata entry: a key's length, a type, a value of one byte.
 const MIN_ENTRY_BYTES: u64 = 8 + 4 + 1;
 
-/// The shortest entry of the tensor index: a name's length, a number of dimensions, a type, an
+/// Minimum size of an entry of the tensor index: a name's length, a number of dimensions, a type, an
 /// offset.
 pub(crate) const MIN_TENSOR_BYTES: u64 = 8 + 4 + 4 + 8;
 
-/// What stands before the metadata.
-pub(crate) struct Header {
+/// The header of a file.
+pub(crate) struct FileHeader {
     pub(crate) version: u32,
-    /// Checked against the size of the file as it was after the header.
+    /// Checked against the number of bytes after the header.
     pub(crate) num_tensors: usize,
     /// Checked against the size of the file.
     pub(crate) num_entries: usize,
 }
 
-impl Header {
+impl FileHeader {
     pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let whole = cursor.clone();
         let found = cursor.array("magic")?;
@@ -35,7 +35,7 @@ impl Header {
         let version = cursor.u32("version")?;
         match version {
             2 | 3 => {}
-            // Small versions with their bytes swapped have nothing in the lower half.
+            // The lower half of a small version with swapped bytes is zero.
             _ if version != 0 && version & 0xffff == 0 => {
                 return Err(GgufError::BigEndian { version: version.swap_bytes() });
             }

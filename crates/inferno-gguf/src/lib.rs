@@ -1,14 +1,13 @@
-//! The GGUF file format: typed metadata, tensor index, memory-mapped payloads, writer.
+//! Reading and writing GGUF files: typed metadata, tensor index, memory-mapped payloads.
 //!
-//! [`Gguf::open`] maps a checkpoint (one file, or all the shards of a split one), checks everything
-//! that its header claims against the bytes that are there, and hands out metadata, the tensor
-//! index and zero-copy payloads. [`GgufWriter`] writes files. Computing with the payloads is the
-//! business of the floors above.
+//! [`Gguf::open`] maps a checkpoint (one file, or all shards of a split one), validates its header
+//! against the file's contents, and provides the metadata, the tensor index and zero-copy payloads.
+//! [`GgufWriter`] writes files. Decoding and computing with payloads is left to other crates.
 //!
 //! ```
 //! use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
 //!
-//! // Write a file with one key and one tensor, here into memory.
+//! // Write a file with two keys and one tensor, here in memory.
 //! let mut metadata = Metadata::new();
 //! metadata.insert("general.architecture", "llama");
 //! metadata.insert("llama.block_count", 22_u32);
@@ -30,10 +29,9 @@
 //! # Ok::<(), inferno_gguf::GgufError>(())
 //! ```
 //!
-//! **Invariants.** A [`Gguf`] that exists is sound: every key and tensor name is unique and valid
-//! UTF-8, every tensor lies aligned inside its file and overlaps no other, and every size fits
-//! `usize`. No input makes the reader panic, recurse without bound, or allocate more than a small
-//! multiple of the input's own size.
+//! **Invariants.** Every [`Gguf`] is valid: keys and tensor names are unique and valid UTF-8, tensors
+//! are aligned, inside their file and do not overlap, and all sizes fit `usize`. No input makes the
+//! reader panic, recurse without limit, or allocate more than a small multiple of the input's size.
 //!
 //! **Source**: the GGUF specification, <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 
@@ -64,5 +62,5 @@ pub use shards::ShardName;
 pub use tensor_info::TensorInfo;
 pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile};
 
-/// What everything here that can fail returns.
+/// The result type of this crate.
 pub(crate) type Result<T, E = GgufError> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! Typed keys and values, in the order of the file.
+//! Typed metadata keys and values, in the order of the file.
 
 mod array;
 mod decode;
@@ -20,22 +20,21 @@ pub use value::{MetadataType, MetadataValue};
 
 use crate::{GgufError, Result};
 
-/// The key that states the alignment of payloads.
+/// The key of the alignment of payloads.
 const ALIGNMENT_KEY: &str = "general.alignment";
 
-/// The alignment of files that state none.
+/// The alignment if a file does not set it.
 const DEFAULT_ALIGNMENT: u64 = 32;
 
-/// The largest alignment that is taken, far beyond any use: it bounds the padding that a writer
-/// makes.
+/// The largest supported alignment, far above any in use; limits the padding of a writer.
 pub(crate) const MAX_ALIGNMENT: u64 = 1 << 24;
 
-/// The longest key or tensor name that is read.
+/// Maximum length of a key or tensor name.
 ///
 /// **Source**: the format's limit for keys, 2^16 - 1 bytes.
 pub(crate) const MAX_NAME_BYTES: u64 = u16::MAX as u64;
 
-/// The metadata of a file: keys in insertion order, each found in constant time.
+/// The metadata of a file: keys in insertion order, with constant-time lookup.
 ///
 /// ```
 /// use inferno_gguf::Metadata;
@@ -59,44 +58,43 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Metadata without any key.
+    /// Creates empty metadata.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of keys.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no key.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether the key is there.
+    /// Whether the key exists.
     pub fn contains(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// The value of a key, whatever its type.
+    /// The value of a key, of any type.
     pub fn get(&self, key: &str) -> Option<&MetadataValue> {
         self.entries.get(key)
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     ///
-    /// **Errors**: [`GgufError::MissingKey`]; [`GgufError::WrongType`] where the value does not
-    /// convert to `T`.
+    /// **Errors**: [`GgufError::MissingKey`]; [`GgufError::WrongType`] if the value does not convert
+    /// to `T`.
     pub fn required<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<T> {
         self.optional(key)?
             .ok_or_else(|| GgufError::MissingKey { key: key.to_owned(), expected: T::EXPECTED })
     }
 
-    /// The value of a key that may be absent.
+    /// The value of an optional key.
     ///
-    /// **Errors**: [`GgufError::WrongType`] where the key is there but its value does not convert
-    /// to `T`.
+    /// **Errors**: [`GgufError::WrongType`] if the key exists but its value does not convert to `T`.
     pub fn optional<'a, T: FromMetadata<'a>>(&'a self, key: &str) -> Result<Option<T>> {
         let Some(value) = self.get(key) else {
             return Ok(None);
@@ -111,8 +109,8 @@ impl Metadata {
         }
     }
 
-    /// Sets a key; returns the value that it had before. A new key goes to the end, a known one
-    /// keeps its place.
+    /// Sets a key and returns its previous value. A new key is appended, an existing one keeps its
+    /// position.
     pub fn insert(
         &mut self,
         key: impl Into<String>,
@@ -121,20 +119,20 @@ impl Metadata {
         self.entries.insert(key.into(), value.into())
     }
 
-    /// Removes a key and returns its value; the order of the others stays.
+    /// Removes a key and returns its value; the order of the other keys is unchanged.
     pub fn remove(&mut self, key: &str) -> Option<MetadataValue> {
         self.entries.shift_remove(key)
     }
 
-    /// The keys and values in order.
+    /// Iterates over the keys and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &MetadataValue)> {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
 }
 
-/// The alignment that the value of [`ALIGNMENT_KEY`], which stands at `offset`, asks for.
+/// Validates the value of [`ALIGNMENT_KEY`], which is stored at `offset`.
 ///
-/// Its type is not a matter of taste: other readers refuse a file whose alignment is no `u32`.
+/// Other readers reject files whose alignment is not a `u32`, so this one does, too.
 ///
 /// **Errors**: [`GgufError::BadAlignment`].
 fn to_alignment(value: &MetadataValue, offset: u64) -> Result<u64> {

@@ -1,15 +1,14 @@
 //! Memory mapping, the only unsafe code of this crate.
 //!
-//! **Files that change while they are mapped.** This is the one accepted exception to the rule that
-//! safe functions are sound whatever their callers do: [`Gguf::open`](crate::Gguf::open) is safe to
-//! call, but another process may change the file later. The operating system gives no way to hold a
-//! file still, and no type or check can promise it. A file that is overwritten in place shows its
-//! new bytes: metadata is copied when the file is opened and stays as it was, payloads do not. A
-//! file that is cut shorter raises `SIGBUS` on Unix when a payload beyond its new end is touched,
-//! which ends the process. So: replace model files by renaming (as downloaders and
-//! [`GgufWriter`](crate::GgufWriter) do), never by overwriting; where that cannot be relied on,
-//! read the file into memory and use [`Gguf::from_bytes`](crate::Gguf::from_bytes). On Windows the
-//! system refuses to cut a mapped file.
+//! **Files that change while they are mapped** are the one accepted exception to the rule that safe
+//! functions are sound: [`Gguf::open`](crate::Gguf::open) is a safe function, but another process may
+//! change the file later, which no type or check can prevent. If a file is overwritten in place,
+//! payloads change; metadata does not, as it is copied when the file is opened. If a file is
+//! truncated, accessing a payload beyond its new end raises `SIGBUS` on Unix, which ends the process.
+//! Therefore, replace model files by renaming (as downloaders and
+//! [`GgufWriter`](crate::GgufWriter) do) instead of overwriting them; if that is not guaranteed, read
+//! the file into memory and use [`Gguf::from_bytes`](crate::Gguf::from_bytes). Windows does not allow
+//! truncating a mapped file.
 
 #![allow(unsafe_code)]
 
@@ -27,28 +26,26 @@ pub(crate) struct Mapping(Arc<Mmap>);
 impl Mapping {
     /// Maps a regular file.
     pub(crate) fn new(file: &File) -> io::Result<Self> {
-        // SAFETY: the mapping is read-only and only ever read as plain bytes, which every bit
-        // pattern is. What must be valid UTF-8 is copied out first and checked in the copy
-        // (`Cursor::string`). `Mmap::map` also asks that nobody changes the file meanwhile. No type
-        // and no check can promise that of other processes, so this is the one exception that we
-        // accept: a file that is changed in place gives changed bytes, one that is cut shorter
-        // gives `SIGBUS`. The head of this module and `Gguf::open` say so.
+        // SAFETY: the mapping is read-only and read as plain bytes, for which every bit pattern is
+        // valid. Strings are copied before they are validated as UTF-8 (`Cursor::string`).
+        // `Mmap::map` also requires that the file does not change. That cannot be guaranteed for
+        // other processes and is the accepted exception documented in the head of this module and
+        // in `Gguf::open`: changed files give changed bytes, truncated files `SIGBUS`.
         let mmap = unsafe { Mmap::map(file)? };
         Ok(Self(Arc::new(mmap)))
     }
 
-    /// Asks the system to read the pages of a range soon. A hint: failure changes nothing.
+    /// Starts reading the pages of a range in the background. A hint; failures are ignored.
     #[cfg(unix)]
     pub(crate) fn preload(&self, range: Range<usize>) {
         let _ = self.0.advise_range(memmap2::Advice::WillNeed, range.start, range.len());
     }
 
-    /// Gives the pages of a range back; touching them again reads the file again. Failure changes
-    /// nothing.
+    /// Releases the pages of a range; later accesses read the file again. Failures are ignored.
     #[cfg(unix)]
     pub(crate) fn release(&self, range: Range<usize>) {
-        // SAFETY: dropping pages is sound where their contents come back: `Mapping::new` made a
-        // shared read-only mapping of a file, so no page was written and each is read from the file
+        // SAFETY: dropping pages is sound if their contents are restored: `Mapping::new` created a
+        // shared read-only mapping of a file, so no page was modified and each is read from the file
         // again.
         let _ = unsafe {
             self.0.unchecked_advise_range(

@@ -1,7 +1,7 @@
-//! Checkpoints that are split over several files, `NAME-00001-of-00003.gguf` and so on.
+//! Checkpoints that are split into several files, `NAME-00001-of-00003.gguf` and so on.
 //!
-//! Invariant: the other shards are looked for beside the given one, under its own name with another number; nothing
-//! that a file contains becomes part of a path.
+//! Invariant: the paths of the other shards are that of the given one with another number; they never depend on the
+//! contents of a file.
 
 use std::io;
 use std::path::Path;
@@ -13,12 +13,12 @@ const NUMBER_KEY: &str = "split.no";
 const COUNT_KEY: &str = "split.count";
 const TENSOR_COUNT_KEY: &str = "split.tensors.count";
 
-/// The name of one shard, `PREFIX-00001-of-00003.gguf`, taken apart.
+/// The parsed name of a shard, `PREFIX-00001-of-00003.gguf`.
 ///
 /// ```
 /// use inferno_gguf::ShardName;
 ///
-/// let name = ShardName::parse("q8_0/model-00002-of-00011.gguf").expect("it names a shard");
+/// let name = ShardName::parse("q8_0/model-00002-of-00011.gguf").expect("a shard's name");
 /// assert_eq!((name.number(), name.count()), (2, 11));
 /// assert_eq!(name.sibling(1), "q8_0/model-00001-of-00011.gguf");
 /// assert_eq!(ShardName::parse("model.gguf"), None);
@@ -31,7 +31,7 @@ pub struct ShardName<'a> {
 }
 
 impl<'a> ShardName<'a> {
-    /// Takes a file's name apart, or a path with slashes; `None` where it names no shard.
+    /// Parses a file name, or a path with slashes; `None` if it does not have the form of a shard's name.
     pub fn parse(name: &'a str) -> Option<Self> {
         let (rest, count) = name.strip_suffix(".gguf")?.rsplit_once("-of-")?;
         let (prefix, number) = rest.rsplit_once('-')?;
@@ -43,12 +43,12 @@ impl<'a> ShardName<'a> {
         (1..=count).contains(&number).then_some(Self { prefix, number, count })
     }
 
-    /// The shard's number, counted from 1.
+    /// The shard's number, starting at 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// How many shards there are.
+    /// Number of shards.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -59,14 +59,14 @@ impl<'a> ShardName<'a> {
     }
 }
 
-/// Opens the file at `path` and, where it is part of a split checkpoint, all the others, in order.
+/// Opens the file at `path`, or all shards in order if it is part of a split checkpoint.
 pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
     let given = open(path)?;
     let stated_count = given.1.metadata.optional::<u64>(COUNT_KEY).map_err(|e| e.in_file(path))?;
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.and_then(ShardName::parse);
     let (name, count) = match (name, stated_count) {
-        // Not split; splitters write a count of 0 or 1 where one file was enough.
+        // Not split; some tools write a count of 0 or 1 for a single file.
         (None, None | Some(0 | 1)) => return Ok(vec![given]),
         (Some(name), None | Some(0 | 1)) if name.count == 1 => return Ok(vec![given]),
         (None, Some(count)) => {
@@ -75,7 +75,7 @@ pub(crate) fn open_all(path: &Path) -> Result<Vec<(Storage, Contents)>> {
         (Some(_), None) => {
             let error = GgufError::MissingKey {
                 key: COUNT_KEY.to_owned(),
-                expected: "the number of shards, as the file's name says that it is one of several",
+                expected: "the number of shards, as the file is named as one of several",
             };
             return Err(error.in_file(path));
         }
@@ -112,7 +112,7 @@ fn open(path: &Path) -> Result<(Storage, Contents)> {
     Ok((storage, contents))
 }
 
-/// Says of a file that was not found that it is a missing shard.
+/// Converts "file not found" to a missing shard.
 fn missing(error: GgufError, count: u64) -> GgufError {
     match error {
         GgufError::Io { path, error } if error.kind() == io::ErrorKind::NotFound => {
@@ -122,7 +122,7 @@ fn missing(error: GgufError, count: u64) -> GgufError {
     }
 }
 
-/// Checks that a shard is the one that its name says.
+/// Checks that a shard's metadata matches its name.
 fn check(metadata: &Metadata, path: &Path, number: u64, count: u64) -> Result<()> {
     for (key, expected) in [(COUNT_KEY, count), (NUMBER_KEY, number - 1)] {
         let found = metadata.required::<u64>(key).map_err(|error| error.in_file(path))?;
@@ -133,7 +133,7 @@ fn check(metadata: &Metadata, path: &Path, number: u64, count: u64) -> Result<()
     Ok(())
 }
 
-/// Checks that the shards hold together as many tensors as each of them says.
+/// Checks the total number of tensors against the metadata of each shard.
 fn check_tensor_counts(path: &Path, shards: &[(Storage, Contents)]) -> Result<()> {
     let found_tensors: u64 = shards.iter().map(|(_, c)| c.index.tensors().len() as u64).sum();
     for (storage, contents) in shards {
@@ -157,14 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_name_is_taken_apart_and_finds_its_siblings() {
+    fn a_shard_name_is_parsed_and_gives_its_siblings() {
         let name = ShardName::parse("models/a-of-b-00002-of-00011.gguf").unwrap();
         assert_eq!(name, ShardName { prefix: "models/a-of-b", number: 2, count: 11 });
         assert_eq!(name.sibling(10), "models/a-of-b-00010-of-00011.gguf");
     }
 
     #[test]
-    fn other_names_are_no_shard_names() {
+    fn other_names_are_not_shard_names() {
         for name in [
             "model.gguf",
             "model-00001-of-00003.bin",

@@ -1,6 +1,6 @@
 //! The tensors of a checkpoint, in order and by name.
 //!
-//! Invariants: names are unique; payloads are aligned, inside their file, and share no byte.
+//! Invariants: names are unique; payloads are aligned, inside their file, and do not overlap.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::cursor::Cursor;
 use crate::{GgufError, Result, TensorInfo};
 
-/// The entries in the order of the file, each found by its name in constant time.
+/// The entries in the order of the file, with constant-time lookup by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TensorIndex {
     tensors: Vec<TensorInfo>,
@@ -41,7 +41,7 @@ impl TensorIndex {
         Ok(())
     }
 
-    /// Reads `num_tensors` entries and finds the place of each payload in a file of `file_size`
+    /// Reads `num_tensors` entries and computes the position of each payload in a file of `file_size`
     /// bytes.
     pub(crate) fn read(
         cursor: &mut Cursor<'_>,
@@ -62,7 +62,7 @@ impl TensorIndex {
     }
 }
 
-/// Finds where the payload lies in the file.
+/// Computes and checks the position of a payload in the file.
 fn place(
     info: &mut TensorInfo,
     data_start: Option<u64>,
@@ -95,7 +95,7 @@ fn place(
     }
 }
 
-/// Compares each payload with the next one in the file.
+/// Checks that no payload overlaps the next one in the file.
 fn check_overlaps(tensors: &[TensorInfo]) -> Result<()> {
     let mut in_file: Vec<&TensorInfo> = tensors.iter().collect();
     in_file.sort_by_key(|info| info.file_offset);

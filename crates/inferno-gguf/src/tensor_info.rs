@@ -1,4 +1,4 @@
-//! What a file says about a tensor: name, dimensions, type and place.
+//! Entries of the tensor index: name, dimensions, type and position.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use crate::cursor::Cursor;
 use crate::metadata::MAX_NAME_BYTES;
 use crate::{GgmlType, GgufError, Result};
 
-/// The most dimensions that a tensor may have.
+/// Maximum number of dimensions.
 pub(crate) const MAX_DIMS: usize = 4;
 
 /// A tensor's entry in the index of a checkpoint.
 ///
-/// Invariants: at most four dimensions, each at least 1 (none at all is a single value); rows are
-/// whole blocks; the payload lies inside its file.
+/// Invariants: at most four dimensions, each at least 1 (no dimensions mean a single value); rows are
+/// whole blocks; the payload is inside its file.
 ///
 /// `Display` prints one line, such as `output_norm.weight: F32 [2048]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub struct TensorInfo {
     num_dims: usize,
     ggml_type: GgmlType,
     num_bytes: usize,
-    /// Where the payload begins in the data section.
+    /// Offset of the payload in the data section.
     pub(crate) data_offset: u64,
-    /// Where the payload begins in the file.
+    /// Offset of the payload in the file.
     pub(crate) file_offset: u64,
-    /// Which file of the checkpoint holds it.
+    /// Index of the file that contains the payload.
     pub(crate) shard: usize,
-    /// Where the entry stands in the index, for errors.
+    /// Offset of the entry in the file, for errors.
     pub(crate) entry_offset: u64,
 }
 
@@ -39,7 +39,7 @@ impl TensorInfo {
         &self.name
     }
 
-    /// The dimensions in the order of the file: the first is the one whose values lie side by side.
+    /// The dimensions in the order of the file, fastest first.
     ///
     /// **Shapes**: a matrix of `rows` by `columns` in row-major order has the dimensions
     /// `[columns, rows]`.
@@ -47,7 +47,7 @@ impl TensorInfo {
         &self.dims[..self.num_dims]
     }
 
-    /// How the values are stored.
+    /// The element type.
     pub fn ggml_type(&self) -> GgmlType {
         self.ggml_type
     }
@@ -59,24 +59,24 @@ impl TensorInfo {
         self.data_offset
     }
 
-    /// Where the payload begins.
+    /// Offset of the payload.
     ///
     /// **Units**: bytes from the start of the tensor's file.
     pub fn file_offset(&self) -> u64 {
         self.file_offset
     }
 
-    /// The size of the payload.
+    /// Size of the payload, in bytes.
     pub fn num_bytes(&self) -> usize {
         self.num_bytes
     }
 
-    /// The number of values, the product of the dimensions.
+    /// Number of values: the product of the dimensions.
     pub fn num_elements(&self) -> usize {
         self.dims().iter().product()
     }
 
-    /// The file that holds the payload, counted from 0: always 0 unless the checkpoint is split.
+    /// Index of the file that contains the payload: 0 unless the checkpoint is split.
     pub fn shard(&self) -> usize {
         self.shard
     }
@@ -85,7 +85,7 @@ impl TensorInfo {
         self.name.clone()
     }
 
-    /// An entry whose shape and type fit together; its place is not known yet.
+    /// Creates an entry without a position, after checking its shape and type.
     ///
     /// **Errors**: [`GgufError::ZeroDim`], [`GgufError::SizeOverflow`],
     /// [`GgufError::PartialBlock`], each at `entry_offset`; [`GgufError::TooManyDims`].
@@ -136,7 +136,7 @@ impl TensorInfo {
         })
     }
 
-    /// Reads an entry of the index; its place in the file is not known yet.
+    /// Reads an entry of the index; its position in the file is not known yet.
     pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let entry_offset = cursor.offset();
         let name = cursor.name("tensor name", MAX_NAME_BYTES)?;

@@ -1,6 +1,6 @@
-//! Writing files: first what the file holds, then the payloads in order.
+//! Writing files: first the metadata and the tensor index, then the payloads in order.
 //!
-//! Invariant: nothing appears under the final path before every payload is complete.
+//! Invariant: no file exists at the final path before every payload is complete.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::{GgmlType, GgufError, Metadata, Result, TensorInfo};
 /// Magic, version, and two counts.
 const HEADER_BYTES: u64 = 4 + 4 + 8 + 8;
 
-/// The longest tensor name that other readers take: ggml keeps 64 bytes, one of them for the end.
+/// Maximum length of a tensor name: ggml reserves 64 bytes, including a terminating zero.
 const MAX_WRITTEN_NAME_BYTES: u64 = 63;
 
-/// The largest data section: what file systems can address, and far from overflowing `u64`.
+/// Maximum size of the data section: addressable by file systems and far from overflowing `u64`.
 const MAX_DATA_BYTES: u64 = i64::MAX as u64 / 2;
 
-/// The plan of a file: its metadata and its tensors, in order.
+/// The metadata and tensor index of a file to be written.
 ///
-/// The payloads follow through a [`PayloadWriter`], each in as many chunks as its maker likes, so
-/// that a file can be much larger than memory. Files are written in version 3, aligned as
-/// `general.alignment` in the metadata says (32 where it says nothing).
+/// Payloads are written with a [`PayloadWriter`], in chunks of any size, so a file can be much larger
+/// than memory. Files have version 3 and the alignment of `general.alignment` in the metadata
+/// (default: 32).
 ///
 /// ```no_run
 /// # fn quantize(row: &[u8]) -> Vec<u8> { row.to_vec() }
@@ -55,15 +55,15 @@ pub struct GgufWriter {
     metadata: Vec<u8>,
     index: TensorIndex,
     encoded_index: Vec<u8>,
-    /// Where the next payload begins in the data section.
+    /// Offset of the next payload in the data section.
     next_data_offset: u64,
 }
 
 impl GgufWriter {
-    /// A file with this metadata and no tensors yet.
+    /// Creates a file with this metadata and without tensors.
     ///
     /// **Errors**: [`GgufError::NameTooLong`], [`GgufError::NestedTooDeep`] and
-    /// [`GgufError::BadAlignment`] where a reader would refuse the metadata.
+    /// [`GgufError::BadAlignment`], for metadata that a reader would reject.
     pub fn new(metadata: &Metadata) -> Result<Self> {
         let (encoded_metadata, alignment) = encode_metadata(metadata, HEADER_BYTES)?;
         Ok(Self {
@@ -76,9 +76,9 @@ impl GgufWriter {
         })
     }
 
-    /// Adds a tensor; `dims` are in the order of the file, the fastest first.
+    /// Adds a tensor; `dims` are in the order of the file, fastest first.
     ///
-    /// **Errors**: [`GgufError::NameTooLong`] (63 bytes are allowed),
+    /// **Errors**: [`GgufError::NameTooLong`] (the maximum is 63 bytes),
     /// [`GgufError::DuplicateTensor`], [`GgufError::TooManyDims`], [`GgufError::ZeroDim`],
     /// [`GgufError::PartialBlock`], [`GgufError::SizeOverflow`].
     pub fn add_tensor(&mut self, name: &str, dims: &[usize], ggml_type: GgmlType) -> Result<()> {
@@ -119,19 +119,20 @@ impl GgufWriter {
         Ok(())
     }
 
-    /// The size that the finished file will have.
+    /// Size of the complete file, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.data_start() + self.next_data_offset
     }
 
-    /// Begins the file at `path`, under a temporary name beside it until it is finished.
+    /// Starts writing the file at `path`, under a temporary name in the same directory until it is
+    /// complete.
     ///
     /// **Errors**: [`GgufError::Io`].
     pub fn create(self, path: impl AsRef<Path>) -> Result<PayloadWriter<TemporaryFile>> {
         self.begin(TemporaryFile::beside(path.as_ref())?)
     }
 
-    /// Begins the file in memory.
+    /// Starts writing the file in memory.
     pub fn in_memory(self) -> PayloadWriter<Vec<u8>> {
         match self.begin(Vec::new()) {
             Ok(payloads) => payloads,
@@ -139,7 +140,7 @@ impl GgufWriter {
         }
     }
 
-    /// Where the data section begins in the file.
+    /// Offset of the data section in the file.
     fn data_start(&self) -> u64 {
         let index_end = HEADER_BYTES + (self.metadata.len() + self.encoded_index.len()) as u64;
         index_end.next_multiple_of(self.alignment)
@@ -164,10 +165,10 @@ impl GgufWriter {
     }
 }
 
-/// Takes the payloads of a file in the order in which its tensors were added.
+/// Writes the payloads of a file in the order in which its tensors were added.
 ///
-/// Dropping it before [`finish`](Self::finish) leaves nothing behind. After [`GgufError::Io`] the
-/// file cannot be completed any more, as it is not known how much was written.
+/// If it is dropped before [`finish`](Self::finish), the file is deleted. After [`GgufError::Io`], the
+/// file cannot be completed, as it is unknown how much was written.
 #[derive(Debug)]
 pub struct PayloadWriter<D: Destination> {
     destination: D,
@@ -175,14 +176,14 @@ pub struct PayloadWriter<D: Destination> {
     tensors: Vec<TensorInfo>,
     /// The tensor whose payload is being written.
     current: usize,
-    /// How many bytes of that payload are written.
+    /// Number of bytes written of that payload.
     written: u64,
-    /// How many bytes of the file are written.
+    /// Number of bytes written of the file.
     position: u64,
 }
 
 impl<D: Destination> PayloadWriter<D> {
-    /// Writes a whole payload, or all that is left of it.
+    /// Writes a whole payload, or the rest of it.
     ///
     /// **Errors**: [`GgufError::PayloadSize`], [`GgufError::PayloadOrder`], [`GgufError::Io`].
     pub fn write_tensor(&mut self, name: &str, payload: &[u8]) -> Result<()> {
@@ -193,10 +194,10 @@ impl<D: Destination> PayloadWriter<D> {
         self.append(name, payload)
     }
 
-    /// Writes the next part of a payload; with the last part the turn goes to the next tensor.
+    /// Writes the next part of a payload.
     ///
-    /// **Errors**: [`GgufError::PayloadSize`] where the payload grows too long, or the last one was
-    /// left too short; [`GgufError::PayloadOrder`]; [`GgufError::Io`].
+    /// **Errors**: [`GgufError::PayloadSize`] if the payload is too long, or the previous one is
+    /// incomplete; [`GgufError::PayloadOrder`]; [`GgufError::Io`].
     pub fn append(&mut self, name: &str, part: &[u8]) -> Result<()> {
         let info = self.expect(name)?;
         let (expected, found) = (info.num_bytes() as u64, self.written + part.len() as u64);
@@ -214,7 +215,7 @@ impl<D: Destination> PayloadWriter<D> {
         Ok(())
     }
 
-    /// Completes the file: puts it under its path, or returns the bytes.
+    /// Completes the file: moves it to its path, or returns the bytes.
     ///
     /// **Errors**: [`GgufError::MissingPayloads`], [`GgufError::PayloadSize`], [`GgufError::Io`].
     pub fn finish(self) -> Result<D::Finished> {
@@ -228,7 +229,7 @@ impl<D: Destination> PayloadWriter<D> {
         }
     }
 
-    /// The tensor whose turn it is, where it has this name.
+    /// Returns the next tensor, which must have this name.
     fn expect(&self, name: &str) -> Result<&TensorInfo> {
         match self.tensors.get(self.current) {
             Some(info) if info.name() == name => Ok(info),
@@ -267,9 +268,9 @@ fn payload_size(info: &TensorInfo, found: u64) -> GgufError {
     }
 }
 
-/// Where a [`PayloadWriter`] puts the file: a [`TemporaryFile`] or memory.
+/// The output of a [`PayloadWriter`]: a [`TemporaryFile`] or memory.
 pub trait Destination: sealed::Sealed {
-    /// What is left when the file is complete.
+    /// The result of completing the file.
     type Finished;
 
     /// Appends bytes.
@@ -300,25 +301,24 @@ impl Destination for Vec<u8> {
     }
 }
 
-/// A file under a temporary name, which gets its own name when it is complete and vanishes
-/// otherwise.
+/// A file with a temporary name, which is renamed when it is complete and deleted otherwise.
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: BufWriter<NamedTempFile>,
     path: PathBuf,
 }
 
-/// How much is collected before it is written.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 20;
 
 impl TemporaryFile {
-    /// A new file in the folder of `path`, so that renaming stays on one file system.
+    /// Creates a file in the directory of `path`, so that it can be renamed within one file system.
     fn beside(path: &Path) -> Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(".writing-").suffix(".gguf.partial");
-        // Temporary files are private; this one becomes an ordinary file, as the user's mask
-        // allows.
+        // Temporary files are private by default; this one gets the permissions of an ordinary
+        // file, limited by the user's mask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder

@@ -1,4 +1,4 @@
-//! Files that gguf-py wrote, held against what went into them (`fixtures/make_fixtures.py`).
+//! Files written by gguf-py, compared with their source values (`fixtures/make_fixtures.py`).
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn expected(name: &str) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()[name].take()
 }
 
-/// A value in the form that the script writes.
+/// A value in the form of the fixture script.
 fn value_to_json(value: &MetadataValue) -> Value {
     let content = match value {
         MetadataValue::U8(value) => json!(value),
@@ -95,7 +95,7 @@ fn all_thirteen_value_types_and_nested_arrays_are_read() {
 }
 
 #[test]
-fn keys_keep_the_order_of_the_file() {
+fn keys_are_in_the_order_of_the_file() {
     let gguf = Gguf::open(fixture("metadata.gguf")).unwrap();
     let keys: Vec<_> = gguf.metadata().iter().map(|(key, _)| key).take(5).collect();
     assert_eq!(
@@ -120,7 +120,7 @@ fn a_file_in_memory_reads_like_one_on_disk() {
 }
 
 #[test]
-fn every_tensor_type_has_the_name_and_size_that_gguf_py_gives_it() {
+fn every_tensor_type_has_the_name_and_size_of_gguf_py() {
     let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
     assert_as_expected(&gguf, "tensor-types.gguf");
     for info in gguf.tensors() {
@@ -129,7 +129,7 @@ fn every_tensor_type_has_the_name_and_size_that_gguf_py_gives_it() {
 }
 
 #[test]
-fn only_types_that_gguf_py_does_not_write_lack_a_fixture() {
+fn only_types_that_gguf_py_cannot_write_have_no_fixture() {
     let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
     let lacking: Vec<_> = GgmlType::ALL
         .iter()
@@ -143,7 +143,7 @@ fn only_types_that_gguf_py_does_not_write_lack_a_fixture() {
 }
 
 #[test]
-fn a_big_endian_file_is_refused_by_name() {
+fn a_big_endian_file_is_an_error_with_the_path() {
     let error = Gguf::open(fixture("big-endian.gguf")).unwrap_err();
     assert!(matches!(error.without_path(), GgufError::BigEndian { version: 3 }), "{error}");
     assert!(error.to_string().contains("big-endian.gguf: the file is big-endian"), "{error}");
@@ -160,7 +160,7 @@ fn any_shard_opens_the_whole_checkpoint() {
 }
 
 #[test]
-fn pages_that_were_given_back_read_the_same_again() {
+fn released_pages_can_be_read_again() {
     let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
     for info in gguf.tensors() {
         gguf.preload(info);
@@ -171,7 +171,7 @@ fn pages_that_were_given_back_read_the_same_again() {
 }
 
 #[test]
-fn parts_to_give_back_may_reach_beyond_the_payload() {
+fn released_parts_may_extend_beyond_the_payload() {
     let gguf = Gguf::open(fixture("tensor-types.gguf")).unwrap();
     let info = gguf.tensor("tensor.Q6_K").unwrap();
     let before = gguf.data(info).to_vec();
@@ -182,7 +182,7 @@ fn parts_to_give_back_may_reach_beyond_the_payload() {
 }
 
 #[test]
-fn a_payload_outlives_the_checkpoint_that_it_came_from() {
+fn a_payload_outlives_its_checkpoint() {
     let gguf = Gguf::open(fixture("metadata.gguf")).unwrap();
     let data = gguf.data(gguf.tensor("scalar").unwrap());
     drop(gguf);

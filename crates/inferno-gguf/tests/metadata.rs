@@ -1,4 +1,4 @@
-//! Asking metadata for values, and printing them.
+//! Typed access to metadata values, and their display.
 
 use inferno_gguf::{GgufError, Metadata, MetadataArray, MetadataType, MetadataValue, StringArray};
 
@@ -13,7 +13,7 @@ fn sample() -> Metadata {
 }
 
 #[test]
-fn values_come_in_the_type_that_is_asked_for() {
+fn values_convert_to_the_requested_type() {
     let metadata = sample();
     assert_eq!(metadata.required::<&str>("general.architecture").unwrap(), "qwen3");
     assert_eq!(metadata.required::<usize>("qwen3.block_count").unwrap(), 28);
@@ -24,16 +24,16 @@ fn values_come_in_the_type_that_is_asked_for() {
 }
 
 #[test]
-fn a_missing_key_is_named_with_what_was_expected() {
+fn a_missing_key_error_has_the_key_and_expected_type() {
     let error = sample().required::<u32>("qwen3.head_count").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "metadata key \"qwen3.head_count\" is missing, expected an unsigned 32-bit integer"
+        "metadata key \"qwen3.head_count\" is missing; expected an unsigned 32-bit integer"
     );
 }
 
 #[test]
-fn a_value_of_another_type_is_an_error_even_where_the_key_is_optional() {
+fn a_value_of_another_type_is_an_error_even_for_optional_keys() {
     let metadata = sample();
     let error = metadata.optional::<u32>("general.architecture").unwrap_err();
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_value_of_another_type_is_an_error_even_where_the_key_is_optional() {
 }
 
 #[test]
-fn inserting_a_known_key_keeps_its_place_and_returns_the_old_value() {
+fn inserting_an_existing_key_keeps_its_position_and_returns_the_old_value() {
     let mut metadata = sample();
     let old = metadata.insert("qwen3.block_count", 36_u64);
     assert_eq!(old, Some(MetadataValue::U32(28)));
@@ -68,7 +68,7 @@ fn inserting_a_known_key_keeps_its_place_and_returns_the_old_value() {
 }
 
 #[test]
-fn values_print_short() {
+fn display_truncates_long_values() {
     let strings: StringArray = (0..1000).map(|i| i.to_string()).collect();
     for (value, printed) in [
         (MetadataValue::from(7_u8), "7"),
@@ -86,7 +86,7 @@ fn values_print_short() {
 }
 
 #[test]
-fn the_numbers_of_types_are_those_of_the_format() {
+fn type_numbers_match_the_specification() {
     // The table of the specification, in order.
     let names = [
         "u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64",

@@ -1,5 +1,5 @@
-//! Valid files, damaged at random: the reader accepts or refuses them, never panics, and never
-//! allocates more than the size of the file justifies.
+//! Randomly mutated files: the reader accepts or rejects them, never panics, and never
+//! allocates more than a multiple of the file's size.
 
 mod counting_allocator;
 
@@ -15,8 +15,8 @@ use proptest::sample::{Index, select};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// What the shortest entries need for their records, names and places in hash tables, all while
-/// these grow.
+/// Memory of the shortest entries for their records, names and hash table entries, while
+/// the tables grow.
 const MAX_PEAK_PER_BYTE: usize = 16;
 const MAX_PEAK_BASE: usize = 16 * 1024;
 
@@ -27,16 +27,16 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap()
 }
 
-/// One damage to a file.
+/// One mutation of a file.
 #[derive(Debug, Clone)]
 enum Mutation {
     FlipBit(Index, u8),
-    /// Overwrites eight bytes, as counts, lengths and offsets have.
+    /// Overwrites eight bytes, the size of counts, lengths and offsets.
     Overwrite(Index, u64),
     Truncate(Index),
     Remove(Index, usize),
     Insert(Index, Vec<u8>),
-    /// Copies a part of the file to another place.
+    /// Copies a part of the file to another position.
     Splice(Index, Index, usize),
 }
 
@@ -75,7 +75,7 @@ impl Mutation {
 
 fn mutation() -> impl Strategy<Value = Mutation> {
     let at = any::<Index>;
-    // Small numbers shift fields against each other; large ones try to overflow.
+    // Small numbers misalign fields; large ones provoke overflows.
     let number = prop_oneof![
         0..64_u64,
         any::<u64>(),
@@ -92,7 +92,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// Reads a file within bounded memory; what reads is sound and survives being written again.
+/// Reads a file within bounded memory; a file that is accepted is valid and can be rewritten.
 fn check(bytes: Vec<u8>) {
     let max_peak = MAX_PEAK_BASE + MAX_PEAK_PER_BYTE * bytes.len();
     let file_size = bytes.len() as u64;
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn damaged_files_are_read_or_refused_within_bounded_memory(
+    fn mutated_files_are_accepted_or_rejected_within_bounded_memory(
         name in select(&FIXTURES[..]),
         mutations in vec(mutation(), 0..6),
     ) {
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_after_a_valid_beginning_are_read_or_refused(
+    fn arbitrary_bytes_after_a_valid_start_are_accepted_or_rejected(
         counts in (0..4_u64, 0..4_u64),
         rest in vec(any::<u8>(), 0..512),
     ) {
@@ -157,7 +157,7 @@ proptest! {
 }
 
 #[test]
-fn every_single_bit_of_a_small_file_may_be_flipped() {
+fn flipping_any_bit_of_a_small_file_never_panics() {
     let bytes = fixture("split-00001-of-00003.gguf");
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
@@ -181,7 +181,7 @@ fn one_array(element_type: u32, count: u64, element: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_densest_files_stay_within_the_bound() {
+fn files_of_minimal_entries_stay_within_the_memory_bound() {
     const COUNT: u64 = 50_000;
     // Empty strings, empty nested arrays, single bytes.
     check(one_array(8, COUNT, &0_u64.to_le_bytes()));

@@ -1,11 +1,11 @@
-//! Real files, where the environment variable INFERNO_ORACLE names a folder of them.
+//! Real files, if the environment variable INFERNO_ORACLE is set to a folder of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use inferno_gguf::{Gguf, StringArray};
 
-/// The folder, or `None` with a note where the variable is not set.
+/// The folder, or `None` with a note if the variable is not set.
 fn oracle() -> Option<PathBuf> {
     let folder = std::env::var_os("INFERNO_ORACLE").map(PathBuf::from);
     if folder.is_none() {
@@ -26,7 +26,7 @@ fn gguf_files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn every_file_opens_and_every_payload_is_there() {
+fn every_file_opens_with_all_payloads() {
     let Some(folder) = oracle() else { return };
     let mut files = Vec::new();
     gguf_files(&folder, &mut files);
@@ -40,7 +40,7 @@ fn every_file_opens_and_every_payload_is_there() {
 }
 
 #[test]
-fn a_trained_model_has_the_shape_that_its_author_states() {
+fn a_trained_model_has_its_documented_shape() {
     let Some(folder) = oracle() else { return };
     let gguf = Gguf::open(folder.join("models/stories260K.gguf")).unwrap();
     // Five layers of 64 channels, a vocabulary of 512: the table in the model's own description.

@@ -1,11 +1,11 @@
-//! Split checkpoints that do not hold together.
+//! Split checkpoints, valid and inconsistent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use inferno_gguf::{GgmlType, Gguf, GgufError, GgufWriter, Metadata};
 
-/// Writes a shard that states these numbers and holds the tensors named.
+/// Writes a shard with these numbers in its metadata and these tensors.
 fn write_shard(path: &Path, number: u16, count: u16, num_tensors: i32, tensors: &[&str]) {
     let mut metadata = Metadata::new();
     metadata.insert("split.no", number);
@@ -31,7 +31,7 @@ fn shard(folder: &tempfile::TempDir, number: u32, count: u32) -> PathBuf {
 }
 
 #[test]
-fn a_missing_shard_is_named_by_its_path() {
+fn a_missing_shard_error_has_the_path() {
     let folder = folder();
     write_shard(&shard(&folder, 2, 2), 1, 2, 2, &["b"]);
     let error = Gguf::open(shard(&folder, 2, 2)).unwrap_err();
@@ -40,7 +40,7 @@ fn a_missing_shard_is_named_by_its_path() {
 }
 
 #[test]
-fn a_shard_that_states_another_number_is_refused() {
+fn a_shard_with_another_number_is_rejected() {
     let folder = folder();
     write_shard(&shard(&folder, 1, 2), 0, 2, 2, &["a"]);
     write_shard(&shard(&folder, 2, 2), 0, 2, 2, &["b"]);
@@ -53,7 +53,7 @@ fn a_shard_that_states_another_number_is_refused() {
 }
 
 #[test]
-fn a_count_that_contradicts_the_name_is_refused() {
+fn a_count_that_differs_from_the_name_is_rejected() {
     for stated in [1, 3] {
         let folder = folder();
         write_shard(&shard(&folder, 1, 2), 0, stated, 2, &["a"]);
@@ -67,7 +67,7 @@ fn a_count_that_contradicts_the_name_is_refused() {
 }
 
 #[test]
-fn shards_hold_as_many_tensors_as_they_state() {
+fn a_wrong_total_of_tensors_is_rejected() {
     let folder = folder();
     write_shard(&shard(&folder, 1, 2), 0, 2, 3, &["a"]);
     write_shard(&shard(&folder, 2, 2), 1, 2, 3, &["b"]);
@@ -82,7 +82,7 @@ fn shards_hold_as_many_tensors_as_they_state() {
 }
 
 #[test]
-fn a_tensor_in_two_shards_is_refused_with_the_second_path() {
+fn a_tensor_in_two_shards_is_an_error_with_the_second_path() {
     let folder = folder();
     write_shard(&shard(&folder, 1, 2), 0, 2, 2, &["same"]);
     write_shard(&shard(&folder, 2, 2), 1, 2, 2, &["same"]);
@@ -92,7 +92,7 @@ fn a_tensor_in_two_shards_is_refused_with_the_second_path() {
 }
 
 #[test]
-fn a_shard_under_another_name_is_refused_rather_than_loaded_alone() {
+fn a_renamed_shard_is_rejected_rather_than_loaded_alone() {
     let folder = folder();
     let path = folder.path().join("renamed.gguf");
     write_shard(&path, 0, 2, 2, &["a"]);
@@ -101,7 +101,7 @@ fn a_shard_under_another_name_is_refused_rather_than_loaded_alone() {
 }
 
 #[test]
-fn a_whole_file_under_the_name_of_a_shard_is_refused() {
+fn a_whole_file_with_a_shard_name_is_rejected() {
     let folder = folder();
     let writer = GgufWriter::new(&Metadata::new()).unwrap();
     writer.create(shard(&folder, 1, 2)).unwrap().finish().unwrap();
@@ -113,7 +113,7 @@ fn a_whole_file_under_the_name_of_a_shard_is_refused() {
 }
 
 #[test]
-fn a_single_shard_opens_under_any_name() {
+fn a_single_shard_opens_with_any_name() {
     let folder = folder();
     for name in ["m.gguf", "m-00001-of-00001.gguf"] {
         let path = folder.path().join(name);
@@ -123,7 +123,7 @@ fn a_single_shard_opens_under_any_name() {
 }
 
 #[test]
-fn a_broken_shard_is_named_by_its_path() {
+fn an_invalid_shard_error_has_the_path() {
     let folder = folder();
     write_shard(&shard(&folder, 1, 2), 0, 2, 2, &["a"]);
     fs::write(shard(&folder, 2, 2), b"GGUF").unwrap();
@@ -133,7 +133,7 @@ fn a_broken_shard_is_named_by_its_path() {
 }
 
 #[test]
-fn folders_missing_and_empty_files_are_refused() {
+fn directories_missing_and_empty_files_are_rejected() {
     let folder = folder();
     let error = Gguf::open(folder.path()).unwrap_err();
     assert!(matches!(error, GgufError::NotAFile { .. }), "{error:?}");
@@ -147,7 +147,7 @@ fn folders_missing_and_empty_files_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn links_into_a_cache_open_like_files() {
+fn symbolic_links_open_like_files() {
     let (cache, folder) = (folder(), folder());
     for number in 1..=2 {
         let blob = cache.path().join(format!("blob-{number}"));

@@ -1,4 +1,4 @@
-//! What is written reads back the same, and a file that was not finished never appears.
+//! Written files read back unchanged, and incomplete files never appear.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_copy_of_a_gguf_py_file_is_the_same_byte_for_byte() {
+fn a_copy_of_a_gguf_py_file_is_byte_identical() {
     for name in ["metadata.gguf", "tensor-types.gguf", "split-00001-of-00003.gguf"] {
         let bytes = fs::read(fixture(name)).unwrap();
         let source = Gguf::from_bytes(bytes.clone()).unwrap();
@@ -51,7 +51,7 @@ fn a_copy_of_a_gguf_py_file_is_the_same_byte_for_byte() {
 }
 
 #[test]
-fn a_file_on_disk_is_the_same_as_in_memory_and_has_the_size_foretold() {
+fn a_file_on_disk_equals_one_in_memory_and_has_the_predicted_size() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("copy.gguf");
     let source = Gguf::open(fixture("metadata.gguf")).unwrap();
@@ -64,7 +64,7 @@ fn a_file_on_disk_is_the_same_as_in_memory_and_has_the_size_foretold() {
 }
 
 #[test]
-fn values_that_gguf_py_does_not_write_come_back_too() {
+fn values_that_gguf_py_cannot_write_round_trip() {
     let mut metadata = Metadata::new();
     metadata.insert("empty.text", "");
     metadata.insert("empty.strings", StringArray::default());
@@ -81,7 +81,7 @@ fn values_that_gguf_py_does_not_write_come_back_too() {
 }
 
 #[test]
-fn not_a_number_keeps_its_bits() {
+fn the_bits_of_nan_round_trip() {
     let bits = 0x7fc0_1234;
     let mut metadata = Metadata::new();
     metadata.insert("nan", f32::from_bits(bits));
@@ -94,7 +94,7 @@ fn not_a_number_keeps_its_bits() {
 }
 
 #[test]
-fn payloads_may_come_in_parts() {
+fn payloads_can_be_written_in_parts() {
     let mut payloads = two_tensors().in_memory();
     for byte in 0..8 {
         payloads.append("a", &[byte]).unwrap();
@@ -108,7 +108,7 @@ fn payloads_may_come_in_parts() {
 }
 
 #[test]
-fn a_payload_of_another_size_is_refused() {
+fn a_payload_of_another_size_is_rejected() {
     let mut payloads = two_tensors().in_memory();
     let too_long = payloads.write_tensor("a", &[0; 9]).unwrap_err();
     assert!(
@@ -131,7 +131,7 @@ fn a_payload_of_another_size_is_refused() {
 }
 
 #[test]
-fn payloads_out_of_order_are_refused() {
+fn payloads_out_of_order_are_rejected() {
     let mut payloads = two_tensors().in_memory();
     let error = payloads.write_tensor("b", &[0; 8]).unwrap_err();
     assert_eq!(error.to_string(), "expected the payload of tensor \"a\", found that of \"b\"");
@@ -142,7 +142,7 @@ fn payloads_out_of_order_are_refused() {
 }
 
 #[test]
-fn names_that_repeat_or_are_too_long_are_refused() {
+fn duplicate_and_overlong_names_are_rejected() {
     let mut writer = two_tensors();
     let error = writer.add_tensor("a", &[1], GgmlType::F32).unwrap_err();
     assert!(matches!(error, GgufError::DuplicateTensor { .. }), "{error:?}");
@@ -157,7 +157,7 @@ fn names_that_repeat_or_are_too_long_are_refused() {
 }
 
 #[test]
-fn shapes_that_a_reader_would_refuse_are_not_written() {
+fn invalid_shapes_are_not_written() {
     let mut writer = two_tensors();
     let error = writer.add_tensor("c", &[31], GgmlType::Q8_0).unwrap_err();
     assert!(matches!(error, GgufError::PartialBlock { row_len: 31, .. }), "{error:?}");
@@ -170,7 +170,7 @@ fn shapes_that_a_reader_would_refuse_are_not_written() {
 }
 
 #[test]
-fn arrays_that_nest_too_deep_are_not_written() {
+fn arrays_nested_too_deeply_are_not_written() {
     let mut nested = MetadataArray::U8(vec![]);
     for _ in 0..32 {
         nested = MetadataArray::Array(vec![nested]);
@@ -182,7 +182,7 @@ fn arrays_that_nest_too_deep_are_not_written() {
 }
 
 #[test]
-fn an_unfinished_file_leaves_nothing_and_the_old_one_in_place() {
+fn an_incomplete_file_leaves_nothing_and_the_old_one_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     fs::write(&path, b"old").unwrap();
@@ -205,7 +205,7 @@ fn an_unfinished_file_leaves_nothing_and_the_old_one_in_place() {
 }
 
 #[test]
-fn an_open_checkpoint_may_be_replaced_under_its_own_name() {
+fn an_open_checkpoint_can_be_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     fs::copy(fixture("metadata.gguf"), &path).unwrap();
@@ -215,7 +215,7 @@ fn an_open_checkpoint_may_be_replaced_under_its_own_name() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_an_error_with_the_path() {
+fn a_missing_directory_is_an_error_with_the_path() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("absent/model.gguf");
     let error = two_tensors().create(&path).unwrap_err();
@@ -224,7 +224,7 @@ fn a_folder_that_is_not_there_is_an_error_with_the_path() {
 
 #[cfg(unix)]
 #[test]
-fn a_finished_file_is_readable_as_the_mask_allows() {
+fn a_complete_file_has_the_permissions_of_the_mask() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let (ours, ordinary) = (folder.path().join("ours"), folder.path().join("ordinary"));

@@ -98,7 +98,7 @@ fn a_file_that_is_none_is_refused_with_its_name_and_offset() {
     let refused = Run::inferno().args(["inspect"]).args([fixture("qwen3.json")]).failure(1);
     assert!(refused.stderr.contains("qwen3.json: expected a GGUF file"), "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("at byte 0: this looks like a JSON text"),
+        refused.stderr.contains("it looks like a JSON document"),
         "{}",
         refused.stderr
     );

@@ -1,7 +1,7 @@
-//! Reading metadata from the bytes of a file.
+//! Decoding metadata from the bytes of a file.
 //!
-//! Invariant: nothing is allocated for a count before the cursor found that so many elements can
-//! follow.
+//! Invariant: memory for a count of elements is only allocated after the cursor has checked that the
+//! file is long enough for them.
 
 use super::{
     ALIGNMENT_KEY, DEFAULT_ALIGNMENT, MAX_NAME_BYTES, Metadata, MetadataArray, MetadataType,
@@ -10,20 +10,19 @@ use super::{
 use crate::cursor::Cursor;
 use crate::{GgufError, Result};
 
-/// How deep arrays may nest; the array of a key is level 1.
+/// Maximum nesting depth of arrays; the array of a key has depth 1.
 pub(super) const MAX_DEPTH: usize = 32;
 
-/// The bytes of an array before its elements: a type and a count.
+/// Size of an array's type and count, in bytes.
 const ARRAY_HEADER_BYTES: u64 = TYPE_BYTES + 8;
 
-/// The bytes of a string's length.
+/// Size of a string's length, in bytes.
 const STRING_LENGTH_BYTES: u64 = 8;
 
-/// The bytes of a value's type.
+/// Size of a value's type, in bytes.
 const TYPE_BYTES: u64 = 4;
 
-/// Reads `num_entries` keys with their values; also returns the alignment of payloads that they ask
-/// for.
+/// Reads `num_entries` keys and values; also returns the alignment of payloads that they set.
 pub(crate) fn read_metadata(
     cursor: &mut Cursor<'_>,
     num_entries: usize,
@@ -148,7 +147,7 @@ fn read_strings(cursor: &mut Cursor<'_>) -> Result<StringArray> {
     })
 }
 
-/// Where the string at `index` begins, found by walking there again.
+/// The offset of the string at `index`, found by reading the strings before it again.
 fn offset_of_string(mut cursor: Cursor<'_>, index: usize) -> u64 {
     for _ in 0..index {
         if cursor.string_bytes("string of an array").is_err() {

@@ -1,11 +1,11 @@
-//! Many strings in two allocations: a vocabulary has some hundred thousand.
+//! Arrays of strings in two allocations, as vocabularies have hundreds of thousands of entries.
 
 use std::fmt;
 
-/// An array of strings, stored as one text and the ends of its parts.
+/// An array of strings, stored as one text and the end of each string in it.
 ///
-/// Invariant: `ends` never decreases, and each end is at most `text.len()` and on a character's
-/// border.
+/// Invariant: `ends` never decreases, and each end is at most `text.len()` and on a character
+/// boundary.
 ///
 /// ```
 /// let array: inferno_gguf::StringArray = ["Once", " upon", " a"].into_iter().collect();
@@ -19,13 +19,13 @@ pub struct StringArray {
 }
 
 impl StringArray {
-    /// An array of the parts of `text` that end at `ends`, or the index of a part that is not valid
-    /// UTF-8.
+    /// Creates an array of the strings in `text` that end at `ends`; fails with the index of the first
+    /// string that is not valid UTF-8.
     ///
-    /// `ends` must not decrease and end at the text's length.
+    /// `ends` must not decrease, and the last one must be the text's length.
     pub(super) fn from_parts(text: Vec<u8>, ends: Vec<usize>) -> Result<Self, usize> {
-        // One pass over the whole is much faster than one check a string. Where the whole is valid
-        // and each end is on a border, each part is valid.
+        // Validating the whole text is much faster than validating each string. If it is valid and
+        // each end is on a character boundary, each string is valid.
         match String::from_utf8(text) {
             Ok(text) => match ends.iter().position(|&end| !text.is_char_boundary(end)) {
                 Some(index) => Err(index),
@@ -35,7 +35,7 @@ impl StringArray {
                 let valid_up_to = error.utf8_error().valid_up_to();
                 let by_bytes = ends.partition_point(|&end| end <= valid_up_to);
                 let text = &error.as_bytes()[..valid_up_to];
-                // An earlier part may end inside a character that the next one completes.
+                // An earlier string may end inside a character that the next one completes.
                 let by_border = std::str::from_utf8(text)
                     .ok()
                     .and_then(|text| {
@@ -47,24 +47,24 @@ impl StringArray {
         }
     }
 
-    /// The number of strings.
+    /// Number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no string.
+    /// Whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The string at `index`, if there are that many.
+    /// The string at `index`, if it is in range.
     pub fn get(&self, index: usize) -> Option<&str> {
         let end = *self.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |previous| self.ends[previous]);
         Some(&self.text[start..end])
     }
 
-    /// The strings in order.
+    /// Iterates over the strings.
     pub fn iter(&self) -> Iter<'_> {
         Iter { array: self, next: 0 }
     }
@@ -101,7 +101,7 @@ impl<'a> IntoIterator for &'a StringArray {
     }
 }
 
-/// The strings of a [`StringArray`] in order.
+/// Iterator over the strings of a [`StringArray`].
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
     array: &'a StringArray,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_come_back_as_they_went_in() {
+    fn strings_round_trip() {
         let strings = ["", "Ġthe", "", "é", "日本"];
         let array: StringArray = strings.into_iter().collect();
         assert_eq!(array.iter().collect::<Vec<_>>(), strings);
@@ -139,17 +139,17 @@ mod tests {
     }
 
     #[test]
-    fn a_character_that_spans_two_strings_is_refused_at_the_first() {
+    fn a_character_that_spans_two_strings_is_an_error_in_the_first() {
         let text = "aéb".as_bytes().to_vec();
         assert_eq!(StringArray::from_parts(text, vec![1, 2, 4]), Err(1));
     }
 
     #[test]
-    fn invalid_bytes_are_refused_at_the_string_that_holds_them() {
+    fn invalid_bytes_are_an_error_in_the_string_that_contains_them() {
         assert_eq!(StringArray::from_parts(b"ab\xffcd".to_vec(), vec![1, 2, 4, 5]), Err(2));
-        // The bad byte comes third, but the first string already ends inside a character.
+        // The invalid byte is the third, but the first string already ends inside a character.
         assert_eq!(StringArray::from_parts(b"\xc3\xa9\xff".to_vec(), vec![1, 2, 3]), Err(0));
-        // A character that the end of the text cuts off.
+        // A character that is truncated by the end of the text.
         assert_eq!(StringArray::from_parts(b"a\xc3".to_vec(), vec![1, 2]), Err(1));
     }
 }

@@ -1,4 +1,4 @@
-//! Files whose tensor index is wrong: each is a typed error that says where.
+//! Files with an invalid tensor index: each is a typed error with an offset.
 
 mod raw;
 
@@ -11,11 +11,11 @@ use raw::Raw;
 const F32: u32 = 0;
 const Q4_K: u32 = 12;
 
-fn refuse(raw: Raw) -> GgufError {
+fn rejection(raw: Raw) -> GgufError {
     Gguf::from_bytes(raw.0).expect_err("the file is wrong")
 }
 
-/// A file with these entries of the index and enough data behind it.
+/// A file with these index entries and enough data after them.
 fn with_tensors(tensors: &[(&str, &[u64], u32, u64)]) -> Raw {
     let raw = Raw::header(tensors.len() as u64, 0);
     let with_index = tensors.iter().fold(raw, |raw, &(name, dims, type_id, data_offset)| {
@@ -24,17 +24,17 @@ fn with_tensors(tensors: &[(&str, &[u64], u32, u64)]) -> Raw {
     with_index.align(32).zeros(1024)
 }
 
-macro_rules! assert_refused {
+macro_rules! assert_rejected {
     ($raw:expr, $pattern:pat $(if $guard:expr)?) => {
-        let error = refuse($raw);
+        let error = rejection($raw);
         assert!(matches!(&error, $pattern $(if $guard)?), "{error:?}");
     };
 }
 
 #[test]
-fn an_unknown_type_names_the_tensor_and_the_number() {
+fn an_unknown_type_error_has_the_tensor_and_the_number() {
     for type_id in [4, 5, 42, u32::MAX] {
-        assert_refused!(
+        assert_rejected!(
             with_tensors(&[("t", &[32], type_id, 0)]),
             GgufError::UnknownTensorType { tensor, type_id: found, offset: 45 }
                 if tensor == "t" && *found == type_id
@@ -43,40 +43,40 @@ fn an_unknown_type_names_the_tensor_and_the_number() {
 }
 
 #[test]
-fn more_than_four_dimensions_are_refused() {
+fn more_than_four_dimensions_are_rejected() {
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[1, 2, 3, 4], F32, 0)]).0).is_ok());
-    assert_refused!(
+    assert_rejected!(
         with_tensors(&[("t", &[1, 1, 1, 1, 1], F32, 0)]),
         GgufError::TooManyDims { num_dims: 5, max: 4, offset: 33, .. }
     );
     let raw = Raw::header(1, 0).string("t").u32(u32::MAX).zeros(64);
-    assert_refused!(raw, GgufError::TooManyDims { num_dims: u32::MAX, .. });
+    assert_rejected!(raw, GgufError::TooManyDims { num_dims: u32::MAX, .. });
 }
 
 #[test]
-fn a_dimension_of_zero_is_refused() {
-    assert_refused!(
+fn a_dimension_of_zero_is_rejected() {
+    assert_rejected!(
         with_tensors(&[("a", &[1], F32, 0), ("t", &[8, 0], F32, 32)]),
         GgufError::ZeroDim { tensor, dims, offset: 57 } if tensor == "t" && dims == &[8, 0]
     );
 }
 
 #[test]
-fn a_tensor_without_dimensions_is_one_value() {
+fn a_tensor_without_dimensions_is_a_single_value() {
     let gguf = Gguf::from_bytes(with_tensors(&[("t", &[], F32, 0)]).0).unwrap();
     let info = gguf.tensor("t").unwrap();
     assert_eq!((info.dims(), info.num_elements(), info.num_bytes()), (&[][..], 1, 4));
 }
 
 #[test]
-fn dimensions_whose_product_overflows_are_refused() {
+fn dimensions_with_an_overflowing_product_are_rejected() {
     for dims in [
         &[1 << 32, 1 << 32][..],
         &[u64::MAX, 2],
         &[1 << 62, 1, 1, 1],
         &[1 << 16, 1 << 16, 1 << 16, 1 << 16],
     ] {
-        assert_refused!(
+        assert_rejected!(
             with_tensors(&[("t", dims, F32, 0)]),
             GgufError::SizeOverflow { dims: found, offset: 24, .. } if found == dims
         );
@@ -84,46 +84,46 @@ fn dimensions_whose_product_overflows_are_refused() {
 }
 
 #[test]
-fn rows_are_whole_blocks() {
-    assert_refused!(
+fn rows_of_partial_blocks_are_rejected() {
+    assert_rejected!(
         with_tensors(&[("t", &[128, 2], Q4_K, 0)]),
         GgufError::PartialBlock { row_len: 128, ggml_type: GgmlType::Q4_K, offset: 24, .. }
     );
 }
 
 #[test]
-fn a_repeated_tensor_name_is_refused_where_it_repeats() {
-    assert_refused!(
+fn a_duplicate_tensor_is_an_error_at_its_second_entry() {
+    assert_rejected!(
         with_tensors(&[("t", &[4], F32, 0), ("t", &[4], F32, 32)]),
         GgufError::DuplicateTensor { tensor, offset: 57 } if tensor == "t"
     );
 }
 
 #[test]
-fn payloads_begin_on_the_alignment() {
-    assert_refused!(
+fn misaligned_payloads_are_rejected() {
+    assert_rejected!(
         with_tensors(&[("t", &[4], F32, 16)]),
         GgufError::MisalignedTensor { data_offset: 16, alignment: 32, offset: 24, .. }
     );
 }
 
 #[test]
-fn payloads_end_inside_the_file() {
+fn payloads_past_the_end_of_the_file_are_rejected() {
     // The index takes 24 + 33 bytes, the data begin at 64, the file ends at 1088.
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[256], F32, 0)]).0).is_ok());
-    assert_refused!(
+    assert_rejected!(
         with_tensors(&[("t", &[257], F32, 0)]),
         GgufError::TensorOutOfRange { offset: 64, num_bytes: 1028, file_size: 1088, .. }
     );
-    assert_refused!(
+    assert_rejected!(
         with_tensors(&[("t", &[1], F32, u64::MAX - 31)]),
         GgufError::TensorOutOfRange { offset: u64::MAX, .. }
     );
 }
 
 #[test]
-fn overlapping_payloads_are_refused_by_both_names() {
-    assert_refused!(
+fn an_overlap_error_has_both_names() {
+    assert_rejected!(
         with_tensors(&[
             ("last", &[8], F32, 64),
             ("middle", &[9], F32, 32),
@@ -132,14 +132,14 @@ fn overlapping_payloads_are_refused_by_both_names() {
         GgufError::OverlappingTensors { first, first_end: 228, second, offset: 224 }
             if first == "middle" && second == "last"
     );
-    assert_refused!(
+    assert_rejected!(
         with_tensors(&[("one", &[1], F32, 0), ("two", &[1], F32, 0)]),
         GgufError::OverlappingTensors { .. }
     );
 }
 
 #[test]
-fn payloads_may_stand_in_any_order_and_with_gaps() {
+fn payloads_may_be_in_any_order_with_gaps() {
     let gguf =
         Gguf::from_bytes(with_tensors(&[("b", &[2], F32, 512), ("a", &[2], F32, 0)]).0).unwrap();
     assert_eq!(gguf.tensor("b").unwrap().offset(), 512);
@@ -147,12 +147,12 @@ fn payloads_may_stand_in_any_order_and_with_gaps() {
 }
 
 #[test]
-fn a_tensor_name_that_is_not_utf_8_is_refused() {
+fn a_tensor_name_that_is_not_utf_8_is_rejected() {
     let raw = Raw::header(1, 0).string(b"\xff").zeros(24);
-    assert_refused!(raw, GgufError::InvalidUtf8 { what: "tensor name", offset: 24 });
+    assert_rejected!(raw, GgufError::InvalidUtf8 { what: "tensor name", offset: 24 });
 }
 
-/// A file of `count` tensors, whose payloads stand in the opposite order of their entries.
+/// A file of `count` tensors with payloads in reverse order of their entries.
 fn with_many_tensors(count: u64) -> Vec<u8> {
     let raw = (0..count).fold(Raw::header(count, 0), |raw, i| {
         raw.tensor(&format!("{i:06}"), &[1], F32, 32 * (count - 1 - i))
@@ -171,7 +171,7 @@ fn many_tensors_are_read_in_linear_time() {
         Gguf::from_bytes(bytes.clone()).unwrap();
         started.elapsed()
     };
-    // The best of several rounds, because other work on the machine only ever adds time.
+    // The best of several rounds, as other work on the machine only adds time.
     let rounds = (0..7).map(|_| (time(&few), time(&many)));
     let best = rounds.reduce(|best, round| (best.0.min(round.0), best.1.min(round.1)));
     let (few_time, many_time) = best.unwrap();

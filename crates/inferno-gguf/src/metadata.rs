@@ -4,6 +4,7 @@ mod array;
 mod decode;
 mod encode;
 mod from_metadata;
+mod metadata_type;
 mod show;
 mod string_array;
 mod value;
@@ -15,8 +16,9 @@ pub use array::MetadataArray;
 pub(crate) use decode::read_metadata;
 pub(crate) use encode::{encode_metadata, encode_string};
 pub use from_metadata::FromMetadata;
+pub use metadata_type::MetadataType;
 pub use string_array::StringArray;
-pub use value::{MetadataType, MetadataValue};
+pub use value::MetadataValue;
 
 use crate::{GgufError, Result};
 

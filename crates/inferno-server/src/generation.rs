@@ -1,5 +1,6 @@
-//! The way to the engine and back: requests submitted, and their events measured and logged.
+//! Requests submitted to the engine, and their events measured and logged.
 
+mod counts;
 mod finish;
 mod grammar;
 mod record;
@@ -10,41 +11,58 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use inferno_engine::{
-    EmbeddingRequest, EngineError, Event, EventStream, GenerationParams, Request, TokenConstraint,
+    EmbeddingRequest, EngineError, Event, EventStream, GenerationParams, PromptEvent, Request,
+    SampledToken, StopParams, TokenConstraint, TokenEvent,
 };
 
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::state::{App, InFlight};
+pub(crate) use counts::TokenCounts;
 pub(crate) use finish::{Finish, StopCause};
 pub(crate) use grammar::GrammarCompiler;
 use record::Record;
 pub(crate) use thinking_budget::{ThinkingBudget, ThinkingMarks};
 
-/// What an endpoint wants from the engine.
+/// A request to the engine.
 pub(crate) struct Job {
     pub prompt: Vec<u32>,
     pub params: GenerationParams,
-    /// Tells what the prompt's own tokens were worth, and so many rivals of each.
+    /// Returns log-probabilities for the prompt tokens, each with this many alternatives.
     pub prompt_logprobs: Option<usize>,
     pub num_choices: usize,
     pub priority: i32,
     pub constraint: Option<Box<dyn TokenConstraint>>,
 }
 
-/// A request that the engine works on; dropping it stops that.
-pub(crate) struct Running {
+/// Something that happened to a running request.
+pub(crate) enum GenerationEvent {
+    /// The log-probabilities of the prompt, before anything else of a choice.
+    Prompt(PromptEvent),
+    Embedding(Vec<f32>),
+    Token(TokenEvent),
+    Finished {
+        choice: usize,
+        /// The last text of the choice.
+        text: String,
+        finish: Finish,
+    },
+}
+
+/// A request that the engine works on; dropping it aborts the request.
+pub(crate) struct RunningRequest {
+    pub model: Arc<ServedModel>,
     events: EventStream,
+    stop: StopParams,
     record: Record,
-    /// Choices that have not ended.
-    num_open: usize,
+    has_failed: bool,
     _in_flight: InFlight,
 }
 
-impl Running {
+impl RunningRequest {
     /// Submits a request that came at `started` to the engine.
     ///
-    /// **Errors**: what the engine refuses, each with its status.
+    /// **Errors**: what the engine rejects, each with its status.
     pub fn submit(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
@@ -52,7 +70,7 @@ impl Running {
         job: Job,
     ) -> Result<Self, ApiError> {
         let Job { prompt, params, prompt_logprobs, num_choices, priority, constraint } = job;
-        let (prompt_tokens, max_tokens) = (prompt.len(), params.stop.max_tokens);
+        let (prompt_tokens, stop) = (prompt.len(), params.stop.clone());
         let request = Request {
             prompt_logprobs,
             num_choices,
@@ -63,11 +81,12 @@ impl Running {
         };
         let in_flight = app.begin_request();
         let events = model.handle.submit(request)?;
-        let record = Record::begin(app, model, started, prompt_tokens, num_choices, max_tokens);
-        Ok(Self { events, record, num_open: num_choices, _in_flight: in_flight })
+        let counts = TokenCounts::new(prompt_tokens, num_choices);
+        let record = Record::begin(app, model, started, counts, stop.max_tokens);
+        Ok(Self::new(model, events, stop, record, in_flight))
     }
 
-    /// Hands in a text of which a vector is wanted, for a request that came at `started`.
+    /// Submits an input of which the embedding is wanted, for a request that came at `started`.
     ///
     /// **Errors**: as [`submit`](Self::submit).
     pub fn embed(
@@ -82,43 +101,89 @@ impl Running {
         let in_flight = app.begin_request();
         let request = EmbeddingRequest { prompt, pooling, priority, deadline };
         let events = model.handle.embed(request)?;
-        let record = Record::begin(app, model, started, prompt_tokens, 1, None);
-        Ok(Self { events, record, num_open: 1, _in_flight: in_flight })
+        let counts = TokenCounts::new(prompt_tokens, 1);
+        let record = Record::begin(app, model, started, counts, None);
+        Ok(Self::new(model, events, StopParams::default(), record, in_flight))
     }
 
-    /// The next event; `None` after the last choice has ended, and after a failure.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        if self.num_open == 0 {
+    fn new(
+        model: &Arc<ServedModel>,
+        events: EventStream,
+        stop: StopParams,
+        record: Record,
+        in_flight: InFlight,
+    ) -> Self {
+        let model = Arc::clone(model);
+        Self { model, events, stop, record, has_failed: false, _in_flight: in_flight }
+    }
+
+    /// The next event; `None` after the last choice has finished, and after an error.
+    ///
+    /// **Errors**: a choice that was cut short, or a request that the engine failed at.
+    pub fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<GenerationEvent, ApiError>>> {
+        if self.has_failed || self.counts().num_unfinished() == 0 {
             return Poll::Ready(None);
         }
         let event = std::task::ready!(self.events.poll_next(context));
-        match &event {
-            Some(Event::Prompt(_) | Event::Embedding(_)) => {}
-            Some(Event::Token(token)) => self.record.token(token),
-            Some(Event::Finished(finished)) => {
-                self.num_open -= 1;
-                self.record.finished(finished);
-            }
-            Some(Event::Failed(error)) => {
-                self.num_open = 0;
-                self.record.failed(error);
-            }
-            None => self.num_open = 0,
-        }
-        Poll::Ready(event)
+        let event = self.receive(event);
+        self.has_failed = event.is_err();
+        Poll::Ready(Some(event))
     }
 
-    pub async fn next(&mut self) -> Option<Event> {
+    /// As [`poll_next`](Self::poll_next).
+    pub async fn next(&mut self) -> Option<Result<GenerationEvent, ApiError>> {
         std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn receive(&mut self, event: Option<Event>) -> Result<GenerationEvent, ApiError> {
+        match event {
+            Some(Event::Prompt(prompt)) => Ok(GenerationEvent::Prompt(prompt)),
+            Some(Event::Embedding(values)) => Ok(GenerationEvent::Embedding(values)),
+            Some(Event::Token(token)) => {
+                self.record.token(&token);
+                Ok(GenerationEvent::Token(token))
+            }
+            Some(Event::Finished(finished)) => {
+                self.record.finished(&finished);
+                let choice = finished.choice;
+                let counts = self.counts().choices.get(choice).copied().unwrap_or_default();
+                let finish = Finish::of(&finished, counts.reasoning_tokens, &self.stop)?;
+                Ok(GenerationEvent::Finished { choice, text: finished.text, finish })
+            }
+            Some(Event::Failed(error)) => {
+                self.record.failed(&error);
+                Err(ApiError::failed(&error))
+            }
+            None => Err(engine_stopped()),
+        }
+    }
+
+    pub fn counts(&self) -> &TokenCounts {
+        &self.record.counts
+    }
+
+    /// Counts the last token of a choice as reasoning.
+    pub fn count_reasoning(&mut self, choice: usize) {
+        if let Some(choice) = self.record.counts.choices.get_mut(choice) {
+            choice.reasoning_tokens += 1;
+        }
+    }
+
+    /// Whether a token ends its choice, and is no text.
+    pub fn is_end(&self, token: &SampledToken) -> bool {
+        !self.stop.ignore_eos && self.model.tokenizer().is_end_of_generation(token.id)
     }
 }
 
-/// The engine ended without a word about a choice that was running.
+/// The engine stopped before a choice had finished.
 pub(crate) fn engine_stopped() -> ApiError {
     ApiError::failed(&EngineError::EngineStopped)
 }
 
-/// The engine told what the request had not asked for.
-pub(crate) fn unasked() -> ApiError {
-    ApiError::internal("the engine told what was not asked for")
+/// The engine sent an event that the request had not asked for.
+pub(crate) fn unexpected_event() -> ApiError {
+    ApiError::internal("unexpected engine event")
 }

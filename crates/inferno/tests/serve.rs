@@ -36,7 +36,7 @@ fn wait(child: &mut Child) -> bool {
 
 #[test]
 fn an_unread_standard_error_stops_neither_requests_nor_sigterm() {
-    let mut server = Run::inferno().args(["serve", "--port", "0", "-t", "1"]).start();
+    let mut server = Run::inferno().args(["serve", "--port", "0", "--threads", "1"]).start();
     let mut log = BufReader::new(server.stderr.take().expect("it was piped"));
     let mut line = String::new();
     let address = loop {

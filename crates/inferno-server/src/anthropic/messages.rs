@@ -153,7 +153,7 @@ pub(crate) async fn create(
         let stream = PartStream::new(run, MessageTeller::new(id));
         return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
-    match run.complete().await?.pop() {
+    match run.complete().await?.0.pop() {
         Some((answer, end)) => {
             Ok(axum::Json(Message::new(id, &model, answer, &end)).into_response())
         }

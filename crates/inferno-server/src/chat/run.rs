@@ -2,27 +2,22 @@
 
 use std::sync::Arc;
 
-use inferno_engine::{Event, SampledToken, StopParams};
+use inferno_engine::SampledToken;
 
 use super::answer::AnswerParser;
 use super::{ChatJob, Piece};
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
+use crate::generation::{
+    Finish, GenerationEvent, Job, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
+};
 use crate::request::Preparation;
 use crate::state::App;
 
 /// A conversation being answered, in one or more choices; dropping it stops that.
 pub(crate) struct ChatRun {
-    running: Running,
-    pub model: Arc<ServedModel>,
+    running: RunningRequest,
     parsers: Vec<AnswerParser>,
-    stop: StopParams,
-    /// Tokens of each choice that were reasoning.
-    reasoning_tokens: Vec<usize>,
-    num_open: usize,
-    /// Tokens of the prompt.
-    pub prompt_tokens: usize,
 }
 
 /// What happens next.
@@ -48,7 +43,6 @@ impl ChatEvent {
 pub(crate) struct FinishedChoice {
     pub finish: Finish,
     pub num_calls: usize,
-    pub reasoning_tokens: usize,
 }
 
 /// A whole answer.
@@ -81,10 +75,8 @@ impl ChatRun {
     ) -> Result<Self, ApiError> {
         let shared = Arc::clone(model);
         let (prepared, job) = preparation.run(move || Ok((job.prepare(&shared)?, job))).await?;
-        let prompt_tokens = prepared.tokens.len();
         let params = job.params(&prepared.parser);
-        let stop = params.stop.clone();
-        let running = Running::submit(
+        let running = RunningRequest::submit(
             app,
             model,
             preparation.arrived(),
@@ -97,72 +89,58 @@ impl ChatRun {
                 constraint: prepared.constraint,
             },
         )?;
-        Ok(Self {
-            running,
-            model: Arc::clone(model),
-            parsers: (0..job.num_choices).map(|_| prepared.parser.parser()).collect(),
-            stop,
-            reasoning_tokens: vec![0; job.num_choices],
-            num_open: job.num_choices,
-            prompt_tokens,
-        })
+        let parsers = (0..job.num_choices).map(|_| prepared.parser.parser()).collect();
+        Ok(Self { running, parsers })
+    }
+
+    pub fn model(&self) -> &ServedModel {
+        &self.running.model
+    }
+
+    pub fn counts(&self) -> &TokenCounts {
+        self.running.counts()
     }
 
     pub fn num_choices(&self) -> usize {
         self.parsers.len()
     }
 
-    /// What happens next; `None` after the last choice has ended, and after an error.
+    /// The next event; `None` after the last choice has finished, and after an error.
     pub async fn next(&mut self) -> Option<Result<ChatEvent, ApiError>> {
-        if self.num_open == 0 {
-            return None;
-        }
-        let event = match self.running.next().await {
-            Some(event) => self.read(event),
-            None => Err(engine_stopped()),
-        };
-        if event.is_err() {
-            self.num_open = 0;
-        }
-        Some(event)
+        let event = self.running.next().await?;
+        Some(event.and_then(|event| self.read(event)))
     }
 
-    fn read(&mut self, event: Event) -> Result<ChatEvent, ApiError> {
+    fn read(&mut self, event: GenerationEvent) -> Result<ChatEvent, ApiError> {
         let mut pieces = Vec::new();
         match event {
-            Event::Token(event) => {
+            GenerationEvent::Token(event) => {
                 let choice = event.choice;
-                let parser = self.parsers.get_mut(choice).ok_or_else(engine_stopped)?;
+                let parser = self.parsers.get_mut(choice).ok_or_else(unexpected_event)?;
                 parser.push(&event.text, &mut pieces);
-                self.reasoning_tokens[choice] += usize::from(parser.is_reasoning());
-                let is_end = !self.stop.ignore_eos
-                    && self.model.tokenizer().is_end_of_generation(event.token.id);
-                let token = (!is_end).then_some(event.token);
+                if parser.is_reasoning() {
+                    self.running.count_reasoning(choice);
+                }
+                let token = (!self.running.is_end(&event.token)).then_some(event.token);
                 Ok(ChatEvent::Token { choice, token, pieces })
             }
-            Event::Finished(finished) => {
-                self.num_open -= 1;
-                let choice = finished.choice;
-                let finish = Finish::of(&finished, &self.stop)?;
-                let parser = self.parsers.get_mut(choice).ok_or_else(engine_stopped)?;
-                parser.push(&finished.text, &mut pieces);
+            GenerationEvent::Finished { choice, text, finish } => {
+                let parser = self.parsers.get_mut(choice).ok_or_else(unexpected_event)?;
+                parser.push(&text, &mut pieces);
                 parser.finish(&mut pieces);
-                let end = FinishedChoice {
-                    finish,
-                    num_calls: parser.num_calls(),
-                    reasoning_tokens: self.reasoning_tokens[choice],
-                };
+                let end = FinishedChoice { finish, num_calls: parser.num_calls() };
                 Ok(ChatEvent::Finished { choice, pieces, end })
             }
-            Event::Failed(error) => Err(ApiError::failed(&error)),
-            Event::Prompt(_) | Event::Embedding(_) => Err(unasked()),
+            GenerationEvent::Prompt(_) | GenerationEvent::Embedding(_) => Err(unexpected_event()),
         }
     }
 
-    /// Waits for all choices, and gives them whole.
+    /// Waits for all choices, and returns them with what they took.
     ///
-    /// **Errors**: the first that ends any of them before its time.
-    pub async fn complete(mut self) -> Result<Vec<(Answer, FinishedChoice)>, ApiError> {
+    /// **Errors**: the first that cuts any of them short.
+    pub async fn complete(
+        mut self,
+    ) -> Result<(Vec<(Answer, FinishedChoice)>, TokenCounts), ApiError> {
         let mut answers = vec![Answer::default(); self.num_choices()];
         let mut ends: Vec<Option<FinishedChoice>> = vec![None; self.num_choices()];
         while let Some(event) = self.next().await {
@@ -178,7 +156,8 @@ impl ChatRun {
             }
         }
         let ended = answers.into_iter().zip(ends);
-        ended.map(|(answer, end)| Ok((answer, end.ok_or_else(engine_stopped)?))).collect()
+        let ended = ended.map(|(answer, end)| Ok((answer, end.ok_or_else(engine_stopped)?)));
+        Ok((ended.collect::<Result<_, ApiError>>()?, self.counts().clone()))
     }
 }
 

@@ -1,20 +1,20 @@
-//! How a choice ended, in the words of the APIs.
+//! Why a choice finished.
 
 use axum::http::StatusCode;
 use inferno_engine::{FinishReason, Finished, StopParams};
 
 use crate::errors::ApiError;
 
-/// What ended a choice.
+/// Why a choice finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StopCause {
-    /// The model had nothing more to say.
+    /// The model generated an end-of-generation token.
     EndOfGeneration,
     /// This stop string.
     Text(String),
     /// This stop token.
     Token(u32),
-    /// As many tokens as were asked for, or as the context holds.
+    /// `max_tokens`, or the context length.
     Length,
 }
 
@@ -25,11 +25,16 @@ pub(crate) struct Finish {
     pub prompt_tokens: usize,
     pub cached_tokens: usize,
     pub generated_tokens: usize,
+    pub reasoning_tokens: usize,
 }
 
 impl Finish {
-    /// **Errors**: a choice that ended before its time, by the deadline or because the server stops.
-    pub fn of(finished: &Finished, stop: &StopParams) -> Result<Self, ApiError> {
+    /// **Errors**: a choice that was cut short, by the deadline or because the server stops.
+    pub fn of(
+        finished: &Finished,
+        reasoning_tokens: usize,
+        stop: &StopParams,
+    ) -> Result<Self, ApiError> {
         let cause = match finished.reason {
             FinishReason::EndOfGeneration => StopCause::EndOfGeneration,
             FinishReason::StopString(index) => {
@@ -49,6 +54,7 @@ impl Finish {
             prompt_tokens: finished.prompt_tokens,
             cached_tokens: finished.cached_tokens,
             generated_tokens: finished.generated_tokens,
+            reasoning_tokens,
         })
     }
 }

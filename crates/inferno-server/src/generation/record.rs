@@ -1,4 +1,4 @@
-//! What one request took, for the metrics and its line in the log.
+//! Metrics of one request, and its line in the log.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,64 +6,57 @@ use std::time::{Duration, Instant};
 use inferno_engine::{EngineError, FinishReason, Finished, TokenEvent};
 use tracing::Span;
 
+use super::counts::TokenCounts;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::state::App;
 
-/// vLLM's word for the end of a request that the engine failed at.
+/// vLLM's finish reason of a request that the engine failed at.
 const FAILED: &str = "error";
 
-/// What one request took. Dropped before its end, it counts as one whose client went away.
+/// What is measured of one request. If it is dropped before all choices have finished, it counts as aborted.
 pub(super) struct Record {
     app: Arc<App>,
     started: Instant,
-    /// That of the HTTP request, so that the line carries its id.
+    /// The span of the HTTP request, so that the log line carries its id.
     span: Span,
     block_tokens: usize,
-    prompt_tokens: usize,
-    cached_tokens: usize,
-    generated_tokens: usize,
-    /// Those of the longest choice.
-    max_generated_tokens: usize,
+    pub counts: TokenCounts,
     preemptions: usize,
     queued: Duration,
     time_to_first_token: Option<Duration>,
     /// When each choice had its last token.
     last_token: Vec<Option<Instant>>,
-    num_open: usize,
     outcome: &'static str,
 }
 
 impl Record {
-    /// Begins one of a request that came at `started` and that the engine took.
+    /// Begins the record of a request that came at `started` and that the engine accepted.
     pub fn begin(
         app: &Arc<App>,
         model: &ServedModel,
         started: Instant,
-        prompt_tokens: usize,
-        num_choices: usize,
+        counts: TokenCounts,
         max_tokens: Option<usize>,
     ) -> Self {
+        let num_choices = counts.choices.len();
         app.metrics.admitted(num_choices, max_tokens);
         Self {
             app: Arc::clone(app),
             started,
             span: Span::current(),
             block_tokens: model.handle.snapshot().block_tokens,
-            prompt_tokens,
-            cached_tokens: 0,
-            generated_tokens: 0,
-            max_generated_tokens: 0,
+            counts,
             preemptions: 0,
             queued: Duration::ZERO,
             time_to_first_token: None,
             last_token: vec![None; num_choices],
-            num_open: num_choices,
             outcome: "abort",
         }
     }
 
     pub fn token(&mut self, token: &TokenEvent) {
+        self.counts.add_token(token.choice);
         let Some(last) = self.last_token.get_mut(token.choice) else {
             return;
         };
@@ -81,16 +74,13 @@ impl Record {
     }
 
     pub fn finished(&mut self, finished: &Finished) {
-        self.num_open = self.num_open.saturating_sub(1);
-        self.cached_tokens = self.cached_tokens.max(finished.cached_tokens);
-        self.generated_tokens += finished.generated_tokens;
-        self.max_generated_tokens = self.max_generated_tokens.max(finished.generated_tokens);
+        self.counts.finish(finished);
         self.preemptions += finished.timings.num_preemptions;
         self.queued = finished.timings.queued;
         self.outcome = finished_reason(finished.reason);
         self.app.metrics.finished(finished, self.outcome);
-        if self.num_open == 0 {
-            self.app.metrics.ended(self.max_generated_tokens);
+        if self.counts.num_unfinished() == 0 {
+            self.app.metrics.ended(self.counts.max_generated_tokens());
         }
     }
 
@@ -99,23 +89,24 @@ impl Record {
         let _entered = self.span.enter();
         match ApiError::failed(error).status.is_server_error() {
             true => tracing::error!(%error, "the engine failed"),
-            false => tracing::warn!(%error, "the request could not be gone on with"),
+            false => tracing::warn!(%error, "the request failed"),
         }
     }
 
-    /// Why the prompt, or a part of it, had to be computed.
+    /// How much of the prompt came from the prefix cache, and why not more.
     fn cache_outcome(&self) -> &'static str {
-        match self.cached_tokens {
-            0 if self.prompt_tokens <= self.block_tokens => "miss: shorter than a block",
-            0 => "miss: no earlier text that is still cached begins like this",
+        let prompt_tokens = self.counts.prompt_tokens;
+        match self.counts.max_cached_tokens() {
+            0 if prompt_tokens <= self.block_tokens => "miss: prompt shorter than one cache block",
+            0 => "miss: no cached prefix",
             // At least one token is always computed.
-            cached if cached + self.block_tokens >= self.prompt_tokens => "hit",
-            _ => "partial: what follows is new or was evicted",
+            cached if cached + self.block_tokens >= prompt_tokens => "hit",
+            _ => "partial: the rest is new or was evicted",
         }
     }
 }
 
-/// vLLM's word for the end of a request.
+/// vLLM's finish reason.
 fn finished_reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::EndOfGeneration
@@ -128,26 +119,27 @@ fn finished_reason(reason: FinishReason) -> &'static str {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        if self.num_open > 0 {
-            // Some of its choices may have ended well.
+        let num_unfinished = self.counts.num_unfinished();
+        if num_unfinished > 0 {
+            // Other choices may have finished normally.
             if self.outcome != FAILED {
                 self.outcome = "abort";
             }
-            self.app.metrics.broken_off(self.num_open, self.outcome);
+            self.app.metrics.aborted(num_unfinished, self.outcome);
         }
         let _entered = self.span.enter();
         tracing::info!(
             outcome = self.outcome,
-            prompt_tokens = self.prompt_tokens,
-            cached_tokens = self.cached_tokens,
+            prompt_tokens = self.counts.prompt_tokens,
+            cached_tokens = self.counts.max_cached_tokens(),
             cache = self.cache_outcome(),
-            generated_tokens = self.generated_tokens,
-            choices = self.last_token.len(),
+            generated_tokens = self.counts.generated_tokens(),
+            choices = self.counts.choices.len(),
             preemptions = self.preemptions,
             queued_ms = milliseconds(self.queued),
             first_token_ms = self.time_to_first_token.map(milliseconds),
             total_ms = milliseconds(self.started.elapsed()),
-            "answered"
+            "request finished"
         );
     }
 }

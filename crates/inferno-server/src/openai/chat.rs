@@ -338,8 +338,8 @@ pub(crate) async fn create(
             Ok(sse::respond(ChatStream::new(run, id, streaming), keep_alive))
         }
         None => {
-            let choices = run.complete().await?;
-            Ok(axum::Json(ChatCompletion::new(id, &model, choices)).into_response())
+            let (choices, counts) = run.complete().await?;
+            Ok(axum::Json(ChatCompletion::new(id, &model, choices, &counts)).into_response())
         }
     }
 }

@@ -8,7 +8,6 @@ use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{StreamExt, stream};
-use inferno_engine::{Event, StopParams};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,7 +15,9 @@ use super::completions::PromptField;
 use super::usage::Usage;
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::generation::{Finish, Running, engine_stopped, unasked};
+use crate::generation::{
+    GenerationEvent, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
+};
 use crate::request::{Body, Reader, RequestBody, Unsupported};
 use crate::state::App;
 
@@ -166,21 +167,19 @@ async fn embed(
     started: Instant,
     text: Vec<u32>,
     priority: i32,
-) -> Result<(Vec<f32>, Finish), ApiError> {
-    let mut running = Running::embed(&app, &model, started, text, priority)?;
+) -> Result<(Vec<f32>, TokenCounts), ApiError> {
+    let mut running = RunningRequest::embed(&app, &model, started, text, priority)?;
     let mut vector = None;
     while let Some(event) = running.next().await {
-        match event {
-            Event::Embedding(values) => vector = Some(values),
-            Event::Finished(finished) => {
-                let finish = Finish::of(&finished, &StopParams::default())?;
-                return Ok((vector.ok_or_else(engine_stopped)?, finish));
+        match event? {
+            GenerationEvent::Embedding(values) => vector = Some(values),
+            GenerationEvent::Finished { .. } => {}
+            GenerationEvent::Prompt(_) | GenerationEvent::Token(_) => {
+                return Err(unexpected_event());
             }
-            Event::Failed(error) => return Err(ApiError::failed(&error)),
-            Event::Prompt(_) | Event::Token(_) => return Err(unasked()),
         }
     }
-    Err(engine_stopped())
+    Ok((vector.ok_or_else(engine_stopped)?, running.counts().clone()))
 }
 
 /// A vector for each text: its hidden states after the final norm, pooled as the model asks for it (the last token's unless it
@@ -204,12 +203,13 @@ pub(crate) async fn create(
         .into_iter()
         .map(move |text| embed(Arc::clone(&app), Arc::clone(&model), started, text, priority));
     let mut vectors = stream::iter(work).buffered(num_at_once);
-    let (mut data, mut usage) = (Vec::new(), Usage::default());
+    let (mut data, mut counts) = (Vec::new(), Vec::new());
     while let Some(vector) = vectors.next().await {
-        let (values, finish) = vector?;
-        usage.add(&finish, true);
+        let (values, taken) = vector?;
+        counts.push(taken);
         let embedding = Vector::new(values, format);
         data.push(Embedding { object: "embedding", index: data.len(), embedding });
     }
+    let usage = Usage::of(&counts);
     Ok(Json(EmbeddingList { object: "list", data, model: name, usage }))
 }

@@ -363,7 +363,7 @@ pub(crate) async fn create(
         let stream = PartStream::new(run, ResponseTeller::new(outline));
         return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
-    match run.complete().await?.pop() {
+    match run.complete().await?.0.pop() {
         Some((answer, end)) => {
             let output = OutputItem::of_answer(answer, &end);
             Ok(axum::Json(outline.ended(output, &end)).into_response())

@@ -1,57 +1,63 @@
-//! What an answer took, in tokens.
+//! The token usage of a request.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::generation::Finish;
+use crate::generation::TokenCounts;
 
-/// What an answer took, in tokens.
+/// The token usage of a request.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub(crate) struct Usage {
     pub prompt_tokens: usize,
     pub completion_tokens: usize,
     pub total_tokens: usize,
-    /// Known at an answer's end.
+    /// Known when the choice has finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_tokens_details: Option<PromptTokensDetails>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_tokens_details: Option<CompletionTokensDetails>,
 }
 
-/// What is known of the prompt's tokens.
+/// Details of the prompt tokens.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub(crate) struct PromptTokensDetails {
-    /// Those that were computed for an earlier request.
+    /// Prompt tokens that came from the prefix cache.
     pub cached_tokens: usize,
 }
 
-/// What is known of the answer's tokens.
+/// Details of the completion tokens.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub(crate) struct CompletionTokensDetails {
-    /// Those of what the model said to itself.
+    /// Tokens that were reasoning.
     pub reasoning_tokens: usize,
 }
 
 impl Usage {
-    /// That of an answer which goes on.
-    pub fn so_far(prompt_tokens: usize, completion_tokens: usize) -> Self {
+    /// The tokens of all prompts and their choices.
+    pub fn of<'c>(requests: impl IntoIterator<Item = &'c TokenCounts>) -> Self {
+        let (mut usage, mut cached_tokens) = (Self::default(), 0);
+        for counts in requests {
+            usage.prompt_tokens += counts.prompt_tokens;
+            usage.completion_tokens += counts.generated_tokens();
+            cached_tokens += counts.choices.first().map_or(0, |choice| choice.cached_tokens);
+        }
+        usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+        usage.prompt_tokens_details = Some(PromptTokensDetails { cached_tokens });
+        usage
+    }
+
+    /// As [`of`](Self::of), with the tokens that were reasoning.
+    pub fn of_chat(counts: &TokenCounts) -> Self {
+        let reasoning_tokens = counts.reasoning_tokens();
+        let details = Some(CompletionTokensDetails { reasoning_tokens });
+        Self { completion_tokens_details: details, ..Self::of([counts]) }
+    }
+
+    /// The tokens of one choice so far.
+    pub fn so_far(counts: &TokenCounts, choice: usize) -> Self {
+        let prompt_tokens = counts.prompt_tokens;
+        let completion_tokens = counts.choices.get(choice).map_or(0, |it| it.generated_tokens);
         let total_tokens = prompt_tokens + completion_tokens;
         Self { prompt_tokens, completion_tokens, total_tokens, ..Self::default() }
-    }
-
-    /// Adds a choice. The prompt counts once for all choices of one prompt.
-    pub fn add(&mut self, finish: &Finish, is_first_of_prompt: bool) {
-        if is_first_of_prompt {
-            self.prompt_tokens += finish.prompt_tokens;
-            let details = self.prompt_tokens_details.get_or_insert_default();
-            details.cached_tokens += finish.cached_tokens;
-        }
-        self.completion_tokens += finish.generated_tokens;
-        self.total_tokens = self.prompt_tokens + self.completion_tokens;
-    }
-
-    pub fn add_reasoning(&mut self, tokens: usize) {
-        let details = self.completion_tokens_details.get_or_insert_default();
-        details.reasoning_tokens += tokens;
     }
 }

@@ -86,8 +86,8 @@ impl Metrics {
         }
     }
 
-    /// Choices ended before they were told to be: a client went away, or the engine failed.
-    pub fn broken_off(&self, num_choices: usize, reason: &str) {
+    /// Choices were cut short: a client disconnected, or the engine failed.
+    pub fn aborted(&self, num_choices: usize, reason: &str) {
         if let Some(registered) = self.registered.get() {
             let counter = registered.request_success.with_label_values(&[reason]);
             counter.inc_by(num_choices as u64);

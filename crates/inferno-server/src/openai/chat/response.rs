@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice, ToolCall};
-use crate::generation::StopCause;
+use crate::generation::{StopCause, TokenCounts};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::usage::Usage;
 
@@ -79,12 +79,12 @@ impl From<ToolCall> for AnswerCall {
 }
 
 impl ChatCompletion {
-    pub fn new(id: String, model: &ServedModel, choices: Vec<(Answer, FinishedChoice)>) -> Self {
-        let mut usage = Usage::default();
-        for (index, (_, end)) in choices.iter().enumerate() {
-            usage.add(&end.finish, index == 0);
-            usage.add_reasoning(end.reasoning_tokens);
-        }
+    pub fn new(
+        id: String,
+        model: &ServedModel,
+        choices: Vec<(Answer, FinishedChoice)>,
+        counts: &TokenCounts,
+    ) -> Self {
         let choice = |(index, (answer, end))| ChatChoice::new(index, answer, &end, model);
         Self {
             id,
@@ -92,7 +92,7 @@ impl ChatCompletion {
             created: super::stream::now(),
             model: model.name().to_owned(),
             choices: choices.into_iter().enumerate().map(choice).collect(),
-            usage,
+            usage: Usage::of_chat(counts),
             system_fingerprint: None,
         }
     }

@@ -102,25 +102,12 @@ pub(super) struct ChatStream {
     id: String,
     created: u64,
     streaming: Streaming,
-    /// Tokens of each answer that have come.
-    num_tokens: Vec<usize>,
-    usage: Usage,
-    num_finished: usize,
     has_begun: bool,
 }
 
 impl ChatStream {
     pub fn new(run: ChatRun, id: String, streaming: Streaming) -> Self {
-        Self {
-            num_tokens: vec![0; run.num_choices()],
-            run,
-            id,
-            created: now(),
-            streaming,
-            usage: Usage::default(),
-            num_finished: 0,
-            has_begun: false,
-        }
+        Self { run, id, created: now(), streaming, has_begun: false }
     }
 
     fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<Usage>) -> SseEvent {
@@ -128,7 +115,7 @@ impl ChatStream {
             id: self.id.clone(),
             object: "chat.completion.chunk",
             created: self.created,
-            model: self.run.model.name().to_owned(),
+            model: self.run.model().name().to_owned(),
             choices,
             usage,
         })
@@ -142,7 +129,7 @@ impl ChatStream {
 
     /// That of one answer, where it is asked for.
     fn usage_so_far(&self, index: usize) -> Option<Usage> {
-        let usage = || Usage::so_far(self.run.prompt_tokens, self.num_tokens[index]);
+        let usage = || Usage::so_far(self.run.counts(), index);
         self.streaming.continuous_usage.then(usage)
     }
 
@@ -154,7 +141,7 @@ impl ChatStream {
         token: Option<SampledToken>,
         events: &mut VecDeque<SseEvent>,
     ) {
-        let mut logprobs = ChatLogprobs::of(&token, self.run.model.tokenizer());
+        let mut logprobs = ChatLogprobs::of(&token, self.run.model().tokenizer());
         for piece in pieces {
             events.push_back(self.delta(choice, piece.into(), logprobs.take()));
         }
@@ -164,10 +151,7 @@ impl ChatStream {
         }
     }
 
-    fn end(&mut self, index: usize, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
-        self.usage.add(&end.finish, self.num_finished == 0);
-        self.usage.add_reasoning(end.reasoning_tokens);
-        self.num_finished += 1;
+    fn end(&self, index: usize, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
         let choice = ChunkChoice {
             index,
             delta: Delta::default(),
@@ -176,9 +160,10 @@ impl ChatStream {
             stop_reason: stop_reason(&end.finish.cause),
         };
         events.push_back(self.chunk(vec![choice], self.usage_so_far(index)));
-        if self.num_finished == self.run.num_choices() {
+        if self.run.counts().num_unfinished() == 0 {
             if self.streaming.include_usage {
-                events.push_back(self.chunk(Vec::new(), Some(self.usage.clone())));
+                let usage = Usage::of_chat(self.run.counts());
+                events.push_back(self.chunk(Vec::new(), Some(usage)));
             }
             events.push_back(SseEvent::done());
         }
@@ -203,7 +188,6 @@ impl EventSource for ChatStream {
                 return false;
             }
             Some(Ok(ChatEvent::Token { choice, token, pieces })) => {
-                self.num_tokens[choice] += 1;
                 self.deltas(choice, pieces, token, events);
             }
             Some(Ok(ChatEvent::Finished { choice, pieces, end })) => {

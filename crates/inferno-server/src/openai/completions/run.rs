@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use inferno_engine::{Event, SampledToken, StopParams, TokenLogprobs};
+use inferno_engine::{SampledToken, TokenLogprobs};
 
 use super::prompt::ReadPrompt;
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::generation::{Finish, Job, Running, engine_stopped, unasked};
+use crate::generation::{
+    Finish, GenerationEvent, Job, RunningRequest, engine_stopped, unexpected_event,
+};
 use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
 use crate::request::Preparation;
@@ -18,17 +20,14 @@ use crate::state::App;
 /// Prompts being answered side by side; dropping it stops that.
 pub(super) struct TextRun {
     pub model: Arc<ServedModel>,
-    /// Of each prompt; where it has ended, nothing.
-    running: Vec<Option<Running>>,
-    /// Where to look next, so that no prompt is kept waiting by the others.
+    /// One for each prompt.
+    running: Vec<RunningRequest>,
+    /// The prompt to poll first, so that none is kept waiting by the others.
     turn: usize,
-    stop: StopParams,
+    has_failed: bool,
     /// What each choice of each prompt begins with, before it has begun.
     beginnings: VecDeque<TextEvent>,
     num_choices: usize,
-    /// Whether a prompt was counted in the usage.
-    is_counted: Vec<bool>,
-    usage: Usage,
     /// Characters of each choice that were told, for the log-probabilities.
     offsets: Vec<usize>,
     /// How probable each choice is so far.
@@ -36,6 +35,9 @@ pub(super) struct TextRun {
     prompts: Vec<ReadPrompt>,
     told: Told,
 }
+
+/// What polling a running request returns.
+type PolledEvent = Result<GenerationEvent, ApiError>;
 
 /// What is told of a request's prompts and answers beside their texts.
 #[derive(Debug, Clone, Copy)]
@@ -75,8 +77,6 @@ pub(super) struct TextEvent {
     pub text: String,
     pub logprobs: Option<TextLogprobs>,
     pub prompt_logprobs: Option<PromptLogprobs>,
-    /// Tokens of the answer that came with it.
-    pub num_tokens: usize,
     /// At its end.
     pub finish: Option<Finish>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct TextAnswer {
 impl TextEvent {
     /// A text and no more.
     fn text(index: usize, text: String) -> Self {
-        Self { index, text, logprobs: None, prompt_logprobs: None, num_tokens: 0, finish: None }
+        Self { index, text, logprobs: None, prompt_logprobs: None, finish: None }
     }
 }
 
@@ -109,11 +109,11 @@ impl TextRun {
         told: Told,
     ) -> Result<Self, ApiError> {
         let (mut running, mut prompts) = (Vec::new(), Vec::new());
-        let (mut num_choices, mut stop) = (0, StopParams::default());
+        let mut num_choices = 0;
         for (prompt, job) in jobs {
-            (num_choices, stop) = (job.num_choices, job.params.stop.clone());
+            num_choices = job.num_choices;
             prompts.push(prompt);
-            running.push(Some(Running::submit(app, model, preparation.arrived(), job)?));
+            running.push(RunningRequest::submit(app, model, preparation.arrived(), job)?);
         }
         let echoes =
             || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));
@@ -126,12 +126,10 @@ impl TextRun {
                 .collect(),
             offsets: echoes().map(|echo| echo.chars().count()).collect(),
             scores: echoes().map(|_| Score::default()).collect(),
-            is_counted: vec![false; running.len()],
             model: Arc::clone(model),
             turn: 0,
-            stop,
+            has_failed: false,
             num_choices,
-            usage: Usage::default(),
             running,
             prompts,
             told,
@@ -143,70 +141,70 @@ impl TextRun {
         self.offsets.len()
     }
 
-    /// Tokens of the prompt of an answer.
-    pub fn prompt_tokens(&self, index: usize) -> usize {
-        self.prompts[index / self.num_choices].tokens.len()
+    /// The usage of all prompts and answers.
+    pub fn usage(&self) -> Usage {
+        Usage::of(self.running.iter().map(RunningRequest::counts))
     }
 
-    /// What the choices that have ended took.
-    pub fn usage(&self) -> &Usage {
-        &self.usage
+    /// The usage of one answer so far.
+    pub fn usage_so_far(&self, index: usize) -> Usage {
+        let counts = self.running[index / self.num_choices].counts();
+        Usage::so_far(counts, index % self.num_choices)
+    }
+
+    /// Whether all answers have finished.
+    pub fn is_finished(&self) -> bool {
+        self.running.iter().all(|running| running.counts().num_unfinished() == 0)
     }
 
     /// What is new; `None` after the last choice has ended, and after an error.
     pub async fn next(&mut self) -> Option<Result<TextEvent, ApiError>> {
+        if self.has_failed {
+            return None;
+        }
         if let Some(beginning) = self.beginnings.pop_front() {
             return Some(Ok(beginning));
         }
         let (prompt, event) = std::future::poll_fn(|context| self.poll_any(context)).await?;
-        let event = self.read(prompt, event);
-        if event.is_err() {
-            self.running.clear();
-        }
+        let event = event.and_then(|event| self.read(prompt, event));
+        self.has_failed = event.is_err();
         Some(event)
     }
 
     /// The next event of any prompt.
-    fn poll_any(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, Event)>> {
+    fn poll_any(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, PolledEvent)>> {
         let len = self.running.len();
         let mut is_pending = false;
         for place in (0..len).map(|step| (self.turn + step) % len) {
-            let Some(running) = &mut self.running[place] else {
-                continue;
-            };
-            match running.poll_next(context) {
+            match self.running[place].poll_next(context) {
                 Poll::Ready(Some(event)) => {
                     self.turn = (place + 1) % len;
                     return Poll::Ready(Some((place, event)));
                 }
-                Poll::Ready(None) => self.running[place] = None,
+                Poll::Ready(None) => {}
                 Poll::Pending => is_pending = true,
             }
         }
         if is_pending { Poll::Pending } else { Poll::Ready(None) }
     }
 
-    fn read(&mut self, prompt: usize, event: Event) -> Result<TextEvent, ApiError> {
+    fn read(&mut self, prompt: usize, event: GenerationEvent) -> Result<TextEvent, ApiError> {
         let first = prompt * self.num_choices;
         match event {
-            Event::Prompt(event) => {
+            GenerationEvent::Prompt(event) => {
                 Ok(self.beginning(first + event.choice, prompt, &event.logprobs))
             }
-            Event::Token(event) => {
+            GenerationEvent::Token(event) => {
                 let index = first + event.choice;
                 self.scores[index].add(&event.token);
-                let logprobs = self.logprobs(index, &event.token);
-                Ok(TextEvent { logprobs, num_tokens: 1, ..TextEvent::text(index, event.text) })
+                let is_text = !self.running[prompt].is_end(&event.token);
+                let logprobs = if is_text { self.logprobs(index, &event.token) } else { None };
+                Ok(TextEvent { logprobs, ..TextEvent::text(index, event.text) })
             }
-            Event::Finished(finished) => {
-                let finish = Finish::of(&finished, &self.stop)?;
-                let is_first = !std::mem::replace(&mut self.is_counted[prompt], true);
-                self.usage.add(&finish, is_first);
-                let index = first + finished.choice;
-                Ok(TextEvent { finish: Some(finish), ..TextEvent::text(index, finished.text) })
+            GenerationEvent::Finished { choice, text, finish } => {
+                Ok(TextEvent { finish: Some(finish), ..TextEvent::text(first + choice, text) })
             }
-            Event::Failed(error) => Err(ApiError::failed(&error)),
-            Event::Embedding(_) => Err(unasked()),
+            GenerationEvent::Embedding(_) => Err(unexpected_event()),
         }
     }
 
@@ -229,13 +227,11 @@ impl TextRun {
 
     /// Those of a token that is a part of the answer.
     fn logprobs(&mut self, index: usize, token: &SampledToken) -> Option<TextLogprobs> {
-        let tokenizer = self.model.tokenizer();
-        let is_end = !self.stop.ignore_eos && tokenizer.is_end_of_generation(token.id);
-        if is_end || !self.told.logprobs {
+        if !self.told.logprobs {
             return None;
         }
         let mut logprobs = TextLogprobs::default();
-        logprobs.push(token, tokenizer, &mut self.offsets[index]);
+        logprobs.push(token, self.model.tokenizer(), &mut self.offsets[index]);
         (!logprobs.is_empty()).then_some(logprobs)
     }
 
@@ -255,7 +251,7 @@ impl TextRun {
             answer.finish = finish;
         }
         match answers.iter().all(|answer| answer.finish.is_some()) {
-            true => Ok((self.most_probable(answers), self.usage)),
+            true => Ok((self.most_probable(answers), self.usage())),
             false => Err(engine_stopped()),
         }
     }

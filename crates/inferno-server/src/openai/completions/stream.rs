@@ -15,15 +15,11 @@ pub(super) struct TextStream {
     id: String,
     created: u64,
     streaming: Streaming,
-    /// Tokens of each answer that have come.
-    num_tokens: Vec<usize>,
-    num_finished: usize,
 }
 
 impl TextStream {
     pub fn new(run: TextRun, id: String, streaming: Streaming) -> Self {
-        let num_tokens = vec![0; run.num_answers()];
-        Self { run, id, created: now(), streaming, num_tokens, num_finished: 0 }
+        Self { run, id, created: now(), streaming }
     }
 
     fn part(&self, choices: Vec<TextChoice>, usage: Option<Usage>) -> SseEvent {
@@ -41,22 +37,17 @@ impl EventSource for TextStream {
                 return false;
             }
             Some(Ok(event)) => {
-                let TextEvent { index, text, logprobs, prompt_logprobs, num_tokens, finish } =
-                    event;
-                self.num_tokens[index] += num_tokens;
+                let TextEvent { index, text, logprobs, prompt_logprobs, finish } = event;
                 let is_end = finish.is_some();
                 if is_end || logprobs.is_some() || !text.is_empty() {
                     let answer = TextAnswer { text, logprobs, prompt_logprobs, finish };
-                    let usage = self.streaming.continuous_usage.then(|| {
-                        Usage::so_far(self.run.prompt_tokens(index), self.num_tokens[index])
-                    });
+                    let usage =
+                        self.streaming.continuous_usage.then(|| self.run.usage_so_far(index));
                     events.push_back(self.part(vec![TextChoice::new(index, answer)], usage));
                 }
-                self.num_finished += usize::from(is_end);
-                if is_end && self.num_finished == self.run.num_answers() {
+                if is_end && self.run.is_finished() {
                     if self.streaming.include_usage {
-                        let usage = self.run.usage().clone();
-                        events.push_back(self.part(Vec::new(), Some(usage)));
+                        events.push_back(self.part(Vec::new(), Some(self.run.usage())));
                     }
                     events.push_back(SseEvent::done());
                 }

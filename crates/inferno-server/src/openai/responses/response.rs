@@ -236,7 +236,7 @@ impl ResponseUsage {
             input_tokens_details: PromptTokensDetails { cached_tokens: finish.cached_tokens },
             output_tokens: finish.generated_tokens,
             output_tokens_details: CompletionTokensDetails {
-                reasoning_tokens: end.reasoning_tokens,
+                reasoning_tokens: finish.reasoning_tokens,
             },
             total_tokens: finish.prompt_tokens + finish.generated_tokens,
         }

@@ -1,0 +1,64 @@
+//! Tokens and choices of a running request, counted in this one place.
+
+use inferno_engine::Finished;
+
+/// What a request has taken so far.
+#[derive(Debug, Clone)]
+pub(crate) struct TokenCounts {
+    pub prompt_tokens: usize,
+    pub choices: Vec<ChoiceCounts>,
+}
+
+/// What one choice of a request has taken so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ChoiceCounts {
+    /// Prompt tokens that came from the prefix cache; known when the choice has finished.
+    pub cached_tokens: usize,
+    pub generated_tokens: usize,
+    /// Generated tokens that were reasoning.
+    pub reasoning_tokens: usize,
+    pub is_finished: bool,
+}
+
+impl TokenCounts {
+    pub(super) fn new(prompt_tokens: usize, num_choices: usize) -> Self {
+        Self { prompt_tokens, choices: vec![ChoiceCounts::default(); num_choices] }
+    }
+
+    pub(super) fn add_token(&mut self, choice: usize) {
+        if let Some(choice) = self.choices.get_mut(choice) {
+            choice.generated_tokens += 1;
+        }
+    }
+
+    pub(super) fn finish(&mut self, finished: &Finished) {
+        if let Some(choice) = self.choices.get_mut(finished.choice) {
+            choice.cached_tokens = finished.cached_tokens;
+            choice.generated_tokens = finished.generated_tokens;
+            choice.is_finished = true;
+        }
+    }
+
+    /// Choices that have not finished.
+    pub fn num_unfinished(&self) -> usize {
+        self.choices.iter().filter(|choice| !choice.is_finished).count()
+    }
+
+    pub fn generated_tokens(&self) -> usize {
+        self.choices.iter().map(|choice| choice.generated_tokens).sum()
+    }
+
+    pub fn reasoning_tokens(&self) -> usize {
+        self.choices.iter().map(|choice| choice.reasoning_tokens).sum()
+    }
+
+    /// Generated tokens of the longest choice.
+    pub(super) fn max_generated_tokens(&self) -> usize {
+        self.choices.iter().map(|choice| choice.generated_tokens).max().unwrap_or(0)
+    }
+
+    /// Cached tokens of the choice that had the most of them.
+    pub(super) fn max_cached_tokens(&self) -> usize {
+        self.choices.iter().map(|choice| choice.cached_tokens).max().unwrap_or(0)
+    }
+}

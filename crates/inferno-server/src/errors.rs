@@ -1,4 +1,4 @@
-//! What can go wrong, and how it is said: status codes and the JSON shapes of OpenAI and Anthropic.
+//! Errors: status codes, and the JSON bodies of OpenAI and Anthropic.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,15 +11,13 @@ use inferno_engine::{EngineError, SubmitError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What to do about an address that cannot be listened on.
+/// A hint for an address that cannot be bound.
 fn bind_hint(kind: io::ErrorKind) -> &'static str {
     match kind {
-        io::ErrorKind::AddrInUse => "another program is there, choose another port",
-        io::ErrorKind::AddrNotAvailable => "it is none of this machine's addresses",
-        io::ErrorKind::PermissionDenied => {
-            "ports below 1024 may be kept for others, choose another"
-        }
-        _ => "choose another address or port",
+        io::ErrorKind::AddrInUse => "the port is in use; pass another --port",
+        io::ErrorKind::AddrNotAvailable => "this machine does not have the address",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need privileges; pass another --port",
+        _ => "pass another --host or --port",
     }
 }
 
@@ -44,27 +42,27 @@ fn cut(mut text: String, max_chars: usize) -> String {
     text
 }
 
-/// Why the server could not be started.
+/// An error that prevents the server from starting.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}; {}", bind_hint(source.kind()))]
+    /// The address cannot be bound.
+    #[error("failed to listen on {address}: {source}; {}", bind_hint(source.kind()))]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The system refused what the server runs on.
-    #[error("cannot start the server's threads: {0}")]
+    /// The operating system provided no threads or sockets.
+    #[error("failed to start the server's threads: {0}")]
     Runtime(#[source] io::Error),
-    /// A certificate or a key is not what it should be.
-    #[error("cannot use {path:?} for TLS: {message}")]
+    /// A certificate or private key is invalid.
+    #[error("failed to read {path:?} for TLS: {message}")]
     Tls {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         message: String,
     },
     /// The model could not be loaded.
@@ -72,26 +70,26 @@ pub enum ServerError {
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a request was not answered.
+/// A failed request.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     pub status: StatusCode,
     pub message: String,
     /// The offending part of the request, such as `messages[0].role`.
     pub param: Option<String>,
-    /// A word for programs.
+    /// A machine-readable code.
     pub code: Option<&'static str>,
-    /// Seconds after which trying again may help.
+    /// Seconds after which the client may retry.
     pub retry_after: Option<u32>,
 }
 
-/// Why a request was not answered.
+/// An error body.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct OpenAiError {
     error: OpenAiErrorDetails,
 }
 
-/// Why a request was not answered.
+/// An error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct OpenAiErrorDetails {
     message: String,
@@ -100,11 +98,11 @@ pub(crate) struct OpenAiErrorDetails {
     kind: &'static str,
     /// The offending part of the request, such as `messages[0].role`.
     param: Option<String>,
-    /// A word for programs.
+    /// A machine-readable code.
     code: Option<&'static str>,
 }
 
-/// Why a request was not answered.
+/// An error body.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AnthropicError {
     /// Always `error`.
@@ -113,7 +111,7 @@ pub(crate) struct AnthropicError {
     pub error: AnthropicErrorDetails,
 }
 
-/// Why a request was not answered.
+/// An error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AnthropicErrorDetails {
     /// The kind of error.
@@ -129,7 +127,7 @@ impl ApiError {
         Self { status, message, param: None, code: None, retry_after: None }
     }
 
-    /// A field of the request is not as it must be.
+    /// An invalid field of the request.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         let mut error = Self::new(StatusCode::BAD_REQUEST, message);
         error.param = Some(cut(param.into(), MAX_NAME_CHARS));
@@ -137,14 +135,14 @@ impl ApiError {
         error
     }
 
-    /// A field that the API has and this server does not honour.
+    /// A field that the API defines and this server does not support.
     pub fn unsupported(param: impl Into<String>, why: &str) -> Self {
         let param = param.into();
         let message = format!("{param} is not supported: {why}");
         Self::invalid(param, message).with_code("unsupported_parameter")
     }
 
-    /// Refuses the first field that is given, of fields and why they are not honoured.
+    /// Rejects the first field that is given, of unsupported fields and the reasons.
     pub fn refuse_given<const N: usize>(fields: [(&str, bool, &str); N]) -> Result<(), Self> {
         match fields.into_iter().find(|(_, is_given, _)| *is_given) {
             Some((field, _, why)) => Err(Self::unsupported(field, why)),
@@ -161,7 +159,7 @@ impl ApiError {
         self
     }
 
-    /// The kind of error, in OpenAI's words.
+    /// OpenAI's error type.
     fn openai_type(&self) -> &'static str {
         match self.status {
             StatusCode::UNAUTHORIZED => "authentication_error",
@@ -174,7 +172,7 @@ impl ApiError {
         }
     }
 
-    /// The kind of error, in Anthropic's words.
+    /// Anthropic's error type.
     fn anthropic_type(&self) -> &'static str {
         match self.status {
             StatusCode::UNAUTHORIZED => "authentication_error",
@@ -189,7 +187,7 @@ impl ApiError {
         }
     }
 
-    /// The body in OpenAI's shape.
+    /// The error body in OpenAI's format.
     pub fn openai(&self) -> OpenAiError {
         OpenAiError {
             error: OpenAiErrorDetails {
@@ -201,7 +199,7 @@ impl ApiError {
         }
     }
 
-    /// The body in Anthropic's shape, which has no place for the offending field but the message.
+    /// The error body in Anthropic's format, which names the offending field only in the message.
     pub fn anthropic(&self) -> AnthropicError {
         let message = match &self.param {
             Some(param) if !self.message.contains(param.as_str()) => {
@@ -229,7 +227,7 @@ impl ApiError {
 }
 
 impl IntoResponse for ApiError {
-    /// In OpenAI's shape; the router gives Anthropic's paths theirs.
+    /// In OpenAI's format; the router converts errors on Anthropic's paths.
     fn into_response(self) -> Response {
         let body = self.openai();
         self.response(&body)
@@ -240,9 +238,8 @@ impl From<SubmitError> for ApiError {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::QueueFull { limit } => {
-                let message = format!(
-                    "{limit} requests are waiting, the most that may; try again in a moment"
-                );
+                let message =
+                    format!("the queue is full ({limit} requests are waiting); retry later");
                 let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
                 error.retry_after = Some(1);
                 error.with_code("queue_full")
@@ -256,14 +253,14 @@ impl From<SubmitError> for ApiError {
 }
 
 impl ApiError {
-    /// The server has too much to do, and may have less soon.
+    /// The server is overloaded for the moment.
     pub fn overloaded(message: impl Into<String>) -> Self {
         let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, message);
         error.retry_after = Some(1);
         error.with_code("overloaded")
     }
 
-    /// The server ends what runs and begins nothing new.
+    /// The server finishes running requests and accepts no new ones.
     pub fn shutting_down() -> Self {
         let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
         error.retry_after = Some(5);
@@ -275,7 +272,7 @@ impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();
         match error {
-            // The prompt's own tokens are named in words there.
+            // The engine has no field name for the prompt.
             EngineError::TokenOutOfRange { field: "the prompt", .. } => {
                 Self::invalid("prompt", message)
             }
@@ -298,51 +295,51 @@ impl From<EngineError> for ApiError {
 }
 
 impl ApiError {
-    /// The prompt, which is in `param`, leaves no room for an answer.
+    /// The prompt in `param` leaves no room for an answer.
     pub fn context_length_exceeded(
         param: &str,
         prompt_tokens: usize,
         context_length: usize,
     ) -> Self {
         let message = format!(
-            "the prompt has {prompt_tokens} tokens, but this model's maximum context length is {context_length} tokens, \
-             prompt and answer together; shorten the prompt"
+            "the prompt has {prompt_tokens} tokens, but this model's maximum context length is {context_length} tokens \
+             for prompt and answer; shorten the prompt"
         );
         Self::invalid(param, message).with_code("context_length_exceeded")
     }
 }
 
 impl ApiError {
-    /// The conversation, which is in `param`, has more messages than the context has tokens.
+    /// The conversation in `param` has more messages than the context has tokens.
     pub fn too_many_messages(param: &str, num_messages: usize, context_length: usize) -> Self {
         let message = format!(
             "the conversation has {num_messages} messages, but this model's maximum context length is {context_length} \
-             tokens; leave the oldest out"
+             tokens; remove the oldest messages"
         );
         Self::invalid(param, message).with_code("context_length_exceeded")
     }
 }
 
 impl ApiError {
-    /// A schema, a regular expression or a grammar, which is in `param`, cannot be held to.
+    /// The schema, regular expression or grammar in `param` does not compile.
     pub fn invalid_grammar(param: &str, message: &str) -> Self {
         Self::invalid(param, format!("{param} does not compile: {message}"))
             .with_code("invalid_grammar")
     }
 
-    /// What the chat template says of the conversation, which is in `param`.
+    /// The chat template failed on the conversation in `param`.
     pub fn of_template(param: &str, error: &ChatTemplateError) -> Self {
         Self::invalid(param, error.to_string()).with_code("chat_template_error")
     }
 
-    /// The engine could not go on with a request.
+    /// The engine failed at a request.
     pub fn failed(error: &EngineError) -> Self {
         match error {
-            // It compiled, and turned out to ask for too much.
+            // It compiled, but exceeded a limit while generating.
             EngineError::Constraint(_) => {
                 Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("invalid_grammar")
             }
-            // Its grammar, its biases and its min_tokens contradict each other.
+            // The grammar, the biases and min_tokens contradict each other.
             EngineError::NoCandidates => {
                 Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("no_candidates")
             }

@@ -1,15 +1,15 @@
 //! The HTTP server: OpenAI's and Anthropic's APIs over the engine.
 //!
-//! [`Server`] binds an address, loads a model beside answering `/health`, and serves until it is told to stop. Each endpoint
-//! is one file; what they share is apart:
+//! [`Server`] binds an address, answers `/health` while it loads a model, and serves until it is stopped. Each endpoint is one
+//! file; they share:
 //!
-//! - `request`: bodies, limits, keys and ids, before an endpoint sees a request;
+//! - `request`: bodies, preparation, limits, keys and ids, before an endpoint runs;
 //! - `chat`: a conversation as the model reads it, and its answer told apart into reasoning, text and tool calls;
-//! - `generation`: the way to the engine and back, measured and logged;
+//! - `generation`: requests in the engine, measured and logged;
 //! - `openai`, `anthropic`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!
-//! Invariants: every field of a request is honoured or refused by name; a client that goes away stops its work; no request
-//! makes the server panic, and none is ended by another.
+//! Invariants: every field of a request is either supported or rejected by name; a client that disconnects aborts its request;
+//! no request makes the server panic, and none fails because of another.
 
 #![forbid(unsafe_code)]
 

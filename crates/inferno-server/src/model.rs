@@ -1,4 +1,4 @@
-//! The model that is served.
+//! The served model.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,37 +11,37 @@ use inferno_tokenizer::Tokenizer;
 use crate::chat::ToolForm;
 use crate::generation::GrammarCompiler;
 
-/// A model that is loaded and runs, with what clients have to know of it.
+/// A loaded model with its engine, names, template and defaults.
 pub struct ServedModel {
-    /// Owns the engine's thread, until it is told to stop.
+    /// Owns the engine's thread, until the server stops.
     engine: Mutex<Option<Engine>>,
     pub(crate) handle: EngineHandle,
-    /// What clients may call it; the first is how it calls itself.
+    /// Names that requests may use; responses contain the first.
     pub(crate) names: Vec<String>,
     pub(crate) template: Option<Template>,
-    /// What the model's file recommends.
+    /// Sampling defaults from the model file.
     pub(crate) sampling: SamplingParams,
-    /// How hidden states become the vector of a text.
+    /// How hidden states are pooled into an embedding.
     pub(crate) pooling: Pooling,
     /// When it was loaded, in seconds since 1970.
     pub(crate) created: u64,
     pub(crate) grammars: GrammarCompiler,
-    /// Where the prefix cache is kept between two runs.
+    /// File that stores the prefix cache across restarts.
     prefix_cache_file: Option<PathBuf>,
 }
 
-/// A chat template, and the form in which the model calls tools.
+/// A chat template, and the format of the model's tool calls.
 pub(crate) struct Template {
     pub compiled: ChatTemplate,
     pub tool_form: Option<ToolForm>,
 }
 
 impl ServedModel {
-    /// A model without a chat template, which goes on with texts only.
+    /// A model without a chat template, which only completes text.
     ///
     /// **Panics**: if `names` is empty.
     pub fn new(engine: Engine, names: Vec<String>) -> Self {
-        assert!(!names.is_empty(), "a model has a name");
+        assert!(!names.is_empty(), "a model needs at least one name");
         let handle = engine.handle();
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         Self {
@@ -57,43 +57,45 @@ impl ServedModel {
         }
     }
 
-    /// Sets the chat template, which tells in what form the model calls tools.
+    /// Sets the chat template, which also determines the format of tool calls.
     pub fn with_chat_template(mut self, compiled: ChatTemplate) -> Self {
         let tool_form = ToolForm::of_template(&compiled);
         self.template = Some(Template { compiled, tool_form });
         self
     }
 
-    /// Sets how tokens are chosen where a request does not say.
+    /// Sets the sampling defaults.
     pub fn with_sampling(mut self, sampling: SamplingParams) -> Self {
         self.sampling = sampling;
         self
     }
 
-    /// Sets how hidden states become the vector of a text.
+    /// Sets how hidden states are pooled into an embedding.
     pub fn with_pooling(mut self, pooling: Pooling) -> Self {
         self.pooling = pooling;
         self
     }
 
-    /// Keeps the prefix cache in this file: takes in what is there, and writes it when the server stops. A file that is
-    /// damaged, or of another model or cache format, is told in the log and replaced at the end.
+    /// Stores the prefix cache in this file: loads it now, and saves it when the server stops. A file that is damaged, or of
+    /// another model or cache format, is reported in the log and overwritten at the end.
     ///
-    /// **Errors**: a file that is something else, or that cannot be reached.
+    /// **Errors**: a file that is not a prefix cache, or that cannot be read or written.
     pub fn with_prefix_cache_file(mut self, path: PathBuf) -> Result<Self, Box<EngineError>> {
         EngineHandle::check_save_prefixes(&path)?;
-        // An empty file is one that is still to be written.
+        // An empty file is one that has not been written yet.
         if std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
             match self.handle.load_prefixes(&path) {
-                Ok(blocks) => tracing::info!(?path, blocks, "the prefix cache was taken in"),
-                Err(error) => tracing::warn!(%error, "the prefix cache begins empty"),
+                Ok(blocks) => tracing::info!(?path, blocks, "prefix cache loaded"),
+                Err(error) => {
+                    tracing::warn!(%error, "failed to load the prefix cache; starting with an empty one")
+                }
             }
         }
         self.prefix_cache_file = Some(path);
         Ok(self)
     }
 
-    /// How the model calls itself.
+    /// The name in responses.
     pub(crate) fn name(&self) -> &str {
         &self.names[0]
     }
@@ -102,12 +104,12 @@ impl ServedModel {
         self.handle.tokenizer()
     }
 
-    /// Writes the prefix cache where it is kept; ends what runs, and the engine's thread.
+    /// Saves the prefix cache, aborts running requests and stops the engine's thread.
     pub(crate) fn stop(&self) {
         if let Some(path) = &self.prefix_cache_file {
             match self.handle.save_prefixes(path) {
-                Ok(blocks) => tracing::info!(?path, blocks, "the prefix cache was saved"),
-                Err(error) => tracing::error!(%error, "the prefix cache was not saved"),
+                Ok(blocks) => tracing::info!(?path, blocks, "prefix cache saved"),
+                Err(error) => tracing::error!(%error, "failed to save the prefix cache"),
             }
         }
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();

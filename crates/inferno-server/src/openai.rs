@@ -1,4 +1,4 @@
-//! OpenAI's API, with vLLM's further fields.
+//! OpenAI's API, with vLLM's additional fields.
 
 pub(crate) mod chat;
 pub(crate) mod completions;

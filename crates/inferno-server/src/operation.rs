@@ -1,4 +1,4 @@
-//! What operators read: health, version, metrics, the description of the API, logs.
+//! Endpoints and logs for operators.
 
 pub(crate) mod health;
 pub(crate) mod logs;

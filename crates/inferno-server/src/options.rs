@@ -1,4 +1,4 @@
-//! How the server is set up.
+//! Server options.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -6,53 +6,53 @@ use std::time::{Duration, Instant};
 
 use crate::request::UnknownFields;
 
-/// Everything about a server but its model.
+/// Options of a server, without its model.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// Where to listen; port 0 takes any free one.
+    /// Address to listen on; port 0 selects any free port.
     pub address: SocketAddr,
-    /// Keys of which a request must show one; with none, every request is let in.
+    /// API keys, one of which each request must send; if empty, no key is needed.
     pub api_keys: Vec<String>,
-    /// Host names by which requests may address the server, beside those of loopback; `*` is all of them. With none, a server
-    /// on loopback accepts only names of loopback, and any other server every name.
+    /// Host names that requests may use in addition to loopback names; `*` accepts any. If empty, a server on a loopback address
+    /// accepts only loopback names, and any other server every name.
     pub allowed_hosts: Vec<String>,
-    /// Web origins that may call from a browser; `*` is all of them.
+    /// Web origins that may call from a browser; `*` allows all.
     pub allowed_origins: Vec<String>,
-    /// Takes requests with fields that the API does not have, and ignores those.
+    /// Ignores fields that the API does not define, instead of rejecting them.
     pub allow_unknown_fields: bool,
-    /// Bounds that no request may break.
+    /// Limits on requests.
     pub limits: Limits,
-    /// How long running requests may go on after the server was told to stop.
+    /// Time that running requests may take to finish when the server stops.
     pub drain_timeout: Duration,
-    /// Speaks TLS with these files; plain HTTP without.
+    /// Certificate and key for TLS; without them, the server uses plain HTTP.
     pub tls: Option<TlsFiles>,
 }
 
-/// Bounds that no request may break.
+/// Limits on requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a body.
+    /// Maximum size of a body in bytes.
     pub max_body_bytes: usize,
-    /// Connections at once; further ones are answered 503 and closed.
+    /// Maximum number of connections; further ones get 503 and are closed.
     pub max_num_connections: usize,
-    /// Answers of one request (`n`, and prompts times `n`).
+    /// Maximum number of answers to one request (`n`, or the number of prompts times `n`).
     pub max_num_choices: usize,
-    /// Bytes of the responses that are kept in memory; with 0, none is kept.
+    /// Maximum size of all stored responses in bytes; 0 stores none.
     pub max_stored_bytes: usize,
-    /// How long a client may take to send a request's head, and again its body.
+    /// Time a client may take to send the head of a request, and again for its body.
     pub read_timeout: Duration,
-    /// How long a client may take nothing of what waits to be sent; any byte that goes out begins it anew.
+    /// Time without write progress after which a connection is closed.
     pub write_timeout: Duration,
-    /// How long one request may take in all; `None` is for ever.
+    /// Maximum duration of a request, from its arrival to its last token; `None` sets no limit.
     pub request_timeout: Option<Duration>,
-    /// Silence in a stream after which a comment is sent, so that nobody between takes it for dead.
+    /// Interval of keep-alive comments in a silent stream, so that proxies do not close it.
     pub keep_alive: Duration,
 }
 
 /// The files of a TLS identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate and those that vouch for it, in PEM.
+    /// The certificate chain, in PEM.
     pub certificates: PathBuf,
     /// The private key, in PEM.
     pub key: PathBuf,
@@ -62,7 +62,7 @@ impl ServerOptions {
     pub(crate) fn unknown_fields(&self) -> UnknownFields {
         match self.allow_unknown_fields {
             true => UnknownFields::Ignored,
-            false => UnknownFields::Refused,
+            false => UnknownFields::Rejected,
         }
     }
 }
@@ -83,7 +83,7 @@ impl Default for ServerOptions {
 }
 
 impl Limits {
-    /// When a request that came at `started` has to end at the latest.
+    /// The deadline of a request that arrived at `started`.
     pub(crate) fn deadline(&self, started: Instant) -> Option<Instant> {
         started.checked_add(self.request_timeout?)
     }

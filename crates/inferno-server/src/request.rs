@@ -1,4 +1,4 @@
-//! What is done to every request before an endpoint sees it.
+//! Request processing before an endpoint runs: ids, keys, hosts, bodies, preparation.
 
 mod api_key;
 mod body;

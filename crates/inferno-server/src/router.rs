@@ -1,4 +1,4 @@
-//! Which path is answered by what.
+//! Routes and middleware.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::request::{require_allowed_host, require_api_key, with_request_id};
 use crate::state::App;
 use crate::{anthropic, openai, operation, page, tokens};
 
-/// Everything that the server answers.
+/// All routes of the server.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let guarded = Router::new()
         .route("/v1/models", get(openai::models::list))
@@ -61,7 +61,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router.layer(middleware::from_fn(with_request_id))
 }
 
-/// Lets pages of other origins call, where there are any.
+/// Allows requests from pages of these origins, if there are any.
 fn cors(origins: &[String]) -> Option<CorsLayer> {
     let cors = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
@@ -80,19 +80,21 @@ fn cors(origins: &[String]) -> Option<CorsLayer> {
 async fn not_found(uri: Uri) -> ApiError {
     let path = uri.path();
     let hint = match path.starts_with("/v1/") {
-        true => "/openapi.json lists all paths",
-        false => "OpenAI's and Anthropic's paths begin with /v1, and /openapi.json lists all",
+        true => "see /openapi.json for all paths",
+        false => {
+            "the paths of OpenAI and Anthropic begin with /v1; see /openapi.json for all paths"
+        }
     };
-    let message = format!("there is nothing at {path}; {hint}");
+    let message = format!("path {path} not found; {hint}");
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 
 async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
-    let message = format!("{} does not take {method}", uri.path());
+    let message = format!("{} does not support {method}", uri.path());
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
 }
 
-/// A mistake in this program ends one request and no other.
+/// A panic fails one request and no other.
 fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let message = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
@@ -100,10 +102,10 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
         _ => "no message".to_owned(),
     };
     tracing::error!(%message, "a request panicked");
-    ApiError::internal("the server made a mistake; its log says which").into_response()
+    ApiError::internal("internal error; see the server log").into_response()
 }
 
-/// Gives errors on Anthropic's paths Anthropic's shape, wherever they come from.
+/// Converts errors on Anthropic's paths to Anthropic's format.
 async fn anthropic_errors(request: Request, next: Next) -> Response {
     let is_anthropic = request.uri().path().starts_with("/v1/messages");
     let response = next.run(request).await;

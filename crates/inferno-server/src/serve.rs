@@ -1,4 +1,4 @@
-//! Listening, serving connections, and stopping in an orderly way.
+//! Listening, serving connections, and graceful shutdown.
 
 mod connection;
 mod signals;
@@ -20,12 +20,12 @@ use crate::state::App;
 use crate::{ServedModel, ServerError, ServerOptions};
 use connection::Connections;
 
-/// How long connections may take to end once their requests have.
+/// Time that connections may take to close once their requests have finished.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Threads that speak HTTP. The model needs the others.
+/// Threads for HTTP; the other cores are for the model.
 const NUM_HTTP_THREADS: usize = 2;
 
-/// A server that listens.
+/// A listening server.
 ///
 /// ```no_run
 /// use inferno_server::{ServedModel, Server, ServerOptions};
@@ -33,7 +33,7 @@ const NUM_HTTP_THREADS: usize = 2;
 /// # fn load() -> Result<ServedModel, std::io::Error> { unimplemented!() }
 /// let server = Server::bind(ServerOptions::default())?;
 /// println!("listening on {}", server.address());
-/// // Answers /health at once, and everything else when the model is there; ends on SIGTERM.
+/// // Answers /health at once, and everything else when the model is loaded; stops on SIGTERM.
 /// server.run(load)?;
 /// # Ok::<(), inferno_server::ServerError>(())
 /// ```
@@ -47,7 +47,7 @@ pub struct Server {
 impl Server {
     /// Binds the address.
     ///
-    /// **Errors**: an address that cannot be listened on, TLS files that cannot be used.
+    /// **Errors**: an address that cannot be bound, invalid TLS files.
     pub fn bind(options: ServerOptions) -> Result<Self, ServerError> {
         let tls = options.tls.as_ref().map(tls::acceptor).transpose()?;
         let bind = || {
@@ -61,15 +61,15 @@ impl Server {
         Ok(Self { listener, address, tls, options })
     }
 
-    /// The address, with the port that was taken.
+    /// The bound address, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Loads the model on a thread of its own and serves it until SIGTERM or Ctrl-C; then lets running requests finish, up to
-    /// the drain timeout. A second signal ends them.
+    /// Loads the model on a separate thread and serves it until SIGTERM or Ctrl-C, then lets running requests finish, up to the
+    /// drain timeout. A second signal aborts them.
     ///
-    /// **Errors**: those of `load`; a system that refuses threads or sockets.
+    /// **Errors**: those of `load`; no threads or sockets available.
     pub fn run<E>(
         self,
         load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
@@ -80,8 +80,8 @@ impl Server {
         self.run_until(load, signals::next)
     }
 
-    /// As [`run`](Self::run), but stops when the future that `stop` makes is ready, instead of at a signal; it is asked for
-    /// another to cut the drain short.
+    /// As [`run`](Self::run), but stops when the future returned by `stop` is ready, instead of at a signal; a second future
+    /// aborts the drain.
     ///
     /// **Errors**: as [`run`](Self::run).
     pub fn run_until<E, F>(
@@ -132,7 +132,7 @@ impl Server {
         std::thread::Builder::new()
             .name("inferno-load".to_owned())
             .spawn(move || {
-                // Nobody waits for it where the server was stopped meanwhile.
+                // Nobody receives it if the server was stopped in the meantime.
                 let _ = sender.send(load());
             })
             .map_err(ServerError::Runtime)?;
@@ -143,7 +143,7 @@ impl Server {
                     app.publish(model);
                 }
                 Ok(Err(error)) => return Err(ServerError::Load(error.into())),
-                Err(_) => return Err(ServerError::Load("the thread that loads panicked".into())),
+                Err(_) => return Err(ServerError::Load("the loading thread panicked".into())),
             },
             () = stop() => {
                 tracing::info!("stopped while loading");
@@ -158,11 +158,11 @@ impl Server {
         tokio::select! {
             () = app.idle() => {}
             () = tokio::time::sleep(timeout) => {
-                tracing::warn!(running = app.num_in_flight(), "the drain timeout is over");
+                tracing::warn!(running = app.num_in_flight(), "drain timeout reached");
             }
-            () = stop() => tracing::warn!(running = app.num_in_flight(), "the drain was cut short"),
+            () = stop() => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
         }
-        // What runs ends here, with an event that says so.
+        // Requests that still run fail here, with an error in their streams.
         if let Some(model) = app.loaded().cloned() {
             let _ = tokio::task::spawn_blocking(move || model.stop()).await;
         }

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! State that all requests share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use crate::operation::metrics::Metrics;
 use crate::request::PreparationStage;
 use crate::{ServedModel, ServerOptions};
 
-/// What all requests share.
+/// State that all requests share.
 pub(crate) struct App {
     pub options: ServerOptions,
     model: OnceLock<Arc<ServedModel>>,
@@ -20,11 +20,11 @@ pub(crate) struct App {
     pub responses: ResponseStore,
     pub preparation: Arc<PreparationStage>,
     is_draining: AtomicBool,
-    /// Requests that the engine works on.
+    /// Requests in the engine.
     num_in_flight: watch::Sender<usize>,
 }
 
-/// Whether requests are answered.
+/// Whether the server answers requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readiness {
     Loading,
@@ -46,7 +46,7 @@ impl App {
         }
     }
 
-    /// Begins to answer requests with this model.
+    /// Starts to serve this model.
     pub fn publish(&self, model: ServedModel) {
         let model = Arc::new(model);
         self.metrics.begin(&model);
@@ -54,19 +54,19 @@ impl App {
         let _ = self.model.set(model);
     }
 
-    /// The model, if it is loaded.
+    /// The loaded model.
     ///
     /// **Errors**: 503 before that.
     pub fn model(&self) -> Result<Arc<ServedModel>, ApiError> {
         self.loaded().cloned().ok_or_else(|| {
             let mut error =
-                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the model is being loaded");
+                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "the model is loading; retry later");
             error.retry_after = Some(1);
             error.with_code("loading")
         })
     }
 
-    /// The model that `name` asks for, or the only one where nothing is asked for.
+    /// The model with this name, or the only one if no name is given.
     ///
     /// **Errors**: 404 for another name, 503 before the model is loaded.
     pub fn model_named(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
@@ -75,7 +75,7 @@ impl App {
             Some(name) if !model.names.iter().any(|known| known == name) => {
                 let known = model.names.join(", ");
                 let name = shortened(name);
-                let message = format!("there is no model {name:?}; this server has {known}");
+                let message = format!("model {name:?} not found; this server has {known}");
                 let mut error = ApiError::new(StatusCode::NOT_FOUND, message);
                 error.param = Some("model".to_owned());
                 Err(error.with_code("model_not_found"))
@@ -97,7 +97,7 @@ impl App {
         }
     }
 
-    /// From here on nothing new is begun.
+    /// Stops accepting new requests.
     pub fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
         if let Some(model) = self.loaded() {
@@ -123,7 +123,7 @@ impl App {
     }
 }
 
-/// A request that the engine works on.
+/// A request in the engine.
 pub(crate) struct InFlight {
     app: Arc<App>,
 }

@@ -1,4 +1,4 @@
-//! Tokens and texts, in vLLM's shape.
+//! Tokenization, in vLLM's format.
 
 pub(crate) mod detokenize;
 pub(crate) mod tokenize;

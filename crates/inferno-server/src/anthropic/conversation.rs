@@ -29,7 +29,7 @@ pub(crate) struct ConversationFields {
     context_management: Option<ContextManagementField>,
     /// `standard`.
     speed: Option<String>,
-    /// What was read before is always looked for.
+    /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
 }
@@ -98,7 +98,7 @@ pub(crate) struct ThinkingField {
 /// What the answer is to be.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OutputConfigField {
-    /// How long to think, for templates that read it.
+    /// Reasoning effort, for templates that support it.
     effort: Option<String>,
     format: Option<OutputFormatField>,
 }

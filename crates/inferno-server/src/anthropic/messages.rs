@@ -34,23 +34,23 @@ pub(crate) struct MessagesRequest {
 /// How to answer.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct AnswerFields {
-    /// Tokens that the answer may have.
+    /// Maximum number of generated tokens.
     #[schema(minimum = 1)]
     max_tokens: usize,
     /// Texts before which the answer ends.
     stop_sequences: Option<Vec<String>>,
-    /// Sends the answer as it comes.
+    /// Streams the answer as server-sent events.
     stream: Option<bool>,
-    /// Flatter choices above 1, sharper below; 0 takes the most probable token.
+    /// Sampling temperature; higher values are more random, 0 is greedy.
     #[schema(minimum = 0.0)]
     temperature: Option<f32>,
     /// Keeps this many of the most probable tokens.
     top_k: Option<usize>,
-    /// Keeps the most probable tokens that together reach this probability.
+    /// Nucleus sampling: samples from the most probable tokens whose probabilities add up to this.
     #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
     top_p: Option<f32>,
-    /// Who asks; nothing is kept of it.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// An identifier of the end user; ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
     metadata: Option<Map<String, Value>>,
     /// `auto` or `standard_only`.
     #[schema(pattern = "^(auto|standard_only)$")]

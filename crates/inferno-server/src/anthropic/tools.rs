@@ -19,7 +19,7 @@ pub(crate) struct ToolField {
     description: Option<String>,
     /// A JSON schema.
     input_schema: Option<Map<String, Value>>,
-    /// What was read before is always looked for.
+    /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
     /// Inputs come as they are made whether or not this is set.
@@ -29,7 +29,7 @@ pub(crate) struct ToolField {
     defer_loading: Option<bool>,
     /// `["direct"]`: the model calls, and no program of its.
     allowed_callers: Option<Vec<String>>,
-    /// Refuses a schema that inputs cannot be held to in every point, instead of holding them to it as far as it goes.
+    /// Rejects a schema with unsupported keywords, instead of ignoring those.
     strict: Option<bool>,
 }
 

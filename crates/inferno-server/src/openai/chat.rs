@@ -27,7 +27,7 @@ pub(crate) use response::stop_reason;
 use stream::ChatStream;
 pub(crate) use stream::{ChatCompletionChunk, now};
 
-/// A conversation to be answered.
+/// A chat completion request.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ChatCompletionRequest {
     #[serde(flatten)]
@@ -36,67 +36,67 @@ pub(crate) struct ChatCompletionRequest {
     sampling: SamplingFields,
 }
 
-/// What is to be answered, and with what.
+/// The conversation, and how to answer it.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ChatFields {
     /// The conversation, oldest message first.
     #[schema(min_items = 1)]
     messages: Vec<MessageField>,
-    /// Tokens that the answer may have; otherwise as many as the context holds.
+    /// Maximum number of generated tokens (default: the rest of the context).
     #[schema(minimum = 1)]
     max_tokens: Option<usize>,
     /// The newer name of `max_tokens`.
     #[schema(minimum = 1)]
     max_completion_tokens: Option<usize>,
-    /// Tells the log-probability of each token.
+    /// Returns the log-probability of each generated token.
     logprobs: Option<bool>,
-    /// Tells those of so many rivals too.
+    /// Number of most probable alternatives to return for each token.
     #[schema(maximum = 20)]
     top_logprobs: Option<usize>,
     /// Functions that the model may call.
     tools: Option<Vec<ToolField>>,
     /// `auto`, `none`, `required`, or `{"type": "function", "function": {"name": …}}`.
     tool_choice: Option<Value>,
-    /// Whether several functions may be called at once; true unless it is said otherwise.
+    /// Allows several tool calls in one answer (default: true).
     parallel_tool_calls: Option<bool>,
     response_format: Option<ResponseFormat>,
-    /// True: thoughts are told, apart from the answer and as they come. These are the names that routers send.
+    /// Only true is supported: reasoning is always returned as `reasoning_content`. Routers send these names.
     include_reasoning: Option<bool>,
     /// As `include_reasoning`.
     separate_reasoning: Option<bool>,
     /// As `include_reasoning`.
     stream_reasoning: Option<bool>,
-    /// How long to think, for templates that read it; `none` asks not to.
+    /// Reasoning effort, for templates that support it; `none` disables reasoning.
     reasoning_effort: Option<String>,
-    /// Further variables of the chat template, such as `enable_thinking`.
+    /// Additional variables of the chat template, such as `enable_thinking`.
     chat_template_kwargs: Option<Map<String, Value>>,
-    /// Texts for templates that read them.
+    /// Documents for templates that support them.
     documents: Option<Vec<Value>>,
-    /// Whether an answer is begun; true unless it is said otherwise.
+    /// Appends the start of an answer to the prompt (default: true).
     add_generation_prompt: Option<bool>,
-    /// Whether the last message goes on.
+    /// Continues the last message instead of answering it.
     continue_final_message: Option<bool>,
-    /// Of the answer: `["text"]`.
+    /// Only `["text"]` is supported.
     modalities: Option<Vec<String>>,
-    /// False: nothing is kept.
+    /// Only false is supported: chat completions are not stored.
     store: Option<bool>,
     /// `auto` or `default`.
     #[schema(pattern = "^(auto|default)$")]
     service_tier: Option<String>,
-    /// `medium`: how long an answer is, messages say.
+    /// Only `medium` is supported.
     verbosity: Option<String>,
-    /// What was read before is always looked for.
+    /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
     prompt_cache_key: Option<String>,
-    /// Who asks; nothing is kept of it.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// An identifier of the end user; ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
     safety_identifier: Option<String>,
-    /// What the caller notes about the request; nothing is kept of it.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// Metadata of the caller; ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
     metadata: Option<Map<String, Value>>,
 }
 
-/// The form that an answer must have.
+/// The format of the answer.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ResponseFormat {
     /// `text`, `json_object` or `json_schema`.
@@ -110,26 +110,26 @@ pub(crate) struct ResponseFormat {
 /// A schema and its name.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct JsonSchemaFormat {
-    #[allow(dead_code, reason = "a name for the caller")]
+    #[allow(dead_code, reason = "for the caller only")]
     name: Option<String>,
-    #[allow(dead_code, reason = "a note for the caller")]
+    #[allow(dead_code, reason = "for the caller only")]
     description: Option<String>,
     schema: Option<Map<String, Value>>,
-    /// Answers are held to their schema whether or not this is set.
-    #[allow(dead_code, reason = "answers are always held to their schema")]
+    /// Accepted for compatibility; the schema is always enforced.
+    #[allow(dead_code, reason = "the schema is always enforced")]
     strict: Option<bool>,
 }
 
-/// Fields of the API that are refused.
+/// Fields that the API defines and this server does not support.
 const UNSUPPORTED: &[Unsupported] = &[
     ("audio", "answers are text"),
     ("functions", "use tools"),
     ("function_call", "use tool_choice"),
-    ("prediction", "answers are never predicted"),
-    ("web_search_options", "there is no web search"),
+    ("prediction", "predicted outputs are not supported"),
+    ("web_search_options", "web search is not available"),
     ("echo", "use continue_final_message"),
-    ("chat_template", "the server's is used; start it with --chat-template"),
-    ("mm_processor_kwargs", "messages are text"),
+    ("chat_template", "start the server with --chat-template"),
+    ("mm_processor_kwargs", "messages must be text"),
 ];
 
 impl RequestBody for ChatCompletionRequest {
@@ -138,7 +138,7 @@ impl RequestBody for ChatCompletionRequest {
         ("prompt", "use messages, or /v1/completions"),
         ("input", "use messages, or /v1/responses"),
         ("max_output_tokens", "use max_completion_tokens"),
-        ("best_of", "use n, and choose yourself"),
+        ("best_of", "use n, and choose on the client"),
         ("enable_thinking", "use chat_template_kwargs.enable_thinking"),
     ];
 
@@ -152,9 +152,9 @@ impl ChatCompletionRequest {
         self.sampling.model.as_deref()
     }
 
-    /// The conversation, with what is asked about it.
+    /// Reads the request.
     ///
-    /// **Errors**: a field that is not as it must be, or that is not honoured.
+    /// **Errors**: an invalid or unsupported field.
     pub fn job(self, app: &App, model: &ServedModel) -> Result<ChatJob, ApiError> {
         let Self { chat, sampling } = self;
         let unknown = app.options.unknown_fields();
@@ -184,23 +184,28 @@ impl ChatCompletionRequest {
 
 impl ChatFields {
     fn refuse_unsupported(&self) -> Result<(), ApiError> {
-        let why_told = "thoughts are told apart, as they come; ask for none with reasoning_effort";
-        let speaks = |kinds: &Vec<String>| kinds.iter().any(|kind| kind != "text");
+        let why =
+            "reasoning is always returned as reasoning_content; disable it with reasoning_effort";
+        let is_not_text = |kinds: &Vec<String>| kinds.iter().any(|kind| kind != "text");
         ApiError::refuse_given([
-            ("store", self.store == Some(true), "this server keeps nothing"),
-            ("include_reasoning", self.include_reasoning == Some(false), why_told),
-            ("separate_reasoning", self.separate_reasoning == Some(false), why_told),
-            ("stream_reasoning", self.stream_reasoning == Some(false), why_told),
-            ("modalities", self.modalities.as_ref().is_some_and(speaks), "answers are text"),
+            (
+                "store",
+                self.store == Some(true),
+                "chat completions are not stored; use /v1/responses",
+            ),
+            ("include_reasoning", self.include_reasoning == Some(false), why),
+            ("separate_reasoning", self.separate_reasoning == Some(false), why),
+            ("stream_reasoning", self.stream_reasoning == Some(false), why),
+            ("modalities", self.modalities.as_ref().is_some_and(is_not_text), "answers are text"),
             (
                 "service_tier",
                 !matches!(self.service_tier.as_deref(), None | Some("auto" | "default")),
-                "there is one, \"default\"",
+                "only \"default\" is available",
             ),
             (
                 "verbosity",
                 !matches!(self.verbosity.as_deref(), None | Some("medium")),
-                "say in a message how long the answer is to be",
+                "only \"medium\" is supported; ask for the length in a message",
             ),
         ])
     }
@@ -208,7 +213,7 @@ impl ChatFields {
     fn max_tokens(&self) -> Result<Option<usize>, ApiError> {
         match (self.max_tokens, self.max_completion_tokens) {
             (Some(old), Some(new)) if old != new => {
-                let message = "max_tokens and max_completion_tokens differ; leave one out";
+                let message = "max_tokens and max_completion_tokens differ; send only one";
                 Err(ApiError::invalid("max_completion_tokens", message))
             }
             (_, Some(0)) => {
@@ -219,7 +224,7 @@ impl ChatFields {
         }
     }
 
-    /// How many rivals of each token to tell; `None` for no log-probabilities.
+    /// Number of alternatives to return for each token; `None` for no log-probabilities.
     fn num_logprobs(&self) -> Result<Option<usize>, ApiError> {
         const MAX: usize = 20;
         match (self.logprobs, self.top_logprobs) {
@@ -236,7 +241,7 @@ impl ChatFields {
         }
     }
 
-    /// The form of the answer, and the field that it came by.
+    /// The format of the answer, and the field that set it.
     fn format(&self, sampling: &SamplingFields) -> Result<(OutputFormat, &'static str), ApiError> {
         let asked = match &self.response_format {
             None => OutputFormat::Text,
@@ -257,9 +262,9 @@ impl ChatFields {
     }
 }
 
-/// The further variables of the chat template that a request brings.
+/// Additional variables of the chat template.
 ///
-/// **Errors**: those that would take the place of fields.
+/// **Errors**: variables with the name of a request field.
 pub(crate) fn template_variables(
     kwargs: Option<Map<String, Value>>,
 ) -> Result<Map<String, Value>, ApiError> {
@@ -267,17 +272,17 @@ pub(crate) fn template_variables(
     for name in ["messages", "tools", "add_generation_prompt"] {
         if variables.contains_key(name) {
             let param = format!("chat_template_kwargs.{name}");
-            let message = format!("{name} is a field of the request, not of chat_template_kwargs");
+            let message =
+                format!("send {name} as a field of the request, not in chat_template_kwargs");
             return Err(ApiError::invalid(param, message));
         }
     }
     Ok(variables)
 }
 
-/// Tells the template how long to think, as `field` asks.
+/// Sets the template variable for the reasoning effort in `field`.
 ///
-/// **Errors**: a template that reads neither the effort nor whether to think at all; where it reads the latter alone, a word
-/// that is none of the APIs'.
+/// **Errors**: a template without a variable for it; an unknown effort, if the template can only switch reasoning on and off.
 pub(crate) fn set_reasoning_effort(
     effort: &str,
     field: &str,
@@ -302,7 +307,7 @@ pub(crate) fn set_reasoning_effort(
         };
         variables.entry("enable_thinking").or_insert(json!(thinks));
     } else {
-        let why = "the chat template of this model has no place for it";
+        let why = "the chat template of this model does not support it";
         return Err(ApiError::unsupported(field, why));
     }
     Ok(())
@@ -316,11 +321,11 @@ impl ResponseFormat {
     }
 }
 
-/// Answers a conversation.
+/// Creates a chat completion.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "openai",
     request_body = ChatCompletionRequest,
     responses(
-        (status = 200, description = "The answer; with stream, chunks of it as server-sent events.", content(
+        (status = 200, description = "The completion; with `stream`, chunks of it as server-sent events.", content(
             (ChatCompletion = "application/json"), (ChatCompletionChunk = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,

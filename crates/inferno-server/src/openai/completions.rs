@@ -19,13 +19,13 @@ use crate::generation::Job;
 use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
 use crate::sse;
 use crate::state::App;
+use prompt::EncodedPrompt;
 pub(crate) use prompt::PromptField;
-use prompt::ReadPrompt;
 pub(crate) use response::TextCompletion;
-use run::{TextRun, Told};
+use run::{Returned, TextRun};
 use stream::TextStream;
 
-/// A text to go on with.
+/// A text completion request.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct CompletionRequest {
     #[serde(flatten)]
@@ -34,40 +34,39 @@ pub(crate) struct CompletionRequest {
     sampling: SamplingFields,
 }
 
-/// What to go on with.
+/// The prompt, and how to complete it.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextFields {
     prompt: PromptField,
-    /// Tokens that each answer may have; 16 unless it is said otherwise. 0 where only the prompt is asked about, with `echo` or
-    /// `prompt_logprobs`.
+    /// Maximum number of generated tokens (default: 16). May be 0 with `echo` or `prompt_logprobs`, to only score the prompt.
     max_tokens: Option<usize>,
-    /// Begins each answer with the prompt; with `logprobs`, also with the log-probabilities of its tokens.
+    /// Prepends the prompt to each answer; with `logprobs`, also the log-probabilities of its tokens.
     echo: Option<bool>,
-    /// Tells the log-probability of each token, and of so many rivals.
+    /// Returns the log-probability of each token, and of this many alternatives.
     #[schema(maximum = 20)]
     logprobs: Option<usize>,
-    /// Tells the log-probability of each token of the prompt, and of so many rivals, beside the answer.
+    /// Returns the log-probability of each prompt token, and of this many alternatives.
     #[schema(maximum = 20)]
     prompt_logprobs: Option<usize>,
-    /// Makes so many answers to each prompt and gives the `n` whose tokens are the most probable on average; not in a stream.
+    /// Generates this many answers per prompt and returns the `n` with the highest mean log-probability; not with `stream`.
     #[schema(minimum = 1)]
     best_of: Option<usize>,
-    /// The text after the gap that is to be filled, for models that have learned to.
+    /// The text after the completion, for models trained to fill in the middle.
     suffix: Option<String>,
-    /// Whether the tokens that the model wants before a text are added; true unless it is said otherwise.
+    /// Adds the special tokens that the model expects before text (default: true).
     add_special_tokens: Option<bool>,
 }
 
-/// Tokens of an answer where a request does not say.
+/// Default of `max_tokens`, as in OpenAI's API.
 const DEFAULT_MAX_TOKENS: usize = 16;
-/// The most rivals that are told.
+/// Maximum number of alternatives per token.
 const MAX_LOGPROBS: usize = 20;
 
 impl RequestBody for CompletionRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[
         &[
             ("response_format", "use structured_outputs"),
-            ("prompt_embeds", "prompts are texts or tokens"),
+            ("prompt_embeds", "prompts must be text or tokens"),
         ],
         sampling::UNSUPPORTED,
     ];
@@ -83,10 +82,10 @@ impl RequestBody for CompletionRequest {
 }
 
 impl CompletionRequest {
-    /// Encodes the prompts, and what is asked about them.
+    /// Reads the request and encodes the prompts.
     ///
-    /// **Errors**: a field that is not as it must be, or that is not honoured.
-    fn jobs(&self, app: &App, model: &ServedModel) -> Result<Vec<(ReadPrompt, Job)>, ApiError> {
+    /// **Errors**: an invalid or unsupported field.
+    fn jobs(&self, app: &App, model: &ServedModel) -> Result<Vec<(EncodedPrompt, Job)>, ApiError> {
         let TextFields { max_tokens, logprobs, suffix, .. } = &self.text;
         let echo = self.text.echo == Some(true);
         self.text.check()?;
@@ -94,25 +93,26 @@ impl CompletionRequest {
             (self.text.prompt.len(), model.handle.options().max_num_waiting);
         if num_prompts > num_places {
             let message = format!(
-                "there are {num_prompts} prompts, but {num_places} requests may wait here; send fewer at once"
+                "there are {num_prompts} prompts, but at most {num_places} requests may wait; send fewer prompts"
             );
             return Err(ApiError::invalid("prompt", message));
         }
-        let num_told = self.sampling.num_choices(num_prompts, &app.options.limits)?;
-        let num_choices = self.text.best_of.unwrap_or(num_told);
+        let num_returned = self.sampling.num_choices(num_prompts, &app.options.limits)?;
+        let num_choices = self.text.best_of.unwrap_or(num_returned);
         check_num_choices("best_of", num_choices, num_prompts, &app.options.limits)?;
-        if num_choices < num_told {
-            let message = format!("best_of must be n or more, but is {num_choices} of {num_told}");
+        if num_choices < num_returned {
+            let message =
+                format!("best_of must be at least n ({num_returned}), but is {num_choices}");
             return Err(ApiError::invalid("best_of", message));
         }
         let max_tokens = max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-        let told = self.told();
-        let rivals = told.echo_logprobs.max(told.prompt_logprobs);
-        let only_reads = max_tokens == 0 && (echo || rivals.is_some());
-        let prompt_logprobs = rivals.or(only_reads.then_some(0));
-        let max_answer = (!only_reads).then_some(max_tokens);
-        // What is not told may be needed to choose.
-        let logprobs = logprobs.or((num_choices > num_told).then_some(0));
+        let returned = self.returned();
+        let alternatives = returned.echo_logprobs.max(returned.prompt_logprobs);
+        let only_scores = max_tokens == 0 && (echo || alternatives.is_some());
+        let prompt_logprobs = alternatives.or(only_scores.then_some(0));
+        let max_answer = (!only_scores).then_some(max_tokens);
+        // best_of needs them, even if they are not returned.
+        let logprobs = logprobs.or((num_choices > num_returned).then_some(0));
         let mut params = self.sampling.params(&model.sampling, max_answer, logprobs)?;
         params.stop.max_tokens = Some(max_tokens);
         let prompts = self.text.prompt.read(
@@ -138,9 +138,9 @@ impl CompletionRequest {
         Ok(jobs.collect())
     }
 
-    fn told(&self) -> Told {
+    fn returned(&self) -> Returned {
         let TextFields { logprobs, prompt_logprobs, echo, .. } = &self.text;
-        Told {
+        Returned {
             num_choices: self.sampling.n(),
             logprobs: logprobs.is_some(),
             echo_logprobs: logprobs.filter(|_| *echo == Some(true)),
@@ -150,7 +150,7 @@ impl CompletionRequest {
 }
 
 impl TextFields {
-    /// **Errors**: fields that are out of range, or that contradict each other.
+    /// **Errors**: fields that are out of range or contradict each other.
     fn check(&self) -> Result<(), ApiError> {
         for (field, count) in
             [("logprobs", self.logprobs), ("prompt_logprobs", self.prompt_logprobs)]
@@ -161,18 +161,18 @@ impl TextFields {
             }
         }
         if self.echo == Some(true) && self.suffix.is_some() {
-            let why = "with a suffix, the answer is the gap alone";
+            let why = "it cannot be combined with suffix";
             return Err(ApiError::unsupported("echo", why));
         }
         Ok(())
     }
 }
 
-/// Goes on with a text.
+/// Creates a text completion.
 #[utoipa::path(post, path = "/v1/completions", tag = "openai",
     request_body = CompletionRequest,
     responses(
-        (status = 200, description = "The answers; with stream, parts of them as server-sent events.", content(
+        (status = 200, description = "The completion; with `stream`, parts of it as server-sent events.", content(
             (TextCompletion = "application/json"), (TextCompletion = "text/event-stream"))),
         (status = 400), (status = 401), (status = 404), (status = 413), (status = 415),
         (status = 429), (status = 503)))]
@@ -182,21 +182,21 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
-    let told = request.told();
+    let returned = request.returned();
     if streaming.is_some() {
-        let chooses = request.text.best_of.is_some_and(|best_of| best_of > told.num_choices);
+        let selects = request.text.best_of.is_some_and(|best_of| best_of > returned.num_choices);
         ApiError::refuse_given([
             (
                 "prompt_logprobs",
-                told.prompt_logprobs.is_some(),
-                "a stream tells them by echo with logprobs",
+                returned.prompt_logprobs.is_some(),
+                "in a stream, use echo with logprobs",
             ),
-            ("best_of", chooses, "which answers are best is known when all have ended"),
+            ("best_of", selects, "it cannot be combined with stream"),
         ])?;
     }
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let jobs = preparation.run(move || request.jobs(&reader_app, &reader_model)).await?;
-    let run = TextRun::begin(&app, &model, preparation, jobs, told)?;
+    let run = TextRun::begin(&app, &model, preparation, jobs, returned)?;
     let id = fresh_id("cmpl-");
     match streaming {
         Some(streaming) => {

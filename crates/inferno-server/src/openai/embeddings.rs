@@ -1,4 +1,4 @@
-//! `/v1/embeddings`: a vector for each text.
+//! `/v1/embeddings`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,63 +21,63 @@ use crate::generation::{
 use crate::request::{Body, Reader, RequestBody, Unsupported};
 use crate::state::App;
 
-/// Texts of one request, as OpenAI has it.
-const MAX_NUM_TEXTS: usize = 2048;
-/// Texts of one request that the engine is given at once, so that its queue has room for others.
+/// Maximum number of inputs per request, as in OpenAI's API.
+const MAX_NUM_INPUTS: usize = 2048;
+/// Inputs of one request that are in the engine at once, so that its queue has room for others.
 const MAX_NUM_AT_ONCE: usize = 16;
 
-/// Texts of which vectors are wanted.
+/// Inputs to embed.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct EmbeddingsRequest {
-    /// The model's name; where it is missing, the only one.
+    /// Name of the model (default: the served model).
     model: Option<String>,
     input: PromptField,
-    /// How vectors are written; as numbers unless it is said otherwise.
+    /// Encoding of the embeddings (default: `float`).
     encoding_format: Option<EncodingFormat>,
-    /// Values in a vector: only as many as the model's hidden states have.
+    /// Size of an embedding; only the model's hidden size is supported.
     #[schema(minimum = 1)]
     dimensions: Option<usize>,
-    /// Whether the tokens that the model wants around a text are added; true unless it is said otherwise.
+    /// Adds the special tokens that the model expects around an input (default: true).
     add_special_tokens: Option<bool>,
-    /// Lower goes first.
+    /// Scheduling priority; lower values are scheduled first.
     priority: Option<i32>,
-    /// Who asks, in the words of the caller; nothing is kept of it.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// An identifier of the end user; ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
     user: Option<String>,
 }
 
-/// How vectors are written.
+/// Encoding of an embedding.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum EncodingFormat {
-    /// A list of numbers.
+    /// An array of numbers.
     #[default]
     Float,
-    /// Floats of four bytes, little-endian, in base64.
+    /// Little-endian 32-bit floats in base64.
     Base64,
 }
 
-/// The vectors, in the order of the texts.
+/// The embeddings, in the order of the inputs.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EmbeddingList {
     /// Always `list`.
     object: &'static str,
-    data: Vec<Embedding>,
+    data: Vec<EmbeddingObject>,
     model: String,
     usage: Usage,
 }
 
-/// The vector of one text.
+/// The embedding of one input.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Embedding {
+pub(crate) struct EmbeddingObject {
     /// Always `embedding`.
     object: &'static str,
-    /// The text's place in the request.
+    /// Index of the input in the request.
     index: usize,
     embedding: Vector,
 }
 
-/// A vector of length 1.
+/// A vector with an L2 norm of 1.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Vector {
@@ -87,10 +87,10 @@ pub(crate) enum Vector {
 
 impl RequestBody for EmbeddingsRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
-        ("messages", "input takes texts, or tokens"),
-        ("truncate_prompt_tokens", "a text is never cut; shorten it"),
-        ("normalize", "vectors always have length 1"),
-        ("pooling", "it belongs to the model; the server is started with it"),
+        ("messages", "input must be strings or tokens"),
+        ("truncate_prompt_tokens", "inputs are never truncated; shorten them"),
+        ("normalize", "embeddings are always normalized"),
+        ("pooling", "start the server with --pooling"),
     ]];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -99,24 +99,22 @@ impl RequestBody for EmbeddingsRequest {
 }
 
 impl EmbeddingsRequest {
-    /// Encodes the texts.
+    /// Encodes the inputs.
     ///
-    /// **Errors**: no text, or too many; one that is empty, or beyond the context; a token that does not exist; vectors of
+    /// **Errors**: no input, or too many; one that is empty, or exceeds the context; a token outside the vocabulary; embeddings of
     /// another size than the model's.
-    fn texts(&self, model: &ServedModel) -> Result<Vec<Vec<u32>>, ApiError> {
+    fn inputs(&self, model: &ServedModel) -> Result<Vec<Vec<u32>>, ApiError> {
         let size = model.handle.hidden_size();
         if let Some(asked) = self.dimensions.filter(|&asked| asked != size) {
-            let message = format!(
-                "dimensions must be {size}, the size of this model's vectors, but is {asked}: a part of one is worth little \
-                 unless the model was trained for it"
-            );
+            let message =
+                format!("dimensions must be {size}, the hidden size of this model, but is {asked}");
             return Err(ApiError::invalid("dimensions", message));
         }
         let texts = self.input.tokens(self.add_special_tokens.unwrap_or(true), model);
-        if texts.is_empty() || texts.len() > MAX_NUM_TEXTS {
+        if texts.is_empty() || texts.len() > MAX_NUM_INPUTS {
             let found = texts.len();
             let message =
-                format!("input must have from 1 to {MAX_NUM_TEXTS} texts, but has {found}");
+                format!("input must have between 1 and {MAX_NUM_INPUTS} items, but has {found}");
             return Err(ApiError::invalid("input", message));
         }
         let (room, vocab_size) = (model.handle.context_length(), model.handle.vocab_size());
@@ -125,14 +123,13 @@ impl EmbeddingsRequest {
             if len == 0 {
                 let message = match texts.len() {
                     1 => "input has no tokens".to_owned(),
-                    _ => format!("text {place} of the input has no tokens"),
+                    _ => format!("input[{place}] has no tokens"),
                 };
                 return Err(ApiError::invalid("input", message));
             }
             if len > room {
                 let message = format!(
-                    "text {place} of the input has {len} tokens, but this model's maximum context length is {room} tokens; \
-                     shorten it"
+                    "input[{place}] has {len} tokens, but this model's maximum context length is {room} tokens; shorten it"
                 );
                 return Err(
                     ApiError::invalid("input", message).with_code("context_length_exceeded")
@@ -140,7 +137,7 @@ impl EmbeddingsRequest {
             }
             if let Some(token) = text.iter().find(|&&token| token as usize >= vocab_size) {
                 let message =
-                    format!("the input names token {token}, but the vocabulary has {vocab_size}");
+                    format!("token {token} is outside the vocabulary of {vocab_size} tokens");
                 return Err(ApiError::invalid("input", message));
             }
         }
@@ -160,7 +157,7 @@ impl Vector {
     }
 }
 
-/// Computes one vector.
+/// Computes one embedding, and returns it with the tokens it took.
 async fn embed(
     app: Arc<App>,
     model: Arc<ServedModel>,
@@ -182,8 +179,8 @@ async fn embed(
     Ok((vector.ok_or_else(engine_stopped)?, running.counts().clone()))
 }
 
-/// A vector for each text: its hidden states after the final norm, pooled as the model asks for it (the last token's unless it
-/// says otherwise), of length 1.
+/// Computes an embedding for each input: its hidden states after the final norm, pooled as the model specifies (default: the
+/// last token's), with an L2 norm of 1.
 #[utoipa::path(post, path = "/v1/embeddings", tag = "openai", request_body = EmbeddingsRequest,
     responses((status = 200, body = EmbeddingList)))]
 pub(crate) async fn create(
@@ -195,7 +192,7 @@ pub(crate) async fn create(
     let format = request.encoding_format.unwrap_or_default();
     let priority = request.priority.unwrap_or(0);
     let reader = Arc::clone(&model);
-    let texts = preparation.run(move || request.texts(&reader)).await?;
+    let texts = preparation.run(move || request.inputs(&reader)).await?;
     drop(preparation);
     let name = model.name().to_owned();
     let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
@@ -208,7 +205,7 @@ pub(crate) async fn create(
         let (values, taken) = vector?;
         counts.push(taken);
         let embedding = Vector::new(values, format);
-        data.push(Embedding { object: "embedding", index: data.len(), embedding });
+        data.push(EmbeddingObject { object: "embedding", index: data.len(), embedding });
     }
     let usage = Usage::of(&counts);
     Ok(Json(EmbeddingList { object: "list", data, model: name, usage }))

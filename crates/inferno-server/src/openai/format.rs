@@ -1,13 +1,13 @@
-//! The form of an answer, as OpenAI's requests ask for it.
+//! Response formats of OpenAI's requests.
 
 use serde_json::{Map, Value};
 
 use crate::chat::OutputFormat;
 use crate::errors::ApiError;
 
-/// The form that a `kind` and its schema, if there is one, ask for; `field` and `schema_field` are where they stand.
+/// The output format for a `kind` and its schema, if there is one, from `field` and `schema_field`.
 ///
-/// **Errors**: another kind, a schema that is missing.
+/// **Errors**: an unknown kind, a missing schema.
 pub(super) fn output_format(
     kind: &str,
     schema: Option<&Map<String, Value>>,

@@ -1,4 +1,4 @@
-//! Log-probabilities, in the two shapes of OpenAI's APIs.
+//! Log-probabilities, in the formats of OpenAI's APIs and vLLM.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-/// Those of a chat completion.
+/// Log-probabilities of a chat completion.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ChatLogprobs {
     content: Vec<TokenLogprob>,
 }
 
-/// One token's, with those of its rivals.
+/// Log-probability of a generated token, with the most probable alternatives.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct TokenLogprob {
     token: String,
@@ -23,7 +23,7 @@ pub(crate) struct TokenLogprob {
     top_logprobs: Vec<TopLogprob>,
 }
 
-/// A rival's.
+/// Log-probability of an alternative token.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct TopLogprob {
     token: String,
@@ -32,7 +32,7 @@ pub(crate) struct TopLogprob {
 }
 
 impl ChatLogprobs {
-    /// Of tokens that have them; `None` where none has.
+    /// Log-probabilities of the tokens that have them; `None` if none has.
     pub fn of<'t>(
         tokens: impl IntoIterator<Item = &'t SampledToken>,
         tokenizer: &Tokenizer,
@@ -69,30 +69,30 @@ fn spelled(id: u32, tokenizer: &Tokenizer) -> (String, Vec<u8>) {
     (String::from_utf8_lossy(&bytes).into_owned(), bytes)
 }
 
-/// Those of a text completion.
+/// Log-probabilities of a text completion.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub(crate) struct TextLogprobs {
     tokens: Vec<String>,
-    /// Null for the first token of a prompt, which nothing comes before.
+    /// Null for the first token of a prompt, which has no context.
     token_logprobs: Vec<Option<f64>>,
-    /// By the texts of the most probable tokens.
+    /// The most probable tokens at each position, by their text.
     #[schema(value_type = Vec<Option<Object>>)]
     top_logprobs: Vec<Option<Map<String, Value>>>,
-    /// Where each token begins in the text, in characters.
+    /// Offset of each token in the text, in characters.
     text_offset: Vec<usize>,
 }
 
 impl TextLogprobs {
-    /// Adds a token that has them, and moves `offset` past it.
+    /// Adds a token if it has log-probabilities, and moves `offset` past it.
     pub fn push(&mut self, token: &SampledToken, tokenizer: &Tokenizer, offset: &mut usize) {
         if let Some(logprobs) = &token.logprobs {
             self.add(token.id, Some(logprobs), logprobs.top.len(), tokenizer, offset);
         }
     }
 
-    /// Those of a prompt's tokens, with `count` rivals each. The first `num_added` tokens are no part of the text.
+    /// Log-probabilities of a prompt, with `count` alternatives per token. The first `num_added` tokens are not part of the text.
     ///
-    /// **Shapes**: `logprobs` are those of all tokens but the first.
+    /// **Shapes**: `logprobs` has one entry for each token but the first.
     pub fn of_prompt(
         tokens: &[u32],
         num_added: usize,
@@ -124,7 +124,7 @@ impl TextLogprobs {
             |&(id, logprob): &(u32, f32)| (spelled(id, tokenizer).0, json!(finite(logprob)));
         self.top_logprobs.push(logprobs.map(|logprobs| {
             let mut top: Map<_, _> = logprobs.top.iter().take(count).map(named).collect();
-            // The chosen one is always among them.
+            // The chosen token is always included.
             top.insert(text.clone(), json!(finite(logprobs.logprob)));
             top
         }));
@@ -134,7 +134,7 @@ impl TextLogprobs {
         self.tokens.push(text);
     }
 
-    /// Adds those of the tokens that follow.
+    /// Appends the log-probabilities of the following tokens.
     pub fn extend(&mut self, further: Self) {
         self.tokens.extend(further.tokens);
         self.token_logprobs.extend(further.token_logprobs);
@@ -147,12 +147,11 @@ impl TextLogprobs {
     }
 }
 
-/// Those of a prompt in vLLM's shape: for each token but the first, which has none, what is known of it and of its rivals, by
-/// their ids.
+/// Log-probabilities of a prompt in vLLM's format: one map of token ids per position; null for the first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct PromptLogprobs(Vec<Option<BTreeMap<u32, PromptLogprob>>>);
 
-/// What is known of a token that a prompt has, or could have, at its place.
+/// Log-probability of a token at a position of the prompt.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct PromptLogprob {
     logprob: f64,
@@ -162,23 +161,23 @@ pub(crate) struct PromptLogprob {
 }
 
 impl PromptLogprobs {
-    /// Those of a prompt's tokens, with `count` rivals each.
+    /// Log-probabilities of a prompt, with `count` alternatives per token.
     ///
-    /// **Shapes**: `logprobs` are those of all tokens but the first.
+    /// **Shapes**: `logprobs` has one entry for each token but the first.
     pub fn new(
         tokens: &[u32],
         logprobs: &[TokenLogprobs],
         count: usize,
         tokenizer: &Tokenizer,
     ) -> Self {
-        let told = |id: u32, logprob: f32, rank: usize| {
+        let entry = |id: u32, logprob: f32, rank: usize| {
             let decoded_token = spelled(id, tokenizer).0;
             (id, PromptLogprob { logprob: finite(logprob).into(), rank, decoded_token })
         };
         let of_token = |(&id, logprobs): (&u32, &TokenLogprobs)| {
-            let rivals = logprobs.top.iter().take(count).enumerate();
-            let rivals = rivals.map(|(place, &(id, logprob))| told(id, logprob, place + 1));
-            Some(rivals.chain([told(id, logprobs.logprob, logprobs.rank)]).collect())
+            let top = logprobs.top.iter().take(count).enumerate();
+            let top = top.map(|(place, &(id, logprob))| entry(id, logprob, place + 1));
+            Some(top.chain([entry(id, logprobs.logprob, logprobs.rank)]).collect())
         };
         let others = tokens.iter().skip(1).zip(logprobs).map(of_token);
         Self(std::iter::once(None).chain(others).collect())

@@ -1,4 +1,4 @@
-//! Messages, as OpenAI's requests have them, in the shape that templates read.
+//! Messages of OpenAI's requests, converted to the format that chat templates expect.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,52 +13,52 @@ pub(crate) struct MessageField {
     /// `system`, `developer`, `user`, `assistant` or `tool`.
     #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
     role: String,
-    /// A text, or a list of parts of type `text`.
+    /// A string, or an array of parts of type `text`.
     content: Option<Value>,
-    /// Who speaks, for templates that tell it.
+    /// Name of the participant, for templates that support it.
     name: Option<String>,
-    /// What an assistant said to itself before.
+    /// Reasoning of an assistant message.
     reasoning_content: Option<String>,
-    /// As `reasoning_content`, by the name that some servers give it.
+    /// An alias of `reasoning_content`.
     reasoning: Option<String>,
-    /// Calls that an assistant made.
+    /// Tool calls of an assistant message.
     tool_calls: Option<Vec<CallField>>,
-    /// The call that a tool answers.
+    /// The tool call that a tool message answers.
     tool_call_id: Option<String>,
-    /// Why an assistant refused, in place of its content.
+    /// Refusal of an assistant, instead of content.
     refusal: Option<String>,
-    /// Taken back as it was given: empty.
+    /// Only an empty array is supported.
     annotations: Option<Vec<Value>>,
-    /// Null.
+    /// Only null is supported.
     audio: Option<Value>,
-    /// Null; tools have taken its place.
+    /// Only null is supported; use tools.
     function_call: Option<Value>,
 }
 
-/// A part of a content, of type `text`, `input_text` or `output_text`.
+/// A content part of type `text`, `input_text` or `output_text`.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextPart {
     text: String,
-    /// Taken back as it was given: empty.
+    /// Only an empty array is supported.
     annotations: Option<Vec<Value>>,
-    /// Taken back as it was given, and not read.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// Ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
     logprobs: Option<Vec<Value>>,
-    /// What was read before is always looked for.
+    /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
     prompt_cache_breakpoint: Option<Value>,
-    /// Anthropic's name of that, which some clients send here too.
+    /// Anthropic's name of `prompt_cache_breakpoint`, which some clients send.
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
 }
 
-/// A part of a content, of type `refusal`.
+/// A content part of type `refusal`.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct RefusalPart {
     refusal: String,
 }
 
-/// A call that an assistant made.
+/// A tool call of an assistant message.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct CallField {
     id: Option<String>,
@@ -66,22 +66,22 @@ pub(crate) struct CallField {
     #[serde(rename = "type")]
     kind: Option<String>,
     function: CalledFunction,
-    /// The call's place in a stream, which clients send back.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// The index of the call in a stream, which clients send back.
+    #[allow(dead_code, reason = "accepted and ignored")]
     index: Option<u32>,
 }
 
-/// The function that was called.
+/// The called function.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct CalledFunction {
     name: String,
-    /// A JSON object, as text.
+    /// A JSON object as a string.
     arguments: String,
 }
 
-/// The messages in the shape that templates read: contents are texts, arguments are objects.
+/// Converts messages to the format that chat templates expect: contents are strings, arguments are objects.
 ///
-/// **Errors**: what no template could read, by its place.
+/// **Errors**: an invalid or unsupported field, by its path.
 pub(crate) fn for_template(
     messages: Vec<MessageField>,
     unknown: UnknownFields,
@@ -96,7 +96,7 @@ pub(crate) fn for_template(
 
 fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Value, ApiError> {
     let role = match message.role.as_str() {
-        // What OpenAI calls a developer, models were trained to call system.
+        // Models are trained with "system" for OpenAI's developer role.
         "developer" => "system",
         "system" | "user" | "assistant" | "tool" => &message.role,
         role => {
@@ -107,7 +107,7 @@ fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Valu
             return Err(ApiError::invalid(param, message));
         }
     };
-    let why = "texts and tool calls are";
+    let why = "only text and tool calls are supported";
     let is_annotated = message.annotations.is_some_and(|list| !list.is_empty());
     ApiError::refuse_given([
         (&format!("{path}.annotations"), is_annotated, why),
@@ -127,7 +127,7 @@ fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Valu
             format!("{path}.content is missing"),
         ));
     }
-    // Templates add contents to texts, also those of messages that only call.
+    // Templates concatenate contents, also those of messages that only have tool calls.
     fields.insert("content".to_owned(), json!(content.unwrap_or_default()));
     let texts = [
         ("name", message.name),
@@ -150,7 +150,10 @@ fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Valu
 
 fn call(call: CallField, path: &str) -> Result<Value, ApiError> {
     if call.kind.is_some_and(|kind| kind != "function") {
-        return Err(ApiError::unsupported(format!("{path}.type"), "only calls of functions are"));
+        return Err(ApiError::unsupported(
+            format!("{path}.type"),
+            "only function calls are supported",
+        ));
     }
     let CalledFunction { name, arguments } = call.function;
     let arguments = arguments_object(&arguments, &format!("{path}.function.arguments"))?;
@@ -161,26 +164,26 @@ fn call(call: CallField, path: &str) -> Result<Value, ApiError> {
     })
 }
 
-/// Arguments as templates read them.
+/// Parses arguments for chat templates.
 ///
-/// **Errors**: a text that is no JSON object.
+/// **Errors**: a string that is not a JSON object.
 pub(super) fn arguments_object(arguments: &str, path: &str) -> Result<Value, ApiError> {
     let blank = arguments.trim().is_empty();
     match serde_json::from_str(if blank { "{}" } else { arguments }) {
         Ok(object @ Value::Object(_)) => Ok(object),
-        _ => Err(ApiError::invalid(path, format!("{path} must be the text of a JSON object"))),
+        _ => Err(ApiError::invalid(path, format!("{path} must be a string with a JSON object"))),
     }
 }
 
-/// The text of a content: itself, or its parts, a line each.
+/// The text of a content: a string, or the lines of its parts.
 ///
-/// **Errors**: images and other parts that are no text, by their place.
+/// **Errors**: images and other parts that are not text, by their path.
 pub(crate) fn text(
     content: &Value,
     path: &str,
     unknown: UnknownFields,
 ) -> Result<String, ApiError> {
-    const EXPECTED: &str = "must be a text or a list of parts";
+    const EXPECTED: &str = "must be a string or an array of parts";
     match content {
         Value::String(text) => Ok(text.clone()),
         Value::Array(parts) => {
@@ -200,14 +203,14 @@ fn part_text(part: &Value, path: &str, unknown: UnknownFields) -> Result<String,
         Some("text" | "input_text" | "output_text") => {
             let TextPart { text, annotations, .. } = unknown.read(part, path)?;
             if annotations.is_some_and(|list| !list.is_empty()) {
-                let why = "a text is read without them";
+                let why = "text parts cannot have annotations";
                 return Err(ApiError::unsupported(format!("{path}.annotations"), why));
             }
             Ok(text)
         }
         Some("refusal") => Ok(unknown.read::<RefusalPart>(part, path)?.refusal),
         Some(kind) => {
-            let why = format!("parts must be text, but this one is {kind:?}");
+            let why = format!("parts must be of type text, but this one is {kind:?}");
             Err(ApiError::unsupported(format!("{path}.type"), &why))
         }
         None => Err(ApiError::invalid(format!("{path}.type"), format!("{path}.type is missing"))),

@@ -1,4 +1,4 @@
-//! `/v1/models`: OpenAI's fields and Anthropic's side by side, as their clients ask at one address.
+//! `/v1/models`, with the fields of both OpenAI and Anthropic.
 
 use std::sync::Arc;
 
@@ -19,40 +19,40 @@ pub(crate) struct ModelList {
     /// Always `list`.
     object: &'static str,
     data: Vec<ModelCard>,
-    /// False: all are listed.
+    /// Always false: all models are listed.
     has_more: bool,
-    /// The name of the first one.
+    /// Name of the first model.
     first_id: Option<String>,
-    /// The name of the last one.
+    /// Name of the last model.
     last_id: Option<String>,
 }
 
 /// A model.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModelCard {
-    /// The name that requests give.
+    /// The name for requests.
     id: String,
     /// Always `model`.
     object: &'static str,
     /// Always `model`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The name again.
+    /// The same name.
     display_name: String,
-    /// When it was loaded, in seconds since 1970.
+    /// Time of loading, in seconds since 1970.
     created: u64,
-    /// The same as a date of RFC 3339.
+    /// Time of loading, in RFC 3339.
     created_at: String,
     owned_by: &'static str,
-    /// Tokens that a prompt and its answer may have together.
+    /// Context length: the maximum number of tokens of a prompt and its answer.
     max_model_len: usize,
-    /// How tokens are chosen where a request does not say.
+    /// Sampling defaults.
     default_sampling_params: DefaultSampling,
-    /// Whether it may be asked not to think, by `chat_template_kwargs.enable_thinking`.
+    /// Whether `chat_template_kwargs.enable_thinking` switches reasoning on and off.
     takes_enable_thinking: bool,
 }
 
-/// How tokens are chosen where a request does not say: what the model's file recommends.
+/// Sampling defaults, as the model file recommends them.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DefaultSampling {
     temperature: f32,
@@ -84,7 +84,7 @@ fn card(model: &ServedModel, name: &str) -> ModelCard {
     }
 }
 
-/// The models of this server.
+/// Lists the models of this server.
 #[utoipa::path(get, path = "/v1/models", tag = "openai", responses((status = 200, body = ModelList)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>, ApiError> {
     let model = app.model()?;
@@ -94,10 +94,10 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<ModelList>,
     Ok(Json(ModelList { object: "list", data, has_more: false, first_id, last_id }))
 }
 
-/// One model.
+/// Returns one model.
 #[utoipa::path(get, path = "/v1/models/{model}", tag = "openai",
-    params(("model" = String, Path, description = "Its name.")),
-    responses((status = 200, body = ModelCard), (status = 400, description = "The name is no text.", body = OpenAiError)))]
+    params(("model" = String, Path, description = "Name of the model.")),
+    responses((status = 200, body = ModelCard), (status = 400, description = "The name is not valid UTF-8.", body = OpenAiError)))]
 pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Segment(name): Segment,

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions/render`: what the model would read.
+//! `/v1/chat/completions/render`: the rendered prompt.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::errors::ApiError;
 use crate::request::Body;
 use crate::state::App;
 
-/// A conversation as the model reads it.
+/// A rendered prompt.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RenderedPrompt {
-    /// The text that the chat template makes.
+    /// The output of the chat template.
     prompt: String,
-    /// Its tokens.
+    /// The tokens of the prompt.
     token_ids: Vec<u32>,
 }
 
-/// Shows what the model would read, and computes nothing.
+/// Renders the prompt of a conversation without generating an answer.
 #[utoipa::path(post, path = "/v1/chat/completions/render", tag = "openai",
     request_body = ChatCompletionRequest,
     responses((status = 200, body = RenderedPrompt)))]

@@ -46,14 +46,14 @@ pub(crate) struct ResponsesFields {
     input: Value,
     /// What the model is told before all else.
     instructions: Option<String>,
-    /// Tokens that the answer may have; otherwise as many as the context holds.
+    /// Maximum number of generated tokens (default: the rest of the context).
     #[schema(minimum = 1)]
     max_output_tokens: Option<usize>,
     /// Functions that the model may call.
     tools: Option<Vec<FunctionTool>>,
     /// `auto`, `none`, `required`, or `{"type": "function", "name": …}`.
     tool_choice: Option<Value>,
-    /// Whether several functions may be called at once; true unless it is said otherwise.
+    /// Allows several tool calls in one answer (default: true).
     parallel_tool_calls: Option<bool>,
     text: Option<TextField>,
     reasoning: Option<ReasoningField>,
@@ -74,18 +74,18 @@ pub(crate) struct ResponsesFields {
     service_tier: Option<String>,
     /// What the caller notes about the request; it comes back.
     metadata: Option<Map<String, Value>>,
-    /// What was read before is always looked for.
+    /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
     prompt_cache_key: Option<String>,
-    /// Who asks; nothing is kept of it.
-    #[allow(dead_code, reason = "taken, and of no consequence")]
+    /// An identifier of the end user; ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
     safety_identifier: Option<String>,
 }
 
 /// A function that the model may call.
 #[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 pub(crate) struct FunctionTool {
-    /// `function`, the one kind there is.
+    /// Always `function`.
     #[schema(pattern = "^function$")]
     #[serde(rename = "type")]
     kind: String,
@@ -93,7 +93,7 @@ pub(crate) struct FunctionTool {
     description: Option<String>,
     /// A JSON schema of the arguments.
     parameters: Option<Map<String, Value>>,
-    /// Refuses a schema that arguments cannot be held to in every point, instead of holding them to it as far as it goes.
+    /// Rejects a schema with unsupported keywords, instead of ignoring those.
     strict: Option<bool>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct FunctionTool {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextField {
     format: Option<TextFormat>,
-    /// `medium`: how long an answer is, messages say.
+    /// Only `medium` is supported.
     verbosity: Option<String>,
 }
 
@@ -114,12 +114,12 @@ pub(crate) struct TextFormat {
     kind: String,
     /// A name for the caller; it comes back.
     name: Option<String>,
-    #[allow(dead_code, reason = "a note for the caller")]
+    #[allow(dead_code, reason = "for the caller only")]
     description: Option<String>,
     /// With `json_schema`.
     schema: Option<Map<String, Value>>,
-    /// Answers are held to their schema whether or not this is set.
-    #[allow(dead_code, reason = "answers are always held to their schema")]
+    /// Accepted for compatibility; the schema is always enforced.
+    #[allow(dead_code, reason = "the schema is always enforced")]
     strict: Option<bool>,
 }
 
@@ -141,7 +141,7 @@ const MAX_METADATA_NAME_BYTES: usize = 256;
 /// Bytes of a value in metadata: 512 characters of UTF-8.
 const MAX_METADATA_VALUE_BYTES: usize = 2048;
 
-/// Fields of the API that are refused.
+/// Fields that the API defines and this server does not support.
 const UNSUPPORTED: &[Unsupported] = &[
     ("conversation", "use previous_response_id, or send the whole conversation as input"),
     ("prompt", "this server keeps no templates; send the text"),

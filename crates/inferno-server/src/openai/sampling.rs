@@ -1,4 +1,4 @@
-//! The fields that chat and text completions share: OpenAI's, and vLLM's further ones.
+//! Fields that chat and text completions share: OpenAI's, and vLLM's additional ones.
 
 use std::collections::BTreeMap;
 
@@ -12,146 +12,146 @@ use crate::chat::OutputFormat;
 use crate::errors::ApiError;
 use crate::request::Unsupported;
 
-/// Fields of these APIs that are refused.
+/// Fields that these APIs define and this server does not support.
 pub(super) const UNSUPPORTED: &[Unsupported] = &[
-    ("use_beam_search", "sampling is"),
+    ("use_beam_search", "only sampling is available"),
     ("guided_json", "use structured_outputs"),
     ("guided_regex", "use structured_outputs"),
     ("guided_choice", "use structured_outputs"),
     ("guided_grammar", "use structured_outputs"),
-    ("prompt_logprobs", "only /v1/completions has it"),
-    ("truncate_prompt_tokens", "a prompt is never cut; shorten it"),
-    ("length_penalty", "it is part of beam search"),
-    ("logits_processors", "requests bring no code"),
+    ("prompt_logprobs", "use /v1/completions"),
+    ("truncate_prompt_tokens", "prompts are never truncated; shorten the prompt"),
+    ("length_penalty", "it only applies to beam search"),
+    ("logits_processors", "custom logits processors are not available"),
     ("bad_words", "use logit_bias"),
-    ("prompt_cache_options", "prompts are always cached, and how long depends on what others ask"),
-    ("prompt_cache_retention", "how long a prompt is kept depends on what others ask"),
+    ("prompt_cache_options", "prompts are always cached, and evicted by recency"),
+    ("prompt_cache_retention", "cached prompts are evicted by recency"),
     ("moderation", "answers are not moderated"),
 ];
 
-/// Bytes of a grammar that a request brings itself: its rules take longer to compile than schemas as long.
+/// Bytes of a grammar in a request; rules take longer to compile than a schema of the same size.
 const MAX_LARK_BYTES: usize = 64 << 10;
 
-/// How tokens are chosen, when to end, and how to answer.
+/// Sampling, stop conditions and streaming.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 pub(crate) struct SamplingFields {
-    /// The model's name; where it is missing, the only one.
+    /// Name of the model (default: the served model).
     pub model: Option<String>,
-    /// Flatter choices above 1, sharper below; 0 takes the most probable token.
+    /// Sampling temperature; higher values are more random, 0 is greedy.
     #[schema(minimum = 0.0)]
     temperature: Option<f32>,
-    /// Keeps the most probable tokens that together reach this probability.
+    /// Nucleus sampling: samples from the most probable tokens whose probabilities add up to this.
     #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
     top_p: Option<f32>,
-    /// Keeps this many of the most probable tokens; 0 or -1 for all.
+    /// Samples from this many of the most probable tokens; 0 or -1 for all.
     #[schema(minimum = -1)]
     top_k: Option<i64>,
-    /// Drops tokens less probable than this share of the most probable one.
+    /// Minimum probability of a token, relative to the most probable one.
     #[schema(minimum = 0.0, maximum = 1.0)]
     min_p: Option<f32>,
-    /// Taken from a token's logit for each time that it was generated.
+    /// Penalty on a token's logit for each time that it was generated.
     #[schema(minimum = -2.0, maximum = 2.0)]
     frequency_penalty: Option<f32>,
-    /// Taken from a token's logit if it was generated at all.
+    /// Penalty on a token's logit if it was generated before.
     #[schema(minimum = -2.0, maximum = 2.0)]
     presence_penalty: Option<f32>,
-    /// Makes tokens of the prompt and the answer less likely above 1.
+    /// Penalizes tokens of the prompt and the answer; above 1, they become less likely.
     #[schema(exclusive_minimum = 0.0)]
     repetition_penalty: Option<f32>,
-    /// Added to the logits of tokens, by their ids, from -100 to 100.
+    /// Biases that are added to logits, from -100 to 100, by token id.
     logit_bias: Option<BTreeMap<String, f32>>,
-    /// The same seed gives the same answer.
+    /// Seed; the same request with the same seed returns the same answer.
     seed: Option<i64>,
-    /// A text, or several, before which the answer ends.
+    /// One or more stop sequences.
     #[schema(value_type = Option<StopTexts>)]
     stop: Option<StopTexts>,
-    /// Tokens that end the answer.
+    /// Stop tokens.
     stop_token_ids: Option<Vec<u32>>,
-    /// So many tokens come before the answer may end.
+    /// Minimum number of generated tokens.
     min_tokens: Option<usize>,
-    /// Goes on after the model's own end.
+    /// Continues after end-of-generation tokens.
     ignore_eos: Option<bool>,
-    /// Keeps the stop text at the end of the answer.
+    /// Includes the stop sequence in the answer.
     include_stop_str_in_output: Option<bool>,
     /// SGLang's name of `include_stop_str_in_output`, which routers send.
     no_stop_trim: Option<bool>,
-    /// False: answers are text.
+    /// Only false is supported.
     return_hidden_states: Option<bool>,
-    /// Leaves control tokens out of the answer; true unless it is said otherwise.
+    /// Omits control tokens from the answer (default: true).
     skip_special_tokens: Option<bool>,
-    /// True, as every token's text stands by itself.
+    /// Only true is supported.
     spaces_between_special_tokens: Option<bool>,
-    /// Answers to give.
+    /// Number of choices (default: 1).
     #[schema(minimum = 1)]
     n: Option<usize>,
-    /// Lower goes first.
+    /// Scheduling priority; lower values are scheduled first.
     priority: Option<i32>,
-    /// Sends the answer as it comes.
+    /// Streams the answer as server-sent events.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
-    /// The form that the answer must have.
+    /// Constrains the answer to a schema, expression, list or grammar.
     structured_outputs: Option<StructuredOutputs>,
-    /// Who asks, in the words of the caller; nothing is kept of it.
+    /// An identifier of the end user; ignored.
     pub user: Option<String>,
 }
 
-/// One text, or several.
+/// One or more stop sequences.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
-#[serde(untagged, expecting = "expected a text or a list of texts")]
+#[serde(untagged, expecting = "expected a string or an array of strings")]
 pub(crate) enum StopTexts {
     One(String),
     Many(Vec<String>),
 }
 
-/// What a stream tells beside the answer.
+/// Options of a stream.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 pub(crate) struct StreamOptions {
-    /// Ends with a chunk that has no choices and the usage of all.
+    /// Sends the total usage in a last chunk without choices.
     include_usage: Option<bool>,
-    /// With `include_usage`: every chunk also has the usage of its answer so far.
+    /// With `include_usage`: sends the usage so far of its choice with each chunk.
     continuous_usage_stats: Option<bool>,
-    /// False: nothing is padded.
+    /// Only false is supported: chunks are not padded.
     include_obfuscation: Option<bool>,
 }
 
-/// The form that an answer must have: exactly one of these.
+/// A constraint on the answer: exactly one of these.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 pub(crate) struct StructuredOutputs {
-    /// A JSON schema, as an object or as text.
+    /// A JSON schema, as an object or a string.
     json: Option<Value>,
     /// Any JSON object.
     json_object: Option<bool>,
-    /// A regular expression that the whole answer fits.
+    /// A regular expression that the whole answer matches.
     regex: Option<String>,
-    /// Texts of which the answer is one.
+    /// Possible answers.
     choice: Option<Vec<String>>,
     /// A grammar in llguidance's dialect of Lark.
     grammar: Option<String>,
 }
 
-/// What a stream tells beside the answer.
+/// What a stream includes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Streaming {
-    /// The usage of all at the end.
+    /// The total usage at the end.
     pub include_usage: bool,
-    /// The usage of each answer with every part of it.
+    /// The usage so far of a choice with each of its chunks.
     pub continuous_usage: bool,
 }
 
 impl StreamOptions {
-    /// **Errors**: padding.
+    /// **Errors**: a request for padding.
     pub fn refuse_unsupported(&self) -> Result<(), ApiError> {
         let field = "stream_options.include_obfuscation";
         ApiError::refuse_given([(
             field,
             self.include_obfuscation == Some(true),
-            "nothing is padded",
+            "chunks are not padded",
         )])
     }
 }
 
 impl SamplingFields {
-    /// How the answer is to be streamed, if it is.
+    /// The options of the stream, if the answer is to be streamed.
     ///
     /// **Errors**: `stream_options` without `stream`.
     pub fn streaming(&self) -> Result<Option<Streaming>, ApiError> {
@@ -172,14 +172,14 @@ impl SamplingFields {
         }
     }
 
-    /// Answers to give to each prompt.
+    /// Number of choices per prompt.
     pub fn n(&self) -> usize {
         self.n.unwrap_or(1)
     }
 
-    /// Answers to give to each prompt, checked.
+    /// Number of choices per prompt, checked.
     ///
-    /// **Errors**: none, or more than the server allows.
+    /// **Errors**: 0, or more than the server allows.
     pub fn num_choices(&self, num_prompts: usize, limits: &Limits) -> Result<usize, ApiError> {
         check_num_choices("n", self.n(), num_prompts, limits)?;
         Ok(self.n())
@@ -189,7 +189,7 @@ impl SamplingFields {
         self.priority.unwrap_or(0)
     }
 
-    /// What the engine is asked for, over what the model's file recommends.
+    /// Generation parameters, with the model's recommended defaults.
     ///
     /// **Errors**: a field that is out of range, by name.
     pub fn params(
@@ -203,9 +203,13 @@ impl SamplingFields {
             (
                 "spaces_between_special_tokens",
                 self.spaces_between_special_tokens == Some(false),
-                "every token's text stands by itself; leave it out",
+                "spaces are part of the tokens; remove it",
             ),
-            ("return_hidden_states", self.return_hidden_states == Some(true), "answers are text"),
+            (
+                "return_hidden_states",
+                self.return_hidden_states == Some(true),
+                "hidden states are not returned",
+            ),
         ])?;
         let sampling = SamplingParams {
             temperature: self.temperature.unwrap_or(base.temperature),
@@ -217,7 +221,7 @@ impl SamplingFields {
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
             logit_bias: self.logit_bias.iter().flatten().map(bias).collect::<Result<_, _>>()?,
-            // Every number is a seed; which one it is does not matter.
+            // Negative seeds are valid as well.
             seed: self.seed.map(i64::cast_unsigned),
             logprobs,
         };
@@ -240,9 +244,9 @@ impl SamplingFields {
         Ok(GenerationParams { sampling, stop, skip_special_tokens, ..GenerationParams::default() })
     }
 
-    /// The form that `structured_outputs` asks for, or the one that `field` does, and which of the two it was.
+    /// The output format from `structured_outputs` or from `field`, and which of the two set it.
     ///
-    /// **Errors**: those of [`format`](Self::format); both.
+    /// **Errors**: those of [`format`](Self::format); both are set.
     pub fn format_or(
         &self,
         asked: OutputFormat,
@@ -252,15 +256,15 @@ impl SamplingFields {
             (OutputFormat::Text, structured) => Ok((structured, "structured_outputs")),
             (asked, OutputFormat::Text) => Ok((asked, field)),
             _ => {
-                let message = format!("{field} and structured_outputs exclude each other");
+                let message = format!("{field} and structured_outputs are mutually exclusive");
                 Err(ApiError::invalid("structured_outputs", message))
             }
         }
     }
 
-    /// The form that `structured_outputs` asks for.
+    /// The output format from `structured_outputs`.
     ///
-    /// **Errors**: none or several forms, a schema that is no JSON.
+    /// **Errors**: no format or several, a schema that is not JSON.
     pub fn format(&self) -> Result<OutputFormat, ApiError> {
         const FIELD: &str = "structured_outputs";
         let Some(asked) = &self.structured_outputs else {
@@ -270,7 +274,7 @@ impl SamplingFields {
             Value::String(text) => serde_json::from_str(text).map_err(|error| {
                 ApiError::invalid(
                     "structured_outputs.json",
-                    format!("the schema is no JSON: {error}"),
+                    format!("the schema is not JSON: {error}"),
                 )
             }),
             schema => Ok(schema.clone()),
@@ -286,26 +290,26 @@ impl SamplingFields {
         match (forms.next(), forms.next()) {
             (Some(OutputFormat::Lark(grammar)), None) if grammar.len() > MAX_LARK_BYTES => {
                 let message = format!(
-                    "the grammar has {} bytes, but {MAX_LARK_BYTES} is the most",
+                    "the grammar has {} bytes, but at most {MAX_LARK_BYTES} are accepted",
                     grammar.len()
                 );
                 Err(ApiError::invalid("structured_outputs.grammar", message))
             }
-            (Some(OutputFormat::Choice(texts)), None) if texts.is_empty() => Err(
-                ApiError::invalid("structured_outputs.choice", "there is nothing to choose from"),
-            ),
+            (Some(OutputFormat::Choice(texts)), None) if texts.is_empty() => {
+                Err(ApiError::invalid("structured_outputs.choice", "choice must not be empty"))
+            }
             (Some(form), None) => Ok(form),
             _ => {
-                let message = "give exactly one of json, json_object, regex, choice and grammar";
+                let message = "send exactly one of json, json_object, regex, choice and grammar";
                 Err(ApiError::invalid(FIELD, message))
             }
         }
     }
 }
 
-/// Checks how many answers to each prompt `field` asks for.
+/// Checks the number of choices per prompt in `field`.
 ///
-/// **Errors**: none, or more in all than the server allows.
+/// **Errors**: 0, or more in total than the server allows.
 pub(super) fn check_num_choices(
     field: &str,
     num_choices: usize,
@@ -318,7 +322,9 @@ pub(super) fn check_num_choices(
     let all = num_choices.saturating_mul(num_prompts);
     let limit = limits.max_num_choices;
     if all > limit {
-        let message = format!("the request asks for {all} answers, but {limit} is the most");
+        let message = format!(
+            "the request asks for {all} choices, but at most {limit} are allowed (--max-choices)"
+        );
         return Err(ApiError::invalid(field, message));
     }
     Ok(())
@@ -335,7 +341,7 @@ fn top_k(k: i64) -> Result<usize, ApiError> {
 
 fn bias((token, &bias): (&String, &f32)) -> Result<(u32, f32), ApiError> {
     let id = token.parse().map_err(|_| {
-        ApiError::invalid("logit_bias", format!("logit_bias names {token:?}, which is no token id"))
+        ApiError::invalid("logit_bias", format!("logit_bias: {token:?} is not a token id"))
     })?;
     Ok((id, bias))
 }

@@ -1,4 +1,4 @@
-//! Tools, as OpenAI's requests have them.
+//! Tools of OpenAI's requests.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::request::UnknownFields;
 /// A tool of a chat completion.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ToolField {
-    /// `function`, the one kind there is.
+    /// Always `function`.
     #[schema(pattern = "^function$")]
     #[serde(rename = "type")]
     kind: String,
@@ -27,11 +27,11 @@ pub(crate) struct FunctionField {
     description: Option<String>,
     /// A JSON schema of the arguments.
     parameters: Option<Map<String, Value>>,
-    /// Refuses a schema that arguments cannot be held to in every point, instead of holding them to it as far as it goes.
+    /// Rejects a schema with unsupported keywords, instead of ignoring those.
     strict: Option<bool>,
 }
 
-/// The choice of one function.
+/// A `tool_choice` that names a function.
 #[derive(Debug, Clone, Deserialize)]
 struct NamedFunction {
     function: Name,
@@ -43,15 +43,15 @@ pub(super) struct Name {
     pub name: String,
 }
 
-/// The schema of a function's arguments; without one it takes none.
+/// The schema of a function's arguments; without one, the function has no arguments.
 pub(super) fn parameters(schema: Option<Map<String, Value>>) -> Value {
     let none = || json!({"type": "object", "properties": {}, "additionalProperties": false});
     schema.map_or_else(none, Value::Object)
 }
 
-/// What a chat completion says about tools.
+/// Reads the tools of a chat completion.
 ///
-/// **Errors**: another kind of tool, a choice that is none, a tool that is not on offer.
+/// **Errors**: an unsupported tool type, an invalid choice, an unknown tool.
 pub(crate) fn tools(
     list: Option<Vec<ToolField>>,
     choice: Option<Value>,
@@ -61,7 +61,7 @@ pub(crate) fn tools(
     let mut tools = Vec::new();
     for (index, tool) in list.unwrap_or_default().into_iter().enumerate() {
         if tool.kind != "function" {
-            let why = "only functions are";
+            let why = "only function tools are supported";
             return Err(ApiError::unsupported(format!("tools[{index}].type"), why));
         }
         let FunctionField { name, description, parameters: schema, strict } = tool.function;
@@ -76,7 +76,7 @@ pub(crate) fn tools(
     checked(Tools { list: tools, choice, single: parallel == Some(false) })
 }
 
-/// Reads `tool_choice`, in which `named` finds the name of a tool.
+/// Reads `tool_choice`; `named` extracts the name of a tool.
 pub(super) fn tool_choice(
     choice: Option<Value>,
     named: impl Fn(&Value) -> Result<String, ApiError>,
@@ -90,25 +90,25 @@ pub(super) fn tool_choice(
         Value::Object(fields) if fields.get("type") == Some(&json!("function")) => {
             named(&choice).map(ToolChoice::Named)
         }
-        _ => Err(not_a_choice()),
+        _ => Err(invalid_choice()),
     }
 }
 
-fn not_a_choice() -> ApiError {
-    let message = "tool_choice must be \"auto\", \"none\", \"required\", or the name of a function in an object of type \"function\"";
+fn invalid_choice() -> ApiError {
+    let message = "tool_choice must be \"auto\", \"none\", \"required\", or an object of type \"function\" with a name";
     ApiError::invalid("tool_choice", message)
 }
 
-/// Refuses tools of the same name, and a choice of what is not there.
+/// Rejects unnamed tools, duplicate names, and a choice of an unknown tool.
 pub(crate) fn checked(tools: Tools) -> Result<Tools, ApiError> {
     let mut names = HashSet::new();
     for (index, tool) in tools.list.iter().enumerate() {
         let name = tool.name.as_str();
         if name.is_empty() {
-            return Err(ApiError::invalid(format!("tools[{index}]"), "a tool needs a name"));
+            return Err(ApiError::invalid(format!("tools[{index}]"), "a tool must have a name"));
         }
         if !names.insert(name) {
-            let message = format!("there are two tools with the name {name:?}");
+            let message = format!("duplicate tool name {name:?}");
             return Err(ApiError::invalid(format!("tools[{index}]"), message));
         }
     }
@@ -117,10 +117,9 @@ pub(crate) fn checked(tools: Tools) -> Result<Tools, ApiError> {
             let message = format!("tool_choice names {name:?}, which is not one of the tools");
             Err(ApiError::invalid("tool_choice", message))
         }
-        ToolChoice::Required if tools.list.is_empty() => Err(ApiError::invalid(
-            "tool_choice",
-            "tool_choice requires a call, but there are no tools",
-        )),
+        ToolChoice::Required if tools.list.is_empty() => {
+            Err(ApiError::invalid("tool_choice", "tool_choice is \"required\", but tools is empty"))
+        }
         _ => Ok(tools),
     }
 }

@@ -1,4 +1,4 @@
-//! `/health`: whether to send requests here.
+//! `/health`: readiness.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use utoipa::ToSchema;
 
 use crate::state::{App, Readiness};
 
-/// Whether to send requests here.
+/// Readiness of the server.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
     /// `ready`, `loading`, `draining` or `dead`.
     status: &'static str,
 }
 
-/// Whether to send requests here: 200 when the model is ready, 503 before that, while draining, and after the engine died.
+/// Returns 200 when the server accepts requests; 503 while it loads or drains, and after the engine died.
 #[utoipa::path(get, path = "/health", tag = "operation", responses(
     (status = 200, body = Health),
     (status = 503, body = Health),

@@ -1,4 +1,4 @@
-//! `/metrics`: Prometheus' text, by the names that vLLM gives, which routers and dashboards read.
+//! `/metrics`: Prometheus' text format, with vLLM's metric names, which routers and dashboards read.
 
 mod maker;
 mod of_engine;
@@ -19,7 +19,7 @@ use crate::errors::ApiError;
 use crate::state::App;
 use registry::Registered;
 
-/// What is counted. Before there is a model there is nothing to count.
+/// The metrics; nothing is counted before the model is loaded.
 pub(crate) struct Metrics {
     registered: OnceLock<Registered>,
 }
@@ -29,21 +29,21 @@ impl Metrics {
         Self { registered: OnceLock::new() }
     }
 
-    /// Begins to count for this model.
+    /// Registers the metrics of this model.
     pub fn begin(&self, model: &ServedModel) {
         match Registered::new(model.name(), &model.handle) {
             Ok(registered) => {
-                // Only the first model is served.
+                // Only one model is served.
                 let _ = self.registered.set(registered);
             }
-            Err(error) => tracing::error!(%error, "there are no metrics"),
+            Err(error) => tracing::error!(%error, "failed to register metrics"),
         }
     }
 
-    /// A request was answered with this status.
+    /// A response with this status was sent.
     pub fn answered(&self, handler: &str, method: &Method, status: StatusCode) {
         if let Some(registered) = self.registered.get() {
-            // Anyone may make up a method.
+            // Clients may send arbitrary methods.
             let method = match *method {
                 Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS => {
                     method.as_str()
@@ -55,7 +55,7 @@ impl Metrics {
         }
     }
 
-    /// A request was handed to the engine.
+    /// A request was submitted to the engine.
     pub fn admitted(&self, num_choices: usize, max_tokens: Option<usize>) {
         if let Some(registered) = self.registered.get() {
             registered.params_n.observe(num_choices as f64);
@@ -65,21 +65,21 @@ impl Metrics {
         }
     }
 
-    /// The first token of a request came.
+    /// The first token of a request was generated.
     pub fn first_token(&self, took: Duration) {
         if let Some(registered) = self.registered.get() {
             registered.time_to_first_token.observe(took.as_secs_f64());
         }
     }
 
-    /// Another token of a choice came.
+    /// Another token of a choice was generated.
     pub fn inter_token(&self, took: Duration) {
         if let Some(registered) = self.registered.get() {
             registered.inter_token_latency.observe(took.as_secs_f64());
         }
     }
 
-    /// A choice ended.
+    /// A choice finished.
     pub fn finished(&self, finished: &Finished, reason: &str) {
         if let Some(registered) = self.registered.get() {
             registered.finished(finished, reason);
@@ -94,7 +94,7 @@ impl Metrics {
         }
     }
 
-    /// A request ended whose longest choice has so many tokens.
+    /// A request finished; its longest choice has this many tokens.
     pub fn ended(&self, max_generated_tokens: usize) {
         if let Some(registered) = self.registered.get() {
             registered.max_generation_tokens.observe(max_generated_tokens as f64);
@@ -102,7 +102,7 @@ impl Metrics {
     }
 }
 
-/// Counts the requests that are answered, by the path that a route has for them.
+/// Counts responses by route.
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
     path: Option<MatchedPath>,
@@ -116,7 +116,7 @@ pub(crate) async fn count(
     response
 }
 
-/// What the server and its engine have done, for Prometheus.
+/// Returns the metrics of the server and its engine.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses(
     (status = 200, content_type = "text/plain", body = String),
 ))]

@@ -1,4 +1,4 @@
-//! `/openapi.json`: the description of all of it.
+//! `/openapi.json`: the API description.
 
 use axum::Json;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -36,38 +36,39 @@ use crate::{anthropic, openai, operation, tokens};
         operation::metrics::page,
     ),
     components(schemas(OpenAiError, AnthropicError)),
-    modifiers(&Names, &Refusals, &Keys)
+    modifiers(&OperationIds, &ErrorResponses, &SecuritySchemes)
 )]
 struct Api;
 
-/// Names each operation by its method and its path, as no two may have one name.
-struct Names;
+/// Derives unique operation ids from methods and paths.
+struct OperationIds;
 
-/// Describes how requests are refused, which is the same for all that the model is asked for.
-struct Refusals;
+/// Adds the error responses that all model endpoints share.
+struct ErrorResponses;
 
-/// Describes how keys are shown, which a server without any does not ask for.
-struct Keys;
+/// Adds the ways to send an API key, which is optional.
+struct SecuritySchemes;
 
-/// Of requests with and without a body.
-const REFUSALS: &[(&str, &str)] = &[
-    ("401", "No key was shown, or one that is not the server's."),
-    ("404", "There is no such model, or no such response."),
-    ("500", "The server made a mistake."),
-    ("503", "The model is being loaded, the server stops, or there are too many connections."),
+/// Errors of requests with and without a body.
+const ERRORS: &[(&str, &str)] = &[
+    ("401", "The API key is missing or invalid."),
+    ("403", "The Host header is not allowed."),
+    ("404", "The model or the response was not found."),
+    ("500", "Internal error."),
+    ("503", "The model is loading, the server is shutting down, or it is overloaded."),
 ];
 
-/// Of requests with a body.
-const REFUSALS_OF_BODIES: &[(&str, &str)] = &[
-    ("400", "A field is missing, out of range, unknown, or not honoured; or the body is no JSON."),
-    ("408", "The body did not come in time."),
+/// Errors of requests with a body.
+const BODY_ERRORS: &[(&str, &str)] = &[
+    ("400", "A field is missing, out of range, unknown or unsupported, or the body is not JSON."),
+    ("408", "The body was not received in time."),
     ("413", "The body is too large."),
-    ("415", "The body's content type is not JSON."),
-    ("429", "Too many requests wait; the header Retry-After says when to come again."),
-    ("504", "The answer took longer than the server allows."),
+    ("415", "The content type is not JSON."),
+    ("429", "The queue is full; retry after the time in Retry-After."),
+    ("504", "The answer exceeded the request timeout."),
 ];
 
-impl Modify for Names {
+impl Modify for OperationIds {
     fn modify(&self, description: &mut Description) {
         for (path, item) in &mut description.paths.paths {
             let words: Vec<_> =
@@ -80,23 +81,23 @@ impl Modify for Names {
     }
 }
 
-impl Modify for Refusals {
+impl Modify for ErrorResponses {
     fn modify(&self, description: &mut Description) {
-        for (path, item) in of_model(description) {
+        for (path, item) in model_paths(description) {
             let schema = match path.starts_with("/v1/messages") {
                 true => AnthropicError::name(),
                 false => OpenAiError::name(),
             };
             for (_, operation) in operations(item) {
-                let of_body = operation.request_body.is_some();
-                let further = REFUSALS_OF_BODIES.iter().filter(|_| of_body);
-                REFUSALS.iter().chain(further).for_each(|refusal| add(operation, refusal, &schema));
+                let has_body = operation.request_body.is_some();
+                let body_errors = BODY_ERRORS.iter().filter(|_| has_body);
+                ERRORS.iter().chain(body_errors).for_each(|error| add(operation, error, &schema));
             }
         }
     }
 }
 
-impl Modify for Keys {
+impl Modify for SecuritySchemes {
     fn modify(&self, description: &mut Description) {
         const SCHEMES: [&str; 2] = ["bearer", "x-api-key"];
         let components = description.components.get_or_insert_default();
@@ -104,7 +105,7 @@ impl Modify for Keys {
         let header = ApiKey::Header(ApiKeyValue::new("x-api-key"));
         components.add_security_scheme(SCHEMES[0], SecurityScheme::Http(bearer));
         components.add_security_scheme(SCHEMES[1], SecurityScheme::ApiKey(header));
-        for (_, operation) in of_model(description).flat_map(|(_, item)| operations(item)) {
+        for (_, operation) in model_paths(description).flat_map(|(_, item)| operations(item)) {
             let one = SCHEMES.map(|name| SecurityRequirement::new(name, [""; 0]));
             let none = SecurityRequirement::default();
             operation.security = Some(one.into_iter().chain([none]).collect());
@@ -112,26 +113,27 @@ impl Modify for Keys {
     }
 }
 
-/// The paths that ask the model, which keys guard.
-fn of_model(description: &mut Description) -> impl Iterator<Item = (&String, &mut PathItem)> {
+/// The model endpoints, which need an API key.
+fn model_paths(description: &mut Description) -> impl Iterator<Item = (&String, &mut PathItem)> {
     let paths = description.paths.paths.iter_mut();
     paths.filter(|(path, _)| path.starts_with("/v1/") || path.ends_with("tokenize"))
 }
 
-/// The operations of a path, by their methods.
+/// The operations of a path, by method.
 fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem { get, post, delete, .. } = item;
     let all = [("get", get), ("post", post), ("delete", delete)];
     all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-fn add(operation: &mut Operation, (status, why): &(&str, &str), schema: &str) {
+fn add(operation: &mut Operation, (status, description): &(&str, &str), schema: &str) {
     let body = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema))).build();
-    let response = ResponseBuilder::new().description(*why).content("application/json", body);
+    let response =
+        ResponseBuilder::new().description(*description).content("application/json", body);
     operation.responses.responses.insert((*status).to_owned(), response.into());
 }
 
-/// The description of the API, as OpenAPI 3.1.
+/// Returns the API description in OpenAPI 3.1.
 pub(crate) async fn description() -> Json<Description> {
     Json(Api::openapi())
 }

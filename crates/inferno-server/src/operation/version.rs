@@ -11,7 +11,7 @@ pub(crate) struct Version {
     version: &'static str,
 }
 
-/// The server's version.
+/// Returns the version of the server.
 #[utoipa::path(get, path = "/version", tag = "operation", responses((status = 200, body = Version)))]
 pub(crate) async fn version() -> Json<Version> {
     Json(Version { version: env!("CARGO_PKG_VERSION") })

@@ -11,7 +11,7 @@ use subtle::{Choice, ConstantTimeEq};
 use crate::errors::ApiError;
 use crate::state::App;
 
-/// Lets a request through that shows one of the server's keys, as `Authorization: Bearer KEY` or `x-api-key: KEY`.
+/// Accepts requests that send one of the server's keys, as `Authorization: Bearer KEY` or `x-api-key: KEY`.
 pub(crate) async fn require_api_key(
     State(app): State<Arc<App>>,
     request: Request,
@@ -19,21 +19,23 @@ pub(crate) async fn require_api_key(
 ) -> Result<Response, ApiError> {
     let keys = &app.options.api_keys;
     if !keys.is_empty() {
-        let shown = shown_key(request.headers()).ok_or_else(|| {
-            refused("an API key is needed, as \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"")
+        let key = sent_key(request.headers()).ok_or_else(|| {
+            unauthorized(
+                "missing API key; send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"",
+            )
         })?;
-        if !is_one_of(shown, keys) {
-            return Err(refused("the API key is not one of this server's"));
+        if !is_one_of(key, keys) {
+            return Err(unauthorized("invalid API key"));
         }
     }
     Ok(next.run(request).await)
 }
 
-fn refused(message: &str) -> ApiError {
+fn unauthorized(message: &str) -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, message).with_code("invalid_api_key")
 }
 
-fn shown_key(headers: &HeaderMap) -> Option<&[u8]> {
+fn sent_key(headers: &HeaderMap) -> Option<&[u8]> {
     const SCHEME: &[u8] = b"bearer ";
     if let Some(value) = headers.get("x-api-key") {
         return Some(value.as_bytes());
@@ -43,8 +45,8 @@ fn shown_key(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(SCHEME).then(|| key.trim_ascii())
 }
 
-/// Takes the same time whichever key it is, and wherever a wrong one begins to differ.
-fn is_one_of(shown: &[u8], keys: &[String]) -> bool {
-    let fits = keys.iter().fold(Choice::from(0), |fits, key| fits | key.as_bytes().ct_eq(shown));
+/// Compares in constant time, whichever key matches and wherever a wrong one differs.
+fn is_one_of(sent: &[u8], keys: &[String]) -> bool {
+    let fits = keys.iter().fold(Choice::from(0), |fits, key| fits | key.as_bytes().ct_eq(sent));
     fits.into()
 }

@@ -1,4 +1,4 @@
-//! Bodies: JSON of which every field is honoured or refused by name.
+//! Request bodies: JSON whose every field is either read or rejected by name.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -18,38 +18,38 @@ use crate::Limits;
 use crate::errors::{ApiError, shortened};
 use crate::state::App;
 
-/// A field that an API has and this server does not honour, and why.
+/// A field that an API defines and this server does not support, with the reason.
 pub(crate) type Unsupported = (&'static str, &'static str);
 
-/// What an endpoint reads from the JSON object of a request.
+/// A request that is read from a JSON object.
 pub(crate) trait RequestBody: Sized + Send + 'static {
-    /// Fields that the API has and that are refused, also where unknown ones are allowed.
+    /// Fields that the API defines and that are rejected, even if unknown fields are ignored.
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[];
 
-    /// Fields that other endpoints have, and what is to be used in place of them.
+    /// Fields of other endpoints, and what to use instead.
     const ELSEWHERE: &'static [Unsupported] = &[];
 
-    /// Reads each part of the request; a field is known if any part knows it.
+    /// Reads each structure of the request; a field is known if any of them has it.
     ///
     /// **Errors**: those of [`Reader::part`].
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError>;
 }
 
-/// A body that was read whole, checked and parsed.
+/// A received, checked and parsed body.
 pub(crate) struct Body<T> {
     pub request: T,
-    /// Runs what is left to prepare, and holds the memory of the request until it is dropped.
+    /// Runs the remaining preparation, and holds the memory reservation until it is dropped.
     pub preparation: Preparation,
 }
 
-/// Reads one JSON object as one or more structures side by side, and keeps what none of them knows.
+/// Reads one JSON object as one or more structures, and collects the fields that none of them has.
 ///
-/// It stands in for serde's `flatten`, which does not tell unknown fields.
+/// It replaces serde's `flatten`, which does not report unknown fields.
 pub(crate) struct Reader<'j> {
     json: &'j Value,
-    /// Fields of the object itself that no part has read so far.
+    /// Fields of the object itself that no structure has read so far.
     unread: Option<BTreeSet<String>>,
-    /// Fields further down that nobody reads.
+    /// Nested fields that no structure reads.
     unread_inside: Vec<String>,
 }
 
@@ -58,9 +58,9 @@ impl<'j> Reader<'j> {
         Self { json, unread: None, unread_inside: Vec::new() }
     }
 
-    /// Reads the fields that `T` knows.
+    /// Reads the fields of `T`.
     ///
-    /// **Errors**: 400 that names the field which is missing or of another type.
+    /// **Errors**: 400 that names the field which is missing or has the wrong type.
     pub fn part<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
         let mut unread = BTreeSet::new();
         let inside = &mut self.unread_inside;
@@ -71,7 +71,7 @@ impl<'j> Reader<'j> {
             serde_ignored::Path::Map { parent: serde_ignored::Path::Root, key } => {
                 unread.insert(key);
             }
-            path => inside.push(written(&path)),
+            path => inside.push(path_notation(&path)),
         })
         .map_err(|error| mismatch(&track.path().to_string(), &error))?;
         self.unread = Some(match self.unread.take() {
@@ -81,7 +81,7 @@ impl<'j> Reader<'j> {
         Ok(part)
     }
 
-    /// Refuses what is left.
+    /// Rejects the fields that were not read.
     fn finish(
         self,
         unsupported: &[&[Unsupported]],
@@ -97,13 +97,13 @@ impl<'j> Reader<'j> {
             }
         }
         match unread.iter().chain(&self.unread_inside).next() {
-            Some(name) if unknown == UnknownFields::Refused => Err(unknown_field(name, elsewhere)),
+            Some(name) if unknown == UnknownFields::Rejected => Err(unknown_field(name, elsewhere)),
             _ => Ok(()),
         }
     }
 }
 
-/// Whether there is more than null at a path: a field that is null is one that is not there.
+/// Whether the value at a path is not null; null fields count as missing.
 pub(super) fn is_given(json: &Value, path: &serde_ignored::Path<'_>) -> bool {
     !found(json, path).is_null()
 }
@@ -120,26 +120,26 @@ fn found<'j>(json: &'j Value, path: &serde_ignored::Path<'_>) -> &'j Value {
     }
 }
 
-/// A path as errors of types have it, such as `messages[0].role`.
-pub(super) fn written(path: &serde_ignored::Path<'_>) -> String {
+/// A path in the notation of type errors, such as `messages[0].role`.
+pub(super) fn path_notation(path: &serde_ignored::Path<'_>) -> String {
     use serde_ignored::Path;
     match path {
         Path::Root => String::new(),
-        Path::Seq { parent, index } => format!("{}[{index}]", written(parent)),
-        Path::Map { parent, key } => match written(parent) {
+        Path::Seq { parent, index } => format!("{}[{index}]", path_notation(parent)),
+        Path::Map { parent, key } => match path_notation(parent) {
             parent if parent.is_empty() => key.clone(),
             parent => format!("{parent}.{key}"),
         },
         Path::Some { parent }
         | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => written(parent),
+        | Path::NewtypeVariant { parent } => path_notation(parent),
     }
 }
 
-/// A field that the API does not have, or that another one has.
+/// The error for a field that the API does not define, or that another endpoint has.
 pub(super) fn unknown_field(path: &str, elsewhere: &[Unsupported]) -> ApiError {
     let known = elsewhere.iter().find(|(field, _)| *field == path);
-    let advice = known.map_or("leave it out", |(_, advice)| advice);
+    let advice = known.map_or("remove it", |(_, advice)| advice);
     let message = format!("unknown field {}; {advice}", shortened(path));
     ApiError::invalid(path, message).with_code("unknown_field")
 }
@@ -158,7 +158,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
         }
         let measure = move || parsed_bytes(&bytes).map(|size| (bytes, size)).map_err(not_json);
         let (bytes, size) = match is_small {
-            // It takes less time than to hand it over.
+            // Parsing takes less time than switching threads.
             true => measure()?,
             false => preparation.run(measure).await?,
         };
@@ -174,7 +174,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
     }
 }
 
-/// Receives the bytes of a body. Beyond those that need no reservation, it waits for memory before it goes on.
+/// Receives a body. Beyond the bytes that need no reservation, it reserves memory before it continues.
 ///
 /// **Errors**: 413 for more than the limit, 408 for a client that is too slow, 503 without memory.
 async fn receive(
@@ -215,7 +215,7 @@ async fn receive_until(
         Ok(())
     };
     tokio::time::timeout(limits.read_timeout, receiving).await.unwrap_or_else(|_| {
-        let message = format!("the body did not come within {:?}", limits.read_timeout);
+        let message = format!("the body was not received within {:?}", limits.read_timeout);
         Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, message))
     })
 }
@@ -233,7 +233,7 @@ fn parse<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiE
     }
     let mut reader = Reader::new(&json);
     let body = T::read(&mut reader).map_err(|error| {
-        // Who speaks to the wrong endpoint is to hear of that before all else.
+        // The wrong endpoint is the more useful error.
         let mut elsewhere = T::ELSEWHERE.iter().map(|(field, _)| field);
         let field = elsewhere.find(|field| !json[field].is_null());
         field.map_or(error, |field| unknown_field(field, T::ELSEWHERE))
@@ -244,7 +244,7 @@ fn parse<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiE
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-        let message = "the body is compressed; send it as it is, without a content-encoding";
+        let message = "the body is compressed; send it without a content-encoding";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -263,10 +263,10 @@ fn unreadable(error: &(dyn Error + Send + Sync + 'static), limit: usize) -> ApiE
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("the body has more than {limit} bytes, the most that are taken");
+            let message = format!("the body exceeds the limit of {limit} bytes (--max-body-size)");
             return ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message);
         }
         cause = error.source();
     }
-    ApiError::new(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))
+    ApiError::new(StatusCode::BAD_REQUEST, format!("failed to receive the body: {error}"))
 }

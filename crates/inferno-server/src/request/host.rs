@@ -1,4 +1,4 @@
-//! The `Host` header: a page of another site must not reach a server on loopback by a name that it resolves itself.
+//! The `Host` header check, which prevents DNS rebinding: a page of another site must not reach a loopback server.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::ServerOptions;
 use crate::errors::{ApiError, shortened};
 use crate::state::App;
 
-/// Lets requests through that name an allowed host.
+/// Accepts requests to an allowed host.
 pub(crate) async fn require_allowed_host(
     State(app): State<Arc<App>>,
     request: Request,
@@ -53,7 +53,7 @@ fn check(request: &Request, options: &ServerOptions) -> Result<(), ApiError> {
     }
 }
 
-/// Without allowed hosts, a server on loopback accepts the names of loopback, and any other server every name.
+/// Without allowed hosts, a loopback server accepts only loopback names, and any other server every name.
 fn is_allowed(authority: &Authority, options: &ServerOptions) -> bool {
     let host = authority.host();
     let host = host.strip_suffix('.').unwrap_or(host);

@@ -1,4 +1,4 @@
-//! Ids of requests and answers.
+//! Ids of requests and responses.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use tracing::Instrument;
 
 use crate::errors::{ApiError, shortened};
 
-/// Names a request in its response and in the logs.
+/// Identifies a request in its response and in the logs.
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
-/// The name that Anthropic's clients read.
+/// The header that Anthropic's clients read.
 const ANTHROPIC_HEADER: HeaderName = HeaderName::from_static("request-id");
 const MAX_LEN: usize = 128;
 
-/// An id that no other has: the prefix and 24 hexadecimal digits.
+/// A unique id: the prefix and 24 hexadecimal digits.
 pub(crate) fn fresh_id(prefix: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     // The standard library's hashers have random keys.
@@ -26,21 +26,21 @@ pub(crate) fn fresh_id(prefix: &str) -> String {
     format!("{prefix}{:016x}{:08x}", random.hash_one(count), random.hash_one(!count) as u32)
 }
 
-/// Gives a request an id, its own if it brought a sensible one, and says it in the response.
+/// Assigns an id to a request, or keeps the one it sent, and returns it in the response headers.
 pub(crate) async fn with_request_id(request: Request, next: Next) -> Response {
-    let brought = request.headers().get(HEADER).and_then(|value| value.to_str().ok());
-    let id = match brought {
+    let sent = request.headers().get(HEADER).and_then(|value| value.to_str().ok());
+    let id = match sent {
         Some(id) if (1..=MAX_LEN).contains(&id.len()) => id.to_owned(),
         _ => fresh_id("req_"),
     };
     let span = tracing::info_span!("request", id = %id);
     let (method, path) = (request.method().clone(), shortened(request.uri().path()));
     let mut response = next.run(request).instrument(span.clone()).await;
-    // What is answered has its own line; health is asked for all the time.
+    // Generation requests have a log line of their own, and successful probes need none.
     if let Some(error) = response.extensions().get::<ApiError>() {
         let _entered = span.enter();
         let status = response.status().as_u16();
-        tracing::info!(status, %method, %path, error = %error.message, "refused");
+        tracing::info!(status, %method, %path, error = %error.message, "request failed");
     }
     if let Ok(value) = HeaderValue::try_from(id) {
         response.headers_mut().insert(HEADER, value.clone());

@@ -1,32 +1,32 @@
-//! Objects further down, of which one field says what the others are.
+//! Nested objects whose `type` field determines the others.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::body::{is_given, unknown_field, written};
+use super::body::{is_given, path_notation, unknown_field};
 use super::mismatch::mismatch;
 use crate::errors::ApiError;
 
-/// What becomes of fields that an API does not have.
+/// The treatment of fields that an API does not define.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnknownFields {
-    Refused,
+    Rejected,
     Ignored,
 }
 
 impl UnknownFields {
-    /// Reads the object at `path` as a `T`, which its `type` has been found to say.
+    /// Reads the object at `path` as a `T`, which its `type` determines.
     ///
-    /// It stands in for serde's tagged enums, which do not tell unknown fields.
+    /// It replaces serde's tagged enums, which do not report unknown fields.
     ///
-    /// **Errors**: 400 that names the field which is missing, of another type, or unknown.
+    /// **Errors**: 400 that names the field which is missing, has the wrong type, or is unknown.
     pub fn read<T: DeserializeOwned>(self, json: &Value, path: &str) -> Result<T, ApiError> {
         let mut unread = None;
         let mut track = serde_path_to_error::Track::new();
         let deserializer = serde_path_to_error::Deserializer::new(json, &mut track);
         let found = serde_ignored::deserialize(deserializer, |field| {
             if unread.is_none() && is_given(json, &field) {
-                unread = Some(written(&field)).filter(|name| name != "type");
+                unread = Some(path_notation(&field)).filter(|name| name != "type");
             }
         });
         let found = found.map_err(|error| match track.path().to_string().as_str() {
@@ -34,7 +34,7 @@ impl UnknownFields {
             inside => mismatch(&format!("{path}.{inside}"), &error),
         })?;
         match unread {
-            Some(name) if self == Self::Refused => {
+            Some(name) if self == Self::Rejected => {
                 Err(unknown_field(&format!("{path}.{name}"), &[]))
             }
             _ => Ok(found),

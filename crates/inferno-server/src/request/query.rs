@@ -1,4 +1,4 @@
-//! What stands behind the question mark of a path.
+//! Query parameters.
 
 use axum::extract::{FromRequestParts, Query as AxumQuery};
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::errors::ApiError;
 
-/// What stands behind the question mark of a path; what cannot be read is refused like any other mistake.
+/// Query parameters; invalid ones are rejected with an error body.
 pub(crate) struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {

@@ -1,4 +1,4 @@
-//! The part of a path that names something.
+//! A path parameter.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::StatusCode;
@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 
 use crate::errors::ApiError;
 
-/// The part of a path that names something; one that is no text is refused like any other mistake.
+/// A path parameter; one that is not valid UTF-8 is rejected with an error body.
 pub(crate) struct Segment(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Segment {

@@ -1,4 +1,4 @@
-//! Connections: accepted up to a limit, served, and ended in an orderly way.
+//! Connections: accepted up to a limit, served, and closed gracefully.
 
 use std::io;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ use tokio_rustls::TlsAcceptor;
 use crate::Limits;
 use crate::errors::ApiError;
 
-/// How long to wait when the system has no more sockets to give.
+/// Pause after a failed accept, for example without free file descriptors.
 const NO_SOCKETS_PAUSE: Duration = Duration::from_millis(100);
-/// How long one connection too many is listened to.
+/// Time to read from a rejected connection.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A stream that fails when nothing could be written for too long.
+/// A stream that fails without write progress for too long.
 type WriteLimited<S> = Pin<Box<TimeoutStream<S>>>;
 
 /// The connections of a server.
@@ -32,7 +32,7 @@ pub(super) struct Connections {
     router: Router,
     tls: Option<TlsAcceptor>,
     limits: Limits,
-    /// One permit a connection.
+    /// One permit per connection.
     permits: Arc<Semaphore>,
     is_closing: watch::Receiver<bool>,
 }
@@ -49,18 +49,18 @@ impl Connections {
         Self { router, tls, limits, permits, is_closing }
     }
 
-    /// Accepts connections for ever.
+    /// Accepts connections until it is aborted.
     pub async fn accept(self: Arc<Self>, listener: TcpListener) {
         loop {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "failed to accept a connection");
                     tokio::time::sleep(NO_SOCKETS_PAUSE).await;
                     continue;
                 }
             };
-            // Tokens are small, and each is wanted at once.
+            // Tokens are small, and each is to be sent at once.
             let _ = stream.set_nodelay(true);
             let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
                 self.refuse(stream);
@@ -74,21 +74,21 @@ impl Connections {
         }
     }
 
-    /// Waits until all connections have ended, but no longer than this.
+    /// Waits until all connections are closed, up to the timeout.
     pub async fn closed(&self, timeout: Duration) {
         let all = u32::try_from(self.limits.max_num_connections).unwrap_or(u32::MAX);
         let _ = tokio::time::timeout(timeout, self.permits.acquire_many(all)).await;
     }
 
-    /// Says why, where that is cheap; a handshake of TLS is not.
+    /// Rejects a connection with an error, unless that takes a TLS handshake.
     fn refuse(&self, stream: TcpStream) {
         if self.tls.is_none() {
             tokio::spawn(tokio::time::timeout(REFUSAL_TIMEOUT, refuse(stream)));
         }
     }
 
-    /// Bounds how long a client may leave unread what is sent to it: all that time it keeps its place, and its request keeps the
-    /// server from stopping. This stands below TLS, which does not tell what goes out in part.
+    /// Closes connections of clients that do not read: they hold a connection slot and delay shutdown. This is below TLS, which
+    /// does not report partial writes.
     fn limit_writes<S: AsyncRead + AsyncWrite>(&self, stream: S) -> WriteLimited<S> {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.limits.write_timeout));
@@ -101,8 +101,8 @@ impl Connections {
         };
         match tokio::time::timeout(self.limits.read_timeout, tls.accept(stream)).await {
             Ok(Ok(stream)) => self.serve(stream).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!("a TLS handshake took too long"),
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake timed out"),
         }
     }
 
@@ -122,17 +122,17 @@ impl Connections {
             }
         };
         if let Err(error) = result {
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(%error, "connection closed with an error");
         }
     }
 }
 
 async fn until_closing(is_closing: &mut watch::Receiver<bool>) {
-    // An error says that the server is gone.
+    // An error means that the server was dropped.
     let _ = is_closing.wait_for(|&closing| closing).await;
 }
 
-/// Answers one connection too many, and reads what it asks for: a socket that is closed with bytes unread loses the answer.
+/// Answers a rejected connection, and reads its request: closing a socket with unread bytes discards the answer.
 async fn refuse(stream: TcpStream) -> io::Result<()> {
     stream.writable().await?;
     stream.try_write(too_many().as_bytes())?;
@@ -147,7 +147,7 @@ async fn refuse(stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// The whole answer to one connection too many.
+/// The response to a rejected connection.
 fn too_many() -> String {
     let mut error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many connections");
     error.code = Some("connection_limit");
@@ -170,7 +170,7 @@ mod tests {
     const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
     const BODY_BYTES: usize = 100_000;
 
-    /// A client that has asked for a body, of which little finds room on the way, and the connection's end.
+    /// A client that requested a body larger than the buffers on the way, and the server's side of the connection.
     async fn ask() -> (DuplexStream, tokio::task::JoinHandle<()>) {
         let router = Router::new().route("/", get(|| async { "a".repeat(BODY_BYTES) }));
         let limits = Limits { write_timeout: WRITE_TIMEOUT, ..Limits::default() };
@@ -179,7 +179,7 @@ mod tests {
         let (mut client, server) = tokio::io::duplex(1024);
         let ended = tokio::spawn(async move {
             connections.serve(connections.limit_writes(server)).await;
-            // Until now nobody wants it to close.
+            // Keeps the channel open until here.
             drop(closing);
         });
         client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
@@ -187,22 +187,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_does_not_read_is_left() {
+    async fn a_client_that_does_not_read_is_disconnected() {
         let (mut client, ended) = ask().await;
-        timeout(20 * WRITE_TIMEOUT, ended).await.expect("it ends").unwrap();
+        timeout(20 * WRITE_TIMEOUT, ended).await.expect("the connection closes").unwrap();
         let mut answer = Vec::new();
         client.read_to_end(&mut answer).await.unwrap();
         assert!(answer.len() <= 1024, "{} bytes", answer.len());
     }
 
     #[tokio::test]
-    async fn a_client_that_reads_slowly_gets_all() {
+    async fn a_client_that_reads_slowly_gets_the_whole_body() {
         let (mut client, _ended) = ask().await;
         let (started, mut num_read) = (Instant::now(), 0);
         while num_read < BODY_BYTES {
             sleep(WRITE_TIMEOUT / 25).await;
             match client.read(&mut [0; 1024]).await.unwrap() {
-                0 => panic!("the connection ended after {num_read} bytes"),
+                0 => panic!("the connection closed after {num_read} bytes"),
                 read => num_read += read,
             }
         }

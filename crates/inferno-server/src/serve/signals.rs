@@ -1,4 +1,4 @@
-//! The signals that end a server.
+//! Signals that stop the server.
 
 /// The next SIGTERM or Ctrl-C.
 pub(super) async fn next() {
@@ -19,7 +19,7 @@ pub(super) async fn next() {
 
 async fn interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {
-        // Where the system has no such signal, none comes.
+        // The system has no such signal.
         std::future::pending::<()>().await;
     }
 }

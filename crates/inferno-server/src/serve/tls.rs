@@ -1,4 +1,4 @@
-//! TLS by rustls, with the cryptography of ring.
+//! TLS by rustls and ring.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{ServerError, TlsFiles};
 
-/// Reads certificate and key.
+/// Reads the certificate chain and the private key.
 ///
 /// **Errors**: [`ServerError::Tls`] that names the file.
 pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
@@ -19,7 +19,7 @@ pub(super) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, ServerError> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unusable(certificates, &error))?;
     if chain.is_empty() {
-        return Err(unusable(certificates, &"it holds no certificate"));
+        return Err(unusable(certificates, &"the file contains no certificate"));
     }
     let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,4 @@
-//! `/detokenize`: tokens to a text.
+//! `/detokenize`: decodes tokens.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::errors::ApiError;
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
-/// Tokens.
+/// Tokens to decode.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct DetokenizeRequest {
-    /// The model's name; where it is missing, the only one.
+    /// Name of the model (default: the served model).
     model: Option<String>,
     tokens: Vec<u32>,
 }
 
-/// Their text.
+/// The decoded text.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DetokenizeResponse {
     prompt: String,
@@ -31,7 +31,7 @@ impl RequestBody for DetokenizeRequest {
     }
 }
 
-/// The text of tokens, control tokens spelled out.
+/// Decodes tokens to text, including control tokens.
 #[utoipa::path(post, path = "/detokenize", tag = "tokens", request_body = DetokenizeRequest,
     responses((status = 200, body = DetokenizeResponse)))]
 pub(crate) async fn detokenize(

@@ -1,4 +1,4 @@
-//! `/tokenize`: a text or a conversation to tokens.
+//! `/tokenize`: encodes text or a conversation.
 
 use std::sync::Arc;
 
@@ -18,37 +18,37 @@ use crate::openai::tools::{self, ToolField};
 use crate::request::{Body, Reader, RequestBody, UnknownFields};
 use crate::state::App;
 
-/// A text or a conversation: exactly one of `prompt` and `messages`.
+/// Text or a conversation: exactly one of `prompt` and `messages`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TokenizeRequest {
-    /// The model's name; where it is missing, the only one.
+    /// Name of the model (default: the served model).
     model: Option<String>,
-    /// A text.
+    /// Text to encode.
     prompt: Option<String>,
-    /// A conversation, which the chat template makes a text of.
+    /// A conversation, which the chat template renders.
     messages: Option<Vec<MessageField>>,
-    /// Adds the tokens that the model wants before a text; true for a prompt. A chat template writes them itself.
+    /// Adds the special tokens that the model expects before text (default: true). Only for `prompt`; chat templates write them.
     add_special_tokens: Option<bool>,
-    /// Tells each token's text too.
+    /// Also returns the text of each token.
     return_token_strs: Option<bool>,
-    /// With messages: whether an answer is begun; true unless it is said otherwise.
+    /// With messages: appends the start of an answer (default: true).
     add_generation_prompt: Option<bool>,
-    /// With messages: whether the last one goes on.
+    /// With messages: continues the last message instead.
     continue_final_message: Option<bool>,
-    /// With messages: further variables of the chat template.
+    /// With messages: additional variables of the chat template.
     chat_template_kwargs: Option<Map<String, Value>>,
     /// With messages: functions that the model may call.
     tools: Option<Vec<ToolField>>,
 }
 
-/// Tokens.
+/// The encoded tokens.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TokenizeResponse {
     count: usize,
-    /// Tokens that a prompt and its answer may have together.
+    /// Context length: the maximum number of tokens of a prompt and its answer.
     max_model_len: usize,
     tokens: Vec<u32>,
-    /// Their texts, where they are asked for.
+    /// The text of each token, if requested.
     token_strs: Option<Vec<String>>,
 }
 
@@ -62,7 +62,7 @@ impl TokenizeRequest {
     fn tokens(self, model: &ServedModel, unknown: UnknownFields) -> Result<Vec<u32>, ApiError> {
         match (self.prompt, self.messages) {
             (Some(prompt), None) => {
-                let why = "it is about messages; leave it out with a prompt";
+                let why = "it only applies to messages; remove it";
                 ApiError::refuse_given([
                     ("add_generation_prompt", self.add_generation_prompt.is_some(), why),
                     ("continue_final_message", self.continue_final_message.is_some(), why),
@@ -74,7 +74,7 @@ impl TokenizeRequest {
                 Ok(model.tokenizer().encode(&prompt, options))
             }
             (None, Some(_)) if self.add_special_tokens == Some(true) => {
-                let why = "a chat template writes them itself";
+                let why = "chat templates write special tokens themselves";
                 Err(ApiError::unsupported("add_special_tokens", why))
             }
             (None, Some(messages)) => {
@@ -89,12 +89,12 @@ impl TokenizeRequest {
                 };
                 Ok(job.render(model)?.tokens)
             }
-            _ => Err(ApiError::invalid("prompt", "give exactly one of prompt and messages")),
+            _ => Err(ApiError::invalid("prompt", "send exactly one of prompt and messages")),
         }
     }
 }
 
-/// The tokens of a text or a conversation.
+/// Encodes text or a conversation.
 #[utoipa::path(post, path = "/tokenize", tag = "tokens", request_body = TokenizeRequest,
     responses((status = 200, body = TokenizeResponse)))]
 pub(crate) async fn tokenize(
@@ -103,7 +103,7 @@ pub(crate) async fn tokenize(
 ) -> Result<Json<TokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
     let unknown = app.options.unknown_fields();
-    let tells_texts = request.return_token_strs == Some(true);
+    let returns_texts = request.return_token_strs == Some(true);
     let encoding = preparation.run(move || {
         let tokens = request.tokens(&model, unknown)?;
         let text = |&id: &u32| {
@@ -113,7 +113,7 @@ pub(crate) async fn tokenize(
         Ok(TokenizeResponse {
             count: tokens.len(),
             max_model_len: model.handle.context_length(),
-            token_strs: tells_texts.then(|| tokens.iter().map(text).collect()),
+            token_strs: returns_texts.then(|| tokens.iter().map(text).collect()),
             tokens,
         })
     });

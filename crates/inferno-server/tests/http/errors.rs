@@ -101,7 +101,7 @@ fn errors_say_in_words_what_to_do() {
     };
     let messages = json!([{"role": "user", "content": "Hello!"}]);
     for (path, body, expected) in [
-        (CHAT, hello_with("max_tokens", json!("4")), "a whole number of 0 or more, but is \"4\""),
+        (CHAT, hello_with("max_tokens", json!("4")), "a non-negative integer, but is \"4\""),
         (CHAT, json!({"prompt": "Hello!"}), "use messages, or /v1/completions"),
         (CHAT, hello_with("max_output_tokens", json!(4)), "use max_completion_tokens"),
         ("/v1/completions", json!({"messages": messages}), "/v1/chat/completions"),

@@ -1,4 +1,4 @@
-//! A whole answer.
+//! Chat completions.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::generation::{StopCause, TokenCounts};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::usage::Usage;
 
-/// A whole answer.
+/// A chat completion.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ChatCompletion {
     id: String,
@@ -24,7 +24,7 @@ pub(crate) struct ChatCompletion {
     system_fingerprint: Option<String>,
 }
 
-/// One of the answers.
+/// A choice.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ChatChoice {
     index: usize,
@@ -32,28 +32,28 @@ pub(crate) struct ChatChoice {
     logprobs: Option<ChatLogprobs>,
     /// `stop`, `length` or `tool_calls`.
     finish_reason: &'static str,
-    /// The stop text or the stop token that ended it.
+    /// The stop sequence or stop token that was generated.
     #[schema(value_type = Option<Object>)]
     stop_reason: Value,
 }
 
-/// What the model says.
+/// The message of the model.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AnswerMessage {
     /// Always `assistant`.
     role: &'static str,
-    /// Null where there are only calls.
+    /// Null if there are only tool calls.
     content: Option<String>,
     /// Always null.
     refusal: Option<String>,
-    /// What it said to itself before.
+    /// The reasoning before the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<AnswerCall>,
 }
 
-/// A call of a function.
+/// A tool call.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AnswerCall {
     id: String,
@@ -63,11 +63,11 @@ pub(crate) struct AnswerCall {
     function: AnswerFunction,
 }
 
-/// The function that is called.
+/// The called function.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AnswerFunction {
     name: String,
-    /// JSON, as the model wrote it.
+    /// JSON, as the model generated it.
     arguments: String,
 }
 
@@ -119,7 +119,7 @@ impl ChatChoice {
     }
 }
 
-/// OpenAI's word for the end.
+/// OpenAI's finish reason.
 pub(super) fn finish_reason(end: &FinishedChoice) -> &'static str {
     match end.finish.cause {
         StopCause::Length => "length",
@@ -128,7 +128,7 @@ pub(super) fn finish_reason(end: &FinishedChoice) -> &'static str {
     }
 }
 
-/// What ended a text, as vLLM tells it.
+/// vLLM's stop reason: the stop sequence or stop token.
 pub(crate) fn stop_reason(cause: &StopCause) -> Value {
     match cause {
         StopCause::Text(text) => json!(text),

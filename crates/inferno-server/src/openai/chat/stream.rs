@@ -1,4 +1,4 @@
-//! An answer in chunks.
+//! Streamed chat completions.
 
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ use crate::openai::sampling::Streaming;
 use crate::openai::usage::Usage;
 use crate::sse::{EventSource, SseEvent};
 
-/// A part of an answer.
+/// A chunk of a chat completion.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ChatCompletionChunk {
     id: String,
@@ -25,32 +25,32 @@ pub(crate) struct ChatCompletionChunk {
     /// Seconds since 1970; the same in all chunks.
     created: u64,
     model: String,
-    /// One; none in the chunk of the usage.
+    /// One choice; none in the usage chunk.
     choices: Vec<ChunkChoice>,
-    /// In the last chunk that of all, where it is asked for; with `continuous_usage_stats`, in each that of its answer.
+    /// In the last chunk the total usage, if requested; with `continuous_usage_stats`, in each chunk that of its choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
 }
 
-/// What is new of one of the answers.
+/// New content of a choice.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ChunkChoice {
     index: usize,
     delta: Delta,
     #[serde(skip_serializing_if = "Option::is_none")]
     logprobs: Option<ChatLogprobs>,
-    /// Null but in the answer's last chunk.
+    /// Null except in the last chunk of the choice.
     finish_reason: Option<&'static str>,
-    /// The stop text or the stop token that ended it.
+    /// The stop sequence or stop token that was generated.
     #[serde(skip_serializing_if = "Value::is_null")]
     #[schema(value_type = Option<Object>)]
     stop_reason: Value,
 }
 
-/// What is new.
+/// New content.
 #[derive(Default, Serialize, ToSchema)]
 pub(crate) struct Delta {
-    /// In the first chunk.
+    /// In the first chunk only.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ pub(crate) struct Delta {
     tool_calls: Option<[CallDelta; 1]>,
 }
 
-/// What is new of a call.
+/// New content of a tool call.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CallDelta {
     index: usize,
@@ -72,7 +72,7 @@ pub(crate) struct CallDelta {
     function: FunctionDelta,
 }
 
-/// What is new of the function that is called.
+/// New content of the called function.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FunctionDelta {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ impl From<Piece> for Delta {
     }
 }
 
-/// Makes the chunks of one request.
+/// Produces the chunks of one request.
 pub(super) struct ChatStream {
     run: ChatRun,
     id: String,
@@ -127,13 +127,13 @@ impl ChatStream {
         self.chunk(vec![choice], self.usage_so_far(index))
     }
 
-    /// That of one answer, where it is asked for.
+    /// The usage of one choice, if requested.
     fn usage_so_far(&self, index: usize) -> Option<Usage> {
         let usage = || Usage::so_far(self.run.counts(), index);
         self.streaming.continuous_usage.then(usage)
     }
 
-    /// The log-probabilities go with the first of the deltas.
+    /// The first delta carries the log-probabilities.
     fn deltas(
         &self,
         choice: usize,

@@ -1,4 +1,4 @@
-//! Prompts: texts or tokens, one or several, and gaps to be filled.
+//! Prompts: text or tokens, one or several, and fill-in-the-middle.
 
 use inferno_tokenizer::EncodeOptions;
 use serde::Deserialize;
@@ -7,11 +7,11 @@ use utoipa::ToSchema;
 use crate::ServedModel;
 use crate::errors::ApiError;
 
-/// A text, tokens, or several of either.
+/// A string, tokens, or several of either.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(
     untagged,
-    expecting = "expected a text, a list of texts, a list of token ids, or a list of such lists"
+    expecting = "expected a string, an array of strings, an array of token ids, or an array of such arrays"
 )]
 pub(crate) enum PromptField {
     Text(String),
@@ -20,17 +20,17 @@ pub(crate) enum PromptField {
     TokenLists(Vec<Vec<u32>>),
 }
 
-/// A prompt as the model reads it.
-pub(super) struct ReadPrompt {
+/// An encoded prompt.
+pub(super) struct EncodedPrompt {
     pub tokens: Vec<u32>,
-    /// What each answer begins with.
+    /// Text that each answer starts with.
     pub echo: String,
-    /// Tokens at the start that were added to the text.
+    /// Special tokens that were added before the text.
     pub num_added: usize,
 }
 
 impl PromptField {
-    /// How many there are.
+    /// Number of prompts.
     pub fn len(&self) -> usize {
         match self {
             Self::Text(_) | Self::Tokens(_) => 1,
@@ -39,7 +39,7 @@ impl PromptField {
         }
     }
 
-    /// The tokens of each, as they are.
+    /// The tokens of each prompt, unchecked.
     pub fn tokens(&self, add_special: bool, model: &ServedModel) -> Vec<Vec<u32>> {
         let options = EncodeOptions { add_special, parse_special: true };
         let encode = |text: &String| model.tokenizer().encode(text, options);
@@ -51,23 +51,24 @@ impl PromptField {
         }
     }
 
-    /// Encodes what is text.
+    /// Encodes the prompts.
     ///
-    /// **Errors**: no prompt, a prompt beyond the context, a token that does not exist, a gap for a model that fills none.
+    /// **Errors**: no prompt, a prompt that exceeds the context, a token outside the vocabulary, a suffix for a model without
+    /// fill-in-the-middle tokens.
     pub(super) fn read(
         &self,
         suffix: Option<&str>,
         add_special: bool,
         echo: bool,
         model: &ServedModel,
-    ) -> Result<Vec<ReadPrompt>, ApiError> {
+    ) -> Result<Vec<EncodedPrompt>, ApiError> {
         let text = |text: &String| {
             let options = EncodeOptions { add_special, parse_special: true };
             let tokens = match suffix {
                 Some(suffix) => fill_in_the_middle(text, suffix, add_special, model)?,
                 None => model.tokenizer().encode_prompt(text, options),
             };
-            // What a text begins with by itself is its own.
+            // Text that spells the token itself was not added to.
             let added = model.tokenizer().special_tokens().bos.filter(|_| add_special);
             let mut is_added = added.is_some() && tokens.first() == added.as_ref();
             if is_added {
@@ -79,7 +80,10 @@ impl PromptField {
         };
         let tokens = |tokens: &Vec<u32>| {
             if suffix.is_some() {
-                return Err(ApiError::unsupported("suffix", "beside a prompt of tokens"));
+                return Err(ApiError::unsupported(
+                    "suffix",
+                    "it cannot be combined with a prompt of tokens",
+                ));
             }
             let echo = match echo {
                 true => model
@@ -109,16 +113,16 @@ fn read(
     echo: String,
     num_added: usize,
     model: &ServedModel,
-) -> Result<ReadPrompt, ApiError> {
+) -> Result<EncodedPrompt, ApiError> {
     let room = model.handle.context_length();
     match tokens.len() {
         0 => Err(ApiError::invalid("prompt", "the prompt has no tokens")),
         len if len >= room => Err(ApiError::context_length_exceeded("prompt", len, room)),
-        _ => Ok(ReadPrompt { tokens, echo, num_added }),
+        _ => Ok(EncodedPrompt { tokens, echo, num_added }),
     }
 }
 
-/// The text before a gap and the text after it, between the tokens that the model has learned for them.
+/// The text before and after the gap, with the model's fill-in-the-middle tokens.
 fn fill_in_the_middle(
     before: &str,
     after: &str,
@@ -133,7 +137,7 @@ fn fill_in_the_middle(
         let why = "this model has no tokens for filling in the middle";
         return Err(ApiError::unsupported("suffix", why));
     };
-    // Only what a text begins with, as nothing may come between the gap and its filling.
+    // Only the token before text: nothing may come between the gap and the completion.
     let mut tokens = match add_special {
         true => tokenizer.encode("", EncodeOptions { add_special, parse_special: false }),
         false => Vec::new(),

@@ -1,4 +1,4 @@
-//! Answers, whole or in part.
+//! Text completions, complete or in part.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::openai::chat::{now, stop_reason};
 use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
 
-/// Answers, whole or in part.
+/// A text completion, complete or in part.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TextCompletion {
     id: String,
@@ -21,25 +21,25 @@ pub(crate) struct TextCompletion {
     created: u64,
     model: String,
     choices: Vec<TextChoice>,
-    /// In a stream, in the last part that of all, where it is asked for; with `continuous_usage_stats`, in each that of its answer.
+    /// In a stream, the total usage in the last part, if requested; with `continuous_usage_stats`, in each part that of its choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
 }
 
-/// One of the answers.
+/// A choice.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TextChoice {
-    /// Counted through all prompts.
+    /// Numbered across all prompts.
     index: usize,
     text: String,
-    /// Those of the answer's tokens; with `echo`, of the prompt's before them.
+    /// Log-probabilities of the generated tokens; with `echo`, preceded by those of the prompt.
     logprobs: Option<TextLogprobs>,
-    /// Where it is asked for.
+    /// Log-probabilities of the prompt, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_logprobs: Option<PromptLogprobs>,
-    /// `stop` or `length`; in a stream null but in the answer's last part.
+    /// `stop` or `length`; in a stream, null except in the last part of the choice.
     finish_reason: Option<&'static str>,
-    /// The stop text or the stop token that ended it.
+    /// The stop sequence or stop token that was generated.
     #[schema(value_type = Option<Object>)]
     stop_reason: Value,
 }

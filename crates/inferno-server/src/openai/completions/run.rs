@@ -1,4 +1,4 @@
-//! Prompts being answered side by side.
+//! Text completions of several prompts at once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use inferno_engine::{SampledToken, TokenLogprobs};
 
-use super::prompt::ReadPrompt;
+use super::prompt::EncodedPrompt;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{
@@ -17,7 +17,7 @@ use crate::openai::usage::Usage;
 use crate::request::Preparation;
 use crate::state::App;
 
-/// Prompts being answered side by side; dropping it stops that.
+/// Running text completions; dropping it aborts them.
 pub(super) struct TextRun {
     pub model: Arc<ServedModel>,
     /// One for each prompt.
@@ -25,34 +25,34 @@ pub(super) struct TextRun {
     /// The prompt to poll first, so that none is kept waiting by the others.
     turn: usize,
     has_failed: bool,
-    /// What each choice of each prompt begins with, before it has begun.
+    /// The echo of each choice, which is sent first.
     beginnings: VecDeque<TextEvent>,
     num_choices: usize,
-    /// Characters of each choice that were told, for the log-probabilities.
+    /// Characters of each choice so far, for the log-probabilities.
     offsets: Vec<usize>,
-    /// How probable each choice is so far.
+    /// Mean log-probability of each choice so far.
     scores: Vec<Score>,
-    prompts: Vec<ReadPrompt>,
-    told: Told,
+    prompts: Vec<EncodedPrompt>,
+    returned: Returned,
 }
 
 /// What polling a running request returns.
 type PolledEvent = Result<GenerationEvent, ApiError>;
 
-/// What is told of a request's prompts and answers beside their texts.
+/// What a request returns in addition to text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
-    /// How many of the answers to a prompt: the most probable ones.
+pub(super) struct Returned {
+    /// Choices to return per prompt: the most probable ones.
     pub num_choices: usize,
-    /// Whether the log-probabilities of an answer's tokens are.
+    /// Whether to return log-probabilities of generated tokens.
     pub logprobs: bool,
-    /// OpenAI's log-probabilities of the prompt, with the echo, and so many rivals of each token.
+    /// OpenAI's log-probabilities of the echoed prompt, with this many alternatives per token.
     pub echo_logprobs: Option<usize>,
-    /// vLLM's.
+    /// vLLM's log-probabilities of the prompt, with this many alternatives per token.
     pub prompt_logprobs: Option<usize>,
 }
 
-/// How probable the tokens of a choice are.
+/// Sum of the log-probabilities of a choice.
 #[derive(Debug, Clone, Copy, Default)]
 struct Score {
     logprobs: f64,
@@ -65,23 +65,23 @@ impl Score {
         self.num_tokens += 1;
     }
 
-    /// The log-probability of a token on average.
+    /// Mean log-probability per token.
     fn mean(&self) -> f64 {
         self.logprobs / self.num_tokens.max(1) as f64
     }
 }
 
-/// What is new of a choice. Choices are counted through all prompts.
+/// New content of a choice. Choices are numbered across all prompts.
 pub(super) struct TextEvent {
     pub index: usize,
     pub text: String,
     pub logprobs: Option<TextLogprobs>,
     pub prompt_logprobs: Option<PromptLogprobs>,
-    /// At its end.
+    /// When the choice has finished.
     pub finish: Option<Finish>,
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Default)]
 pub(crate) struct TextAnswer {
     pub text: String,
@@ -91,22 +91,22 @@ pub(crate) struct TextAnswer {
 }
 
 impl TextEvent {
-    /// A text and no more.
+    /// Text only.
     fn text(index: usize, text: String) -> Self {
         Self { index, text, logprobs: None, prompt_logprobs: None, finish: None }
     }
 }
 
 impl TextRun {
-    /// Hands all prompts to the engine.
+    /// Submits all prompts to the engine.
     ///
-    /// **Errors**: what the engine refuses; then none is computed.
+    /// **Errors**: what the engine rejects; then none is computed.
     pub fn begin(
         app: &Arc<App>,
         model: &Arc<ServedModel>,
         preparation: Preparation,
-        jobs: Vec<(ReadPrompt, Job)>,
-        told: Told,
+        jobs: Vec<(EncodedPrompt, Job)>,
+        returned: Returned,
     ) -> Result<Self, ApiError> {
         let (mut running, mut prompts) = (Vec::new(), Vec::new());
         let mut num_choices = 0;
@@ -117,9 +117,9 @@ impl TextRun {
         }
         let echoes =
             || prompts.iter().flat_map(|prompt| std::iter::repeat_n(&prompt.echo, num_choices));
-        // With log-probabilities, an echo waits for them.
-        let is_told_at_once = |echo: &String| told.echo_logprobs.is_none() && !echo.is_empty();
-        let beginnings = echoes().enumerate().filter(|(_, echo)| is_told_at_once(echo));
+        // With log-probabilities, the echo is sent together with them.
+        let is_sent_at_once = |echo: &String| returned.echo_logprobs.is_none() && !echo.is_empty();
+        let beginnings = echoes().enumerate().filter(|(_, echo)| is_sent_at_once(echo));
         Ok(Self {
             beginnings: beginnings
                 .map(|(index, echo)| TextEvent::text(index, echo.clone()))
@@ -132,11 +132,11 @@ impl TextRun {
             num_choices,
             running,
             prompts,
-            told,
+            returned,
         })
     }
 
-    /// Answers in all.
+    /// Number of choices of all prompts.
     pub fn num_answers(&self) -> usize {
         self.offsets.len()
     }
@@ -157,7 +157,7 @@ impl TextRun {
         self.running.iter().all(|running| running.counts().num_unfinished() == 0)
     }
 
-    /// What is new; `None` after the last choice has ended, and after an error.
+    /// The next content; `None` after the last choice has finished, and after an error.
     pub async fn next(&mut self) -> Option<Result<TextEvent, ApiError>> {
         if self.has_failed {
             return None;
@@ -208,26 +208,26 @@ impl TextRun {
         }
     }
 
-    /// What is told of a prompt when it has been read.
+    /// The content for a prompt that has been prefilled.
     fn beginning(&self, index: usize, prompt: usize, logprobs: &[TokenLogprobs]) -> TextEvent {
-        let ReadPrompt { tokens, echo, num_added } = &self.prompts[prompt];
+        let EncodedPrompt { tokens, echo, num_added } = &self.prompts[prompt];
         let tokenizer = self.model.tokenizer();
-        let text = if self.told.echo_logprobs.is_some() { echo.clone() } else { String::new() };
+        let text = if self.returned.echo_logprobs.is_some() { echo.clone() } else { String::new() };
         TextEvent {
-            logprobs: self.told.echo_logprobs.map(|count| {
+            logprobs: self.returned.echo_logprobs.map(|count| {
                 TextLogprobs::of_prompt(tokens, *num_added, logprobs, count, tokenizer)
             }),
             prompt_logprobs: self
-                .told
+                .returned
                 .prompt_logprobs
                 .map(|count| PromptLogprobs::new(tokens, logprobs, count, tokenizer)),
             ..TextEvent::text(index, text)
         }
     }
 
-    /// Those of a token that is a part of the answer.
+    /// Log-probabilities of a token that is part of the text.
     fn logprobs(&mut self, index: usize, token: &SampledToken) -> Option<TextLogprobs> {
-        if !self.told.logprobs {
+        if !self.returned.logprobs {
             return None;
         }
         let mut logprobs = TextLogprobs::default();
@@ -235,9 +235,9 @@ impl TextRun {
         (!logprobs.is_empty()).then_some(logprobs)
     }
 
-    /// Waits for all choices, and gives those whole that are told.
+    /// Waits for all choices, and returns the selected ones.
     ///
-    /// **Errors**: the first that ends any of them before its time.
+    /// **Errors**: the first that cuts any of them short.
     pub async fn complete(mut self) -> Result<(Vec<TextAnswer>, Usage), ApiError> {
         let mut answers: Vec<_> = (0..self.num_answers()).map(|_| TextAnswer::default()).collect();
         while let Some(event) = self.next().await {
@@ -256,17 +256,17 @@ impl TextRun {
         }
     }
 
-    /// Of the answers to each prompt those that are told, the most probable first; all of them as they stand.
+    /// The selected choices of each prompt, the most probable first; if all are selected, in their order.
     fn most_probable(&self, answers: Vec<TextAnswer>) -> Vec<TextAnswer> {
-        if self.told.num_choices == self.num_choices {
+        if self.returned.num_choices == self.num_choices {
             return answers;
         }
         let mut answers: Vec<_> = self.scores.iter().map(Score::mean).zip(answers).collect();
         for of_prompt in answers.chunks_mut(self.num_choices) {
             of_prompt.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         }
-        let is_told = |place: &usize| place % self.num_choices < self.told.num_choices;
-        let answers = answers.into_iter().enumerate().filter(|(place, _)| is_told(place));
+        let is_selected = |place: &usize| place % self.num_choices < self.returned.num_choices;
+        let answers = answers.into_iter().enumerate().filter(|(place, _)| is_selected(place));
         answers.map(|(_, (_, answer))| answer).collect()
     }
 }

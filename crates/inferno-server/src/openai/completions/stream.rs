@@ -1,4 +1,4 @@
-//! Answers in parts.
+//! Streamed text completions.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::openai::sampling::Streaming;
 use crate::openai::usage::Usage;
 use crate::sse::{EventSource, SseEvent};
 
-/// Makes the parts of one request.
+/// Produces the parts of one request.
 pub(super) struct TextStream {
     run: TextRun,
     id: String,

@@ -1,4 +1,4 @@
-//! What the engine counts itself, and is asked for when the page is read.
+//! Metrics that the engine counts itself; they are read for each scrape.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use prometheus::{Error, Gauge, IntCounter, IntCounterVec, IntGauge, IntGaugeVec}
 
 use super::maker::Maker;
 
-/// What the engine counts itself.
+/// Metrics that the engine counts itself.
 pub(super) struct OfEngine {
     running: IntGauge,
     waiting: IntGauge,
@@ -37,80 +37,83 @@ pub(super) struct OfEngine {
 
 impl OfEngine {
     pub fn new(make: &Maker<'_>, num_speculative_tokens: usize) -> Result<Self, Error> {
-        // vLLM's dashboards take an engine for one that is down unless it says that it is awake.
-        let sleep_state =
-            make.gauges("vllm:engine_sleep_state", "It never sleeps.", &["sleep_state"])?;
+        // vLLM's dashboards treat an engine as down unless it reports that it is awake.
+        let sleep_state = make.gauges(
+            "vllm:engine_sleep_state",
+            "Sleep state of the engine; always awake.",
+            &["sleep_state"],
+        )?;
         for (state, holds) in [("awake", 1), ("weights_offloaded", 0), ("discard_all", 0)] {
             sleep_state.with_label_values(&[state]).set(holds);
         }
         let accepted_at = make.counters(
             "vllm:spec_decode_num_accepted_tokens_per_pos_total",
-            "Guessed tokens that were right, by their place in the guess.",
+            "Accepted draft tokens, by position in the draft.",
             &["position"],
         )?;
         let places =
             0..num_speculative_tokens.min(EngineSnapshot::default().scheduler.accepted_at.len());
         Ok(Self {
-            running: make.gauge("vllm:num_requests_running", "Sequences that are computed.")?,
-            waiting: make.gauge("vllm:num_requests_waiting", "Sequences that wait.")?,
+            running: make.gauge("vllm:num_requests_running", "Running sequences.")?,
+            waiting: make.gauge("vllm:num_requests_waiting", "Waiting sequences.")?,
             waiting_by_reason: make.gauges(
                 "vllm:num_requests_waiting_by_reason",
-                "Sequences that wait: for room, or deferred to share what another one is about to compute.",
+                "Waiting sequences: for capacity, or deferred to share a prefix that another one is computing.",
                 &["reason"],
             )?,
             kv_cache_usage: make.ratio(
                 "vllm:kv_cache_usage_perc",
-                "Share of the KV cache's blocks that is in use, from 0 to 1.",
+                "Fraction of KV cache blocks in use, from 0 to 1.",
             )?,
-            blocks_free: make.gauge("inferno_kv_blocks_free", "KV blocks that hold nothing.")?,
+            blocks_free: make.gauge("inferno_kv_blocks_free", "Free KV blocks.")?,
             blocks_cached: make.gauge(
                 "inferno_kv_blocks_cached",
-                "KV blocks that hold earlier prompts and can be taken at once.",
+                "KV blocks of the prefix cache that can be evicted.",
             )?,
-            blocks: make.gauge("inferno_kv_blocks", "KV blocks in all.")?,
-            in_flight: make.gauge("inferno_http_requests_in_flight", "Requests being answered.")?,
+            blocks: make.gauge("inferno_kv_blocks", "Total KV blocks.")?,
+            in_flight: make.gauge("inferno_http_requests_in_flight", "Requests in the engine.")?,
             prefix_queries: make.counter(
                 "vllm:prefix_cache_queries_total",
-                "Prompt tokens that were looked up in the prefix cache.",
+                "Prompt tokens looked up in the prefix cache.",
             )?,
             prefix_hits: make.counter(
                 "vllm:prefix_cache_hits_total",
-                "Prompt tokens that were found in the prefix cache.",
+                "Prompt tokens found in the prefix cache.",
             )?,
             prompt_tokens: make.counter("vllm:prompt_tokens_total", "Prompt tokens.")?,
             cached_prompt_tokens: make.counter(
                 "vllm:prompt_tokens_cached_total",
-                "Prompt tokens that did not have to be computed.",
+                "Prompt tokens from the prefix cache.",
             )?,
             prompt_tokens_by_source: make.counters(
                 "vllm:prompt_tokens_by_source_total",
-                "Prompt tokens that were computed, or found in the prefix cache.",
+                "Prompt tokens by source: computed, or from the prefix cache.",
                 &["source"],
             )?,
-            generation_tokens: make.counter("vllm:generation_tokens_total", "Tokens generated.")?,
+            generation_tokens: make.counter("vllm:generation_tokens_total", "Generated tokens.")?,
             step_tokens: make.register(StepTokensHistogram::new()?)?,
             preemptions: make.counter(
                 "vllm:num_preemptions_total",
-                "Sequences that gave their KV blocks to others, to be computed again.",
+                "Preempted sequences.",
             )?,
             drafts: make.counter(
                 "vllm:spec_decode_num_drafts_total",
-                "Times that tokens of a sequence were guessed ahead.",
+                "Speculative drafts.",
             )?,
             drafted_tokens: make.counter(
                 "vllm:spec_decode_num_draft_tokens_total",
-                "Tokens that were guessed ahead.",
+                "Draft tokens.",
             )?,
             accepted_tokens: make.counter(
                 "vllm:spec_decode_num_accepted_tokens_total",
-                "Those of them that were right.",
+                "Accepted draft tokens.",
             )?,
             accepted_at: places
                 .map(|place| accepted_at.with_label_values(&[place.to_string()]))
                 .collect(),
             steps: make.counter("inferno_engine_steps_total", "Forward passes.")?,
             failed_steps: make
-                .counter("inferno_engine_failed_steps_total", "Forward passes that failed.")?,
+                .counter("inferno_engine_failed_steps_total", "Failed forward passes.")?,
         })
     }
 
@@ -155,7 +158,7 @@ impl OfEngine {
     }
 }
 
-/// A histogram that the engine fills.
+/// A histogram that the engine counts itself.
 #[derive(Clone)]
 struct StepTokensHistogram {
     description: Desc,
@@ -165,7 +168,7 @@ struct StepTokensHistogram {
 impl StepTokensHistogram {
     fn new() -> Result<Self, Error> {
         let name = "vllm:iteration_tokens_total".to_owned();
-        let help = "Tokens that a step computed, of prompts and answers.".to_owned();
+        let help = "Tokens computed per step, for prefill and decode.".to_owned();
         let description = Desc::new(name, help, Vec::new(), Default::default())?;
         Ok(Self { description, steps: Arc::default() })
     }

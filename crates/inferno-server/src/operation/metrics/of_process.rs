@@ -1,4 +1,4 @@
-//! What operators watch of any process, by the names that Prometheus' clients give.
+//! Metrics of the process, with the names of Prometheus' client libraries.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,24 +8,24 @@ use prometheus::{Error, IntCounter, IntGauge};
 use super::maker::Maker;
 use crate::operation::logs::num_dropped_lines;
 
-/// What is known of this process.
+/// Metrics of this process.
 pub(super) struct OfProcess {
-    /// Where the system tells it.
+    /// If the system reports it.
     resident_bytes: Option<IntGauge>,
     dropped_log_lines: IntCounter,
 }
 
 impl OfProcess {
-    /// From the time on at which the model is loaded.
+    /// Registers the metrics; called when the model is loaded.
     pub fn new(make: &Maker<'_>) -> Result<Self, Error> {
         let started = make.ratio(
             "process_start_time_seconds",
-            "When the model was loaded, in seconds since 1970.",
+            "Time at which the model was loaded, in seconds since 1970.",
         )?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         started.set(now.as_secs_f64());
         let resident_bytes = resident_bytes()
-            .map(|_| make.gauge("process_resident_memory_bytes", "Memory that is resident."))
+            .map(|_| make.gauge("process_resident_memory_bytes", "Resident memory in bytes."))
             .transpose()?;
         let dropped_log_lines = make.counter(
             "inferno_log_lines_dropped_total",

@@ -1,4 +1,4 @@
-//! The metrics by name.
+//! The metrics that the server records itself.
 
 use std::sync::Mutex;
 
@@ -9,12 +9,12 @@ use super::maker::Maker;
 use super::of_engine::OfEngine;
 use super::of_process::OfProcess;
 
-/// Seconds until something is answered.
+/// Latencies of requests, in seconds.
 const LATENCIES: &[f64] = &[
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
     20.0, 40.0, 80.0, 160.0, 640.0, 2560.0,
 ];
-/// Seconds between two tokens.
+/// Latencies of tokens, in seconds.
 const TOKEN_LATENCIES: &[f64] = &[
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3,
     0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
@@ -59,7 +59,7 @@ impl Registered {
 
         let request_success = make.counters(
             "vllm:request_success_total",
-            "Requests that ended, by the reason.",
+            "Finished choices, by finish reason.",
             &["finished_reason"],
         )?;
         for reason in ["stop", "length", "abort", "error"] {
@@ -67,7 +67,7 @@ impl Registered {
         }
         let http_requests = make.counters(
             "http_requests_total",
-            "Requests that were answered, by path, method and kind of status.",
+            "HTTP responses, by route, method and status class.",
             &["handler", "method", "status"],
         )?;
         cache_config(&registry, handle)?;
@@ -77,11 +77,11 @@ impl Registered {
             http_requests,
             time_to_first_token: seconds(
                 "vllm:time_to_first_token_seconds",
-                "From a request's arrival to its first token.",
+                "Time from arrival to the first token.",
             )?,
             inter_token_latency: make.histogram(
                 "vllm:inter_token_latency_seconds",
-                "From one token of a choice to its next.",
+                "Time between two tokens of a choice.",
                 TOKEN_LATENCIES,
             )?,
             params_n: make.histogram("vllm:request_params_n", "The parameter n.", CHOICES)?,
@@ -91,34 +91,37 @@ impl Registered {
             )?,
             max_generation_tokens: tokens(
                 "vllm:request_max_num_generation_tokens",
-                "Tokens generated for the longest choice of a request.",
+                "Generated tokens of the longest choice of a request.",
             )?,
-            e2e_latency: seconds("vllm:e2e_request_latency_seconds", "From arrival to end.")?,
+            e2e_latency: seconds(
+                "vllm:e2e_request_latency_seconds",
+                "Time from arrival to the last token.",
+            )?,
             queue_time: seconds("vllm:request_queue_time_seconds", "Time in the queue.")?,
             prefill_time: seconds(
                 "vllm:request_prefill_time_seconds",
-                "From the queue's end to the first token.",
+                "Time from scheduling to the first token.",
             )?,
             decode_time: seconds(
                 "vllm:request_decode_time_seconds",
-                "From the first token to the last.",
+                "Time from the first to the last token.",
             )?,
             inference_time: seconds(
                 "vllm:request_inference_time_seconds",
-                "From the queue's end to the last token.",
+                "Time from scheduling to the last token.",
             )?,
             request_prompt_tokens: tokens("vllm:request_prompt_tokens", "Prompt tokens.")?,
             request_generation_tokens: tokens(
                 "vllm:request_generation_tokens",
-                "Tokens generated.",
+                "Generated tokens.",
             )?,
             request_computed_tokens: tokens(
                 "vllm:request_prefill_kv_computed_tokens",
-                "Prompt tokens that were not found in the prefix cache.",
+                "Prompt tokens that were not in the prefix cache.",
             )?,
             time_per_output_token: make.histogram(
                 "vllm:request_time_per_output_token_seconds",
-                "From the first token to the last, for each token after the first.",
+                "Mean time per token after the first.",
                 TOKEN_LATENCIES,
             )?,
             engine: Mutex::new(OfEngine::new(&make, handle.options().num_speculative_tokens)?),
@@ -128,7 +131,7 @@ impl Registered {
         Ok(registered)
     }
 
-    /// A choice ended.
+    /// A choice finished.
     pub fn finished(&self, finished: &Finished, reason: &str) {
         let timings = &finished.timings;
         self.request_success.with_label_values(&[reason]).inc();
@@ -150,7 +153,7 @@ impl Registered {
         self.request_computed_tokens.observe(computed_tokens as f64);
     }
 
-    /// The page, with what the engine says now.
+    /// The text of all metrics, with the current state of the engine.
     pub fn text(&self, now: &EngineSnapshot, in_flight: usize) -> Result<String, Error> {
         let engine = self.engine.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         engine.update(now, in_flight);
@@ -159,11 +162,11 @@ impl Registered {
     }
 }
 
-/// A constant, whose labels say how the cache is set up.
+/// A constant metric with the cache configuration in its labels.
 fn cache_config(registry: &Registry, handle: &EngineHandle) -> Result<(), Error> {
     let now = handle.snapshot();
     let is_prefix_cached = if handle.core().options().prefix_cache { "True" } else { "False" };
-    let help = "How the KV cache is set up, in the labels.";
+    let help = "Configuration of the KV cache, in the labels.";
     let options = Opts::new("vllm:cache_config_info", help)
         .const_label("block_size", now.block_tokens.to_string())
         .const_label("num_gpu_blocks", now.blocks.num_blocks.to_string())

@@ -13,7 +13,7 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable_lines;
 use crate::{Error, ModelSource, embedded};
-use summary::Summary;
+use summary::FileSummary;
 
 /// Show the metadata, tokenizer and tensors of a GGUF file
 ///
@@ -76,9 +76,9 @@ impl InspectArgs {
         if !self.metadata.is_empty() || !self.tensor.is_empty() {
             self.write_requested(&gguf, &mut output)?;
         } else if self.json {
-            output.line(json::document(&gguf, &Summary::of(&gguf), self.tensors))?;
+            output.line(json::document(&gguf, &FileSummary::of(&gguf), self.tensors))?;
         } else {
-            table::write(&gguf, &Summary::of(&gguf), self.tensors, &mut output)?;
+            table::write(&gguf, &FileSummary::of(&gguf), self.tensors, &mut output)?;
         }
         output.flush()?;
         Ok(())
@@ -96,7 +96,7 @@ impl InspectArgs {
                 value => output.line(json::value(value))?,
             }
         }
-        let mut tensors = values::TensorValues::new(gguf);
+        let mut tensors = values::TensorReader::new(gguf);
         for name in &self.tensor {
             let statistics = tensors.statistics(name)?;
             match self.json {

@@ -1,16 +1,16 @@
-//! A file's contents as JSON for programs.
+//! The contents of a file as JSON.
 
 use inferno_gguf::{Gguf, MetadataArray, MetadataValue, TensorInfo};
 use serde_json::{Map, Value, json};
 
-use super::summary::{Summary, TokenizerSummary};
-use super::table::is_computable;
+use super::summary::{FileSummary, TokenizerSummary};
+use super::table::is_supported;
 
-/// Arrays up to this length are printed whole; of longer ones only type and length.
+/// Longer arrays are reduced to their type and length.
 const MAX_SHOWN_ELEMENTS: usize = 64;
 
-/// The whole description.
-pub(super) fn document(gguf: &Gguf, summary: &Summary, tensors: bool) -> Value {
+/// Returns the description of a file.
+pub(super) fn document(gguf: &Gguf, summary: &FileSummary, tensors: bool) -> Value {
     let types: Map<String, Value> = summary
         .types
         .iter()
@@ -73,7 +73,7 @@ fn tensor(info: &TensorInfo) -> Value {
     json!({
         "name": info.name(),
         "type": info.ggml_type().name(),
-        "computable": is_computable(info),
+        "computable": is_supported(info),
         "dims": info.dims(),
         "bytes": info.num_bytes(),
         "offset": info.file_offset(),
@@ -90,7 +90,7 @@ fn abbreviated(value: &MetadataValue) -> Value {
     }
 }
 
-/// A whole metadata value. Numbers that JSON lacks (not a number, infinities) become null.
+/// Converts a metadata value. NaN and infinities become null.
 pub(super) fn value(value: &MetadataValue) -> Value {
     match value {
         MetadataValue::U8(value) => (*value).into(),
@@ -127,7 +127,7 @@ fn array(array: &MetadataArray) -> Value {
     }
 }
 
-/// The shortest decimal that reads back as the same single.
+/// Returns the shortest decimal that parses to the same single-precision value.
 pub(super) fn float(value: f32) -> Value {
     value.to_string().parse::<f64>().unwrap_or(f64::NAN).into()
 }

@@ -1,23 +1,23 @@
-//! The figures about a file that its header gives.
+//! A summary of the header of a file.
 
 use std::collections::BTreeMap;
 
 use inferno_gguf::{GgmlType, Gguf};
 use inferno_tokenizer::{SpecialTokens, Tokenizer};
 
-/// What a file holds, in numbers.
-pub(super) struct Summary {
+/// The contents of a file in numbers.
+pub(super) struct FileSummary {
     pub(super) architecture: Option<String>,
     pub(super) name: Option<String>,
     pub(super) num_parameters: u64,
     pub(super) tensor_bytes: u64,
-    /// Hyperparameters by their names for people, as far as the file states them.
+    /// Hyperparameters with their display names, if the file contains them.
     pub(super) shape: Vec<(&'static str, u64)>,
     pub(super) types: Vec<(GgmlType, TypeShare)>,
     pub(super) tokenizer: Option<TokenizerSummary>,
 }
 
-/// How much of a file is stored in one type.
+/// The share of a file that is stored in one type.
 #[derive(Default)]
 pub(super) struct TypeShare {
     pub(super) num_tensors: u64,
@@ -25,17 +25,17 @@ pub(super) struct TypeShare {
     pub(super) num_bytes: u64,
 }
 
-/// What a file says about its tokenizer.
+/// The tokenizer of a file.
 pub(super) struct TokenizerSummary {
     pub(super) model: String,
     pub(super) pre: Option<String>,
     pub(super) vocab_size: usize,
     pub(super) has_chat_template: bool,
-    /// Role, id and text of the special tokens, or why the tokenizer cannot be built.
+    /// Role, id and text of the special tokens, or the reason why the tokenizer is not supported.
     pub(super) special: Result<Vec<(&'static str, u32, String)>, String>,
 }
 
-/// Keys of the architecture that are worth a line, with names for people.
+/// Display name and key of the hyperparameters in the summary.
 const SHAPE_KEYS: [(&str, &str); 9] = [
     ("context length", "context_length"),
     ("layers", "block_count"),
@@ -48,7 +48,7 @@ const SHAPE_KEYS: [(&str, &str); 9] = [
     ("experts used", "expert_used_count"),
 ];
 
-impl Summary {
+impl FileSummary {
     pub(super) fn of(gguf: &Gguf) -> Self {
         let text = |key: &str| gguf.metadata().optional::<String>(key).ok().flatten();
         let architecture = text("general.architecture");
@@ -56,7 +56,7 @@ impl Summary {
             Some(architecture) => SHAPE_KEYS
                 .iter()
                 .filter_map(|(label, key)| {
-                    // Some files give a list, a number a layer; those are in the metadata below.
+                    // Lists with a number per layer are omitted here; the metadata section has them.
                     let value = gguf.metadata().optional(&format!("{architecture}.{key}"));
                     Some((*label, value.ok().flatten()?))
                 })
@@ -83,7 +83,7 @@ impl Summary {
         }
     }
 
-    /// The mean number of bits that a parameter takes; `None` without parameters.
+    /// Returns the mean number of bits per parameter; `None` if there are no parameters.
     pub(super) fn bits_per_weight(&self) -> Option<f64> {
         (self.num_parameters > 0)
             .then(|| self.tensor_bytes as f64 * 8.0 / self.num_parameters as f64)
@@ -97,7 +97,7 @@ impl TokenizerSummary {
         let tokens: Option<&inferno_gguf::StringArray> =
             metadata.optional("tokenizer.ggml.tokens").ok()?;
         let special = match Tokenizer::from_metadata(metadata) {
-            Ok(tokenizer) => Ok(named(&tokenizer)),
+            Ok(tokenizer) => Ok(special_tokens(&tokenizer)),
             Err(error) => Err(error.to_string()),
         };
         Some(Self {
@@ -110,8 +110,8 @@ impl TokenizerSummary {
     }
 }
 
-/// The special tokens that a tokenizer has, by role.
-fn named(tokenizer: &Tokenizer) -> Vec<(&'static str, u32, String)> {
+/// Returns role, id and text of the special tokens of a tokenizer.
+fn special_tokens(tokenizer: &Tokenizer) -> Vec<(&'static str, u32, String)> {
     let SpecialTokens {
         bos,
         eos,
@@ -137,6 +137,6 @@ fn named(tokenizer: &Tokenizer) -> Vec<(&'static str, u32, String)> {
         |id| String::from_utf8_lossy(&tokenizer.token_bytes(id).unwrap_or_default()).into_owned();
     let roles = roles.into_iter().filter_map(|(role, id)| id.map(|id| (role, id)));
     let ends =
-        tokenizer.special_tokens().end_of_generation.iter().map(|&id| ("ends generation", id));
+        tokenizer.special_tokens().end_of_generation.iter().map(|&id| ("end of generation", id));
     roles.chain(ends).map(|(role, id)| (role, id, text(id))).collect()
 }

@@ -1,4 +1,4 @@
-//! A file's contents as text for people.
+//! The contents of a file as text.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use indicatif::BinaryBytes;
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
 
-use super::summary::{Summary, TokenizerSummary};
+use super::summary::{FileSummary, TokenizerSummary};
 use crate::Error;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable;
 
-/// Writes the summary, the metadata and, where asked, the tensors.
+/// Writes the summary, the metadata and, if requested, the tensors.
 pub(super) fn write(
     gguf: &Gguf,
-    summary: &Summary,
+    summary: &FileSummary,
     tensors: bool,
     output: &mut Output,
 ) -> Result<(), Error> {
@@ -34,7 +34,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<(), Error> {
+fn write_summary(gguf: &Gguf, summary: &FileSummary, output: &mut Output) -> Result<(), Error> {
     let mut row =
         |label: &str, value: &dyn fmt::Display| output.line(format_args!("{label:<19}{value}"));
     for (index, path) in gguf.paths().enumerate() {
@@ -45,7 +45,7 @@ fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<
     }
     row("size", &BinaryBytes(gguf.file_bytes()))?;
     row("GGUF version", &gguf.version())?;
-    let unknown = || "not stated".to_owned();
+    let unknown = || "not specified".to_owned();
     row("architecture", &summary.architecture.as_deref().map_or_else(unknown, printable))?;
     if let Some(name) = &summary.name {
         row("name", &printable(name))?;
@@ -60,7 +60,7 @@ fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<
     for (index, (ggml_type, share)) in summary.types.iter().enumerate() {
         let percent = 100.0 * share.num_bytes as f64 / summary.tensor_bytes as f64;
         let value = format!(
-            "{ggml_type:<8} {:>5} tensors {:>12} {percent:>5.1} %",
+            "{ggml_type:<8} {:>5} tensors {:>12} {percent:>5.1}%",
             share.num_tensors,
             BinaryBytes(share.num_bytes).to_string()
         );
@@ -72,9 +72,9 @@ fn write_summary(gguf: &Gguf, summary: &Summary, output: &mut Output) -> Result<
     Ok(())
 }
 
-type Row<'a> = dyn FnMut(&str, &dyn fmt::Display) -> Result<(), Error> + 'a;
+type WriteRow<'a> = dyn FnMut(&str, &dyn fmt::Display) -> Result<(), Error> + 'a;
 
-fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut Row<'_>) -> Result<(), Error> {
+fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut WriteRow<'_>) -> Result<(), Error> {
     let kind = match &tokenizer.pre {
         Some(pre) => format!("{} ({})", printable(&tokenizer.model), printable(pre)),
         None => printable(&tokenizer.model),
@@ -85,10 +85,10 @@ fn write_tokenizer(tokenizer: &TokenizerSummary, row: &mut Row<'_>) -> Result<()
         Ok(special) => {
             for (index, (role, id, text)) in special.iter().enumerate() {
                 let label = if index == 0 { "special tokens" } else { "" };
-                row(label, &format_args!("{role:<16} {id:>7}  {text:?}"))?;
+                row(label, &format_args!("{role:<18} {id:>7}  {text:?}"))?;
             }
         }
-        Err(error) => row("special tokens", &format_args!("unknown: {}", printable(error)))?,
+        Err(error) => row("special tokens", &format_args!("not available: {}", printable(error)))?,
     }
     Ok(())
 }
@@ -119,23 +119,23 @@ fn write_tensors(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
             BinaryBytes(info.num_bytes() as u64).to_string(),
             info.file_offset(),
             shard(&(info.shard() + 1)),
-            if is_computable(info) { "" } else { "  cannot be computed" },
+            if is_supported(info) { "" } else { "  not supported" },
         ))?;
     }
     Ok(())
 }
 
-/// Rows before columns, as matrices are written.
+/// Formats the shape of a tensor with rows before columns.
 fn shape(info: &TensorInfo) -> String {
     let dims: Vec<String> = info.dims().iter().rev().map(ToString::to_string).collect();
     dims.join(" x ")
 }
 
-pub(super) fn is_computable(info: &TensorInfo) -> bool {
+pub(super) fn is_supported(info: &TensorInfo) -> bool {
     DType::from_ggml_id(info.ggml_type().id()).is_some()
 }
 
-/// A large number in three digits and a unit, such as `751 M`.
+/// Formats a large number with a unit, such as `751.63 M (751632384)`.
 fn count(number: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "B"), (1_000_000, "M"), (1_000, "K")];
     match UNITS.iter().find(|(unit, _)| number >= *unit) {

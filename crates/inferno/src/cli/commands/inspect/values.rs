@@ -1,4 +1,4 @@
-//! Statistics of a tensor's values.
+//! Statistics of the values of a tensor.
 
 use std::fmt;
 
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use super::json::float;
 use crate::cli::terminal::printable::printable;
 
-/// Decoded tensors are kept up to this size, for names that are asked for again.
+/// Size of the cache of decoded tensors, for names that are requested again.
 const CACHE_BYTES: usize = 256 << 20;
 
 const NUM_FIRST: usize = 8;
 
-/// Reads tensors for their statistics.
-pub(super) struct TensorValues<'a> {
+/// Decodes tensors and computes their statistics.
+pub(super) struct TensorReader<'a> {
     gguf: &'a Gguf,
     cache: TensorCache<'a>,
 }
 
-/// What is said about one tensor.
-pub(super) struct Statistics {
+/// Statistics of one tensor.
+pub(super) struct TensorStatistics {
     name: String,
     stored_as: &'static str,
     shape: Vec<usize>,
@@ -34,13 +34,13 @@ pub(super) struct Statistics {
     first: Vec<f32>,
 }
 
-impl<'a> TensorValues<'a> {
+impl<'a> TensorReader<'a> {
     pub(super) fn new(gguf: &'a Gguf) -> Self {
         Self { gguf, cache: TensorCache::new(gguf, CACHE_BYTES) }
     }
 
-    /// Decodes the tensor and counts; values that are not finite are counted apart.
-    pub(super) fn statistics(&mut self, name: &str) -> Result<Statistics, ModelError> {
+    /// Returns the statistics of the finite values of a tensor, and the number of others.
+    pub(super) fn statistics(&mut self, name: &str) -> Result<TensorStatistics, ModelError> {
         let tensor = self.cache.get(name)?;
         let values = tensor.as_slice();
         let finite = || values.iter().copied().filter(|value| value.is_finite());
@@ -48,7 +48,7 @@ impl<'a> TensorValues<'a> {
         let mean = finite().map(f64::from).sum::<f64>() / num_finite as f64;
         let variance = finite().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>()
             / num_finite as f64;
-        Ok(Statistics {
+        Ok(TensorStatistics {
             name: name.to_owned(),
             stored_as: self.gguf.tensor(name).map_or("", |info| info.ggml_type().name()),
             shape: tensor.shape().dims().to_vec(),
@@ -63,7 +63,7 @@ impl<'a> TensorValues<'a> {
     }
 }
 
-impl Statistics {
+impl TensorStatistics {
     pub(super) fn to_json(&self) -> Value {
         json!({
             "name": self.name,
@@ -80,7 +80,7 @@ impl Statistics {
     }
 }
 
-impl fmt::Display for Statistics {
+impl fmt::Display for TensorStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", printable(&self.name))?;
         writeln!(
@@ -101,7 +101,7 @@ impl fmt::Display for Statistics {
     }
 }
 
-/// A number in six digits; powers of ten only where it is far from 1.
+/// Formats a number with six digits, in scientific notation if it is very large or small.
 fn decimal(value: f64) -> String {
     const NUM_DIGITS: i32 = 6;
     let magnitude = value.abs().log10().floor();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_plain_decimals_of_six_digits() {
+    fn numbers_have_six_significant_digits() {
         for (value, expected) in [
             (-1.5936817, "-1.59368"),
             (0.236_027_29, "0.236027"),

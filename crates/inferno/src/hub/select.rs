@@ -21,45 +21,21 @@ pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<S
     let checkpoints = checkpoints(files);
     let names = |checkpoints: &[&Checkpoint]| checkpoints.iter().map(|c| c.name()).collect();
     let all: Vec<&Checkpoint> = checkpoints.iter().collect();
-
-    let chosen = match reference.quant() {
-        Some(quant) => match matching(&checkpoints, quant)[..] {
-            [one] => one,
-            [] => {
-                return Err(Error::NoSuchQuant {
-                    reference: reference.clone(),
-                    available: names(&all),
-                });
-            }
-            ref several => {
-                return Err(Error::AmbiguousQuant {
-                    reference: reference.clone(),
-                    matching: names(several),
-                });
-            }
-        },
+    let candidates = match reference.quant() {
+        Some(quant) => matching(&checkpoints, quant),
         None => {
-            let preferred =
-                PREFERRED_QUANTS.iter().find_map(|quant| match matching(&checkpoints, quant)[..] {
-                    [one] => Some(one),
-                    _ => None,
-                });
-            match (preferred, &all[..]) {
-                (Some(preferred), _) => preferred,
-                (None, [one]) => one,
-                (None, []) => {
-                    return Err(Error::NoGguf { reference: reference.clone() });
-                }
-                (None, several) => {
-                    return Err(Error::AmbiguousQuant {
-                        reference: reference.clone(),
-                        matching: names(several),
-                    });
-                }
-            }
+            let mut preferred = PREFERRED_QUANTS.iter().map(|quant| matching(&checkpoints, quant));
+            preferred.find(|matching| matching.len() == 1).unwrap_or(all.clone())
         }
     };
-    chosen.files(reference, files)
+    match candidates[..] {
+        [one] => one.files(reference, files),
+        [] if reference.quant().is_none() => Err(Error::NoGguf { reference: reference.clone() }),
+        [] => Err(Error::NoSuchQuant { reference: reference.clone(), available: names(&all) }),
+        ref several => {
+            Err(Error::AmbiguousQuant { reference: reference.clone(), matching: names(several) })
+        }
+    }
 }
 
 /// One checkpoint of a repository, possibly incomplete.

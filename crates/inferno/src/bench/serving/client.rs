@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use ureq::http::StatusCode;
 use ureq::{Agent, RequestBuilder};
@@ -11,11 +12,11 @@ use super::ServingWorkload;
 use crate::Error;
 
 /// The endpoint that requests are sent to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TargetEndpoint {
-    /// `/v1/completions`, with the prompt unchanged.
+    /// /v1/completions, with the prompt unchanged
     Completions,
-    /// `/v1/chat/completions`, with the prompt as a user message.
+    /// /v1/chat/completions, with the prompt as a user message
     Chat,
 }
 

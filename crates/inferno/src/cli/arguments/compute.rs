@@ -1,11 +1,10 @@
 //! Options that choose how the model computes.
 
-use clap::builder::TypedValueParser;
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_model::Requantize;
 
-use crate::cli::arguments::values::{MAX_THREADS, names, number_in};
+use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::{BackendChoice, BatchLimits, LoadOptions};
 
 /// Backend, threads and number formats.
@@ -15,22 +14,22 @@ pub(crate) struct ComputeArgs {
     /// Backend to run on: scalar (one thread, portable code), simd (one thread, best instruction set), parallel (all
     /// threads, best instruction set) or reference (slow, for tests). This build has no gpu or metal backend
     #[arg(long, value_name = "BACKEND", default_value_t, ignore_case = true)]
-    #[arg(value_parser = names(BackendChoice::ALL.map(BackendChoice::name)).try_map(|name| name.parse::<BackendChoice>()))]
+    #[arg(value_parser = one_of::<BackendChoice>(BackendChoice::ALL.map(BackendChoice::name)))]
     backend: BackendChoice,
     /// Number of threads to use [default: all cores; 1 for scalar and simd]
     #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
     /// Instruction set to use; results are identical with all of them [default: the best available; scalar for the scalar backend]
     #[arg(long, value_name = "ISA", ignore_case = true)]
-    #[arg(value_parser = names(Isa::ALL.map(Isa::name)).try_map(|name| name.parse::<Isa>()))]
+    #[arg(value_parser = one_of::<Isa>(Isa::ALL.map(Isa::name)))]
     isa: Option<Isa>,
     /// Number format of the KV cache
     #[arg(long, value_name = "FORMAT", default_value_t, ignore_case = true)]
-    #[arg(value_parser = names(KvDType::ALL.map(KvDType::name)).try_map(|name| name.parse::<KvDType>()))]
+    #[arg(value_parser = one_of::<KvDType>(KvDType::ALL.map(KvDType::name)))]
     kv_dtype: KvDType,
     /// Quantize floating-point weights to this format while loading; weights that are already quantized are unchanged
     #[arg(long, value_name = "FORMAT", ignore_case = true)]
-    #[arg(value_parser = names(Requantize::ALL.map(|choice| choice.to_string())).try_map(|name| name.parse::<Requantize>()))]
+    #[arg(value_parser = one_of::<Requantize>(Requantize::ALL.map(Requantize::name)))]
     requantize: Option<Requantize>,
     /// Print the memory that the model needs, without loading it
     #[arg(long)]

@@ -2,13 +2,18 @@
 
 use std::ops::RangeInclusive;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use std::str::FromStr;
 
-/// Returns a parser that accepts these names, and lists them in help and completions.
-pub(crate) fn names(
-    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
-) -> PossibleValuesParser {
-    PossibleValuesParser::new(names)
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// Returns a parser that accepts these names in any case, and lists them in help and completions.
+pub(crate) fn one_of<T>(
+    names: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
 /// Parses a number of at least 1.

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clap::builder::TypedValueParser;
 use indicatif::BinaryBytes;
 use inferno_gguf::Gguf;
 
 use crate::cli::arguments::model::locate;
-use crate::cli::arguments::values::{MAX_THREADS, names, number_in};
+use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
@@ -36,7 +35,7 @@ pub(crate) struct QuantizeArgs {
     output: PathBuf,
     /// Format of the output; q3_k, q4_k and q5_k are short for q3_k_m, q4_k_m and q5_k_m
     #[arg(long = "type", value_name = "TYPE", ignore_case = true)]
-    #[arg(value_parser = names(Recipe::names()).try_map(|name| name.parse::<Recipe>()))]
+    #[arg(value_parser = one_of::<Recipe>(Recipe::names()))]
     recipe: Option<Recipe>,
     /// Use the same format for all weights
     #[arg(long)]

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::ValueEnum;
-
 use super::ReportFormat;
 use crate::bench::serving::{Arrivals, ServingWorkload, TargetEndpoint, TargetServer, measure};
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
@@ -45,8 +43,8 @@ pub(crate) struct BenchServeArgs {
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
     /// Endpoint to send requests to
-    #[arg(long, value_enum, default_value_t = EndpointArg::Completions)]
-    endpoint: EndpointArg,
+    #[arg(long, value_enum, default_value_t = TargetEndpoint::Completions)]
+    endpoint: TargetEndpoint,
     /// Number of clients, each of which sends its next request when the last one is complete; a list runs one round for
     /// each number [default: 1,16]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = number_in(1..=MAX_CLIENTS))]
@@ -85,15 +83,6 @@ pub(crate) struct BenchServeArgs {
     output: ReportFormat,
 }
 
-/// The endpoint that requests are sent to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum EndpointArg {
-    /// /v1/completions
-    Completions,
-    /// /v1/chat/completions
-    Chat,
-}
-
 impl BenchServeArgs {
     pub(super) fn run(self) -> Result<(), Failure> {
         let workload = self.workload();
@@ -103,16 +92,12 @@ impl BenchServeArgs {
                 workload.shared_prefix_tokens, workload.prompt_tokens
             )));
         }
-        let endpoint = match self.endpoint {
-            EndpointArg::Completions => TargetEndpoint::Completions,
-            EndpointArg::Chat => TargetEndpoint::Chat,
-        };
         let api_key = match &self.api_key_file {
             Some(path) => Some(read_file(path)?.trim().to_owned()),
             None => self.api_key,
         };
         let timeout = Duration::from_secs(self.timeout as u64);
-        let server = TargetServer::new(&self.url, endpoint, self.model_name, api_key, timeout);
+        let server = TargetServer::new(&self.url, self.endpoint, self.model_name, api_key, timeout);
         let bar = steps_bar("requests", workload.total_requests() as u64);
         let report = measure(&server, &workload, &|| bar.inc(1));
         bar.finish_and_clear();

@@ -1,32 +1,29 @@
 //! Causal attention over the paged cache.
 //!
-//! **Order of the sums.** Positions are cut into spans of [`SPAN`], counted from position 0 whatever
-//! the batch looks like. Within a span, a score takes the products of its components by fused
-//! multiply-add, the component rising, and is multiplied by the scale last; exponentials are those
-//! of `softmax.rs`, lane `i` holding positions `i`, `i + 16`, ... of the span; values are added by
-//! fused multiply-add, the position rising. Numbers of the cache are taken as what they stand for,
-//! which `f32` holds exactly. Spans are merged in rising order: with the larger of both maxima `m`,
-//! each side times `exp(max - m)`; at last everything is multiplied by the inverse of the sum of exponentials.
-//! Positions that a row does not see take no part. On a cache of 16-bit integers, scores and mixed
-//! values come of exact sums: `int16.rs` defines them.
+//! **Order of the sums.** Positions are divided into spans of 256, counted from position 0 in every batch. Within a
+//! span, a score adds the products of its components by fused multiply-add, in ascending order, and is multiplied by the
+//! scale last; exponentials are those of `softmax.rs`, with positions `i`, `i + 16`, ... of the span in lane `i`; values
+//! are added by fused multiply-add, in ascending order of positions. Numbers of the cache are converted to `f32`, which
+//! is exact. Spans are merged in ascending order: with the larger of both maxima `m`, each side is multiplied by
+//! `exp(max - m)`. At the end, everything is multiplied by the inverse of the sum of exponentials. Positions that a row
+//! does not see are left out. Over a cache of 16-bit integers, scores and mixed values are exact sums, which `int16.rs`
+//! defines.
 //!
-//! A *unit* is some neighbouring rows of one sequence; a task is a unit's query heads of one
-//! key/value head, which read each block once. Where there are few tasks, long contexts are split
-//! further by spans: so many at a time that there is work for all threads, whose results are kept
-//! and then merged into those of the spans before them. It is the same computation, and its memory
-//! grows with the threads, not with the context.
+//! A *unit* is a range of neighbouring rows of one sequence; a task is a unit's query heads of one key/value head,
+//! which read each block once. If there are few tasks, long contexts are split further by spans, as many at a time as
+//! there is work for all threads; their results are stored and then merged into those of the spans before them. The
+//! computation is the same, and its memory grows with the number of threads, not with the context.
 //!
-//! **What bounds it.** One token: reads of the cache. A prompt: arithmetic. In Qwen3-0.6B, 4096 tokens
-//! take 1.9 T operations here beside 3.6 T in products of bytes, 512 tokens 0.03 T beside 0.45 T. In
-//! `f32`, of which a processor does an eighth to a thirtieth of what it does with bytes, a long prompt
-//! falls the more behind a short one the faster the products are: 4096 tokens took 8 s for attention and
-//! 4.4 s for the rest, and would take 4.9 s at the peak of `f32`. Integers of 16 bits are what a matrix
-//! unit can take as well, in four products of bytes.
+//! **What limits it.** For one token, reads of the cache; for a prompt, arithmetic. In Qwen3-0.6B, 4096 tokens take 1.9
+//! T operations here and 3.6 T in products of bytes, 512 tokens 0.03 T and 0.45 T. With attention in `f32`, which
+//! processors compute at an eighth to a thirtieth of the rate of bytes, a long prompt falls behind a short one the more,
+//! the faster the products are: 4096 tokens took 8 s for attention and 4.4 s for the rest, and would take 4.9 s at the
+//! peak of `f32`. A matrix unit can multiply 16-bit integers too, by four products of bytes.
 //!
-//! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as
-//! fast. While keys are stored, asking for the lines of the next row: with 16 sequences storing takes
-//! 7 microseconds a layer less, and attention, which wants the same lines, 18 more. Reading tiles into
-//! panels also for the two rows of one token: at a depth of 512 an eighth slower.
+//! **Tried.** Blocks of 64 tokens instead of 16, for longer streams: decoding at a depth of 2048 is as fast. Prefetching
+//! the cache lines of the next row while keys are stored: with 16 sequences, storing takes 7 microseconds less per layer,
+//! and attention, which needs the same lines, 18 more. Reading tiles into panels also for the two rows of one token: at a
+//! depth of 512 an eighth slower.
 
 mod float;
 mod inputs;
@@ -68,7 +65,7 @@ pub(crate) struct AttentionWorkspace {
     states: ScratchArray,
     /// The results of single spans.
     partials: ScratchArray,
-    /// Scores, panels and what else a thread needs for itself.
+    /// Scores and panels of each thread.
     scratch: ThreadScratch,
 }
 
@@ -212,8 +209,8 @@ struct AttentionTasks<'a> {
 }
 
 impl AttentionTasks<'_> {
-    /// The unit and the head of a task. Where a sequence is cut into units, a head's stand together,
-    /// the longest first: threads take neighbouring tasks, of which those of several heads cost alike.
+    /// The unit and the head of a task. If a sequence is divided into units, those of a head are adjacent, the
+    /// longest first: threads run neighbouring tasks, and tasks of several heads cost the same.
     fn task(&self, task: usize) -> (&RowUnit, usize) {
         let (num_units, num_heads) = (self.units.len(), self.attention.layout.num_kv_heads);
         if num_units > self.attention.batch.num_sequences() {
@@ -223,7 +220,7 @@ impl AttentionTasks<'_> {
         }
     }
 
-    /// Span `span` of a task, by itself.
+    /// One span of a task, without a following one.
     fn span(&self, task: usize, span: usize) -> SpanTask<'_> {
         let (unit, kv_head) = self.task(task);
         SpanTask { attention: self.attention, unit, kv_head, span, next: None }
@@ -244,7 +241,7 @@ impl AttentionTasks<'_> {
         work(memory, bytemuck::cast_slice_mut(partials));
     }
 
-    /// All spans of a task, merged as they come.
+    /// Computes all spans of a task, merges them, and stores the result.
     fn whole(&self, number: usize, thread: usize) {
         let (unit, kv_head) = self.task(number);
         let state_len = self.attention.state_len(unit);
@@ -270,7 +267,7 @@ impl AttentionTasks<'_> {
         });
     }
 
-    /// The span of a task that is `index`-th, if there is one.
+    /// Computes the `index`-th span of a task, if it exists.
     fn one_span(&self, number: usize, index: usize, partial: &mut [f32], thread: usize) {
         let (unit, _) = self.task(number);
         if index < unit.spans.len() {
@@ -285,8 +282,8 @@ impl AttentionTasks<'_> {
         }
     }
 
-    /// Merges what [`one_span`](Self::one_span) gave for the spans of a task that `window` counts
-    /// into what those before them came to. `partials` holds as many numbers a span as `state` has.
+    /// Merges the results of [`one_span`](Self::one_span) for the spans in `window` of a task into those of the
+    /// spans before them. `partials` holds as many numbers per span as `state`.
     fn merge_spans(&self, task: usize, window: Range<usize>, state: &mut [f32], partials: &[f32]) {
         let (unit, kv_head) = self.task(task);
         let num_spans = unit.spans.len();
@@ -309,15 +306,15 @@ impl AttentionTasks<'_> {
         self.executor.level.run(MergePartials { state, partial, row_len });
     }
 
-    /// Writes a task's finished rows.
+    /// Stores the rows of a finished task.
     #[allow(unsafe_code)] // Writes to parts of a shared output.
     fn finish(&self, unit: &RowUnit, kv_head: usize, state: &[f32]) {
         let AttentionInputs { group, layout, partial_len, .. } = *self.attention;
         for (row, state) in state.chunks_exact(partial_len).enumerate() {
             let (token, head) = (unit.rows.start + row / group, kv_head * group + row % group);
             let at = token * self.out_cols + head * layout.head_dim;
-            // SAFETY: tasks differ in their rows or in their heads, and a batch's sequences share
-            // no row; this part is dropped before the next is asked for.
+            // SAFETY: tasks differ in their rows or in their heads, and the sequences of a batch share no row;
+            // this part is dropped before the next one is created.
             let out = unsafe { self.out.part(at..at + layout.head_dim) };
             let scale = 1.0 / state[SUM];
             for (out, mixed) in out.iter_mut().zip(&state[MIXED..]) {

@@ -42,7 +42,7 @@ pub(super) fn run<E: Element>(
     partial: &mut [f32],
 ) {
     let [scores, _] = scratch_lines(task.attention.layout.head_dim, task.num_rows());
-    // A tile of keys, or of values, is as many rows for every panel of components.
+    // Tiles of keys and of values need the same number of panel rows.
     let (scores, panels) = memory.split_at_mut(scores);
     let scores: &mut [f32] = bytemuck::cast_slice_mut(scores);
     let panels: &mut [PanelRow] = bytemuck::cast_slice_mut(panels);
@@ -97,7 +97,7 @@ fn score<L: Lanes>(
     let tile = tile * TILE..(tile + 1) * TILE;
     let scale = lanes.splat(task.attention.params.scale);
     register_blocks!(L, task.attention.num_rows(task.unit), |first, T| {
-        // Most rows of a block see the same; those that see less do not read the rest.
+        // Most rows of a block see the same positions; those that see fewer do not read the others.
         let seen = task.visible(first).start..task.visible(first + T - 1).end;
         if !within(seen, tile.clone()).is_empty() {
             let mut queries = [&[][..]; T];
@@ -116,7 +116,7 @@ fn score<L: Lanes>(
     });
 }
 
-/// The scores of a tile that was read.
+/// Computes the scores of a tile in panels.
 struct ScorePanels<'a> {
     task: &'a SpanTask<'a>,
     tile: usize,
@@ -131,7 +131,7 @@ impl Kernel for ScorePanels<'_> {
     }
 }
 
-/// The scores of a span whose keys are read where they lie.
+/// Computes the scores of a span whose keys are read in place.
 struct ScoresInPlace<'a, E> {
     task: &'a SpanTask<'a>,
     tiles: Range<usize>,
@@ -148,7 +148,7 @@ impl<E: Element> Kernel for ScoresInPlace<'_, E> {
     }
 }
 
-/// Turns scores into exponentials and starts the partial results.
+/// Replaces scores by exponentials and initializes the partial results.
 struct SpanSoftmax<'a> {
     task: &'a SpanTask<'a>,
     scores: &'a mut [f32],
@@ -168,7 +168,7 @@ impl Kernel for SpanSoftmax<'_> {
                 continue;
             }
             let (start, end) = (visible.start - span.start, visible.end - span.start);
-            // Whole vectors of positions that are not seen would add nothing.
+            // Whole vectors of positions that are not seen would add zeros.
             let vectors = start / LANES * LANES..end.next_multiple_of(LANES);
             scores[vectors.start..start].fill(f32::NEG_INFINITY);
             scores[end..vectors.end].fill(f32::NEG_INFINITY);
@@ -177,7 +177,7 @@ impl Kernel for SpanSoftmax<'_> {
     }
 }
 
-/// CachedValues mixed with the exponentials of their scores.
+/// Values mixed with the exponentials of their scores.
 struct Mixture<'a> {
     task: &'a SpanTask<'a>,
     scores: &'a [f32],
@@ -185,8 +185,8 @@ struct Mixture<'a> {
 }
 
 impl Mixture<'_> {
-    /// Adds values of the positions from `position` on, components from `column` on, to what is
-    /// mixed for `T` rows.
+    /// Adds the values of positions from `position` on, components from `column` on, to the mixed values of `T`
+    /// rows.
     #[inline(always)]
     fn add<L: Lanes, const T: usize>(
         &mut self,
@@ -213,7 +213,7 @@ impl Mixture<'_> {
     }
 }
 
-/// Mixes the values of a tile that was read.
+/// Mixes the values of a tile in panels.
 struct MixPanels<'a> {
     mixture: Mixture<'a>,
     tile: usize,
@@ -229,7 +229,7 @@ impl Kernel for MixPanels<'_> {
                 self.seen(first + T - 1).start..self.seen(first).end,
                 self.tile * TILE..(self.tile + 1) * TILE,
             );
-            // Positions that not all rows see are added row by row, before and after the others.
+            // Positions that only some rows see are added row by row, before and after the others.
             if T > 1 {
                 for row in first..first + T {
                     let seen = self.seen(row);
@@ -254,7 +254,7 @@ impl MixPanels<'_> {
         within(self.mixture.task.visible(row), self.tile * TILE..(self.tile + 1) * TILE)
     }
 
-    /// Adds the values at `positions` to what is mixed for `T` rows.
+    /// Adds the values at `positions` to the mixed values of `T` rows.
     #[inline(always)]
     fn add<L: Lanes, const T: usize>(&mut self, lanes: L, first: usize, positions: Range<usize>) {
         if positions.is_empty() {
@@ -268,7 +268,7 @@ impl MixPanels<'_> {
     }
 }
 
-/// Mixes the values of a span that are read where they lie.
+/// Mixes the values of a span, read in place.
 struct MixInPlace<'a, E> {
     mixture: Mixture<'a>,
     element: PhantomData<E>,
@@ -298,7 +298,7 @@ impl<E: Element> Kernel for MixInPlace<'_, E> {
 }
 
 impl<E: Element> MixInPlace<'_, E> {
-    /// Adds the values at `positions` of a run to what is mixed for `T` rows.
+    /// Adds the values at `positions` of a run to the mixed values of `T` rows.
     #[inline(always)]
     fn add<L: Lanes, const T: usize>(
         &mut self,

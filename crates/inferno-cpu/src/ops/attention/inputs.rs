@@ -7,7 +7,7 @@ use inferno_backend::{AttentionParams, Batch, QkvLayout};
 use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 
-/// Positions whose scores are held at once.
+/// Positions of a span, whose scores are computed together.
 pub(super) const SPAN: usize = 256;
 
 /// Vectors side by side in a panel.
@@ -28,11 +28,11 @@ pub(super) const MAX_IN_PLACE_ROWS: usize = 4;
 pub(crate) struct RowUnit {
     pub(super) sequence: usize,
     pub(super) rows: Range<usize>,
-    /// The spans that the rows see something of.
+    /// The spans that contain positions that the rows see.
     pub(super) spans: Range<usize>,
 }
 
-/// What one call computes.
+/// The inputs of one call.
 pub(crate) struct AttentionInputs<'a> {
     pub(super) batch: &'a Batch,
     pub(super) params: &'a AttentionParams,
@@ -46,12 +46,12 @@ pub(crate) struct AttentionInputs<'a> {
 }
 
 impl AttentionInputs<'_> {
-    /// Query rows of a unit: token by token, its heads together.
+    /// Number of query rows of a unit: those of a token are adjacent, one per head.
     pub(super) fn num_rows(&self, unit: &RowUnit) -> usize {
         unit.rows.len() * self.group
     }
 
-    /// Floats of the partial results of a unit's rows.
+    /// Floats of the partial results of all rows of a unit.
     pub(super) fn state_len(&self, unit: &RowUnit) -> usize {
         self.num_rows(unit) * self.partial_len
     }

@@ -1,36 +1,34 @@
-//! One span of positions for one unit of rows, on a cache of 16-bit integers.
+//! Attention over a cache of 16-bit integers.
 //!
-//! **Order of the sums.** There is none: they are exact. A query becomes integers as the rows of the
-//! cache did (`integers.rs`). Of each sum of products of integers, the low 8 bits are dropped, and the
-//! rest is rounded to `f32`. A score is that times the query's scale, the factor on scores and 256, then
-//! times the key's scale. Exponentials are as in `softmax.rs`; each is multiplied by the scale of its
-//! value and becomes a *weight*; those of a span become integers like a row, and what they mix is
-//! multiplied by their scale times 256.
+//! **Order of the sums.** The sums are exact. Queries are converted to integers like the rows of the cache
+//! (`ops/int16.rs`). The low 8 bits of each sum of integer products are dropped, and the rest is rounded to `f32`. A
+//! score is that times the query's scale, the factor on scores and 256, then times the key's scale. Exponentials are as
+//! in `softmax.rs`; each is multiplied by the scale of its value and becomes a *weight*. The weights of a span are
+//! converted to integers like a row, and the mixed values are multiplied by their scale times 256.
 //!
-//! A product of 16-bit integers is taken as two, of which one factor is half of it (`x = 256 high +
-//! low`, both signed bytes): so sums of 512 fit 32 bits. A matrix unit takes four products of bytes.
+//! A product of 16-bit integers is computed as two products with the halves of one factor (`x = 256 high + low`, both
+//! signed bytes), so that sums of 512 products fit in 32 bits. A matrix unit computes four products of bytes.
 //!
-//! Rows are computed in blocks of 32, from scores to mixed values, so that what lies between stays near;
-//! keys and values of the span are read into panels once for all rows.
+//! Rows are computed in blocks of 32, from scores to mixed values, so that intermediate results stay in the caches; keys
+//! and values of the span are read into panels once for all rows.
 //!
-//! **What it brings** beside `f32` over a cache of F16, two threads (`cargo bench -p inferno-cpu --bench
-//! kernels -- attention`): 512 tokens behind 3584 others take 0.50 of the time with AMX. Without a matrix
-//! unit two products of 16 bits cost what one of `f32` does at best: 0.98 with AVX-512, 0.85 with
-//! AVX-VNNI, and 1.3 with AVX2, where a product and its sum are two instructions. One token for each of 16
-//! sequences of 136 takes 0.9 with AMX and AVX-512, half with AVX-VNNI and AVX2, since nothing is converted.
+//! **Speed** relative to `f32` over a cache of F16, with two threads (`cargo bench -p inferno-cpu --bench kernels --
+//! attention`): 512 tokens after 3584 others take 0.50 of the time with AMX. Without a matrix unit, two products of 16
+//! bits cost as much as one of `f32` at best: 0.98 with AVX-512, 0.85 with AVX-VNNI, and 1.3 with AVX2, where a product
+//! and its sum are two instructions. One token for each of 16 sequences of 136 takes 0.9 with AMX and AVX-512, and half
+//! with AVX-VNNI and AVX2, since nothing is converted.
 //!
-//! **Where the time goes** with AMX: some 40% is in the unit's instructions, 30% in exponentials and
-//! weights, 12% in joining sums, 10% in reading panels. Left to find: they take turns, and could be interleaved.
+//! **Costs** with AMX: about 40% of the time is spent in the unit's instructions, 30% in exponentials and weights, 12%
+//! in combining sums, 10% in reading panels. These phases run one after the other and could be interleaved.
 //!
-//! **Tried.** One function for rows that read in place and for others: the sums of mixing no longer stayed
-//! in registers, and it took three times as long with AVX-512. Blocks of 16 rows, and one maximum after
-//! another instead of four side by side: the same. Closures that take `lanes`: they are not compiled for
-//! the level, and half the speed is gone. Blocks of 64 rows, and asking for the next tiles while sums are
-//! joined: no faster. Products of low halves left out: a fifth faster with AMX, but where one component
-//! of a head is a hundred times the others, these have nothing but low halves. Weights as integers by the
-//! largest scale of the values that are seen, which takes one pass instead of two: 2 to 4% faster, but
-//! where a token that many attend to has small values, as first tokens do, the weights of others keep 8
-//! bits.
+//! **Tried.** One function for rows that read in place and for others: the sums of mixing no longer stayed in registers,
+//! and it took three times as long with AVX-512. Blocks of 16 rows, and one maximum after another instead of four side
+//! by side: the same. Closures with `lanes` as an argument: they are not compiled for the instruction set, and take twice
+//! as long. Blocks of 64 rows, and prefetching the next tiles while sums are combined: no faster. Leaving out products of
+//! low halves: a fifth faster with AMX, but if one component of a head is a hundred times the others, these consist of
+//! low halves only. Converting weights by the largest scale of the visible values, in one pass instead of two: 2 to 4%
+//! faster, but if a token that many rows attend to has small values, as first tokens do, the weights of the others keep
+//! only 8 bits.
 
 mod matrix_unit;
 mod positions;
@@ -75,7 +73,7 @@ pub(super) fn run(
     }
 }
 
-/// Turns queries into integers.
+/// Converts queries to integers.
 struct QuantizeQueries<'a> {
     task: &'a SpanTask<'a>,
     path: ReadPath,
@@ -107,7 +105,7 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
         let seen = self.seen_by(0..num_rows);
         let groups = seen.start / LANES..seen.end.div_ceil(LANES);
         if IN_PLACE {
-            self.groups.ask_for_scales(lanes, groups.clone());
+            self.groups.prefetch_scales(lanes, groups.clone());
         } else {
             self.read(lanes);
         }
@@ -139,8 +137,8 @@ impl<const IN_PLACE: bool> Kernel for Int16Span<'_, IN_PLACE> {
 }
 
 impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
-    /// Turns scores into weights, as integers in `memory.weights`, and starts the partial result.
-    /// Gives what mixed integers are multiplied by.
+    /// Replaces scores by weights, as integers in `memory.weights`, and initializes the partial result. Returns
+    /// the scale of the mixed integers.
     #[inline(always)]
     fn weigh<L: Lanes>(&mut self, lanes: L, row: usize, place: usize) -> f32 {
         let seen = self.seen(row);
@@ -152,13 +150,13 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
             split(self.path, self.memory.weights, SPAN, place, &integers);
             return 0.0;
         }
-        // Whole vectors of positions that are not seen would add nothing.
+        // Whole vectors of positions that are not seen would add zeros.
         let vectors = seen.start / LANES * LANES..seen.end.next_multiple_of(LANES);
         let scores = &mut self.memory.scores[place * SPAN..(place + 1) * SPAN];
         scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
         scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);
         let scores: &mut [[f32; LANES]] = bytemuck::cast_slice_mut(&mut scores[vectors.clone()]);
-        // Four maxima at a time, since each waits for the one before it.
+        // Four maxima at a time, since each depends on the one before it.
         let mut maxima = [lanes.splat(f32::NEG_INFINITY); 4];
         let mut fours = scores.chunks_exact(4);
         for four in &mut fours {
@@ -178,14 +176,14 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
             let x = lanes.sub(lanes.load(scores), shift);
             let exp = lanes.exp_in_range(x);
             sum = lanes.add(sum, exp);
-            // What has no weight adds nothing, whatever its scale: it may not be seen.
+            // Positions without weight add nothing, whatever their scale: they may not be visible.
             let weight = lanes.mul(exp, lanes.load_part(scales));
             let weight = lanes.zero_below(x, lanes.splat(EXP_LOWEST), weight);
             largest = lanes.max(weight, largest);
             lanes.store(weight, scores);
         }
         (partial[MAX], partial[SUM]) = (max, lanes.sum(sum));
-        // The maximum passes NaN over.
+        // The maximum ignores NaN.
         let lost = self.poisoned && scores.as_flattened().iter().any(|weight| weight.is_nan());
         let largest = if lost { f32::NAN } else { lanes.max_lane(largest) };
         let RowScale { factor, scale } = RowScale::of(largest);

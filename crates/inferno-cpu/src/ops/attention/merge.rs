@@ -1,13 +1,13 @@
-//! Partial results: what some spans give for a row, and how two become one.
+//! Partial results of a row for some spans, and how they are merged.
 //!
-//! A partial result is the maximum of the scores, the sum of their exponentials, then the values
-//! mixed with these, padded to whole vectors.
+//! A partial result is the maximum of the scores, the sum of their exponentials, and the values mixed with these, padded
+//! to whole vectors.
 
 use super::inputs::PANEL;
 use crate::lanes::{Kernel, LANES, Lanes};
 
-/// Where the maximum, the sum and the mixed values stand in a partial result. A sum of zero says
-/// that the row saw nothing.
+/// Offsets of the maximum, the sum and the mixed values in a partial result. A sum of zero means that the row saw no
+/// position.
 pub(super) const MAX: usize = 0;
 pub(super) const SUM: usize = 1;
 pub(super) const MIXED: usize = LANES;

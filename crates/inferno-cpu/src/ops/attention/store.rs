@@ -40,8 +40,8 @@ pub(crate) fn store_kv(
         let column = (layout.num_heads + task) * layout.head_dim;
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
             let (block, offset) = (slot / kv.block_tokens, slot % kv.block_tokens);
-            // SAFETY: tasks differ in the plane or the head, and thereby in the regions; this part
-            // is dropped before the task asks for another.
+            // SAFETY: tasks differ in the plane or the head, and thereby in the regions; this part is dropped
+            // before the task creates another one.
             let region = unsafe { bytes.part(regions.at(block, task)) };
             let at = row * layout.row_len() + column;
             let values = &qkv[at..][..layout.head_dim];
@@ -56,7 +56,7 @@ pub(crate) fn store_kv(
     run_if_large(executor.pool, 2 * layout.num_kv_heads, values, &store);
 }
 
-/// Runs tasks on all threads where there is enough to do, else here.
+/// Runs tasks on all threads if there is enough work, else on this thread.
 fn run_if_large(pool: &ThreadPool, tasks: usize, values: usize, task: &(dyn Fn(usize) + Sync)) {
     if values < MIN_TASK_VALUES {
         (0..tasks).for_each(task);
@@ -65,19 +65,19 @@ fn run_if_large(pool: &ThreadPool, tasks: usize, values: usize, task: &(dyn Fn(u
     }
 }
 
-/// The most words that are encoded together: 32 values of F32, or a row of I16 of the widest head.
+/// The largest number of words that are encoded together: 32 values of F32, or a row of I16 of the widest head.
 const MAX_ENCODED_WORDS: usize = MAX_I16_ROW_BYTES / 4;
 
-/// Encodes the values of one row into its place.
+/// Encodes the values of one row and stores them in its region.
 struct EncodeRow<'a> {
     rows: &'a RowLayout,
     plane: Plane,
     region: &'a mut [u8],
     offset: usize,
     values: &'a [f32],
-    /// The values that are encoded next.
+    /// The values that are encoded next, to prefetch.
     ahead: &'a [f32],
-    /// Where they are encoded.
+    /// A buffer for encoded values.
     memory: &'a mut [u32; MAX_ENCODED_WORDS],
 }
 
@@ -85,7 +85,7 @@ impl Kernel for EncodeRow<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { rows, plane, region, offset, values, ahead, memory } = self;
-        // RowLayout lie too far apart for the processor to guess where the next is.
+        // Rows are too far apart for the hardware prefetcher.
         for line in ahead.chunks(LANES) {
             lanes.prefetch(bytemuck::cast_slice(line), 0);
         }

@@ -23,8 +23,8 @@ impl<'a> SpanTask<'a> {
         self.attention.num_rows(self.unit)
     }
 
-    /// The positions of the span that some row sees. Later rows see later positions: the first row
-    /// tells the start, the last one the end.
+    /// The positions of the span that some row sees. Later rows see later positions, so that the first row
+    /// determines the start and the last one the end.
     pub(super) fn positions(&self) -> Range<usize> {
         let last = self.attention.num_rows(self.unit) - 1;
         let seen = self.visible(0).start..self.visible(last).end;

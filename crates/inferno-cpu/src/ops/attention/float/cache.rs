@@ -1,14 +1,13 @@
-//! Reading the cache: its numbers as `f32`, which is exact in every format.
+//! Reads of the cache, with its numbers converted to `f32`, which is exact in every format.
 //!
-//! CachedKeys stand component by component in a block and value rows position by position, so both are
-//! vectors already: a panel of keys has a row a component and a column a position, a panel of values
-//! has a row a position and a column a component. For many rows a tile is read into panels first
-//! ([`ReadRun`]); for few, rows of panels are read where they lie ([`CachedKeys`], [`CachedValues`]).
+//! Keys are stored component by component in a block and values position by position, so both are vectors already: a
+//! panel of keys has one row per component and one column per position, a panel of values one row per position and one
+//! column per component. For many rows a tile is read into panels first ([`ReadRun`]); for few, rows of panels are read
+//! in place ([`CachedKeys`], [`CachedValues`]).
 //!
-//! The next tile is asked for while one is read: blocks lie far apart, and no processor guesses
-//! where the next one is.
+//! The next tile is prefetched while one is read: blocks are too far apart for the hardware prefetcher.
 
-// Registers are named by number; an iterator over them is not always inlined.
+// Registers are indexed by number; iterators over them are not always inlined.
 #![allow(clippy::needless_range_loop)]
 
 use std::marker::PhantomData;
@@ -22,17 +21,17 @@ use crate::ops::attention::inputs::{PANEL, TILE, VECTORS};
 use crate::ops::attention::task::SpanTask;
 use crate::scratch::CacheLine;
 
-/// Components that share a scale in a cache with scales.
+/// Components that share a scale in Q8_0.
 const SCALED: usize = 32;
 
-/// How the cache holds numbers.
+/// A number format of the cache.
 pub(in crate::ops::attention) trait Element {
-    /// Bytes of one.
+    /// Bytes per number.
     const BYTES: usize;
     /// Whether 32 components share a half-precision scale.
     const SCALES: bool;
 
-    /// 16 numbers from the start of `bytes`; zeros in the lanes beyond its end.
+    /// Loads up to 16 numbers from the start of `bytes`; the other lanes are zero.
     fn load<L: Lanes>(lanes: L, bytes: &[u8]) -> L::F32;
 }
 
@@ -40,7 +39,7 @@ pub(in crate::ops::attention) struct F32Element;
 pub(in crate::ops::attention) struct F16Element;
 pub(in crate::ops::attention) struct Q8_0Element;
 
-/// What is left of a region, and zeros.
+/// `bytes` padded with zeros.
 fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut padded = [0; N];
     padded[..bytes.len()].copy_from_slice(bytes);
@@ -90,21 +89,20 @@ impl Element for Q8_0Element {
 #[derive(Clone, Copy)]
 pub(super) struct Region<'a> {
     pub(super) bytes: &'a [u8],
-    /// The region that is read when this tile is done.
+    /// The region that is read after this tile.
     pub(super) ahead: &'a [u8],
     pub(super) block_tokens: usize,
     pub(super) head_dim: usize,
 }
 
 impl<'a> Region<'a> {
-    /// Where a position's keys or values of this head lie.
+    /// The region of a position's keys or values.
     #[inline(always)]
     pub(super) fn new(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
         let cache = task.attention.cache;
         let (block_tokens, head_dim) = (cache.layout.block_tokens, cache.layout.head_dim);
         let region = |plane, position| task.bytes(plane, position);
-        // What is read after this tile: the next one, or the first of those that come after the last
-        // tile of keys, or of values.
+        // The next tile, or after the last one the first tile of values, or of the following keys.
         let positions = task.positions();
         let next = position + TILE;
         let ahead = match plane {
@@ -137,7 +135,7 @@ impl<'a> Region<'a> {
         &self.bytes[self.block_tokens * self.head_dim * E::BYTES + 2 * index..]
     }
 
-    /// Component `d` of 16 positions from place `offset` of the block on.
+    /// Component `d` of 16 positions from offset `offset` of the block on.
     #[inline(always)]
     fn keys<E: Element, L: Lanes>(&self, lanes: L, offset: usize, d: usize) -> L::F32 {
         let keys = self.load::<E, L>(lanes, d * self.block_tokens + offset);
@@ -150,7 +148,7 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// 16 components from `d` on of the position at place `offset` of the block.
+    /// 16 components from `d` on of the position at offset `offset` of the block.
     #[inline(always)]
     fn values<E: Element, L: Lanes>(&self, lanes: L, offset: usize, d: usize) -> L::F32 {
         let values = self.load::<E, L>(lanes, offset * self.head_dim + d);
@@ -165,16 +163,15 @@ impl<'a> Region<'a> {
     }
 }
 
-/// A tile of keys where it lies, in blocks of whole vectors of positions.
+/// A tile of keys, read in place, in blocks of whole vectors of positions.
 pub(super) struct CachedKeys<'a, E> {
-    /// The region of each 16 positions, and their place in its block.
+    /// The region of each 16 positions, and their offset in its block.
     pub(super) vectors: [(Region<'a>, usize); VECTORS],
     pub(super) element: PhantomData<E>,
 }
 
 impl<'a, E> CachedKeys<'a, E> {
-    /// The keys of a tile where they lie. Positions that no row sees are not looked for: others
-    /// stand in for them.
+    /// The keys of a tile. Positions that no row sees are replaced by others.
     #[inline(always)]
     pub(super) fn new(task: &SpanTask<'a>, tile: usize) -> Self {
         let seen = task.positions();
@@ -214,10 +211,10 @@ impl<E: Element> Panel for CachedKeys<'_, E> {
     }
 }
 
-/// 64 components from `column` on of `count` positions where they lie.
+/// 64 components from `column` on of `count` positions, read in place.
 pub(super) struct CachedValues<'a, E> {
     pub(super) region: Region<'a>,
-    /// The first position's place in the block.
+    /// Offset of the first position in the block.
     pub(super) offset: usize,
     pub(super) count: usize,
     pub(super) column: usize,
@@ -249,18 +246,18 @@ impl<E: Element> Panel for CachedValues<'_, E> {
     }
 }
 
-/// Neighbouring positions of one block, and where they go.
+/// Neighbouring positions of one block.
 #[derive(Clone, Copy)]
 pub(super) struct PositionRun<'a> {
     pub(super) region: Region<'a>,
-    /// The first one's place in the block.
+    /// Offset of the first position in the block.
     pub(super) offset: usize,
     pub(super) count: usize,
-    /// The first one's place in the tile.
+    /// Offset of the first position in the tile.
     pub(super) at: usize,
 }
 
-/// Cuts positions where blocks end.
+/// Splits positions by block.
 #[inline(always)]
 pub(super) fn runs<'a>(
     task: SpanTask<'a>,
@@ -299,7 +296,7 @@ impl<E: Element> Kernel for ReadRun<'_, E> {
                     let column = at + first;
                     for d in 0..region.head_dim {
                         let keys = region.keys::<E, L>(lanes, offset + first, d);
-                        // Lanes beyond the run are written over by the runs that follow.
+                        // Lanes beyond the run are overwritten by the runs that follow.
                         let row: &mut [f32] = bytemuck::cast_slice_mut(&mut self.panels[d]);
                         lanes.store_part(keys, &mut row[column..PANEL.min(column + LANES)]);
                     }

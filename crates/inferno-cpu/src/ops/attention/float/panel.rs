@@ -1,7 +1,7 @@
-//! Products on tiles: a few rows at a time with a panel of 64 columns that stays in the innermost
-//! cache. Scores and mixed values are both such products, and both are computed here.
+//! Products of a few rows at a time with a panel of 64 columns, which stays in the first-level cache. Scores and mixed
+//! values are both such products.
 
-// Registers are named by number; an iterator over them is not always inlined.
+// Registers are indexed by number; iterators over them are not always inlined.
 #![allow(clippy::needless_range_loop)]
 
 use crate::lanes::{LANES, Lanes, VectorTypes};
@@ -16,7 +16,7 @@ pub(super) type RowVectors<L> = [<L as VectorTypes>::F32; VECTORS];
 
 /// Rows of 64 columns.
 pub(super) trait Panel: Copy {
-    /// Its rows.
+    /// Number of rows.
     fn num_rows(&self) -> usize;
 
     /// Row `k`.
@@ -95,15 +95,15 @@ pub(super) fn store<L: Lanes>(lanes: L, sums: RowVectors<L>, values: &mut [f32])
     }
 }
 
-/// Calls `$body` for all rows from 0 to `$rows`, `$T` at a time from row `$first` on: with as many
-/// as have their sums in the registers of level `$L`.
+/// Runs `$body` for all rows below `$rows`, `$T` at a time from row `$first` on: as many as have their sums in the
+/// registers of `$L`.
 macro_rules! register_blocks {
     ($L:ident, $rows:expr, |$first:ident, $T:ident| $body:expr) => {{
         let rows = $rows;
         let mut $first = 0;
         while $first < rows {
             let left = rows - $first;
-            // Six rows are 24 sums; four vectors of the panel and a factor come beside them.
+            // Six rows need 24 registers for sums, four for vectors of the panel and one for a factor.
             if $L::REGISTERS >= 32 && left >= 6 {
                 const $T: usize = 6;
                 $body;

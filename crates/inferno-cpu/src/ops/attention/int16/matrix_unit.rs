@@ -1,4 +1,4 @@
-//! HalfSums of products of 16-bit integers by a matrix unit: 16 rows with 16 columns.
+//! Products of 16-bit integers by a matrix unit: 16 rows with 16 columns.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use crate::lanes::{ColumnTile, LANES, Lanes, MatrixUnit, TileSums};
 use crate::ops::attention::inputs::SPAN;
 use crate::ops::attention::merge::MIXED;
 
-/// Rows of the unit's first operand. A block's operands take each group of columns in turn, while it
-/// is in the innermost cache.
+/// Rows of the unit's first operand. All operands of a block are multiplied by a group of columns before the next
+/// group, while it is in the first-level cache.
 const OPERAND_ROWS: usize = 16;
 
 /// Columns of the first operand, which are rows of the second.
@@ -17,12 +17,12 @@ pub(super) const STEP: usize = 64;
 /// Tiles of a group of 16 components of a span's values, for each half.
 pub(super) const VALUE_STEPS: usize = SPAN / STEP;
 
-/// What the unit gives for 16 rows and 16 columns: the sums of products of high halves, of a high half
-/// and a low one, and of low halves.
+/// The results of the unit for 16 rows and 16 columns: the sums of products of high halves, of a high half and a low
+/// one, and of low halves.
 #[repr(C, align(64))]
 struct HalfSums([TileSums; 3]);
 
-/// Results that are kept at once: while the unit works on one, the other is made use of.
+/// Two results: while the unit computes one, the other is read.
 pub(super) struct ResultBuffers([HalfSums; 2]);
 
 impl ResultBuffers {
@@ -40,15 +40,15 @@ impl HalfSums {
     }
 }
 
-/// A row's sums less their low 8 bits, as numbers.
+/// The sums of a row without their low 8 bits, converted.
 #[inline(always)]
 fn join<L: Lanes>(lanes: L, [high, middle, low]: [&[i32; LANES]; 3]) -> L::F32 {
     let rest = lanes.add_i32(lanes.load_i32(middle), lanes.shr8(lanes.load_i32(low)));
     lanes.to_f32(lanes.add_i32(lanes.shl8(lanes.load_i32(high)), rest))
 }
 
-/// Does `$multiply` for each of `$columns`, and `$take` one column behind it, each with the buffer of
-/// its column. (A function of closures would not be compiled for the level.)
+/// Runs `$multiply` for each of `$columns`, and `$take` one column later, each with the buffer of its column. (Closures
+/// would not be compiled for the instruction set.)
 macro_rules! one_ahead {
     ($buffers:ident, $columns:expr, |$column:ident, $sums:ident| $multiply:expr, $take:expr $(,)?) => {{
         let columns: Range<usize> = $columns;

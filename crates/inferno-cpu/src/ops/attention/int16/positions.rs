@@ -1,12 +1,12 @@
-//! Where the keys and values of a span lie, 16 positions at a time, and what to ask for meanwhile.
+//! The locations of the keys and values of a span, 16 positions at a time, and what to prefetch.
 //!
-//! Blocks lie far apart, and no processor guesses where the next one is: with each line that is read, its
-//! like four groups on is asked for, of the keys, then of the values, then of the next task's keys. Scales
-//! are asked for at a span's start, and read when they are needed.
+//! Blocks are too far apart for the hardware prefetcher: with each cache line that is read, the corresponding line four
+//! groups later is prefetched, of the keys, then of the values, then of the next task's keys. Scales are prefetched at
+//! the start of a span.
 //!
-//! **Tried.** Looking each group up where it is read, and what to ask for with it: blocks are found by
-//! divisions, and with 16 sequences of 136 tokens that took more time than asking for more gave back. Asking for lines in the first-level cache or in the
-//! second, four groups ahead or a whole head: the differences were smaller than those between runs.
+//! **Tried.** Looking up each group and its prefetches when it is read: blocks are found by divisions, and with 16
+//! sequences of 136 tokens that took more time than more prefetches saved. Prefetching into the first-level or the
+//! second-level cache, four groups or a whole head ahead: the differences were smaller than those between runs.
 
 use std::ops::Range;
 
@@ -15,24 +15,24 @@ use crate::lanes::{LANES, Lanes};
 use crate::ops::attention::inputs::{SPAN, TILE, VECTORS};
 use crate::ops::attention::task::SpanTask;
 
-/// PositionGroups of a span.
+/// Groups of a span.
 const GROUPS: usize = SPAN / LANES;
 
-/// 16 positions of one head's keys or values: rows of lines.
+/// 16 positions of one head's keys or values: rows of cache lines.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PositionGroup<'a> {
-    /// Two components of the 16 positions a row for keys; two positions a row for values.
+    /// For keys, a row is two components of the 16 positions; for values, two positions.
     pub(super) bytes: &'a [u8],
     /// Bytes from row to row.
     pub(super) stride: usize,
     /// A scale for each position.
     pub(super) scales: &'a [u8],
-    /// What is read four groups later, laid out alike.
+    /// The bytes that are read four groups later, in the same layout.
     pub(super) ahead: &'a [u8],
 }
 
 impl<'a> PositionGroup<'a> {
-    /// The group of which `position` is one, in a block of whole lines.
+    /// The group of `position`, in a block of whole cache lines.
     #[inline(always)]
     fn of(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
         let kv = &task.attention.cache.layout;
@@ -52,7 +52,7 @@ impl<'a> PositionGroup<'a> {
         lanes.load_bytes(bytes.first_chunk().expect("a group holds whole lines"))
     }
 
-    /// As [`line`](Self::line), asking for what is read later.
+    /// [`line`](Self::line), with a prefetch of the corresponding line of `ahead`.
     #[inline(always)]
     pub(super) fn line_and_ahead<L: Lanes>(&self, lanes: L, row: usize, at: usize) -> L::Bytes {
         lanes.prefetch_far(self.ahead, row * self.stride + at);
@@ -60,8 +60,8 @@ impl<'a> PositionGroup<'a> {
     }
 }
 
-/// The groups of a span, by their number in it. In tiles of which some row sees a part, seen groups stand
-/// in for the others; those of other tiles are empty.
+/// The groups of a span, by number. In tiles that are partly visible, visible groups replace the others; groups of other
+/// tiles are empty.
 #[derive(Default)]
 pub(super) struct PositionGroups<'a> {
     pub(super) keys: [PositionGroup<'a>; GROUPS],
@@ -69,7 +69,7 @@ pub(super) struct PositionGroups<'a> {
 }
 
 impl<'a> PositionGroups<'a> {
-    /// Those of a task, in blocks of whole lines.
+    /// The groups of a task, in blocks of whole cache lines.
     #[inline(always)]
     pub(super) fn of(task: &SpanTask<'a>) -> Self {
         let (seen, start) = (task.positions(), task.span * SPAN);
@@ -110,9 +110,9 @@ impl<'a> PositionGroups<'a> {
         *groups.first_chunk().expect("a span is whole tiles")
     }
 
-    /// Asks for the scales of some groups.
+    /// Prefetches the scales of some groups.
     #[inline(always)]
-    pub(super) fn ask_for_scales<L: Lanes>(&self, lanes: L, groups: Range<usize>) {
+    pub(super) fn prefetch_scales<L: Lanes>(&self, lanes: L, groups: Range<usize>) {
         for number in groups {
             lanes.prefetch(self.keys[number].scales, 0);
             lanes.prefetch(self.values[number].scales, 0);

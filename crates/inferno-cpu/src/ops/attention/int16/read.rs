@@ -1,7 +1,7 @@
-//! Reading a span's integers and their scales from the cache.
+//! Reads of a span's integers and scales from the cache.
 //!
-//! Pairs lie in the cache as they do in panels, 16 of them a line. Blocks that hold no whole lines, of
-//! positions or of components, are laid out anew first, 16 positions at a time.
+//! Pairs have the same layout in the cache as in panels, 16 per cache line. Blocks without whole lines of positions or of
+//! components are converted to that layout first, 16 positions at a time.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::ops::attention::task::within;
 use crate::scratch::CacheLine;
 
 impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
-    /// Reads what some row sees of the span into panels or tiles, and the scales.
+    /// Reads the visible positions of the span into panels or tiles, and their scales.
     #[inline(always)]
     pub(super) fn read<L: Lanes>(&mut self, lanes: L) {
         let positions = self.task.positions();
@@ -53,8 +53,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         }
     }
 
-    /// Lays `positions`, at most 16 that begin where a vector does or later, out as they would lie in
-    /// a block of whole lines.
+    /// Converts up to 16 `positions` within a vector to the layout of a block of whole cache lines.
     fn stage(&mut self, plane: Plane, positions: Range<usize>) {
         let layout = &self.task.attention.cache.layout;
         let (rows, block_tokens) = (RowLayout::new(layout), layout.block_tokens);
@@ -83,7 +82,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         }
     }
 
-    /// PositionGroup `number` of the span, as it lies or was laid out.
+    /// Group `number` of the span, in the cache or converted.
     #[inline(always)]
     fn source(&self, plane: Plane, number: usize) -> PositionGroup<'_> {
         if whole_vectors(self.task.attention) {

@@ -1,4 +1,4 @@
-//! The memory and the state of one span.
+//! The memory and the state of the computation of one span.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) const BLOCK_ROWS: usize = 32;
 /// How the keys and values of a span are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadPath {
-    /// Where they lie.
+    /// In place.
     InPlace,
     /// From panels of pairs.
     Panels,
@@ -45,30 +45,30 @@ pub(super) fn whole_vectors(attention: &AttentionInputs<'_>) -> bool {
     kv.block_tokens % LANES == 0 && kv.head_dim % PANEL == 0
 }
 
-/// Components of a head with those that fill the last panel.
+/// Components of a head, with padding to whole panels.
 pub(super) fn padded_dim(attention: &AttentionInputs<'_>) -> usize {
     attention.layout.head_dim.next_multiple_of(PANEL)
 }
 
-/// SpanMemory to compute in. All of it but the queries is a span's.
+/// Memory to compute in. Only the queries are kept from one span to the next.
 pub(super) struct SpanMemory<'a> {
     /// Both halves of each row's query: high halves of all rows, then low ones.
     pub(super) queries: &'a mut [CacheLine],
-    /// What a row's scores are multiplied by.
+    /// The factor on the scores of each row.
     pub(super) factors: &'a mut [f32],
     pub(super) key_scales: &'a mut [f32],
     pub(super) value_scales: &'a mut [f32],
     pub(super) keys: &'a mut [PairRow],
     pub(super) values: &'a mut [PairRow],
-    /// A block's scores, then its weights as numbers.
+    /// The scores of a block, then its weights before they are converted.
     pub(super) scores: &'a mut [f32],
-    /// Both halves of a block's weights.
+    /// Both halves of the weights of a block.
     pub(super) weights: &'a mut [CacheLine],
-    /// 16 positions as they would lie in blocks of whole vectors.
+    /// 16 positions in the layout of blocks of whole vectors.
     pub(super) stage: &'a mut [CacheLine],
 }
 
-/// Floats in which the memory's parts are counted.
+/// The sizes of the parts of the memory, in floats.
 struct MemorySizes {
     parts: [usize; 9],
 }
@@ -84,12 +84,12 @@ impl MemorySizes {
 }
 
 impl<'a> SpanMemory<'a> {
-    /// Lines that it takes for so many rows.
+    /// Cache lines for `num_rows` rows.
     pub(super) fn num_lines(head_dim: usize, num_rows: usize) -> usize {
         MemorySizes::new(head_dim, num_rows).parts.iter().sum::<usize>() / LANES
     }
 
-    /// Parts of `lines`, which are as many as [`num_lines`](Self::num_lines) says.
+    /// Divides `lines`, which must be at least [`num_lines`](Self::num_lines).
     pub(super) fn new(task: &SpanTask<'_>, lines: &'a mut [CacheLine]) -> Self {
         let head_dim = task.attention.layout.head_dim;
         let MemorySizes { parts } = MemorySizes::new(head_dim, task.num_rows());
@@ -114,8 +114,8 @@ impl<'a> SpanMemory<'a> {
     }
 }
 
-/// Writes both halves of a row of `width` integers to `lines`, high halves of all rows before the low
-/// ones: as bytes for tiles, else as integers of 16 bits.
+/// Stores both halves of a row of `width` integers in `lines`, high halves of all rows before the low ones: as bytes
+/// for tiles, else as 16-bit integers.
 #[inline(always)]
 pub(super) fn split(
     path: ReadPath,
@@ -141,7 +141,7 @@ pub(super) fn split(
     }
 }
 
-/// What [`split`] wrote, from row `first` on.
+/// The halves that [`split`] stored, from row `first` on.
 #[inline(always)]
 pub(super) fn halves<T: Pod>(lines: &[CacheLine], width: usize, first: usize) -> [&[T]; 2] {
     let all: &[T] = bytemuck::cast_slice(lines);
@@ -149,16 +149,16 @@ pub(super) fn halves<T: Pod>(lines: &[CacheLine], width: usize, first: usize) ->
     [&high[first * width..], &low[first * width..]]
 }
 
-/// Computes the partial results of all rows of a unit for one span: of rows that read the cache where
-/// it lies, or of others. Each is compiled by itself, or their sums do not all stay in registers.
+/// Computes the partial results of all rows of a unit for one span, either with reads in place or from panels. The two
+/// are compiled separately, or their sums do not all stay in registers.
 pub(super) struct Int16Span<'a, const IN_PLACE: bool> {
     pub(super) task: &'a SpanTask<'a>,
     pub(super) path: ReadPath,
     pub(super) memory: SpanMemory<'a>,
     pub(super) partial: &'a mut [f32],
-    /// In blocks of whole vectors, where keys and values lie.
+    /// The locations of keys and values, in blocks of whole vectors.
     pub(super) groups: PositionGroups<'a>,
-    /// Whether some value is not a number.
+    /// Whether the scale of some value is NaN.
     pub(super) poisoned: bool,
 }
 
@@ -172,7 +172,7 @@ impl<'a, const IN_PLACE: bool> Int16Span<'a, IN_PLACE> {
         Self { task, path, memory, partial, groups: PositionGroups::default(), poisoned: false }
     }
 
-    /// The positions of this span that row `row` sees, counted from its start.
+    /// The positions of this span that row `row` sees, relative to its start.
     #[inline(always)]
     pub(super) fn seen(&self, row: usize) -> Range<usize> {
         let start = self.task.span * SPAN;
@@ -180,7 +180,7 @@ impl<'a, const IN_PLACE: bool> Int16Span<'a, IN_PLACE> {
         seen.start - start..seen.end - start
     }
 
-    /// Positions of this span among which are all that these rows see: later rows see later ones.
+    /// A range of positions of this span that contains all that these rows see: later rows see later ones.
     #[inline(always)]
     pub(super) fn seen_by(&self, rows: Range<usize>) -> Range<usize> {
         self.seen(rows.start).start..self.seen(rows.end - 1).end

@@ -1,6 +1,6 @@
-//! PairSums of products of 16-bit integers, two products at a time: a few rows with vectors of a panel.
+//! Products of 16-bit integers by vectors, two at a time: a few rows with vectors of a panel.
 
-// Registers are named by number; an iterator over them is not always inlined.
+// Registers are indexed by number; iterators over them are not always inlined.
 #![allow(clippy::needless_range_loop)]
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::ops::attention::task::within;
 
 /// Rows of 64 columns of two integers.
 trait Pairs: Copy {
-    /// Its rows.
+    /// Number of rows.
     fn num_rows(&self) -> usize;
 
     /// 16 columns of row `row`.
@@ -34,7 +34,7 @@ impl Pairs for &[PairRow] {
     }
 }
 
-/// A tile of keys where it lies.
+/// A tile of keys, read in place.
 #[derive(Clone, Copy)]
 struct KeyPairs<'a> {
     groups: [PositionGroup<'a>; VECTORS],
@@ -53,7 +53,7 @@ impl Pairs for KeyPairs<'_> {
     }
 }
 
-/// 64 components of some positions where they lie.
+/// 64 components of some positions, read in place.
 #[derive(Clone, Copy)]
 struct ValuePairs<'a> {
     group: PositionGroup<'a>,
@@ -78,7 +78,7 @@ impl Pairs for ValuePairs<'_> {
 /// Both halves of a row of factors, two at a time.
 type Factors<'a> = [&'a [[i16; 2]]; 2];
 
-/// PairSums of `T` rows and `V` vectors of columns, by the half of the row's factors.
+/// Sums of `T` rows and `V` vectors of columns, for each half of the row's factors.
 type PairSums<L, const T: usize, const V: usize> = [[[<L as VectorTypes>::I32; V]; 2]; T];
 
 #[inline(always)]
@@ -119,21 +119,21 @@ fn multiply<L: Lanes, const T: usize, const V: usize>(
     sums
 }
 
-/// A sum less its low 8 bits, as a number.
+/// A sum without its low 8 bits, converted.
 #[inline(always)]
 fn join<L: Lanes>(lanes: L, high: L::I32, low: L::I32) -> L::F32 {
     lanes.to_f32(lanes.add_i32(high, lanes.shr8(low)))
 }
 
-/// Calls `$body` for all of `$rows`, `$T` at a time from row `$first` on, with `$V` vectors of
-/// columns: as many as have their sums in the registers of level `$L`.
+/// Runs `$body` for all of `$rows`, `$T` at a time from row `$first` on, with `$V` vectors of columns: as many as have
+/// their sums in the registers of `$L`.
 macro_rules! pair_blocks {
     ($L:ident, $rows:expr, |$first:ident, $T:ident, $V:ident| $body:expr) => {{
         let rows: Range<usize> = $rows;
         let mut $first = rows.start;
         while $first < rows.end {
             let left = rows.end - $first;
-            // Three rows are 24 sums; four vectors of the panel and two factors come beside them.
+            // Three rows need 24 registers for sums, four for vectors of the panel and two for factors.
             if $L::REGISTERS >= 32 && left >= 3 {
                 const $T: usize = 3;
                 const $V: usize = VECTORS;
@@ -150,7 +150,7 @@ macro_rules! pair_blocks {
                 $body;
                 $first += $T;
             } else if left >= 3 {
-                // Twelve registers of sums are as many as its chains of products take to overlap.
+                // Twelve registers of sums are enough for chains of products to overlap.
                 const $T: usize = 3;
                 const $V: usize = 1;
                 $body;
@@ -253,8 +253,8 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         });
     }
 
-    /// Adds what the positions `seen`, counted from the span's start, give in `V` vectors from
-    /// component `column` on.
+    /// Adds the products of the positions `seen`, relative to the span's start, in `V` vectors from component
+    /// `column` on.
     #[inline(always)]
     fn mix_in_place<L: Lanes, const T: usize, const V: usize>(
         &self,

@@ -1,11 +1,11 @@
-//! `inferno bench` on the model inside and on a tiny one.
+//! `inferno bench` with the built-in model and a tiny one.
 
 mod support;
 
 use serde_json::Value;
 use support::{Run, model};
 
-/// A measurement of the tiny model, whose context holds 256 tokens, in JSON.
+/// Returns a measurement of the tiny model, which has a context of 256 tokens, as JSON.
 fn measured(flags: &[&str]) -> Value {
     let run = Run::inferno().args(["bench", "-o", "json", "-m"]).args([model()]).args(flags);
     let outcome = run.success();
@@ -54,7 +54,7 @@ fn every_requested_phase_is_measured() {
 }
 
 #[test]
-fn the_prompt_is_cut_as_asked_for() {
+fn the_prompt_is_split_into_passes() {
     let report = measured(&["-p", "40", "-n", "0", "-r", "1", "--batch-tokens", "16"]);
     assert_eq!(report["passes"]["prefill"]["count"], 3);
     assert_eq!(report["pass_tokens"], 16);
@@ -65,7 +65,7 @@ fn the_prompt_is_cut_as_asked_for() {
 }
 
 #[test]
-fn the_roofs_are_measured_and_the_bytes_of_a_token_are_those_of_the_file() {
+fn the_limits_of_the_machine_are_measured() {
     // 2 layers, 2 key/value heads of 16: see make_fixtures.py.
     let roof =
         measured(&["-p", "4", "-n", "3", "-d", "10", "-r", "1", "--kv-dtype", "f32"])["roof"]
@@ -81,7 +81,7 @@ fn the_roofs_are_measured_and_the_bytes_of_a_token_are_those_of_the_file() {
 }
 
 #[test]
-fn the_context_may_be_filled_and_not_exceeded() {
+fn the_context_may_be_filled_but_not_exceeded() {
     measured(&["-p", "256", "-n", "2", "-d", "254", "-r", "1"]);
     for flags in [["-p", "257", "-n", "2"], ["-d", "255", "-n", "2"]] {
         let run = Run::inferno().args(["bench", "-m"]).args([model()]).args(flags);
@@ -95,7 +95,7 @@ fn invalid_workloads_are_rejected() {
     let refused = |flags: &[&str]| {
         Run::inferno().args(["bench", "-m"]).args([model()]).args(flags).failure(2).stderr
     };
-    // The backend is missing, whatever the context.
+    // The missing backend is reported before the context.
     let stderr = refused(&["--backend", "gpu", "-p", "100000"]);
     assert!(stderr.contains("no gpu backend"), "{stderr}");
     for flags in [&["-p", "0", "-n", "0"][..], &["-n", "0", "--batch", "2"], &["-r", "0"]] {
@@ -107,7 +107,7 @@ fn invalid_workloads_are_rejected() {
 }
 
 #[test]
-fn the_tables_name_what_was_measured() {
+fn the_tables_list_all_measurements() {
     let flags = ["-p", "16", "-n", "2", "-d", "4", "--batch", "2", "-r", "1", "--isa", "scalar"];
     let run = Run::inferno().args(["bench", "-m"]).args([model()]).args(flags);
     let table = run.success().stdout;
@@ -126,7 +126,7 @@ fn the_tables_name_what_was_measured() {
 }
 
 #[test]
-fn the_reference_backend_has_speeds_and_no_roof() {
+fn the_reference_backend_is_not_compared_with_limits() {
     let report = measured(&["--backend", "reference", "-p", "4", "-n", "2", "-r", "1"]);
     positive(&report["decode_tps"]);
     assert_eq!(report["isa"], Value::Null);
@@ -142,7 +142,7 @@ fn the_built_in_model_is_the_default() {
     positive(&report["prefill_tps"]);
 }
 
-/// The ladder of the tiny model.
+/// Runs the ladder of the tiny model.
 fn climbed(flags: &[&str]) -> Run {
     Run::inferno()
         .args(["bench", "--ladder", "-p", "8", "-n", "2", "-r", "1", "-m"])

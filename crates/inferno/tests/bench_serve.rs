@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use support::Run;
 
-/// A server that is killed in the end.
+/// A server that is killed when dropped.
 struct Server {
     process: Child,
     url: String,
@@ -25,7 +25,7 @@ impl Server {
             let line = line.expect("the notes are text");
             line.split_once("listening on ").map(|(_, url)| url.trim().to_owned())
         });
-        // So that it never waits for someone to read.
+        // Keep reading, so that the server never blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let url = url.expect("the server says where it listens");
         while ureq::get(format!("{url}/health")).call().is_err() {
@@ -57,7 +57,7 @@ fn is_ordered(times: &Value) -> bool {
 }
 
 #[test]
-fn every_request_is_counted_by_the_server_and_by_its_client() {
+fn every_request_is_counted_with_its_tokens_and_times() {
     let server = Server::start(&[]);
     let report =
         server.measured(&["--concurrency", "1,3", "--requests", "6", "--max-tokens", "12"]);
@@ -79,20 +79,20 @@ fn every_request_is_counted_by_the_server_and_by_its_client() {
 }
 
 #[test]
-fn a_prefix_that_is_shared_is_found_in_the_cache() {
+fn a_shared_prefix_is_found_in_the_cache() {
     let server = Server::start(&[]);
     let flags = ["--concurrency", "1", "--requests", "4", "--max-tokens", "2"];
     let report = server
         .measured(&[&flags[..], &["--prompt-tokens", "260", "--shared-prefix", "200"]].concat());
     let round = &report["rounds"][0];
-    // The first of the four computes it.
+    // The first of the four requests computes it.
     let cached = round["cached_tokens"].as_u64().expect("a number");
     assert!((3 * 150..=3 * 220).contains(&cached), "{cached}");
     assert!(is_ordered(&round["times_seconds"]["time_to_first_token_cached_prompt"]));
 }
 
 #[test]
-fn requests_come_at_a_rate() {
+fn requests_arrive_at_a_rate() {
     let server = Server::start(&["--api-key", "secret"]);
     let report = server.measured(&[
         "--rate",
@@ -112,7 +112,7 @@ fn requests_come_at_a_rate() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named() {
+fn an_unreachable_server_is_named_in_the_error() {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
     let url = format!("http://{}", free.expect("a free port"));
     let refused = Run::inferno().args(["bench", "serve", "--url", &url]).failure(1).stderr;
@@ -120,7 +120,7 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
-fn numbers_beyond_what_can_be_counted_or_kept_are_refused() {
+fn out_of_range_numbers_are_rejected() {
     let year = "to 31536000";
     for (command, flag, expected) in [
         (&["serve"][..], "--max-connections", "from 1 to 1048576"),

@@ -22,7 +22,7 @@ fn greedy() -> Run {
     Run::inferno().args(flags).args([model()])
 }
 
-/// What the model says to a text as it stands.
+/// The reply to a rendered prompt.
 fn answer_to(text: &str) -> String {
     greedy().args([text]).success().stdout
 }
@@ -50,7 +50,7 @@ fn the_prompt_becomes_a_message() {
 }
 
 #[test]
-fn a_whole_conversation_may_stand_in_a_file() {
+fn a_conversation_is_read_from_a_file() {
     let (folder, template) = template();
     let request = json!({
         "messages": [
@@ -70,7 +70,7 @@ fn a_whole_conversation_may_stand_in_a_file() {
 }
 
 #[test]
-fn a_start_token_that_the_template_writes_is_not_added_again() {
+fn bos_in_the_template_is_not_added_twice() {
     let (Some(model), Some(story)) =
         (oracle("models/stories260K.gguf"), oracle("models/stories260K.greedy-200.txt"))
     else {
@@ -86,13 +86,13 @@ fn a_start_token_that_the_template_writes_is_not_added_again() {
 }
 
 #[test]
-fn a_model_without_a_template_says_what_to_do() {
+fn a_model_without_a_chat_template_is_rejected_with_a_hint() {
     let refused = greedy().args(["--chat", "Hi"]).failure(1);
     assert!(refused.stderr.contains("pass one with --chat-template FILE"), "{}", refused.stderr);
 }
 
 #[test]
-fn a_template_that_fails_says_so_before_anything_is_generated() {
+fn a_failing_template_is_reported_before_generation() {
     let folder = tempfile::tempdir().unwrap();
     let template = folder.path().join("chat.jinja");
     fs::write(&template, "{{ raise_exception('Not like this.') }}").unwrap();
@@ -102,7 +102,7 @@ fn a_template_that_fails_says_so_before_anything_is_generated() {
 }
 
 #[test]
-fn flags_that_contradict_each_other_are_refused() {
+fn conflicting_options_are_rejected() {
     for flags in [
         &["--chat", "--no-special", "Hi"][..],
         &["--chat", "--load-session", "session.bin", "Hi"],

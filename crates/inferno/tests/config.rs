@@ -1,4 +1,4 @@
-//! Flags over environment over `inferno.toml`.
+//! The precedence of options, the environment and `inferno.toml`.
 
 mod support;
 
@@ -7,14 +7,14 @@ use std::path::Path;
 
 use support::Run;
 
-/// A folder with an `inferno.toml`.
+/// Returns a folder with an `inferno.toml`.
 fn folder(config: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("inferno.toml"), config).unwrap();
     folder
 }
 
-/// The vocabulary of the model fixture, which has no BOS.
+/// Returns the path of the fixture, whose vocabulary has no BOS.
 fn model() -> String {
     support::fixture("qwen3.gguf").display().to_string()
 }
@@ -24,13 +24,13 @@ fn tokenize(folder: &Path) -> Run {
 }
 
 #[test]
-fn a_table_and_the_keys_above_it_set_flags() {
+fn tables_and_top_level_keys_set_options() {
     let config = folder(&format!("model = {:?}\n[tokenize]\ndecode = true", model()));
     assert_eq!(tokenize(config.path()).stdin("[104, 105]").success().stdout, "hi");
 }
 
 #[test]
-fn flags_win_over_the_environment_and_the_environment_over_the_file() {
+fn options_override_the_environment_which_overrides_the_file() {
     let config = folder("model = \"from-file.gguf\"");
     let from_file = tokenize(config.path()).failure(1);
     assert!(from_file.stderr.contains("from-file.gguf"), "{}", from_file.stderr);
@@ -44,14 +44,14 @@ fn flags_win_over_the_environment_and_the_environment_over_the_file() {
 }
 
 #[test]
-fn a_command_s_table_wins_over_the_keys_above_it() {
+fn the_table_of_a_command_overrides_top_level_keys() {
     let config = folder("model = \"shared.gguf\"\n[tokenize]\nmodel = \"own.gguf\"");
     let outcome = tokenize(config.path()).failure(1);
     assert!(outcome.stderr.contains("own.gguf"), "{}", outcome.stderr);
 }
 
 #[test]
-fn a_file_named_by_flag_or_environment_is_read_instead() {
+fn the_file_can_be_set_by_option_or_environment() {
     let config = folder("model = \"default.gguf\"");
     let other = config.path().join("other.toml");
     fs::write(&other, "model = \"other.gguf\"").unwrap();
@@ -64,7 +64,7 @@ fn a_file_named_by_flag_or_environment_is_read_instead() {
 }
 
 #[test]
-fn the_user_s_folder_is_read_where_there_is_no_file_here() {
+fn the_user_configuration_is_the_fallback() {
     let (here, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::create_dir(user.path().join("inferno")).unwrap();
     fs::write(user.path().join("inferno/inferno.toml"), "model = \"user.gguf\"").unwrap();
@@ -73,7 +73,7 @@ fn the_user_s_folder_is_read_where_there_is_no_file_here() {
 }
 
 #[test]
-fn mistakes_are_refused_with_line_and_reason() {
+fn mistakes_are_rejected_with_line_and_reason() {
     for (config, expected) in [
         ("\nmodle = \"a\"", "inferno.toml, line 2: unknown key `modle`; known top-level keys: "),
         (
@@ -103,7 +103,7 @@ fn mistakes_are_refused_with_line_and_reason() {
 }
 
 #[test]
-fn integers_may_be_written_in_any_radix_of_toml() {
+fn integers_may_have_any_radix_of_toml() {
     for (written, read) in [("0x1_0", 16), ("0o20", 16), ("0b1_0000", 16), ("1_6", 16)] {
         let config = folder(&format!("[generate]\ncontext = {written}\ndry_run = true"));
         let run = Run::inferno().args(["generate", "-m", &model()]);
@@ -126,7 +126,7 @@ fn switches_in_the_environment_are_true_or_false() {
 }
 
 #[test]
-fn the_small_programs_read_the_table_of_the_command_they_stand_for() {
+fn the_small_programs_read_the_table_of_their_command() {
     let config = folder(&format!(
         "model = {:?}\n[generate]\ngreedy = true\nno_kv = true\nmax_tokens = 3\n[inspect]\njson = true\ntensors = false",
         model()

@@ -1,4 +1,4 @@
-//! `inferno chat`, with lines from a pipe.
+//! `inferno chat` with piped input.
 
 mod support;
 
@@ -43,12 +43,12 @@ impl Setup {
         run.args(["--chat-template"]).args([self.file("chat.jinja")])
     }
 
-    /// A chat in which these lines are typed.
+    /// Runs a chat with these input lines.
     fn chat(&self, lines: &[&str]) -> Run {
         self.run("chat").current_dir(self.folder.path()).stdin(lines.join("\n"))
     }
 
-    /// The answer to messages of the user and the assistant in turn, computed from nothing.
+    /// Returns the reply to alternating messages, computed by a separate process.
     fn answer(&self, system: Option<&str>, messages: &[&str]) -> String {
         let system = system.map(|text| json!({"role": "system", "content": text}));
         let roles = ["user", "assistant"].into_iter().cycle();
@@ -68,7 +68,7 @@ fn lines(outcome: &Outcome) -> Vec<&str> {
 }
 
 #[test]
-fn each_line_is_answered_with_all_that_was_said_before() {
+fn every_reply_depends_on_the_whole_conversation() {
     let setup = Setup::new();
     let first = setup.answer(None, &["Hi"]);
     let second = setup.answer(None, &["Hi", &first, "Ho"]);
@@ -78,7 +78,7 @@ fn each_line_is_answered_with_all_that_was_said_before() {
 }
 
 #[test]
-fn only_what_is_new_is_computed() {
+fn only_new_tokens_are_computed() {
     let setup = Setup::new();
     let outcome = setup.chat(&["Hi", "/stats", "Ho", "/stats"]).success();
     let computed: Vec<&str> =
@@ -91,7 +91,7 @@ fn only_what_is_new_is_computed() {
 }
 
 #[test]
-fn the_system_message_may_change_and_may_go() {
+fn the_system_prompt_can_be_changed_and_cleared() {
     let setup = Setup::new();
     let first = setup.answer(Some("Be brief."), &["Hi"]);
     let second = setup.answer(Some("Be long."), &["Hi", &first, "Ho"]);
@@ -102,7 +102,7 @@ fn the_system_message_may_change_and_may_go() {
 }
 
 #[test]
-fn an_answer_may_be_had_again_and_all_may_be_forgotten() {
+fn a_reply_can_be_regenerated_and_the_conversation_cleared() {
     let setup = Setup::new();
     let first = setup.answer(None, &["Hi"]);
     let second = setup.answer(None, &["Hi", &first, "Ho"]);
@@ -111,7 +111,7 @@ fn an_answer_may_be_had_again_and_all_may_be_forgotten() {
 }
 
 #[test]
-fn a_model_may_be_told_not_to_think() {
+fn reasoning_can_be_disabled() {
     let setup = Setup::new();
     let no_think = setup.run("generate").args(["--chat", "--no-think", "Hi"]).success().stdout;
     let think = setup.run("generate").args(["--chat", "Hi"]).success().stdout;
@@ -128,7 +128,7 @@ fn a_model_may_be_told_not_to_think() {
 }
 
 #[test]
-fn a_conversation_is_saved_and_gone_on_with() {
+fn a_saved_conversation_can_be_continued() {
     let setup = Setup::new();
     let first = setup.answer(Some("Be brief."), &["Hi"]);
     let second = setup.answer(Some("Be brief."), &["Hi", &first, "Ho"]);
@@ -148,7 +148,7 @@ fn a_conversation_is_saved_and_gone_on_with() {
 }
 
 #[test]
-fn a_conversation_is_saved_over_nothing_else() {
+fn saving_overwrites_only_saved_conversations() {
     let setup = Setup::new();
     let own = setup.file("own.gguf");
     fs::copy(model(), &own).unwrap();
@@ -164,7 +164,7 @@ fn a_conversation_is_saved_over_nothing_else() {
 }
 
 #[test]
-fn the_oldest_exchanges_are_left_out_where_they_do_not_fit_and_this_is_said() {
+fn the_oldest_exchanges_are_dropped_with_a_note() {
     let setup = Setup::new();
     let system = Some("Be brief.");
     let first = setup.answer(system, &["One"]);
@@ -182,7 +182,7 @@ fn the_oldest_exchanges_are_left_out_where_they_do_not_fit_and_this_is_said() {
 }
 
 #[test]
-fn a_message_that_cannot_fit_is_refused_and_the_chat_goes_on() {
+fn the_chat_continues_after_a_message_that_does_not_fit() {
     let setup = Setup::new();
     let first = setup.answer(None, &["Hi"]);
     let second = setup.answer(None, &["Hi", &first, "Ho"]);
@@ -195,7 +195,7 @@ fn a_message_that_cannot_fit_is_refused_and_the_chat_goes_on() {
 }
 
 #[test]
-fn a_line_that_cannot_be_obeyed_is_refused_and_the_chat_goes_on() {
+fn the_chat_continues_after_an_invalid_line() {
     let setup = Setup::new();
     let script =
         ["/quit", "/retry", "/stats", "/think maybe", "/load nothing.json", "Hi", "/exit", "Ho"];
@@ -213,7 +213,7 @@ fn a_line_that_cannot_be_obeyed_is_refused_and_the_chat_goes_on() {
 }
 
 #[test]
-fn a_template_that_refuses_a_message_says_so_and_the_chat_goes_on() {
+fn the_chat_continues_after_a_template_error() {
     let setup = Setup::new();
     let template =
         "{% if messages[-1].content == 'No' %}{{ raise_exception('Not that.') }}{% endif %}";
@@ -225,13 +225,13 @@ fn a_template_that_refuses_a_message_says_so_and_the_chat_goes_on() {
 }
 
 #[test]
-fn a_model_without_a_template_is_refused_before_it_is_loaded() {
+fn a_model_without_a_template_is_rejected_before_loading() {
     let refused = Run::inferno().args(["chat", "-m"]).args([model()]).failure(1);
     assert!(refused.stderr.contains("pass one with --chat-template FILE"), "{}", refused.stderr);
 }
 
 #[test]
-fn each_answer_has_a_seed_of_its_own() {
+fn every_reply_has_its_own_seed() {
     let setup = Setup::new();
     let chat = || {
         let run = Run::inferno().args(["chat", "--seed", "7", "-n", "12", "-m"]).args([model()]);

@@ -55,7 +55,7 @@ fn logits_have_one_row_per_token() {
 }
 
 #[test]
-fn a_text_is_scored() {
+fn perplexity_is_computed() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.txt");
     fs::write(&text, "The little girl went to the garden to see the flowers. ".repeat(8)).unwrap();

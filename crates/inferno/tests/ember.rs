@@ -1,4 +1,4 @@
-//! What the model inside says, against Hugging Face transformers (`fixtures/ember/make_fixtures.py`).
+//! Outputs of the built-in model compared with Hugging Face transformers (`fixtures/ember/make_fixtures.py`).
 #![cfg(feature = "embedded-model")]
 
 mod support;
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use support::{Run, fixture};
 
-/// The fixtures of `key` in one of the files beside the script.
+/// Returns the fixtures of `key` in one of the files next to the script.
 fn fixtures(file: &str, key: &str) -> Vec<Value> {
     let text = fs::read_to_string(fixture("ember").join(file)).unwrap();
     let mut document: Value = serde_json::from_str(&text).unwrap();
     let model = fs::read("../../models/ember.gguf").unwrap();
     let sha256: String = Sha256::digest(&model).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(document["sha256"], sha256, "made for another model: run make_fixtures.py again");
+    assert_eq!(document["sha256"], sha256, "made for another model; run make_fixtures.py again");
     let Value::Array(found) = document[key].take() else { panic!("{file} has no {key}") };
     assert!(!found.is_empty());
     found
@@ -29,18 +29,18 @@ fn conversations() -> Vec<Value> {
     fixtures("chat.json", "conversations")
 }
 
-/// The conversations of one kind.
+/// Returns the conversation of one kind.
 fn conversation(kind: &str) -> Value {
     conversations().into_iter().find(|found| found["kind"] == kind).unwrap()
 }
 
 #[test]
-fn an_empty_prompt_asks_for_any_text() {
+fn an_empty_prompt_generates_text() {
     let any = Run::inferno().args(["generate", "--greedy", "--max-tokens", "8", ""]).success();
     assert!(!any.stdout.trim().is_empty());
 }
 
-/// The most probable tokens, as many as the fixture has and the one that ended it.
+/// Runs greedy decoding with the maximum length of the fixture.
 fn greedy(expected: &Value) -> Run {
     let max_tokens = expected["max_tokens"].to_string();
     Run::inferno().args(["generate", "--greedy", "--max-tokens", &max_tokens])
@@ -52,7 +52,7 @@ fn answer(expected: &Value) -> String {
 }
 
 #[test]
-fn the_tokens_are_those_of_hugging_face_s_tokenizers() {
+fn the_tokens_match_hugging_face_tokenizers() {
     for expected in stories().into_iter().chain(conversations()) {
         let prompt = expected["prompt"].as_str().unwrap();
         let found = Run::inferno().args(["tokenize"]).stdin(prompt).success().stdout;
@@ -61,7 +61,7 @@ fn the_tokens_are_those_of_hugging_face_s_tokenizers() {
 }
 
 #[test]
-fn the_greedy_text_is_that_of_transformers() {
+fn the_greedy_text_matches_transformers() {
     for expected in stories() {
         let prompt = expected["prompt"].as_str().unwrap();
         let text = expected["text"].as_str().unwrap().to_owned() + "\n";
@@ -73,7 +73,7 @@ fn the_greedy_text_is_that_of_transformers() {
 }
 
 #[test]
-fn conversations_are_rendered_as_jinja2_renders_them() {
+fn conversations_render_as_in_jinja2() {
     for expected in conversations() {
         let run = Run::inferno().args(["template", "--input", "-"]);
         let found = run.stdin(expected["request"].to_string()).success().stdout;
@@ -82,7 +82,7 @@ fn conversations_are_rendered_as_jinja2_renders_them() {
 }
 
 #[test]
-fn answers_are_those_of_transformers() {
+fn replies_match_transformers() {
     for expected in conversations() {
         let text = expected["text"].as_str().unwrap().to_owned() + "\n";
         assert_eq!(answer(&expected), text, "{}", expected["kind"]);
@@ -90,7 +90,7 @@ fn answers_are_those_of_transformers() {
 }
 
 #[test]
-fn a_tool_on_offer_is_called_with_the_arguments_of_its_schema() {
+fn an_available_tool_is_called_with_the_arguments_of_its_schema() {
     let expected = conversation("tool_call");
     let answer = answer(&expected);
     let call = answer.trim().strip_prefix("<tool_call>").expect("it calls");
@@ -107,7 +107,7 @@ fn a_tool_on_offer_is_called_with_the_arguments_of_its_schema() {
 }
 
 #[test]
-fn thinking_comes_before_the_answer_and_only_where_it_is_asked_for() {
+fn reasoning_precedes_the_content_only_if_enabled() {
     let thought = answer(&conversation("thinking"));
     let (thought, said) = thought.split_once("</think>").expect("it thinks");
     assert!(thought.starts_with("<think>") && !said.trim().is_empty(), "{thought}{said}");

@@ -21,7 +21,7 @@ fn golden() -> String {
 }
 
 #[test]
-fn the_greedy_text_is_that_of_transformers_on_every_backend() {
+fn the_greedy_text_matches_transformers_on_every_backend() {
     for flags in [
         &["--backend", "scalar"][..],
         &["--backend", "simd"],
@@ -39,7 +39,7 @@ fn the_greedy_text_is_that_of_transformers_on_every_backend() {
 }
 
 #[test]
-fn a_trained_model_tells_its_author_s_story() {
+fn a_trained_model_reproduces_the_published_story() {
     let (Some(model), Some(story)) =
         (oracle("models/stories260K.gguf"), oracle("models/stories260K.greedy-200.txt"))
     else {
@@ -52,7 +52,7 @@ fn a_trained_model_tells_its_author_s_story() {
 }
 
 #[test]
-fn the_prompt_may_come_from_a_file_or_standard_input() {
+fn the_prompt_is_read_from_a_file_or_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("prompt.txt");
     fs::write(&file, PROMPT).unwrap();
@@ -63,7 +63,7 @@ fn the_prompt_may_come_from_a_file_or_standard_input() {
 }
 
 #[test]
-fn stop_strings_end_the_text_before_them() {
+fn text_stops_before_a_stop_string() {
     let stop = &golden()[20..23];
     let outcome = greedy("48").args(["--stop", stop, PROMPT]).success();
     let end = golden().find(stop).unwrap();
@@ -71,7 +71,7 @@ fn stop_strings_end_the_text_before_them() {
 }
 
 #[test]
-fn a_saved_session_goes_on_where_it_was() {
+fn a_saved_session_continues_the_text() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("session.bin");
     let first = greedy("20").args(["--save-session"]).args([&file]).args([PROMPT]).success();
@@ -118,7 +118,7 @@ fn statistics_go_to_standard_error_and_to_a_file() {
 }
 
 #[test]
-fn guesses_that_were_right_are_counted() {
+fn accepted_drafts_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
     // A bias that leaves one token: the text repeats it.
@@ -137,7 +137,7 @@ fn guesses_that_were_right_are_counted() {
 }
 
 #[test]
-fn guessing_needs_the_kv_cache_and_knows_its_bounds() {
+fn speculation_requires_the_kv_cache_and_has_a_limit() {
     let refused = greedy("2").args(["--no-kv", "--speculate", "4", PROMPT]).failure(1);
     assert!(
         refused.stderr.contains("speculative decoding needs the KV cache"),
@@ -149,7 +149,7 @@ fn guessing_needs_the_kv_cache_and_knows_its_bounds() {
 }
 
 #[test]
-fn a_text_that_fills_the_context_says_so() {
+fn a_full_context_is_reported() {
     let flags = ["--ignore-eos", "--context", "20", "--stats", PROMPT];
     let outcome = greedy("48").args(flags).success();
     assert_eq!(outcome.stdout, golden()[..4].to_owned() + "\n");
@@ -161,7 +161,7 @@ fn a_text_that_fills_the_context_says_so() {
 }
 
 #[test]
-fn a_text_that_a_stop_string_ends_is_said_to_be_stopped() {
+fn a_stop_string_is_reported_as_the_finish_reason() {
     let stop = &golden()[20..23];
     let outcome = greedy("48").args(["--stats", "--stop", stop, PROMPT]).success();
     assert!(outcome.stderr.contains("finished     stop\n"), "{}", outcome.stderr);
@@ -182,7 +182,7 @@ fn outputs_never_overwrite_the_model() {
 }
 
 #[test]
-fn a_session_replaces_a_session_and_nothing_else() {
+fn saving_overwrites_only_saved_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let (notes, session) = (folder.path().join("notes.txt"), folder.path().join("session.bin"));
     fs::write(&notes, "precious").unwrap();
@@ -201,7 +201,7 @@ fn a_session_replaces_a_session_and_nothing_else() {
 }
 
 #[test]
-fn float_weights_can_be_made_coarser_while_loading() {
+fn floating_point_weights_can_be_quantized_while_loading() {
     for format in ["int8", "q8_0"] {
         let outcome = greedy("4").args(["--requantize", format, PROMPT]).success();
         assert_eq!(outcome.stdout, golden()[..4].to_owned() + "\n", "{format}");
@@ -212,7 +212,7 @@ fn float_weights_can_be_made_coarser_while_loading() {
 }
 
 #[test]
-fn a_dry_run_says_what_loading_takes_and_loads_nothing() {
+fn a_dry_run_prints_the_memory_needed() {
     let outcome = greedy("4")
         .args(["--dry-run", "--context", "128", "--backend", "scalar", PROMPT])
         .success();
@@ -227,7 +227,7 @@ fn a_dry_run_says_what_loading_takes_and_loads_nothing() {
 }
 
 #[test]
-fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
+fn invalid_options_exit_with_2_and_a_hint() {
     for (flags, expected) in [
         (&["--max-tokens", "0"][..], "expected a number of at least 1"),
         (&["--max-tokens", "-1"], "expected a number of at least 1"),
@@ -260,7 +260,7 @@ fn mistakes_in_flags_exit_with_2_and_say_what_to_do() {
 }
 
 #[test]
-fn a_name_on_the_hub_is_told_from_a_file_that_is_missing() {
+fn a_missing_prefix_of_a_hub_reference_is_suggested() {
     let hint = "use hf:OWNER/REPO";
     let missing =
         |name: &str| Run::inferno().args(["generate", "-m", name, PROMPT]).failure(1).stderr;
@@ -272,19 +272,19 @@ fn a_name_on_the_hub_is_told_from_a_file_that_is_missing() {
 
 #[cfg(not(feature = "embedded-model"))]
 #[test]
-fn without_a_model_the_error_says_how_to_pass_one() {
+fn a_missing_model_is_reported_with_a_hint() {
     let outcome = Run::inferno().args(["generate", PROMPT]).failure(2);
     assert_eq!(outcome.stderr, "error: no model specified; pass -m FILE or -m hf:OWNER/REPO\n");
 }
 
 #[test]
-fn an_empty_prompt_asks_for_any_text() {
+fn an_empty_prompt_generates_text() {
     let any = greedy("4").args([""]).success();
     assert!(!any.stdout.trim().is_empty());
 }
 
 #[test]
-fn a_prompt_that_cannot_be_is_refused() {
+fn invalid_prompts_are_rejected() {
     let long = greedy("4").stdin("x".repeat(300)).failure(1);
     for part in ["300 tokens", "256", "\nhint: increase --context"] {
         assert!(long.stderr.contains(part), "{}", long.stderr);
@@ -298,20 +298,20 @@ fn a_prompt_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_cache_format_that_the_heads_do_not_divide_into_is_refused_with_the_flag() {
+fn an_incompatible_cache_format_is_rejected_with_a_hint() {
     let Some(model) = oracle("models/stories260K.gguf") else {
         return;
     };
     let flags = ["--kv-dtype", "q8_0", PROMPT];
     let run = Run::inferno().args(["generate", "-m"]).args([model]);
     let refused = run.args(flags).failure(1);
-    for part in ["but it is 8", "\nhint: choose another KV cache format with --kv-dtype"] {
+    for part in ["found 8", "\nhint: choose another KV cache format with --kv-dtype"] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
 }
 
 #[test]
-fn a_flag_silences_its_rival_in_the_environment() {
+fn an_option_overrides_a_conflicting_environment_variable() {
     let sampled = greedy("48").env("INFERNO_TEMPERATURE", "2").args([PROMPT]).success();
     assert_eq!(sampled.stdout, golden() + "\n");
     let run = Run::inferno().env("INFERNO_GREEDY", "1").args([
@@ -326,7 +326,7 @@ fn a_flag_silences_its_rival_in_the_environment() {
 }
 
 #[test]
-fn model_generate_walks_the_ladder() {
+fn model_generate_is_greedy_with_and_without_a_cache() {
     for flags in [&["--backend", "scalar"][..], &["--kv", "--backend", "simd"], &["--kv"]] {
         // Greedy decoding is the default.
         let run = Run::program(env!("CARGO_BIN_EXE_model-generate")).args(["--kv-dtype", "f32"]);
@@ -376,7 +376,7 @@ mod unix {
     }
 
     #[test]
-    fn ctrl_c_ends_the_line_and_exits_with_130() {
+    fn ctrl_c_terminates_the_line_and_exits_with_130() {
         let mut child = slow().spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
         let mut text = vec![0];
@@ -403,7 +403,7 @@ mod unix {
     }
 
     #[test]
-    fn links_are_followed_and_what_is_no_file_is_left_alone() {
+    fn links_are_followed_and_special_files_are_rejected() {
         use std::os::unix::fs::symlink;
         let folder = tempfile::tempdir().unwrap();
         let [session, link, to_model, nowhere, pipe] =
@@ -432,7 +432,7 @@ mod unix {
     }
 
     #[test]
-    fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
+    fn a_closed_pipe_exits_successfully() {
         let mut child = slow().spawn().unwrap();
         let mut first = [0];
         child.stdout.take().unwrap().read_exact(&mut first).unwrap();

@@ -1,4 +1,4 @@
-//! `inferno inspect`, `gguf-inspect`, `inferno completions` and the help texts.
+//! `inferno inspect`, `gguf-inspect`, `inferno completions` and the help.
 
 mod support;
 
@@ -12,7 +12,7 @@ fn inspect(flags: &[&str]) -> Run {
 }
 
 #[test]
-fn a_file_is_described_for_people() {
+fn a_file_is_summarized() {
     insta::assert_snapshot!(inspect(&[]).success().stdout);
 }
 
@@ -28,7 +28,7 @@ fn tensors_are_listed_with_type_shape_size_and_offset() {
 }
 
 #[test]
-fn types_that_cannot_be_computed_are_listed_too() {
+fn unsupported_types_are_listed() {
     let path = "../inferno-gguf/tests/fixtures/tensor-types.gguf";
     let run = Run::inferno().args(["inspect", "--tensors", path]);
     let stdout = run.current_dir(env!("CARGO_MANIFEST_DIR").as_ref()).success().stdout;
@@ -38,7 +38,7 @@ fn types_that_cannot_be_computed_are_listed_too() {
 }
 
 #[test]
-fn programs_get_json() {
+fn json_contains_the_summary_and_the_tensors() {
     let document: serde_json::Value =
         serde_json::from_str(&inspect(&["--json", "--tensors"]).success().stdout).unwrap();
     assert_eq!(document["architecture"], "qwen3");
@@ -55,7 +55,7 @@ fn programs_get_json() {
 }
 
 #[test]
-fn a_key_is_printed_whole() {
+fn a_metadata_value_is_printed_completely() {
     assert_eq!(inspect(&["--metadata", "general.name"]).success().stdout, "tiny random qwen3\n");
     let tokens = inspect(&["--metadata", "tokenizer.ggml.tokens"]).success().stdout;
     assert_eq!(serde_json::from_str::<Vec<String>>(&tokens).unwrap().len(), 260);
@@ -68,7 +68,7 @@ fn a_key_is_printed_whole() {
 }
 
 #[test]
-fn a_tensor_s_values_are_summed_up() {
+fn tensor_statistics_match_numpy() {
     let Some(model) = oracle("models/stories260K.gguf") else {
         return;
     };
@@ -93,7 +93,7 @@ fn a_tensor_s_values_are_summed_up() {
 }
 
 #[test]
-fn a_file_that_is_none_is_refused_with_its_name_and_offset() {
+fn an_invalid_file_is_rejected_with_name_and_offset() {
     let refused = Run::inferno().args(["inspect"]).args([fixture("qwen3.json")]).failure(1);
     assert!(refused.stderr.contains("qwen3.json: not a GGUF file"), "{}", refused.stderr);
     assert!(refused.stderr.contains("it looks like a JSON document"), "{}", refused.stderr);
@@ -101,22 +101,46 @@ fn a_file_that_is_none_is_refused_with_its_name_and_offset() {
     assert!(missing.stderr.starts_with("error: missing.gguf: "), "{}", missing.stderr);
 }
 
+const COMMANDS: [&str; 12] = [
+    "generate",
+    "chat",
+    "bench",
+    "serve",
+    "inspect",
+    "tokenize",
+    "template",
+    "logits",
+    "perplexity",
+    "quantize",
+    "pull",
+    "completions",
+];
+
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in [
-        "generate",
-        "bench",
-        "inspect",
-        "tokenize",
-        "logits",
-        "perplexity",
-        "quantize",
-        "pull",
-        "completions",
-    ] {
+    for command in COMMANDS {
         let help = Run::inferno().args([command, "--help"]).success().stdout;
         assert!(help.contains("\nExamples:\n  "), "{command}: {help}");
-        assert!(help.contains("INFERNO_"), "{command}: {help}");
+        assert_eq!(help.matches("INFERNO_").count(), 1, "{command}: {help}");
+    }
+}
+
+#[test]
+fn help_fits_the_width_of_the_terminal() {
+    let commands = COMMANDS.map(|command| vec![command]);
+    for command in commands.into_iter().chain([vec![], vec!["bench", "serve"]]) {
+        for flag in ["-h", "--help"] {
+            let run = Run::inferno().args(&command).args([flag]).env("COLUMNS", "80");
+            let help = run.success().stdout;
+            let long = help.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(long, None, "{command:?}");
+            let examples = help.split("\nExamples:\n").nth(1).unwrap_or_default();
+            let examples = examples.split("\n\n").next().unwrap_or_default();
+            let starts = ["  inferno ", "  echo ", "    "];
+            let wrapped =
+                examples.lines().find(|line| !starts.iter().any(|start| line.starts_with(start)));
+            assert_eq!(wrapped, None, "{command:?}");
+        }
     }
 }
 
@@ -130,7 +154,7 @@ fn completions_are_printed_for_every_shell() {
 }
 
 #[test]
-fn the_model_may_be_named_by_its_repository() {
+fn a_model_can_be_inspected_by_hub_reference() {
     let server = support::hub_server::HubServer::start(
         "o/m",
         &[("m.gguf", &std::fs::read(model()).unwrap())],
@@ -148,7 +172,7 @@ fn the_model_may_be_named_by_its_repository() {
 }
 
 #[test]
-fn nothing_in_a_file_steers_the_terminal() {
+fn no_file_sends_control_characters_to_the_terminal() {
     use inferno_gguf::{GgmlType, GgufWriter, Metadata};
     let mut metadata = Metadata::new();
     metadata.insert("general.name", "a\x1b[2J\r\nb\tc");
@@ -186,7 +210,7 @@ fn nothing_in_a_file_steers_the_terminal() {
 }
 
 #[test]
-fn singles_in_json_are_as_short_as_they_can_be() {
+fn floats_in_json_have_the_shortest_form() {
     let printed = inspect(&["--json", "--tensor", "blk.0.attn_q.weight"]);
     let document: serde_json::Value = serde_json::from_str(&printed.success().stdout).unwrap();
     for key in ["min", "max"] {

@@ -37,7 +37,7 @@ fn relative_error(found: &[Vec<f64>], expected: &[Vec<f64>]) -> f64 {
 }
 
 #[test]
-fn every_position_has_a_line_that_agrees_with_transformers() {
+fn every_position_matches_transformers() {
     let expected = expected();
     let rows = logits(&model(), &joined(&expected["prompt_tokens"]), &[]);
     let best: Vec<usize> = rows.iter().map(|row| argmax(row)).collect();
@@ -48,7 +48,7 @@ fn every_position_has_a_line_that_agrees_with_transformers() {
 }
 
 #[test]
-fn the_bits_are_the_same_in_every_batch() {
+fn logits_do_not_depend_on_the_batch_size() {
     let tokens = joined(&expected()["prompt_tokens"]);
     let whole = logits(&model(), &tokens, &[]);
     for batch_tokens in ["1", "5"] {
@@ -57,7 +57,7 @@ fn the_bits_are_the_same_in_every_batch() {
 }
 
 #[test]
-fn other_architectures_agree_with_transformers() {
+fn other_architectures_match_transformers() {
     for name in ["llama", "llama3-rope", "llama-linear-rope", "qwen2", "qwen3"] {
         let (Some(model), Some(answer)) =
             (oracle(&format!("logits/{name}.gguf")), oracle(&format!("logits/{name}.json")))
@@ -86,7 +86,7 @@ fn a_file_without_a_tokenizer_has_logits() {
 }
 
 #[test]
-fn tokens_that_the_model_does_not_have_are_refused() {
+fn invalid_tokens_are_rejected() {
     let run =
         |tokens: &str| Run::inferno().args(["logits", "--tokens", tokens, "-m"]).args([model()]);
     let unknown = run("1,260").failure(2);
@@ -102,7 +102,7 @@ fn tokens_that_the_model_does_not_have_are_refused() {
 }
 
 #[test]
-fn perplexity_is_that_of_transformers() {
+fn perplexity_matches_transformers() {
     let expected = expected();
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.txt");

@@ -1,4 +1,4 @@
-//! `inferno pull` against a local server that speaks the hub's paths.
+//! `inferno pull` with a local server that imitates the hub.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{Outcome, Run};
 
 const REPO: &str = "owner/tiny-GGUF";
 
-/// Bytes that repeat nowhere, so that a misplaced part shows.
+/// Returns bytes without repetitions, so that a misplaced part is detected.
 fn content(seed: u32, len: u32) -> Vec<u8> {
     (0..len).flat_map(|i| (i.wrapping_mul(2_654_435_761) ^ seed).to_le_bytes()).collect()
 }
@@ -27,7 +27,7 @@ fn pulled(outcome: &Outcome) -> Vec<u8> {
 }
 
 #[test]
-fn a_model_is_downloaded_once_and_its_path_printed() {
+fn a_model_is_downloaded_once() {
     let (q4, q8) = (content(4, 5_000), content(8, 9_000));
     let files = [("m-Q4_K_M.gguf", &q4[..]), ("m-Q8_0.gguf", &q8), ("README.md", b"#")];
     let server = HubServer::start(REPO, &files);
@@ -46,7 +46,7 @@ fn a_model_is_downloaded_once_and_its_path_printed() {
 }
 
 #[test]
-fn a_download_that_breaks_off_goes_on_where_it_stopped() {
+fn an_interrupted_download_is_resumed() {
     let bytes = content(1, 100_000);
     let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
     let cache = tempfile::tempdir().unwrap();
@@ -58,11 +58,11 @@ fn a_download_that_breaks_off_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn what_an_interrupted_run_left_is_not_downloaded_again() {
+fn a_partial_file_of_an_earlier_run_is_resumed() {
     let bytes = content(2, 50_000);
     let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
     let cache = tempfile::tempdir().unwrap();
-    // As an interrupted run leaves it: the first part, under the name that the client gives it.
+    // The state after an interrupted run: the first part, under the name that the client uses.
     pull(&server, cache.path(), "hf:owner/tiny-GGUF").success();
     let blobs = cache.path().join("models--owner--tiny-GGUF/blobs");
     let blob = fs::read_dir(&blobs)
@@ -79,7 +79,7 @@ fn what_an_interrupted_run_left_is_not_downloaded_again() {
     assert_eq!(pulled(&outcome), bytes);
     assert_eq!(server.downloads(), ["/cdn/m.gguf bytes=120001-"]);
 
-    // A server that sends the whole file nevertheless does not spoil it.
+    // A server may ignore the range and send the whole file.
     fs::write(blob.with_extension("part"), &bytes[..120_001]).unwrap();
     fs::remove_file(&blob).unwrap();
     server.ignore_ranges();
@@ -90,7 +90,7 @@ fn what_an_interrupted_run_left_is_not_downloaded_again() {
 }
 
 #[test]
-fn a_damaged_download_is_refused_and_leaves_nothing_behind() {
+fn a_corrupted_download_is_rejected_and_deleted() {
     let bytes = content(3, 1_000);
     let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
     let cache = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn a_damaged_download_is_refused_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn sharded_models_are_downloaded_whole() {
+fn all_shards_are_downloaded() {
     let (one, two) = (content(5, 700), content(6, 800));
     let files = [("q8_0/m-00001-of-00002.gguf", &one[..]), ("q8_0/m-00002-of-00002.gguf", &two)];
     let server = HubServer::start(REPO, &files);
@@ -161,7 +161,7 @@ fn a_cached_model_works_without_a_connection() {
 }
 
 #[test]
-fn what_is_not_there_is_refused_with_a_list_of_what_is() {
+fn missing_models_are_reported_with_the_available_ones() {
     let files: [(&str, &[u8]); 2] = [("m-Q2_K.gguf", b"2"), ("m-Q3_K_S.gguf", b"3")];
     let server = HubServer::start(REPO, &files);
     let cache = tempfile::tempdir().unwrap();
@@ -179,7 +179,7 @@ fn what_is_not_there_is_refused_with_a_list_of_what_is() {
 }
 
 #[test]
-fn an_entity_tag_that_would_leave_the_cache_never_becomes_a_path() {
+fn an_etag_never_escapes_the_cache() {
     let bytes = content(9, 500);
     let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
     let outer = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ fn an_entity_tag_that_would_leave_the_cache_never_becomes_a_path() {
     let expected = "the hub returned \"../../../evil\" as the etag of a file";
     assert!(refused.stderr.contains(expected), "{}", refused.stderr);
 
-    // A good answer first, and a bad one as soon as the bytes are asked for.
+    // A valid etag first, and an invalid one when the file is downloaded.
     let checksum = sha256(&bytes);
     server.give_etags(&[&checksum, "../../../evil", "../../../evil"]);
     let outcome = pull(&server, &cache, "hf:owner/tiny-GGUF").success();
@@ -201,7 +201,7 @@ fn an_entity_tag_that_would_leave_the_cache_never_becomes_a_path() {
 }
 
 #[test]
-fn a_damaged_name_in_the_cache_is_replaced() {
+fn a_corrupted_cache_entry_is_replaced() {
     let bytes = content(10, 300);
     let server = HubServer::start(REPO, &[("m.gguf", &bytes)]);
     let cache = tempfile::tempdir().unwrap();
@@ -216,7 +216,7 @@ fn a_damaged_name_in_the_cache_is_replaced() {
 }
 
 #[test]
-fn an_unfinished_set_of_shards_hides_nothing_else_in_the_cache() {
+fn incomplete_shards_do_not_affect_other_cached_models() {
     let (one, two, whole) = (content(11, 300), content(12, 300), content(13, 300));
     let files = [
         ("m-F16-00001-of-00002.gguf", &one[..]),

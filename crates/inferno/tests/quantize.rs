@@ -1,4 +1,4 @@
-//! `inferno quantize`: files that load, and refusals.
+//! `inferno quantize`.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn quantize(input: &Path, output: &Path, recipe: &str) -> Run {
 }
 
 #[test]
-fn every_type_makes_a_file_that_loads_and_generates() {
+fn every_format_loads_and_generates() {
     let folder = tempfile::tempdir().unwrap();
     for recipe in inferno::Recipe::names() {
         let output = folder.path().join(format!("{recipe}.gguf"));
@@ -34,7 +34,7 @@ fn every_type_makes_a_file_that_loads_and_generates() {
 }
 
 #[test]
-fn eight_bits_keep_the_text_of_the_original() {
+fn q8_0_generates_the_text_of_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("q8_0.gguf");
     quantize(&model(), &output, "q8_0").success();
@@ -44,7 +44,7 @@ fn eight_bits_keep_the_text_of_the_original() {
 }
 
 #[test]
-fn the_number_of_threads_does_not_change_a_byte() {
+fn the_output_does_not_depend_on_the_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let files = ["1", "3"].map(|threads| {
         let output = folder.path().join(threads);
@@ -55,10 +55,10 @@ fn the_number_of_threads_does_not_change_a_byte() {
 }
 
 #[test]
-fn rows_that_do_not_divide_are_reported() {
+fn fallback_formats_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = quantize(&model(), &folder.path().join("out.gguf"), "q4_k_m").success();
-    // Rows of 64 values are no whole blocks of 256; those of the second feed-forward matrices are.
+    // Rows of 64 values are not a multiple of 256; those of the down projections are.
     let expected = "as Q5_0 instead of Q4_K: rows are not a multiple of the Q4_K block length";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     let gguf = Gguf::open(folder.path().join("out.gguf")).unwrap();
@@ -82,7 +82,7 @@ fn shards_become_one_file() {
 }
 
 #[test]
-fn nothing_is_overwritten_unasked() {
+fn existing_files_are_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.gguf");
     fs::write(&output, "precious").unwrap();
@@ -104,7 +104,7 @@ fn nothing_is_overwritten_unasked() {
 }
 
 #[test]
-fn an_output_that_is_no_file_is_left_alone() {
+fn a_directory_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let refused = quantize(&model(), folder.path(), "q8_0").args(["--force"]).failure(2);
     assert!(refused.stderr.contains("is not a regular file"), "{}", refused.stderr);
@@ -112,7 +112,7 @@ fn an_output_that_is_no_file_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_followed_to_the_file_that_it_replaces() {
+fn a_link_to_the_output_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (output, link) = (folder.path().join("out.gguf"), folder.path().join("link.gguf"));
     fs::write(&output, "old").unwrap();
@@ -123,7 +123,7 @@ fn a_link_is_followed_to_the_file_that_it_replaces() {
 }
 
 #[test]
-fn quantized_weights_are_quantized_again_only_when_asked() {
+fn requantizing_must_be_allowed_explicitly() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (folder.path().join("q8_0.gguf"), folder.path().join("q4_0.gguf"));
     quantize(&model(), &first, "q8_0").success();
@@ -131,12 +131,12 @@ fn quantized_weights_are_quantized_again_only_when_asked() {
     assert!(refused.stderr.contains("is already quantized to Q8_0"), "{}", refused.stderr);
     assert!(!second.exists());
     quantize(&first, &second, "q4_0").args(["--allow-requantize"]).success();
-    // Expanding loses nothing, and needs no permission.
+    // Expanding is lossless and always allowed.
     quantize(&first, &folder.path().join("f32.gguf"), "f32").success();
 }
 
 #[test]
-fn a_type_must_be_named() {
+fn the_type_is_required() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.gguf");
     let missing = Run::inferno().args(["quantize"]).args([&model(), &output]).failure(2);

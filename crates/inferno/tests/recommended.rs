@@ -1,4 +1,4 @@
-//! Sampling that the model's file recommends.
+//! Sampling recommendations of the model file.
 
 mod support;
 
@@ -9,7 +9,7 @@ use inferno_gguf::{GgufWriter, MetadataValue};
 use support::{Run, expected, model};
 use tempfile::TempDir;
 
-/// The fixture with more metadata.
+/// Returns a copy of the fixture with sampling recommendations.
 fn recommending(keys: &[(&str, MetadataValue)]) -> (TempDir, PathBuf) {
     let source = Gguf::open(model()).unwrap();
     let mut metadata = source.metadata().clone();
@@ -35,13 +35,13 @@ fn generate(model: &PathBuf, flags: &[&str]) -> Run {
     run.args(flags).args(["-m"]).args([model]).args(["Once upon a time"])
 }
 
-/// What transformers says to the prompt if the best token is always taken.
+/// Returns the greedy text of transformers.
 fn golden() -> String {
     expected()["greedy_text"].as_str().unwrap().to_owned() + "\n"
 }
 
 #[test]
-fn what_the_file_recommends_is_the_default() {
+fn recommendations_are_the_defaults() {
     for (name, value) in
         [("temp", 0.0_f32.into()), ("top_k", 1_i32.into()), ("top_p", 1e-6_f32.into())]
     {
@@ -52,7 +52,7 @@ fn what_the_file_recommends_is_the_default() {
 }
 
 #[test]
-fn flags_win_over_the_file() {
+fn options_override_recommendations() {
     let (_folder, advised) = recommending(&[("temp", 0.0_f32.into()), ("top_k", 1_i32.into())]);
     let free = generate(&advised, &["--temperature", "1", "--top-k", "0"]).success().stdout;
     assert_eq!(free, generate(&model(), &[]).success().stdout);
@@ -60,7 +60,7 @@ fn flags_win_over_the_file() {
 }
 
 #[test]
-fn greedy_takes_no_advice() {
+fn greedy_ignores_recommendations() {
     let (_folder, model) =
         recommending(&[("temp", 2.0_f32.into()), ("penalty_repeat", 8.0_f32.into())]);
     assert_ne!(generate(&model, &[]).success().stdout, golden());
@@ -70,7 +70,7 @@ fn greedy_takes_no_advice() {
 }
 
 #[test]
-fn statistics_name_what_is_used() {
+fn statistics_include_the_sampling_parameters() {
     let (_folder, model) = recommending(&[("temp", 0.5_f32.into()), ("top_k", 20_i32.into())]);
     for (flags, expected) in [
         (&[][..], "sampling     temperature 0.5, top_k 20\n"),
@@ -83,7 +83,7 @@ fn statistics_name_what_is_used() {
 }
 
 #[test]
-fn advice_that_cannot_be_taken_is_refused_with_its_key() {
+fn an_invalid_recommendation_is_rejected_with_its_key() {
     let (_folder, model) = recommending(&[("top_p", 1.5_f32.into())]);
     let refused = generate(&model, &[]).failure(1).stderr;
     let expected =
@@ -93,7 +93,7 @@ fn advice_that_cannot_be_taken_is_refused_with_its_key() {
 }
 
 #[test]
-fn advice_that_the_sampler_cannot_follow_is_named() {
+fn unsupported_recommendations_are_reported() {
     let (_folder, model) = recommending(&[("mirostat", 2_i32.into())]);
     let note = "note: ignoring sampling recommendations of the model file that are not supported: general.sampling.mirostat\n";
     assert_eq!(generate(&model, &[]).success().stderr, note);

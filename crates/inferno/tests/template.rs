@@ -43,14 +43,14 @@ fn request() -> Value {
 }
 
 #[test]
-fn the_text_is_printed_alone() {
+fn only_the_prompt_is_printed() {
     let outcome = Folder::with_template(TEMPLATE).render(&request()).success();
     assert_eq!(outcome.stdout, "<user>Hi \u{1f525} <b>\n<assistant>");
     assert_eq!(outcome.stderr, "");
 }
 
 #[test]
-fn the_request_may_stand_in_a_file() {
+fn the_request_is_read_from_a_file() {
     let folder = Folder::with_template(TEMPLATE);
     let file = folder.0.path().join("request.json");
     fs::write(&file, request().to_string()).unwrap();
@@ -62,7 +62,7 @@ fn the_request_may_stand_in_a_file() {
 }
 
 #[test]
-fn special_tokens_and_the_date_come_with_the_request() {
+fn special_tokens_and_the_date_are_read_from_the_request() {
     let folder = Folder::with_template("{{ bos_token }}{{ pad_token }}{{ strftime_now('%Y') }}");
     let fields = json!({
         "messages": [], "special_tokens": {"bos_token": "<s>", "pad_token": null},
@@ -72,7 +72,7 @@ fn special_tokens_and_the_date_come_with_the_request() {
 }
 
 #[test]
-fn a_failing_template_says_so_with_its_own_words_and_line() {
+fn a_template_error_has_its_message_and_line() {
     let folder =
         Folder::with_template("{% if tools %}\n{{ raise_exception('No tools!') }}{% endif %}");
     let mut fields = request();
@@ -82,18 +82,18 @@ fn a_failing_template_says_so_with_its_own_words_and_line() {
     assert!(refused.stderr.contains("line 2: No tools!"), "{}", refused.stderr);
 
     let malformed = Folder::with_template("\n{% for %}").render(&request()).failure(1);
-    assert!(malformed.stderr.contains("malformed: line 2"), "{}", malformed.stderr);
+    assert!(malformed.stderr.contains("malformed chat template: line 2"), "{}", malformed.stderr);
 }
 
 #[test]
-fn a_model_without_a_template_says_what_to_do() {
+fn a_model_without_a_chat_template_is_rejected_with_a_hint() {
     let run = Run::inferno().args(["template", "--input", "-", "-m"]).args([model()]);
     let refused = run.stdin(request().to_string()).failure(1);
     assert!(refused.stderr.contains("pass one with --chat-template FILE"), "{}", refused.stderr);
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn invalid_requests_are_rejected() {
     let folder = Folder::with_template(TEMPLATE);
     let list = folder.render(&json!([])).failure(1);
     assert!(list.stderr.contains("standard input is not a valid JSON object"), "{}", list.stderr);
@@ -114,7 +114,7 @@ fn what_is_no_request_is_refused() {
 }
 
 #[test]
-fn real_templates_render_as_jinja_renders_them() {
+fn real_templates_render_as_in_jinja() {
     let name = "Qwen-Qwen3-0.6B";
     let (Some(template), Some(answers)) =
         (oracle(&format!("templates/{name}.jinja")), oracle(&format!("templates/{name}.json")))

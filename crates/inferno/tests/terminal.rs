@@ -1,5 +1,5 @@
 //! `inferno chat` at a terminal.
-// What `setsid` does, giving a program a terminal of its own, has another name elsewhere.
+// `setsid`, which gives a program its own terminal, exists on Linux only.
 #![cfg(all(target_os = "linux", feature = "embedded-model"))]
 
 mod support;
@@ -21,30 +21,29 @@ const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 const LEFT: &str = "\x1b[D";
 const UP: &str = "\x1b[A";
-/// Pasted text is no longer marked: nothing is edited any more.
+/// Disables bracketed paste: line editing has ended.
 const LINE_HAS_ENDED: &str = "\x1b[?2004l";
-/// Almost any token is as likely as the one that ends an answer, and the seed is one that finds it late; without vectors there is
-/// time to type.
+/// Nearly uniform sampling, with a seed that samples the end-of-turn token late. Scalar code leaves time to type.
 const ENDLESS: [&str; 10] =
     ["--temperature", "100", "--top-p", "1", "--seed", "3", "--isa", "scalar", "--threads", "1"];
 const GREEDY: [&str; 1] = ["--greedy"];
 
-/// Somebody at a terminal, who chats.
-struct Person {
+/// A user who chats at a terminal.
+struct User {
     chat: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
-    /// What came on the screen and was not asked for yet.
+    /// Output that was not matched yet.
     unseen: String,
     terminal: OwnedFd,
-    found: Termios,
+    original: Termios,
 }
 
-impl Person {
-    /// Begins a chat whose history is kept in `home`, and waits until it asks for a line.
-    fn begins(home: &Path, flags: &[&str]) -> Self {
-        let pair = openpty(None, None).expect("there are terminals");
-        let found = tcgetattr(&pair.slave).expect("a terminal has settings");
+impl User {
+    /// Starts a chat whose history is stored in `home`, and waits for the prompt.
+    fn start(home: &Path, flags: &[&str]) -> Self {
+        let pair = openpty(None, None).expect("a terminal can be opened");
+        let original = tcgetattr(&pair.slave).expect("a terminal has settings");
         let chat = Run::program("setsid")
             .args(["--ctty", env!("CARGO_BIN_EXE_inferno"), "chat", "--no-think"])
             .args(flags)
@@ -64,17 +63,17 @@ impl Person {
             }
         });
         let unseen = String::new();
-        let mut person = Self { chat, keyboard, screen, unseen, terminal: pair.slave, found };
-        person.sees("Ctrl-D exits");
-        person.sees_prompt();
-        person
+        let mut user = Self { chat, keyboard, screen, unseen, terminal: pair.slave, original };
+        user.sees("Ctrl-D exits");
+        user.sees_prompt();
+        user
     }
 
     fn types(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Waits until this is on the screen, and gives what came before it.
+    /// Waits until this text is on the screen, and returns the output before it.
     fn sees(&mut self, text: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -87,18 +86,18 @@ impl Person {
             match self.screen.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
                 Ok(bytes) => self.unseen += &String::from_utf8_lossy(&bytes),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("{text:?} does not come: {:?}", self.unseen)
+                    panic!("{text:?} is missing: {:?}", self.unseen)
                 }
             }
         }
     }
 
-    /// Waits until a line may be typed, and gives what came before.
+    /// Waits for the prompt, and returns the output before it.
     fn sees_prompt(&mut self) -> String {
         self.sees("> ")
     }
 
-    /// Sends a message, and waits until the answer has begun. Before that, keys would still be a part of the line.
+    /// Sends a message, and waits until the reply has started. Until then, keys would still belong to the line.
     fn asks(&mut self, message: &str) {
         self.types(message);
         self.types("\r");
@@ -106,125 +105,125 @@ impl Person {
         self.sees(" ");
     }
 
-    /// Whether the terminal is as it was found.
-    fn has_terminal_back(&self) -> bool {
-        tcgetattr(&self.terminal).expect("a terminal has settings") == self.found
+    /// Returns whether the terminal has its original settings.
+    fn has_original_settings(&self) -> bool {
+        tcgetattr(&self.terminal).expect("a terminal has settings") == self.original
     }
 
-    fn leaves(mut self) {
+    fn exits(mut self) {
         self.types(CTRL_D);
-        self.has_left();
+        self.has_exited();
     }
 
-    fn has_left(mut self) {
+    fn has_exited(mut self) {
         assert_eq!(self.chat.wait().expect("the chat ends").code(), Some(0));
-        assert!(self.has_terminal_back());
+        assert!(self.has_original_settings());
     }
 }
 
 #[test]
-fn an_answer_comes_bit_by_bit_and_ctrl_c_stops_it_and_not_the_chat() {
+fn ctrl_c_stops_the_reply_but_not_the_chat() {
     let home = tempfile::tempdir().unwrap();
-    let mut person = Person::begins(home.path(), &ENDLESS);
+    let mut user = User::start(home.path(), &ENDLESS);
     for _ in 0..2 {
-        person.asks("Tell me a story.");
-        person.types(CTRL_C);
-        person.sees("stopped; ");
-        let summary = person.sees_prompt();
+        user.asks("Tell me a story.");
+        user.types(CTRL_C);
+        user.sees("stopped; ");
+        let summary = user.sees_prompt();
         assert!(summary.contains("of 1024 tokens"), "{summary}");
     }
-    person.leaves();
+    user.exits();
 }
 
 #[test]
-fn ctrl_c_on_an_empty_line_leaves_when_it_comes_twice() {
+fn ctrl_c_twice_on_an_empty_line_exits() {
     let home = tempfile::tempdir().unwrap();
-    let mut person = Person::begins(home.path(), &GREEDY);
-    person.types(CTRL_C);
-    person.sees("press Ctrl-C again");
-    person.sees_prompt();
-    person.asks("What is the capital of France?");
-    person.sees("Paris.");
-    person.sees_prompt();
-    person.types(CTRL_C);
-    person.sees("press Ctrl-C again");
-    person.sees_prompt();
-    person.types(CTRL_C);
-    person.has_left();
+    let mut user = User::start(home.path(), &GREEDY);
+    user.types(CTRL_C);
+    user.sees("press Ctrl-C again");
+    user.sees_prompt();
+    user.asks("What is the capital of France?");
+    user.sees("Paris.");
+    user.sees_prompt();
+    user.types(CTRL_C);
+    user.sees("press Ctrl-C again");
+    user.sees_prompt();
+    user.types(CTRL_C);
+    user.has_exited();
 }
 
 #[test]
-fn what_is_typed_during_an_answer_is_the_next_line_and_not_in_the_answer() {
+fn text_typed_during_a_reply_belongs_to_the_next_line() {
     let home = tempfile::tempdir().unwrap();
-    let mut person = Person::begins(home.path(), &[&ENDLESS[..], &["-n", "40"]].concat());
-    person.asks("Tell me a story.");
-    person.types("/stats");
-    let answer = person.sees("stopped by --max-tokens");
+    let mut user = User::start(home.path(), &[&ENDLESS[..], &["-n", "40"]].concat());
+    user.asks("Tell me a story.");
+    user.types("/stats");
+    let answer = user.sees("stopped by --max-tokens");
     assert!(!answer.contains("/stats"), "{answer}");
-    person.sees_prompt();
-    person.sees("/stats");
-    person.types("\r");
-    person.sees("generated    40 tokens");
-    person.sees_prompt();
+    user.sees_prompt();
+    user.sees("/stats");
+    user.types("\r");
+    user.sees("generated    40 tokens");
+    user.sees_prompt();
 
-    person.asks("Tell me another story.");
-    person.types(CTRL_C);
-    let answer = person.sees("stopped; ");
+    user.asks("Tell me another story.");
+    user.types(CTRL_C);
+    let answer = user.sees("stopped; ");
     assert!(!answer.contains("^C"), "{answer}");
-    person.sees_prompt();
-    person.leaves();
+    user.sees_prompt();
+    user.exits();
 }
 
 #[test]
-fn a_line_can_be_edited_and_is_remembered_in_the_next_chat() {
+fn lines_are_edited_and_stored_in_the_history() {
     let home = tempfile::tempdir().unwrap();
     let question = "What is the capital of France?";
-    let mut person = Person::begins(home.path(), &GREEDY);
-    person.types("Where");
-    person.types(CTRL_C);
-    person.types("What is the capital of Frnce?");
-    person.types(&LEFT.repeat("nce?".len()));
-    person.types("a\r");
-    person.sees("Paris.");
-    person.sees_prompt();
-    person.leaves();
+    let mut user = User::start(home.path(), &GREEDY);
+    user.types("Where");
+    user.types(CTRL_C);
+    user.types("What is the capital of Frnce?");
+    user.types(&LEFT.repeat("nce?".len()));
+    user.types("a\r");
+    user.sees("Paris.");
+    user.sees_prompt();
+    user.exits();
 
-    let mut person = Person::begins(home.path(), &GREEDY);
-    person.types(UP);
-    person.sees(question);
-    person.types("\r");
-    person.sees("Paris.");
-    person.sees_prompt();
-    person.leaves();
+    let mut user = User::start(home.path(), &GREEDY);
+    user.types(UP);
+    user.sees(question);
+    user.types("\r");
+    user.sees("Paris.");
+    user.sees_prompt();
+    user.exits();
 }
 
 #[test]
 fn pasted_lines_are_one_message() {
     let home = tempfile::tempdir().unwrap();
-    let mut person = Person::begins(home.path(), &GREEDY);
-    person.types("\x1b[200~Hello!\nWhat is the capital of France?\x1b[201~\r");
-    person.sees("Paris.");
-    person.sees_prompt();
+    let mut user = User::start(home.path(), &GREEDY);
+    user.types("\x1b[200~Hello!\nWhat is the capital of France?\x1b[201~\r");
+    user.sees("Paris.");
+    user.sees_prompt();
     let file = home.path().join("chat.json");
-    person.types(&format!("/save {}\r", file.display()));
-    person.sees("Conversation saved to");
-    person.sees_prompt();
+    user.types(&format!("/save {}\r", file.display()));
+    user.sees("Conversation saved to");
+    user.sees_prompt();
     let saved: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(saved["messages"][0]["content"], "Hello!\nWhat is the capital of France?");
-    person.leaves();
+    user.exits();
 }
 
 #[test]
-fn a_chat_that_is_told_to_end_gives_the_terminal_back() {
+fn sigterm_restores_the_terminal() {
     let home = tempfile::tempdir().unwrap();
-    let mut person = Person::begins(home.path(), &GREEDY);
-    person.types("half a li");
-    person.sees("half a li");
-    let raw = tcgetattr(&person.terminal).unwrap().local_flags;
-    assert!(!raw.contains(LocalFlags::ICANON), "keys come one by one while a line is edited");
-    let id = person.chat.id().to_string();
+    let mut user = User::start(home.path(), &GREEDY);
+    user.types("half a li");
+    user.sees("half a li");
+    let raw = tcgetattr(&user.terminal).unwrap().local_flags;
+    assert!(!raw.contains(LocalFlags::ICANON), "line editing reads single keys");
+    let id = user.chat.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(person.chat.wait().unwrap().code(), Some(130));
-    assert!(person.has_terminal_back());
+    assert_eq!(user.chat.wait().unwrap().code(), Some(130));
+    assert!(user.has_original_settings());
 }

@@ -11,7 +11,7 @@ fn tokenize(flags: &[&str]) -> Run {
 }
 
 #[test]
-fn a_text_becomes_one_line_of_json() {
+fn text_is_converted_to_a_json_array() {
     let expected = format!("{}\n", expected()["prompt_tokens"]);
     assert_eq!(tokenize(&[]).stdin("Once upon a time").success().stdout, expected);
     assert_eq!(tokenize(&[]).stdin("").success().stdout, "[]\n");
@@ -27,14 +27,14 @@ fn special_tokens_are_parsed_or_plain_text() {
 }
 
 #[test]
-fn ids_become_the_text_with_nothing_added() {
+fn ids_are_converted_to_text() {
     let text = "the \u{1f525} of\ntime";
     let ids = tokenize(&[]).stdin(text).success().stdout;
     assert_eq!(tokenize(&["--decode"]).stdin(ids).success().stdout, text);
 }
 
 #[test]
-fn what_is_no_text_or_no_ids_is_refused() {
+fn invalid_text_and_ids_are_rejected() {
     let invalid = tokenize(&[]).stdin(b"ab\xff".to_vec()).failure(1);
     assert!(
         invalid.stderr.contains("standard input is not valid UTF-8 at byte 2"),
@@ -50,7 +50,7 @@ fn what_is_no_text_or_no_ids_is_refused() {
 }
 
 #[test]
-fn files_with_a_vocabulary_alone_agree_with_llama_cpp() {
+fn vocabulary_files_match_llama_cpp() {
     for name in ["llama-bpe", "llama-spm", "qwen2"] {
         let (Some(model), Some(inputs), Some(outputs)) = (
             oracle(&format!("vocab/ggml-vocab-{name}.gguf")),
@@ -72,7 +72,7 @@ fn files_with_a_vocabulary_alone_agree_with_llama_cpp() {
 }
 
 #[test]
-fn decoding_takes_away_what_encoding_added() {
+fn decoding_removes_added_tokens() {
     let Some(model) = oracle("models/stories260K.gguf") else {
         return;
     };
@@ -102,7 +102,7 @@ fn the_demo_shows_pieces_and_ids() {
 
 #[cfg(not(feature = "embedded-model"))]
 #[test]
-fn the_demo_without_a_model_says_how_to_name_one() {
+fn the_demo_reports_a_missing_model() {
     let missing = Run::program(env!("CARGO_BIN_EXE_tokenizer-demo")).args(["the end"]).failure(2);
     assert!(missing.stderr.contains("no model specified; pass its file"), "{}", missing.stderr);
 }

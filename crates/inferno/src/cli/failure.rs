@@ -140,7 +140,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         },
         Error::Engine(error) => match &**error {
             EngineError::PromptTooLong { .. } | EngineError::StateTooLong { .. } => {
-                return Some("increase --context, up to the maximum of the model");
+                return Some(
+                    "increase --context (up to the maximum of the model), or shorten the input",
+                );
             }
             EngineError::RecommendationOutOfRange { .. } => {
                 return Some("--greedy ignores the recommendations of the model file");

@@ -1,6 +1,6 @@
-//! What several tests share: running the programs.
+//! Runs the programs, for several tests.
 
-#![allow(dead_code, reason = "each test file is a program of its own and uses a part")]
+#![allow(dead_code, reason = "every test file is a separate program and uses only a part")]
 
 pub mod hub_server;
 
@@ -8,13 +8,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// A run of one of the programs, apart from the environment and the configuration of whoever runs the tests.
+/// A run of one of the programs, isolated from the environment and configuration of the user.
 pub struct Run {
     command: Command,
     stdin: Vec<u8>,
 }
 
-/// What a program printed, and its exit code.
+/// The output and exit code of a program.
 pub struct Outcome {
     pub stdout: String,
     pub stderr: String,
@@ -63,7 +63,7 @@ impl Run {
         self
     }
 
-    /// Starts the program and leaves it running; what it says on standard error can be read.
+    /// Starts the program in the background, with a pipe for standard error.
     pub fn start(mut self) -> Child {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         self.command.spawn().expect("the program starts")
@@ -95,14 +95,14 @@ impl Run {
         }
     }
 
-    /// The outcome of a run that must succeed.
+    /// Returns the outcome of a run that must succeed.
     pub fn success(self) -> Outcome {
         let outcome = self.outcome();
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         outcome
     }
 
-    /// The outcome of a run that must end with `code` and print no result.
+    /// Returns the outcome of a run that must exit with `code` and without a result.
     pub fn failure(self, code: i32) -> Outcome {
         let outcome = self.outcome();
         assert_eq!(outcome.code, Some(code), "{}{}", outcome.stdout, outcome.stderr);
@@ -112,15 +112,15 @@ impl Run {
     }
 }
 
-/// A file beside the tests.
+/// Returns the path of a fixture.
 pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// A file of the oracle that `INFERNO_ORACLE` names; `None`, with a note, where it names none.
+/// Returns the path of a file of the oracle; `None`, with a note, if `INFERNO_ORACLE` is not set.
 pub fn oracle(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("INFERNO_ORACLE") else {
-        eprintln!("INFERNO_ORACLE is not set: {name} is not tested against");
+        eprintln!("skipped: INFERNO_ORACLE is not set, which contains {name}");
         return None;
     };
     let path = Path::new(&folder).join(name);
@@ -128,12 +128,12 @@ pub fn oracle(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// The tiny model that `make_fixtures.py` writes.
+/// Returns the path of the tiny model that `make_fixtures.py` writes.
 pub fn model() -> PathBuf {
     fixture("qwen3.gguf")
 }
 
-/// What Hugging Face transformers says about it.
+/// Returns the reference outputs of Hugging Face transformers for it.
 pub fn expected() -> serde_json::Value {
     let text = std::fs::read_to_string(fixture("qwen3.json")).expect("the fixture is there");
     serde_json::from_str(&text).expect("the fixture is JSON")

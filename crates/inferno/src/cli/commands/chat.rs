@@ -47,7 +47,7 @@ Examples:
 pub(crate) struct ChatCommandArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Stop each reply after N tokens [default: no limit besides the context]
+    /// Stop each reply after N tokens [default: until the context is full]
     #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
     max_tokens: Option<usize>,
     /// Context length in tokens; the oldest exchanges are dropped from longer conversations [default: the model's

@@ -47,7 +47,7 @@ pub(crate) struct GenerateArgs {
     /// Read the prompt from this file
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Stop after N tokens [default: no limit besides the context]
+    /// Stop after N tokens [default: until the context is full]
     #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
     max_tokens: Option<usize>,
     /// Stop before this text; can be repeated

@@ -70,7 +70,7 @@ impl LogitsArgs {
     }
 }
 
-/// Feeds `tokens` in batches and writes each row as it comes.
+/// Runs `tokens` in batches and writes every row of logits.
 fn write_logits(
     runner: &mut dyn Runner,
     tokens: &[u32],
@@ -90,9 +90,9 @@ fn write_logits(
     Ok(())
 }
 
-/// Makes `line` the JSON array of `row`.
+/// Formats `row` as a JSON array.
 ///
-/// **Errors**: [`EngineError::NonFiniteLogit`], since JSON has no such numbers.
+/// **Errors**: [`EngineError::NonFiniteLogit`], because JSON cannot represent it.
 fn format_row(row: &[f32], line: &mut String) -> Result<(), Error> {
     line.clear();
     for (token, &value) in row.iter().enumerate() {
@@ -100,7 +100,7 @@ fn format_row(row: &[f32], line: &mut String) -> Result<(), Error> {
             return Err(EngineError::NonFiniteLogit { token, value }.into());
         }
         line.push(if token == 0 { '[' } else { ',' });
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(line, "{value}");
     }
     line.push(']');

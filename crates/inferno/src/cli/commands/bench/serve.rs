@@ -25,7 +25,7 @@ const MAX_REQUESTS: usize = 1_000_000;
 #[command(after_help = "\
 Examples:
   inferno bench serve
-  inferno bench serve --concurrency 1,4,16,64 --prompt-tokens 60 --max-tokens 128
+  inferno bench serve --concurrency 1,4,16,64 --max-tokens 128
   inferno bench serve --concurrency 1 --prompt-tokens 1100 --shared-prefix 1000
   inferno bench serve --rate 0.5,2 --requests 100
   inferno bench serve --url http://other-host:8000 --endpoint chat -o json")]

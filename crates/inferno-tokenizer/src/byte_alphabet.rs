@@ -1,7 +1,7 @@
-//! The printable alphabet that byte-level vocabularies are written in.
+//! The printable alphabet of byte-level vocabularies.
 //!
-//! Each of the 256 byte values is shown as one printable character: those of Latin-1 that are
-//! visible stand for themselves, the others get U+0100 and upward in order, so that a space becomes
+//! Each of the 256 byte values is represented by one printable character: visible Latin-1 characters
+//! represent themselves, the others are mapped to U+0100 and above in order, so that a space becomes
 //! `Ġ` and a newline `Ċ`.
 //!
 //! **Source**: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section
@@ -27,7 +27,7 @@ static BYTES: LazyLock<[Option<u8>; 0x144]> = LazyLock::new(|| {
     bytes
 });
 
-/// The bytes that `text` stands for, or `None` if a character of it is outside the alphabet.
+/// The bytes that `text` represents; `None` if it has a character outside the alphabet.
 pub(crate) fn to_bytes(text: &str) -> Option<Vec<u8>> {
     text.chars().map(|c| BYTES.get(c as usize).copied().flatten()).collect()
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_alphabet_is_the_published_one() {
+    fn the_alphabet_matches_gpt2() {
         assert_eq!(to_bytes("ĠHelloĊ").unwrap(), b" Hello\n");
         assert_eq!(to_bytes("Ã¤").unwrap(), "ä".as_bytes());
         assert_eq!(to_bytes("ĀĠġłŃ").unwrap(), [0x00, 0x20, 0x7F, 0xA0, 0xAD]);

@@ -1,17 +1,16 @@
-//! From ids back to text, one id at a time.
+//! Incremental decoding of ids.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::TokenizerError;
-use crate::vocabulary::{TokenKind, Vocabulary};
+use crate::vocabulary::{TokenType, Vocabulary};
 
-/// Turns a stream of ids into text as they come, never half a character.
+/// Decodes a stream of ids to text, without splitting characters.
 ///
-/// Bytes of a character that is not complete yet are held back; bytes that can no longer become a
-/// character come out as U+FFFD. What [`push`](Self::push) and [`finish`](Self::finish) return, put
-/// together, is what [`Tokenizer::decode`](crate::Tokenizer::decode) returns for all the ids at
-/// once.
+/// Bytes of an incomplete character are buffered; invalid bytes become U+FFFD. The concatenated
+/// results of [`push`](Self::push) and [`finish`](Self::finish) equal the result of
+/// [`Tokenizer::decode`](crate::Tokenizer::decode) for all ids.
 ///
 /// ```no_run
 /// # use inferno_tokenizer::{Tokenizer, TokenizerError};
@@ -28,11 +27,11 @@ use crate::vocabulary::{TokenKind, Vocabulary};
 pub struct Detokenizer {
     vocabulary: Arc<Vocabulary>,
     skip_special: bool,
-    /// Whether the first piece of text still has to lose the space that encoding put before it.
+    /// Whether the space that encoding adds before the text has yet to be removed.
     strip_space: bool,
     /// Bytes of an incomplete character.
     pending: Vec<u8>,
-    /// What the last `push` made.
+    /// The result of the last `push`.
     text: String,
 }
 
@@ -41,10 +40,9 @@ impl Detokenizer {
         Self { vocabulary, skip_special, strip_space, pending: Vec::new(), text: String::new() }
     }
 
-    /// Takes the next id and returns the text that it completes, which may be empty.
+    /// Decodes the next id and returns the text that it completes, which may be empty.
     ///
-    /// **Errors**: [`TokenizerError::UnknownToken`] if the id is out of range; nothing has changed
-    /// then.
+    /// **Errors**: [`TokenizerError::UnknownToken`] if the id is out of range; the state is unchanged.
     pub fn push(&mut self, id: u32) -> Result<&str, TokenizerError> {
         self.text.clear();
         append_piece(
@@ -71,7 +69,7 @@ impl Detokenizer {
         Ok(&self.text)
     }
 
-    /// Ends the stream: a character that never became complete comes out as U+FFFD.
+    /// Ends the stream and returns U+FFFD for an incomplete character, if there is one.
     pub fn finish(self) -> String {
         String::from_utf8_lossy(&self.pending).into_owned()
     }
@@ -86,12 +84,12 @@ impl fmt::Debug for Detokenizer {
     }
 }
 
-/// Whether `bytes`, which are not a character, are the start of one.
+/// Whether `bytes`, which are not valid UTF-8, are the start of a character.
 fn may_still_complete(bytes: &[u8]) -> bool {
     !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-/// Appends the bytes of `id` to `bytes`, without the one space that encoding put before the text.
+/// Appends the bytes of `id` to `bytes`, without the space that encoding adds before the text.
 pub(crate) fn append_piece(
     vocabulary: &Vocabulary,
     id: u32,
@@ -108,7 +106,7 @@ pub(crate) fn append_piece(
         }
         return Ok(());
     }
-    let strip = std::mem::take(strip_space) && vocabulary.kind(id) == TokenKind::Normal;
+    let strip = std::mem::take(strip_space) && vocabulary.kind(id) == TokenType::Normal;
     let piece = if strip { piece.strip_prefix(b" ").unwrap_or(&piece) } else { &piece[..] };
     bytes.extend_from_slice(piece);
     Ok(())

@@ -1,56 +1,56 @@
-//! Everything that can be wrong with a file's tokenizer, or with ids given to it.
+//! Errors of building a tokenizer and of decoding ids.
 
 use thiserror::Error;
 
-/// Why a tokenizer could not be built, or ids could not be decoded.
+/// An error of building a tokenizer or of decoding ids.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
-    /// The file's metadata lacks a key or holds it with another type.
+    /// A metadata key is missing or of another type.
     #[error(transparent)]
     Metadata(#[from] inferno_gguf::GgufError),
 
-    /// `tokenizer.ggml.model` names a kind of tokenizer that is not implemented.
-    #[error("unknown tokenizer model {name:?}; known models: {}", known.join(", "))]
+    /// The tokenizer model in `tokenizer.ggml.model` is not implemented.
+    #[error("unsupported tokenizer model {name:?}; supported: {}", known.join(", "))]
     UnknownModel {
         /// The name in the file.
         name: String,
-        /// Every name that would have been accepted.
+        /// Every supported name.
         known: &'static [&'static str],
     },
 
-    /// `tokenizer.ggml.pre` names a pre-tokenizer that is not implemented.
-    #[error("unknown pre-tokenizer {name:?}; known pre-tokenizers: {}", known.join(", "))]
+    /// The pre-tokenizer in `tokenizer.ggml.pre` is not implemented.
+    #[error("unsupported pre-tokenizer {name:?}; supported: {}", known.join(", "))]
     UnknownPreTokenizer {
         /// The name in the file.
         name: String,
-        /// Every name that would have been accepted, in alphabetical order.
+        /// Every supported name, in alphabetical order.
         known: Vec<&'static str>,
     },
 
-    /// The file lists no tokens.
-    #[error("the vocabulary is empty: tokenizer.ggml.tokens holds no token")]
+    /// The file has no tokens.
+    #[error("the vocabulary is empty: tokenizer.ggml.tokens has no entries")]
     EmptyVocabulary,
 
-    /// Two ids carry the same text, so encoding would be ambiguous.
+    /// Two ids have the same text, so encoding would be ambiguous.
     #[error("tokens {first} and {second} have the same text {text:?}")]
     DuplicateToken {
         /// The lower id.
         first: u32,
         /// The higher id.
         second: u32,
-        /// The text they share.
+        /// Their text.
         text: String,
     },
 
-    /// An array that runs beside the tokens has another length.
-    #[error("{key} has {found} entries, but the vocabulary has {expected} tokens")]
+    /// An array with one entry per token has a different length.
+    #[error("{key} has {found} entries; expected {expected}, the number of tokens")]
     LengthMismatch {
         /// The metadata key.
         key: String,
         /// The number of tokens.
         expected: usize,
-        /// The number of entries found.
+        /// The number of entries.
         found: usize,
     },
 
@@ -61,8 +61,8 @@ pub enum TokenizerError {
         id: u32,
     },
 
-    /// A special token's id lies outside the vocabulary.
-    #[error("{key} is {id}, but the vocabulary has {vocab_size} tokens")]
+    /// A special token's id is not in the vocabulary.
+    #[error("{key} is {id}, which is out of range for a vocabulary of {vocab_size} tokens")]
     IdOutOfRange {
         /// The metadata key.
         key: String,
@@ -72,27 +72,27 @@ pub enum TokenizerError {
         vocab_size: usize,
     },
 
-    /// The file asks for a special token at every start or end, but does not name it.
-    #[error("{flag} is set, but the file names no {token} token")]
+    /// The file requires a special token at the start or end of texts, but does not define it.
+    #[error("{flag} is set, but the file defines no {token} token")]
     MissingSpecialToken {
-        /// The metadata key that asks for the token.
+        /// The metadata key that requires the token.
         flag: &'static str,
-        /// The token it asks for.
+        /// The required token.
         token: &'static str,
     },
 
-    /// An entry of `tokenizer.ggml.merges` is not two pieces with a space between them.
-    #[error("merge {index} is {merge:?}, expected two pieces with one space between them")]
+    /// An entry of `tokenizer.ggml.merges` is not two pieces separated by a space.
+    #[error("merge {index} is {merge:?}; expected two pieces separated by a space")]
     MalformedMerge {
-        /// The position in the list.
+        /// The index in the list.
         index: usize,
         /// The entry.
         merge: String,
     },
 
-    /// The tokenizer needs a token for text that no other token covers, and the file has none.
+    /// The file has no token for text that no other token covers.
     #[error(
-        "a {model:?} tokenizer needs an unknown token or 256 byte tokens, the file has neither"
+        "a {model:?} tokenizer requires an unknown token or 256 byte tokens; the file has neither"
     )]
     MissingFallback {
         /// The name of the tokenizer model.
@@ -100,16 +100,16 @@ pub enum TokenizerError {
     },
 
     /// `tokenizer.ggml.precompiled_charsmap` is not a valid character map.
-    #[error("the precompiled character map of {bytes} bytes is malformed: {reason}")]
+    #[error("invalid precompiled character map of {bytes} bytes: {reason}")]
     MalformedCharsmap {
-        /// Its size.
+        /// Its size, in bytes.
         bytes: usize,
-        /// What is wrong with it.
+        /// The violated constraint.
         reason: &'static str,
     },
 
-    /// An id to decode lies outside the vocabulary.
-    #[error("token id {id} is out of range: the vocabulary has {vocab_size} tokens")]
+    /// An id to decode is not in the vocabulary.
+    #[error("token id {id} is out of range for a vocabulary of {vocab_size} tokens")]
     UnknownToken {
         /// The id.
         id: u32,

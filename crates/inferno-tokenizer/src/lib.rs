@@ -1,8 +1,8 @@
 //! Tokenizers rebuilt from GGUF metadata: byte-level BPE, SentencePiece, Unigram, WordPiece.
 //!
-//! [`Tokenizer`] is the front door: it is built from a file's metadata alone, encodes text to ids
-//! and decodes them. [`Detokenizer`] decodes ids as a model produces them. Ids agree with
-//! llama.cpp's, also where special tokens overlap.
+//! [`Tokenizer`] is built from a file's metadata; it encodes text to ids and decodes them.
+//! [`Detokenizer`] decodes ids incrementally, as a model generates them. Ids are identical to
+//! llama.cpp's, including overlapping special tokens.
 //!
 //! ```no_run
 //! use inferno_gguf::Gguf;
@@ -12,12 +12,12 @@
 //! let tokenizer = Tokenizer::from_metadata(gguf.metadata())?;
 //! let options = EncodeOptions { add_special: true, parse_special: false };
 //! let ids = tokenizer.encode("Once upon a time", options);
-//! println!("{ids:?} are {:?}", tokenizer.decode(&ids, true)?);
+//! println!("{ids:?}: {:?}", tokenizer.decode(&ids, true)?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariants: any `&str` can be encoded, in time that grows no faster than n log n; nothing that a
-//! file says makes loading, encoding or decoding panic.
+//! Invariants: any `&str` can be encoded, in O(n log n) time; no file makes loading, encoding or
+//! decoding panic.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Reading a tokenizer from the `tokenizer.*` keys of a file.
+//! Building the parts of a tokenizer from the `tokenizer.*` keys of a file.
 //!
 //! **Source**: the GGUF specification, section "Tokenizer"; the defaults of absent keys are
 //! llama.cpp's.
@@ -6,22 +6,22 @@
 use inferno_gguf::{Metadata, MetadataArray, StringArray};
 
 use crate::model::{
-    Bpe, Charsmap, Model, SentencePiece, Unigram, UnigramOptions, WordPiece, WordPieceOptions,
+    Bpe, Charsmap, SentencePiece, TokenizerModel, Unigram, UnigramOptions, WordPiece,
+    WordPieceOptions,
 };
 use crate::partition::{Partitioner, Stripping};
-use crate::pre_tokenizer::{Alphabet, Bos, PreTokenizer};
-use crate::tokenizer::Affixes;
+use crate::pre_tokenizer::{self, Alphabet, Bos, PreTokenizer};
 use crate::vocabulary::{RawVocabulary, Spelling, Vocabulary};
-use crate::{SpecialTokens, Tokenizer, TokenizerError};
+use crate::{SpecialTokens, TokenizerError};
 
-/// The values of `tokenizer.ggml.model` that are known.
+/// The supported values of `tokenizer.ggml.model`.
 const MODELS: &[&str] = &["bert", "gemma4", "gpt2", "llama", "t5"];
 
 const ADD_BOS: &str = "tokenizer.ggml.add_bos_token";
 const ADD_EOS: &str = "tokenizer.ggml.add_eos_token";
 const ADD_SPACE_PREFIX: &str = "tokenizer.ggml.add_space_prefix";
 
-/// Ids that a kind of tokenizer has where the file names none.
+/// Special token ids that a tokenizer model uses if the file does not set them.
 struct DefaultIds {
     bos: Option<u32>,
     eos: Option<u32>,
@@ -72,20 +72,35 @@ pub fn special_token_texts(
     Ok(roles.into_iter().filter_map(|(name, id)| Some((name, texts.get(id? as usize)?))).collect())
 }
 
-/// Builds the tokenizer that `metadata` describes.
-pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
+/// The parts of a tokenizer.
+pub(crate) struct TokenizerParts {
+    pub vocabulary: Vocabulary,
+    pub model: TokenizerModel,
+    pub partitioner: Partitioner,
+    pub affixes: Affixes,
+}
+
+/// Tokens that are added before and after a text if special tokens are requested.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Affixes {
+    pub before: Option<u32>,
+    pub after: Option<u32>,
+}
+
+/// Builds the parts of the tokenizer that `metadata` describes.
+pub(crate) fn load(metadata: &Metadata) -> Result<TokenizerParts, TokenizerError> {
     let (model, vocabulary, affixes) = match metadata.required::<&str>("tokenizer.ggml.model")? {
         "gpt2" => {
             let name = metadata.optional::<&str>("tokenizer.ggml.pre")?.unwrap_or("default");
-            load_bpe(metadata, PreTokenizer::named(name)?)?
+            load_bpe(metadata, pre_tokenizer::named(name)?)?
         }
-        "gemma4" => load_bpe(metadata, PreTokenizer::named("gemma4")?)?,
+        "gemma4" => load_bpe(metadata, pre_tokenizer::named("gemma4")?)?,
         "llama" => {
             let vocabulary = load_vocabulary(metadata, &LLAMA_IDS, Spelling::EscapedSpaces)?;
             let add_space_prefix = metadata.optional(ADD_SPACE_PREFIX)?.unwrap_or(true);
             let model = SentencePiece::new(&vocabulary, add_space_prefix)?;
             let affixes = load_affixes(metadata, &vocabulary.special, Bos::ByDefault, false)?;
-            (Model::SentencePiece(model), vocabulary, affixes)
+            (TokenizerModel::SentencePiece(model), vocabulary, affixes)
         }
         "t5" => {
             let vocabulary = load_vocabulary(metadata, &T5_IDS, Spelling::EscapedSpaces)?;
@@ -98,7 +113,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
             };
             let model = Unigram::new(&vocabulary, options)?;
             let affixes = load_affixes(metadata, &vocabulary.special, Bos::OnRequest, true)?;
-            (Model::Unigram(model), vocabulary, affixes)
+            (TokenizerModel::Unigram(model), vocabulary, affixes)
         }
         "bert" => {
             let vocabulary = load_vocabulary(metadata, &BERT_IDS, Spelling::EscapedSpaces)?;
@@ -110,7 +125,7 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
             let model = WordPiece::new(&vocabulary, options)?;
             let special = &vocabulary.special;
             let affixes = Affixes { before: special.bos, after: special.separator };
-            (Model::WordPiece(model), vocabulary, affixes)
+            (TokenizerModel::WordPiece(model), vocabulary, affixes)
         }
         name => {
             return Err(TokenizerError::UnknownModel { name: name.to_owned(), known: MODELS });
@@ -123,13 +138,13 @@ pub(crate) fn load(metadata: &Metadata) -> Result<Tokenizer, TokenizerError> {
         name_of("general.name")?,
     );
     let partitioner = Partitioner::new(&vocabulary, &stripping);
-    Ok(Tokenizer::new(vocabulary, model, partitioner, affixes))
+    Ok(TokenizerParts { vocabulary, model, partitioner, affixes })
 }
 
 fn load_bpe(
     metadata: &Metadata,
     pre_tokenizer: PreTokenizer,
-) -> Result<(Model, Vocabulary, Affixes), TokenizerError> {
+) -> Result<(TokenizerModel, Vocabulary, Affixes), TokenizerError> {
     let spelling = match pre_tokenizer.alphabet {
         Alphabet::Bytes => Spelling::ByteAlphabet,
         Alphabet::Text { .. } => Spelling::EscapedSpaces,
@@ -138,7 +153,7 @@ fn load_bpe(
     let merges: &StringArray = metadata.required("tokenizer.ggml.merges")?;
     let model = Bpe::new(&vocabulary, merges, pre_tokenizer)?;
     let affixes = load_affixes(metadata, &vocabulary.special, pre_tokenizer.bos, false)?;
-    Ok((Model::Bpe(model), vocabulary, affixes))
+    Ok((TokenizerModel::Bpe(model), vocabulary, affixes))
 }
 
 fn load_vocabulary(
@@ -161,7 +176,7 @@ fn load_special_tokens(
     vocab_size: usize,
     defaults: &DefaultIds,
 ) -> Result<SpecialTokens, TokenizerError> {
-    // Some files carry an older name for a key.
+    // Some files use an older name for a key.
     let named = |names: &[&str], default: Option<u32>| {
         for name in names {
             if let Some(id) =
@@ -191,8 +206,7 @@ fn load_special_tokens(
     })
 }
 
-/// Reads the id of a special token. Minus one, also as an unsigned number, is how some writers say
-/// "none".
+/// Reads the id of a special token. Some writers use -1, signed or unsigned, for "none".
 fn load_id(
     metadata: &Metadata,
     key: &str,
@@ -208,7 +222,8 @@ fn load_id(
     }
 }
 
-/// Which tokens go before and after a text: as the file says, else as its kind of tokenizer has it.
+/// Reads which tokens are added before and after a text; the defaults are those of the tokenizer
+/// model.
 fn load_affixes(
     metadata: &Metadata,
     special: &SpecialTokens,

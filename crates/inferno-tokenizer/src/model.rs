@@ -1,5 +1,4 @@
-//! The four ways to turn a piece of text into ids. Each file holds one, built from the checked
-//! vocabulary.
+//! The four tokenizer models, one per file, built from a validated vocabulary.
 
 mod bpe;
 mod charsmap;
@@ -16,17 +15,17 @@ pub(crate) use sentencepiece::SentencePiece;
 pub(crate) use unigram::{Unigram, UnigramOptions};
 pub(crate) use wordpiece::{WordPiece, WordPieceOptions};
 
-/// How the text of one file's tokenizer becomes ids.
-pub(crate) enum Model {
+/// The model of a file's tokenizer (`tokenizer.ggml.model`).
+pub(crate) enum TokenizerModel {
     Bpe(Bpe),
     SentencePiece(SentencePiece),
     Unigram(Unigram),
     WordPiece(WordPiece),
 }
 
-impl Model {
-    /// Appends the ids of `text`, which holds no special token; `after_special` tells whether it
-    /// starts the text or follows one.
+impl TokenizerModel {
+    /// Appends the ids of `text`, which contains no special tokens. `after_special` is true at the
+    /// start of the text and after a special token.
     pub fn encode(&self, text: &str, after_special: bool, ids: &mut Vec<u32>) {
         match self {
             Self::Bpe(bpe) => bpe.encode(text, ids),
@@ -38,7 +37,7 @@ impl Model {
         }
     }
 
-    /// Whether encoding puts a space before the first word, which decoding has to take away.
+    /// Whether encoding adds a space before the first word, which decoding removes.
     pub fn adds_leading_space(&self) -> bool {
         match self {
             Self::Bpe(_) => false,

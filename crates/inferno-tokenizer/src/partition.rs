@@ -1,11 +1,11 @@
 //! Finding the special tokens in a text.
 //!
-//! User-defined tokens are text and are always found; control tokens only where the caller trusts
-//! the text. Where tokens overlap, the longest is taken first wherever in the text it stands, then
-//! the next longest from what is left, and so on, each from left to right: llama.cpp's order. Of
-//! tokens of one length the one with the lower id is taken first, which llama.cpp leaves open.
+//! User-defined tokens are always matched; control tokens only if the caller trusts the text. If
+//! tokens overlap, the longest one is matched first, anywhere in the text, then the next longest in
+//! the remaining text, and so on, each from left to right, as in llama.cpp. Of tokens of equal length,
+//! the one with the lower id is matched first, which llama.cpp leaves undefined.
 //!
-//! The time is n log n in the text, however its matches overlap: see [`Finder::select`].
+//! The time is O(n log n) in the length of the text, for any overlaps: see [`Finder::select`].
 
 mod automaton;
 
@@ -15,26 +15,26 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::vocabulary::{TokenKind, Vocabulary};
+use crate::vocabulary::{TokenType, Vocabulary};
 use automaton::Automaton;
 
-/// A part of a text: one special token, or what stands between two.
+/// A part of a text: a special token, or the text between two.
 pub(crate) enum Fragment<'t> {
     Token(u32),
     Text(&'t str),
 }
 
-/// Which special tokens swallow the white space beside them. Files do not say; it is known by name.
+/// Which special tokens absorb adjacent white space. Files do not specify this; it follows from names.
 #[derive(Default)]
 pub(crate) struct Stripping {
-    /// Texts of tokens that swallow white space before them.
+    /// Texts of the tokens that absorb white space before them.
     pub before: &'static [&'static str],
-    /// Whether all special tokens but these swallow white space after them.
+    /// If set, all special tokens except these absorb white space after them.
     pub after_all_but: Option<&'static [&'static str]>,
 }
 
 impl Stripping {
-    /// By the names of the pre-tokenizer, of the architecture and of the model.
+    /// The stripping for a pre-tokenizer, an architecture and a model name.
     pub fn of(pre_tokenizer: &str, architecture: &str, model_name: &str) -> Self {
         let model_name = model_name.to_ascii_lowercase();
         let jina = ["jina-v2-de", "jina-v2-es", "jina-v2-code"];
@@ -53,17 +53,17 @@ impl Stripping {
     }
 }
 
-/// The special tokens of a vocabulary, ready to be found.
+/// Finds the special tokens of a vocabulary in texts.
 pub(crate) struct Partitioner {
-    /// All of them.
+    /// All special tokens.
     special: Finder,
-    /// Those that are text.
+    /// User-defined tokens.
     user_defined: Finder,
 }
 
 struct Finder {
     automaton: Automaton,
-    /// In the order in which they are taken; the patterns of the automaton.
+    /// The patterns of the automaton, in the order of matching.
     tokens: Vec<FoundToken>,
 }
 
@@ -74,15 +74,15 @@ struct FoundToken {
     strips_after: bool,
 }
 
-/// What a token takes of a text, with the white space that it swallows.
-struct Taken {
+/// A matched token, including the white space that it absorbs.
+struct Match {
     end: usize,
     id: u32,
 }
 
 impl Partitioner {
     pub fn new(vocabulary: &Vocabulary, stripping: &Stripping) -> Self {
-        let finder = |wanted: &[TokenKind]| {
+        let finder = |wanted: &[TokenType]| {
             let is_wanted = |&id: &u32| {
                 wanted.contains(&vocabulary.kind(id)) && !vocabulary.text(id).is_empty()
             };
@@ -90,12 +90,12 @@ impl Partitioner {
             Finder::new(tokens.map(|id| (id, vocabulary.text(id))), stripping)
         };
         Self {
-            special: finder(&[TokenKind::Control, TokenKind::UserDefined, TokenKind::Unknown]),
-            user_defined: finder(&[TokenKind::UserDefined]),
+            special: finder(&[TokenType::Control, TokenType::UserDefined, TokenType::Unknown]),
+            user_defined: finder(&[TokenType::UserDefined]),
         }
     }
 
-    /// Hands the parts of `text` to `emit` in order.
+    /// Passes the parts of `text` to `emit` in order.
     pub fn split<'t>(
         &self,
         text: &'t str,
@@ -118,7 +118,7 @@ impl Partitioner {
 }
 
 impl Finder {
-    /// Takes ids with their texts, in ascending order.
+    /// Creates a finder for tokens with ascending ids and their texts.
     fn new<'v>(tokens: impl Iterator<Item = (u32, &'v str)>, stripping: &Stripping) -> Self {
         let mut tokens: Vec<(u32, &str)> = tokens.collect();
         tokens.sort_by_key(|(_, text)| Reverse(text.len()));
@@ -134,16 +134,17 @@ impl Finder {
         Self { automaton: Automaton::new(&texts), tokens: tokens.iter().map(found_token).collect() }
     }
 
-    /// What the tokens take of `text`, by the place where it begins.
+    /// Returns the matched tokens by their start in `text`.
     ///
-    /// Each place where tokens end waits in a queue with the first of them to be taken. Where that
-    /// one no longer fits behind what was taken meanwhile, the place waits again with the longest
-    /// that does. What came between was no shorter than what waited, so the room has halved at
-    /// least: no place waits more often than the longest token can be halved.
-    fn select(&self, text: &str) -> BTreeMap<usize, Taken> {
-        let mut taken: BTreeMap<usize, Taken> = BTreeMap::new();
-        let places: Vec<_> = self.automaton.longest_by_end(text).map(Reverse).collect();
-        let mut queue = BinaryHeap::from(places);
+    /// Each position where tokens end is queued with the first of them in matching order. If that one
+    /// no longer fits after the tokens matched in the meantime, the position is queued again with the
+    /// longest one that does. The token that intervened was at least as long as the queued one, so the
+    /// available room has at least halved: a position is queued at most as often as the longest token
+    /// can be halved.
+    fn select(&self, text: &str) -> BTreeMap<usize, Match> {
+        let mut taken: BTreeMap<usize, Match> = BTreeMap::new();
+        let positions: Vec<_> = self.automaton.longest_by_end(text).map(Reverse).collect();
+        let mut queue = BinaryHeap::from(positions);
         while let Some(Reverse((pattern, end))) = queue.pop() {
             let before = taken.range(..end).next_back();
             let floor = before.map_or(0, |(_, taken)| taken.end);
@@ -173,7 +174,7 @@ impl Finder {
                         after
                     };
                     let end = ceiling - after.len();
-                    taken.insert(floor + before.len(), Taken { end, id: token.id });
+                    taken.insert(floor + before.len(), Match { end, id: token.id });
                 }
             }
         }
@@ -181,7 +182,7 @@ impl Finder {
     }
 }
 
-/// What C's `isspace` counts as white space.
+/// White space as defined by C's `isspace`.
 fn is_c_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
 }

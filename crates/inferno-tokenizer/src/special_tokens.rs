@@ -1,30 +1,30 @@
-//! The tokens with a role: begin, end, turn, padding, fill in the middle.
+//! Special tokens: beginning, end, turn, padding, fill in the middle.
 //!
-//! Files name some of them by id. The rest is known by its text, and so is the list of tokens that
-//! end a generation: this is how llama.cpp derives it, and what the makers of GGUF files rely on.
+//! Files set some of them by id. The others are identified by their text, as are the tokens that end
+//! generation. This is how llama.cpp does it, and creators of GGUF files rely on it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 
-/// The tokens with a role; a role that the file has no token for is `None`.
+/// The tokens with a special role; `None` if the file has no token for the role.
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct SpecialTokens {
-    /// Begins a text.
+    /// Beginning of a text.
     pub bos: Option<u32>,
-    /// Ends a text.
+    /// End of a text.
     pub eos: Option<u32>,
-    /// Ends one side's turn in a conversation.
+    /// End of a turn in a conversation.
     pub end_of_turn: Option<u32>,
-    /// Ends a message that the same side continues, such as a tool call.
+    /// End of a message within a turn, such as a tool call.
     pub end_of_message: Option<u32>,
-    /// Stands for text that no token covers.
+    /// Replaces text that no token covers.
     pub unknown: Option<u32>,
-    /// Stands between two texts, and ends each in BERT.
+    /// Separates two texts; in BERT, the end of each.
     pub separator: Option<u32>,
-    /// Fills a batch; never read.
+    /// Padding of a batch, ignored by the model.
     pub padding: Option<u32>,
-    /// Stands for a word to be guessed.
+    /// Placeholder of a word to be predicted.
     pub mask: Option<u32>,
     /// Fill in the middle: the text before the gap follows.
     pub fim_prefix: Option<u32>,
@@ -32,24 +32,24 @@ pub struct SpecialTokens {
     pub fim_suffix: Option<u32>,
     /// Fill in the middle: the text of the gap follows.
     pub fim_middle: Option<u32>,
-    /// Fill in the middle: fills a batch.
+    /// Fill in the middle: padding of a batch.
     pub fim_padding: Option<u32>,
     /// Fill in the middle: the name of a repository follows.
     pub fim_repository: Option<u32>,
     /// Fill in the middle: the next file follows.
     pub fim_separator: Option<u32>,
-    /// Every token after which a model has nothing more to say, in ascending order.
+    /// Every token that ends generation, in ascending order.
     pub end_of_generation: BTreeSet<u32>,
 }
 
-/// Tokens whose kind in the file is to be corrected.
+/// Tokens whose type in the file is wrong, by the correct type.
 #[derive(Default)]
 pub(crate) struct KindCorrections {
-    /// To control tokens.
+    /// Control tokens.
     pub control: Vec<u32>,
-    /// To user-defined text.
+    /// User-defined text.
     pub text: Vec<u32>,
-    /// To normal tokens.
+    /// Normal tokens.
     pub normal: Vec<u32>,
 }
 
@@ -125,11 +125,11 @@ const END_OF_GENERATION: &[&str] = &[
     "<｜end▁of▁sentence｜>",
     "[e~[",
 ];
-/// Parts of a reply in the Harmony format, which callers want to see.
+/// Delimiters of the Harmony format, which readers of an answer need.
 const ALWAYS_TEXT: &[&str] = &["<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"];
 
 impl SpecialTokens {
-    /// Fills the roles that the file leaves open from the tokens' texts, and derives
+    /// Completes roles that the file does not set from the tokens' texts, and derives
     /// `end_of_generation`.
     pub(crate) fn complete<S: BuildHasher>(
         &mut self,
@@ -169,11 +169,11 @@ impl SpecialTokens {
         corrections.text.extend(ALWAYS_TEXT.iter().filter_map(|&name| ids.get(name).copied()));
         let ends = |name: &str| ids.get(name).filter(|id| self.end_of_generation.contains(id));
         let calls = ends("<|call|>").or(ends("<|calls|>")).is_some();
-        // Where a reply ends with a call or a return, <|end|> ends only one of its messages.
+        // If replies end with a call or a return, <|end|> only ends one of their messages.
         let end_of_part = ends("<|end|>")
             .filter(|_| calls && (ends("<|return|>").is_some() || ends("<|flush|>").is_some()))
             .copied();
-        // Gemma 4 and PLaMo have </s> as the HTML tag.
+        // In Gemma 4 and PLaMo, </s> is the HTML tag.
         let html_tag = ends("</s>")
             .filter(|_| ends("<|tool_response>").or(ends("<|plamo:eos|>")).is_some())
             .copied();

@@ -1,4 +1,4 @@
-//! The tokenizer of a file: text to ids and back.
+//! Encoding and decoding with the tokenizer of a file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,23 +7,23 @@ use std::sync::Arc;
 use inferno_gguf::Metadata;
 
 use crate::detokenizer::append_piece;
-use crate::model::Model;
+use crate::metadata::{self, Affixes, TokenizerParts};
+use crate::model::TokenizerModel;
 use crate::partition::{Fragment, Partitioner};
 use crate::vocabulary::Vocabulary;
-use crate::{Detokenizer, SpecialTokens, TokenizerError, metadata};
+use crate::{Detokenizer, SpecialTokens, TokenizerError};
 
-/// How a text is to be encoded.
+/// Options of [`Tokenizer::encode`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EncodeOptions {
-    /// Whether to add the tokens that the file wants at the start and the end of a text, such as
-    /// BOS.
+    /// Whether to add the tokens that the file requires at the start and end of a text, such as BOS.
     pub add_special: bool,
-    /// Whether control tokens that are spelled out in the text, such as `<|im_end|>`, are those
-    /// tokens. Set it for rendered chat templates; leave it out for text that strangers write.
+    /// Whether to encode control tokens in the text, such as `<|im_end|>`, as those tokens. Enable it
+    /// for rendered chat templates, but not for untrusted text.
     pub parse_special: bool,
 }
 
-/// Turns text into ids and ids into text, as the file's metadata says.
+/// Encodes text to token ids and decodes them, as defined by a file's metadata.
 ///
 /// ```
 /// use inferno_gguf::{Metadata, StringArray};
@@ -45,41 +45,25 @@ pub struct EncodeOptions {
 /// ```
 pub struct Tokenizer {
     vocabulary: Arc<Vocabulary>,
-    model: Model,
+    model: TokenizerModel,
     partitioner: Partitioner,
-    /// Added before and after a text.
     affixes: Affixes,
-}
-
-/// The tokens that go before and after a text where the caller wants them.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Affixes {
-    pub before: Option<u32>,
-    pub after: Option<u32>,
 }
 
 impl Tokenizer {
     /// Builds the tokenizer that a file's metadata describes.
     ///
-    /// **Errors**: a missing or mistyped key; a tokenizer model or a pre-tokenizer that is not
-    /// known, with the names that are; arrays that do not fit together; ids out of range.
+    /// **Errors**: a missing key or one of another type; an unsupported tokenizer model or
+    /// pre-tokenizer; arrays of inconsistent lengths; ids out of range.
     pub fn from_metadata(metadata: &Metadata) -> Result<Self, TokenizerError> {
-        metadata::load(metadata)
+        let TokenizerParts { vocabulary, model, partitioner, affixes } = metadata::load(metadata)?;
+        Ok(Self { vocabulary: Arc::new(vocabulary), model, partitioner, affixes })
     }
 
-    pub(crate) fn new(
-        vocabulary: Vocabulary,
-        model: Model,
-        partitioner: Partitioner,
-        affixes: Affixes,
-    ) -> Self {
-        Self { vocabulary: Arc::new(vocabulary), model, partitioner, affixes }
-    }
-
-    /// The ids of a prompt that stands at the beginning: those of its text.
+    /// Encodes a prompt at the start of a sequence.
     ///
-    /// An empty one asks for any text. Where nothing is added to it, the token stands for it that begins a text, or
-    /// else the one that ends the text before.
+    /// An empty prompt, which requests unconditional generation, becomes the BOS token, or the EOS token if there is
+    /// none, unless `options` already adds a token.
     pub fn encode_prompt(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
         let mut ids = self.encode(text, options);
         if text.is_empty() && ids.is_empty() {
@@ -89,11 +73,11 @@ impl Tokenizer {
         ids
     }
 
-    /// The ids of `text`.
+    /// Encodes `text`.
     ///
-    /// Any text can be encoded: what no token covers becomes byte tokens or the unknown token, as
-    /// the kind of tokenizer has it, or is left out by a byte-level vocabulary that lacks some
-    /// bytes.
+    /// Any text can be encoded. Depending on the tokenizer model, characters without a token become
+    /// byte tokens or the unknown token; a byte-level vocabulary without tokens for some bytes omits
+    /// these.
     pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         if options.add_special {
@@ -116,10 +100,10 @@ impl Tokenizer {
         ids
     }
 
-    /// The text of `ids`; bytes that are not UTF-8 become U+FFFD.
+    /// Decodes `ids`; bytes that are not UTF-8 become U+FFFD.
     ///
-    /// With `skip_special`, control tokens leave no trace, but for the marks around thoughts and tool
-    /// calls, such as `<think>`. The space that encoding puts before a text is taken away.
+    /// With `skip_special`, control tokens are omitted, except for the tags around reasoning and tool
+    /// calls, such as `<think>`. The space that encoding adds before a text is removed.
     ///
     /// **Errors**: [`TokenizerError::UnknownToken`] for an id out of range.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> Result<String, TokenizerError> {
@@ -128,7 +112,7 @@ impl Tokenizer {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// As [`decode`](Self::decode), but the bytes as they are.
+    /// Like [`decode`](Self::decode), but returns the bytes unchanged.
     ///
     /// **Errors**: [`TokenizerError::UnknownToken`] for an id out of range.
     pub fn decode_bytes(&self, ids: &[u32], skip_special: bool) -> Result<Vec<u8>, TokenizerError> {
@@ -140,49 +124,48 @@ impl Tokenizer {
         Ok(bytes)
     }
 
-    /// Decodes a whole text as its ids come.
+    /// Creates a decoder for a stream of ids.
     pub fn detokenizer(&self, skip_special: bool) -> Detokenizer {
         let strip_space = self.model.adds_leading_space();
         Detokenizer::new(Arc::clone(&self.vocabulary), skip_special, strip_space)
     }
 
-    /// The bytes that one token decodes to, control tokens spelled out; `None` if the id is out of
-    /// range.
+    /// The bytes that a token decodes to, including control tokens; `None` if the id is out of range.
     pub fn token_bytes(&self, id: u32) -> Option<Cow<'_, [u8]>> {
         self.vocabulary.piece(id)
     }
 
-    /// The token that the file lists with exactly this text, such as `<|im_end|>`.
+    /// The token with exactly this text in the file, such as `<|im_end|>`.
     pub fn token_id(&self, text: &str) -> Option<u32> {
         self.vocabulary.id(text)
     }
 
-    /// The number of tokens; ids are below it.
+    /// Number of tokens; ids are less than this.
     pub fn vocab_size(&self) -> usize {
         self.vocabulary.len()
     }
 
-    /// The tokens with a role.
+    /// The tokens with a special role.
     pub fn special_tokens(&self) -> &SpecialTokens {
         &self.vocabulary.special
     }
 
-    /// The token that begins a text.
+    /// The token at the beginning of a text.
     pub fn bos(&self) -> Option<u32> {
         self.vocabulary.special.bos
     }
 
-    /// The token that ends a text.
+    /// The token at the end of a text.
     pub fn eos(&self) -> Option<u32> {
         self.vocabulary.special.eos
     }
 
-    /// Whether a model that samples this token has nothing more to say.
+    /// Whether generation ends after this token.
     pub fn is_end_of_generation(&self, id: u32) -> bool {
         self.vocabulary.special.end_of_generation.contains(&id)
     }
 
-    /// Whether the token is a control token or the unknown token, and so no text of its own.
+    /// Whether the token is a control token or the unknown token rather than text.
     pub fn is_special(&self, id: u32) -> bool {
         (id as usize) < self.vocabulary.len() && self.vocabulary.is_special(id)
     }

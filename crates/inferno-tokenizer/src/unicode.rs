@@ -1,7 +1,7 @@
-//! The few things a tokenizer asks about a character, as a set of flags.
+//! The character properties that tokenizers use, as a set of flags.
 //!
-//! Invariant: every character has at least one flag, so "none of these flags" also holds for
-//! characters that Unicode has not assigned.
+//! Invariant: every character has at least one flag, including unassigned ones, so "none of these
+//! flags" is well defined.
 
 use std::ops::BitOr;
 
@@ -26,10 +26,10 @@ impl CharClass {
     pub const SPACE: Self = Self(1 << 5);
     /// `\p{C}` without the unassigned characters
     pub const CONTROL: Self = Self(1 << 6);
-    /// Unassigned, or a separator that is not white space.
+    /// Unassigned characters, and separators that are not white space.
     pub const OTHER: Self = Self(1 << 7);
 
-    /// Whether the two sets share a flag.
+    /// Whether the sets have a common flag.
     pub const fn any(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
@@ -120,7 +120,7 @@ pub(crate) fn run_end(text: &str, mut at: usize, belongs: impl Fn(Peeked) -> boo
 
 /// The simple (one to one) lower case of a character.
 pub(crate) fn simple_lowercase(c: char) -> char {
-    // U+0130 is the one character whose full mapping is longer than its simple one.
+    // Only for U+0130 is the full mapping longer than the simple one.
     c.to_lowercase().next().unwrap_or(c)
 }
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ascii_classes_agree_with_the_category_tables() {
+    fn ascii_classes_match_the_category_tables() {
         for byte in 0..128u8 {
             let c = byte as char;
             assert_eq!(CharClass::of(c), of_non_ascii(c), "{c:?}");
@@ -137,12 +137,12 @@ mod tests {
     }
 
     #[test]
-    fn no_character_is_without_a_class() {
+    fn every_character_has_a_class() {
         assert!((0..=0x10FFFF).filter_map(char::from_u32).all(|c| CharClass::of(c).0 != 0));
     }
 
     #[test]
-    fn lowercase_of_a_dotted_capital_i_is_a_plain_i() {
+    fn the_lowercase_of_a_dotted_capital_i_is_a_plain_i() {
         assert_eq!(simple_lowercase('İ'), 'i');
         assert_eq!(simple_lowercase('Ä'), 'ä');
     }

@@ -1,6 +1,6 @@
-//! The tokens of a file: text, kind, score, and the bytes each decodes to.
+//! The tokens of a file: text, type, score, and the bytes that they decode to.
 //!
-//! Invariant: ids are `0..len()`, no two tokens share a text, and every special id is in range.
+//! Invariant: ids are `0..len()`, texts are unique, and all special ids are in range.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,23 +12,23 @@ use crate::TokenizerError;
 use crate::byte_alphabet;
 use crate::special_tokens::SpecialTokens;
 
-/// What a token is for.
+/// The type of a token (`tokenizer.ggml.token_type`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TokenKind {
+pub(crate) enum TokenType {
     Normal,
-    /// Stands for text that no token covers.
+    /// Replaces text that no token covers.
     Unknown,
-    /// Steers the model and is no text, such as the end of a turn.
+    /// Controls the model and is not text, such as the end of a turn.
     Control,
-    /// Text that is one token wherever it occurs.
+    /// Text that is always encoded as one token.
     UserDefined,
     Unused,
-    /// One byte, written `<0x41>`.
+    /// One byte, in the form `<0x41>`.
     Byte,
 }
 
-impl TokenKind {
-    /// From the number in the file; every number that has no meaning is an unused token.
+impl TokenType {
+    /// Converts the number in the file; undefined numbers mean an unused token.
     pub fn from_file(number: i32) -> Self {
         match number {
             1 => Self::Normal,
@@ -41,23 +41,23 @@ impl TokenKind {
     }
 }
 
-/// How the texts of normal tokens are to be read.
+/// The spelling of normal tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spelling {
     /// One printable character per byte.
     ByteAlphabet,
-    /// Plain text in which `▁` stands for a space.
+    /// Plain text with `▁` for spaces.
     EscapedSpaces,
 }
 
-/// The character that stands for a space in SentencePiece vocabularies.
+/// The replacement of a space in SentencePiece vocabularies.
 pub(crate) const ESCAPED_SPACE: &str = "\u{2581}";
 
-/// Marks between the parts of an answer: whoever reads the answer needs them, also where a file
-/// makes them control tokens.
-const ANSWER_MARKS: [&str; 4] = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
+/// Tags between the parts of an answer, which its reader needs even if a file declares them as
+/// control tokens.
+const ANSWER_TAGS: [&str; 4] = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
 
-/// What a file says about its tokens, before it is checked.
+/// The tokens of a file before validation.
 #[derive(Default)]
 pub(crate) struct RawVocabulary {
     pub texts: StringArray,
@@ -66,10 +66,10 @@ pub(crate) struct RawVocabulary {
     pub special: SpecialTokens,
 }
 
-/// The checked tokens of a file.
+/// The validated tokens of a file.
 pub(crate) struct Vocabulary {
     texts: StringArray,
-    kinds: Vec<TokenKind>,
+    kinds: Vec<TokenType>,
     scores: Vec<f32>,
     ids: HashMap<String, u32, RandomState>,
     spelling: Spelling,
@@ -101,8 +101,8 @@ impl Vocabulary {
             }
         }
         let kinds = kinds.map_or_else(
-            || vec![TokenKind::Normal; texts.len()],
-            |kinds| kinds.into_iter().map(TokenKind::from_file).collect(),
+            || vec![TokenType::Normal; texts.len()],
+            |kinds| kinds.into_iter().map(TokenType::from_file).collect(),
         );
         let scores = scores.unwrap_or_else(|| vec![0.0; texts.len()]);
 
@@ -117,22 +117,22 @@ impl Vocabulary {
             }
         }
         let mut vocabulary = Self { texts, kinds, scores, ids, spelling, special };
-        vocabulary.settle_special_tokens();
+        vocabulary.complete_special_tokens();
         Ok(vocabulary)
     }
 
-    /// Adds the special tokens that are known by their text, and corrects the kinds that files get
-    /// wrong.
-    fn settle_special_tokens(&mut self) {
+    /// Adds the special tokens that are identified by their text, and corrects token types that are
+    /// wrong in files.
+    fn complete_special_tokens(&mut self) {
         let found = self.special.complete(&self.ids);
         for id in found.control {
-            self.kinds[id as usize] = TokenKind::Control;
+            self.kinds[id as usize] = TokenType::Control;
         }
         for id in found.text {
-            self.kinds[id as usize] = TokenKind::UserDefined;
+            self.kinds[id as usize] = TokenType::UserDefined;
         }
         for id in found.normal {
-            self.kinds[id as usize] = TokenKind::Normal;
+            self.kinds[id as usize] = TokenType::Normal;
         }
     }
 
@@ -149,7 +149,7 @@ impl Vocabulary {
         self.texts.get(id as usize).unwrap_or_default()
     }
 
-    pub fn kind(&self, id: u32) -> TokenKind {
+    pub fn kind(&self, id: u32) -> TokenType {
         self.kinds[id as usize]
     }
 
@@ -170,29 +170,29 @@ impl Vocabulary {
         })
     }
 
-    /// Whether the token is no text of its own: control and unknown tokens.
+    /// Whether the token is a control or unknown token rather than text.
     pub fn is_special(&self, id: u32) -> bool {
-        matches!(self.kind(id), TokenKind::Control | TokenKind::Unknown)
+        matches!(self.kind(id), TokenType::Control | TokenType::Unknown)
     }
 
-    /// Whether the token leaves no trace in a text that is shown without special tokens.
+    /// Whether the token is omitted from text that is decoded without special tokens.
     pub fn is_hidden(&self, id: u32) -> bool {
-        self.is_special(id) && !ANSWER_MARKS.contains(&self.text(id))
+        self.is_special(id) && !ANSWER_TAGS.contains(&self.text(id))
     }
 
     /// The bytes that the token decodes to; `None` if the id is out of range.
     pub fn piece(&self, id: u32) -> Option<Cow<'_, [u8]>> {
         let text = self.texts.get(id as usize)?;
         Some(match self.kind(id) {
-            TokenKind::Control | TokenKind::Unknown | TokenKind::UserDefined => {
+            TokenType::Control | TokenType::Unknown | TokenType::UserDefined => {
                 Cow::Borrowed(text.as_bytes())
             }
-            TokenKind::Unused => Cow::Borrowed(&[]),
-            TokenKind::Byte => match byte_value(text) {
+            TokenType::Unused => Cow::Borrowed(&[]),
+            TokenType::Byte => match byte_value(text) {
                 Some(byte) => Cow::Owned(vec![byte]),
                 None => Cow::Borrowed(text.as_bytes()),
             },
-            TokenKind::Normal => match self.spelling {
+            TokenType::Normal => match self.spelling {
                 Spelling::EscapedSpaces if text.contains(ESCAPED_SPACE) => {
                     Cow::Owned(text.replace(ESCAPED_SPACE, " ").into_bytes())
                 }

@@ -1,4 +1,4 @@
-//! Bytes of text encoded in a second on one thread, ours and Hugging Face's, with the same
+//! Encoding throughput in bytes per second on one thread, ours and Hugging Face's, with the same
 //! vocabulary.
 
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use tokenizers::tokenizer::SplitDelimiterBehavior;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures");
 
-/// No more of the text than this is encoded at once.
+/// Maximum size of a text that is encoded at once.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// The pattern in Qwen 2's own `tokenizer.json`.

@@ -7,29 +7,30 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use inferno_gguf::StringArray;
 
-use super::merge::{Merge, Merger, Merges, Symbol};
+use super::merge::{MergeResult, MergeRules, Merger, Symbol};
 use super::word_cache::WordCache;
 use crate::TokenizerError;
 use crate::byte_alphabet;
 use crate::pre_tokenizer::{Alphabet, PreTokenizer};
 use crate::vocabulary::{ESCAPED_SPACE, Vocabulary};
 
-/// A symbol for text that no token and no merge knows.
+/// The symbol of text that no token or merge covers.
 const UNKNOWN: Symbol = Symbol::MAX;
 
 /// The merges of a vocabulary.
 pub(crate) struct Bpe {
     pre_tokenizer: PreTokenizer,
-    /// What pieces of text are: tokens, and above them results of merges that are no tokens.
+    /// Symbols of texts: tokens, and numbers above the vocabulary for merge results that are not
+    /// tokens.
     symbols: HashMap<Box<[u8]>, Symbol, RandomState>,
-    merges: HashMap<(Symbol, Symbol), Merge, RandomState>,
-    /// The token of each single byte, for text that merges into no token.
+    merges: HashMap<(Symbol, Symbol), MergeResult, RandomState>,
+    /// The token of each single byte, for symbols that are not tokens.
     bytes: Box<[Option<u32>; 256]>,
     vocab_size: u32,
 }
 
-impl Merges for Bpe {
-    fn merge(&self, left: Symbol, right: Symbol, _text: &[u8]) -> Option<Merge> {
+impl MergeRules for Bpe {
+    fn merge(&self, left: Symbol, right: Symbol, _text: &[u8]) -> Option<MergeResult> {
         self.merges.get(&(left, right)).copied()
     }
 }
@@ -40,7 +41,7 @@ impl Bpe {
         merges: &StringArray,
         pre_tokenizer: PreTokenizer,
     ) -> Result<Self, TokenizerError> {
-        // A text outside the byte alphabet is never met inside a word.
+        // Words never contain text outside the byte alphabet.
         let in_alphabet = |text: &str| match pre_tokenizer.alphabet {
             Alphabet::Bytes => byte_alphabet::to_bytes(text),
             Alphabet::Text { .. } => Some(text.as_bytes().to_vec()),
@@ -79,7 +80,7 @@ impl Bpe {
             let pair = (symbol_of(&left), symbol_of(&right));
             let symbol = symbol_of(&[left, right].concat());
             let priority = index as u32;
-            bpe.merges.entry(pair).or_insert(Merge { priority, symbol });
+            bpe.merges.entry(pair).or_insert(MergeResult { priority, symbol });
         }
         Ok(bpe)
     }
@@ -101,7 +102,7 @@ impl Bpe {
     }
 
     fn encode_word(&self, word: &str, merger: &mut Merger, ids: &mut Vec<u32>) {
-        if self.taken_whole(word)
+        if self.is_encoded_whole(word)
             && let Some(id) = self.token(word.as_bytes())
         {
             return ids.push(id);
@@ -130,8 +131,8 @@ impl Bpe {
         }
     }
 
-    /// Whether a word that is a token as it stands is not merged.
-    fn taken_whole(&self, word: &str) -> bool {
+    /// Whether a word is encoded without merging if it is a token.
+    fn is_encoded_whole(&self, word: &str) -> bool {
         let newline_runs = self.pre_tokenizer.alphabet == Alphabet::Text { newline_runs: true };
         self.pre_tokenizer.ignore_merges || newline_runs && word.bytes().all(|byte| byte == b'\n')
     }
@@ -145,7 +146,7 @@ impl Bpe {
     }
 }
 
-/// The two sides of a merge. The first may itself start with a space.
+/// The two sides of a merge. The first one may start with a space.
 fn halves(merge: &str) -> Option<(&str, &str)> {
     let first = merge.chars().next()?.len_utf8();
     let space = first + merge[first..].find(' ')?;

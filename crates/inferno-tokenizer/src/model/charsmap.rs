@@ -1,28 +1,28 @@
-//! The character map that a Unigram vocabulary normalizes text with: a trie of what to replace, in
-//! one array.
+//! The character map of a Unigram vocabulary's normalization: a double-array trie of replacements.
 //!
 //! **Source**: SentencePiece's `builder.cc` (a 4-byte length, a Darts double-array trie of that
-//! length, then the replacements, each ended by a zero byte); the bit layout of the trie's units is
-//! that of Darts-clone.
+//! length, then the zero-terminated replacements); the bit layout of the trie's units is that of
+//! Darts-clone.
 
 use crate::TokenizerError;
 
-/// Longer replacements are no normalization, but a file made to blow up text.
+/// Maximum length of a replacement; longer ones only occur in files that are made to inflate text.
 const MAX_REPLACEMENT_LEN: usize = 1024;
 
-/// Replacements for stretches of text. The empty map replaces nothing.
+/// Replacements for parts of a text. The empty map replaces nothing.
 #[derive(Default)]
 pub(crate) struct Charsmap {
     units: Vec<u32>,
-    /// Zero-ended strings.
+    /// Zero-terminated strings.
     replacements: Vec<u8>,
 }
 
 impl Charsmap {
     pub fn parse(bytes: &[u8]) -> Result<Self, TokenizerError> {
         let malformed = |reason| TokenizerError::MalformedCharsmap { bytes: bytes.len(), reason };
-        let (len, rest) =
-            bytes.split_first_chunk::<4>().ok_or_else(|| malformed("shorter than its length"))?;
+        let (len, rest) = bytes
+            .split_first_chunk::<4>()
+            .ok_or_else(|| malformed("it is shorter than its length field"))?;
         let len = u32::from_le_bytes(*len) as usize;
         if len > rest.len() {
             return Err(malformed("the trie is longer than the map"));
@@ -30,10 +30,10 @@ impl Charsmap {
         let (trie, replacements) = rest.split_at(len);
         let (units, partial) = trie.as_chunks::<4>();
         if !partial.is_empty() {
-            return Err(malformed("the trie's length is no multiple of four"));
+            return Err(malformed("the trie's length is not a multiple of four"));
         }
         if !replacements.is_empty() && !replacements.ends_with(&[0]) {
-            return Err(malformed("the last replacement has no end"));
+            return Err(malformed("the last replacement is not terminated"));
         }
         if replacements.split(|&byte| byte == 0).any(|text| text.len() > MAX_REPLACEMENT_LEN) {
             return Err(malformed("a replacement is longer than 1024 bytes"));
@@ -44,9 +44,9 @@ impl Charsmap {
         })
     }
 
-    /// The longest start of `text` that has a replacement: its length and what replaces it.
+    /// The longest prefix of `text` with a replacement: its length and the replacement.
     ///
-    /// A walk that leaves the array ends there.
+    /// Transitions out of the array end the search.
     pub fn longest_match(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let mut found = None;
         let mut node = base(*self.units.first()?);
@@ -71,12 +71,12 @@ impl Charsmap {
     }
 }
 
-/// Where the children of a node are.
+/// The position of a node's children.
 fn base(unit: u32) -> u32 {
     (unit >> 10) << ((unit & 1 << 9) >> 6)
 }
 
-/// The byte that leads to a node; units that hold a value have bit 31 set and so match no byte.
+/// The byte of the transition to a node; units with a value have bit 31 set and match no byte.
 fn label(unit: u32) -> u32 {
     unit & (1 << 31 | 0xFF)
 }

@@ -1,35 +1,33 @@
-//! Merging neighbouring symbols, best pair first, in O(n log n).
+//! Merging adjacent symbols, best pair first, in O(n log n).
 //!
-//! Byte-level BPE and SentencePiece differ only in what makes a pair good; that is [`Merges`].
-//! Equal priorities resolve leftmost first, as in the reference implementations.
+//! Byte-level BPE and SentencePiece differ only in their [`MergeRules`]. Of pairs with equal priority,
+//! the leftmost is merged first, as in the reference implementations.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What two neighbouring symbols may become.
-pub(super) trait Merges {
-    /// The symbol that `left` and `right` make, and its priority: the lowest merges first.
-    ///
-    /// `text` is the text of both.
-    fn merge(&self, left: Symbol, right: Symbol, text: &[u8]) -> Option<Merge>;
+/// The merges of a vocabulary.
+pub(super) trait MergeRules {
+    /// The result of merging `left` and `right`, whose combined text is `text`, if they can be merged.
+    fn merge(&self, left: Symbol, right: Symbol, text: &[u8]) -> Option<MergeResult>;
 }
 
-/// The result of a merge.
+/// The result of a merge. Merges with lower `priority` are applied first.
 #[derive(Clone, Copy)]
-pub(super) struct Merge {
+pub(super) struct MergeResult {
     pub priority: u32,
     pub symbol: Symbol,
 }
 
-/// A symbol: a token, or a number above the vocabulary for text that is none.
+/// A token id, or a number above the vocabulary for text that is not a token.
 pub(super) type Symbol = u32;
 
-/// A stretch of the text that is one symbol.
+/// A part of the text that is one symbol.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct SymbolSpan {
     pub symbol: Symbol,
     pub start: usize,
-    /// 0 once it has become part of the span before it.
+    /// 0 after it has been merged into the span before it.
     pub len: usize,
     previous: usize,
     next: usize,
@@ -37,9 +35,9 @@ pub(super) struct Span {
 
 const NO_SPAN: usize = usize::MAX;
 
-/// A pair that may merge, valid as long as its two spans still have this length together.
+/// A pair that can be merged, valid as long as its spans have this total length.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
+struct MergeCandidate {
     priority: u32,
     left: usize,
     right: usize,
@@ -47,15 +45,15 @@ struct Candidate {
     symbol: Symbol,
 }
 
-/// The buffers of a merge, kept from word to word.
+/// Merges the symbols of a word; its buffers are reused for the next word.
 #[derive(Default)]
 pub(super) struct Merger {
-    spans: Vec<Span>,
-    queue: BinaryHeap<Reverse<Candidate>>,
+    spans: Vec<SymbolSpan>,
+    queue: BinaryHeap<Reverse<MergeCandidate>>,
 }
 
 impl Merger {
-    /// Starts with an empty text.
+    /// Removes all symbols.
     pub fn clear(&mut self) {
         self.spans.clear();
         self.queue.clear();
@@ -71,11 +69,15 @@ impl Merger {
             }
             None => (NO_SPAN, 0),
         };
-        self.spans.push(Span { symbol, start, len, previous, next: NO_SPAN });
+        self.spans.push(SymbolSpan { symbol, start, len, previous, next: NO_SPAN });
     }
 
-    /// Merges until no pair can, and returns the spans that are left, in order.
-    pub fn run(&mut self, text: &[u8], merges: &impl Merges) -> impl Iterator<Item = Span> + '_ {
+    /// Merges until no pair can be merged, and returns the remaining spans in order.
+    pub fn run(
+        &mut self,
+        text: &[u8],
+        merges: &impl MergeRules,
+    ) -> impl Iterator<Item = SymbolSpan> + '_ {
         for left in 0..self.spans.len().saturating_sub(1) {
             self.consider(left, left + 1, text, merges);
         }
@@ -84,8 +86,12 @@ impl Merger {
             if left.len == 0 || right.len == 0 || left.len + right.len != candidate.len {
                 continue;
             }
-            self.spans[candidate.left] =
-                Span { symbol: candidate.symbol, len: candidate.len, next: right.next, ..left };
+            self.spans[candidate.left] = SymbolSpan {
+                symbol: candidate.symbol,
+                len: candidate.len,
+                next: right.next,
+                ..left
+            };
             self.spans[candidate.right].len = 0;
             if right.next != NO_SPAN {
                 self.spans[right.next].previous = candidate.left;
@@ -98,12 +104,14 @@ impl Merger {
         self.spans.iter().copied().filter(|span| span.len > 0)
     }
 
-    fn consider(&mut self, left: usize, right: usize, text: &[u8], merges: &impl Merges) {
+    fn consider(&mut self, left: usize, right: usize, text: &[u8], merges: &impl MergeRules) {
         let (first, second) = (self.spans[left], self.spans[right]);
         let len = first.len + second.len;
         let text = &text[first.start..first.start + len];
-        if let Some(Merge { priority, symbol }) = merges.merge(first.symbol, second.symbol, text) {
-            self.queue.push(Reverse(Candidate { priority, left, right, len, symbol }));
+        if let Some(MergeResult { priority, symbol }) =
+            merges.merge(first.symbol, second.symbol, text)
+        {
+            self.queue.push(Reverse(MergeCandidate { priority, left, right, len, symbol }));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! **Source**: Kudo and Richardson 2018, "SentencePiece: A simple and language independent subword
 //! tokenizer".
 
-use super::merge::{Merge, Merger, Merges, Symbol};
+use super::merge::{MergeResult, MergeRules, Merger, Symbol};
 use super::word_cache::WordCache;
 use crate::TokenizerError;
 use crate::vocabulary::{ESCAPED_SPACE, Vocabulary};
@@ -11,27 +11,27 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// A character that is no token.
+/// The symbol of a character that is not a token.
 const UNKNOWN: Symbol = Symbol::MAX;
 
 /// The scored pieces of a vocabulary.
 pub(crate) struct SentencePiece {
-    pieces: HashMap<Box<[u8]>, Merge, RandomState>,
+    pieces: HashMap<Box<[u8]>, MergeResult, RandomState>,
     max_piece_len: usize,
     fallback: Fallback,
     add_space_prefix: bool,
-    /// Whether no piece spans the border before a space, so that words can be merged one by one.
-    words_are_apart: bool,
+    /// Whether no piece spans a word boundary, so that words can be merged separately.
+    words_are_separate: bool,
 }
 
-/// What stands for characters without a token.
+/// The tokens of characters that are not tokens themselves.
 enum Fallback {
     Bytes(Box<[u32; 256]>),
     Unknown(u32),
 }
 
-impl Merges for SentencePiece {
-    fn merge(&self, _left: Symbol, _right: Symbol, text: &[u8]) -> Option<Merge> {
+impl MergeRules for SentencePiece {
+    fn merge(&self, _left: Symbol, _right: Symbol, text: &[u8]) -> Option<MergeResult> {
         if text.len() > self.max_piece_len {
             return None;
         }
@@ -55,7 +55,7 @@ impl SentencePiece {
             .filter(|&id| !vocabulary.text(id).is_empty())
             .map(|id| {
                 let priority = descending(vocabulary.score(id));
-                (vocabulary.text(id).as_bytes().into(), Merge { priority, symbol: id })
+                (vocabulary.text(id).as_bytes().into(), MergeResult { priority, symbol: id })
             })
             .collect();
         Ok(Self {
@@ -63,7 +63,7 @@ impl SentencePiece {
             max_piece_len: texts().map(str::len).max().unwrap_or(0),
             fallback,
             add_space_prefix,
-            words_are_apart: !texts().any(spans_a_word_border),
+            words_are_separate: !texts().any(spans_a_word_boundary),
         })
     }
 
@@ -71,7 +71,7 @@ impl SentencePiece {
         self.add_space_prefix
     }
 
-    /// Appends the ids of `text`; at the start and after special tokens it gets a space before it.
+    /// Appends the ids of `text`, with a space before it at the start and after special tokens.
     pub fn encode(&self, text: &str, after_special: bool, ids: &mut Vec<u32>) {
         let mut escaped = String::with_capacity(text.len() + text.len() / 2);
         if self.add_space_prefix && after_special {
@@ -84,7 +84,7 @@ impl SentencePiece {
             escaped.push_str(word);
         }
         let mut merger = Merger::default();
-        if !self.words_are_apart {
+        if !self.words_are_separate {
             return self.encode_word(&escaped, &mut merger, ids);
         }
         let mut cache = WordCache::default();
@@ -113,19 +113,19 @@ impl SentencePiece {
     }
 }
 
-/// Orders scores from the highest to the lowest; -0 and 0 are the same.
+/// Maps scores to integers in descending order; -0 and 0 are equal.
 fn descending(score: f32) -> u32 {
     let bits = (score + 0.0).to_bits();
     let ascending = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
     !ascending
 }
 
-/// Whether `text` has a space after something else.
-fn spans_a_word_border(text: &str) -> bool {
+/// Whether `text` contains a space after another character.
+fn spans_a_word_boundary(text: &str) -> bool {
     text.trim_start_matches(ESCAPED_SPACE).contains(ESCAPED_SPACE)
 }
 
-/// Cuts a text before each run of escaped spaces.
+/// Splits a text before each run of escaped spaces.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,10 +1,10 @@
-//! A set of byte strings that is walked byte by byte.
+//! A trie of byte strings.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// A trie; each string in it carries an id.
+/// A trie with an id for each string.
 #[derive(Default)]
 pub(super) struct Trie {
     children: HashMap<(u32, u8), u32, RandomState>,
@@ -28,7 +28,7 @@ impl Trie {
         self.ids[node as usize] = Some(id);
     }
 
-    /// The strings of the trie that `text` starts with, the shortest first: length and id.
+    /// The lengths and ids of the strings that `text` starts with, shortest first.
     pub fn prefixes(&self, text: &[u8]) -> impl Iterator<Item = (usize, u32)> {
         let mut node = 0;
         let nodes = text.iter().map_while(move |&byte| {

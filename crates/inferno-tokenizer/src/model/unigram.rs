@@ -5,12 +5,12 @@
 use super::charsmap::Charsmap;
 use super::trie::Trie;
 use crate::TokenizerError;
-use crate::vocabulary::{ESCAPED_SPACE, TokenKind, Vocabulary};
+use crate::vocabulary::{ESCAPED_SPACE, TokenType, Vocabulary};
 
-/// How much less probable than the least probable token a character without a token is.
+/// Score of a character without a token, relative to that of the least probable token.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
-/// How text is normalized before it is segmented.
+/// Normalization of text before segmentation.
 pub(crate) struct UnigramOptions {
     pub charsmap: Charsmap,
     pub add_space_prefix: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Unigram {
     unknown_score: f64,
 }
 
-/// The best segmentation up to some byte: its last token, where that starts, and the score of all.
+/// The best segmentation up to a byte: its last token, the start of that, and the total score.
 #[derive(Clone, Copy)]
 struct Best {
     id: u32,
@@ -43,15 +43,15 @@ impl Unigram {
         let mut lowest = f32::MAX;
         for id in vocabulary.ids().filter(|&id| !vocabulary.text(id).is_empty()) {
             let kind = vocabulary.kind(id);
-            if kind == TokenKind::Normal {
+            if kind == TokenType::Normal {
                 lowest = lowest.min(vocabulary.score(id));
             }
-            if matches!(kind, TokenKind::Normal | TokenKind::UserDefined | TokenKind::Unused) {
+            if matches!(kind, TokenType::Normal | TokenType::UserDefined | TokenType::Unused) {
                 pieces.insert(vocabulary.text(id).as_bytes(), id);
             }
         }
         let score = |id| match vocabulary.kind(id) {
-            TokenKind::UserDefined => 0.0,
+            TokenType::UserDefined => 0.0,
             _ => f64::from(vocabulary.score(id)),
         };
         Ok(Self {
@@ -67,7 +67,7 @@ impl Unigram {
         self.options.add_space_prefix
     }
 
-    /// Appends the ids of `text`; a stretch of unknown characters is one unknown token.
+    /// Appends the ids of `text`; a run of unknown characters becomes one unknown token.
     pub fn encode(&self, text: &str, ids: &mut Vec<u32>) {
         let normalized = self.normalize(text);
         if normalized.is_empty() {
@@ -115,8 +115,8 @@ impl Unigram {
         best
     }
 
-    /// Replaces by the character map, writes spaces as `▁`, merges them and adds one where the file
-    /// says so.
+    /// Applies the character map, escapes spaces as `▁`, and collapses and adds them as the file's
+    /// options require.
     fn normalize(&self, text: &str) -> Vec<u8> {
         let UnigramOptions { charsmap, add_space_prefix, remove_extra_spaces } = &self.options;
         let mut normalized = Vec::with_capacity(text.len() + text.len() / 2);
@@ -155,7 +155,7 @@ impl Unigram {
     }
 }
 
-/// The length of the character that starts with `byte`, as its first bits say.
+/// The length of the UTF-8 character that starts with `byte`.
 fn char_len(byte: u8) -> usize {
     match byte {
         0xF0.. => 4,

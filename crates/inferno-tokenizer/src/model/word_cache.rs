@@ -1,22 +1,21 @@
-//! Words repeat: the ids of a word that was seen before in the same text are copied instead of
-//! computed.
+//! A cache for repeated words: their ids are copied instead of computed again.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
-/// No more words than this are remembered, so that memory stays bounded.
+/// Maximum number of cached words.
 const MAX_WORDS: usize = 1 << 16;
 
-/// Remembers, for each word of a text, where in the output its ids stand.
+/// The range of each word's ids in the output.
 #[derive(Default)]
 pub(super) struct WordCache<'t> {
     ranges: HashMap<&'t str, Range<usize>, RandomState>,
 }
 
 impl<'t> WordCache<'t> {
-    /// Appends the ids of `word`, by `encode` if it is new.
+    /// Appends the ids of `word`, calling `encode` if it is not cached.
     pub fn encode(
         &mut self,
         word: &'t str,

@@ -1,10 +1,9 @@
 //! BERT's greedy longest-match segmentation (`tokenizer.ggml.model` = "bert").
 //!
-//! In a GGUF file a token that starts a word has `▁` before it, and one that continues a word has
-//! nothing.
+//! In GGUF files, tokens that start a word have the prefix `▁`, those that continue a word have none.
 //!
 //! **Source**: Devlin et al. 2019, "BERT"; the normalization is that of its `BasicTokenizer`, as
-//! llama.cpp reads it (of a decomposition only the first character is kept).
+//! implemented by llama.cpp (only the first character of a decomposition is used).
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -13,7 +12,7 @@ use crate::TokenizerError;
 use crate::unicode::{CharClass, simple_lowercase};
 use crate::vocabulary::{ESCAPED_SPACE, Vocabulary};
 
-/// How text is normalized.
+/// Normalization of text.
 #[derive(Clone, Copy)]
 pub(crate) struct WordPieceOptions {
     pub lowercase: bool,
@@ -38,7 +37,7 @@ impl WordPiece {
         Ok(Self { options, pieces, unknown })
     }
 
-    /// Appends the ids of `text`; a word with a part that no token covers is one unknown token.
+    /// Appends the ids of `text`; a word with a part that is not a token becomes one unknown token.
     pub fn encode(&self, text: &str, ids: &mut Vec<u32>) {
         let mut word = String::from(ESCAPED_SPACE);
         for c in text.chars() {
@@ -54,21 +53,21 @@ impl WordPiece {
             if unwanted {
                 continue;
             }
-            let stands_alone = class.any(CharClass::PUNCTUATION)
+            let is_separate_word = class.any(CharClass::PUNCTUATION)
                 || c < '\x7F' && class.any(CharClass::SYMBOL)
                 || is_chinese(c);
-            if stands_alone {
+            if is_separate_word {
                 self.end_word(&mut word, ids);
             }
             word.push(if self.options.lowercase { simple_lowercase(c) } else { c });
-            if stands_alone {
+            if is_separate_word {
                 self.end_word(&mut word, ids);
             }
         }
         self.end_word(&mut word, ids);
     }
 
-    /// Appends the ids of `word`, which starts with `▁`, and empties it.
+    /// Appends the ids of `word`, which starts with `▁`, and clears it.
     fn end_word(&self, word: &mut String, ids: &mut Vec<u32>) {
         if word.len() == ESCAPED_SPACE.len() {
             return;
@@ -88,7 +87,7 @@ impl WordPiece {
     }
 }
 
-/// The characters that BERT sets apart as Chinese.
+/// The Chinese characters that BERT treats as separate words.
 fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2B81F}' | '\u{2B920}'..='\u{2CEAF}'

@@ -1,4 +1,4 @@
-//! Finding where texts end in another text, in one pass.
+//! Finding all occurrences of a set of texts in one pass.
 //!
 //! **Source**: Aho and Corasick 1975, "Efficient String Matching: An Aid to Bibliographic Search".
 
@@ -7,26 +7,26 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 /// A node of the trie of all patterns.
-type State = usize;
+type NodeIndex = usize;
 
-const ROOT: State = 0;
+const ROOT: NodeIndex = 0;
 
-/// Knows, for each place in a text, every pattern that ends there. Its size is in proportion to the
+/// Finds every pattern that ends at each position of a text. Its size is linear in that of the
 /// patterns.
 pub(super) struct Automaton {
-    /// Where each byte leads from the root, which is where most of a text is read.
-    from_root: Box<[State; 256]>,
-    edges: HashMap<(State, u8), State, RandomState>,
+    /// The transitions from the root, which most of a text uses.
+    from_root: Box<[NodeIndex; 256]>,
+    edges: HashMap<(NodeIndex, u8), NodeIndex, RandomState>,
     /// The state of the longest proper suffix that is in the trie.
-    fallbacks: Vec<State>,
+    fallbacks: Vec<NodeIndex>,
     /// The longest pattern that ends in each state.
     longest: Vec<Option<usize>>,
-    /// For each pattern, the longest other one that it ends with.
+    /// For each pattern, the longest other pattern that is its suffix.
     shorter: Vec<Option<usize>>,
 }
 
 impl Automaton {
-    /// Patterns are known by their position; none is empty and none occurs twice.
+    /// Creates an automaton for distinct, non-empty patterns, which are identified by their index.
     pub fn new(patterns: &[&str]) -> Self {
         let mut automaton = Self {
             from_root: Box::new([ROOT; 256]),
@@ -35,8 +35,8 @@ impl Automaton {
             longest: vec![None],
             shorter: vec![None; patterns.len()],
         };
-        // The states with their parents and the bytes between, by depth.
-        let mut levels: Vec<Vec<(State, u8, State)>> = Vec::new();
+        // The states by depth, with their parents and the bytes of the transitions.
+        let mut levels: Vec<Vec<(NodeIndex, u8, NodeIndex)>> = Vec::new();
         for (i, pattern) in patterns.iter().enumerate() {
             let mut state = ROOT;
             for (depth, byte) in pattern.bytes().enumerate() {
@@ -54,7 +54,7 @@ impl Automaton {
             }
             automaton.longest[state] = Some(i);
         }
-        // What a state falls back to is less deep, and so known already.
+        // The fallback of a state has a lower depth, so it has been computed already.
         for (parent, byte, state) in levels.into_iter().flatten() {
             if parent == ROOT {
                 automaton.from_root[usize::from(byte)] = state;
@@ -70,7 +70,7 @@ impl Automaton {
         automaton
     }
 
-    /// The longest pattern that ends at each place where one ends, with that place, in order.
+    /// For each position where patterns end, in order: the longest of them, and the position.
     pub fn longest_by_end(&self, text: &str) -> impl Iterator<Item = (usize, usize)> {
         let mut state = ROOT;
         text.bytes().zip(1..).filter_map(move |(byte, end)| {
@@ -79,12 +79,12 @@ impl Automaton {
         })
     }
 
-    /// The longest other pattern that this one ends with.
+    /// The longest other pattern that is a suffix of this one.
     pub fn shorter(&self, pattern: usize) -> Option<usize> {
         self.shorter[pattern]
     }
 
-    fn next(&self, mut state: State, byte: u8) -> State {
+    fn next(&self, mut state: NodeIndex, byte: u8) -> NodeIndex {
         while state != ROOT {
             if let Some(&next) = self.edges.get(&(state, byte)) {
                 return next;

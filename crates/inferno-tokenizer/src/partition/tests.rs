@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::{Finder, Stripping};
 
-/// The order spelled out: for each token, the longest first, cut every piece of text that is left.
+/// The specification: for each token, longest first, split every remaining piece of text.
 fn cut_token_by_token(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
     let mut tokens = tokens.to_vec();
     tokens.sort_by_key(|(id, text)| (usize::MAX - text.len(), *id));
@@ -32,7 +32,7 @@ fn select(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
 }
 
 #[test]
-fn a_longer_token_further_right_goes_first() {
+fn a_longer_token_further_right_is_matched_first() {
     let tokens = [(0, "ab"), (1, "bcd")];
     assert_eq!(select(&tokens, "abcd"), [(1, 1)]);
     assert_eq!(select(&tokens, "abababcd"), [(0, 0), (2, 0), (5, 1)]);
@@ -40,7 +40,7 @@ fn a_longer_token_further_right_goes_first() {
 
 proptest! {
     #[test]
-    fn the_queue_takes_what_cutting_token_by_token_takes(
+    fn the_queue_matches_the_same_tokens_as_splitting_token_by_token(
         texts in prop::collection::btree_set("[abc]{1,6}", 0..12),
         text in "[abc]{0,60}",
     ) {

@@ -1,13 +1,13 @@
-//! Runs of white space, and the ways to cut them.
+//! Runs of white space and the ways to split them.
 
 use crate::unicode::{CharClass, peek};
 
-/// A run of white space. It is measured once, however many pieces it is cut into.
+/// A run of white space, measured once for all of its pieces.
 #[derive(Default)]
 pub(super) struct Blank {
-    /// Where the run ends.
+    /// The end of the run.
     pub end: usize,
-    /// Where its last line break ends; 0 if it has none.
+    /// The end of its last line break; 0 if it has none.
     pub last_break_end: usize,
 }
 
@@ -24,7 +24,7 @@ impl Blank {
     }
 }
 
-/// All of the run at the end of the text; before other text, all but its last character.
+/// The end of the run if the text ends there; otherwise, the start of its last character.
 pub(super) fn leave_one(text: &str, at: usize, first_len: usize, blank: &Blank) -> usize {
     if blank.end == text.len() {
         return blank.end;
@@ -33,8 +33,8 @@ pub(super) fn leave_one(text: &str, at: usize, first_len: usize, blank: &Blank) 
     (blank.end - last).max(at + first_len)
 }
 
-/// The largest of 512, 256, … 4, 2, 1 characters that the run holds, one more being there if text
-/// follows.
+/// The end of the largest piece of 512, 256, … 4, 2, 1 characters that leaves one character of the run
+/// if text follows.
 pub(super) fn power_of_two(text: &str, at: usize, blank: &Blank) -> usize {
     let spare = if blank.end == text.len() { 0 } else { 1 };
     let run = &text[at..blank.end];

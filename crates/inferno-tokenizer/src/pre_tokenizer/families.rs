@@ -1,16 +1,16 @@
-//! The names that `tokenizer.ggml.pre` may have, and how each splits.
+//! The pre-tokenizers by their names in `tokenizer.ggml.pre`.
 //!
 //! **Source**: the patterns in the vocabularies' own `tokenizer.json` files, and llama.cpp's
 //! `llama-vocab.cpp`.
 
 use super::sets;
-use super::stage::{Prefix, Run, Stage};
+use super::splitter::{Alphabet, Bos, PreTokenizer};
+use super::stage::{CharacterRun, Prefix, SplitStage};
 use super::word_rules::{AfterPunctuation, LM, Newlines, Spaces, Word, WordRules};
-use super::{Alphabet, Bos, PreTokenizer};
 use crate::unicode::{CharClass, Peeked};
 
-/// Splits by `stages`, with no special rule.
-const fn plain(stages: &'static [Stage]) -> PreTokenizer {
+/// Splits by `stages`, without special rules.
+const fn plain(stages: &'static [SplitStage]) -> PreTokenizer {
     PreTokenizer { stages, ignore_merges: false, bos: Bos::OnRequest, alphabet: Alphabet::Bytes }
 }
 
@@ -22,44 +22,44 @@ const fn adding_bos(of: PreTokenizer) -> PreTokenizer {
     PreTokenizer { bos: Bos::ByDefault, ..of }
 }
 
-/// Splits text into lines only; merges see plain text.
+/// Splits only into lines; merges work on plain text.
 const fn by_lines(newline_runs: bool) -> PreTokenizer {
     PreTokenizer { alphabet: Alphabet::Text { newline_runs }, ..plain(&[LINES]) }
 }
 
-/// A run of characters with nothing before it.
-const fn run(of: fn(Peeked) -> bool) -> Run {
-    Run { prefix: Prefix::Nothing, of, max: usize::MAX }
+/// A run of characters without a prefix.
+const fn run(of: fn(Peeked) -> bool) -> CharacterRun {
+    CharacterRun { prefix: Prefix::Nothing, of, max: usize::MAX }
 }
 
-const fn runs(of: fn(Peeked) -> bool) -> Stage {
-    Stage::Runs(run(of))
+const fn runs(of: fn(Peeked) -> bool) -> SplitStage {
+    SplitStage::Runs(run(of))
 }
 
-/// A run of characters with perhaps one white space before it.
-const fn spaced_runs(of: fn(Peeked) -> bool) -> Stage {
-    Stage::Runs(Run { prefix: Prefix::AnyWhiteSpace, of, max: usize::MAX })
+/// A run of characters with an optional white-space character before it.
+const fn spaced_runs(of: fn(Peeked) -> bool) -> SplitStage {
+    SplitStage::Runs(CharacterRun { prefix: Prefix::AnyWhiteSpace, of, max: usize::MAX })
 }
 
-/// Every such character apart.
-const fn singles(of: fn(Peeked) -> bool) -> Stage {
-    Stage::Runs(Run { prefix: Prefix::Nothing, of, max: 1 })
+/// Each of these characters separately.
+const fn singles(of: fn(Peeked) -> bool) -> SplitStage {
+    SplitStage::Runs(CharacterRun { prefix: Prefix::Nothing, of, max: 1 })
 }
 
-const NUMBERS: Stage = runs(|c| c.class.any(CharClass::NUMBER));
-const LINE_BREAK: Stage = singles(|c| matches!(c.char, '\r' | '\n'));
-const LINES: Stage = Stage::AnyRun(&[run(|c| c.char != '\n'), run(|c| c.char == '\n')]);
-const KANA_AND_HAN: Stage = runs(|c| sets::is_kana_or_han(c.char));
+const NUMBERS: SplitStage = runs(|c| c.class.any(CharClass::NUMBER));
+const LINE_BREAK: SplitStage = singles(|c| matches!(c.char, '\r' | '\n'));
+const LINES: SplitStage = SplitStage::AnyRun(&[run(|c| c.char != '\n'), run(|c| c.char == '\n')]);
+const KANA_AND_HAN: SplitStage = runs(|c| sets::is_kana_or_han(c.char));
 
-const GPT2: PreTokenizer = plain(&[Stage::Gpt2]);
-const DIGITS_THEN_GPT2: PreTokenizer = plain(&[Stage::Digits(1), Stage::Gpt2]);
-const LLAMA3: PreTokenizer = plain(&[Stage::Words(WordRules::LLAMA3)]);
-const QWEN2: PreTokenizer = plain(&[Stage::Words(WordRules::QWEN2)]);
-const GPT4O: PreTokenizer = plain(&[Stage::Words(WordRules::GPT4O)]);
+const GPT2: PreTokenizer = plain(&[SplitStage::Gpt2]);
+const DIGITS_THEN_GPT2: PreTokenizer = plain(&[SplitStage::Digits(1), SplitStage::Gpt2]);
+const LLAMA3: PreTokenizer = plain(&[SplitStage::Words(WordRules::LLAMA3)]);
+const QWEN2: PreTokenizer = plain(&[SplitStage::Words(WordRules::QWEN2)]);
+const GPT4O: PreTokenizer = plain(&[SplitStage::Words(WordRules::GPT4O)]);
 const DEEPSEEK3: PreTokenizer =
-    plain(&[Stage::Digits(3), KANA_AND_HAN, Stage::Words(WordRules::DEEPSEEK3)]);
-/// Everything up to sentence punctuation, with one space before it.
-const SENTENCE_PART: Stage = Stage::Runs(Run {
+    plain(&[SplitStage::Digits(3), KANA_AND_HAN, SplitStage::Words(WordRules::DEEPSEEK3)]);
+/// Text up to sentence punctuation, with an optional space before it.
+const SENTENCE_PART: SplitStage = SplitStage::Runs(CharacterRun {
     prefix: Prefix::Space,
     of: |c| !c.class.any(CharClass::SPACE) && !sets::ends_a_sentence_part(c.char),
     max: usize::MAX,
@@ -68,15 +68,15 @@ const SENTENCE_PARTS: PreTokenizer = plain(&[SENTENCE_PART]);
 /// GPT-4o's rules for words of any case with their marks.
 const MARKED_WORDS: WordRules = WordRules { word: Word::Run(LM), ..WordRules::GPT4O };
 
-/// The names, and what each stands for.
+/// The names of each family, and its pre-tokenizer.
 pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
     (
         &["default"],
         plain(&[
             runs(|c| c.class.any(CharClass::PUNCTUATION) || "$+<=>^~|".contains(c.char)),
-            Stage::Gpt2,
+            SplitStage::Gpt2,
             NUMBERS,
-            Stage::DigitTriples,
+            SplitStage::DigitTriples,
         ]),
     ),
     (
@@ -120,8 +120,8 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
         &["falcon"],
         plain(&[
             runs(|c| c.class.any(CharClass::PUNCTUATION) || "$+<=>^~|`".contains(c.char)),
-            Stage::Gpt2,
-            Stage::DigitTriples,
+            SplitStage::Gpt2,
+            SplitStage::DigitTriples,
         ]),
     ),
     (
@@ -142,13 +142,13 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
     (&["glm4", "glm5"], ignoring_merges(LLAMA3)),
     (
         &["jais-2"],
-        plain(&[Stage::Words(WordRules { spaces: Spaces::PowersOfTwo, ..WordRules::LLAMA3 })]),
+        plain(&[SplitStage::Words(WordRules { spaces: Spaces::PowersOfTwo, ..WordRules::LLAMA3 })]),
     ),
     (
         &["minicpm5"],
         ignoring_merges(plain(&[
-            Stage::Digits(3),
-            Stage::Words(WordRules { max_digits: Some(usize::MAX), ..WordRules::LLAMA3 }),
+            SplitStage::Digits(3),
+            SplitStage::Words(WordRules { max_digits: Some(usize::MAX), ..WordRules::LLAMA3 }),
         ])),
     ),
     (
@@ -168,19 +168,22 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
         ],
         QWEN2,
     ),
-    (&["qwen35"], plain(&[Stage::Words(WordRules::QWEN35)])),
-    (&["laguna"], plain(&[LINES, Stage::Words(WordRules::QWEN2)])),
-    (&["ufakzeka"], plain(&[Stage::Words(WordRules { contractions: false, ..WordRules::QWEN2 })])),
+    (&["qwen35"], plain(&[SplitStage::Words(WordRules::QWEN35)])),
+    (&["laguna"], plain(&[LINES, SplitStage::Words(WordRules::QWEN2)])),
+    (
+        &["ufakzeka"],
+        plain(&[SplitStage::Words(WordRules { contractions: false, ..WordRules::QWEN2 })]),
+    ),
     (
         &["seed-coder"],
-        plain(&[Stage::Words(WordRules {
+        plain(&[SplitStage::Words(WordRules {
             after_punctuation: AfterPunctuation::Nothing,
             ..WordRules::QWEN2
         })]),
     ),
     (
         &["exaone-moe"],
-        plain(&[Stage::Words(WordRules {
+        plain(&[SplitStage::Words(WordRules {
             word: Word::Phrase,
             after_punctuation: AfterPunctuation::OneLineBreakOrSlash,
             ..WordRules::QWEN2
@@ -192,7 +195,7 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             LINE_BREAK,
             spaced_runs(|c| sets::is_cased_letter(c.char)),
             spaced_runs(|c| sets::is_western_or_wide_punctuation(c.char)),
-            Stage::TrailingSpace,
+            SplitStage::TrailingSpace,
             runs(|c| sets::is_east_of_arabic(c.char)),
             NUMBERS,
         ]),
@@ -204,35 +207,35 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
             spaced_runs(|c| c.class.any(CharClass::LETTER)),
             spaced_runs(|c| c.class.any(CharClass::PUNCTUATION)),
             runs(|c| sets::is_east_of_arabic(c.char)),
-            Stage::Digits(1),
+            SplitStage::Digits(1),
         ]),
     ),
     (&["deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"], DEEPSEEK3),
     (
         &["spark2_5"],
         plain(&[
-            Stage::Digits(3),
+            SplitStage::Digits(3),
             KANA_AND_HAN,
-            Stage::Words(WordRules {
+            SplitStage::Words(WordRules {
                 after_punctuation: AfterPunctuation::Nothing,
                 newlines: Newlines::Single,
                 ..WordRules::DEEPSEEK3
             }),
-            Stage::Digits(1),
+            SplitStage::Digits(1),
         ]),
     ),
     (
         &["afmoe"],
         plain(&[
-            Stage::TriplesFromTheRight,
+            SplitStage::TriplesFromTheRight,
             runs(|c| sets::is_asian(c.char)),
-            Stage::Words(WordRules::DEEPSEEK3),
+            SplitStage::Words(WordRules::DEEPSEEK3),
         ]),
     ),
-    (&["kimi-k2"], plain(&[Stage::Words(WordRules::KIMI_K2)])),
+    (&["kimi-k2"], plain(&[SplitStage::Words(WordRules::KIMI_K2)])),
     (
         &["tekken"],
-        adding_bos(ignoring_merges(plain(&[Stage::Words(WordRules {
+        adding_bos(ignoring_merges(plain(&[SplitStage::Words(WordRules {
             contraction_suffix: false,
             max_digits: Some(1),
             ..WordRules::GPT4O
@@ -241,36 +244,39 @@ pub(super) static FAMILIES: &[(&[&str], PreTokenizer)] = &[
     (&["gpt-4o", "o200k", "llama4", "kanana2", "talkie", "minimax-m2"], GPT4O),
     (
         &["granite-embed-multi-97m"],
-        ignoring_merges(plain(&[Stage::Words(WordRules {
+        ignoring_merges(plain(&[SplitStage::Words(WordRules {
             word: Word::Cased(LM),
             ..WordRules::GPT4O
         })])),
     ),
-    (&["tiny_aya", "cohere2moe"], plain(&[Stage::TriplesFromTheRight, Stage::Words(MARKED_WORDS)])),
+    (
+        &["tiny_aya", "cohere2moe"],
+        plain(&[SplitStage::TriplesFromTheRight, SplitStage::Words(MARKED_WORDS)]),
+    ),
     (
         &["youtu"],
         ignoring_merges(plain(&[
-            Stage::AnyRun(&[
+            SplitStage::AnyRun(&[
                 run(|c| sets::is_hangul(c.char)),
                 run(|c| sets::is_wide_punctuation(c.char)),
                 run(|c| sets::is_bopomofo(c.char)),
                 run(|c| sets::is_kana_or_han(c.char)),
             ]),
-            Stage::Words(WordRules { max_digits: Some(1), ..MARKED_WORDS }),
+            SplitStage::Words(WordRules { max_digits: Some(1), ..MARKED_WORDS }),
         ])),
     ),
     (&["poro-chat", "bloom", "gpt3-finnish"], SENTENCE_PARTS),
-    (&["viking"], plain(&[SENTENCE_PART, Stage::Digits(1)])),
-    (&["superbpe"], plain(&[NUMBERS, Stage::AsciiTriplesFromTheRight])),
+    (&["viking"], plain(&[SENTENCE_PART, SplitStage::Digits(1)])),
+    (&["superbpe"], plain(&[NUMBERS, SplitStage::AsciiTriplesFromTheRight])),
     (
         &["chameleon"],
         adding_bos(plain(&[
-            Stage::Sentinel,
-            Stage::ImageToken,
-            Stage::Indent,
-            Stage::Digits(1),
+            SplitStage::Sentinel,
+            SplitStage::ImageToken,
+            SplitStage::Indent,
+            SplitStage::Digits(1),
             singles(|c| c.class.any(CharClass::PUNCTUATION) || c.char.is_ascii_punctuation()),
-            Stage::Gpt2,
+            SplitStage::Gpt2,
         ])),
     ),
     (&["gemma4", "granite-embed-multi-311m"], PreTokenizer { bos: Bos::Always, ..by_lines(true) }),

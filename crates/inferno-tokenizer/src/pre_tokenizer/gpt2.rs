@@ -1,4 +1,4 @@
-//! The splitter of GPT-2 and of the many vocabularies that kept its pattern.
+//! The splitter of GPT-2, which many vocabularies have adopted.
 
 use crate::unicode::{CharClass, Peeked, peek, run_end};
 
@@ -6,10 +6,10 @@ use super::blank::{Blank, leave_one};
 
 const WORDY: CharClass = CharClass::SPACE.union(CharClass::LETTER).union(CharClass::NUMBER);
 
-/// The end of the piece that starts at byte `at`; every position starts one.
+/// The end of the piece that starts at byte `at`; there is one at every position.
 ///
-/// In order: a lower-case contraction; letters, digits or punctuation, each with one space before
-/// it; white space.
+/// In order: a lower-case contraction; letters, digits or punctuation, each with an optional space
+/// before it; white space.
 pub(super) fn piece_end(text: &str, at: usize) -> Option<usize> {
     let first = peek(text, at)?;
     if let Some(end) = contraction_end(text, at) {

@@ -1,4 +1,4 @@
-//! The spelled-out pieces that the Chameleon vocabulary sets apart.
+//! The literal pieces of the Chameleon vocabulary.
 
 /// The end of `<sentinel:` digits `>`.
 pub(super) fn sentinel_end(text: &str, at: usize) -> Option<usize> {

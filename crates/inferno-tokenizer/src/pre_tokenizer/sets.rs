@@ -1,4 +1,10 @@
-//! Sets of characters that single vocabularies spell out in their patterns.
+//! Sets of characters that the patterns of individual vocabularies define.
+
+/// Chinese characters, as defined by llama.cpp.
+pub(super) fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2EBEF}' | '\u{2F800}'..='\u{2FA1F}')
+}
 
 /// Chinese characters, hiragana and katakana.
 pub(super) fn is_kana_or_han(c: char) -> bool {
@@ -26,32 +32,31 @@ pub(super) fn is_bopomofo(c: char) -> bool {
     matches!(c, '\u{3105}'..='\u{312F}')
 }
 
-/// ASCII punctuation and symbols, their full-width forms, and the quotation marks and stops around
-/// them.
+/// ASCII punctuation and symbols, their full-width forms, and related quotation marks and stops.
 pub(super) fn is_western_or_wide_punctuation(c: char) -> bool {
     matches!(c, '!'..='/' | ':'..='~' | '\u{FF01}'..='\u{FF0F}' | '\u{FF1A}'..='\u{FF5E}'
         | '\u{2018}'..='\u{201F}' | '\u{3001}'..='\u{3002}')
 }
 
-/// What ends a part of a sentence in the BLOOM family, in several scripts.
+/// Punctuation that ends a part of a sentence in the BLOOM family, in several scripts.
 pub(super) fn ends_a_sentence_part(c: char) -> bool {
     "(|.,!?…。，、।۔،)".contains(c)
 }
 
-/// The Asian scripts that are written without spaces, and what lies between their blocks.
+/// Asian scripts without spaces between words, and the gaps between their blocks.
 pub(super) fn is_asian(c: char) -> bool {
     matches!(c, '\u{E40}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}'
         | '\u{1780}'..='\u{17FF}' | '\u{2F00}'..='\u{2FDF}' | '\u{3040}'..='\u{30FF}'
         | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{FAFF}' | '\u{FF65}'..='\u{FF9F}')
 }
 
-/// Letters of scripts with two cases, by the first DeepSeek vocabulary's list.
+/// Letters of scripts with two cases, as listed by the first DeepSeek vocabulary.
 pub(super) fn is_cased_letter(c: char) -> bool {
     let after = CASED_LETTERS.partition_point(|&(first, _)| first <= c);
     after > 0 && c <= CASED_LETTERS[after - 1].1
 }
 
-/// Ranges in ascending order, both ends included.
+/// Inclusive ranges in ascending order.
 static CASED_LETTERS: &[(char, char)] = &[
     ('A', 'Z'),
     ('a', 'z'),

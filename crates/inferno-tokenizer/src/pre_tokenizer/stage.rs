@@ -1,33 +1,33 @@
-//! One pass over a text that cuts it into pieces.
+//! One pass of a pre-tokenizer, which splits a text into pieces.
 
 use crate::unicode::{CharClass, Peeked, peek, run_end};
 
+use super::pieces::{digits_end, isolate};
 use super::word_rules::WordRules;
-use super::words::digits_end;
 use super::{gpt2, literal};
 
-/// One pass. A pre-tokenizer is a list of them; each cuts the pieces of the one before it further.
+/// One pass of a pre-tokenizer. Each pass splits the pieces of the one before it further.
 #[derive(Clone, Copy)]
-pub(super) enum Stage {
+pub(super) enum SplitStage {
     /// GPT-2's pattern.
     Gpt2,
     /// Words, numbers, punctuation and white space by rules.
     Words(WordRules),
-    /// Runs of one kind of character; what lies between them stays together.
-    Runs(Run),
-    /// Runs of any of several kinds, the first kind that fits winning.
-    AnyRun(&'static [Run]),
-    /// Up to this many digits in a piece.
+    /// Runs of one kind of character, and the text between them.
+    Runs(CharacterRun),
+    /// Runs of several kinds of characters; the first matching kind applies.
+    AnyRun(&'static [CharacterRun]),
+    /// Runs of at most this many digits.
     Digits(usize),
-    /// Three ASCII digits at a time; a rest of one or two stays with what follows.
+    /// Three ASCII digits at a time; a remainder of one or two belongs to the text after it.
     DigitTriples,
     /// White space at the very end.
     TrailingSpace,
-    /// Digits in threes counted from the right; the first group of a number stays with the text
+    /// Groups of three digits counted from the right; the first group of a number belongs to the text
     /// before it.
     TriplesFromTheRight,
-    /// As `TriplesFromTheRight`, for ASCII digits, and a number of whole triples starts apart from
-    /// its text.
+    /// Like `TriplesFromTheRight` for ASCII digits, but a number of whole groups is separated from the
+    /// text before it.
     AsciiTriplesFromTheRight,
     /// `<sentinel:12>`
     Sentinel,
@@ -37,18 +37,18 @@ pub(super) enum Stage {
     Indent,
 }
 
-/// A run of characters, perhaps with one other before it.
+/// A run of characters with an optional prefix.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
-    /// What may stand before the run.
+pub(super) struct CharacterRun {
+    /// The optional character before the run.
     pub prefix: Prefix,
-    /// Which characters make the run.
+    /// The characters of the run.
     pub of: fn(Peeked) -> bool,
-    /// The most characters in one piece, the prefix aside.
+    /// Maximum number of characters of the run, without the prefix.
     pub max: usize,
 }
 
-/// What may stand before a run and belong to it.
+/// The optional character before a run.
 #[derive(Clone, Copy)]
 pub(super) enum Prefix {
     Nothing,
@@ -56,7 +56,7 @@ pub(super) enum Prefix {
     AnyWhiteSpace,
 }
 
-impl Run {
+impl CharacterRun {
     fn end(&self, text: &str, at: usize) -> Option<usize> {
         let prefix = peek(text, at).filter(|c| match self.prefix {
             Prefix::Nothing => false,
@@ -79,20 +79,20 @@ impl Run {
     }
 }
 
-impl Stage {
-    /// Hands the pieces of `text`, in order and without gaps, to `emit`.
+impl SplitStage {
+    /// Passes the pieces of `text`, in order and without gaps, to `emit`.
     pub fn split<'t>(&self, text: &'t str, emit: &mut dyn FnMut(&'t str)) {
         match self {
-            Self::Gpt2 => isolate(text, emit, gpt2::piece_end),
+            Self::Gpt2 => isolate(text, emit, |at, _| gpt2::piece_end(text, at)),
             Self::Words(rules) => rules.split(text, emit),
-            Self::Runs(run) => isolate(text, emit, |text, at| run.end(text, at)),
+            Self::Runs(run) => isolate(text, emit, |at, _| run.end(text, at)),
             Self::AnyRun(runs) => {
-                isolate(text, emit, |text, at| runs.iter().find_map(|run| run.end(text, at)));
+                isolate(text, emit, |at, _| runs.iter().find_map(|run| run.end(text, at)));
             }
-            Self::Digits(max) => isolate(text, emit, |text, at| {
+            Self::Digits(max) => isolate(text, emit, |at, _| {
                 Some(digits_end(text, at, *max)).filter(|&end| end > at)
             }),
-            Self::DigitTriples => isolate(text, emit, |text, at| {
+            Self::DigitTriples => isolate(text, emit, |at, _| {
                 let triple = text.as_bytes().get(at..at + 3)?;
                 triple.iter().all(u8::is_ascii_digit).then_some(at + 3)
             }),
@@ -108,41 +108,15 @@ impl Stage {
             Self::AsciiTriplesFromTheRight => {
                 triples_from_the_right(text, emit, |c| c.char.is_ascii_digit(), true);
             }
-            Self::Sentinel => isolate(text, emit, literal::sentinel_end),
-            Self::ImageToken => isolate(text, emit, literal::image_token_end),
-            Self::Indent => isolate(text, emit, literal::indent_end),
+            Self::Sentinel => isolate(text, emit, |at, _| literal::sentinel_end(text, at)),
+            Self::ImageToken => isolate(text, emit, |at, _| literal::image_token_end(text, at)),
+            Self::Indent => isolate(text, emit, |at, _| literal::indent_end(text, at)),
         }
     }
 }
 
-/// Emits each piece that `piece_end` finds, and what lies between two of them as one piece.
-fn isolate<'t>(
-    text: &'t str,
-    emit: &mut dyn FnMut(&'t str),
-    piece_end: impl Fn(&str, usize) -> Option<usize>,
-) {
-    let mut unmatched = 0;
-    let mut at = 0;
-    while let Some(first) = peek(text, at) {
-        match piece_end(text, at) {
-            Some(end) => {
-                if unmatched < at {
-                    emit(&text[unmatched..at]);
-                }
-                emit(&text[at..end]);
-                at = end;
-                unmatched = end;
-            }
-            None => at += first.len,
-        }
-    }
-    if unmatched < at {
-        emit(&text[unmatched..]);
-    }
-}
-
-/// Cuts behind every group of three digits from the right and behind the rest before them; with
-/// `cut_before`, also between a text and a number of whole triples.
+/// Splits after every group of three digits from the right and after the remainder before them; with
+/// `cut_before`, also between a text and a number of whole groups.
 fn triples_from_the_right<'t>(
     text: &'t str,
     emit: &mut dyn FnMut(&'t str),

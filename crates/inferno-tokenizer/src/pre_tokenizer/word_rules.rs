@@ -1,27 +1,25 @@
-//! The rules by which families of vocabularies cut words, as data; `words` is the code that reads
-//! them.
+//! The word-splitting rules of vocabulary families, as data for `words`.
 
 use crate::unicode::CharClass;
 
-/// How one family of vocabularies splits text.
+/// The rules of one vocabulary family.
 #[derive(Clone, Copy)]
 pub(super) struct WordRules {
-    /// Whether `'s`, `'re`, … in any case are pieces of their own.
+    /// Whether `'s`, `'re`, … in any case are separate pieces.
     pub contractions: bool,
-    /// Whether one ASCII punctuation mark joins the ASCII letters after it, before anything else is
-    /// tried.
+    /// Whether an ASCII punctuation mark belongs to the ASCII letters after it; this is tried first.
     pub punctuated_words: bool,
-    /// What a word is.
+    /// The definition of a word.
     pub word: Word,
-    /// One character other than `\r`, `\n` and these may stand before a word.
+    /// Characters that cannot be the optional prefix of a word, in addition to `\r` and `\n`.
     pub no_prefix: CharClass,
-    /// Whether a contraction ends the word before it.
+    /// Whether a contraction belongs to the word before it.
     pub contraction_suffix: bool,
-    /// The most digits in one piece; `None` leaves digits to other stages.
+    /// Maximum number of digits per piece; `None` leaves digits to other stages.
     pub max_digits: Option<usize>,
-    /// What punctuation is.
+    /// The definition of punctuation.
     pub punctuation: Punctuation,
-    /// What may follow punctuation in its piece.
+    /// Characters after punctuation that belong to its piece.
     pub after_punctuation: AfterPunctuation,
     /// How line breaks are split.
     pub newlines: Newlines,
@@ -29,20 +27,20 @@ pub(super) struct WordRules {
     pub spaces: Spaces,
 }
 
-/// What a word is.
+/// The definition of a word.
 #[derive(Clone, Copy)]
 pub(super) enum Word {
     /// A run of characters of these classes.
     Run(CharClass),
-    /// A run of these classes in which ASCII capitals may only lead: `HelloWorld` is two words.
+    /// A run of these classes with ASCII capitals only at its start: `HelloWorld` is two words.
     Cased(CharClass),
-    /// Letters, each with its marks, and the single spaces between them.
+    /// Letters with their marks, and single spaces between them.
     Phrase,
-    /// A run of Chinese characters, or one of other letters.
+    /// A run of Chinese characters, or a run of other letters.
     HanApart,
 }
 
-/// What punctuation is.
+/// The definition of punctuation.
 #[derive(Clone, Copy)]
 pub(super) enum Punctuation {
     /// Characters with none of these classes.
@@ -51,7 +49,7 @@ pub(super) enum Punctuation {
     Only(CharClass),
 }
 
-/// What may follow punctuation in its piece.
+/// Characters after punctuation that belong to its piece.
 #[derive(Clone, Copy)]
 pub(super) enum AfterPunctuation {
     Nothing,
@@ -65,16 +63,16 @@ pub(super) enum AfterPunctuation {
 pub(super) enum Newlines {
     /// White space up to the last line break of its run is one piece.
     WithSpaces,
-    /// A line break that starts a run is a piece of its own.
+    /// A line break that starts a run is a separate piece.
     Single,
 }
 
 /// How white space without line breaks is split.
 #[derive(Clone, Copy)]
 pub(super) enum Spaces {
-    /// A run leaves its last character to the word after it.
+    /// The last character of a run belongs to the word after it.
     LeaveOne,
-    /// As `LeaveOne`, in powers of two up to 512.
+    /// Like `LeaveOne`, in powers of two up to 512.
     PowersOfTwo,
 }
 
@@ -84,7 +82,7 @@ pub(super) const LM: CharClass = CharClass::LETTER.union(CharClass::MARK);
 const PS: CharClass = CharClass::PUNCTUATION.union(CharClass::SYMBOL);
 
 impl WordRules {
-    /// Llama 3, with up to three digits in a piece.
+    /// Llama 3: at most three digits per piece.
     pub const LLAMA3: Self = Self {
         contractions: true,
         punctuated_words: false,
@@ -97,7 +95,7 @@ impl WordRules {
         newlines: Newlines::WithSpaces,
         spaces: Spaces::LeaveOne,
     };
-    /// Qwen 2: every digit apart.
+    /// Qwen 2: every digit is a piece.
     pub const QWEN2: Self = Self { max_digits: Some(1), ..Self::LLAMA3 };
     /// Qwen 3.5: marks belong to words.
     pub const QWEN35: Self = Self {
@@ -105,7 +103,7 @@ impl WordRules {
         punctuation: Punctuation::AllBut(SLN.union(CharClass::MARK)),
         ..Self::QWEN2
     };
-    /// DeepSeek V3: digits and Chinese are split off by earlier stages.
+    /// DeepSeek V3: earlier stages split off digits and Chinese.
     pub const DEEPSEEK3: Self = Self {
         contractions: false,
         punctuated_words: true,
@@ -115,7 +113,7 @@ impl WordRules {
         punctuation: Punctuation::Only(PS),
         ..Self::LLAMA3
     };
-    /// GPT-4o: capitals only lead, contractions end words.
+    /// GPT-4o: capitals only at the start of words, contractions at their end.
     pub const GPT4O: Self = Self {
         contractions: false,
         word: Word::Cased(CharClass::LETTER),
@@ -123,7 +121,7 @@ impl WordRules {
         after_punctuation: AfterPunctuation::LineBreaksAndSlashes,
         ..Self::LLAMA3
     };
-    /// Kimi K2: Chinese apart, contractions end words.
+    /// Kimi K2: separate Chinese, contractions at the end of words.
     pub const KIMI_K2: Self = Self {
         contractions: false,
         word: Word::HanApart,

@@ -1,38 +1,22 @@
 //! The splitter of modern byte-level vocabularies: words, numbers, punctuation and white space.
 //!
-//! One function walks all of them; what differs between families is data, [`WordRules`]. At each
-//! position the first alternative that fits wins: contraction, word, digits, punctuation, newlines,
-//! spaces. No alternative looks back, and a rejected one never costs more than the text that the
-//! accepted one consumes, so splitting is linear.
+//! The differences between families are data, [`WordRules`]. At each position, the first matching
+//! alternative applies: contraction, word, digits, punctuation, newlines, spaces. No alternative looks
+//! back, and a rejected one never scans more text than the accepted one consumes, so splitting takes
+//! linear time.
 
 use crate::unicode::{CharClass, Peeked, peek, run_end};
 
 use super::blank::{Blank, leave_one, power_of_two};
-use super::is_han;
+use super::pieces::{digits_end, isolate};
+use super::sets::is_han;
 use super::word_rules::{AfterPunctuation, LM, Newlines, Punctuation, Spaces, Word, WordRules};
 
 impl WordRules {
-    /// Hands the pieces of `text` to `emit`; what no alternative fits is gathered between them.
+    /// Passes the pieces of `text` to `emit`; text that no alternative matches is one piece.
     pub fn split<'t>(&self, text: &'t str, emit: &mut dyn FnMut(&'t str)) {
-        let mut unmatched = 0;
-        let mut at = 0;
         let mut blank = Blank::default();
-        while let Some(first) = peek(text, at) {
-            match self.piece_end(text, at, first, &mut blank) {
-                Some(end) => {
-                    if unmatched < at {
-                        emit(&text[unmatched..at]);
-                    }
-                    emit(&text[at..end]);
-                    at = end;
-                    unmatched = end;
-                }
-                None => at += first.len,
-            }
-        }
-        if unmatched < at {
-            emit(&text[unmatched..]);
-        }
+        isolate(text, emit, |at, first| self.piece_end(text, at, first, &mut blank));
     }
 
     /// The end of the piece that starts at `at` with `first`.
@@ -151,19 +135,7 @@ fn contraction_end(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// The end of up to `max` digits.
-pub(super) fn digits_end(text: &str, at: usize, max: usize) -> usize {
-    let mut end = at;
-    for _ in 0..max {
-        match peek(text, end).filter(|c| c.class.any(CharClass::NUMBER)) {
-            Some(digit) => end += digit.len,
-            None => break,
-        }
-    }
-    end
-}
-
-/// `X*Y+`, where X are the characters of `class` but ASCII small letters and Y those but ASCII
+/// `X*Y+`, where X is `class` without ASCII lower-case letters and Y is `class` without ASCII
 /// capitals.
 fn capitals_lead(
     text: &str,
@@ -178,7 +150,7 @@ fn capitals_lead(
         if end > leading {
             return Some(end);
         }
-        // Nothing but ASCII capitals may follow the last caseless or non-ASCII letter of the lead.
+        // Only ASCII capitals can follow the last caseless or non-ASCII letter of the lead.
         let lead = &text[start..leading];
         let last = lead.char_indices().rfind(|(_, c)| !c.is_ascii_uppercase());
         last.map(|(i, c)| start + i + c.len_utf8())
@@ -186,7 +158,7 @@ fn capitals_lead(
     prefixed.and_then(from).or_else(|| from(at))
 }
 
-/// `X+Y*`, tried after [`capitals_lead`] has failed: the lead is then all there is.
+/// `X+Y*`, tried after [`capitals_lead`] has failed, so that Y* is empty.
 fn only_capitals(
     text: &str,
     prefixed: Option<usize>,
@@ -200,7 +172,7 @@ fn only_capitals(
     prefixed.and_then(from).or_else(|| from(at))
 }
 
-/// Letters with their marks, and single spaces that have a letter after them.
+/// Letters with their marks, and single spaces that are followed by a letter.
 fn phrase_end(text: &str, at: usize) -> usize {
     let letter_at = |at| peek(text, at).filter(|c| c.class.any(CharClass::LETTER));
     let Some(first) = letter_at(at) else {

@@ -1,4 +1,4 @@
-//! Ids back to text, at once and as they come.
+//! Decoding ids, at once and incrementally.
 
 use crate::vocabularies::{byte_level, metadata};
 use inferno_gguf::{Metadata, StringArray};
@@ -8,13 +8,13 @@ fn sentencepiece() -> Tokenizer {
     Tokenizer::from_metadata(&metadata("sentencepiece")).unwrap()
 }
 
-/// The id of the token that is this one byte.
+/// The id of the token of a single byte.
 fn byte(tokenizer: &Tokenizer, byte: u8) -> u32 {
     tokenizer.token_id(&format!("<0x{byte:02X}>")).unwrap()
 }
 
 #[test]
-fn a_character_comes_out_when_its_last_byte_is_there() {
+fn a_character_is_returned_with_its_last_byte() {
     let tokenizer = sentencepiece();
     let mut detokenizer = tokenizer.detokenizer(true);
     let pieces: Vec<String> = "🚀a"
@@ -26,7 +26,7 @@ fn a_character_comes_out_when_its_last_byte_is_there() {
 }
 
 #[test]
-fn bytes_that_cannot_become_a_character_come_out_as_replacement_characters() {
+fn invalid_bytes_become_replacement_characters() {
     let tokenizer = sentencepiece();
     let mut detokenizer = tokenizer.detokenizer(true);
     let mut push = |value| detokenizer.push(byte(&tokenizer, value)).unwrap().to_owned();
@@ -39,7 +39,7 @@ fn bytes_that_cannot_become_a_character_come_out_as_replacement_characters() {
 }
 
 #[test]
-fn the_space_before_a_text_is_taken_away_once() {
+fn the_space_before_a_text_is_removed_once() {
     let tokenizer = sentencepiece();
     let ids =
         tokenizer.encode(" the the", EncodeOptions { add_special: true, parse_special: false });
@@ -52,7 +52,7 @@ fn the_space_before_a_text_is_taken_away_once() {
 }
 
 #[test]
-fn marks_between_the_parts_of_an_answer_are_text_whatever_the_file_calls_them() {
+fn tags_between_the_parts_of_an_answer_are_always_text() {
     for kind in [3, 4] {
         let mut metadata = Metadata::new();
         metadata.insert("tokenizer.ggml.model", "gpt2");
@@ -70,7 +70,7 @@ fn marks_between_the_parts_of_an_answer_are_text_whatever_the_file_calls_them() 
 }
 
 #[test]
-fn control_tokens_are_spelled_out_or_left_out() {
+fn control_tokens_are_included_or_skipped() {
     let tokenizer = byte_level("qwen2").unwrap();
     let end = tokenizer.token_id("<|im_end|>").unwrap();
     let mut ids = tokenizer.encode("hi", EncodeOptions::default());
@@ -84,7 +84,7 @@ fn control_tokens_are_spelled_out_or_left_out() {
 }
 
 #[test]
-fn special_tokens_in_a_text_are_text_unless_they_are_to_be_parsed() {
+fn special_tokens_in_a_text_are_text_unless_parsing_is_enabled() {
     let tokenizer = byte_level("qwen2").unwrap();
     let end = tokenizer.token_id("<|im_end|>").unwrap();
     let text = "<|im_end|>";
@@ -94,7 +94,7 @@ fn special_tokens_in_a_text_are_text_unless_they_are_to_be_parsed() {
 }
 
 #[test]
-fn an_id_out_of_range_is_refused() {
+fn an_id_out_of_range_is_rejected() {
     let tokenizer = sentencepiece();
     let size = tokenizer.vocab_size();
     let error = tokenizer.decode(&[1, size as u32], true).unwrap_err();
@@ -105,7 +105,7 @@ fn an_id_out_of_range_is_refused() {
 }
 
 #[test]
-fn a_token_is_shown_as_the_bytes_it_stands_for() {
+fn token_bytes_are_the_decoded_bytes() {
     let tokenizer = byte_level("qwen2").unwrap();
     let space = tokenizer.token_id("Ġ").unwrap();
     assert_eq!(tokenizer.token_bytes(space).unwrap().as_ref(), b" ");

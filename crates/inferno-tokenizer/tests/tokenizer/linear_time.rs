@@ -1,4 +1,4 @@
-//! Long texts of one kind take seconds at most, whatever the vocabulary.
+//! Long uniform texts are encoded in linear time with every vocabulary.
 
 use std::time::{Duration, Instant};
 
@@ -22,19 +22,19 @@ fn check(unit: &str, size: usize, limit: Duration, tokenizers: &[(&str, Tokenize
 }
 
 #[test]
-fn a_megabyte_of_one_kind_is_encoded_in_seconds() {
+fn a_uniform_megabyte_is_encoded_in_seconds() {
     let bytes = ["qwen2", "gpt-2", "superbpe"].map(|name| (name, byte_level(name).unwrap()));
     let others = ["text_level", "sentencepiece", "unigram", "wordpiece"]
         .map(|kind| (kind, Tokenizer::from_metadata(&metadata(kind)).unwrap()));
     let tokenizers: Vec<_> = bytes.into_iter().chain(others).collect();
     for unit in ["a", " ", "😀", "7", "\n", "qzxjkvbpw", "<|im_start|", "\u{301}", "!", "\t "] {
-        // Generous: a quadratic step over a megabyte takes minutes.
+        // A generous limit: quadratic time for a megabyte would be minutes.
         check(unit, MEGABYTE, Duration::from_secs(20), &tokenizers);
     }
 }
 
 #[test]
-fn thousands_of_special_tokens_that_overlap_do_not_slow_down() {
+fn thousands_of_overlapping_special_tokens_take_linear_time() {
     let mut metadata = metadata("byte_level");
     let key = "tokenizer.ggml.tokens";
     let mut tokens = metadata.required::<&StringArray>(key).unwrap().clone();
@@ -59,7 +59,7 @@ fn thousands_of_special_tokens_that_overlap_do_not_slow_down() {
     }
 }
 
-/// One name for each way to split.
+/// One name per pre-tokenizer.
 const PRE_TOKENIZERS: &[&str] = &[
     "default",
     "falcon",
@@ -88,7 +88,7 @@ const PRE_TOKENIZERS: &[&str] = &[
 ];
 
 #[test]
-fn no_pre_tokenizer_slows_down_on_long_runs() {
+fn every_pre_tokenizer_takes_linear_time_for_long_runs() {
     let tokenizers: Vec<_> =
         PRE_TOKENIZERS.iter().map(|name| (*name, byte_level(name).unwrap())).collect();
     for unit in [" ", "A", "éA", "1", "\r\n", " \u{3000}", "'", "a\u{301}", "IMGIMGA", "<sentinel:"]

@@ -1,4 +1,4 @@
-//! The tokenizer as its users see it.
+//! Tests of the tokenizer's public API.
 
 mod decode;
 mod linear_time;

@@ -1,4 +1,4 @@
-//! Files that contradict themselves are refused, and say why.
+//! Invalid metadata is rejected with a specific error.
 
 use crate::vocabularies::{byte_level, metadata};
 use inferno_gguf::{Metadata, MetadataValue, StringArray};
@@ -17,7 +17,7 @@ fn refusal(vocabulary: &str, key: &str, value: impl Into<MetadataValue>) -> Toke
 }
 
 #[test]
-fn an_unknown_pre_tokenizer_is_named_and_the_known_ones_are_listed() {
+fn an_unsupported_pre_tokenizer_error_lists_the_supported_ones() {
     let message = byte_level("gpt-99").unwrap_err().to_string();
     assert!(message.contains(r#""gpt-99""#), "{message}");
     for name in ["llama-bpe", "qwen2", "gpt-4o", "tekken", "chatglm-bpe", "command-r"] {
@@ -26,16 +26,16 @@ fn an_unknown_pre_tokenizer_is_named_and_the_known_ones_are_listed() {
 }
 
 #[test]
-fn an_unknown_model_is_named_and_the_known_ones_are_listed() {
+fn an_unsupported_model_error_lists_the_supported_ones() {
     let message = refusal("byte_level", "tokenizer.ggml.model", "morse").to_string();
     assert_eq!(
         message,
-        r#"unknown tokenizer model "morse"; known models: bert, gemma4, gpt2, llama, t5"#
+        r#"unsupported tokenizer model "morse"; supported: bert, gemma4, gpt2, llama, t5"#
     );
 }
 
 #[test]
-fn a_file_without_a_tokenizer_is_refused_with_the_key_that_it_lacks() {
+fn a_file_without_a_tokenizer_is_rejected_with_the_missing_key() {
     for key in ["tokenizer.ggml.model", "tokenizer.ggml.tokens", "tokenizer.ggml.merges"] {
         let mut metadata = metadata("byte_level");
         metadata.remove(key);
@@ -45,7 +45,7 @@ fn a_file_without_a_tokenizer_is_refused_with_the_key_that_it_lacks() {
 }
 
 #[test]
-fn an_empty_vocabulary_is_refused() {
+fn an_empty_vocabulary_is_rejected() {
     let mut metadata = Metadata::new();
     metadata.insert("tokenizer.ggml.model", "gpt2");
     metadata.insert("tokenizer.ggml.tokens", StringArray::default());
@@ -55,7 +55,7 @@ fn an_empty_vocabulary_is_refused() {
 }
 
 #[test]
-fn arrays_of_other_lengths_than_the_tokens_are_refused() {
+fn arrays_of_a_different_length_than_the_tokens_are_rejected() {
     let error = refusal("sentencepiece", "tokenizer.ggml.scores", vec![0.5_f32; 3]);
     assert!(matches!(error, TokenizerError::LengthMismatch { found: 3, .. }), "{error}");
     let error = refusal("sentencepiece", "tokenizer.ggml.token_type", vec![1_i32; 100_000]);
@@ -63,7 +63,7 @@ fn arrays_of_other_lengths_than_the_tokens_are_refused() {
 }
 
 #[test]
-fn a_score_that_is_no_number_is_refused() {
+fn a_nan_score_is_rejected() {
     let len = metadata("unigram").required::<&StringArray>("tokenizer.ggml.tokens").unwrap().len();
     let mut scores = vec![0.5_f32; len];
     scores[7] = f32::NAN;
@@ -72,7 +72,7 @@ fn a_score_that_is_no_number_is_refused() {
 }
 
 #[test]
-fn ids_out_of_range_are_refused_but_minus_one_means_none() {
+fn ids_out_of_range_are_rejected_but_minus_one_means_none() {
     let error = refusal("byte_level", "tokenizer.ggml.eos_token_id", 1_000_000_u32);
     assert!(matches!(error, TokenizerError::IdOutOfRange { id: 1_000_000, .. }), "{error}");
     let error = refusal("byte_level", "tokenizer.ggml.padding_token_id", -2_i32);
@@ -87,7 +87,7 @@ fn ids_out_of_range_are_refused_but_minus_one_means_none() {
 }
 
 #[test]
-fn a_start_token_that_is_asked_for_but_not_named_is_refused() {
+fn a_required_but_undefined_start_token_is_rejected() {
     let mut metadata = metadata("byte_level");
     metadata.remove("tokenizer.ggml.bos_token_id");
     metadata.insert("tokenizer.ggml.add_bos_token", true);
@@ -96,7 +96,7 @@ fn a_start_token_that_is_asked_for_but_not_named_is_refused() {
 }
 
 #[test]
-fn two_tokens_with_one_text_are_refused() {
+fn two_tokens_with_the_same_text_are_rejected() {
     let mut metadata = Metadata::new();
     metadata.insert("tokenizer.ggml.model", "gpt2");
     metadata.insert("tokenizer.ggml.tokens", strings(&["a", "b", "a"]));
@@ -106,7 +106,7 @@ fn two_tokens_with_one_text_are_refused() {
 }
 
 #[test]
-fn a_merge_without_two_sides_is_refused_with_its_place() {
+fn a_merge_without_two_sides_is_rejected_with_its_index() {
     for merge in ["", "a", "a ", " "] {
         let merges = strings(&["Ġ t", merge]);
         let error = refusal("byte_level", "tokenizer.ggml.merges", merges);
@@ -115,7 +115,7 @@ fn a_merge_without_two_sides_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_merge_into_a_text_that_is_no_token_falls_back_to_bytes() {
+fn a_merge_result_that_is_not_a_token_falls_back_to_bytes() {
     let mut metadata = Metadata::new();
     metadata.insert("tokenizer.ggml.model", "gpt2");
     metadata.insert("tokenizer.ggml.tokens", strings(&["Ġ", "a", "b"]));
@@ -125,7 +125,7 @@ fn a_merge_into_a_text_that_is_no_token_falls_back_to_bytes() {
 }
 
 #[test]
-fn a_tokenizer_without_anything_for_unknown_text_is_refused() {
+fn a_tokenizer_without_a_fallback_is_rejected() {
     let mut metadata = Metadata::new();
     metadata.insert("tokenizer.ggml.tokens", strings(&["a", "b"]));
     metadata.insert("tokenizer.ggml.unknown_token_id", u32::MAX);
@@ -137,7 +137,7 @@ fn a_tokenizer_without_anything_for_unknown_text_is_refused() {
 }
 
 #[test]
-fn malformed_character_maps_are_refused() {
+fn malformed_character_maps_are_rejected() {
     let key = "tokenizer.ggml.precompiled_charsmap";
     let no_end = [4, 0, 0, 0, 0, 0, 0, 0, b'a'].to_vec();
     let long = [&[0; 4][..], &[b'x'; 5000], &[0]].concat();
@@ -148,8 +148,8 @@ fn malformed_character_maps_are_refused() {
 }
 
 #[test]
-fn a_character_map_that_leads_nowhere_replaces_nothing() {
-    // Every unit points far outside the array.
+fn a_character_map_with_invalid_transitions_replaces_nothing() {
+    // The transitions of every unit are far out of range.
     let map = [&16_u32.to_le_bytes()[..], &[0xFF; 16], b"x\0"].concat();
     let mut changed = metadata("unigram");
     changed.insert("tokenizer.ggml.precompiled_charsmap", map);
@@ -158,7 +158,7 @@ fn a_character_map_that_leads_nowhere_replaces_nothing() {
 }
 
 #[test]
-fn start_and_end_tokens_are_added_as_the_file_says() {
+fn start_and_end_tokens_follow_the_metadata() {
     let mut metadata = metadata("sentencepiece");
     let encode = |metadata: &Metadata| {
         let tokenizer = Tokenizer::from_metadata(metadata).unwrap();

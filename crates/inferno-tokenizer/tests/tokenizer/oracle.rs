@@ -1,6 +1,6 @@
-//! Real vocabularies and the ids that llama.cpp gives for some fifty texts.
+//! Real vocabularies, with llama.cpp's ids for about fifty texts.
 //!
-//! `INFERNO_ORACLE` names the folder that holds them; without it there is nothing to check.
+//! `INFERNO_ORACLE` is the folder of the reference data; the tests are skipped if it is not set.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn beside(path: &Path, extension: &str) -> String {
 }
 
 #[test]
-fn real_vocabularies_give_the_reference_ids_and_decode_to_the_text() {
+fn real_vocabularies_match_the_reference_ids_and_decode_to_the_text() {
     for path in vocabularies() {
         let gguf = Gguf::open(&path).unwrap();
         let tokenizer = Tokenizer::from_metadata(gguf.metadata()).unwrap();

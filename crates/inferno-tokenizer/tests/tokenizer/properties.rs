@@ -1,4 +1,4 @@
-//! What holds for any text, with every pre-tokenizer and every kind of vocabulary.
+//! Properties for any text, with every pre-tokenizer and tokenizer model.
 
 use crate::vocabularies::{all_tokenizers, metadata};
 use std::collections::HashSet;
@@ -13,8 +13,8 @@ thread_local! {
     static SENTENCEPIECE: Tokenizer = Tokenizer::from_metadata(&metadata("sentencepiece")).unwrap();
 }
 
-/// The SentencePiece vocabulary with one more piece, which spans two words but which no merge leads
-/// to.
+/// The SentencePiece vocabulary with an additional piece that spans two words but cannot be reached by
+/// merges.
 fn with_a_piece_of_two_words() -> Metadata {
     let mut metadata = metadata("sentencepiece");
     let key = "tokenizer.ggml.tokens";
@@ -32,7 +32,7 @@ fn with_a_piece_of_two_words() -> Metadata {
     metadata
 }
 
-/// Letters, digits, white space and marks of many scripts, and anything else.
+/// Letters, digits, white space and marks of many scripts, and arbitrary characters.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-zA-Z]{1,8}",
@@ -47,7 +47,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// What a broken or hostile file may say: keys of the right types that do not fit together.
+/// Metadata of a broken or malicious file: keys of the right types with inconsistent values.
 fn any_metadata() -> impl Strategy<Value = Metadata> {
     let models = ["gpt2", "gemma4", "llama", "t5", "bert"];
     let names = ["qwen2", "gpt-2", "tekken", "gemma4", "sarvam-moe", "chameleon"];
@@ -74,7 +74,7 @@ fn any_metadata() -> impl Strategy<Value = Metadata> {
             metadata.insert("tokenizer.ggml.add_space_prefix", flags[0]);
             metadata.insert("tokenizer.ggml.remove_extra_whitespaces", flags[1]);
             if flags[2] {
-                // A trie of the right length, whatever is in it.
+                // A trie of the right length with arbitrary contents.
                 let trie_len = charsmap.len() as u32 / 8 * 4;
                 let map = [&trie_len.to_le_bytes()[..], &charsmap, &[0]].concat();
                 metadata.insert("tokenizer.ggml.precompiled_charsmap", map);
@@ -95,12 +95,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn byte_level_ids_decode_to_the_text_they_were_made_of(text in text()) {
+    fn byte_level_ids_decode_to_the_encoded_text(text in text()) {
         ALL.with(|all| {
             for (name, tokenizer) in all {
                 let ids = tokenizer.encode(&text, EncodeOptions::default());
                 let decoded = tokenizer.decode(&ids, true).unwrap();
-                // Of the others, only those that know every byte and change no text decode to it.
+                // Other models only decode to it if they have all bytes and do not normalize text.
                 if tokenizer.token_id("Ġ").is_some() {
                     assert_eq!(decoded, text, "{name}");
                 }
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_file_says_its_tokenizer_encodes_and_decodes(
+    fn tokenizers_of_arbitrary_metadata_encode_and_decode(
         metadata in any_metadata(),
         text in "[abé <|>\\x00-\\xFF]{0,30}|\\PC{0,10}",
     ) {
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn merging_a_text_word_by_word_or_as_a_whole_gives_the_same_ids(text in text()) {
+    fn merging_by_word_or_as_a_whole_gives_the_same_ids(text in text()) {
         let by_word = SENTENCEPIECE.with(|one| one.encode(&text, EncodeOptions::default()));
         let whole = SPANNING.with(|other| other.encode(&text, EncodeOptions::default()));
         assert_eq!(by_word, whole);
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_detokenizer_returns_is_the_decoded_text(ids in prop::collection::vec(0u32..900, 0..60)) {
+    fn the_detokenizer_returns_the_decoded_text(ids in prop::collection::vec(0u32..900, 0..60)) {
         ALL.with(|all| {
             for (name, tokenizer) in all {
                 for skip_special in [false, true] {

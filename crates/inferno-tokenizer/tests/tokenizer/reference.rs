@@ -1,7 +1,7 @@
-//! Small vocabularies of every kind, and the ids that llama.cpp gives with them (see
+//! Small vocabularies of every tokenizer model, with llama.cpp's ids (see
 //! `../fixtures/make_fixtures.py` and `make_overlapping.py`).
 //!
-//! `INFERNO_TOKENIZER_FIXTURES` names another folder that `make_fixtures.py` has written, for a longer
+//! `INFERNO_TOKENIZER_FIXTURES` is another folder written by `make_fixtures.py`, for a longer
 //! run.
 
 use std::path::Path;
@@ -22,13 +22,13 @@ fn ids(value: &Value) -> Vec<u32> {
 }
 
 #[test]
-fn every_kind_of_vocabulary_gives_the_ids_of_the_reference() {
+fn every_tokenizer_model_matches_the_reference_ids() {
     let folder = std::env::var_os("INFERNO_TOKENIZER_FIXTURES").unwrap_or(OWN_FOLDER.into());
     check(folder.as_ref(), "texts.json", "expected.jsonl");
 }
 
 #[test]
-fn special_tokens_that_overlap_are_taken_in_the_order_of_the_reference() {
+fn overlapping_special_tokens_match_the_reference() {
     let folder = OWN_FOLDER.as_ref();
     check(folder, "overlapping_texts.json", "overlapping_expected.jsonl");
 }

@@ -1,23 +1,23 @@
-//! The small vocabularies of `tests/fixtures`, ready to use.
+//! The small vocabularies of `tests/fixtures`.
 
 use inferno_gguf::{Gguf, Metadata};
 use inferno_tokenizer::{Tokenizer, TokenizerError};
 
-/// What the file of one vocabulary says.
+/// The metadata of one vocabulary.
 pub fn metadata(vocabulary: &str) -> Metadata {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
     let gguf = Gguf::open(format!("{folder}/{vocabulary}.gguf")).unwrap();
     gguf.metadata().clone()
 }
 
-/// The vocabulary whose words are byte sequences, with this pre-tokenizer.
+/// The byte-level vocabulary with a given pre-tokenizer.
 pub fn byte_level(pre_tokenizer: &str) -> Result<Tokenizer, TokenizerError> {
     let mut metadata = metadata("byte_level");
     metadata.insert("tokenizer.ggml.pre", pre_tokenizer);
     Tokenizer::from_metadata(&metadata)
 }
 
-/// The names of all pre-tokenizers that split bytes.
+/// The names of all byte-level pre-tokenizers.
 fn byte_level_names() -> Vec<&'static str> {
     let Err(TokenizerError::UnknownPreTokenizer { mut known, .. }) = byte_level("no such name")
     else {
@@ -27,7 +27,7 @@ fn byte_level_names() -> Vec<&'static str> {
     known
 }
 
-/// One tokenizer for each of those names, and one for each other kind of vocabulary.
+/// One tokenizer per byte-level pre-tokenizer, and one per other tokenizer model.
 pub fn all_tokenizers() -> Vec<(&'static str, Tokenizer)> {
     let bytes = byte_level_names().into_iter().map(|name| (name, byte_level(name).unwrap()));
     let kinds = ["text_level", "sentencepiece", "unigram", "wordpiece"];

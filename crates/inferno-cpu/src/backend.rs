@@ -50,13 +50,13 @@ pub struct CpuBackend {
     weights: Arena,
     /// Memory of activations: a product of many rows writes to as many pages at a time as it has rows.
     activations: Arena,
-    workspace: Mutex<Workspace>,
+    workspace: Mutex<OperationMemory>,
 }
 
 /// Memory that operations keep between calls. It grows to what the largest batch needs, independently of the
 /// lengths of its sequences.
 #[derive(Debug)]
-pub(crate) struct Workspace {
+pub(crate) struct OperationMemory {
     product: ProductWorkspace,
     pub(crate) attention: AttentionWorkspace,
 }
@@ -78,7 +78,7 @@ impl CpuBackend {
             return Err(unavailable("it needs at least one".to_owned()));
         }
         let pool = ThreadPool::new(threads).map_err(|error| unavailable(error.to_string()))?;
-        let workspace = Workspace {
+        let workspace = OperationMemory {
             product: ProductWorkspace::new(threads),
             attention: AttentionWorkspace::new(threads),
         };
@@ -118,7 +118,7 @@ impl CpuBackend {
     }
 
     /// Locks the memory of operations.
-    pub(crate) fn workspace(&self) -> MutexGuard<'_, Workspace> {
+    pub(crate) fn workspace(&self) -> MutexGuard<'_, OperationMemory> {
         threads::lock(&self.workspace)
     }
 

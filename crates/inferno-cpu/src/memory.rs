@@ -73,12 +73,12 @@ const SEGMENT_BYTES: usize = 64 << 20;
 /// The pages are unmapped when the last array in them is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    segment: Mutex<Segment>,
+    segment: Mutex<ArenaSegment>,
 }
 
 /// The pages that an arena allocates from, and the bytes allocated in them.
 #[derive(Debug, Default)]
-struct Segment {
+struct ArenaSegment {
     pages: Weak<MmapRaw>,
     used: usize,
 }
@@ -102,7 +102,7 @@ impl Arena {
             Some(pages) => (pages, segment.used),
             None => (AlignedArray::zeroed(SEGMENT_BYTES, what)?.pages, 0),
         };
-        *segment = Segment { pages: Arc::downgrade(&pages), used: start + room };
+        *segment = ArenaSegment { pages: Arc::downgrade(&pages), used: start + room };
         Ok(AlignedArray { pages, start, bytes })
     }
 }

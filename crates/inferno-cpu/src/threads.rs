@@ -44,14 +44,14 @@ thread_local! {
 
 /// A fixed set of threads.
 pub(crate) struct ThreadPool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
     workers: Vec<JoinHandle<()>>,
     /// Held by the thread whose step is running.
     turn: Mutex<()>,
 }
 
-struct Shared {
-    /// The step's [`State`]: its number, whether workers may enter it, and how many are inside.
+struct PoolShared {
+    /// The step's [`StepState`]: its number, whether workers may enter it, and how many are inside.
     state: AtomicUsize,
     /// The current step. Written by the holder of `turn` while the last step is closed and no worker is
     /// inside; read by workers inside.
@@ -75,12 +75,12 @@ impl ParallelStep {
     }
 }
 
-/// The contents of `Shared::state`: from the lowest bits up, the number of workers inside, whether the step is
+/// The contents of `PoolShared::state`: from the lowest bits up, the number of workers inside, whether the step is
 /// open, and the number of the step.
 #[derive(Clone, Copy)]
-struct State(usize);
+struct StepState(usize);
 
-impl State {
+impl StepState {
     const OPEN: usize = 1 << 15;
     const NUMBER: usize = 1 << 16;
 
@@ -107,20 +107,20 @@ impl State {
 // the state is closed with no worker inside, before the release store that opens it, and read by workers only
 // between their entry (acquire), which requires an open state, and their exit. The pointer in it is to a `Sync`
 // closure, which `run_ranges` keeps alive until no worker is inside.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for PoolShared {}
 // SAFETY: as above; no field is tied to one thread.
-unsafe impl Send for Shared {}
+unsafe impl Send for PoolShared {}
 
 impl ThreadPool {
     /// Starts a pool of `num_threads` threads; the caller of `run` is one of them.
     ///
     /// **Errors**: the system cannot start a thread. Threads already started are joined.
     pub(crate) fn new(num_threads: usize) -> io::Result<Self> {
-        if num_threads >= State::OPEN {
-            let most = State::OPEN - 1;
+        if num_threads >= StepState::OPEN {
+            let most = StepState::OPEN - 1;
             return Err(io::Error::other(format!("{most} threads are the most it can have")));
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolShared {
             state: AtomicUsize::new(0),
             step: UnsafeCell::new(ParallelStep::nothing()),
             shares: (0..num_threads).map(|_| Share::default()).collect(),
@@ -145,7 +145,7 @@ impl ThreadPool {
 
     /// Number of steps so far that ran on several threads.
     pub(crate) fn num_steps(&self) -> usize {
-        State(self.shared.state.load(Ordering::Relaxed)).number()
+        StepState(self.shared.state.load(Ordering::Relaxed)).number()
     }
 
     /// Calls `task(number, thread)` once for each number below `num_tasks`, as
@@ -183,16 +183,16 @@ impl ThreadPool {
             let border = |number: usize| num_items * number.min(sharers) / sharers;
             share.fill(border(number)..border(number + 1));
         }
-        let state = State(shared.state.load(Ordering::Relaxed)).next();
+        let state = StepState(shared.state.load(Ordering::Relaxed)).next();
         shared.state.store(state.0, Ordering::Release);
         for worker in self.workers.iter().take(sharers - 1) {
             worker.thread().unpark();
         }
         shared.take_items(task, 0);
         // No item is left: workers that have not entered yet do not need to.
-        let state = State(shared.state.fetch_and(!State::OPEN, Ordering::Acquire));
+        let state = StepState(shared.state.fetch_and(!StepState::OPEN, Ordering::Acquire));
         if state.inside() > 0 {
-            wait_until(|| State(shared.state.load(Ordering::Acquire)).inside() == 0);
+            wait_until(|| StepState(shared.state.load(Ordering::Acquire)).inside() == 0);
         }
         let panic = lock(&shared.panic).take();
         if let Some(panic) = panic {
@@ -212,7 +212,7 @@ impl Drop for ThreadPool {
     }
 }
 
-impl Shared {
+impl PoolShared {
     /// Runs items until none is left, and stores the first panic.
     fn take_items(&self, task: &StepFn<'_>, thread: usize) {
         IN_TASK.set(true);
@@ -246,22 +246,22 @@ impl Shared {
         let mut seen = 0;
         loop {
             wait_until(|| {
-                let state = State(self.state.load(Ordering::Relaxed));
+                let state = StepState(self.state.load(Ordering::Relaxed));
                 state.is_open() && state.number() != seen || self.stop.load(Ordering::Acquire)
             });
             if self.stop.load(Ordering::Acquire) {
                 return;
             }
-            let enter = |state| State(state).is_open().then_some(state + 1);
+            let enter = |state| StepState(state).is_open().then_some(state + 1);
             let entry = self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, enter);
             let Ok(entry) = entry else { continue };
-            seen = State(entry).number();
+            seen = StepState(entry).number();
             // SAFETY: this thread is inside, so `step` was written and does not change until it leaves.
             let step = unsafe { &*self.step.get() };
             // SAFETY: `run_ranges` keeps the closure alive while this thread is inside.
             self.take_items(unsafe { &*step.task }, thread);
             let caller = step.caller.clone();
-            let left = State(self.state.fetch_sub(1, Ordering::Release));
+            let left = StepState(self.state.fetch_sub(1, Ordering::Release));
             if left.inside() == 1 && !left.is_open() {
                 caller.unpark();
             }

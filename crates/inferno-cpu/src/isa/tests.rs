@@ -4,7 +4,7 @@ use super::*;
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
 /// One input of every kind.
-struct Input {
+struct TestInput {
     a: [f32; LANES],
     b: [f32; LANES],
     c: [f32; LANES],
@@ -19,7 +19,7 @@ type Results = Vec<(&'static str, Vec<u32>)>;
 
 /// Runs each operation once.
 struct AllOperations<'a> {
-    input: &'a Input,
+    input: &'a TestInput,
     results: &'a mut Results,
 }
 
@@ -55,8 +55,8 @@ fn push_bytes<L: Lanes>(lanes: L, results: &mut Results, name: &'static str, vec
 }
 
 #[inline(always)]
-fn float_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
-    let Input { a, b, c, .. } = input;
+fn float_operations<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
+    let TestInput { a, b, c, .. } = input;
     let (x, y, z) = (lanes.load(a), lanes.load(b), lanes.load(c));
     for (name, vector) in [
         ("splat", lanes.splat(a[0])),
@@ -88,8 +88,8 @@ fn float_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
 }
 
 #[inline(always)]
-fn conversions<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
-    let Input { a, bytes, integer, .. } = input;
+fn conversions<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
+    let TestInput { a, bytes, integer, .. } = input;
     for (name, vector) in [
         ("load_f32", lanes.load_f32(bytes)),
         ("load_f16", lanes.load_f16(bytes.first_chunk().expect("32 bytes"))),
@@ -128,12 +128,12 @@ fn rounded_integers<L: Lanes>(lanes: L, numbers: &[f32; LANES]) -> [i32; LANES] 
 
 /// Integers of all magnitudes.
 #[inline(always)]
-fn integers<L: Lanes>(lanes: L, input: &Input) -> L::I32 {
+fn integers<L: Lanes>(lanes: L, input: &TestInput) -> L::I32 {
     lanes.load_i32(&std::array::from_fn(|i| input.integer.wrapping_mul(i as i32)))
 }
 
 #[inline(always)]
-fn integer_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+fn integer_operations<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     let integer = input.integer;
     let integers = integers(lanes, input);
     let rounded = lanes.load_i32(&rounded_integers(lanes, &input.a));
@@ -149,7 +149,7 @@ fn integer_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) 
 }
 
 #[inline(always)]
-fn byte_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
+fn byte_operations<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
     let w = lanes.load_bytes(&input.bytes);
     let nibbles = lanes.bits(w, 4, 4);
     let more = lanes.bits(lanes.load_bytes(&input.more_bytes), 3, 2);
@@ -169,8 +169,8 @@ fn byte_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
 }
 
 #[inline(always)]
-fn dot_products<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
-    let Input { bytes, four, integer, .. } = input;
+fn dot_products<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
+    let TestInput { bytes, four, integer, .. } = input;
     let w = lanes.load_bytes(bytes);
     let start = -128 * four.iter().map(|&a| i32::from(a)).sum::<i32>();
     let seven = lanes.bits(w, 0, 7);
@@ -183,8 +183,8 @@ fn dot_products<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
 }
 
 #[inline(always)]
-fn int16_operations<L: Lanes>(lanes: L, input: &Input, results: &mut Results) {
-    let Input { bytes, more_bytes, four, integer, .. } = input;
+fn int16_operations<L: Lanes>(lanes: L, input: &TestInput, results: &mut Results) {
+    let TestInput { bytes, more_bytes, four, integer, .. } = input;
     let w = lanes.load_bytes(bytes);
     let first = lanes.load_bytes(&bytes.map(|byte| byte.min(0x7e)));
     let second = lanes.load_bytes(&more_bytes.map(|byte| byte.min(0x7e) | (byte & 0x80)));
@@ -210,7 +210,7 @@ fn pattern(x: f32) -> u32 {
     if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
 }
 
-fn results(level: Level, input: &Input) -> Results {
+fn results(level: Level, input: &TestInput) -> Results {
     let mut results = Vec::new();
     level.run(AllOperations { input, results: &mut results });
     results
@@ -252,7 +252,7 @@ const EDGES: [f32; 32] = [
     -104.0,
 ];
 
-fn inputs() -> Vec<Input> {
+fn inputs() -> Vec<TestInput> {
     let mut state = 0x1234_5678_9abc_def1u64;
     let mut next = move || {
         state ^= state << 13;
@@ -286,7 +286,7 @@ fn inputs() -> Vec<Input> {
                 1 => 127,
                 _ => (next() as i8).max(-127),
             });
-            Input { a, b, c, bytes, more_bytes, four, integer: next() as i32 }
+            TestInput { a, b, c, bytes, more_bytes, four, integer: next() as i32 }
         })
         .collect()
 }

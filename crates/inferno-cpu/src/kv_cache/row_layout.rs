@@ -33,7 +33,7 @@ pub(crate) struct RowLayout {
 }
 
 /// Where a piece stands in a region.
-struct Place {
+struct PieceLocation {
     /// Bytes that lie side by side: a number, or two.
     width: usize,
     /// Counted in these.
@@ -58,19 +58,23 @@ impl RowLayout {
     }
 
     /// The place of what begins with component `d` of position `offset`.
-    fn place(&self, plane: Plane, offset: usize, d: usize) -> Place {
+    fn place(&self, plane: Plane, offset: usize, d: usize) -> PieceLocation {
         let Self { head_dim, block_tokens, element: width, .. } = *self;
         match (plane, self.dtype) {
-            (Plane::Keys, KvDType::I16) => {
-                Place { width: 2 * width, first: d / 2 * block_tokens + offset, step: block_tokens }
-            }
+            (Plane::Keys, KvDType::I16) => PieceLocation {
+                width: 2 * width,
+                first: d / 2 * block_tokens + offset,
+                step: block_tokens,
+            },
             (Plane::Keys, _) => {
-                Place { width, first: d * block_tokens + offset, step: block_tokens }
+                PieceLocation { width, first: d * block_tokens + offset, step: block_tokens }
             }
-            (Plane::Values, KvDType::I16) if offset / 2 * 2 + 1 < block_tokens => {
-                Place { width, first: (offset / 2 * head_dim + d) * 2 + offset % 2, step: 2 }
-            }
-            (Plane::Values, _) => Place { width, first: offset * head_dim + d, step: 1 },
+            (Plane::Values, KvDType::I16) if offset / 2 * 2 + 1 < block_tokens => PieceLocation {
+                width,
+                first: (offset / 2 * head_dim + d) * 2 + offset % 2,
+                step: 2,
+            },
+            (Plane::Values, _) => PieceLocation { width, first: offset * head_dim + d, step: 1 },
         }
     }
 
@@ -131,8 +135,8 @@ impl RowLayout {
 
 /// Writes numbers of `E` bytes to every `step`-th place of `region` from `first` on.
 #[inline(always)]
-fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: Place) {
-    let Place { first, step, .. } = place;
+fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: PieceLocation) {
+    let PieceLocation { first, step, .. } = place;
     if (step, E) == (2, 2) {
         let pairs = region[first / 2 * 4..].chunks_exact_mut(4);
         return fill_half(elements, pairs, first % 2);
@@ -160,8 +164,8 @@ fn fill_half(elements: &[u8], pairs: ChunksExactMut<'_, u8>, place: usize) {
 }
 
 /// Reads them back.
-fn gather<const E: usize>(elements: &mut [u8], region: &[u8], place: Place) {
-    let Place { first, step, .. } = place;
+fn gather<const E: usize>(elements: &mut [u8], region: &[u8], place: PieceLocation) {
+    let PieceLocation { first, step, .. } = place;
     for (i, element) in elements.chunks_exact_mut(E).enumerate() {
         element.copy_from_slice(&region[(first + i * step) * E..][..E]);
     }

@@ -19,7 +19,7 @@ use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes, vectors_mut};
 use crate::ops::activations::{BLOCK_ROWS, TILE_BYTES};
 use crate::ops::linear::for_panels;
-use crate::ops::product::{self, Epilogue, PRODUCT_LINES, Product, Target};
+use crate::ops::product::{self, Epilogue, OutputTarget, PRODUCT_LINES, Product};
 use crate::ops::product_rows::{ProductRows, RowMap};
 use crate::ops::workspace::ProductWorkspace;
 use crate::pack::{CpuWeight, PackedPart};
@@ -126,8 +126,9 @@ impl Gated<'_> {
             let cols = gate.0.cols_of(&panels);
             // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in the
             // expert, and thereby in the rows. This target is dropped before the next one is made.
-            let target =
-                unsafe { Target::new(self.out, self.stride, cols, task.rows, Epilogue::default()) };
+            let target = unsafe {
+                OutputTarget::new(self.out, self.stride, cols, task.rows, Epilogue::default())
+            };
             let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
             self.executor.level.run(JoinGates { gates, ups, stride: most_panels, target });
         }
@@ -149,7 +150,8 @@ impl Gated<'_> {
         let rows = RowMap::Same { first: 0, len: task.rows.len() };
         let epilogue = Epilogue { bias, accumulate: false };
         // SAFETY: this is the only target of `sums`.
-        let target = unsafe { Target::new(&sums, stride * LANES, 0..cols.len(), rows, epilogue) };
+        let target =
+            unsafe { OutputTarget::new(&sums, stride * LANES, 0..cols.len(), rows, epilogue) };
         let inputs = self.workspace.input(part, task.index).skip_rows(task.tile.start);
         let product = Product::new(part, task.expert, panels, inputs, target, scratch);
         product::multiply(self.executor.level, part, product);
@@ -181,7 +183,7 @@ struct JoinGates<'a> {
     gates: &'a [[f32; LANES]],
     ups: &'a [[f32; LANES]],
     stride: usize,
-    target: Target<'a>,
+    target: OutputTarget<'a>,
 }
 
 impl Kernel for JoinGates<'_> {

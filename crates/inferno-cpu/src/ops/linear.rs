@@ -16,7 +16,7 @@ use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::LANES;
-use crate::ops::product::{self, Epilogue, PRODUCT_LINES, Product, Target};
+use crate::ops::product::{self, Epilogue, OutputTarget, PRODUCT_LINES, Product};
 use crate::ops::product_rows::ProductRows;
 use crate::ops::workspace::ProductWorkspace;
 use crate::pack::CpuWeight;
@@ -57,7 +57,7 @@ pub(crate) fn linear(
             // SAFETY: two tasks differ in the panels, and thereby in the columns, or in the expert, and
             // thereby in the rows: `CpuRouting::sort_slots` assigns each slot to one expert. This target is
             // dropped before the next part's is made.
-            let target = unsafe { Target::new(&out, stride, out_cols, rows, epilogue) };
+            let target = unsafe { OutputTarget::new(&out, stride, out_cols, rows, epilogue) };
             let inputs = workspace.input(part, index);
             let scratch = scratch.get_mut();
             product::multiply(

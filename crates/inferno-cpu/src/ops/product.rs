@@ -25,7 +25,7 @@ use fixed_point::fixed_point;
 use float::FloatProduct;
 use grouped::grouped;
 pub(crate) use many_rows::PRODUCT_LINES;
-pub(crate) use target::{Epilogue, Target};
+pub(crate) use target::{Epilogue, OutputTarget};
 pub(crate) use task::Product;
 
 /// Runs a task of a product with the kernel for the format of `part`.

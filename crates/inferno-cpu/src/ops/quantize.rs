@@ -17,8 +17,7 @@
 use inferno_backend::BackendError;
 
 use crate::executor::Executor;
-use crate::lanes::Kernel;
-use crate::lanes::{LANES, Lanes, vectors, vectors_mut};
+use crate::lanes::{Kernel, LANES, Lanes, vectors, vectors_mut};
 use crate::ops::activation_rows::{ActivationBlock, ActivationRows};
 use crate::ops::activations::{
     ActivationGroup, ActivationRun, BLOCK_ROWS, MAX_NARROW, MAX_OVERFLOWS, RUN_LINES, TILE_COLS,

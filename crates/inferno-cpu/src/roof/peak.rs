@@ -11,8 +11,7 @@ use std::time::Instant;
 use super::{TASKS_A_THREAD, fastest};
 use crate::backend::CpuBackend;
 use crate::isa::Level;
-use crate::lanes::Kernel;
-use crate::lanes::{LANES, Lanes, MatrixUnit, VECTOR_BYTES};
+use crate::lanes::{Kernel, LANES, Lanes, MatrixUnit, VECTOR_BYTES};
 
 /// Activations of one turn. Half of them are divided by the activations of every shape.
 const TURN: usize = 96;

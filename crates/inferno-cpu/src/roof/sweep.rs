@@ -5,8 +5,7 @@ use inferno_backend::BackendError;
 use super::fastest;
 use crate::backend::CpuBackend;
 use crate::isa::Level;
-use crate::lanes::Kernel;
-use crate::lanes::{Lanes, VECTOR_BYTES};
+use crate::lanes::{Kernel, Lanes, VECTOR_BYTES};
 use crate::memory::AlignedArray;
 
 /// Vectors that are read beside each other, so that no sum waits for the one before it.

@@ -7,8 +7,7 @@ use bytemuck::Pod;
 use super::row_blocks::RowBlocks;
 use super::task::Product;
 use crate::isa::Level;
-use crate::lanes::Kernel;
-use crate::lanes::Lanes;
+use crate::lanes::{Kernel, Lanes};
 use crate::ops::activations::{BLOCK_ROWS, MAX_NARROW};
 
 /// Prefetch distance of packed weights. (Tried: none, 1024, 2048. Without prefetches, some formats reach a third of
@@ -18,14 +17,14 @@ pub(super) const PREFETCH_BYTES: usize = 4096;
 /// The multiplication of rows of a block by a panel.
 pub(super) trait FewRowsKernel {
     /// A group of columns of the `W` rows of a block.
-    type Input<const W: usize>: Pod;
+    type Activations<const W: usize>: Pod;
 
     /// The sums of `T` rows, from row `first` on, for a panel of `cols` columns.
     fn panel_sums<L: Lanes, const T: usize, const W: usize>(
         lanes: L,
         panel: &[u8],
         cols: usize,
-        inputs: &[Self::Input<W>],
+        inputs: &[Self::Activations<W>],
         first: usize,
     ) -> [L::F32; T];
 }
@@ -50,7 +49,7 @@ impl<S: FewRowsKernel> RowBlocks for FewRows<'_, S> {
     #[inline(always)]
     fn panels<L: Lanes, const T: usize, const W: usize>(mut self, lanes: L) {
         let Product { inputs, cols, .. } = self.product;
-        let inputs: &[S::Input<W>] = inputs.block(0, W);
+        let inputs: &[S::Activations<W>] = inputs.block(0, W);
         let num_rows = self.product.target.rows().len();
         let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
         for (number, panel) in panels.enumerate() {

@@ -7,8 +7,7 @@ use std::marker::PhantomData;
 
 use super::row_blocks::RowBlocks;
 use super::task::Product;
-use crate::lanes::Kernel;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{Kernel, LANES, Lanes};
 use crate::memory::LINE_BYTES;
 use crate::ops::activations::{FLOAT_GROUP_COLS, FloatGroup, TILE_BYTES};
 use crate::pack::FloatFormat;

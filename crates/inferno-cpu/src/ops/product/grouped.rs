@@ -12,8 +12,7 @@ use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
 use super::many_rows::{self, BlockSums, Chunk, ChunkInputs, PrefetchAhead, Unpacking};
 use super::task::Product;
 use crate::isa::Level;
-use crate::lanes::Kernel;
-use crate::lanes::{GroupBytes, LANES, Lanes, MatrixUnit, TileSums, VECTOR_BYTES};
+use crate::lanes::{GroupBytes, Kernel, LANES, Lanes, MatrixUnit, TileSums, VECTOR_BYTES};
 use crate::ops::activations::{ActivationGroup, BLOCK_ROWS, four, rows_from};
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_COLS, GROUP_VECTORS};
 use crate::pack::{QuantFormat, chunk_bytes, padded_scale_bytes};
@@ -118,7 +117,7 @@ pub(crate) fn grouped<F: QuantFormat>(level: Level, product: Product<'_>) {
 struct Grouped<F>(PhantomData<F>);
 
 impl<F: QuantFormat> FewRowsKernel for Grouped<F> {
-    type Input<const W: usize> = ActivationGroup<W>;
+    type Activations<const W: usize> = ActivationGroup<W>;
 
     #[inline(always)]
     fn panel_sums<L: Lanes, const T: usize, const W: usize>(

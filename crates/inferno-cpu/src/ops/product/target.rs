@@ -19,7 +19,7 @@ pub(crate) struct Epilogue<'a> {
 }
 
 /// The part of an output that one task writes: some columns of some rows.
-pub(crate) struct Target<'a> {
+pub(crate) struct OutputTarget<'a> {
     out: &'a Disjoint<'a, f32>,
     stride: usize,
     cols: Range<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct Target<'a> {
     epilogue: Epilogue<'a>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> OutputTarget<'a> {
     /// Columns `cols` of the rows `rows` of `out`, which has `stride` columns.
     ///
     /// **Panics** if there are fewer columns.

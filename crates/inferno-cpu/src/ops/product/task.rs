@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::target::Target;
+use super::target::OutputTarget;
 use crate::ops::activations::Activations;
 use crate::pack::PackedPart;
 use crate::scratch::CacheLine;
@@ -18,7 +18,7 @@ pub(crate) struct Product<'a> {
     /// The activations of the target's rows, in their order and in the form that the weights read.
     pub(super) inputs: Activations<'a>,
     /// Where the results are stored.
-    pub(super) target: Target<'a>,
+    pub(super) target: OutputTarget<'a>,
     /// At least [`PRODUCT_LINES`](super::PRODUCT_LINES) cache lines to compute in.
     pub(super) scratch: &'a mut [CacheLine],
 }
@@ -30,7 +30,7 @@ impl<'a> Product<'a> {
         expert: usize,
         panels: Range<usize>,
         inputs: Activations<'a>,
-        target: Target<'a>,
+        target: OutputTarget<'a>,
         scratch: &'a mut [CacheLine],
     ) -> Self {
         Self {

@@ -1,0 +1,179 @@
+//! Chunks of weights as factors, offsets and a unit, and their products with activations by vectors.
+
+use std::marker::PhantomData;
+
+use crate::lanes::{Lanes, VECTOR_BYTES};
+use crate::ops::activations::{ActivationRun, four, rows_from};
+use crate::ops::product::few_rows::PREFETCH_BYTES;
+use crate::ops::quantize::LOWEST;
+use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_VECTORS};
+use crate::pack::{FixedPointFormat, padded_scale_bytes};
+
+/// The largest number of parts of a chunk with scales of their own.
+pub(super) const MAX_PARTS: usize = 2 * CHUNK_GROUPS;
+
+/// Vectors of codes in a chunk.
+pub(super) const CHUNK_VECTORS: usize = CHUNK_GROUPS * GROUP_VECTORS;
+
+/// A chunk of 16 rows of weights, the operand of [`add_chunk`].
+pub(super) trait ChunkWeights<L: Lanes> {
+    /// Whether each half of a group has its own scale.
+    const HALVES: bool;
+
+    /// Number of groups of the chunk.
+    fn num_groups(&self) -> usize;
+    /// Codes `4 v..4 v + 4` of a group.
+    fn codes(&self, lanes: L, group: usize, v: usize) -> L::Bytes;
+    /// The factors of a part, which is a group or half of one.
+    fn factor(&self, lanes: L, part: usize) -> L::I32;
+    /// The offsets of parts `2 pair` and `2 pair + 1`, interleaved; zero if a part is missing.
+    fn offsets(&self, lanes: L, pair: usize) -> L::Bytes;
+    /// The unit of the integers.
+    fn unit(&self, lanes: L) -> L::F32;
+    /// Prefetches memory before a group is multiplied.
+    fn prefetch(&self, lanes: L, group: usize);
+}
+
+/// Adds a chunk's share to the sums of `T` rows.
+#[inline(always)]
+pub(super) fn add_chunk<L: Lanes, C: ChunkWeights<L>, const T: usize, const W: usize>(
+    lanes: L,
+    weights: &C,
+    input: &ActivationRun<W>,
+    first: usize,
+    mut sums: [L::F32; T],
+) -> [L::F32; T] {
+    let parts = if C::HALVES { 2 } else { 1 };
+    let mut totals = [lanes.splat_i32(0); T];
+    for group in 0..weights.num_groups() {
+        weights.prefetch(lanes, group);
+        let (rows, at): (&[_; T], _) = input.rows(first, group);
+        for half in 0..parts {
+            let mut dots = [lanes.splat_i32(0); T];
+            for v in half * GROUP_VECTORS / parts..(half + 1) * GROUP_VECTORS / parts {
+                let codes = weights.codes(lanes, group, v);
+                for (dot, row) in dots.iter_mut().zip(rows) {
+                    *dot = lanes.in_program_order(lanes.dot_u7(*dot, codes, four(&row[at..], v)));
+                }
+            }
+            let factor = weights.factor(lanes, group * parts + half);
+            for (total, dot) in totals.iter_mut().zip(dots) {
+                *total = lanes.add_i32(*total, lanes.mul_i32(dot, factor));
+            }
+        }
+    }
+    for pair in 0..(weights.num_groups() * parts).div_ceil(2) {
+        let offsets = weights.offsets(lanes, pair);
+        for (t, total) in totals.iter_mut().enumerate() {
+            *total = lanes.dot_i16(*total, offsets, input.sums(first + t, C::HALVES)[pair]);
+        }
+    }
+    for (t, total) in totals.iter_mut().enumerate() {
+        for (group, v, four) in input.overflows(first + t) {
+            let dot = lanes.dot_u7(lanes.splat_i32(0), weights.codes(lanes, group, v), four);
+            let factor = weights.factor(lanes, group * parts + v * parts / GROUP_VECTORS);
+            *total = lanes.add_i32(*total, lanes.mul_i32(dot, factor));
+        }
+    }
+    let unit = weights.unit(lanes);
+    let scales: &[_; T] = rows_from(&input.scales, first);
+    for ((sum, total), scale) in sums.iter_mut().zip(totals).zip(scales) {
+        let factor = lanes.mul(unit, lanes.splat(*scale));
+        *sum = lanes.fma(lanes.to_f32(total), factor, *sum);
+    }
+    sums
+}
+
+/// A chunk in format `F`.
+pub(super) struct PackedChunk<'a, L: Lanes, F> {
+    scales: &'a [u8],
+    codes: &'a [u8],
+    num_groups: usize,
+    pub(super) unit: L::F32,
+    /// The inverse of the unit.
+    inverse: L::F32,
+    format: PhantomData<F>,
+}
+
+impl<'a, L: Lanes, F: FixedPointFormat> PackedChunk<'a, L, F> {
+    /// Parts of a group.
+    pub(super) const PARTS: usize = if F::HALVES { 2 } else { 1 };
+
+    #[inline(always)]
+    pub(super) fn new(lanes: L, chunk: &'a [u8], num_groups: usize) -> Self {
+        let (scales, codes) = chunk.split_at(padded_scale_bytes::<F>(num_groups));
+        let unit = F::unit(lanes, scales, num_groups);
+        let inverse = lanes.div(lanes.splat(1.0), unit);
+        let inverse = lanes.zero_below(unit, lanes.splat(LOWEST), inverse);
+        Self { scales, codes, num_groups, unit, inverse, format: PhantomData }
+    }
+
+    #[inline(always)]
+    fn group_codes(&self, group: usize) -> &'a [u8] {
+        &self.codes[group * F::Codes::BYTES..][..F::Codes::BYTES]
+    }
+
+    #[inline(always)]
+    pub(super) fn num_parts(&self) -> usize {
+        self.num_groups * Self::PARTS
+    }
+
+    /// The offsets of a part.
+    #[inline(always)]
+    pub(super) fn offset(&self, lanes: L, part: usize) -> L::I32 {
+        if !F::MINS {
+            let zero = lanes.splat_i32(F::RANGE.zero);
+            return lanes.mul_i32(self.factor(lanes, part), zero);
+        }
+        let min = F::min(lanes, self.scales, part / Self::PARTS, part % Self::PARTS);
+        lanes.round_i32(lanes.mul(min, self.inverse))
+    }
+}
+
+impl<L: Lanes, F: FixedPointFormat> ChunkWeights<L> for PackedChunk<'_, L, F> {
+    const HALVES: bool = F::HALVES;
+
+    #[inline(always)]
+    fn num_groups(&self) -> usize {
+        self.num_groups
+    }
+
+    #[inline(always)]
+    fn codes(&self, lanes: L, group: usize, v: usize) -> L::Bytes {
+        F::Codes::vector(lanes, self.group_codes(group), v)
+    }
+
+    #[inline(always)]
+    fn factor(&self, lanes: L, part: usize) -> L::I32 {
+        let scale = F::scale(lanes, self.scales, part / Self::PARTS, part % Self::PARTS);
+        lanes.round_i32(lanes.mul(scale, self.inverse))
+    }
+
+    #[inline(always)]
+    fn offsets(&self, lanes: L, pair: usize) -> L::Bytes {
+        let first = self.offset(lanes, 2 * pair);
+        let second = if 2 * pair + 1 < self.num_parts() {
+            self.offset(lanes, 2 * pair + 1)
+        } else {
+            lanes.splat_i32(0)
+        };
+        lanes.pair_i16(first, second)
+    }
+
+    #[inline(always)]
+    fn unit(&self, _lanes: L) -> L::F32 {
+        self.unit
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, lanes: L, group: usize) {
+        if group == 0 {
+            for line in self.scales.chunks_exact(VECTOR_BYTES) {
+                lanes.prefetch(line, PREFETCH_BYTES);
+            }
+        }
+        for line in self.group_codes(group).chunks_exact(VECTOR_BYTES) {
+            lanes.prefetch(line, PREFETCH_BYTES);
+        }
+    }
+}

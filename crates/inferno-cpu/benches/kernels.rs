@@ -1,8 +1,8 @@
-//! Single kernels: products for one row, for 16 and for 512, attention at depth, normalization, rotation. Bytes
-//! read a second where reading is what takes the time, else operations a second.
+//! Single kernels: products of 1, 16 and 512 rows, attention at several depths, normalization and rotary embedding.
+//! Rates are bytes read per second for operations that are limited by reads, else operations per second.
 //!
-//! `cargo bench -p inferno-cpu --bench kernels -- decode` runs one group. Its weights are some tens of
-//! megabytes: where a cache holds them, decoding shows the cache's rate, and `inferno bench` the memory's.
+//! `cargo bench -p inferno-cpu --bench kernels -- decode` runs one group. Its weights are some tens of megabytes: if they
+//! fit in a cache, decoding shows the bandwidth of the cache, while `inferno bench` shows that of memory.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
@@ -34,10 +34,10 @@ fn weight(backend: &CpuBackend, dtype: DType, rows: usize, cols: usize) -> infer
     backend.load_weight(&[part]).expect("memory")
 }
 
-/// The formats that files mostly come in.
+/// The most common formats of files.
 const MAIN: [DType; 5] = [DType::Q8_0, DType::Q4_0, DType::Q4K, DType::Q6K, DType::F16];
 
-/// Products with `formats`: bytes of weights where one row is all there is, else operations.
+/// Products with `formats`: bytes of weights for one row, else operations.
 fn products(
     c: &mut Criterion,
     backend: &CpuBackend,
@@ -64,12 +64,12 @@ fn products(
     group.finish();
 }
 
-/// One row: what one sequence reads at each step.
+/// One row: decoding one sequence.
 fn decode(c: &mut Criterion) {
     products(c, &backend(), "decode", &DType::ALL, 1, 1 << 16);
 }
 
-/// A row for each of 16 sequences.
+/// 16 rows: decoding 16 sequences.
 fn batch(c: &mut Criterion) {
     products(c, &backend(), "batch", &MAIN, 16, 1 << 16);
 }
@@ -79,7 +79,7 @@ fn prefill(c: &mut Criterion) {
     products(c, &backend(), "prefill", &DType::ALL, 512, 3072);
 }
 
-/// The same with each instruction set that has vectors.
+/// The same with each vector instruction set.
 fn levels(c: &mut Criterion) {
     for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Scalar) {
         let backend = backend_of(isa);
@@ -106,7 +106,7 @@ fn norm(c: &mut Criterion) {
     group.finish();
 }
 
-/// Heads of Qwen3-0.6B, of one token and of a part of a prompt, normalized and turned: bytes read and written.
+/// Norm and rotary embedding of the heads of Qwen3-0.6B, for one token and for a part of a prompt: bytes read and written.
 fn rope(c: &mut Criterion) {
     let backend = backend();
     let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
@@ -115,7 +115,7 @@ fn rope(c: &mut Criterion) {
         backend.upload(values, &mut matrix);
         matrix
     };
-    // Heads keep their length, whenever they are turned again.
+    // Heads keep their length however often they are rotated.
     let weight = matrix(1, &[1.0; 128]);
     let angle = [[0.8; 64], [0.6; 64]].concat();
     let mut group = c.benchmark_group("rope");
@@ -136,8 +136,8 @@ fn rope(c: &mut Criterion) {
     group.finish();
 }
 
-/// Attention with each instruction set that has vectors: one token a sequence in all of a model's layers,
-/// so that the cache comes from memory, and chunks of a prompt in one.
+/// Attention with each vector instruction set: one token per sequence in all layers of a model, so that the cache is read
+/// from memory, and chunks of a prompt in one layer.
 fn attention(c: &mut Criterion) {
     for isa in Isa::available().into_iter().filter(|&isa| isa != Isa::Scalar) {
         attention_with(c, isa);

@@ -40,13 +40,13 @@ impl CpuKvCache {
         &self.bytes.get()[at..at + self.region_bytes]
     }
 
-    /// Where the regions of a layer lie in a block: keys of all heads, then values of all heads.
+    /// Offset of the regions of a layer in a block: keys of all heads, then values of all heads.
     fn layer_at(&self, block: BlockId, layer: usize) -> usize {
         let regions = 2 * self.layout.num_kv_heads;
         (block.0 as usize * self.layout.num_layers + layer) * regions * self.region_bytes
     }
 
-    /// The bytes of all blocks, and where the regions of `layer` lie in each.
+    /// The bytes of all blocks, and the locations of the regions of `layer`.
     pub(crate) fn regions_mut(&mut self, layer: usize) -> (&mut [u8], Regions) {
         let regions = Regions {
             start: self.layer_at(BlockId(0), layer),
@@ -60,7 +60,7 @@ impl CpuKvCache {
         self.layer_at(block, 0)..self.layer_at(block, self.layout.num_layers)
     }
 
-    /// The planes of a block's regions, in their order.
+    /// The plane of each region of a block, in order.
     fn planes(&self) -> impl Iterator<Item = Plane> + use<> {
         let heads = self.layout.num_kv_heads;
         (0..2 * self.layout.num_layers * heads).map(move |region| match region / heads % 2 {
@@ -83,7 +83,7 @@ impl CpuKvCache {
         }
     }
 
-    /// Fills a block with what [`read_block`](Self::read_block) gave.
+    /// Fills a block with the result of [`read_block`](Self::read_block).
     ///
     /// **Errors**: [`BackendError::KvBlockSize`].
     pub(crate) fn write_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), BackendError> {
@@ -103,7 +103,7 @@ impl CpuKvCache {
     }
 }
 
-/// Where one layer's regions lie.
+/// The locations of one layer's regions.
 pub(crate) struct Regions {
     start: usize,
     block_bytes: usize,
@@ -111,7 +111,7 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    /// Region `number` of block `block`: keys of each head first, then values of each head.
+    /// The bytes of region `number` of block `block`: keys of each head first, then values of each head.
     pub(crate) fn at(&self, block: usize, number: usize) -> Range<usize> {
         let at = self.start + block * self.block_bytes + number * self.region_bytes;
         at..at + self.region_bytes

@@ -1,13 +1,15 @@
-//! The CPU backend: one logical 16-lane machine, implemented per instruction set, on a thread pool.
+//! The CPU backend: kernels for one logical 16-lane processor, implemented for each instruction set, on a thread pool.
 //!
-//! [`CpuBackend`] implements [`Backend`](inferno_backend::Backend). Its results have the same bits
-//! on every instruction set, with every number of threads, and in whatever batch a row is computed:
-//! kernels are written once for an imaginary processor with vectors of 16 numbers, lane `i` is
-//! lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and
+//! [`CpuBackend`] implements [`Backend`](inferno_backend::Backend). Its results have the same bits on every instruction
+//! set, with every number of threads, and in every batch: kernels are written once for a logical processor with vectors
+//! of 16 numbers, lane `i` is lane `i` on every instruction set, integer sums are exact, every multiply-add is fused, and
 //! every sum has one order, which the head of its module in `ops/` states.
 //!
-//! Weights keep the precision that the file has, in panels of 16 output rows that the kernels
-//! stream; where they are quantized, activations are quantized to 8 bits, 32 or 256 at a time.
+//! Weights keep the precision of the file, in panels of 16 output rows that the kernels stream. For quantized weights,
+//! activations are quantized to 8 bits, 32 or 256 columns at a time.
+//!
+//! Modules depend on one another in this order: `threads`, `disjoint`, `memory` and `scratch`; `lanes`; `isa`; `executor`,
+//! `buffer`, `pack` and `kv_cache`; `ops`; `backend`; `roof`.
 //!
 //! ```
 //! use inferno_backend::{Backend, WeightPart};

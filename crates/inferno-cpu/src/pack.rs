@@ -56,7 +56,7 @@ impl std::fmt::Debug for PackedPart {
 impl CpuWeight {
     /// Packs `parts` with all threads of `pool` into memory of `arena`.
     ///
-    /// **Errors**: parts that do not stack, formats without a kernel, no memory.
+    /// **Errors**: parts that cannot be stacked, unsupported formats, out of memory.
     pub(crate) fn pack(
         parts: &[WeightPart],
         pool: &ThreadPool,
@@ -119,7 +119,7 @@ impl PackedPart {
         self.rows.div_ceil(LANES)
     }
 
-    /// The rows of an expert that are in some of its panels, which are columns of a product.
+    /// The rows of an expert in some of its panels, which are columns of a product.
     pub(crate) fn cols_of(&self, panels: &Range<usize>) -> Range<usize> {
         panels.start * LANES..self.rows.min(panels.end * LANES)
     }
@@ -132,8 +132,7 @@ impl PackedPart {
     }
 }
 
-/// Bytes that packing takes for `experts` matrices of `rows` x `cols` in format `dtype`; none where
-/// there is no kernel for it.
+/// Bytes of `experts` packed matrices of `rows` x `cols` in format `dtype`; 0 if there is no kernel for it.
 pub(crate) fn weight_bytes(dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
     let panel_bytes = PackedFormat::of(dtype).map_or(0, |format| (format.panel_bytes)(cols));
     experts.saturating_mul(rows.div_ceil(LANES).saturating_mul(panel_bytes))

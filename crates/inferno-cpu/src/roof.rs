@@ -1,9 +1,8 @@
-//! What the machine can do at most: the marks that a forward pass is measured against.
+//! The peak rates of the machine, which a forward pass is compared with.
 //!
-//! Reads are timed by sweeps over memory that is larger than the caches, with the widest registers
-//! that the machine has, whatever the backend's own level: memory does not depend on it. Arithmetic
-//! is timed at the backend's level, with loops that keep their sums in registers and their inputs in
-//! the first cache. All the backend's threads take part in both.
+//! Reads are timed by sweeps over memory that is larger than the caches, with the widest registers of the machine,
+//! independently of the backend's instruction set. Arithmetic is timed with the backend's instruction set, with loops
+//! that keep their sums in registers and their inputs in the first-level cache. Both use all threads of the backend.
 
 mod peak;
 mod sweep;
@@ -15,37 +14,35 @@ use inferno_backend::BackendError;
 
 use crate::backend::CpuBackend;
 
-/// Each mark is the best of so many tries.
+/// Each rate is the best of this many tries.
 const TRIES: usize = 5;
 
-/// Tasks a thread in one try, so that a thread that is held up for a moment does not hold up all.
+/// Tasks per thread in one try, so that a thread that is delayed does not delay all others.
 const TASKS_A_THREAD: usize = 8;
 
 /// Empty steps in one try.
 const STEPS: usize = 500;
 
-/// What a machine can do at most, with a backend's threads.
+/// The peak rates of a machine with a backend's threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roofs {
-    /// Bytes of memory that were swept over; the mark is the memory's where they exceed the caches.
+    /// Size of the memory that was read, in bytes. The read rate is that of memory if this exceeds the caches.
     pub sweep_bytes: usize,
-    /// Bytes read a second.
+    /// Bytes read per second.
     pub read_bytes_per_second: f64,
-    /// Multiplications and additions of 8-bit integers a second.
+    /// Multiplications and additions of 8-bit integers per second.
     pub int8_ops_per_second: f64,
-    /// Multiplications and additions in single precision a second.
+    /// Multiplications and additions in single precision per second.
     pub f32_ops_per_second: f64,
-    /// What a parallel step costs beside its work: all threads begin it, and the last one ends it.
-    ///
-    /// **Units**: seconds.
+    /// Overhead of a parallel step, in seconds: starting it on all threads, and waiting for the last one.
     pub step_seconds: f64,
 }
 
 impl CpuBackend {
-    /// Measures the marks; it takes about a second for each gigabyte of `sweep_bytes`, and half a
-    /// second for the arithmetic.
+    /// Measures the peak rates. This takes about a second per gigabyte of `sweep_bytes`, and half a second for the
+    /// arithmetic.
     ///
-    /// **Errors**: [`BackendError::OutOfMemory`] when there are no `sweep_bytes`.
+    /// **Errors**: [`BackendError::OutOfMemory`] if `sweep_bytes` cannot be allocated.
     pub fn measure_roofs(&self, sweep_bytes: usize) -> Result<Roofs, BackendError> {
         Ok(Roofs {
             sweep_bytes,
@@ -56,7 +53,7 @@ impl CpuBackend {
         })
     }
 
-    /// The time of a step in which each thread does nothing but wait until all have begun.
+    /// The time of a step in which each thread only waits until all have started.
     fn step_seconds(&self) -> f64 {
         let num_threads = self.num_threads();
         let num_begun = AtomicUsize::new(0);
@@ -65,7 +62,7 @@ impl CpuBackend {
             self.executor().pool.run(num_threads, &|_, _| {
                 num_begun.fetch_add(1, Ordering::AcqRel);
                 while num_begun.load(Ordering::Acquire) < num_threads {
-                    // A thread may lack a processor of its own.
+                    // There may be fewer processors than threads.
                     std::thread::yield_now();
                 }
             });
@@ -82,7 +79,7 @@ fn fastest(mut run: impl FnMut()) -> f64 {
         run();
         best = best.min(started.elapsed().as_secs_f64());
     }
-    // A clock that did not move says that it took less than it can tell.
+    // If the clock did not advance, the time is below its resolution.
     best.max(1e-9)
 }
 

@@ -27,6 +27,11 @@ fn without_memory_an_operation_fails_and_the_next_one_succeeds() {
     let (soft, hard) = getrlimit(Resource::RLIMIT_AS).expect("a limit");
     let limit = kilobytes * 1024 + (256 << 20);
     setrlimit(Resource::RLIMIT_AS, limit.min(hard), hard).expect("a lower limit");
+    if Vec::<u8>::new().try_reserve_exact(rows * 64).is_ok() {
+        setrlimit(Resource::RLIMIT_AS, soft, hard).expect("the limit as it was");
+        println!("skipped: the limit is not enforced, as under emulation");
+        return;
+    }
     let result = backend.linear(rows, &x, &weight, None, &mut out);
     let after = backend.linear(8, &x, &weight, None, &mut out);
     setrlimit(Resource::RLIMIT_AS, soft, hard).expect("the limit as it was");

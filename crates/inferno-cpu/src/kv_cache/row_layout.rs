@@ -1,4 +1,4 @@
-//! Where the values of one row are stored in a region of the cache.
+//! The layout of rows in a region of the cache.
 
 use std::ops::Range;
 use std::slice::ChunksExactMut;
@@ -6,7 +6,7 @@ use std::slice::ChunksExactMut;
 use inferno_backend::{KvDType, KvLayout};
 use inferno_tensor::quant::QK;
 
-/// Keys come before values in a layer's share of a block.
+/// Keys or values; keys come first in a layer's part of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plane {
     Keys,
@@ -19,7 +19,7 @@ pub(crate) const MAX_I16_HEAD_DIM: usize = 512;
 /// Bytes of a row of an I16 cache with the widest head: a scale, then integers.
 pub(crate) const MAX_I16_ROW_BYTES: usize = 4 + 2 * MAX_I16_HEAD_DIM;
 
-/// How rows map to places in a region.
+/// The mapping of rows to locations in a region.
 pub(crate) struct RowLayout {
     pub(crate) dtype: KvDType,
     head_dim: usize,
@@ -32,11 +32,11 @@ pub(crate) struct RowLayout {
     pub(crate) header: usize,
 }
 
-/// Where a piece stands in a region.
+/// The location of a piece in a region.
 struct PieceLocation {
-    /// Bytes that lie side by side: a number, or two.
+    /// Bytes of an element: one number, or two adjacent ones.
     width: usize,
-    /// Counted in these.
+    /// The first element, and the distance to the next one.
     first: usize,
     step: usize,
 }
@@ -57,7 +57,7 @@ impl RowLayout {
         self.head_dim * self.element + self.head_dim / self.piece * self.header
     }
 
-    /// The place of what begins with component `d` of position `offset`.
+    /// The location of the piece that begins with component `d` of position `offset`.
     fn place(&self, plane: Plane, offset: usize, d: usize) -> PieceLocation {
         let Self { head_dim, block_tokens, element: width, .. } = *self;
         match (plane, self.dtype) {
@@ -78,7 +78,7 @@ impl RowLayout {
         }
     }
 
-    /// Where the scale of piece `piece` of position `offset` lies; empty without scales.
+    /// The location of the scale of piece `piece` of position `offset`; empty without scales.
     fn header_at(&self, plane: Plane, offset: usize, piece: usize) -> Range<usize> {
         let index = match plane {
             Plane::Keys => piece * self.block_tokens + offset,
@@ -117,7 +117,7 @@ impl RowLayout {
         }
     }
 
-    /// Reads the row at place `offset` of a region, in the cache's format.
+    /// Reads the row of position `offset` of a region, in the cache's format.
     pub(crate) fn get(&self, plane: Plane, region: &[u8], offset: usize, row: &mut [u8]) {
         let piece_bytes = self.header + self.piece * self.element;
         for (piece, bytes) in row.chunks_mut(piece_bytes).enumerate() {
@@ -133,7 +133,7 @@ impl RowLayout {
     }
 }
 
-/// Writes numbers of `E` bytes to every `step`-th place of `region` from `first` on.
+/// Stores numbers of `E` bytes in every `step`-th element of `region` from `first` on.
 #[inline(always)]
 fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: PieceLocation) {
     let PieceLocation { first, step, .. } = place;
@@ -151,7 +151,8 @@ fn scatter<const E: usize>(elements: &[u8], region: &mut [u8], place: PieceLocat
     }
 }
 
-/// Writes numbers of 2 bytes to the first or the second place of pairs: by whole pairs, many at a time.
+/// Stores numbers of 2 bytes as the first or the second of pairs. Whole pairs are written, so that the loop is
+/// vectorized.
 #[inline(always)]
 fn fill_half(elements: &[u8], pairs: ChunksExactMut<'_, u8>, place: usize) {
     let shift = 16 * place;
@@ -163,7 +164,7 @@ fn fill_half(elements: &[u8], pairs: ChunksExactMut<'_, u8>, place: usize) {
     }
 }
 
-/// Reads them back.
+/// The inverse of [`scatter`].
 fn gather<const E: usize>(elements: &mut [u8], region: &[u8], place: PieceLocation) {
     let PieceLocation { first, step, .. } = place;
     for (i, element) in elements.chunks_exact_mut(E).enumerate() {

@@ -1,9 +1,9 @@
-//! How fast a level multiplies and adds.
+//! Peak arithmetic of an instruction set.
 //!
-//! A matrix unit multiplies the largest matrices that its registers hold, again and again. Elsewhere a
-//! loop adds the products of `V` vectors of weights with one activation after another to `T` times
-//! `V` sums that stay in registers, as the innermost loops of the products do. How many sums suit a
-//! level depends on its registers and on how long its instructions take, so several shapes are tried.
+//! A matrix unit repeatedly multiplies the largest matrices that its registers hold. Vectors add the products of `V`
+//! vectors of weights with one activation after another to `T * V` sums in registers, like the innermost loops of the
+//! products. The best number of sums depends on the registers and latencies of the instruction set, so several shapes
+//! are tried.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,14 +13,14 @@ use crate::backend::CpuBackend;
 use crate::isa::Level;
 use crate::lanes::{Kernel, LANES, Lanes, MatrixUnit, VECTOR_BYTES};
 
-/// Activations of one turn. Half of them are divided by the activations of every shape.
+/// Activations of one turn. Half of them is a multiple of the activations of every shape.
 const TURN: usize = 96;
 
-/// What a task takes at least, so that handing it out costs nothing beside it.
+/// Minimum duration of a task, so that the overhead of starting it is negligible.
 const TASK_SECONDS: f64 = 5e-4;
 
 impl CpuBackend {
-    /// Operations a second with 8-bit integers, by all threads together.
+    /// Operations per second with 8-bit integers, on all threads together.
     pub(super) fn int8_rate(&self) -> f64 {
         let four = |a: i8| [a, -a, 2 * a, 3];
         let activations = turn([3, -7, 20, 11].map(four), |four| four.map(|a| -a));
@@ -40,7 +40,7 @@ impl CpuBackend {
         rates.into_iter().fold(0.0, f64::max)
     }
 
-    /// Operations a second in single precision, by all threads together.
+    /// Operations per second in single precision, on all threads together.
     pub(super) fn f32_rate(&self) -> f64 {
         let activations = turn([0.5, -1.25, 2.0, 0.75], |a: f32| -a);
         let level = self.executor().level;
@@ -53,7 +53,7 @@ impl CpuBackend {
         rates.into_iter().fold(0.0, f64::max)
     }
 
-    /// Operations a second of `run(turns)`, which does `turn_ops` in each turn.
+    /// Operations per second of `run(turns)`, which performs `turn_ops` in each turn.
     fn rate(&self, turn_ops: usize, run: impl Fn(usize) + Sync) -> f64 {
         let mut turns = 64;
         loop {
@@ -70,8 +70,7 @@ impl CpuBackend {
     }
 }
 
-/// A turn of activations whose second half takes back what the first half added, so that no number of
-/// turns overflows.
+/// A turn of activations whose second half cancels the first, so that no number of turns overflows.
 fn turn<A: Copy, const N: usize>(some: [A; N], negated: impl Fn(A) -> A) -> [A; TURN] {
     std::array::from_fn(|index| {
         let a = some[index % (TURN / 2) % N];
@@ -79,7 +78,7 @@ fn turn<A: Copy, const N: usize>(some: [A; N], negated: impl Fn(A) -> A) -> [A; 
     })
 }
 
-/// One task with 8-bit integers. What the optimizer cannot know it cannot compute ahead.
+/// One task with 8-bit integers. `black_box` keeps the optimizer from computing it in advance.
 fn int8<const V: usize, const T: usize>(level: Level, activations: &[[i8; 4]; TURN], turns: usize) {
     let weights: [_; V] = std::array::from_fn(|v| [v as u8 + 1; VECTOR_BYTES]);
     let mut sums = [[[0.0; LANES]; T]; V];
@@ -105,14 +104,14 @@ fn f32<const V: usize, const T: usize>(level: Level, activations: &[f32; TURN], 
     black_box(sums);
 }
 
-/// One task on the level's matrix unit; gives the operations of one turn, 0 where there is no unit.
+/// One task on the matrix unit; returns the operations of one turn, 0 if there is no unit.
 fn tiles(level: Level, turns: usize) -> usize {
     let mut turn_ops = 0;
     level.run(TilesPeak { turns, turn_ops: &mut turn_ops });
     turn_ops
 }
 
-/// Has the matrix unit, where the level has one, multiply its largest matrices.
+/// Multiplies the largest matrices of the matrix unit, if there is one.
 struct TilesPeak<'a> {
     turns: usize,
     turn_ops: &'a mut usize,
@@ -128,8 +127,8 @@ impl Kernel for TilesPeak<'_> {
     }
 }
 
-/// Adds to `sums[v][t]` the products of `weights[v]` with every `T`-th four of activations from the
-/// `t`-th on, `turns` times over.
+/// Adds to `sums[v][t]` the products of `weights[v]` with every `T`-th group of four activations from the `t`-th on,
+/// `turns` times.
 struct Int8Peak<'a, const V: usize, const T: usize> {
     weights: &'a [[u8; VECTOR_BYTES]; V],
     activations: &'a [[i8; 4]],
@@ -137,7 +136,7 @@ struct Int8Peak<'a, const V: usize, const T: usize> {
     sums: &'a mut [[[f32; LANES]; T]; V],
 }
 
-// Tried: iterators over the same arrays. Their sums went through memory, at 600 G op/s against 1500.
+// Tried: iterators over the same arrays. Their sums were kept in memory, at 600 instead of 1500 G op/s.
 #[allow(clippy::needless_range_loop)]
 impl<const V: usize, const T: usize> Kernel for Int8Peak<'_, V, T> {
     #[inline(always)]
@@ -164,7 +163,7 @@ impl<const V: usize, const T: usize> Kernel for Int8Peak<'_, V, T> {
     }
 }
 
-/// As [`Int8Peak`], with one floating-point activation at a time.
+/// [`Int8Peak`] with one floating-point activation at a time.
 struct F32Peak<'a, const V: usize, const T: usize> {
     weights: &'a [[f32; LANES]; V],
     activations: &'a [f32],
@@ -206,7 +205,7 @@ mod tests {
 
     const SHAPE: (usize, usize) = (2, 3);
 
-    /// What `turns` turns over `activations` add up to, by plain loops.
+    /// The sums of `turns` turns over `activations`, by plain loops.
     fn expected(
         weights: [f64; SHAPE.0],
         activations: &[f64],

@@ -1,4 +1,4 @@
-//! How fast memory is read.
+//! Read bandwidth of memory.
 
 use inferno_backend::BackendError;
 
@@ -8,21 +8,21 @@ use crate::isa::Level;
 use crate::lanes::{Kernel, Lanes, VECTOR_BYTES};
 use crate::memory::AlignedArray;
 
-/// Vectors that are read beside each other, so that no sum waits for the one before it.
+/// Vectors that are read at a time, so that results do not depend on the ones before them.
 const STREAMS: usize = 4;
 
-/// What one task reads: enough that handing it out costs nothing beside it.
+/// Bytes that one task reads: enough that the overhead of starting it is negligible.
 const TASK_BYTES: usize = 4 << 20;
 
-/// How far ahead of their use bytes are asked for; the products do likewise.
+/// Prefetch distance, the same as in products.
 const PREFETCH_BYTES: usize = 4096;
 
 impl CpuBackend {
-    /// Bytes read a second, by all threads together.
+    /// Bytes read per second, by all threads together.
     pub(super) fn read_rate(&self, bytes: usize) -> Result<f64, BackendError> {
         let level = Level::choose(None)?;
         let mut lines = AlignedArray::zeroed(bytes, "a sweep over memory")?;
-        // A page that was never written is no memory yet.
+        // Pages are allocated when they are first written.
         let written: &mut [u8] = lines.get_mut();
         self.executor().pool.run_chunks(written, TASK_BYTES, |_, bytes, _| bytes.fill(1));
         let written: &[u8] = lines.get();
@@ -38,7 +38,7 @@ impl CpuBackend {
     }
 }
 
-/// Reads all of `bytes` but a rest that fills no [`STREAMS`] vectors; `seen` takes the bits that occur.
+/// Reads `bytes`, except for a remainder of less than [`STREAMS`] vectors; `seen` collects the bits that occur.
 struct Sweep<'a> {
     bytes: &'a [u8],
     seen: &'a mut [u8; VECTOR_BYTES],

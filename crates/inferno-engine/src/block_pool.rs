@@ -1,7 +1,7 @@
-//! Which blocks of the KV cache are free, and which somebody holds.
+//! The free list of the KV cache.
 //!
-//! Only ids live here; the memory is the runner's. Invariant: every block is either in the free list
-//! or held by one sequence, never both.
+//! It holds only ids; the memory is the runner's. Invariant: every block is either in the free list or
+//! allocated, never both.
 
 use inferno_backend::BlockId;
 
@@ -18,35 +18,35 @@ use inferno_backend::BlockId;
 /// ```
 #[derive(Debug, Clone)]
 pub struct BlockPool {
-    /// The last one is the next to be given out, so that memory in use stays in use.
+    /// A stack, so that memory in use stays in use.
     free: Vec<BlockId>,
     is_held: Vec<bool>,
 }
 
 impl BlockPool {
-    /// A pool of blocks 0 to `num_blocks - 1`, all free.
+    /// Creates a pool of blocks 0 to `num_blocks - 1`, all free.
     ///
-    /// **Panics** when there are more blocks than a [`BlockId`] can name.
+    /// **Panics** when there are more blocks than a [`BlockId`] can represent.
     pub fn new(num_blocks: usize) -> Self {
         let end = u32::try_from(num_blocks).expect("a block id has 32 bits");
         Self { free: (0..end).rev().map(BlockId).collect(), is_held: vec![false; num_blocks] }
     }
 
-    /// Blocks that nobody holds.
+    /// Returns the number of free blocks.
     pub fn num_free(&self) -> usize {
         self.free.len()
     }
 
-    /// Takes a free block; `None` when all are held.
+    /// Allocates a free block; `None` when there is none.
     pub fn allocate(&mut self) -> Option<BlockId> {
         let block = self.free.pop()?;
         self.is_held[block.0 as usize] = true;
         Some(block)
     }
 
-    /// Gives `block` back.
+    /// Frees `block`.
     ///
-    /// **Panics** when it is free already, or not of this pool.
+    /// **Panics** when it is free already, or not in this pool.
     pub fn release(&mut self, block: BlockId) {
         let was_held = std::mem::take(&mut self.is_held[block.0 as usize]);
         assert!(was_held, "block {} is released, but nobody holds it", block.0);

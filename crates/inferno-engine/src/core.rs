@@ -1,9 +1,9 @@
 //! The generation core: the one loop from tokens to events, shared by engines and sessions.
 //!
-//! A [`GenerationCore`] owns a runner, its KV cache and everything that is computed on it. Whoever needs a
-//! result locks the core and steps it: an engine's thread for its requests, a session in its caller's
-//! thread. A step advances every runnable sequence, whoever added it, so that all of them share
-//! batches, blocks and the prefix cache.
+//! A [`GenerationCore`] owns a runner, its KV cache and all sequences that are computed on it. Its drivers lock
+//! and step it: an engine's thread for its requests, a session in its caller's thread. A step advances
+//! every runnable sequence of every driver, so that all of them share batches, blocks and the prefix
+//! cache.
 //!
 //! Invariant: a sequence of a session is runnable only while its caller waits for a token.
 

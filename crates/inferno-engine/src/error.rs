@@ -1,4 +1,4 @@
-//! What can go wrong while generating.
+//! Errors of the engine.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,19 +11,18 @@ use inferno_tokenizer::TokenizerError;
 
 use crate::ConstraintError;
 
-/// Why a context holds less than it could, and what to do.
-fn what_is_taken(session_tokens: usize, room: usize) -> String {
-    let answer = if room > 0 { ", prompt and answer together" } else { "" };
+/// Explains how much of the context is left, and what to do.
+fn context_usage(session_tokens: usize, room: usize) -> String {
+    let output = if room > 0 { ", including the output" } else { "" };
     match session_tokens {
-        0 => format!("{answer}; shorten the prompt or take a larger context"),
-        taken => format!(
-            "{answer}, of which the session has taken {taken}; shorten the prompt, reset the session or take a larger \
-             context"
+        0 => format!("{output}; shorten the prompt or use a larger context"),
+        used => format!(
+            "{output}, of which the session uses {used}; shorten the prompt, reset the session or use a larger context"
         ),
     }
 }
 
-/// Checks the length of a list that every choice of a request keeps, and each of its tokens is held against.
+/// Checks the length of a list that every choice of a request stores and searches at each token.
 ///
 /// **Errors**: [`EngineError::ListTooLong`].
 pub(crate) fn check_list(
@@ -38,7 +37,7 @@ pub(crate) fn check_list(
     }
 }
 
-/// Why a request was refused, or a step failed.
+/// Why a request was rejected, or a step failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -47,7 +46,7 @@ pub enum EngineError {
     ParamOutOfRange {
         /// The parameter.
         field: &'static str,
-        /// What it may be, in words.
+        /// The allowed range.
         range: &'static str,
         /// What it was.
         value: f32,
@@ -57,12 +56,12 @@ pub enum EngineError {
     RecommendationOutOfRange {
         /// The key.
         key: &'static str,
-        /// What it may be, in words.
+        /// The allowed range.
         range: &'static str,
         /// What it is.
         value: f32,
     },
-    /// A request names a token that the vocabulary does not have.
+    /// A request names a token outside the vocabulary.
     #[error(
         "{field} names token {token}, but the vocabulary has {vocab_size} tokens, counted from 0"
     )]
@@ -74,17 +73,17 @@ pub enum EngineError {
         /// Tokens in the vocabulary.
         vocab_size: usize,
     },
-    /// A row of logits does not have one value a token.
-    #[error("the model gave {found} logits for a vocabulary of {expected} tokens")]
+    /// A forward pass returned the wrong number of values.
+    #[error("the model returned {found} values, expected {expected}")]
     LogitsLength {
-        /// Tokens in the vocabulary.
+        /// Number of values in all rows that were requested.
         expected: usize,
-        /// Logits that came.
+        /// Number of values that were returned.
         found: usize,
     },
-    /// The model computed a logit that is not a number, or infinite.
+    /// The model computed a logit that is not finite.
     #[error(
-        "the model gave {value} as the logit of token {token}; its weights may be damaged, or overflow in this format"
+        "the model computed the logit {value} for token {token}; its weights may be damaged, or overflow in this format"
     )]
     NonFiniteLogit {
         /// The token.
@@ -92,164 +91,164 @@ pub enum EngineError {
         /// Its logit.
         value: f32,
     },
-    /// The model gave a hidden state that is no number.
+    /// The model computed a hidden state that is not finite.
     #[error(
         "the hidden state of token {position} is not finite; the weights may be damaged, or overflow in this format"
     )]
     NonFiniteState {
-        /// The token's place in the text, from 0.
+        /// Position of the token, from 0.
         position: usize,
     },
-    /// The model's file asks for a way to pool hidden states that is not known.
+    /// The model's file requires an unknown pooling type.
     #[error(
-        "the file asks for pooling type {found}, but only 1 (mean) and 3 (last) are known; choose the pooling by hand"
+        "the model file specifies pooling type {found}, but only 1 (mean) and 3 (last) are supported; choose the pooling explicitly"
     )]
     Pooling {
         /// The number in the file.
         found: u32,
     },
-    /// Every token of the vocabulary is forbidden at this step.
-    #[error("no token may follow: all of the vocabulary is forbidden here")]
+    /// Every token of the vocabulary is banned or masked at this position.
+    #[error("every token is banned or masked at this position")]
     NoCandidates,
-    /// A request asks for no tokens at all.
+    /// A request allows no output tokens.
     #[error(
-        "max_tokens must be 1 or more, but is 0; to read a prompt without an answer, extend the session"
+        "max_tokens must be 1 or more, but is 0; to compute a prompt without generating, extend the session"
     )]
     MaxTokensZero,
-    /// A request asks for more tokens than it allows.
+    /// A request requires more tokens than it allows.
     #[error("min_tokens is {min_tokens}, which is more than max_tokens, {max_tokens}")]
     MinTokensAboveMax {
-        /// The least number of tokens.
+        /// The minimum number of tokens.
         min_tokens: usize,
-        /// The greatest.
+        /// The maximum number of tokens.
         max_tokens: usize,
     },
-    /// A stop string holds no character, and would end every text.
+    /// A stop string is empty.
     #[error("stop string {index} is empty; leave it out")]
     EmptyStopString {
-        /// Its place in the list, from 0.
+        /// Its index in the list, from 0.
         index: usize,
     },
-    /// A list of a request is longer than any use of it.
+    /// A list in a request is too long.
     #[error("{field} has {given} {unit}, but {limit} is the most")]
     ListTooLong {
         /// The list.
         field: &'static str,
         /// What is counted.
         unit: &'static str,
-        /// How many were given.
+        /// Number in the request.
         given: usize,
-        /// How many there may be.
+        /// Maximum number.
         limit: usize,
     },
     /// The prompt does not fit the context.
     #[error(
         "the prompt has {prompt_tokens} tokens, but the context holds {context_length}{}",
-        what_is_taken(*session_tokens, *room)
+        context_usage(*session_tokens, *room)
     )]
     PromptTooLong {
         /// Tokens of the prompt.
         prompt_tokens: usize,
-        /// Tokens that the session holds already.
+        /// Tokens of the session before the prompt.
         session_tokens: usize,
-        /// Tokens that must fit after the prompt: 1 where something is to be generated.
+        /// Tokens that must fit after the prompt: 1 if something is to be generated.
         room: usize,
-        /// Tokens that the context holds.
+        /// Context length in tokens.
         context_length: usize,
     },
-    /// The rest of a generation was asked for that had ended by an error.
-    #[error(
-        "the generation failed at an earlier step, which gave the error; nothing can follow it"
-    )]
+    /// A generation was continued after it had failed.
+    #[error("the generation failed at an earlier step and cannot continue")]
     GenerationFailed,
-    /// Drafts were asked for where each step computes everything again.
-    #[error("speculative decoding needs the KV cache; keep keys and values, or draft no tokens")]
-    SpeculationWithoutCache,
-    /// More drafts were asked for than a batch of the runner's takes.
+    /// Speculative decoding was requested without a KV cache.
     #[error(
-        "{asked_for} speculative tokens were asked for, but the runner's batches take from 0 to {limit}"
+        "speculative decoding requires the KV cache; enable the cache or set the number of speculative tokens to 0"
+    )]
+    SpeculationWithoutCache,
+    /// More speculative tokens were requested than a batch can hold.
+    #[error(
+        "num_speculative_tokens is {asked_for}, but must be between 0 and {limit} for these batch limits"
     )]
     TooManyDrafts {
-        /// Drafts asked for.
+        /// Requested number.
         asked_for: usize,
-        /// Drafts that fit a batch, and its rows of logits.
+        /// Maximum for the tokens and rows of logits of a batch.
         limit: usize,
     },
-    /// There is nothing to go on from.
-    #[error("the prompt is empty, and so is the session; give at least one token")]
+    /// Neither the prompt nor the session has any tokens.
+    #[error("the prompt is empty; at least one token is required")]
     EmptyPrompt,
-    /// The model was not made for so long a context.
-    #[error("a context of {asked_for} tokens was asked for, but the model takes from 1 to {limit}")]
+    /// The requested context length is 0 or exceeds the model's maximum.
+    #[error("the context length is {asked_for}, but this model supports 1 to {limit} tokens")]
     ContextTooLong {
-        /// Tokens asked for.
+        /// Requested length in tokens.
         asked_for: usize,
-        /// Tokens that the model was made for.
+        /// Maximum length in tokens.
         limit: usize,
     },
-    /// The KV cache does not hold the context that the runner promises.
+    /// The KV cache is smaller than one context.
     #[error("the KV cache holds {cache_tokens} tokens, fewer than the context of {context_length}")]
     CacheTooSmall {
-        /// Tokens that the cache holds.
+        /// Capacity of the cache in tokens.
         cache_tokens: usize,
-        /// Tokens of the context.
+        /// Context length in tokens.
         context_length: usize,
     },
     /// The KV cache has fewer free blocks than are needed.
     #[error("{needed} KV blocks are needed, but only {free} are free")]
     OutOfBlocks {
-        /// Blocks needed.
+        /// Number of blocks needed.
         needed: usize,
-        /// Blocks that are free.
+        /// Number of free blocks.
         free: usize,
     },
-    /// More sequences were to run together than a batch of the runner's takes.
+    /// More sequences were to be computed together than a batch can hold.
     #[error(
-        "{asked_for} sequences cannot run together: the runner's batches take from 1 to {limit}, and a token more"
+        "max_num_sequences is {asked_for}, but must be from 1 to {limit} for these batch limits"
     )]
     BatchLimits {
-        /// Sequences asked for.
+        /// Requested number.
         asked_for: usize,
-        /// Sequences that fit a batch, and its rows of logits.
+        /// Maximum for the tokens and rows of logits of a batch.
         limit: usize,
     },
-    /// No request may wait, so that none would ever be taken.
-    #[error("max_num_waiting must be 1 or more, but is 0; every request waits for its first step")]
+    /// The queue for waiting requests has no places.
+    #[error("max_num_waiting must be 1 or more, but is 0")]
     NoQueue,
-    /// A request asks for no answer, or for too many.
-    #[error("{asked_for} choices were asked for, but a request has from 1 to {limit}")]
+    /// A request has an invalid number of choices.
+    #[error("the number of choices is {asked_for}, but must be from 1 to {limit}")]
     NumChoices {
-        /// Choices asked for.
+        /// Requested number.
         asked_for: usize,
-        /// Choices that a request may have.
+        /// Maximum number.
         limit: usize,
     },
-    /// What limits the next token cannot go on.
-    #[error("the grammar cannot go on: {0}")]
+    /// The constraint on tokens failed.
+    #[error("the grammar cannot continue: {0}")]
     Constraint(#[from] ConstraintError),
     /// A step failed for several sequences at once.
     #[error(transparent)]
     Shared(Arc<EngineError>),
-    /// The engine's thread has ended, and with it what it computed.
+    /// The engine was shut down, or its runner panicked.
     #[error("the engine has stopped")]
     EngineStopped,
     /// The engine's thread could not be started.
-    #[error("cannot start the engine's thread: {0}")]
+    #[error("failed to start the engine's thread: {0}")]
     Thread(#[source] io::Error),
-    /// Perplexity was asked for over windows that cannot be read.
+    /// The window or stride for perplexity is invalid.
     #[error(
         "windows of {window} tokens every {stride} cannot be scored: a window takes from 3 to {context_length} tokens (the context), a stride at least 1"
     )]
     Window {
         /// Tokens in a window.
         window: usize,
-        /// Tokens from one window's start to the next.
+        /// Tokens from the start of one window to the next.
         stride: usize,
-        /// Tokens that the context holds.
+        /// Context length in tokens.
         context_length: usize,
     },
     /// The text does not fill one window.
     #[error(
-        "the text has {found} tokens, but one window takes {window}; give more text or a smaller window"
+        "the text has {found} tokens, but a window requires {window}; use a longer text or a smaller window"
     )]
     TextTooShort {
         /// Tokens in the text.
@@ -258,13 +257,13 @@ pub enum EngineError {
         window: usize,
     },
     /// A saved state could not be read or written.
-    #[error("cannot {action} the saved state {path:?}: {source}")]
+    #[error("failed to {action} the saved state {path:?}: {source}")]
     StateIo {
         /// The file.
         path: PathBuf,
         /// `read` or `write`.
         action: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is not a saved state.
@@ -272,50 +271,48 @@ pub enum EngineError {
     StateUnknown {
         /// The file.
         path: PathBuf,
-        /// What it should be, in words.
+        /// The expected kind of file.
         kind: &'static str,
     },
-    /// A state was to be saved where there is something else.
-    #[error("{path:?} exists and is not {kind}; choose another name, or remove it first")]
+    /// The path for a saved state is occupied by another file.
+    #[error("{path:?} exists and is not {kind}; choose another path or remove the file")]
     StateNotReplaced {
         /// The file.
         path: PathBuf,
-        /// What it should be, in words.
+        /// The expected kind of file.
         kind: &'static str,
     },
-    /// The saved state was written in a format that this version does not read.
+    /// The saved state has an unsupported format version.
     #[error(
-        "the saved state {path:?} has format version {found}, but this program reads version {known}"
+        "the saved state {path:?} has format version {found}, but this program supports version {known}"
     )]
     StateVersion {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// The version that can be read.
+        /// The supported version.
         known: u32,
     },
-    /// The saved state is shorter than it says.
-    #[error(
-        "the saved state {path:?} has {found} bytes, but should have {expected}; it was cut off"
-    )]
+    /// The saved state is shorter than its header states.
+    #[error("the saved state {path:?} has {found} bytes, expected {expected}; it is truncated")]
     StateTruncated {
         /// The file.
         path: PathBuf,
-        /// Bytes it should have.
+        /// Expected size in bytes.
         expected: u64,
-        /// Bytes it has.
+        /// Actual size in bytes.
         found: u64,
     },
-    /// The saved state is not as it was written.
+    /// The saved state is damaged.
     #[error("the saved state {path:?} is damaged: {what}")]
     StateDamaged {
         /// The file.
         path: PathBuf,
-        /// What does not hold.
+        /// What is inconsistent.
         what: &'static str,
     },
-    /// The saved state belongs to another model, or to a cache of another format.
+    /// The saved state belongs to another model or KV cache format.
     #[error(
         "the saved state {path:?} is of another model or KV format (fingerprint {found:016x}, this one has {expected:016x}); load it with the model and the KV format that it was saved with"
     )]
@@ -327,28 +324,28 @@ pub enum EngineError {
         /// Fingerprint in the file.
         found: u64,
     },
-    /// The saved state does not fit the context.
+    /// The saved state is longer than the context.
     #[error(
-        "the saved state {path:?} holds {num_tokens} tokens, but the context only {context_length}"
+        "the saved state {path:?} has {num_tokens} tokens, but the context holds {context_length}"
     )]
     StateTooLong {
         /// The file.
         path: PathBuf,
-        /// Tokens in the file.
+        /// Number of tokens in the file.
         num_tokens: u64,
-        /// Tokens that the context holds.
+        /// Context length in tokens.
         context_length: usize,
     },
-    /// A metadata key of the model's file is not what it should be.
+    /// A metadata key of the model's file is invalid.
     #[error(transparent)]
     Metadata(#[from] GgufError),
-    /// The tokenizer refused.
+    /// The tokenizer failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// The model refused or failed.
+    /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The backend refused or failed.
+    /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }

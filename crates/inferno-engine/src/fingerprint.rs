@@ -1,4 +1,4 @@
-//! Tells models apart.
+//! Fingerprints of models and KV cache formats.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use inferno_model::Requantize;
 
 /// A number that differs between models, and between formats of the KV cache.
 ///
-/// It guards against mistakes, not against malice: 64 bits of FNV-1a. It stands in saved sessions,
-/// so what goes into it is spelled out below byte for byte; changing that orphans every one of them.
+/// It protects against mistakes, not against attacks: 64 bits of FNV-1a. Saved sessions contain it, so its
+/// input is specified below byte for byte; changing that invalidates all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub u64);
 
@@ -20,11 +20,10 @@ const SAMPLED_TENSORS: usize = 16;
 const SAMPLE_BYTES: usize = 64;
 
 impl Fingerprint {
-    /// Of nothing yet: FNV's offset basis.
+    /// The fingerprint of no input: FNV's offset basis.
     const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
-    /// The fingerprint of a checkpoint's hyperparameters and weights, as they are when loaded with
-    /// `requantize`.
+    /// Computes the fingerprint of a checkpoint's hyperparameters and weights, loaded with `requantize`.
     ///
     /// Reads the header and both ends of a few tensors, so that a start does not wait for the disk.
     pub fn of_model(checkpoint: &Gguf, requantize: Option<Requantize>) -> Self {
@@ -57,8 +56,8 @@ impl Fingerprint {
         fingerprint
     }
 
-    /// This model's fingerprint together with its cache's format. The number of blocks does not
-    /// count, so that a state can go into a larger cache.
+    /// Adds the format of the KV cache. The number of blocks does not count, so that a state can be loaded
+    /// into a larger cache.
     pub fn with_kv_layout(self, layout: &KvLayout) -> Self {
         let &KvLayout { num_layers, num_kv_heads, head_dim, block_tokens, dtype, .. } = layout;
         [num_layers, num_kv_heads, head_dim, block_tokens]
@@ -67,7 +66,7 @@ impl Fingerprint {
             .with(dtype.name().as_bytes())
     }
 
-    /// Goes on with more bytes. Their length comes first, to keep neighbouring parts apart.
+    /// Adds bytes, preceded by their length, to separate neighbouring parts.
     fn with(self, bytes: &[u8]) -> Self {
         Self(fnv_1a(fnv_1a(self.0, &(bytes.len() as u64).to_le_bytes()), bytes))
     }

@@ -1,15 +1,19 @@
 //! Generation: from a prompt to tokens and their text.
 //!
-//! There are two front doors: [`Session`] is one conversation with a model, [`Engine`] computes for
-//! many requests at once, on a thread of its own. Below them, each piece stands by itself:
+//! A [`GenerationCore`] owns a model on a device and the one loop that computes on it: schedule, forward
+//! pass, sample, commit. It has two kinds of drivers, of which any number may share a core: a [`Session`]
+//! is one conversation, computed in its caller's thread; an [`Engine`] computes many requests on a
+//! thread of its own. The parts below them can be used separately:
 //!
-//! - [`Sampler`] chooses a token from logits, [`StopChecker`] says when to end and what to show;
-//! - [`Sequence`] is a list of tokens with its place in the KV cache, [`BlockPool`] knows the free blocks;
-//! - [`Scheduler`] says which sequences compute what in the next step, [`PrefixCache`] which blocks
-//!   hold what was computed before;
-//! - [`Runner`] is a model on a device, whatever the device; [`ModelRunner`] makes one of a loaded
-//!   model;
-//! - [`Metrics`] say what it took; [`perplexity`] says how well a model predicts a text.
+//! - [`Sampler`] samples a token from logits, [`StopChecker`] detects the end of a generation;
+//! - [`Sequence`] is a list of tokens with its blocks of the KV cache, [`BlockPool`] the free list of
+//!   blocks;
+//! - [`Scheduler`] plans which sequences compute what in the next step, [`PrefixCache`] finds the blocks
+//!   that were computed before;
+//! - [`Runner`] is a model on any device; [`ModelRunner`] implements it for a loaded model;
+//! - [`SequenceRunner`] computes sequences without a scheduler; [`perplexity`] measures how well a model
+//!   predicts a text with it;
+//! - [`Metrics`] are the times and rates of a generation.
 #![forbid(unsafe_code)]
 
 mod block_pool;

@@ -1,4 +1,4 @@
-//! What a generation took: times, rates, memory.
+//! Times, rates and memory of a generation.
 
 mod memory;
 mod report;
@@ -19,7 +19,7 @@ pub use memory::{peak_resident_bytes, resident_bytes};
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(into = "report::Report")]
 pub struct Metrics {
-    /// What loading the model took, if it was told.
+    /// Duration of loading the model, if known.
     pub load_time: Option<Duration>,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
@@ -27,13 +27,13 @@ pub struct Metrics {
     pub generated_tokens: usize,
     /// Tokens that were drafted by speculative decoding.
     pub drafted_tokens: usize,
-    /// Those of them that were what the sampler drew.
+    /// Drafted tokens that were accepted.
     pub accepted_tokens: usize,
     /// Why the generation ended; `None` before its last step, and after an error.
     pub finish_reason: Option<FinishReason>,
-    /// Of the call and of the step that gave the first token.
+    /// Duration of the call and of the step that returned the first token.
     pub time_to_first_token: Option<Duration>,
-    /// Time of the steps after the first token.
+    /// Duration of the steps after the first token.
     pub decode_time: Duration,
     /// Forward passes before the first token.
     pub prefill_passes: Passes,
@@ -42,12 +42,12 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Tokens of the prompt computed a second of their forward passes; `None` before there were any.
+    /// Returns the prompt tokens computed per second of their forward passes; `None` before there were any.
     pub fn prefill_tokens_per_second(&self) -> Option<f64> {
         rate(self.prefill_passes.num_tokens, self.prefill_passes.total())
     }
 
-    /// Tokens generated a second after the first; `None` before the second one.
+    /// Returns the tokens generated per second after the first; `None` before the second one.
     pub fn decode_tokens_per_second(&self) -> Option<f64> {
         rate(self.generated_tokens.saturating_sub(1), self.decode_time)
     }
@@ -66,7 +66,7 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// The percentiles that are reported, by name.
+    /// The reported percentiles, with their names.
     pub const PERCENTILES: [(&'static str, f64); 4] =
         [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("max", 100.0)];
 
@@ -76,30 +76,30 @@ impl Passes {
         self.durations.push(duration);
     }
 
-    /// Tokens computed by all of them.
+    /// Returns the number of tokens computed by all of them.
     pub fn num_tokens(&self) -> usize {
         self.num_tokens
     }
 
-    /// Each duration, in the order of the passes.
+    /// Returns the duration of each pass, in order.
     pub fn durations(&self) -> &[Duration] {
         &self.durations
     }
 
-    /// All durations together.
+    /// Returns the total duration.
     pub fn total(&self) -> Duration {
         self.durations.iter().sum()
     }
 
-    /// The shortest duration that at least `percent` of the passes did not exceed (nearest rank);
+    /// Returns the shortest duration that at least `percent` of the passes did not exceed (nearest rank);
     /// `None` without passes.
     pub fn percentile(&self, percent: f64) -> Option<Duration> {
         percentile(&self.durations, percent)
     }
 }
 
-/// The shortest of `durations` that at least `percent` of them do not exceed (nearest rank); `None`
-/// where there are none.
+/// Returns the shortest of `durations` that at least `percent` of them do not exceed (nearest rank);
+/// `None` for none.
 pub fn percentile(durations: &[Duration], percent: f64) -> Option<Duration> {
     let mut sorted = durations.to_vec();
     sorted.sort_unstable();

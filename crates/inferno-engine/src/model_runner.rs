@@ -5,13 +5,12 @@ use inferno_model::{BatchLimits, Model, Workspace};
 
 use crate::{EngineError, Fingerprint, Runner};
 
-/// How a [`ModelRunner`] is set up.
+/// Configures a [`ModelRunner`].
 #[derive(Debug, Clone, Copy)]
 pub struct RunnerOptions {
-    /// Positions in the KV cache; `None` takes the model's own context length.
+    /// Maximum number of positions of a sequence; `None` for the model's own context length.
     pub context_length: Option<usize>,
-    /// Positions that the KV cache has room for, over all sequences, in whole blocks; `None` takes
-    /// those of one context.
+    /// Positions in the KV cache, over all sequences, in whole blocks; `None` for those of one context.
     pub cache_tokens: Option<usize>,
     /// Format of the KV cache.
     pub kv_dtype: KvDType,
@@ -25,7 +24,7 @@ impl Default for RunnerOptions {
             context_length: None,
             cache_tokens: None,
             kv_dtype: KvDType::default(),
-            // Small enough that a cancelled prompt of a small model ends within a second on two cores, large
+            // Small enough that a cancelled prompt of a small model stops within a second on two cores, large
             // enough that reading and unpacking the weights is a small part of a pass.
             limits: BatchLimits { max_num_tokens: 256, max_num_logit_rows: 1 },
         }
@@ -44,10 +43,10 @@ pub struct ModelRunner<B: Backend> {
 }
 
 impl<B: Backend> ModelRunner<B> {
-    /// Allocates what `model` needs to run. `fingerprint` is that of the file it was loaded from.
+    /// Allocates the KV cache and buffers of `model`. `fingerprint` is that of the file it was loaded from.
     ///
-    /// **Errors**: [`EngineError::ContextTooLong`] when `options` ask for more positions than the
-    /// model was made for; a cache format that does not fit the model; no memory.
+    /// **Errors**: [`EngineError::ContextTooLong`] when `options` exceed the model's context length; a cache
+    /// format that does not fit the model; no memory.
     pub fn new(
         model: Model<B>,
         fingerprint: Fingerprint,
@@ -73,7 +72,7 @@ impl<B: Backend> ModelRunner<B> {
         })
     }
 
-    /// The model that runs.
+    /// Returns the model.
     pub fn model(&self) -> &Model<B> {
         &self.model
     }

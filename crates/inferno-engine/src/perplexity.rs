@@ -1,23 +1,23 @@
 //! How well a model predicts a text.
 //!
-//! The text is cut into windows, each read from an empty context, and the second half of each is
+//! The text is cut into windows, each computed from an empty context, and the second half of each is
 //! scored, so that every scored token has at least half a window before it.
 //!
-//! With windows side by side this is the rule of llama.cpp's `perplexity` tool for models without a
-//! BOS. Where a file asks for one, that tool writes it over the first token of each window. Here
-//! every window is read as it stands, so that figures of all models, and of windows that overlap,
-//! mean the same; those of such models differ slightly from that tool's.
+//! With adjacent windows this is the rule of llama.cpp's `perplexity` tool for models without a BOS. For
+//! models with one, that tool writes it over the first token of each window. Here every window is computed
+//! unchanged, so that figures of all models, and of overlapping windows, are comparable; for such models
+//! they differ slightly from that tool's.
 
 use inferno_backend::LogitRows;
 
 use crate::{EngineError, Runner, SequenceRunner};
 
-/// How the text is cut.
+/// Configures [`perplexity`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerplexityOptions {
     /// Tokens in a window.
     pub window: usize,
-    /// Tokens from the start of one window to the start of the next; `None` sets them side by side.
+    /// Tokens from the start of one window to the start of the next; `None` for adjacent windows.
     pub stride: Option<usize>,
 }
 
@@ -30,14 +30,14 @@ impl Default for PerplexityOptions {
 /// The shortest window with a token to score.
 const MIN_WINDOW: usize = 3;
 
-/// The figures so far, or at the end.
+/// The result, so far or final.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Perplexity {
-    /// Windows that were read.
+    /// Number of windows computed.
     pub num_windows: usize,
-    /// Windows there are in all.
+    /// Total number of windows.
     pub total_windows: usize,
-    /// Tokens that were scored.
+    /// Number of scored tokens.
     pub num_scored: usize,
     /// Sum of the scored tokens' negative log-probabilities, in nats.
     sum: f64,
@@ -45,18 +45,18 @@ pub struct Perplexity {
 }
 
 impl Perplexity {
-    /// The mean negative log-probability of a token, in nats.
+    /// Returns the mean negative log-probability of a token, in nats.
     pub fn mean_negative_log_likelihood(&self) -> f64 {
         self.sum / self.num_scored as f64
     }
 
-    /// The exponential of the mean: among how many equally likely tokens the model chose, as it were.
+    /// Returns the perplexity, the exponential of the mean.
     pub fn value(&self) -> f64 {
         libm::exp(self.mean_negative_log_likelihood())
     }
 
-    /// The standard error of [`value`](Self::value), taking tokens as independent; `None` where only
-    /// one was scored.
+    /// Returns the standard error of [`value`](Self::value), assuming independent tokens; `None` if fewer than
+    /// two were scored.
     pub fn standard_error(&self) -> Option<f64> {
         if self.num_scored < 2 {
             return None;
@@ -74,9 +74,9 @@ impl Perplexity {
     }
 }
 
-/// Scores `tokens`, and calls `on_window` with the figures so far after each window.
+/// Scores `tokens`, and calls `on_window` with the result so far after each window.
 ///
-/// A rest that fills no window is left out.
+/// A remainder that does not fill a window is ignored.
 ///
 /// **Errors**: [`EngineError::Window`] for a window below 3 tokens, longer than the context or a
 /// stride of 0, [`EngineError::TextTooShort`] when not one window is full,

@@ -1,10 +1,9 @@
-//! Which blocks of the KV cache hold the keys and values of which tokens: a radix tree over whole
-//! blocks.
+//! A radix tree over whole blocks: which blocks of the KV cache hold the keys and values of which tokens.
 //!
-//! A node is one block; the way to it spells the tokens from position 0 on, so that equal prefixes
-//! are the same nodes. Invariants: each block stands at one node; who uses a node uses all nodes
-//! above it, so that blocks that nobody uses can always be given up from the leaves; a node is in
-//! `unused_leaves` exactly if it has neither users nor children.
+//! A node is one block; the path to it spells the tokens from position 0 on, so that equal prefixes are
+//! the same nodes. Invariants: each block belongs to one node; a user of a node uses all nodes above
+//! it, so that unused blocks can always be evicted from the leaves; a node is in `unused_leaves`
+//! exactly if it has neither users nor children.
 //!
 //! **Source**: Zheng et al., SGLang: Efficient Execution of Structured Language Model Programs,
 //! section 3 (RadixAttention), with edges of one block each.
@@ -19,7 +18,7 @@ use inferno_backend::BlockId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PrefixNode(usize);
 
-/// The tokens of one block, and where they stand.
+/// One block with its tokens and its place in the tree.
 #[derive(Debug)]
 struct Node {
     block: BlockId,
@@ -30,7 +29,7 @@ struct Node {
     last_use: u64,
 }
 
-/// The blocks whose contents are known, in use or not.
+/// The blocks whose tokens are known, in use or not.
 ///
 /// ```
 /// use inferno_backend::BlockId;
@@ -48,18 +47,18 @@ struct Node {
 pub struct PrefixCache {
     block_tokens: usize,
     nodes: Vec<Option<Node>>,
-    /// Places in `nodes` that hold none.
+    /// Vacant entries of `nodes`.
     vacant: Vec<PrefixNode>,
     /// The nodes of the first blocks.
     roots: HashMap<Arc<[u32]>, PrefixNode>,
-    /// Ordered by their last use.
+    /// Ordered by last use.
     unused_leaves: BTreeSet<(u64, PrefixNode)>,
     num_unused: usize,
     num_uses: u64,
 }
 
 impl PrefixCache {
-    /// An empty tree over blocks of `block_tokens` positions.
+    /// Creates an empty tree over blocks of `block_tokens` positions.
     ///
     /// **Panics** if `block_tokens` is 0.
     pub fn new(block_tokens: usize) -> Self {
@@ -75,39 +74,38 @@ impl PrefixCache {
         }
     }
 
-    /// Blocks that nobody uses, and that [`evict`](Self::evict) gives up one after another.
+    /// Returns the number of unused blocks, which [`evict`](Self::evict) removes one after another.
     pub fn num_unused(&self) -> usize {
         self.num_unused
     }
 
-    /// Blocks in the tree.
+    /// Returns the number of blocks in the tree.
     pub fn num_blocks(&self) -> usize {
         self.nodes.len() - self.vacant.len()
     }
 
-    /// The block of a node.
+    /// Returns the block of a node.
     pub fn block(&self, node: PrefixNode) -> BlockId {
         self.node(node).block
     }
 
-    /// The tokens of a node's block.
+    /// Returns the tokens of a node's block.
     pub fn tokens(&self, node: PrefixNode) -> &[u32] {
         &self.node(node).tokens
     }
 
-    /// The node that comes before this one in its text; none for the first.
+    /// Returns the node before this one; `None` for the first.
     pub fn parent(&self, node: PrefixNode) -> Option<PrefixNode> {
         self.node(node).parent
     }
 
-    /// All nodes, those that are in use first, then the most recently used, and none before its
-    /// parent.
+    /// Returns all nodes: those in use first, then the most recently used, and none before its parent.
     pub fn by_recency(&self) -> Vec<PrefixNode> {
         let ranked = |&id: &PrefixNode| {
             let node = self.node(id);
             (node.num_users > 0, node.last_use, Reverse(id))
         };
-        // Who uses a block uses its parent, so that nothing that is still to come ranks higher.
+        // A user of a block uses its parent, so no child ranks higher than its parent.
         let mut next: BinaryHeap<_> = self.roots.values().map(ranked).collect();
         let mut nodes = Vec::with_capacity(self.num_blocks());
         while let Some((_, _, Reverse(id))) = next.pop() {
@@ -117,8 +115,8 @@ impl PrefixCache {
         nodes
     }
 
-    /// The nodes whose blocks hold the start of `tokens`, at most `max_num_blocks`. They are nobody's
-    /// yet; [`acquire`](Self::acquire) makes them so.
+    /// Returns the nodes whose blocks hold the start of `tokens`, at most `max_num_blocks`. The caller does
+    /// not use them until it [acquires](Self::acquire) them.
     pub fn lookup(&self, tokens: &[u32], max_num_blocks: usize) -> Vec<PrefixNode> {
         let mut path = Vec::new();
         let mut children = &self.roots;
@@ -139,7 +137,7 @@ impl PrefixCache {
         }
     }
 
-    /// Takes one user from each node of a path that begins at the root.
+    /// Removes one user from each node of a path.
     ///
     /// **Panics** when a node has no user.
     pub fn release(&mut self, path: &[PrefixNode]) {
@@ -160,9 +158,9 @@ impl PrefixCache {
         }
     }
 
-    /// Adds `block`, which holds `tokens` after what `parent` ends, and uses it for the caller, who
-    /// uses `parent` already. Where the tree has these tokens, the node that has them is used
-    /// instead. Gives back the node, and whether `block` is the tree's now.
+    /// Adds `block`, which holds `tokens` after those of `parent`, and uses it for the caller, which uses
+    /// `parent` already. If the tree has these tokens, their node is used instead. Returns the node, and
+    /// whether it has `block`.
     ///
     /// **Panics** unless `tokens` fill a block.
     pub fn insert(
@@ -214,8 +212,8 @@ impl PrefixCache {
         true
     }
 
-    /// Gives up the block that nobody has used for the longest time, and that no other block in the
-    /// tree comes after; `None` when all are in use.
+    /// Removes and returns the least recently used block among the unused leaves; `None` when all are in
+    /// use.
     pub fn evict(&mut self) -> Option<BlockId> {
         let (_, id) = self.unused_leaves.pop_first()?;
         let node = self.nodes[id.0].take().expect("a leaf is in the tree");
@@ -234,7 +232,7 @@ impl PrefixCache {
         Some(node.block)
     }
 
-    /// The nodes that come after what `parent` ends, by the tokens of their blocks.
+    /// The children of `parent`, by the tokens of their blocks.
     fn children(&self, parent: Option<PrefixNode>) -> &HashMap<Arc<[u32]>, PrefixNode> {
         match parent {
             Some(parent) => &self.node(parent).children,
@@ -253,11 +251,15 @@ impl PrefixCache {
     }
 
     fn node(&self, id: PrefixNode) -> &Node {
-        self.nodes[id.0].as_ref().expect("nodes of the tree are not given up while they are used")
+        self.nodes[id.0]
+            .as_ref()
+            .expect("only vacant entries have no node, and nothing refers to them")
     }
 
     fn node_mut(&mut self, id: PrefixNode) -> &mut Node {
-        self.nodes[id.0].as_mut().expect("nodes of the tree are not given up while they are used")
+        self.nodes[id.0]
+            .as_mut()
+            .expect("only vacant entries have no node, and nothing refers to them")
     }
 }
 

@@ -1,14 +1,13 @@
-//! Files that are their owner's alone, written whole or not at all.
+//! Files that only their owner may read, written whole or not at all.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// A file under a temporary name, which replaces its target when it is complete and vanishes otherwise.
+/// A file under a temporary name, which replaces its target when it is complete and is deleted otherwise.
 ///
-/// For what holds conversations, which are nobody else's business: on Unix only its owner may read it, whatever the
-/// user's mask would allow.
+/// It is meant for conversations: on Unix only its owner may read it, whatever the umask allows.
 #[derive(Debug)]
 pub struct PrivateFile {
     temporary: NamedTempFile,
@@ -16,16 +15,16 @@ pub struct PrivateFile {
 }
 
 impl PrivateFile {
-    /// A new file in the folder of `target`, so that renaming stays on one file system.
+    /// Creates a file in the directory of `target`, so that renaming stays on one file system.
     ///
-    /// **Errors**: a folder that cannot be written to.
+    /// **Errors**: a directory that cannot be written to.
     pub fn beside(target: &Path) -> io::Result<Self> {
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let temporary = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
         Ok(Self { temporary, target: target.to_owned() })
     }
 
-    /// Takes the target's place, once all of it has been stored.
+    /// Syncs the file to disk and renames it to its target.
     ///
     /// **Errors**: a file that cannot be stored or renamed.
     pub fn finish(self) -> io::Result<()> {

@@ -12,7 +12,7 @@
 //!
 //! Each truncating stage looks at the probabilities among the tokens that the stages before it
 //! left. Temperature comes last, so that it changes how boldly one chooses among the tokens left
-//! and not which tokens those are. At temperature 0 the best token after stage 2 is taken.
+//! and not which tokens those are. At temperature 0 the best token after stage 2 is selected.
 
 mod candidates;
 mod logit_bias;
@@ -43,19 +43,18 @@ use penalties::SeenTokens;
 use random::Random;
 use whole_row::WholeRow;
 
-/// A token that was chosen.
+/// A sampled token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampledToken {
     /// Its id.
     pub id: u32,
-    /// Its log-probability and those of its rivals, if [`SamplingParams::logprobs`] asks for them.
+    /// Its log-probability and those of the most probable tokens, if [`SamplingParams::logprobs`] is set.
     pub logprobs: Option<TokenLogprobs>,
 }
 
-/// Chooses the tokens of one sequence, one after another.
+/// Samples the tokens of one sequence, one after another.
 ///
-/// Buffers are kept between steps, so that a step allocates nothing; the vocabulary is never sorted
-/// whole.
+/// Buffers are reused between steps; the vocabulary is never sorted as a whole.
 ///
 /// ```
 /// use inferno_engine::{Sampler, SamplingParams};
@@ -81,10 +80,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler for a vocabulary of `vocab_size` tokens.
+    /// Creates a sampler for a vocabulary of `vocab_size` tokens.
     ///
-    /// **Errors**: what [`SamplingParams::validate`] finds, and [`EngineError::TokenOutOfRange`] for
-    /// a bias on a token that does not exist.
+    /// **Errors**: as [`SamplingParams::validate`], and [`EngineError::TokenOutOfRange`] for a bias on a token
+    /// outside the vocabulary.
     pub fn new(params: SamplingParams, vocab_size: usize) -> Result<Self, EngineError> {
         params.validate()?;
         check_tokens("logit_bias", params.logit_bias.iter().map(|&(token, _)| token), vocab_size)?;
@@ -102,30 +101,29 @@ impl Sampler {
         })
     }
 
-    /// The seed in use: the one that was asked for, or the fresh one that was taken.
+    /// Returns the seed in use: the one of the parameters, or a fresh one.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Tells the repetition penalty about tokens that come before the output.
+    /// Adds tokens before the output, which the repetition penalty applies to.
     pub fn add_prompt(&mut self, tokens: &[u32]) {
         if self.params.has_penalties() {
             self.seen.add_prompt(tokens);
         }
     }
 
-    /// Chooses the next token from `logits`, never one of `banned`, and remembers it for the
-    /// penalties.
+    /// Samples the next token from `logits`, never one of `banned`, and records it for the penalties.
     ///
-    /// **Shapes**: `logits` holds one value a token of the vocabulary.
+    /// **Shapes**: `logits` holds one value per token of the vocabulary.
     ///
-    /// **Errors**: [`EngineError::LogitsLength`] and [`EngineError::NonFiniteLogit`] when the model
-    /// gave something else, [`EngineError::NoCandidates`] when every token is banned.
+    /// **Errors**: [`EngineError::LogitsLength`], [`EngineError::NonFiniteLogit`], and
+    /// [`EngineError::NoCandidates`] when every token is banned.
     pub fn sample(&mut self, logits: &[f32], banned: &[u32]) -> Result<SampledToken, EngineError> {
         self.sample_allowed(logits, banned, None)
     }
 
-    /// As [`sample`](Self::sample), from the tokens in `allowed` alone, if there is such a set.
+    /// Samples as [`sample`](Self::sample) does, only from the tokens in `allowed` if it is present.
     ///
     /// **Errors**: as [`sample`](Self::sample).
     pub fn sample_allowed(
@@ -146,10 +144,10 @@ impl Sampler {
         Ok(SampledToken { id, logprobs })
     }
 
-    /// The log-probability of `token` as the model gave it, and those of its `count` first rivals;
-    /// nothing is chosen.
+    /// Returns the model's log-probability of `token`, and those of the `count` most probable tokens; nothing
+    /// is sampled.
     ///
-    /// **Shapes**: `logits` holds one value a token of the vocabulary, and `token` is one of them.
+    /// **Shapes**: `logits` holds one value per token of the vocabulary, which includes `token`.
     ///
     /// **Errors**: [`EngineError::LogitsLength`], [`EngineError::NonFiniteLogit`].
     pub fn logprobs(
@@ -176,7 +174,7 @@ impl Sampler {
         }
         let Self { params, seen, adjusted, whole_row, random, .. } = self;
         if params.is_greedy() {
-            // Where logits stay as they are, the best of all is the best of those that are not banned.
+            // If logits are unchanged, the best of all is the best of those that are not banned.
             let stay = !params.changes_logits() && allowed.is_none();
             let best = stay.then(|| argmax(logits)).flatten();
             let best = best

@@ -1,23 +1,23 @@
 //! Which sequence computes how many tokens in the next forward pass.
 //!
-//! Pure and synchronous: [`schedule`](Scheduler::schedule) gives a plan, somebody runs it, and
-//! [`commit`](Scheduler::commit) takes in what was sampled. Time comes in as an argument.
+//! Pure and synchronous: [`schedule`](Scheduler::schedule) returns a plan, the caller runs it, and
+//! [`commit`](Scheduler::commit) records what was sampled. Time is an argument.
 //!
-//! - Sequences that decode are planned first, one token each, so that no prompt holds them up;
-//!   prompts take what is left of the step's tokens, in chunks, and there is always something left.
-//! - All sequences stand in one order: that of arrival, moved by the priority. Who comes earlier
-//!   in it is never preempted for who comes later and, once it runs, waits for no later one's blocks;
-//!   so the first always goes on, and each becomes the first in time. Nobody is put out to let an
-//!   earlier one in.
-//! - A prompt gets all its blocks when it is admitted, each further block when it decodes. Where
-//!   none is left, the last sequence in the order gives up its blocks and is computed again later.
+//! - Sequences that decode are planned first, one token each, so that no prompt delays them; prompts
+//!   use the remaining tokens of the step, in chunks, and there is always at least one.
+//! - All sequences have one order: that of arrival, shifted by the priority. A sequence is never
+//!   preempted for a later one and, once it runs, waits for no later one's blocks; so the first always
+//!   progresses, and each becomes the first in time. No sequence is preempted to admit an earlier one.
+//! - A prompt gets all its blocks when it is admitted, each further block when it decodes. If none is
+//!   left, the last sequence in the order loses its blocks and is computed again later.
 //! - A step in which every sequence decodes may include drafts of what follows; none of them outlives
 //!   the step unless it was accepted.
-//! - A session's sequence is parked between the tokens that its caller asks for: it keeps its blocks
+//! - A session's sequence is parked between the tokens that its caller requests: it keeps its blocks
 //!   until another sequence needs them, and is not computed.
-//! - Whole blocks that are computed go into the prefix cache at once, also while their sequence
-//!   runs. A prompt that could share a block which another one is about to compute waits for it.
+//! - Computed whole blocks are added to the prefix cache at once, even while their sequence runs. A
+//!   prompt that could share a block which another one is about to compute waits for it.
 
+mod admission;
 mod kv_blocks;
 mod parking;
 mod plan;
@@ -26,7 +26,6 @@ mod scheduled;
 mod speculation;
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::time::Instant;
 
 use inferno_backend::{BlockId, LogitRows, SequenceChunk};
@@ -40,24 +39,24 @@ use kv_blocks::{CachedBlock, KvBlocks};
 use scheduled::{Retention, Scheduled};
 use speculation::MAX_SPECULATIVE_TOKENS;
 
-/// How many places in the queue one level of priority is worth.
+/// Places in the queue that one level of priority is equivalent to.
 const PRIORITY_PLACES: i64 = 64;
 
-/// How a [`Scheduler`] is set up.
+/// Configures a [`Scheduler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedulerLimits {
     /// Blocks of the KV cache.
     pub num_blocks: usize,
     /// Positions in a block.
     pub block_tokens: usize,
-    /// Sequences that run together.
+    /// Maximum number of sequences that run together.
     pub max_num_sequences: usize,
     /// Tokens of one pass; at least `max_num_sequences`, so that a prompt always progresses next to
     /// sequences that decode.
     pub max_num_batched_tokens: usize,
     /// RowRequest of logits of one pass; not fewer than `max_num_sequences`.
     pub max_num_logit_rows: usize,
-    /// Whether prompts reuse the blocks of others that begin alike.
+    /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
 }
 
@@ -68,33 +67,33 @@ impl SchedulerLimits {
     }
 }
 
-/// Identifies a sequence; the lesser goes first.
+/// Identifies a sequence; lower ids are scheduled first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceId {
     place: i64,
     arrival: u64,
 }
 
-/// What the scheduler has done so far.
+/// Counters of a scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SchedulerCounts {
     /// Tokens of the prompts that were looked up in the prefix cache.
     pub prefix_queries: u64,
     /// Those of them that were found there.
     pub prefix_hits: u64,
-    /// Sequences that gave up their blocks for others.
+    /// Number of times that a running sequence lost its blocks.
     pub preemptions: u64,
     /// Times that tokens were drafted for a sequence.
     pub drafts: u64,
     /// Tokens that were drafted.
     pub drafted_tokens: u64,
-    /// Those of them that were accepted.
+    /// Drafted tokens that were accepted.
     pub accepted_tokens: u64,
-    /// These by their place in the draft.
+    /// Accepted tokens by their index in the draft.
     pub accepted_at: [u64; MAX_SPECULATIVE_TOKENS],
 }
 
-/// All sequences, waiting and running, and the blocks that they hold.
+/// All sequences and the blocks that they hold.
 ///
 /// ```
 /// use std::time::Instant;
@@ -130,16 +129,16 @@ pub struct Scheduler {
     blocks: KvBlocks,
     waiting: BTreeMap<SequenceId, Scheduled>,
     running: BTreeMap<SequenceId, Scheduled>,
-    /// Sequences of sessions that nobody waits for.
+    /// Sequences of sessions that are not requested at the moment.
     parked: BTreeMap<SequenceId, Scheduled>,
     num_added: u64,
-    /// Sequences that were passed over in the last step, to share the blocks of one that runs.
+    /// Sequences that were not admitted in the last step, to share the blocks of a running one.
     num_deferred: usize,
     counts: SchedulerCounts,
 }
 
 impl Scheduler {
-    /// A scheduler without sequences, for a cache of which nothing is in use.
+    /// Creates a scheduler without sequences, for an unused cache.
     ///
     /// **Panics** when a limit is 0, or `max_num_batched_tokens` or `max_num_logit_rows` is below
     /// `max_num_sequences`.
@@ -160,45 +159,46 @@ impl Scheduler {
         }
     }
 
-    /// Tokens that a sequence may have computed at most.
+    /// Returns the maximum number of tokens of a sequence.
     pub fn capacity(&self) -> usize {
         self.limits.capacity()
     }
 
-    /// Sequences that wait for their first blocks, or again after they lost theirs.
+    /// Returns the number of sequences that wait to be admitted, for the first time or after they lost
+    /// their blocks.
     pub fn num_waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Those that were not let in at the last step because another one is about to compute blocks which
-    /// they can share.
+    /// Returns how many of them were not admitted in the last step because a running sequence is about to
+    /// compute blocks that they can share.
     pub fn num_deferred(&self) -> usize {
         self.num_deferred.min(self.waiting.len())
     }
 
-    /// Sequences that hold blocks.
+    /// Returns the number of running sequences.
     pub fn num_running(&self) -> usize {
         self.running.len()
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     pub fn counts(&self) -> SchedulerCounts {
         self.counts
     }
 
-    /// Where the cache's blocks are.
+    /// Returns how the blocks of the cache are used.
     pub fn block_usage(&self) -> BlockUsage {
         self.blocks.usage()
     }
 
-    /// The blocks of each sequence, from position 0 on.
+    /// Returns the block table of each sequence.
     pub fn block_tables(&self) -> impl Iterator<Item = &[BlockId]> {
         let sequences = [&self.running, &self.waiting, &self.parked].into_iter().flatten();
         sequences.map(|(_, scheduled)| scheduled.sequence.block_table())
     }
 
-    /// Adds a sequence to those that wait. A lower `priority` goes first: each level is worth a fixed
-    /// number of places in the queue, so that in the end every sequence has its turn.
+    /// Adds a waiting sequence. A lower `priority` is scheduled first: each level is equivalent to a fixed
+    /// number of places in the queue, so that no sequence starves.
     ///
     /// **Panics** when there are no tokens, or more than [`capacity`](Self::capacity).
     pub fn add(
@@ -235,8 +235,8 @@ impl Scheduler {
         SequenceId { place, arrival }
     }
 
-    /// What to compute next; nothing only when there are no sequences. Those whose deadline is not
-    /// after `now` end here.
+    /// Returns what to compute next; nothing only if no sequence runs or waits. Sequences whose deadline is
+    /// not after `now` are removed.
     pub fn schedule(&mut self, now: Instant) -> Plan {
         let mut plan = Plan { expired: self.expire(now), ..Plan::default() };
         self.num_deferred = 0;
@@ -248,7 +248,7 @@ impl Scheduler {
         plan
     }
 
-    /// The tokens and blocks of a planned chunk, for the batch.
+    /// Returns the tokens and blocks of a planned chunk, for the batch.
     ///
     /// **Panics** when its sequence has ended since.
     pub fn chunk(&self, chunk: &PlannedChunk) -> SequenceChunk<'_> {
@@ -261,16 +261,15 @@ impl Scheduler {
         SequenceChunk { logits, ..next }
     }
 
-    /// The tokens of a running sequence.
+    /// Returns the tokens of a running sequence.
     ///
     /// **Panics** when it has ended.
     pub fn tokens(&self, id: SequenceId) -> &[u32] {
         self.running[&id].sequence.tokens()
     }
 
-    /// Notes that `plan` was computed, and how each of its chunks goes on, which counts where it
-    /// ends with the sequence's last token. Sequences that were removed since the plan was made are
-    /// passed over.
+    /// Records that `plan` was computed, and how each of its chunks continues, which counts if it ends
+    /// with the sequence's last token. Chunks whose sequence no longer runs are ignored.
     ///
     /// **Panics** when there are more or fewer continuations than chunks, more drafts are accepted
     /// than there were, or a sequence outgrows the [`capacity`](Self::capacity).
@@ -308,25 +307,25 @@ impl Scheduler {
         }
     }
 
-    /// What the prefix cache holds, the most recently used block first and none before its parent.
+    /// Returns the blocks of the prefix cache, the most recently used first and none before its parent.
     pub(crate) fn cached_blocks(&self) -> Vec<CachedBlock> {
         self.blocks.cached()
     }
 
-    /// Puts a block into the prefix cache that the caller fills with what is known of these tokens;
-    /// without a block, where it has one with them. `None` where no block is free, or none is shared.
-    pub(crate) fn take_in(
+    /// Adds a block to the prefix cache that the caller fills with the keys and values of `tokens`; returns no
+    /// block if the cache has these tokens already. `None` if no block is free, or sharing is disabled.
+    pub(crate) fn insert_cached(
         &mut self,
         parent: Option<PrefixNode>,
         tokens: &[u32],
     ) -> Option<(PrefixNode, Option<BlockId>)> {
-        self.limits.prefix_cache.then(|| self.blocks.take_in(parent, tokens)).flatten()
+        self.limits.prefix_cache.then(|| self.blocks.insert_cached(parent, tokens)).flatten()
     }
 
-    /// Ends what [`take_in`](Self::take_in) began, in that order. Unless all `is_sound`, nothing stays
-    /// cached that is not in use.
-    pub(crate) fn release_taken_in(&mut self, nodes: Vec<PrefixNode>, is_sound: bool) {
-        self.blocks.release_taken_in(nodes, is_sound);
+    /// Releases the blocks of [`insert_cached`](Self::insert_cached), in that order. Unless they were all
+    /// filled, every unused block is evicted.
+    pub(crate) fn release_inserted(&mut self, nodes: Vec<PrefixNode>, are_filled: bool) {
+        self.blocks.release_inserted(nodes, are_filled);
     }
 
     fn expire(&mut self, now: Instant) -> Vec<SequenceId> {
@@ -343,7 +342,7 @@ impl Scheduler {
         expired
     }
 
-    /// One token for each sequence that has one to compute, with a block for it.
+    /// Plans one token for each sequence that has one to compute, with a block for it.
     fn plan_decodes(&mut self, plan: &mut Plan) {
         let decodes = self.running.iter().filter(|(_, scheduled)| scheduled.num_left() == 1);
         let decodes: Vec<_> = decodes.map(|(&id, _)| id).collect();
@@ -360,79 +359,14 @@ impl Scheduler {
         }
     }
 
-    /// Chunks of the prompts that are being read.
+    /// Plans chunks of the prompts that are being computed.
     fn plan_prefills(&mut self, plan: &mut Plan) {
         for (&id, scheduled) in self.running.iter().filter(|(_, it)| it.num_left() > 1) {
             plan.push(id, scheduled, &self.limits);
         }
     }
 
-    /// Lets sequences in while there is room, in their order. Nobody overtakes one that does not
-    /// find enough blocks.
-    fn admit(&mut self, plan: &mut Plan) {
-        let mut last = None;
-        while plan.num_tokens() < self.limits.max_num_batched_tokens
-            && plan.num_logit_rows() < self.limits.max_num_logit_rows
-            && self.running.len() < self.limits.max_num_sequences
-        {
-            let after = last.map_or(Bound::Unbounded, Bound::Excluded);
-            let mut rest = self.waiting.range((after, Bound::Unbounded));
-            let Some((&id, candidate)) = rest.next() else {
-                break;
-            };
-            last = Some(id);
-            let held_blocks = candidate.holds_blocks();
-            let path = match held_blocks {
-                true => Vec::new(),
-                false => self.blocks.cached_prefix(candidate),
-            };
-            let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, candidate);
-            if !held_blocks && plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
-                self.num_deferred += 1;
-                continue;
-            }
-            // Each running sequence may need a block soon; to take the last ones is to lose them.
-            let Some(mut admitted) = self.waiting.remove(&id) else {
-                break;
-            };
-            let num_cached = path.len() * self.limits.block_tokens;
-            if !path.is_empty() {
-                self.blocks.adopt(&mut admitted, path);
-            }
-            if !self.reserve_for_admission(&mut admitted) {
-                if !held_blocks {
-                    self.blocks.release(&mut admitted);
-                }
-                self.waiting.insert(id, admitted);
-                break;
-            }
-            if !std::mem::replace(&mut admitted.was_admitted, true) {
-                self.counts.prefix_queries += admitted.sequence.tokens().len() as u64;
-                self.counts.prefix_hits += num_cached as u64;
-                plan.admitted.push(Admission { id, num_cached_tokens: num_cached });
-            }
-            plan.push(id, &admitted, &self.limits);
-            self.running.insert(id, admitted);
-        }
-    }
-
-    /// Reserves blocks for all tokens of a sequence that is about to run, and leaves one for each that
-    /// runs already; false, and nothing is reserved, if there are too few.
-    fn reserve_for_admission(&mut self, admitted: &mut Scheduled) -> bool {
-        let margin = self.running.len();
-        let num_missing = self.blocks.num_missing(&admitted.sequence, margin);
-        if num_missing > 0 && num_missing > self.num_idle_blocks() {
-            return false;
-        }
-        while self.blocks.num_missing(&admitted.sequence, margin) > 0 {
-            if !self.reclaim_idle() {
-                return false;
-            }
-        }
-        self.blocks.reserve(&mut admitted.sequence)
-    }
-
-    /// Takes the blocks of the last sequence in the order, and lets it wait.
+    /// Releases the blocks of the last running sequence in the order, which waits from then on.
     fn preempt_last(&mut self, plan: &mut Plan) {
         let Some((id, mut scheduled)) = self.running.pop_last() else {
             return;

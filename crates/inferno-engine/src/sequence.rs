@@ -1,13 +1,13 @@
-//! One sequence: its tokens, the blocks that hold its keys and values, and how far they are computed.
+//! One sequence: its tokens, its block table, and how many tokens are computed.
 //!
-//! Invariants: at most as many positions are computed as there are tokens, and every computed
-//! position has a block. Blocks are the sequence's own until they go back to the pool.
+//! Invariants: at most as many positions are computed as there are tokens, and every computed position has
+//! a block.
 
 use inferno_backend::{BlockId, LogitRows, SequenceChunk};
 
 use crate::{BlockPool, EngineError};
 
-/// Tokens with their place in the KV cache.
+/// Tokens with their blocks of the KV cache.
 ///
 /// ```
 /// use inferno_engine::{BlockPool, Sequence};
@@ -37,22 +37,22 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// An empty sequence for a cache whose blocks hold `block_tokens` positions.
+    /// Creates an empty sequence for a cache whose blocks hold `block_tokens` positions.
     pub fn new(block_tokens: usize) -> Self {
         Self { tokens: Vec::new(), num_computed: 0, block_tokens, block_table: Vec::new() }
     }
 
-    /// All tokens.
+    /// Returns all tokens.
     pub fn tokens(&self) -> &[u32] {
         &self.tokens
     }
 
-    /// Tokens from the start whose keys and values are in the cache.
+    /// Returns the number of tokens, from the start, whose keys and values are in the cache.
     pub fn num_computed(&self) -> usize {
         self.num_computed
     }
 
-    /// The blocks of the sequence, from position 0 on.
+    /// Returns the block table, from position 0 on.
     pub fn block_table(&self) -> &[BlockId] {
         &self.block_table
     }
@@ -100,9 +100,9 @@ impl Sequence {
         Ok(Some(self.chunk(num_tokens)))
     }
 
-    /// Takes blocks from the pool until positions 0 to `end - 1` have one.
+    /// Allocates blocks until positions 0 to `end - 1` have one.
     ///
-    /// **Errors**: [`EngineError::OutOfBlocks`] when there are too few; none is taken then.
+    /// **Errors**: [`EngineError::OutOfBlocks`] when there are too few; none is allocated then.
     pub fn reserve(&mut self, end: usize, pool: &mut BlockPool) -> Result<(), EngineError> {
         let needed = end.div_ceil(self.block_tokens).saturating_sub(self.block_table.len());
         if needed > pool.num_free() {
@@ -112,9 +112,9 @@ impl Sequence {
         Ok(())
     }
 
-    /// Notes that the next `num_tokens` tokens are computed.
+    /// Records that the next `num_tokens` tokens are computed.
     ///
-    /// **Panics** when there are not so many, or positions without a block among them.
+    /// **Panics** when there are fewer, or positions without a block among them.
     pub fn advance(&mut self, num_tokens: usize) {
         let computed = self.num_computed + num_tokens;
         assert!(computed <= self.tokens.len(), "more tokens computed than there are");
@@ -122,7 +122,7 @@ impl Sequence {
         self.num_computed = computed;
     }
 
-    /// Begins with blocks that are computed already and that others may hold too.
+    /// Starts an empty block table with computed blocks that other sequences may share.
     ///
     /// **Panics** when the sequence has blocks, or fewer tokens than these hold.
     pub fn adopt(&mut self, blocks: impl IntoIterator<Item = BlockId>) {
@@ -131,9 +131,9 @@ impl Sequence {
         self.advance(self.block_table.len() * self.block_tokens);
     }
 
-    /// Puts another block that holds the same in the place of the `index`-th.
+    /// Replaces the block at `index` by one with the same contents.
     ///
-    /// **Panics** when there are not so many.
+    /// **Panics** when there is none.
     pub fn replace_block(&mut self, index: usize, block: BlockId) {
         self.block_table[index] = block;
     }
@@ -144,13 +144,12 @@ impl Sequence {
         self.block_table.split_off(at.min(self.block_table.len()))
     }
 
-    /// Has everything from position `num_computed` on computed again; positions before it stay, if
-    /// they are computed.
+    /// Marks all positions from `num_computed` on as not computed.
     pub fn recompute_from(&mut self, num_computed: usize) {
         self.num_computed = self.num_computed.min(num_computed);
     }
 
-    /// Drops all tokens from the `len`-th on, and gives back the blocks that only they needed.
+    /// Truncates to the first `len` tokens, and frees the blocks that only the others needed.
     pub fn truncate(&mut self, len: usize, pool: &mut BlockPool) {
         self.tokens.truncate(len);
         self.recompute_from(len);

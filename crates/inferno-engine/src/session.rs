@@ -19,7 +19,7 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use crate::core::{EventQueue, EventSender, ModelInfo, PassRecord, SequenceTask};
 use crate::scheduler::SequenceId;
 use crate::state_file;
-use crate::{EngineError, Event, GenerationCore, Metrics};
+use crate::{EngineError, Event, GenerationCore, Metrics, TokenConstraint};
 
 pub use cancel::CancelHandle;
 pub use generation::{Completion, Generation, GenerationStep};
@@ -29,7 +29,7 @@ pub use prompt::Prompt;
 /// Configures a [`Session`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// Whether keys and values are kept between steps. Without them every step computes the whole
+    /// Whether keys and values are cached between steps. Without them every step computes the whole
     /// sequence again, with the same result: the first rung of the ladder.
     pub kv_cache: bool,
     /// How long loading the model took, for the metrics.
@@ -126,14 +126,36 @@ impl Session {
         prompt: impl Into<Prompt<'p>>,
         params: &GenerationParams,
     ) -> Result<Generation<'s>, EngineError> {
+        self.start(prompt.into(), params, None)
+    }
+
+    /// Generates as [`generate`](Self::generate) does, only tokens that `constraint` allows.
+    ///
+    /// **Errors**: as [`generate`](Self::generate). A constraint that fails ends the generation with
+    /// [`EngineError::Constraint`].
+    pub fn generate_constrained<'s, 'p>(
+        &'s mut self,
+        prompt: impl Into<Prompt<'p>>,
+        params: &GenerationParams,
+        constraint: Box<dyn TokenConstraint>,
+    ) -> Result<Generation<'s>, EngineError> {
+        self.start(prompt.into(), params, Some(constraint))
+    }
+
+    fn start(
+        &mut self,
+        prompt: Prompt<'_>,
+        params: &GenerationParams,
+        constraint: Option<Box<dyn TokenConstraint>>,
+    ) -> Result<Generation<'_>, EngineError> {
         let started = Instant::now();
-        let prompt = self.encode(prompt.into())?;
+        let prompt = self.encode(prompt)?;
         self.info().check_fits(self.tokens.len(), prompt.len(), 1)?;
         if self.tokens.is_empty() && prompt.is_empty() {
             return Err(EngineError::EmptyPrompt);
         }
         self.check_speculation(params.num_speculative_tokens)?;
-        Generation::start(self, &prompt, params, started)
+        Generation::start(self, &prompt, params, constraint, started)
     }
 
     /// Appends `prompt` and computes it, without generating.

@@ -1,7 +1,7 @@
-//! Files that hold keys and values: what they have in common, however they are read.
+//! The common format of files that hold keys and values.
 //!
 //! All numbers are little-endian. A header of 56 bytes: the magic, the format's version (u32), four
-//! zero bytes, then as u64 the fingerprint of model and cache format, two numbers of the kind's own,
+//! zero bytes, then as u64 the fingerprint of model and cache format, two counts that depend on the kind,
 //! the bytes of a block, and the length of the whole file. Then the payload, and the CRC-32 of
 //! everything before it (u32).
 
@@ -17,7 +17,7 @@ pub(crate) const CHECKSUM_BYTES: u64 = 4;
 /// A kind of file.
 #[derive(Debug)]
 pub(crate) struct Kind {
-    /// What its files are, in words.
+    /// The name of such a file in messages, with its article.
     pub(crate) name: &'static str,
     pub(crate) magic: [u8; 8],
     pub(crate) version: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) fingerprint: u64,
-    /// What they count is the kind's affair.
+    /// Their meaning depends on the kind.
     pub(crate) counts: [u64; 2],
     pub(crate) block_bytes: u64,
     pub(crate) file_bytes: u64,
@@ -60,7 +60,7 @@ impl Header {
     }
 }
 
-/// The file that writing to `path` replaces: the one it leads to, where it is a link.
+/// Returns the file that writing to `path` replaces: the target, if it is a link.
 ///
 /// **Errors**: [`EngineError::StateNotReplaced`], so that nothing but a file of this kind is lost.
 fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
@@ -72,12 +72,12 @@ fn target(path: &Path, kind: &Kind) -> Result<PathBuf, EngineError> {
         metadata => metadata.map_err(failed)?,
     };
     let mut start = Vec::new();
-    // Opening a pipe would wait for whoever writes to it.
+    // Opening a pipe would wait for a writer.
     if metadata.is_file() {
         let file = File::open(path).map_err(failed)?;
         file.take(kind.magic.len() as u64).read_to_end(&mut start).map_err(failed)?;
     }
-    // An empty file, such as one of mktemp, holds nothing to lose.
+    // An empty file, such as one of mktemp, can be replaced.
     match metadata.is_file() && (start.is_empty() || start == kind.magic) {
         true => fs::canonicalize(path).map_err(failed),
         false => Err(EngineError::StateNotReplaced { path: path.to_owned(), kind: kind.name }),
@@ -93,7 +93,7 @@ pub(crate) fn check_write(path: &Path, kind: &Kind) -> Result<(), EngineError> {
     })
 }
 
-/// Writes a file whole or not at all, readable by its owner alone. `payload` is given what it writes to.
+/// Writes a file whole or not at all, readable only by its owner. `payload` writes its contents.
 pub(crate) fn write(
     path: &Path,
     kind: &Kind,
@@ -103,10 +103,10 @@ pub(crate) fn write(
     let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
     let mut file = PrivateFile::beside(&target(path, kind)?).map_err(failed)?;
     let mut output = Output { path, file: Checksummed::new(BufWriter::new(&mut file)) };
-    output.put(&header.to_bytes(kind))?;
+    output.write(&header.to_bytes(kind))?;
     payload(&mut output)?;
     let checksum = output.file.checksum();
-    output.put(&checksum.to_le_bytes())?;
+    output.write(&checksum.to_le_bytes())?;
     output.file.flush().map_err(failed)?;
     drop(output);
     file.finish().map_err(failed)
@@ -119,7 +119,7 @@ pub(crate) struct Output<'a> {
 }
 
 impl Output<'_> {
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
         self.file.write_all(bytes).map_err(|source| EngineError::StateIo {
             path: self.path.to_owned(),
             action: "write",
@@ -128,7 +128,7 @@ impl Output<'_> {
     }
 }
 
-/// A file that is as it was written, from the payload on.
+/// A file whose checksum was verified, positioned at the payload.
 #[derive(Debug)]
 pub(crate) struct Input<'a> {
     path: &'a Path,
@@ -137,8 +137,8 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Opens a file and checks all of it before anything is taken from it. `file_bytes` says how long
-    /// a file with such a header is, whose own length is not to be trusted.
+    /// Opens a file and checks all of it before anything is used. `file_bytes` returns the length of a file
+    /// with such a header, whose own length field is not trusted.
     pub(crate) fn open(
         path: &'a Path,
         kind: &Kind,
@@ -181,10 +181,10 @@ impl<'a> Input<'a> {
             });
         }
         if file_bytes(&header)? != header.file_bytes {
-            return Err(damaged(path, "sizes do not add up"));
+            return Err(damaged(path, "inconsistent sizes"));
         }
         if found != header.file_bytes {
-            return Err(damaged(path, "something follows its end"));
+            return Err(damaged(path, "extra bytes at the end"));
         }
         check_contents(&mut file, header.file_bytes)
             .map_err(failed)?
@@ -193,8 +193,8 @@ impl<'a> Input<'a> {
         Ok(Self { path, file: BufReader::new(file), header })
     }
 
-    /// Fills `bytes` with what comes next.
-    pub(crate) fn take(&mut self, bytes: &mut [u8]) -> Result<(), EngineError> {
+    /// Fills `bytes` with the next bytes.
+    pub(crate) fn read(&mut self, bytes: &mut [u8]) -> Result<(), EngineError> {
         self.file.read_exact(bytes).map_err(|source| EngineError::StateIo {
             path: self.path.to_owned(),
             action: "read",
@@ -202,20 +202,20 @@ impl<'a> Input<'a> {
         })
     }
 
-    pub(crate) fn take_u32(&mut self) -> Result<u32, EngineError> {
+    pub(crate) fn read_u32(&mut self) -> Result<u32, EngineError> {
         let mut bytes = [0; 4];
-        self.take(&mut bytes)?;
+        self.read(&mut bytes)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Tokens, all of which a vocabulary of `vocab_size` must have.
-    pub(crate) fn take_tokens(
+    /// Reads tokens, all of which must be below `vocab_size`.
+    pub(crate) fn read_tokens(
         &mut self,
         tokens: &mut [u32],
         vocab_size: usize,
     ) -> Result<(), EngineError> {
         for token in tokens {
-            *token = self.take_u32()?;
+            *token = self.read_u32()?;
             if *token as usize >= vocab_size {
                 return Err(damaged(self.path, "a token is not in the vocabulary"));
             }
@@ -224,12 +224,12 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The file is not as it was written.
+/// Returns the error for a damaged file.
 pub(crate) fn damaged(path: &Path, what: &'static str) -> EngineError {
     EngineError::StateDamaged { path: path.to_owned(), what }
 }
 
-/// Whether the checksum at the end is that of the `file_bytes` before it: `Some` if so.
+/// Compares the checksum at the end with the bytes before it; `None` if they differ.
 fn check_contents(file: &mut File, file_bytes: u64) -> io::Result<Option<()>> {
     file.seek(SeekFrom::Start(0))?;
     let mut out = Checksummed::new(io::sink());
@@ -240,7 +240,7 @@ fn check_contents(file: &mut File, file_bytes: u64) -> io::Result<Option<()>> {
     Ok((out.checksum() == u32::from_le_bytes(checksum)).then_some(()))
 }
 
-/// A writer that keeps the CRC-32 of what goes through.
+/// A writer that computes the CRC-32 of what it writes.
 struct Checksummed<W> {
     inner: W,
     hasher: crc32fast::Hasher,

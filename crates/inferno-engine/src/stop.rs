@@ -1,8 +1,8 @@
-//! When a generation ends, and which of its text may be shown before that is known.
+//! Detects the end of a generation, and holds back text that may belong to a stop string.
 //!
-//! Stop strings do not respect token borders. Text that could still become one is held back, and
-//! released as soon as it cannot. What is released depends on the text alone, never on how it was
-//! split into pieces, and is always whole characters.
+//! Stop strings do not respect token boundaries. Text that may still become one is held back, and
+//! released as soon as it cannot. What is released depends only on the text, not on its tokens, and
+//! is always whole characters.
 
 mod strings;
 
@@ -11,14 +11,14 @@ use crate::error::check_list;
 use crate::sampler::check_tokens;
 use strings::StopStrings;
 
-/// The most stop strings of a request.
+/// Maximum number of stop strings of a request.
 const MAX_STOP_STRINGS: usize = 256;
-/// The most bytes that they have together.
+/// Maximum total length of the stop strings, in bytes.
 const MAX_STOP_BYTES: usize = 16 << 10;
-/// The most stop tokens of a request.
+/// Maximum number of stop tokens of a request.
 const MAX_STOP_TOKENS: usize = 1024;
 
-/// When to end a generation, besides the model's own end-of-generation token and a full context.
+/// When a generation ends, besides the model's own end-of-generation token and a full context.
 ///
 /// ```
 /// use inferno_engine::StopParams;
@@ -28,22 +28,22 @@ const MAX_STOP_TOKENS: usize = 1024;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StopParams {
-    /// Ends after this many tokens; `None` goes on until the context is full.
+    /// Maximum number of tokens to generate; `None` for no limit but the context.
     pub max_tokens: Option<usize>,
-    /// So many tokens come before any stop string, stop token or end-of-generation token counts.
+    /// Minimum number of tokens before any stop string, stop token or end-of-generation token counts.
     pub min_tokens: usize,
     /// Strings that end the text.
     pub stop: Vec<String>,
     /// Tokens that end the text, besides the model's own.
     pub stop_token_ids: Vec<u32>,
-    /// Goes on after the model's own end-of-generation tokens.
+    /// Continues after the model's own end-of-generation tokens.
     pub ignore_eos: bool,
-    /// Keeps the stop string, or the text of the stop token, at the end of the text.
+    /// Includes the stop string, or the text of the stop token, in the text.
     pub include_stop_str_in_output: bool,
 }
 
 impl StopParams {
-    /// Checks that the fields make sense together.
+    /// Checks the fields.
     ///
     /// **Errors**: [`EngineError::MaxTokensZero`], [`EngineError::MinTokensAboveMax`],
     /// [`EngineError::EmptyStopString`], and [`EngineError::ListTooLong`] for more than 256 stop strings or
@@ -72,24 +72,24 @@ impl StopParams {
 /// Why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model gave one of its end-of-generation tokens.
+    /// The model generated an end-of-generation token.
     EndOfGeneration,
-    /// The text came to a stop string: its place in [`StopParams::stop`].
+    /// The text reached a stop string: its index in [`StopParams::stop`].
     StopString(usize),
-    /// The model gave this one of [`StopParams::stop_token_ids`].
+    /// The model generated this one of [`StopParams::stop_token_ids`].
     StopToken(u32),
-    /// [`StopParams::max_tokens`] were generated.
+    /// [`StopParams::max_tokens`] tokens were generated.
     Length,
-    /// The context holds no further token.
+    /// The context is full.
     ContextFull,
-    /// The caller asked to stop.
+    /// The caller cancelled the generation.
     Cancelled,
-    /// The time that the caller gave has passed.
+    /// The deadline passed.
     DeadlineExceeded,
 }
 
 impl FinishReason {
-    /// The reason in one word: `stop`, `length`, `context_full`, `cancelled` or `deadline_exceeded`.
+    /// Returns the name of the reason: `stop`, `length`, `context_full`, `cancelled` or `deadline_exceeded`.
     pub fn name(self) -> &'static str {
         match self {
             Self::EndOfGeneration | Self::StopString(_) | Self::StopToken(_) => "stop",
@@ -101,20 +101,20 @@ impl FinishReason {
     }
 }
 
-/// Text that may be shown, and whether it is the last.
+/// Text that may be shown, and why it is the last, if so.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Released {
-    /// Text that no longer can become part of a stop string; often empty.
+    /// Text that can no longer become part of a stop string; often empty.
     pub text: String,
-    /// Why nothing comes after it, if so.
+    /// Why no text follows, if so.
     pub finish_reason: Option<FinishReason>,
 }
 
 /// Watches the tokens and the text of one generation for its end.
 ///
-/// Each token goes to [`push_token`](Self::push_token), and the text that it adds to
-/// [`push_text`](Self::push_text). A generation that did not come to a stop string ends with
-/// [`finish`](Self::finish), so that no text is lost.
+/// Pass each token to [`push_token`](Self::push_token), and the text that it adds to
+/// [`push_text`](Self::push_text). End a generation without a stop string with [`finish`](Self::finish), so
+/// that no text is lost.
 ///
 /// ```
 /// use inferno_engine::{FinishReason, StopChecker, StopParams};
@@ -144,10 +144,11 @@ pub struct StopChecker {
 }
 
 impl StopChecker {
-    /// A checker for a model of `vocab_size` tokens that ends with one of `end_of_generation`.
+    /// Creates a checker for a model with `vocab_size` tokens, whose own end tokens are
+    /// `end_of_generation`.
     ///
-    /// **Errors**: what [`StopParams::validate`] finds, and [`EngineError::TokenOutOfRange`] for a
-    /// stop token that does not exist.
+    /// **Errors**: as [`StopParams::validate`], and [`EngineError::TokenOutOfRange`] for a stop token outside
+    /// the vocabulary.
     pub fn new(
         params: StopParams,
         vocab_size: usize,
@@ -165,18 +166,12 @@ impl StopChecker {
         })
     }
 
-    /// The tokens that must not be sampled next, since too few came before them.
+    /// Returns the tokens that must not be sampled next, because of [`StopParams::min_tokens`].
     pub fn banned(&self) -> &[u32] {
-        self.banned_after(0)
+        if self.num_tokens < self.params.min_tokens { &self.stop_tokens } else { &[] }
     }
 
-    /// The tokens that must not be sampled after `num_tokens` more, since too few come before them.
-    pub fn banned_after(&self, num_tokens: usize) -> &[u32] {
-        let is_early = self.num_tokens + num_tokens < self.params.min_tokens;
-        if is_early { &self.stop_tokens } else { &[] }
-    }
-
-    /// Counts a token, and says whether it ends the generation by itself.
+    /// Counts a token, and returns the reason if it ends the generation.
     pub fn push_token(&mut self, token: u32) -> Option<FinishReason> {
         self.num_tokens += 1;
         if !self.may_stop() {
@@ -190,7 +185,7 @@ impl StopChecker {
         }
     }
 
-    /// Whether the text of the token that ended the generation for `reason` is to be seen.
+    /// Whether the text of the token that ended the generation for `reason` is shown.
     pub fn shows_last_token(&self, reason: FinishReason) -> bool {
         match reason {
             FinishReason::EndOfGeneration => false,
@@ -199,18 +194,18 @@ impl StopChecker {
         }
     }
 
-    /// How many tokens may follow by [`StopParams::max_tokens`]; `None` when it sets no end.
+    /// Returns how many tokens may follow by [`StopParams::max_tokens`]; `None` without a limit.
     pub fn num_tokens_left(&self) -> Option<usize> {
         self.params.max_tokens.map(|max_tokens| max_tokens.saturating_sub(self.num_tokens))
     }
 
-    /// Whether [`StopParams::max_tokens`] were counted.
+    /// Whether [`StopParams::max_tokens`] tokens were counted.
     pub fn is_at_max_tokens(&self) -> bool {
         self.num_tokens_left() == Some(0)
     }
 
-    /// Takes text that the last token added, and says what to show. It is the last if it came to a
-    /// stop string.
+    /// Adds the text of the last token, and returns the text to show. It is the last if it reached a stop
+    /// string.
     pub fn push_text(&mut self, text: &str) -> Released {
         let mut released = Released::default();
         let found = self.strings.push(text, self.may_stop(), &mut released.text);
@@ -218,17 +213,17 @@ impl StopChecker {
         released
     }
 
-    /// Text that was pushed and not released, since it may become part of a stop string.
+    /// Returns the text that was pushed and not released, since it may become part of a stop string.
     pub fn held_back(&self) -> &str {
         self.strings.held()
     }
 
-    /// Ends for `reason`, and releases what was held back.
+    /// Ends for `reason`, and releases the text that was held back.
     pub fn finish(&mut self, reason: FinishReason) -> Released {
         Released { text: self.strings.take_held(), finish_reason: Some(reason) }
     }
 
-    /// Whether enough tokens came for stop strings and stop tokens to count.
+    /// Whether enough tokens were counted for stop strings and stop tokens to apply.
     fn may_stop(&self) -> bool {
         self.num_tokens > self.params.min_tokens
     }

@@ -1,35 +1,35 @@
-//! What a grammar may say about the next token.
+//! Constraints on the next token, such as grammars.
 
 use crate::TokenMask;
 
-/// Decides which tokens may come next, such as those that go on with a grammar.
+/// Decides which tokens may follow, such as those that match a grammar.
 ///
-/// Before each step the engine asks for a mask, and afterwards tells which token was drawn.
+/// Before each step the engine requests a mask, and afterwards it passes the token that was sampled.
 pub trait TokenConstraint: Send {
-    /// The same constraint in the same state, for another choice of the same request.
+    /// Clones the constraint with its state, for another choice of the same request.
     fn fork(&self) -> Box<dyn TokenConstraint>;
 
-    /// Puts the tokens that may come next into `allowed`, which is empty.
+    /// Adds the tokens that may follow to `allowed`, which is empty.
     ///
-    /// **Errors**: a constraint that cannot go on; the request fails.
+    /// **Errors**: a constraint that cannot continue; the request fails.
     fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError>;
 
-    /// Goes on by `token`, which the last mask allowed.
+    /// Advances by `token`, which the last mask allowed.
     ///
-    /// **Errors**: a constraint that cannot go on; the request fails.
+    /// **Errors**: a constraint that cannot continue; the request fails.
     fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError>;
 }
 
-/// How a constraint stands after a token.
+/// The state of a constraint after a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstraintState {
     /// More tokens may follow.
     Open,
-    /// Nothing can follow: the choice ends here, as if the model had ended it.
+    /// No token can follow: the choice ends here, as if the model had ended it.
     Complete,
 }
 
-/// Why a constraint cannot go on, in its own words.
+/// Why a constraint cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConstraintError(

@@ -1,79 +1,79 @@
-//! What comes back from the engine, request by request.
+//! The events of a request.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::{EngineError, FinishReason, SampledToken, TokenLogprobs};
 
-/// Something that happened to a request.
+/// An event of a request.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// The prompt was read, and its log-probabilities were asked for: once for each choice, before
-    /// anything else of it.
+    /// The log-probabilities of the prompt, if they were requested: once for each choice, before its other
+    /// events.
     Prompt(PromptEvent),
-    /// The vector of a text, if it was asked for; its end comes after it.
+    /// The embedding of a text, if it was requested; the end follows.
     Embedding(Vec<f32>),
-    /// A choice has one more token.
+    /// One more token of a choice.
     Token(TokenEvent),
-    /// A choice has ended: once for each choice, unless the request failed.
+    /// The end of a choice: once for each choice, unless the request failed.
     Finished(Finished),
-    /// The request failed, with all choices that had not ended; nothing comes after it.
+    /// The request failed, with all choices that had not ended; no event follows.
     Failed(Arc<EngineError>),
 }
 
 /// The log-probabilities of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptEvent {
-    /// Which choice, from 0.
+    /// Index of the choice, from 0.
     pub choice: usize,
-    /// Those of all tokens but the first, which nothing comes before.
+    /// Those of all tokens but the first, which nothing precedes.
     pub logprobs: Vec<TokenLogprobs>,
 }
 
 /// One more token of a choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenEvent {
-    /// Which choice, from 0.
+    /// Index of the choice, from 0.
     pub choice: usize,
     /// The token.
     pub token: SampledToken,
     /// The text that may be shown because of it: whole characters, often none.
     pub text: String,
-    /// When it was sampled.
+    /// Time at which it was sampled.
     pub time: Instant,
 }
 
 /// The end of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// Which choice, from 0.
+    /// Index of the choice, from 0.
     pub choice: usize,
     /// Why it ended.
     pub reason: FinishReason,
-    /// Text that was held back, and that may be shown as no token follows. None where a token ended
-    /// the choice: its own event has all the text.
+    /// Text that was held back, and that may be shown as no token follows. Empty if a token ended the
+    /// choice: its own event has all the text.
     pub text: String,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Those of them that were computed before, for another request.
+    /// Tokens of the prompt that were found in the prefix cache.
     pub cached_tokens: usize,
-    /// Tokens that were generated; one that ended the choice is among them.
+    /// Generated tokens, including one that ended the choice.
     pub generated_tokens: usize,
-    /// What it took.
+    /// Its timings.
     pub timings: Timings,
 }
 
 /// The times of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timings {
-    /// From the request to its first computation; to its end, if there was none.
+    /// Time from the request to its first computation; to its end, if there was none.
     pub queued: Duration,
-    /// From the request to the first token; `None` before there is one.
+    /// Time from the request to the first token; `None` before there is one.
     pub time_to_first_token: Option<Duration>,
-    /// From the first token to the last.
+    /// Time from the first token to the last.
     pub decode: Duration,
-    /// From the request to the end.
+    /// Time from the request to the end.
     pub total: Duration,
-    /// How often its blocks went to another sequence.
+    /// Number of times that it lost its blocks to another sequence.
     pub num_preemptions: usize,
 }

@@ -1,4 +1,4 @@
-//! Where the events of one sequence go, and how far it has come.
+//! The receiver of one sequence's events, and its progress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::event::{Event, Finished, Timings, TokenEvent};
 use crate::{EngineError, FinishReason};
 
-/// Sends the events of one sequence: a choice of a request, or what a session asked for.
+/// Sends the events of one sequence: a choice of a request, or a call of a session.
 pub(crate) struct EventSender {
     choice: usize,
     prompt_tokens: usize,
@@ -19,7 +19,7 @@ pub(crate) struct EventSender {
     receiver: Receiver,
 }
 
-/// Who receives the events.
+/// The receiver of the events.
 enum Receiver {
     Request(RequestChannel),
     Session(EventQueue),
@@ -36,7 +36,7 @@ pub(crate) struct RequestChannel {
     pub(crate) queue_place: Option<OwnedSemaphorePermit>,
 }
 
-/// Events that wait for the session that asked for them.
+/// Events that a session has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     pub(crate) events: VecDeque<QueuedEvent>,
@@ -84,7 +84,7 @@ impl EventSender {
         Self { choice, prompt_tokens, progress, receiver: Receiver::Request(channel) }
     }
 
-    /// Keeps the events until the session takes them.
+    /// Queues the events for a session.
     pub(crate) fn to_queue(prompt_tokens: usize) -> Self {
         let (progress, queue) = (Progress::new(Instant::now()), EventQueue::default());
         Self { choice: 0, prompt_tokens, progress, receiver: Receiver::Session(queue) }
@@ -102,7 +102,7 @@ impl EventSender {
         matches!(self.receiver, Receiver::Session(_))
     }
 
-    /// Whether nobody receives the events any more, or the request has failed.
+    /// Whether the receiver was dropped, or the request has failed.
     pub(super) fn is_abandoned(&self) -> bool {
         match &self.receiver {
             Receiver::Request(channel) => {
@@ -172,7 +172,7 @@ impl EventSender {
         self.queue_or_send(Event::Token(token), held_back);
     }
 
-    /// Sends an event. A request that nobody receives is removed before the next step.
+    /// Sends an event. A request whose receiver was dropped is removed before the next step.
     pub(super) fn send(&mut self, event: Event) {
         self.queue_or_send(event, "");
     }

@@ -1,23 +1,23 @@
-//! One vector for a whole text, of the hidden states after its tokens.
+//! One vector for a whole text, pooled from the hidden states of its tokens.
 
 use inferno_gguf::Metadata;
 
 use crate::EngineError;
 
-/// Which hidden states stand for a text.
+/// How the hidden states of a text become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pooling {
-    /// The last token's, which alone has read all of the text.
+    /// The hidden state of the last token, the only one that depends on the whole text.
     #[default]
     Last,
-    /// The mean of all.
+    /// The mean of all hidden states.
     Mean,
 }
 
 impl Pooling {
-    /// What the model's file asks for by `{architecture}.pooling_type`; `None` where it does not say.
+    /// Returns the pooling of the model's file, `{architecture}.pooling_type`; `None` if it has none.
     ///
-    /// **Errors**: a key of another type; [`EngineError::Pooling`] for a way that is not known here.
+    /// **Errors**: a key of another type; [`EngineError::Pooling`] for an unsupported value.
     ///
     /// **Source**: llama.cpp's `enum llama_pooling_type`.
     pub fn recommended(metadata: &Metadata) -> Result<Option<Self>, EngineError> {
@@ -34,13 +34,13 @@ impl Pooling {
     }
 }
 
-/// Pools hidden states as they come. Sums run in double precision from the first token on, so that
-/// the result does not depend on how a text was cut.
+/// Pools hidden states as they arrive. Sums run in double precision from the first token on, so that the
+/// result does not depend on the chunks of the text.
 #[derive(Debug)]
 pub(super) struct Pooler {
     pooling: Pooling,
     sum: Vec<f64>,
-    /// States that were taken in, from the first token on.
+    /// Number of states in the sum, from the first token on.
     num_pooled: usize,
 }
 
@@ -49,8 +49,8 @@ impl Pooler {
         Self { pooling, sum: Vec::new(), num_pooled: 0 }
     }
 
-    /// Takes in the hidden state of `position`. One that came before, as it does where a text is
-    /// computed again, is passed over.
+    /// Adds the hidden state of `position`. One that was added before, as happens when a text is computed
+    /// again, is ignored.
     ///
     /// **Errors**: [`EngineError::NonFiniteState`].
     pub(super) fn push(&mut self, position: usize, state: &[f32]) -> Result<(), EngineError> {
@@ -70,8 +70,8 @@ impl Pooler {
         Ok(())
     }
 
-    /// The vector, of length 1. It points where the mean points, which is where the sum does. Zeros
-    /// stay zeros.
+    /// Returns the vector, scaled to length 1. The mean and the sum have the same direction. Zeros stay
+    /// zeros.
     pub(super) fn normalized(&self) -> Vec<f32> {
         let norm = self.sum.iter().map(|value| value * value).sum::<f64>().sqrt();
         let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };

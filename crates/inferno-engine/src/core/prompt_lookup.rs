@@ -1,33 +1,32 @@
-//! Drafts by prompt lookup: what followed the last time that the text ended like this.
+//! Drafts by prompt lookup: the tokens that followed the last occurrence of the text's end.
 //!
-//! Invariant: `earlier` has an entry for each place in the tokens taken in so far, and every entry
-//! points to an earlier place. An index of the ends of all n-grams grows by one entry a token, so
-//! that a lookup never reads through the text.
+//! Invariant: `earlier` has an entry for each position of the tokens indexed so far, and every entry points to
+//! an earlier position. The index of n-grams grows by one entry per token, so that a lookup never scans the
+//! text.
 //!
 //! **Source**: Saxena, Prompt Lookup Decoding, 2023.
 
 use std::collections::HashMap;
 
-/// Tokens that must agree before anything is drafted. With two, common pairs of words lead astray;
-/// with four, each place where an edited text comes back to the original costs one more pass. Both
-/// were tried: on edits and quotes both took more passes, and on text that repeats little two did
-/// hardly better.
+/// Number of tokens that must match before anything is drafted. With two, common pairs of words mislead; with
+/// four, each return of an edited text to the original costs one more pass. Measured: on edits and quotes both
+/// took more passes, and on text that repeats little two was hardly better.
 const NGRAM: usize = 3;
 
-/// How many earlier places are compared, the latest first.
+/// Maximum number of earlier occurrences that are compared, the latest first.
 const MAX_NUM_PLACES: usize = 8;
 
 /// The n-grams of a text that grows.
 #[derive(Debug, Default)]
 pub(super) struct PromptLookup {
-    /// The last place at which each n-gram ended.
+    /// The last position at which each n-gram ended.
     ends: HashMap<[u32; NGRAM], usize>,
-    /// For each place, the one before it at which the same n-gram ended; 0 where there is none.
+    /// For each position, the previous one at which the same n-gram ended; 0 for none.
     earlier: Vec<usize>,
 }
 
 impl PromptLookup {
-    /// Takes in what `tokens` has beyond what was taken in before.
+    /// Indexes the tokens beyond those that were indexed before.
     pub(super) fn extend(&mut self, tokens: &[u32]) {
         for end in self.earlier.len()..=tokens.len() {
             let ngram = tokens[..end].last_chunk::<NGRAM>();
@@ -36,9 +35,9 @@ impl PromptLookup {
         }
     }
 
-    /// Appends to `drafts` at most `max_num_drafts` tokens that may follow `tokens`, all of which
-    /// were taken in: what followed the place where most tokens before it agree, of equal ones the
-    /// latest. There are as many as tokens agree, so that a long match is trusted further.
+    /// Appends to `drafts` at most `max_num_drafts` tokens that may follow `tokens`, all of which are indexed:
+    /// those after the longest match, the latest of equal ones. There are as many as tokens match, so that a
+    /// longer match yields more drafts.
     pub(super) fn draft(&self, tokens: &[u32], max_num_drafts: usize, drafts: &mut Vec<u32>) {
         let (mut best, mut longest) = (0, 0);
         let mut place = self.earlier[tokens.len()];
@@ -54,7 +53,7 @@ impl PromptLookup {
         }
         let start = drafts.len();
         for at in best..best + longest {
-            // Where the text repeats itself with a short period, the draft does so too.
+            // If the text repeats itself with a short period, so does the draft.
             let draft =
                 tokens.get(at).copied().unwrap_or_else(|| drafts[start + at - tokens.len()]);
             drafts.push(draft);
@@ -62,7 +61,7 @@ impl PromptLookup {
     }
 }
 
-/// How many tokens two texts agree in at their ends, at most `limit`.
+/// Returns the length of the longest common suffix, at most `limit`.
 fn agreeing(one: &[u32], other: &[u32], limit: usize) -> usize {
     let pairs = one.iter().rev().zip(other.iter().rev());
     pairs.take(limit).take_while(|(one, other)| one == other).count()

@@ -1,9 +1,8 @@
-//! The prefix cache in a file: how many blocks there are and the positions in each, then for each
-//! block the place of the one before it in its text, plus one (u32; 0 for the first), its tokens
-//! (u32), and its contents.
+//! The prefix cache in a file: the number of blocks and of positions in each, then for each block the
+//! index of its parent plus one (u32; 0 for none), its tokens (u32), and its contents.
 //!
-//! The most recently used block comes first, and none before the one that it follows. So the first
-//! ones of a file are worth the most, and can be taken in without the rest.
+//! The most recently used block is first, and none precedes its parent. So a smaller cache can load the
+//! first blocks of a file without the rest.
 
 use std::path::Path;
 
@@ -14,7 +13,7 @@ use crate::state_file::{self, CHECKSUM_BYTES, HEADER_BYTES, Header, Input, Kind,
 pub(super) const SAVED_PREFIXES: Kind =
     Kind { name: "a saved prefix cache", magic: *b"INFERNOP", version: 1 };
 
-/// Writes what is cached to `path`, and gives the number of blocks.
+/// Writes the prefix cache to `path`, and returns the number of blocks.
 pub(super) fn save(core: &CoreState, path: &Path) -> Result<usize, EngineError> {
     let CoreState { scheduler, runner, .. } = core;
     let blocks = scheduler.cached_blocks();
@@ -35,21 +34,20 @@ pub(super) fn save(core: &CoreState, path: &Path) -> Result<usize, EngineError> 
         for cached in &blocks {
             // A cache has fewer blocks than a block id can name.
             let parent = cached.parent.map_or(0, |place| place as u32 + 1);
-            output.put(&parent.to_le_bytes())?;
+            output.write(&parent.to_le_bytes())?;
             for token in &*cached.tokens {
-                output.put(&token.to_le_bytes())?;
+                output.write(&token.to_le_bytes())?;
             }
             bytes.clear();
             runner.read_kv_block(cached.block, &mut bytes)?;
-            output.put(&bytes)?;
+            output.write(&bytes)?;
         }
         Ok(())
     })?;
     Ok(blocks.len())
 }
 
-/// Takes in what `path` holds, as far as there are free blocks, once everything about it is checked.
-/// Gives the number of blocks.
+/// Loads `path` into free blocks, after checking all of it. Returns the number of blocks.
 pub(super) fn load(core: &mut CoreState, path: &Path) -> Result<usize, EngineError> {
     let CoreState { scheduler, runner, vocab_size, .. } = core;
     let layout = *runner.kv_layout();
@@ -57,25 +55,25 @@ pub(super) fn load(core: &mut CoreState, path: &Path) -> Result<usize, EngineErr
     let mut input = Input::open(path, &SAVED_PREFIXES, runner.fingerprint().0, |header| {
         let [num_blocks, block_tokens] = header.counts;
         if (header.block_bytes, block_tokens) != (block_bytes as u64, layout.block_tokens as u64) {
-            return Err(damaged(path, "its blocks have another size"));
+            return Err(damaged(path, "block size differs"));
         }
         num_blocks
             .checked_mul(4 + 4 * block_tokens + header.block_bytes)
             .and_then(|payload| payload.checked_add(HEADER_BYTES + CHECKSUM_BYTES))
-            .ok_or_else(|| damaged(path, "sizes do not add up"))
+            .ok_or_else(|| damaged(path, "inconsistent sizes"))
     })?;
     let mut nodes = Vec::new();
-    let mut take_in = || {
+    let mut insert_all = || {
         let (mut tokens, mut bytes) = (vec![0; layout.block_tokens], vec![0; block_bytes]);
         for place in 0..input.header.counts[0] {
-            let parent = input.take_u32()?;
+            let parent = input.read_u32()?;
             if u64::from(parent) > place {
-                return Err(damaged(path, "a block follows one that comes after it"));
+                return Err(damaged(path, "a block precedes its parent"));
             }
-            input.take_tokens(&mut tokens, *vocab_size)?;
-            input.take(&mut bytes)?;
+            input.read_tokens(&mut tokens, *vocab_size)?;
+            input.read(&mut bytes)?;
             let parent = parent.checked_sub(1).map(|place| nodes[place as usize]);
-            let Some((node, block)) = scheduler.take_in(parent, &tokens) else {
+            let Some((node, block)) = scheduler.insert_cached(parent, &tokens) else {
                 break;
             };
             nodes.push(node);
@@ -85,8 +83,8 @@ pub(super) fn load(core: &mut CoreState, path: &Path) -> Result<usize, EngineErr
         }
         Ok(())
     };
-    let taken_in = take_in();
+    let inserted = insert_all();
     let num_blocks = nodes.len();
-    scheduler.release_taken_in(nodes, taken_in.is_ok());
-    taken_in.map(|()| num_blocks)
+    scheduler.release_inserted(nodes, inserted.is_ok());
+    inserted.map(|()| num_blocks)
 }

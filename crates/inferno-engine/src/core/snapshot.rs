@@ -1,47 +1,47 @@
-//! The state of the engine, in numbers.
+//! The state and counters of a core.
 
 use crate::scheduler::{BlockUsage, SchedulerCounts};
 
-/// What the engine does at one moment, and has done so far.
+/// The state and counters of a core after its last step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineSnapshot {
-    /// Sequences that hold blocks.
+    /// Running sequences.
     pub num_running: usize,
-    /// Sequences that wait for blocks.
+    /// Waiting sequences.
     pub num_waiting: usize,
-    /// Those of them that wait for blocks that another one is about to compute, to share them.
+    /// Waiting sequences that could share blocks which a running one is about to compute.
     pub num_deferred: usize,
-    /// Where the blocks of the KV cache are.
+    /// How the blocks of the KV cache are used.
     pub blocks: BlockUsage,
     /// Positions in a block.
     pub block_tokens: usize,
-    /// What the scheduler has done.
+    /// Counters of the scheduler.
     pub scheduler: SchedulerCounts,
     /// Forward passes.
     pub steps: u64,
     /// Forward passes that failed.
     pub failed_steps: u64,
-    /// How many tokens were computed in a step.
+    /// Distribution of the number of tokens per step.
     pub step_tokens: StepTokens,
-    /// Tokens of the prompts that were begun.
+    /// Prompt tokens of the sequences that were admitted.
     pub prompt_tokens: u64,
     /// Tokens that were sampled.
     pub generation_tokens: u64,
 }
 
-/// How many steps computed how many tokens.
+/// A histogram of the number of tokens per step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepTokens {
-    /// By the power of two that the tokens of a step do not exceed, from 1 on; the last has no bound.
+    /// Steps by the power of two that their tokens do not exceed, from 1 on; the last bucket is unbounded.
     pub num_steps: [u64; Self::NUM_BOUNDS + 1],
-    /// Tokens of all steps.
+    /// Number of tokens of all steps.
     pub num_tokens: u64,
 }
 
 impl StepTokens {
     const NUM_BOUNDS: usize = 15;
 
-    /// The most tokens of the steps in each of the places but the last.
+    /// Returns the upper bounds of all buckets but the last.
     pub fn bounds() -> [u64; Self::NUM_BOUNDS] {
         std::array::from_fn(|place| 1 << place)
     }
@@ -54,7 +54,7 @@ impl StepTokens {
 }
 
 impl EngineSnapshot {
-    /// The share of the KV cache that running sequences hold, from 0 to 1.
+    /// Returns the share of the KV cache that sequences hold, from 0 to 1.
     pub fn kv_usage(&self) -> f64 {
         match self.blocks.num_blocks {
             0 => 0.0,

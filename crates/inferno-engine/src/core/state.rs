@@ -193,7 +193,6 @@ impl CoreState {
 
     /// Computes one step for all runnable sequences.
     pub(super) fn step(&mut self) {
-        // Nobody receives their events.
         self.end_requests(FinishReason::Cancelled, EventSender::is_abandoned);
         let mut plan = self.scheduler.schedule(Instant::now());
         self.record_plan(&plan);
@@ -321,7 +320,7 @@ impl CoreState {
         }
     }
 
-    /// Removes the task of a request that has ended. Those of sessions stay until their events are taken.
+    /// Removes the task of a request that has ended. A session removes its own when it has read the events.
     fn remove_request(&mut self, id: SequenceId) {
         if self.tasks.get(&id).is_some_and(|task| !task.sender().is_queued()) {
             self.tasks.remove(&id);

@@ -22,17 +22,17 @@ impl EventStream {
         Self { events, num_unfinished: num_choices, seed }
     }
 
-    /// The seed of the first choice's draws, with which its text can be had again.
+    /// Returns the seed of the first choice, which reproduces its text.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The next event; `None` after the last one.
+    /// Returns the next event; `None` after the last one.
     pub async fn next(&mut self) -> Option<Event> {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// The next event, as soon as there is one.
+    /// Polls for the next event; ready with `None` after the last one.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if self.num_unfinished == 0 {
             return Poll::Ready(None);
@@ -51,7 +51,7 @@ impl EventStream {
         Some(self.note(event))
     }
 
-    /// Counts what has ended. An engine that is gone before that has failed the request.
+    /// Counts the choices that have ended. An engine that stops before that fails the request.
     fn note(&mut self, event: Option<Event>) -> Event {
         let event = event.unwrap_or_else(|| Event::Failed(Arc::new(EngineError::EngineStopped)));
         match event {

@@ -1,47 +1,47 @@
-//! What is asked of the engine.
+//! Requests to an engine.
 
 use std::time::Instant;
 
 use crate::{GenerationParams, Pooling, TokenConstraint};
 
-/// One request: a prompt, and what is to follow it.
+/// A prompt to continue.
 pub struct Request {
     /// The prompt, in tokens.
     pub prompt: Vec<u32>,
-    /// How tokens are chosen and when to end. `max_tokens` may be 0 where the prompt's
-    /// log-probabilities are asked for: nothing follows them then. The number of speculative tokens
-    /// is passed over: what is in a batch is the engine's affair, and changes no token.
+    /// How tokens are sampled and when the generation ends. `max_tokens` may be 0 if the prompt's
+    /// log-probabilities are requested: nothing is generated then. The number of speculative tokens is
+    /// ignored; [`EngineOptions`](crate::EngineOptions) sets it, and it changes no output.
     pub generation: GenerationParams,
-    /// Tells the log-probability of each token of the prompt, and of so many rivals. None of the
-    /// prompt is taken from the prefix cache then.
+    /// Returns the log-probability of each token of the prompt, and those of this many most probable tokens
+    /// at its position. None of the prompt comes from the prefix cache then.
     pub prompt_logprobs: Option<usize>,
-    /// How many answers to give, from 1 on. They share the prompt's blocks; each draws with the seed
-    /// of the one before, plus one.
+    /// Number of choices to generate, at least 1. They share the prompt's blocks; each uses the seed of the
+    /// previous one plus one.
     pub num_choices: usize,
-    /// The lower goes first. A level is worth 64 places in the queue, so that each request has its
-    /// turn in the end.
+    /// Lower values are scheduled first. One level is equivalent to 64 places in the queue, so that no request
+    /// starves.
     pub priority: i32,
-    /// When to end at the latest.
+    /// The request ends at this time at the latest.
     pub deadline: Option<Instant>,
-    /// Which tokens may come.
+    /// Restricts the tokens that may be sampled.
     pub constraint: Option<Box<dyn TokenConstraint>>,
 }
 
-/// A text of which a vector is wanted.
+/// A text to embed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingRequest {
     /// The text, in tokens.
     pub prompt: Vec<u32>,
-    /// Which hidden states stand for it.
+    /// How its hidden states become one vector.
     pub pooling: Pooling,
-    /// As that of a [`Request`].
+    /// As in a [`Request`].
     pub priority: i32,
-    /// When to end at the latest.
+    /// The request ends at this time at the latest.
     pub deadline: Option<Instant>,
 }
 
 impl Request {
-    /// One answer, with no more than the usual conditions.
+    /// Creates a request for one choice, without a deadline or a constraint.
     pub fn new(prompt: Vec<u32>, generation: GenerationParams) -> Self {
         Self {
             prompt,

@@ -28,8 +28,8 @@ pub(super) struct Submission {
 
 /// Steps the core while the engine has requests.
 pub(super) struct Worker {
-    /// Its end shows that the thread has ended. It is dropped first, also in a panic, so that whoever
-    /// notices the end by its own request finds the engine stopped.
+    /// Its end shows that the thread has ended. It is dropped first, also in a panic, so that a client that
+    /// notices the end of its request finds the engine stopped.
     _alive: Arc<()>,
     messages: Receiver<Message>,
     shared: Arc<Shared>,

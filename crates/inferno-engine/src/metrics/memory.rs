@@ -1,13 +1,13 @@
-//! The process's own memory, as the operating system counts it.
+//! The memory of this process.
 
-/// The most memory that this process has had resident so far; `None` where the system does not say.
+/// Returns the peak resident memory of this process; `None` if the system does not report it.
 ///
 /// **Units**: bytes.
 pub fn peak_resident_bytes() -> Option<u64> {
     peak()
 }
 
-/// The memory that this process has resident now; `None` where the system does not say.
+/// Returns the resident memory of this process; `None` if the system does not report it.
 ///
 /// **Units**: bytes.
 pub fn resident_bytes() -> Option<u64> {

@@ -15,13 +15,13 @@ pub(super) struct Candidate {
     pub(super) logit: f32,
 }
 
-/// The tokens that the stages so far have kept.
+/// The tokens that remain after the stages so far.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     entries: Vec<Candidate>,
 }
 
-/// How many candidates are sorted first when it is not known how many will be kept.
+/// How many candidates are sorted first when it is not known how many will remain.
 const FIRST_RUN: usize = 128;
 
 impl Candidates {

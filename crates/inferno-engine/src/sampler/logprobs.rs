@@ -12,7 +12,7 @@ pub struct TokenLogprobs {
     pub logprob: f32,
     /// How many tokens are more probable than the chosen one, plus one.
     pub rank: usize,
-    /// The most probable tokens, the most probable first; as many as were asked for.
+    /// The requested number of most probable tokens, the most probable first.
     pub top: Vec<(u32, f32)>,
 }
 

@@ -1,4 +1,4 @@
-//! Drops tokens that are improbable beside the most probable one.
+//! Drops tokens that are improbable compared with the most probable one.
 //!
 //! **Source**: Nguyen et al., Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM
 //! Outputs, section 3.

@@ -1,14 +1,14 @@
-//! What a request may say about how tokens are chosen.
+//! Sampling parameters.
 
 use std::fmt;
 
 use crate::EngineError;
 use crate::error::check_list;
 
-/// The most tokens whose logits a request changes.
+/// Maximum number of tokens with a logit bias in a request.
 const MAX_LOGIT_BIASES: usize = 8192;
 
-/// How the next token is chosen from the logits.
+/// How the next token is sampled from the logits.
 ///
 /// Plain data; every stage is off by default, so that `SamplingParams::default()` draws from the
 /// model's own distribution. [`Sampler`](crate::Sampler) states the order of the stages.
@@ -24,7 +24,7 @@ const MAX_LOGIT_BIASES: usize = 8192;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplingParams {
-    /// Divides the logits; above 1 is flatter, below 1 is sharper, 0 takes the most probable token.
+    /// Divides the logits; higher values are more random, 0 selects the most probable token.
     pub temperature: f32,
     /// Keeps this many of the most probable tokens; 0 keeps all.
     pub top_k: usize,
@@ -32,21 +32,21 @@ pub struct SamplingParams {
     pub top_p: f32,
     /// Drops tokens less probable than this share of the most probable one; 0 keeps all.
     pub min_p: f32,
-    /// Keeps the tokens whose surprise is nearest to the expected one, up to this probability;
-    /// 1 keeps all.
+    /// Keeps the tokens whose information content is nearest to the expected one, up to this total
+    /// probability; 1 keeps all.
     pub typical_p: f32,
     /// Divides positive and multiplies negative logits of tokens in the prompt or the output; 1 is
     /// neutral.
     pub repetition_penalty: f32,
-    /// Taken from a token's logit for each time that it was generated.
+    /// Subtracted from a token's logit for each time that it was generated.
     pub frequency_penalty: f32,
-    /// Taken from a token's logit if it was generated at all.
+    /// Subtracted from a token's logit if it was generated at all.
     pub presence_penalty: f32,
     /// Added to the logits of single tokens.
     pub logit_bias: Vec<(u32, f32)>,
-    /// Seed of the random draws; the same seed gives the same text. `None` takes a fresh one.
+    /// Seed of the random draws; the same seed reproduces the text. `None` for a fresh one.
     pub seed: Option<u64>,
-    /// Reports the log-probability of each chosen token, and of this many most probable ones.
+    /// Reports the log-probability of each sampled token, and of this many most probable ones.
     pub logprobs: Option<usize>,
 }
 
@@ -69,13 +69,13 @@ impl Default for SamplingParams {
 }
 
 impl SamplingParams {
-    /// Always the most probable token; among equals the lowest id.
+    /// Selects the most probable token, the lowest id among equals.
     pub fn greedy() -> Self {
         Self { temperature: 0.0, ..Self::default() }
     }
 
-    /// These recommendations for a request that names a temperature: with 0 it asks for the most probable token,
-    /// and nothing else is recommended.
+    /// Returns these recommended parameters for a request with this temperature: greedy sampling for 0, unchanged
+    /// otherwise.
     pub fn for_temperature(&self, temperature: Option<f32>) -> Self {
         if temperature == Some(0.0) { Self::greedy() } else { self.clone() }
     }
@@ -83,8 +83,8 @@ impl SamplingParams {
     /// Checks every field against its range.
     ///
     /// **Errors**: [`EngineError::ParamOutOfRange`] for the first field that is out of range,
-    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens. Token ids are checked where the
-    /// vocabulary is known, by [`Sampler::new`](crate::Sampler::new).
+    /// [`EngineError::ListTooLong`] for a bias on more than 8192 tokens. [`Sampler::new`](crate::Sampler::new)
+    /// checks token ids against the vocabulary.
     pub fn validate(&self) -> Result<(), EngineError> {
         let finite = f32::MAX;
         check("temperature", self.temperature, "0 or more", 0.0..=finite)?;
@@ -106,12 +106,12 @@ impl SamplingParams {
         Ok(())
     }
 
-    /// Whether the most probable token is taken, with nothing left to chance.
+    /// Whether the most probable token is selected, without randomness.
     pub fn is_greedy(&self) -> bool {
         self.temperature == 0.0
     }
 
-    /// Whether a stage changes logits.
+    /// Whether any stage changes logits.
     pub(super) fn changes_logits(&self) -> bool {
         !self.logit_bias.is_empty() || self.has_penalties()
     }
@@ -129,7 +129,7 @@ impl SamplingParams {
 }
 
 impl fmt::Display for SamplingParams {
-    /// What differs from drawing of the model's own distribution, after the temperature.
+    /// Formats the temperature and all parameters that differ from their neutral values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let neutral = Self::default();
         match self.is_greedy() {

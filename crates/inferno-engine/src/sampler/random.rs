@@ -1,6 +1,6 @@
 //! The random numbers behind every draw: PCG XSL RR 128/64.
 //!
-//! Kept here rather than taken from a crate, so that a seed gives the same text on every machine
+//! Implemented here instead of using a crate, so that a seed reproduces the text on every machine
 //! and in every version. Changing anything in this file is a breaking change.
 //!
 //! **Source**: O'Neill, PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms

@@ -14,7 +14,7 @@ const REPETITION_PENALTY: &str = "general.sampling.penalty_repeat";
 const KEYS: [&str; 5] = [TEMPERATURE, TOP_K, TOP_P, MIN_P, REPETITION_PENALTY];
 
 impl SamplingParams {
-    /// What a model's file recommends, and the defaults where it says nothing.
+    /// Returns the parameters that a model's file recommends; the defaults for those that it does not mention.
     ///
     /// ```
     /// use inferno_engine::SamplingParams;

@@ -1,7 +1,7 @@
 //! The softmax that the stages, the draw and the log-probabilities share.
 //!
 //! It runs over the whole vocabulary at every step, so its loops are written for the compiler to
-//! vectorize: 16 lanes, summed in double precision. Lane `i` takes the values at `i`, `i + 16`, …
+//! vectorize: 16 lanes, summed in double precision. Lane `i` adds the values at `i`, `i + 16`, …
 //! and the lanes are added in order, so that every machine finds the same bits.
 
 pub(super) const LANES: usize = 16;

@@ -5,7 +5,7 @@
 use super::candidates::Candidates;
 use super::softmax::exp_of_negative;
 
-/// Fills `weights` with `exp((logit - max) / temperature)`, one a candidate, and gives their sum.
+/// Fills `weights` with `exp((logit - max) / temperature)`, one per candidate, and returns their sum.
 ///
 /// The best candidate weighs 1 at any temperature, so that the sum is never zero.
 pub(super) fn weigh(temperature: f32, candidates: &Candidates, weights: &mut Vec<f32>) -> f64 {

@@ -7,7 +7,7 @@ use super::candidates::Candidates;
 use super::random;
 use super::softmax::{self, exp_of_negative};
 
-/// Tokens of a block whose highest logit is kept.
+/// Tokens per block of which the highest logit is recorded.
 const MAX_BLOCK: usize = 64;
 /// Tokens of a block whose weights are summed.
 const SUM_BLOCK: usize = 512;
@@ -50,7 +50,7 @@ impl WholeRow {
         if max == f32::NEG_INFINITY {
             return None;
         }
-        // Times, since dividing takes as long as all the rest.
+        // A product, since a division takes as long as all the rest.
         let inverse = temperature.recip().min(f32::MAX);
         let weight = |logit: f32| exp_of_negative((logit - max) * inverse);
         self.sums.clear();

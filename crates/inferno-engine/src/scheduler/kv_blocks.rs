@@ -11,28 +11,28 @@ use super::scheduled::{Retention, Scheduled};
 use crate::prefix_cache::{PrefixCache, PrefixNode};
 use crate::{BlockPool, Sequence};
 
-/// Where the blocks of the KV cache are.
+/// How the blocks of the KV cache are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BlockUsage {
     /// Blocks in all.
     pub num_blocks: usize,
-    /// Blocks that hold nothing.
+    /// Free blocks.
     pub num_free: usize,
-    /// Blocks that the prefix cache keeps and no sequence uses.
+    /// Blocks of the prefix cache that no sequence uses.
     pub num_cached: usize,
 }
 
 impl BlockUsage {
-    /// Blocks that running sequences hold.
+    /// Returns the number of blocks that sequences hold.
     pub fn num_in_use(&self) -> usize {
         self.num_blocks - self.num_free - self.num_cached
     }
 }
 
-/// A block whose contents are known.
+/// A block of the prefix cache.
 #[derive(Debug)]
 pub(crate) struct CachedBlock {
-    /// The place of the one before it, in the list that it stands in.
+    /// The index of its parent, in the list that contains it.
     pub(crate) parent: Option<usize>,
     pub(crate) tokens: Arc<[u32]>,
     pub(crate) block: BlockId,
@@ -62,7 +62,7 @@ impl KvBlocks {
         }
     }
 
-    /// The cached blocks that `waiting` begins with, as far as no row of theirs is wanted.
+    /// Returns the cached blocks at the start of `waiting`, up to the first token whose row is wanted.
     pub(super) fn cached_prefix(&self, waiting: &Scheduled) -> Vec<PrefixNode> {
         self.cache.lookup(waiting.sequence.tokens(), self.num_shareable(waiting))
     }
@@ -127,7 +127,7 @@ impl KvBlocks {
         sequence.reserve(num_tokens, &mut self.pool).is_ok()
     }
 
-    /// What the prefix cache holds, the most recently used block first and none before its parent.
+    /// Returns the blocks of the prefix cache, the most recently used first and none before its parent.
     pub(super) fn cached(&self) -> Vec<CachedBlock> {
         let nodes = self.cache.by_recency();
         let places: HashMap<_, _> = nodes.iter().zip(0usize..).collect();
@@ -139,9 +139,9 @@ impl KvBlocks {
         nodes.iter().map(block).collect()
     }
 
-    /// Puts a block into the prefix cache that is to be filled with what is known of these tokens, and
-    /// uses it; without a block, where it has one with them. `None` where no block is free.
-    pub(super) fn take_in(
+    /// Adds a block to the prefix cache that is to be filled with the keys and values of `tokens`, and uses
+    /// it; returns no block if the cache has these tokens already. `None` if no block is free.
+    pub(super) fn insert_cached(
         &mut self,
         parent: Option<PrefixNode>,
         tokens: &[u32],
@@ -154,12 +154,13 @@ impl KvBlocks {
         Some((node, is_new.then_some(block)))
     }
 
-    /// Ends the use of what was taken in, in that order, the last one first. What is not `sound` goes.
-    pub(super) fn release_taken_in(&mut self, nodes: Vec<PrefixNode>, is_sound: bool) {
+    /// Releases blocks that were inserted, in that order. Unless they were all filled, every unused block is
+    /// evicted.
+    pub(super) fn release_inserted(&mut self, nodes: Vec<PrefixNode>, are_filled: bool) {
         for node in nodes.into_iter().rev() {
             self.cache.release(&[node]);
         }
-        while !is_sound && let Some(block) = self.cache.evict() {
+        while !are_filled && let Some(block) = self.cache.evict() {
             self.pool.release(block);
         }
     }
@@ -170,14 +171,13 @@ impl KvBlocks {
         num_blocks * self.block_tokens - sequence.tokens().len()
     }
 
-    /// Drops the last `num_tokens` tokens of `sequence`, and takes back the blocks that only they
-    /// needed.
+    /// Removes the last `num_tokens` tokens of `sequence` and frees the blocks that only they needed.
     pub(super) fn drop_last(&mut self, sequence: &mut Sequence, num_tokens: usize) {
         sequence.truncate(sequence.tokens().len() - num_tokens, &mut self.pool);
     }
 
-    /// Puts the whole blocks that are computed into the prefix cache. Where it has one with the same
-    /// tokens, that one takes the block's place: it holds the same bits.
+    /// Adds the whole blocks that are computed to the prefix cache. If it has one with the same tokens, that
+    /// one replaces the sequence's own: it holds the same bits.
     pub(super) fn publish(&mut self, scheduled: &mut Scheduled) {
         let Scheduled { sequence, path, retention, .. } = scheduled;
         if !self.shares || *retention == Retention::ParkedUncomputed {
@@ -196,7 +196,7 @@ impl KvBlocks {
         }
     }
 
-    /// Takes back all blocks of `scheduled`, of which nothing is computed then.
+    /// Releases all blocks of `scheduled`, of which nothing is computed then.
     pub(super) fn release(&mut self, scheduled: &mut Scheduled) {
         let path = std::mem::take(&mut scheduled.path);
         for block in scheduled.sequence.split_blocks(0).into_iter().skip(path.len()) {

@@ -1,8 +1,8 @@
-//! Sequences of sessions: parked between calls, and between the tokens that their callers ask for.
+//! Sequences of sessions: parked between calls, and between the tokens that their callers request.
 //!
-//! A parked or waiting sequence may hold blocks, which are taken from it as soon as a running one
-//! finds none: first from parked ones, beginning with the one that was queued the longest time ago,
-//! then from the last that waits. What they held stays in the prefix cache as long as there is room.
+//! A parked or waiting sequence may hold blocks, which it loses as soon as a running one finds none: parked
+//! ones first, in the order of their last call, then the last that waits. Whole blocks stay in the prefix
+//! cache as long as there is room.
 
 use inferno_backend::BlockId;
 
@@ -10,8 +10,8 @@ use super::scheduled::{Retention, Scheduled};
 use super::{RowRequest, Scheduler, SequenceId};
 
 impl Scheduler {
-    /// Adds an empty, parked sequence. It is never removed by itself. Without `keeps_kv` all of its
-    /// tokens are computed again whenever it resumes.
+    /// Adds an empty, parked sequence, which stays until it is removed. Without `keeps_kv` all of its tokens
+    /// are computed again whenever it resumes.
     pub(crate) fn add_parked(&mut self, keeps_kv: bool) -> SequenceId {
         let retention = if keeps_kv { Retention::Parked } else { Retention::ParkedUncomputed };
         let id = self.next_id(0);
@@ -19,7 +19,7 @@ impl Scheduler {
         id
     }
 
-    /// Takes a sequence out of the computation until it [resumes](Self::resume).
+    /// Suspends a sequence until it [resumes](Self::resume).
     pub(super) fn park(&mut self, id: SequenceId) {
         let parked = self.running.remove(&id).or_else(|| self.waiting.remove(&id));
         if let Some(scheduled) = parked {
@@ -39,21 +39,22 @@ impl Scheduler {
         }
     }
 
-    /// Has a parked sequence computed again; its place in the order is the one it had.
+    /// Makes a parked sequence runnable; it keeps its place in the order.
     pub(crate) fn resume(&mut self, id: SequenceId) {
         let Some(scheduled) = self.parked.remove(&id) else {
             return;
         };
+        let is_first = self.waiting.first_key_value().is_none_or(|(&first, _)| id < first);
         let has_slot = self.running.len() < self.limits.max_num_sequences;
-        // A further token finds its block when it is planned, as those of other running sequences do.
+        // The next token gets its block when it is planned, as those of other running sequences do.
         let continues = scheduled.holds_blocks() && scheduled.num_left() == 1;
-        match has_slot && continues {
+        match is_first && has_slot && continues {
             true => self.running.insert(id, scheduled),
             false => self.waiting.insert(id, scheduled),
         };
     }
 
-    /// Replaces the tokens of a parked sequence, of which those stay computed that are the same.
+    /// Replaces the tokens of a parked sequence; the common prefix stays computed.
     ///
     /// **Panics** when it is not parked.
     pub(crate) fn set_parked_tokens(&mut self, id: SequenceId, tokens: &[u32]) {
@@ -81,7 +82,7 @@ impl Scheduler {
         id
     }
 
-    /// Positions of a parked sequence that are computed, and its blocks.
+    /// Returns the number of computed positions of a parked sequence, and the blocks that hold them.
     ///
     /// **Panics** when it is not parked.
     pub(crate) fn parked_blocks(&self, id: SequenceId) -> (usize, &[BlockId]) {
@@ -109,7 +110,7 @@ impl Scheduler {
         blocks
     }
 
-    /// Notes that the blocks of a [`restore`](Self::restore) were filled.
+    /// Records that the blocks of a [`restore`](Self::restore) were filled.
     ///
     /// **Panics** when the sequence is not parked or has too few blocks.
     pub(crate) fn finish_restore(&mut self, id: SequenceId, num_computed: usize) {

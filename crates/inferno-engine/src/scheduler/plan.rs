@@ -1,19 +1,19 @@
-//! What one forward pass is to compute.
+//! The plan of one step.
 
 use super::scheduled::Scheduled;
 use super::{SchedulerLimits, SequenceId};
 use crate::RowKind;
 
-/// One step, as the scheduler wants it.
+/// The plan of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// What is computed, in the order of the batch.
+    /// The chunks to compute, in the order of the batch.
     pub chunks: Vec<PlannedChunk>,
     /// Sequences that run for the first time.
     pub admitted: Vec<Admission>,
-    /// Sequences that lost their blocks and wait again.
+    /// Sequences that lost their blocks and wait.
     pub preempted: Vec<SequenceId>,
-    /// Sequences that ended because their deadline passed.
+    /// Sequences that were removed because their deadline passed.
     pub expired: Vec<SequenceId>,
 }
 
@@ -22,25 +22,24 @@ pub struct Plan {
 pub struct PlannedChunk {
     /// The sequence.
     pub id: SequenceId,
-    /// How many tokens.
+    /// Number of tokens.
     pub num_tokens: usize,
-    /// How many of them, at the end, are drafts, which stand or fall with what is sampled.
+    /// How many of them, at the end, are drafts.
     pub num_drafts: usize,
-    /// How many of them, to the last one, give a row.
+    /// How many of them, at the end, have a row.
     pub num_rows: usize,
     /// What the rows hold.
     pub output: RowKind,
-    /// Whether they end with the sequence's last one, after which a token is sampled or nothing is
-    /// left to do.
+    /// Whether they end with the sequence's last token, after which a token is sampled or the sequence ends.
     pub is_last: bool,
 }
 
-/// How a sequence goes on after a step.
+/// How a sequence continues after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Continuation {
-    /// Drafts that were right; those after them are dropped.
+    /// Number of accepted drafts; those after them are dropped.
     pub num_accepted: usize,
-    /// The token after that; none where the sequence ends.
+    /// The token after them; `None` at the end of the sequence.
     pub next: Option<u32>,
 }
 
@@ -49,12 +48,12 @@ pub struct Continuation {
 pub struct Admission {
     /// The sequence.
     pub id: SequenceId,
-    /// Tokens of its prompt that were computed already, for another sequence.
+    /// Tokens of its prompt that the prefix cache had.
     pub num_cached_tokens: usize,
 }
 
 impl Plan {
-    /// Tokens of the step, over all sequences.
+    /// Returns the number of tokens of the step, over all sequences.
     pub fn num_tokens(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.num_tokens).sum()
     }
@@ -64,12 +63,12 @@ impl Plan {
         self.chunks_with(RowKind::Logits).map(|(_, chunk)| chunk.num_rows).sum()
     }
 
-    /// The chunks whose rows hold this, with their places. They can be computed in one batch.
+    /// Returns the chunks whose rows hold `output`, with their indices. They can be computed in one batch.
     pub fn chunks_with(&self, output: RowKind) -> impl Iterator<Item = (usize, &PlannedChunk)> {
         self.chunks.iter().enumerate().filter(move |(_, chunk)| chunk.output == output)
     }
 
-    /// Adds as many tokens of a sequence as are left and fit; none where there is no room.
+    /// Adds as many remaining tokens of a sequence as fit.
     pub(super) fn push(&mut self, id: SequenceId, scheduled: &Scheduled, limits: &SchedulerLimits) {
         let budget = limits.max_num_batched_tokens - self.num_tokens();
         let output = scheduled.rows.output();

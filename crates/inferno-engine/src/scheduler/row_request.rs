@@ -1,23 +1,23 @@
-//! What is computed for a sequence.
+//! The rows that a sequence needs.
 
 use crate::RowKind;
 
-/// What a sequence is computed for: a row after some tokens of its prompt.
+/// The rows that a forward pass returns for a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RowRequest {
-    /// Logits after the last one, to go on from there.
+    /// Logits after the last token, to continue from there.
     #[default]
     Last,
-    /// Logits after all, so that none of them is taken from the prefix cache.
+    /// Logits after all tokens, so that none of them comes from the prefix cache.
     All,
-    /// The hidden state of the last one.
+    /// The hidden state of the last token.
     LastHidden,
-    /// The hidden states of all, so that none of them is taken from the prefix cache.
+    /// The hidden states of all tokens, so that none of them comes from the prefix cache.
     AllHidden,
 }
 
 impl RowRequest {
-    /// What they hold.
+    /// Returns what the rows hold.
     pub fn output(self) -> RowKind {
         match self {
             Self::Last | Self::All => RowKind::Logits,

@@ -1,4 +1,4 @@
-//! A sequence in the scheduler's hands.
+//! A sequence of the scheduler.
 
 use std::time::Instant;
 
@@ -10,18 +10,17 @@ use crate::prefix_cache::PrefixNode;
 #[derive(Debug)]
 pub(super) struct Scheduled {
     pub(super) sequence: Sequence,
-    /// Where the first blocks of its table stand in the prefix cache; the blocks after them are its
-    /// own.
+    /// The nodes of the prefix cache that hold its first blocks; the blocks after them are its own.
     pub(super) path: Vec<PrefixNode>,
     pub(super) deadline: Option<Instant>,
     pub(super) was_admitted: bool,
     pub(super) rows: RowRequest,
-    /// The first position of which the row is still wanted: the last one, unless [`RowRequest`] asks for all.
+    /// The first position whose row is still wanted: the last one, unless [`RowRequest`] selects all.
     pub(super) rows_from: usize,
     pub(super) retention: Retention,
 }
 
-/// What becomes of a sequence after its last token, and of a session's after each token.
+/// What happens to a sequence after its last token, and to a session's after each token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retention {
     /// It is removed at its end.
@@ -60,12 +59,12 @@ impl Scheduled {
         !self.sequence.block_table().is_empty()
     }
 
-    /// Tokens that are not computed.
+    /// Number of tokens that are not computed.
     pub(super) fn num_left(&self) -> usize {
         self.sequence.tokens().len() - self.sequence.num_computed()
     }
 
-    /// The rows that the next `num_tokens` tokens give. A chunk gives none, one or all.
+    /// Number of rows of the next `num_tokens` tokens: none, one or all.
     pub(super) fn num_rows(&self, num_tokens: usize) -> usize {
         if self.num_left_without_rows() >= num_tokens {
             0
@@ -76,7 +75,7 @@ impl Scheduled {
         }
     }
 
-    /// The most of the tokens that are left, up to `budget`, that give no more than `max_num_rows`.
+    /// Maximum number of the remaining tokens, up to `budget`, that have no more than `max_num_rows` rows.
     pub(super) fn fitting(&self, budget: usize, max_num_rows: usize) -> usize {
         let num_tokens = self.num_left().min(budget);
         match self.num_rows(num_tokens) <= max_num_rows {
@@ -85,7 +84,7 @@ impl Scheduled {
         }
     }
 
-    /// The next tokens that give no row.
+    /// Number of next tokens that have no row.
     fn num_left_without_rows(&self) -> usize {
         self.rows_from.saturating_sub(self.sequence.num_computed())
     }

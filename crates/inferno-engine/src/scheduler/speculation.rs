@@ -1,4 +1,4 @@
-//! Drafts in a step: how many find room, and where they stand.
+//! Drafts of a step.
 
 use super::{Plan, PlannedChunk, Scheduler, SchedulerLimits};
 use crate::RowKind;
@@ -31,9 +31,9 @@ impl Scheduler {
         share.min(self.blocks.room(&self.running[&chunk.id].sequence))
     }
 
-    /// Adds drafts to a chunk, for which there is [room](Self::room_for_drafts).
+    /// Adds drafts to a chunk that has [room](Self::room_for_drafts) for them.
     ///
-    /// **Panics** when there is not, or its sequence has ended.
+    /// **Panics** when it has not, or its sequence has ended.
     pub fn draft(&mut self, chunk: &mut PlannedChunk, drafts: &[u32]) {
         let scheduled = self.running.get_mut(&chunk.id).expect("it runs");
         assert!(drafts.len() <= self.blocks.room(&scheduled.sequence), "no room for drafts");

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::{CancelHandle, GenerationParams, Session};
 use crate::core::{EventQueue, EventSender, GenerationTask, QueuedEvent, SequenceTask};
-use crate::{EngineError, Event, FinishReason, Metrics, SampledToken, TokenLogprobs};
+use crate::{
+    EngineError, Event, FinishReason, Metrics, SampledToken, TokenConstraint, TokenLogprobs,
+};
 
 /// One step of a generation.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +39,7 @@ pub struct Completion {
 /// first token, the session is as if the prompt had not been given.
 pub struct Generation<'s> {
     session: &'s mut Session,
-    /// Events that the core has sent and the caller has not asked for.
+    /// Events of the core that were not returned yet.
     queue: EventQueue,
     /// The text that was held back after the last step.
     held_back: String,
@@ -55,12 +57,13 @@ impl<'s> Generation<'s> {
         session: &'s mut Session,
         prompt: &[u32],
         params: &GenerationParams,
+        constraint: Option<Box<dyn TokenConstraint>>,
         started: Instant,
     ) -> Result<Self, EngineError> {
         let rollback_to = session.tokens.len();
         session.tokens.extend_from_slice(prompt);
-        let seed =
-            Self::begin(session, params).inspect_err(|_| session.tokens.truncate(rollback_to))?;
+        let seed = Self::begin(session, params, constraint)
+            .inspect_err(|_| session.tokens.truncate(rollback_to))?;
         session.start_metrics(prompt.len());
         Ok(Self {
             session,
@@ -75,11 +78,18 @@ impl<'s> Generation<'s> {
     }
 
     /// Prepares the generation after the session's tokens, and returns its seed.
-    fn begin(session: &mut Session, params: &GenerationParams) -> Result<u64, EngineError> {
+    fn begin(
+        session: &mut Session,
+        params: &GenerationParams,
+        constraint: Option<Box<dyn TokenConstraint>>,
+    ) -> Result<u64, EngineError> {
         let (info, tokens) = (session.core.info(), &session.tokens);
         let detokenizer = info.detokenizer(tokens, params.skip_special_tokens)?;
         let sender = EventSender::to_queue(tokens.len());
-        let task = GenerationTask::new(info, sender, tokens, params, detokenizer)?;
+        let mut task = GenerationTask::new(info, sender, tokens, params, detokenizer)?;
+        if let Some(constraint) = constraint {
+            task.constrain(constraint, info.vocab_size);
+        }
         let seed = task.seed();
         session.begin(SequenceTask::Generation(Box::new(task)))?;
         Ok(seed)
@@ -136,7 +146,7 @@ impl<'s> Generation<'s> {
         let token = match event {
             Event::Token(token) => token,
             Event::Failed(error) => return Err(EngineError::from_shared(error)),
-            // A generation without a constraint sends nothing else before its last token.
+            // A session's generation sends nothing else before its last token.
             _ => return Err(EngineError::EngineStopped),
         };
         self.held_back = held_back;

@@ -1,11 +1,11 @@
-//! What a caller may give as a prompt.
+//! Prompts.
 
 /// A prompt, as text or as tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prompt<'a> {
     /// Text, to be encoded by the model's tokenizer.
     Text(&'a str),
-    /// Tokens, taken as they are.
+    /// Tokens, used unchanged.
     Tokens(&'a [u32]),
 }
 

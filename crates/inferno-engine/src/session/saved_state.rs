@@ -28,13 +28,13 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
     };
     state_file::write(path, &SAVED_SESSION, header, |output| {
         for token in &session.tokens {
-            output.put(&token.to_le_bytes())?;
+            output.write(&token.to_le_bytes())?;
         }
         let mut bytes = Vec::new();
         for &block in blocks {
             bytes.clear();
             core.read_block(block, &mut bytes)?;
-            output.put(&bytes)?;
+            output.write(&bytes)?;
         }
         Ok(())
     })
@@ -49,10 +49,10 @@ pub(super) fn load(session: &mut Session, path: &Path) -> Result<(), EngineError
     // The header was checked against the context and the file's length, so these are small.
     let [num_tokens, num_computed] = input.header.counts;
     let mut loaded = vec![0; num_tokens as usize];
-    input.take_tokens(&mut loaded, info.vocab_size)?;
+    input.read_tokens(&mut loaded, info.vocab_size)?;
     let mut state = core.lock()?;
     tokens.clear();
-    state.restore(*sequence, &loaded, num_computed as usize, |block| input.take(block))?;
+    state.restore(*sequence, &loaded, num_computed as usize, |block| input.read(block))?;
     *tokens = loaded;
     Ok(())
 }
@@ -68,11 +68,11 @@ fn file_bytes(info: &ModelInfo, header: &Header, path: &Path) -> Result<u64, Eng
         });
     }
     if num_computed > num_tokens {
-        return Err(damaged(path, "more tokens are computed than there are"));
+        return Err(damaged(path, "more tokens are computed than stored"));
     }
     let block_bytes = info.layout.block_bytes()? as u64;
     if header.block_bytes != block_bytes {
-        return Err(damaged(path, "its blocks have another size"));
+        return Err(damaged(path, "block size differs"));
     }
     // Both factors are bounded by this context now.
     let blocks = info.layout.blocks_for(num_computed as usize) as u64 * block_bytes;

@@ -1,12 +1,12 @@
-//! Finds stop strings in text that comes in pieces.
+//! Finds stop strings in text that arrives in pieces.
 //!
-//! Each string has an automaton that knows how many of its bytes the text ends with. The longest
-//! such run is what must be held back. As strings and pieces are whole characters, so is every
-//! run at the end of a piece.
+//! Each string has an automaton that counts how many of its bytes the text ends with. The longest such
+//! run must be held back. As strings and pieces are whole characters, so is every run at the end of a
+//! piece.
 //!
 //! **Source**: Knuth, Morris and Pratt, Fast Pattern Matching in Strings, section 2.
 
-/// The stop strings of one generation, and the text that may yet become one.
+/// The stop strings of one generation, and the text that may still become one.
 #[derive(Debug)]
 pub(super) struct StopStrings {
     matchers: Vec<Matcher>,
@@ -21,11 +21,11 @@ impl StopStrings {
         Self { matchers, include_match, held: String::new() }
     }
 
-    /// Appends to `released` what of the text so far cannot become part of a stop string, and gives
-    /// the place of the stop string that the text came to, if any.
+    /// Appends to `released` the text so far that cannot become part of a stop string, and returns the index
+    /// of the stop string that the text reached, if any.
     ///
-    /// The string that is complete first wins, and of those complete at once the longest. A string
-    /// that is completed while `may_stop` is false is passed over.
+    /// The string that is complete first wins, and of those complete at once the longest. A string that is
+    /// completed while `may_stop` is false is ignored.
     pub(super) fn push(
         &mut self,
         text: &str,
@@ -50,7 +50,7 @@ impl StopStrings {
         None
     }
 
-    /// The text that may yet become part of a stop string.
+    /// The text that may still become part of a stop string.
     pub(super) fn held(&self) -> &str {
         &self.held
     }
@@ -94,7 +94,7 @@ impl Matcher {
     }
 
     fn push(&mut self, byte: u8) {
-        // A complete string was passed over; go on with what its end may begin.
+        // A complete string was ignored; continue with what its end may begin.
         self.matched = self.pending();
         while self.matched > 0 && self.pattern[self.matched] != byte {
             self.matched = self.fallback[self.matched];

@@ -187,7 +187,8 @@ fn after_a_panic_of_the_runner_every_session_gets_an_error() {
     let core = core(runner(60).with_hook(hook));
     let (mut first, mut second) = (open(&core), open(&core));
     second.extend(&[2, 3]).expect("the first pass runs");
-    let panicked = thread::scope(|scope| scope.spawn(|| first.extend(&[4, 5])).join().is_err());
+    let extend = || first.extend(&[4, 5]).is_ok();
+    let panicked = thread::scope(|scope| scope.spawn(extend).join().is_err());
     assert!(panicked);
     let error = second.extend(&[6]).expect_err("the core is broken");
     assert!(matches!(error, EngineError::EngineStopped), "{error}");

@@ -1,11 +1,13 @@
 //! Answers that keep to rules.
 
 use inferno_engine::{
-    ConstraintError, ConstraintState, FinishReason, Request, TokenConstraint, TokenMask,
+    ConstraintError, ConstraintState, EngineError, FinishReason, Request, TokenConstraint,
+    TokenMask,
 };
 
-use super::{engine, events, failure, put_together, runner};
-use crate::session::greedy;
+use super::{CONTEXT_LENGTH, engine, events, failure, put_together, runner};
+use crate::fake_runner::FakeRunner;
+use crate::session::{greedy, session};
 use crate::vocabulary::VOCAB_SIZE;
 
 /// Even tokens and odd ones take turns.
@@ -96,4 +98,24 @@ fn rules_that_break_fail_the_request() {
     let stream = engine.handle().submit(counting(2, Some(12))).expect("a sound request");
     let failed = failure(stream);
     assert!(failed.contains("the rules broke"), "{failed}");
+}
+
+#[test]
+fn a_session_with_a_constraint_generates_what_a_request_does() {
+    let constraint = || CountsUp { from: 3, last: 9, breaks_at: None };
+    let engine = engine(runner(40));
+    let request = Request {
+        constraint: Some(Box::new(constraint())),
+        ..Request::new(vec![2, 3], greedy(30))
+    };
+    let (expected, _) = put_together(&events(engine.handle().submit(request).expect("sound")), 0);
+    let mut session = session(FakeRunner::new(CONTEXT_LENGTH, 8));
+    let generation = session.generate_constrained(&[2, 3], &greedy(30), Box::new(constraint()));
+    let completion = generation.expect("it fits").complete().expect("the rules hold");
+    assert_eq!(completion, expected);
+
+    let broken = Box::new(CountsUp { breaks_at: Some(5), ..constraint() });
+    let generation = session.generate_constrained(&[2], &greedy(30), broken).expect("it fits");
+    let error = generation.complete().expect_err("the rules break");
+    assert!(matches!(error, EngineError::Constraint(_)), "{error}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Model};
+use inferno_model::{BatchLimits, Config, Model, ModelError};
 
 /// Logits by transformers for one model.
 pub struct ReferenceLogits {
@@ -63,6 +63,19 @@ pub fn models_under(folder: &Path) -> Vec<PathBuf> {
         .collect();
     models.sort();
     models
+}
+
+/// Whether inferno supports the model's architecture and options. Prints the reason if not.
+pub fn is_supported(path: &Path) -> bool {
+    let checkpoint = Gguf::open(path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    match Config::from_checkpoint(&checkpoint) {
+        Ok(_) => true,
+        Err(error @ (ModelError::UnknownArchitecture { .. } | ModelError::InvalidConfig { .. })) => {
+            println!("skipped {}: {error}", path.display());
+            false
+        }
+        Err(error) => panic!("{path:?}: {error}"),
+    }
 }
 
 pub fn load<B: Backend>(path: &Path, backend: Arc<B>) -> Model<B> {

@@ -33,6 +33,12 @@ pub enum ChatTemplateError {
     /// Rendering took too long or built too much.
     #[error("the chat template exceeded a resource limit: {0}")]
     LimitExceeded(inferno_jinja::Error),
+    /// The last message cannot be continued.
+    #[error("the last message cannot be continued: {reason}")]
+    Continuation {
+        /// Why not.
+        reason: &'static str,
+    },
     /// A field of a request is missing or has the wrong type.
     #[error("{field} must be {expected}, found {found}")]
     Request {

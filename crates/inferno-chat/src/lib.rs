@@ -1,7 +1,9 @@
-//! Conversations: from messages to the prompt that a model reads.
+//! Conversations: from messages to the prompt of a model, and from its answer to content, reasoning and tool calls.
 //!
 //! [`ChatTemplate`] renders a [`ChatRequest`] (messages, tools, template variables) to text, with the
-//! chat template in a model's file or any other.
+//! chat template in a model's file or any other. [`AnswerSetup`] compiles what the answer may contain (an
+//! [`OutputFormat`], [`Tools`], a limit on reasoning) into a constraint for the sampler, and creates the
+//! [`AnswerParser`] that splits the generated text into [`AnswerDelta`]s.
 //!
 //! ```
 //! use inferno_chat::{ChatRequest, ChatTemplate};
@@ -16,10 +18,27 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
+mod answer_grammar;
+mod answer_setup;
+mod continuation;
 mod error;
+mod grammar;
+mod output_format;
+mod reasoning;
+mod reasoning_budget;
 mod request;
 mod template;
+mod tools;
+mod unique_id;
 
+pub use answer::{AnswerDelta, AnswerParser};
+pub use answer_setup::{AnswerOptions, AnswerSetup, AnswerSetupError};
 pub use error::ChatTemplateError;
+pub use grammar::{GRAMMAR_STACK_BYTES, GrammarCompiler, GrammarError};
+pub use output_format::OutputFormat;
+pub use reasoning::{REASONING_CLOSE, REASONING_OPEN, Reasoning};
 pub use request::ChatRequest;
 pub use template::ChatTemplate;
+pub use tools::{Tool, ToolCallFormat, ToolChoice, Tools};
+pub use unique_id::unique_id;

@@ -5,7 +5,7 @@ use inferno_jinja::{Context, Limits, Template};
 use inferno_tokenizer::{TokenizerError, special_token_texts};
 use serde_json::Value;
 
-use crate::{ChatRequest, ChatTemplateError};
+use crate::{ChatRequest, ChatTemplateError, ToolCallFormat};
 
 /// The metadata key of the chat template; a suffix names further templates.
 const CHAT_TEMPLATE: &str = "tokenizer.chat_template";
@@ -83,6 +83,11 @@ impl ChatTemplate {
     pub fn with_fixed_time(mut self, text: impl Into<String>) -> Self {
         self.fixed_time = Some(text.into());
         self
+    }
+
+    /// Returns the format in which the model calls tools; `None` if the template does not support tools, or in an unknown format.
+    pub fn tool_call_format(&self) -> Option<ToolCallFormat> {
+        ToolCallFormat::of_template(self)
     }
 
     /// Whether the source contains this text: a variable that the template reads, or a delimiter that

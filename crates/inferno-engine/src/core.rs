@@ -7,7 +7,6 @@
 //!
 //! Invariant: a sequence of a session is runnable only while its caller waits for a token.
 
-mod constraint;
 mod drafter;
 mod embedding;
 mod event;
@@ -36,7 +35,6 @@ use crate::{
 };
 use state::CoreState;
 
-pub use constraint::{ConstraintError, ConstraintState, TokenConstraint};
 pub use event::{Event, Finished, PromptEvent, Timings, TokenEvent};
 pub use pooling::Pooling;
 pub use snapshot::{EngineSnapshot, StepTokens};

@@ -37,8 +37,8 @@ mod stop;
 
 pub use block_pool::BlockPool;
 pub use core::{
-    ConstraintError, ConstraintState, CoreOptions, EngineSnapshot, Event, Finished, GenerationCore,
-    Pooling, PromptEvent, StepTokens, Timings, TokenConstraint, TokenEvent,
+    CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, Pooling, PromptEvent, StepTokens,
+    Timings, TokenEvent,
 };
 pub use engine::{
     EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, SubmitError,
@@ -46,13 +46,15 @@ pub use engine::{
 pub use error::EngineError;
 pub use fingerprint::Fingerprint;
 pub use forward::{ForwardOutput, RowKind, SequenceRunner};
+/// Constraints are defined next to the tokenizer, so that grammars do not depend on the engine.
+pub use inferno_tokenizer::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
 pub use metrics::{Metrics, Passes, peak_resident_bytes, percentile, resident_bytes};
 pub use model_runner::{ModelRunner, RunnerOptions};
 pub use perplexity::{Perplexity, PerplexityOptions, perplexity};
 pub use prefix_cache::{PrefixCache, PrefixNode};
 pub use private_file::PrivateFile;
 pub use runner::Runner;
-pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs, TokenMask};
+pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs};
 pub use scheduler::{
     Admission, BlockUsage, Continuation, Plan, PlannedChunk, RowRequest, Scheduler,
     SchedulerCounts, SchedulerLimits, SequenceId,

@@ -17,7 +17,6 @@
 mod candidates;
 mod logit_bias;
 mod logprobs;
-mod mask;
 mod min_p;
 mod params;
 mod penalties;
@@ -34,10 +33,9 @@ mod whole_row;
 mod tests;
 
 pub use logprobs::TokenLogprobs;
-pub use mask::TokenMask;
 pub use params::SamplingParams;
 
-use crate::EngineError;
+use crate::{EngineError, TokenMask};
 use candidates::Candidates;
 use penalties::SeenTokens;
 use random::Random;
@@ -240,7 +238,7 @@ fn adjust<'a>(
         }
     }
     if let Some(allowed) = allowed {
-        allowed.apply(adjusted);
+        mask_logits(adjusted, allowed);
     }
     adjusted
 }
@@ -283,5 +281,20 @@ pub(crate) fn check_tokens(
     match tokens.into_iter().find(|&token| token as usize >= vocab_size) {
         Some(token) => Err(EngineError::TokenOutOfRange { field, token, vocab_size }),
         None => Ok(()),
+    }
+}
+
+/// Sets the logits of all tokens that are not allowed to negative infinity.
+fn mask_logits(logits: &mut [f32], allowed: &TokenMask) {
+    for (index, logits) in logits.chunks_mut(32).enumerate() {
+        let word = allowed.words().get(index).copied().unwrap_or(0);
+        if word == u32::MAX {
+            continue;
+        }
+        for (bit, logit) in logits.iter_mut().enumerate() {
+            if word >> bit & 1 == 0 {
+                *logit = f32::NEG_INFINITY;
+            }
+        }
     }
 }

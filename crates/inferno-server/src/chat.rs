@@ -1,21 +1,11 @@
-//! A conversation as the model reads it, and its answer told apart into reasoning, text and tool calls.
+//! Conversations with the served model: preparation, generation, and streaming by part. Templates, tool calls and grammars
+//! are in `inferno-chat`.
 
-mod answer;
-mod continuation;
-mod format;
-mod grammar;
 mod part_stream;
 mod prompt;
 mod run;
-mod tools;
 
-pub(crate) use answer::Piece;
-pub(crate) use format::OutputFormat;
+pub(crate) use inferno_chat::{OutputFormat, Tool, ToolChoice, Tools};
 pub(crate) use part_stream::{Part, PartStream, PartTeller};
 pub(crate) use prompt::ChatJob;
 pub(crate) use run::{Answer, ChatEvent, ChatRun, FinishedChoice, ToolCall};
-pub(crate) use tools::{Tool, ToolChoice, ToolForm, Tools};
-
-/// The marks that models write around what they say to themselves.
-const THINK_OPEN: &str = "<think>";
-const THINK_CLOSE: &str = "</think>";

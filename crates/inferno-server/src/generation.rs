@@ -2,9 +2,7 @@
 
 mod counts;
 mod finish;
-mod grammar;
 mod record;
-mod thinking_budget;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -20,9 +18,7 @@ use crate::errors::ApiError;
 use crate::state::{App, InFlight};
 pub(crate) use counts::TokenCounts;
 pub(crate) use finish::{Finish, StopCause};
-pub(crate) use grammar::GrammarCompiler;
 use record::Record;
-pub(crate) use thinking_budget::{ThinkingBudget, ThinkingMarks};
 
 /// A request to the engine.
 pub(crate) struct Job {

@@ -4,12 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use inferno_chat::ChatTemplate;
+use inferno_chat::{ChatTemplate, GrammarCompiler};
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::Tokenizer;
-
-use crate::chat::ToolForm;
-use crate::generation::GrammarCompiler;
 
 /// A loaded model with its engine, names, template and defaults.
 pub struct ServedModel {
@@ -18,7 +15,7 @@ pub struct ServedModel {
     pub(crate) handle: EngineHandle,
     /// Names that requests may use; responses contain the first.
     pub(crate) names: Vec<String>,
-    pub(crate) template: Option<Template>,
+    pub(crate) template: Option<ChatTemplate>,
     /// Sampling defaults from the model file.
     pub(crate) sampling: SamplingParams,
     /// How hidden states are pooled into an embedding.
@@ -28,12 +25,6 @@ pub struct ServedModel {
     pub(crate) grammars: GrammarCompiler,
     /// File that stores the prefix cache across restarts.
     prefix_cache_file: Option<PathBuf>,
-}
-
-/// A chat template, and the format of the model's tool calls.
-pub(crate) struct Template {
-    pub compiled: ChatTemplate,
-    pub tool_form: Option<ToolForm>,
 }
 
 impl ServedModel {
@@ -58,9 +49,8 @@ impl ServedModel {
     }
 
     /// Sets the chat template, which also determines the format of tool calls.
-    pub fn with_chat_template(mut self, compiled: ChatTemplate) -> Self {
-        let tool_form = ToolForm::of_template(&compiled);
-        self.template = Some(Template { compiled, tool_form });
+    pub fn with_chat_template(mut self, template: ChatTemplate) -> Self {
+        self.template = Some(template);
         self
     }
 

@@ -13,7 +13,8 @@ mod segment;
 pub(crate) use api_key::require_api_key;
 pub(crate) use body::{Body, Reader, RequestBody, Unsupported};
 pub(crate) use host::require_allowed_host;
-pub(crate) use id::{fresh_id, with_request_id};
+pub(crate) use id::with_request_id;
+pub(crate) use inferno_chat::unique_id as fresh_id;
 pub(crate) use nested::UnknownFields;
 pub(crate) use preparation::{
     PREPARATION_STACK_BYTES, Preparation, PreparationStage, parsed_bytes,

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod byte_alphabet;
+mod constraint;
 mod detokenizer;
 mod error;
 mod metadata;
@@ -33,6 +34,7 @@ mod tokenizer;
 mod unicode;
 mod vocabulary;
 
+pub use constraint::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
 pub use detokenizer::Detokenizer;
 pub use error::TokenizerError;
 pub use metadata::special_token_texts;

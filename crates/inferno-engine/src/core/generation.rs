@@ -2,7 +2,6 @@
 
 use inferno_tokenizer::Detokenizer;
 
-use super::constraint::{ConstraintState, TokenConstraint};
 use super::drafter::Drafter;
 use super::event::{Event, PromptEvent, TokenEvent};
 use super::event_sender::EventSender;
@@ -11,7 +10,8 @@ use super::prompt_logprobs::PromptLogprobs;
 use super::text_stream::TextStream;
 use crate::scheduler::Continuation;
 use crate::{
-    EngineError, FinishReason, GenerationParams, Released, Sampler, StopChecker, TokenMask,
+    ConstraintState, EngineError, FinishReason, GenerationParams, Released, Sampler, StopChecker,
+    TokenConstraint, TokenMask,
 };
 
 /// A generation that has not ended.

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{ChatRun, FinishedChoice, Piece};
+use inferno_chat::AnswerDelta;
+
+use super::{ChatRun, FinishedChoice};
 use crate::errors::ApiError;
 use crate::sse::{EventSource, SseEvent};
 
@@ -53,19 +55,21 @@ impl<T: PartTeller> PartStream<T> {
         Self { run, teller, has_begun: false, open: None }
     }
 
-    fn piece(&mut self, piece: Piece, events: &mut VecDeque<SseEvent>) {
-        let text = match piece {
-            Piece::Reasoning(text) => {
+    fn delta(&mut self, delta: AnswerDelta, events: &mut VecDeque<SseEvent>) {
+        let text = match delta {
+            AnswerDelta::Reasoning(text) => {
                 self.open(Part::Reasoning, events);
                 text
             }
-            Piece::Content(text) => {
+            AnswerDelta::Content(text) => {
                 self.open(Part::Content, events);
                 text
             }
             // Each call is a part of its own.
-            Piece::Call { id, name, .. } => return self.open(Part::Call { id, name }, events),
-            Piece::Arguments { text, .. } => text,
+            AnswerDelta::ToolCall { id, name, .. } => {
+                return self.open(Part::Call { id, name }, events);
+            }
+            AnswerDelta::Arguments { text, .. } => text,
         };
         if let Some(part) = &self.open {
             self.teller.text(part, text, events);
@@ -103,8 +107,8 @@ impl<T: PartTeller> EventSource for PartStream<T> {
                 return false;
             }
             Some(Ok(event)) => {
-                let (pieces, end) = event.into_pieces();
-                pieces.into_iter().for_each(|piece| self.piece(piece, events));
+                let (deltas, end) = event.into_deltas();
+                deltas.into_iter().for_each(|delta| self.delta(delta, events));
                 if let Some(end) = end {
                     self.close(Some(&end), events);
                     self.teller.end(&end, events);

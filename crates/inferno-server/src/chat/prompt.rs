@@ -1,25 +1,16 @@
-//! From a conversation to the tokens that the model reads.
+//! From a conversation to the prompt, the constraint and the parser of its answers.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use inferno_chat::ChatRequest;
-use inferno_engine::{GenerationParams, TokenConstraint};
-use inferno_tokenizer::{EncodeOptions, Tokenizer};
+use inferno_chat::{AnswerOptions, AnswerSetup, AnswerSetupError, ChatRequest, ChatTemplate};
+use inferno_chat::{OutputFormat, Tools};
+use inferno_engine::GenerationParams;
+use inferno_tokenizer::EncodeOptions;
 use serde_json::{Map, Value};
 
-use super::answer::{AnswerParser, CallRules};
-use super::format::check_arguments;
-use super::grammar::{self, Reasoning};
-use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, ToolForm, Tools, continuation};
 use crate::ServedModel;
 use crate::errors::ApiError;
-use crate::generation::{ThinkingBudget, ThinkingMarks};
-use crate::model::Template;
-
-/// How long the part of a grammar that does not compile is looked for.
-const MISTAKE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A conversation and what is asked about it, whichever API it came by.
 #[derive(Debug, Clone, Default)]
@@ -51,71 +42,52 @@ pub(crate) struct Rendered {
     pub tokens: Vec<u32>,
 }
 
-/// All that the answers need to begin and to be read.
+/// The prompt, and how its answers are constrained and parsed.
 pub(super) struct Prepared {
     pub tokens: Vec<u32>,
-    pub constraint: Option<Box<dyn TokenConstraint>>,
-    pub parser: ParserSetup,
-}
-
-/// How each answer is told apart.
-#[derive(Debug, Clone)]
-pub(super) struct ParserSetup {
-    calls: Option<CallRules>,
-    reasoning_has_begun: bool,
-}
-
-impl ParserSetup {
-    pub fn parser(&self) -> AnswerParser {
-        AnswerParser::new(self.calls.clone(), self.reasoning_has_begun)
-    }
+    pub answers: AnswerSetup,
 }
 
 impl ChatJob {
-    /// The text and the tokens. Takes a while for long conversations, so never on a thread that speaks HTTP.
+    /// Renders and encodes the conversation. Takes a while for long conversations, so never call it on an HTTP thread.
     ///
-    /// **Errors**: a model without a template, or whose template takes no tools; what the template itself refuses; a last
-    /// message that cannot go on.
+    /// **Errors**: a model without a template, or whose template does not support tools; a conversation that the template rejects;
+    /// a last message that cannot be continued.
     pub fn render(&self, model: &ServedModel) -> Result<Rendered, ApiError> {
         let template = template(model)?;
         let mut request = ChatRequest::new(self.messages.iter().cloned());
         request.variables = self.variables.clone();
         request.add_generation_prompt = self.add_generation_prompt && !self.continue_final_message;
-        if self.tools.are_on_offer() {
-            form(template)?;
+        if self.tools.are_available() {
+            if template.tool_call_format().is_none() {
+                return Err(self.setup_error(AnswerSetupError::ToolsUnsupported));
+            }
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
         let text = match self.continue_final_message {
-            true => continuation::render(&template.compiled, request, self.messages_field)?,
-            false => template
-                .compiled
-                .render(&request)
-                .map_err(|error| ApiError::of_template(self.messages_field, &error))?,
+            true => template.render_continuation(request),
+            false => template.render(&request),
         };
-        // The template writes every token that the model wants before a text.
+        let text = text.map_err(|error| ApiError::of_template(self.messages_field, &error))?;
+        // Chat templates write all special tokens themselves.
         let options = EncodeOptions { add_special: false, parse_special: true };
         let tokens = model.tokenizer().encode(&text, options);
         Ok(Rendered { text, tokens })
     }
 
-    /// Which part of a grammar does not compile, told by itself, so that nothing is told but what the caller wrote; `message`
-    /// tells of the whole.
-    fn mistake(&self, model: &ServedModel, message: &str) -> ApiError {
-        if let Err(message) = self.format.compile(&model.grammars) {
-            return ApiError::invalid_grammar(self.format_field, &message);
-        }
-        let started = Instant::now();
-        for (index, tool) in self.tools.list.iter().enumerate() {
-            // Each may take as long as the whole did.
-            if started.elapsed() > MISTAKE_TIMEOUT {
-                break;
+    fn setup_error(&self, error: AnswerSetupError) -> ApiError {
+        let message = error.to_string();
+        match error {
+            AnswerSetupError::ToolsUnsupported => ApiError::unsupported("tools", &message),
+            AnswerSetupError::ReasoningBudgetUnsupported => {
+                ApiError::unsupported("thinking.budget_tokens", &message)
             }
-            if let Err(message) = check_arguments(tool, &model.grammars) {
-                let message = format!("the schema of {:?}: {message}", tool.name);
-                return ApiError::invalid_grammar(&format!("tools[{index}]"), &message);
+            AnswerSetupError::Format(_) => ApiError::invalid_grammar(self.format_field, &message),
+            AnswerSetupError::ToolSchema { index, .. } => {
+                ApiError::invalid_grammar(&format!("tools[{index}]"), &message)
             }
+            _ => ApiError::invalid_grammar("tools", &message),
         }
-        ApiError::invalid_grammar("tools", message)
     }
 
     /// Renders, and compiles the grammar that the answers are held to.
@@ -136,86 +108,30 @@ impl ChatJob {
             let len = rendered.tokens.len();
             return Err(ApiError::context_length_exceeded(self.messages_field, len, room));
         }
-        let template = template(model)?;
-        let form = match self.tools.are_on_offer() {
-            true => Some(form(template)?),
-            false => None,
+        let options = AnswerOptions {
+            tools: self.tools.clone(),
+            format: self.format.clone(),
+            reasoning_budget: self.thinking_budget,
         };
-        let reasoning = reasoning(template, &rendered.text);
-        let control = |text: &str| {
-            let tokenizer = model.tokenizer();
-            tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id))
-        };
-        let tools = form.map(|form| (&self.tools, form));
-        let lark = grammar::lark(&self.format, tools, reasoning, control);
-        let constraint = lark.map(|lark| model.grammars.compile(lark)).transpose();
-        let constraint = constraint.map_err(|message| self.mistake(model, &message))?;
-        let reasoning_has_begun = reasoning == Reasoning::HasBegun;
-        let constraint = match self.thinking_budget {
-            None => constraint,
-            Some(budget) => {
-                let marks = thinking_marks(model.tokenizer())?;
-                let bounded = ThinkingBudget::new(marks, budget, reasoning_has_begun, constraint);
-                Some(Box::new(bounded) as Box<dyn TokenConstraint>)
-            }
-        };
-        let calls = form.map(|form| CallRules::new(&self.tools, form));
-        let parser = ParserSetup { calls, reasoning_has_begun };
-        Ok(Prepared { tokens: rendered.tokens, constraint, parser })
+        let (tokenizer, grammars) = (model.tokenizer(), &model.grammars);
+        let answers =
+            AnswerSetup::new(template(model)?, &rendered.text, tokenizer, grammars, &options)
+                .map_err(|error| self.setup_error(error))?;
+        Ok(Prepared { tokens: rendered.tokens, answers })
     }
 
-    /// What the engine is asked for.
-    pub(super) fn params(&self, setup: &ParserSetup) -> GenerationParams {
+    /// The parameters of the engine's request.
+    pub(super) fn params(&self, answers: &AnswerSetup) -> GenerationParams {
         let mut params = self.params.clone();
-        // Their marks are control tokens, and must be seen to be understood.
-        if setup.calls.as_ref().is_some_and(|calls| calls.form.has_control_mark()) {
-            params.skip_special_tokens = false;
-        }
+        params.skip_special_tokens &= !answers.needs_control_tokens();
         params
     }
 }
 
-fn template(model: &ServedModel) -> Result<&Template, ApiError> {
+fn template(model: &ServedModel) -> Result<&ChatTemplate, ApiError> {
     model.template.as_ref().ok_or_else(|| {
         let message =
             "the model has no chat template; give one with --chat-template, or use /v1/completions";
         ApiError::new(StatusCode::BAD_REQUEST, message).with_code("no_chat_template")
     })
-}
-
-fn form(template: &Template) -> Result<ToolForm, ApiError> {
-    template.tool_form.ok_or_else(|| {
-        ApiError::unsupported(
-            "tools",
-            "the chat template of this model does not call tools in a known form",
-        )
-    })
-}
-
-/// The tokens around thoughts.
-///
-/// **Errors**: a model that has no such tokens.
-fn thinking_marks(tokenizer: &Tokenizer) -> Result<ThinkingMarks, ApiError> {
-    match (tokenizer.token_id(THINK_OPEN), tokenizer.token_id(THINK_CLOSE)) {
-        (Some(open), Some(close)) => {
-            let after = tokenizer.encode("\n\n", EncodeOptions::default());
-            Ok(ThinkingMarks { open, close: std::iter::once(close).chain(after).collect() })
-        }
-        _ => {
-            let why = "this model has no tokens around its thoughts to count between";
-            Err(ApiError::unsupported("thinking.budget_tokens", why))
-        }
-    }
-}
-
-/// What the template and its text say about thoughts in the answer.
-fn reasoning(template: &Template, prompt: &str) -> Reasoning {
-    let prompt = prompt.trim_end();
-    if prompt.ends_with(THINK_OPEN) {
-        Reasoning::HasBegun
-    } else if prompt.ends_with(THINK_CLOSE) || !template.compiled.mentions(THINK_OPEN) {
-        Reasoning::None
-    } else {
-        Reasoning::MayCome
-    }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use inferno_chat::{AnswerDelta, AnswerParser};
 use inferno_engine::SampledToken;
 
-use super::answer::AnswerParser;
-use super::{ChatJob, Piece};
+use super::ChatJob;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::generation::{
@@ -23,17 +23,17 @@ pub(crate) struct ChatRun {
 /// What happens next.
 pub(crate) enum ChatEvent {
     /// A token came, with what is known by now of its choice; none where it was the model's own end, which is no text.
-    Token { choice: usize, token: Option<SampledToken>, pieces: Vec<Piece> },
-    /// A choice ended, after these last pieces.
-    Finished { choice: usize, pieces: Vec<Piece>, end: FinishedChoice },
+    Token { choice: usize, token: Option<SampledToken>, deltas: Vec<AnswerDelta> },
+    /// A choice ended, after these last deltas.
+    Finished { choice: usize, deltas: Vec<AnswerDelta>, end: FinishedChoice },
 }
 
 impl ChatEvent {
     /// What is new, and the end if it is that, of an answer in one choice.
-    pub fn into_pieces(self) -> (Vec<Piece>, Option<FinishedChoice>) {
+    pub fn into_deltas(self) -> (Vec<AnswerDelta>, Option<FinishedChoice>) {
         match self {
-            Self::Token { pieces, .. } => (pieces, None),
-            Self::Finished { pieces, end, .. } => (pieces, Some(end)),
+            Self::Token { deltas, .. } => (deltas, None),
+            Self::Finished { deltas, end, .. } => (deltas, Some(end)),
         }
     }
 }
@@ -75,7 +75,8 @@ impl ChatRun {
     ) -> Result<Self, ApiError> {
         let shared = Arc::clone(model);
         let (prepared, job) = preparation.run(move || Ok((job.prepare(&shared)?, job))).await?;
-        let params = job.params(&prepared.parser);
+        let params = job.params(&prepared.answers);
+        let parsers = (0..job.num_choices).map(|_| prepared.answers.parser()).collect();
         let running = RunningRequest::submit(
             app,
             model,
@@ -86,10 +87,9 @@ impl ChatRun {
                 prompt_logprobs: None,
                 num_choices: job.num_choices,
                 priority: job.priority,
-                constraint: prepared.constraint,
+                constraint: prepared.answers.constraint,
             },
         )?;
-        let parsers = (0..job.num_choices).map(|_| prepared.parser.parser()).collect();
         Ok(Self { running, parsers })
     }
 
@@ -112,24 +112,24 @@ impl ChatRun {
     }
 
     fn read(&mut self, event: GenerationEvent) -> Result<ChatEvent, ApiError> {
-        let mut pieces = Vec::new();
+        let mut deltas = Vec::new();
         match event {
             GenerationEvent::Token(event) => {
                 let choice = event.choice;
                 let parser = self.parsers.get_mut(choice).ok_or_else(unexpected_event)?;
-                parser.push(&event.text, &mut pieces);
+                parser.push(&event.text, &mut deltas);
                 if parser.is_reasoning() {
                     self.running.count_reasoning(choice);
                 }
                 let token = (!self.running.is_end(&event.token)).then_some(event.token);
-                Ok(ChatEvent::Token { choice, token, pieces })
+                Ok(ChatEvent::Token { choice, token, deltas })
             }
             GenerationEvent::Finished { choice, text, finish } => {
                 let parser = self.parsers.get_mut(choice).ok_or_else(unexpected_event)?;
-                parser.push(&text, &mut pieces);
-                parser.finish(&mut pieces);
+                parser.push(&text, &mut deltas);
+                parser.finish(&mut deltas);
                 let end = FinishedChoice { finish, num_calls: parser.num_calls() };
-                Ok(ChatEvent::Finished { choice, pieces, end })
+                Ok(ChatEvent::Finished { choice, deltas, end })
             }
             GenerationEvent::Prompt(_) | GenerationEvent::Embedding(_) => Err(unexpected_event()),
         }
@@ -145,12 +145,12 @@ impl ChatRun {
         let mut ends: Vec<Option<FinishedChoice>> = vec![None; self.num_choices()];
         while let Some(event) = self.next().await {
             match event? {
-                ChatEvent::Token { choice, token, pieces } => {
+                ChatEvent::Token { choice, token, deltas } => {
                     answers[choice].tokens.extend(token);
-                    answers[choice].take(pieces);
+                    answers[choice].take(deltas);
                 }
-                ChatEvent::Finished { choice, pieces, end } => {
-                    answers[choice].take(pieces);
+                ChatEvent::Finished { choice, deltas, end } => {
+                    answers[choice].take(deltas);
                     ends[choice] = Some(end);
                 }
             }
@@ -162,15 +162,15 @@ impl ChatRun {
 }
 
 impl Answer {
-    fn take(&mut self, pieces: Vec<Piece>) {
-        for piece in pieces {
-            match piece {
-                Piece::Reasoning(text) => self.reasoning.push_str(&text),
-                Piece::Content(text) => self.content.push_str(&text),
-                Piece::Call { id, name, .. } => {
+    fn take(&mut self, deltas: Vec<AnswerDelta>) {
+        for delta in deltas {
+            match delta {
+                AnswerDelta::Reasoning(text) => self.reasoning.push_str(&text),
+                AnswerDelta::Content(text) => self.content.push_str(&text),
+                AnswerDelta::ToolCall { id, name, .. } => {
                     self.calls.push(ToolCall { id, name, arguments: String::new() });
                 }
-                Piece::Arguments { index, text } => {
+                AnswerDelta::Arguments { index, text } => {
                     if let Some(call) = self.calls.get_mut(index) {
                         call.arguments.push_str(&text);
                     }

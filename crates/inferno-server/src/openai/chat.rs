@@ -289,9 +289,8 @@ pub(crate) fn set_reasoning_effort(
     model: &ServedModel,
     variables: &mut Map<String, Value>,
 ) -> Result<(), ApiError> {
-    let mentions = |name: &str| {
-        model.template.as_ref().is_some_and(|template| template.compiled.mentions(name))
-    };
+    let mentions =
+        |name: &str| model.template.as_ref().is_some_and(|template| template.mentions(name));
     if mentions("reasoning_effort") {
         variables.insert("reasoning_effort".to_owned(), json!(effort));
     } else if mentions("enable_thinking") {

@@ -123,7 +123,7 @@ impl CompletionRequest {
         )?;
         let constraint = self.sampling.format()?.compile(&model.grammars);
         let constraint = constraint
-            .map_err(|message| ApiError::invalid_grammar("structured_outputs", &message))?;
+            .map_err(|error| ApiError::invalid_grammar("structured_outputs", &error.to_string()))?;
         let jobs = prompts.into_iter().map(|prompt| {
             let job = Job {
                 prompt: prompt.tokens.clone(),

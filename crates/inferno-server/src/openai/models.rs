@@ -80,7 +80,7 @@ fn card(model: &ServedModel, name: &str) -> ModelCard {
             top_k: sampling.top_k,
             min_p: sampling.min_p,
         },
-        takes_enable_thinking: template.is_some_and(|it| it.compiled.mentions("enable_thinking")),
+        takes_enable_thinking: template.is_some_and(|it| it.mentions("enable_thinking")),
     }
 }
 

@@ -1,12 +1,10 @@
 //! Ids of requests and responses.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
+use inferno_chat::unique_id;
 use tracing::Instrument;
 
 use crate::errors::{ApiError, shortened};
@@ -17,21 +15,12 @@ const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const ANTHROPIC_HEADER: HeaderName = HeaderName::from_static("request-id");
 const MAX_LEN: usize = 128;
 
-/// A unique id: the prefix and 24 hexadecimal digits.
-pub(crate) fn fresh_id(prefix: &str) -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    // The standard library's hashers have random keys.
-    let random = RandomState::new();
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{prefix}{:016x}{:08x}", random.hash_one(count), random.hash_one(!count) as u32)
-}
-
 /// Assigns an id to a request, or keeps the one it sent, and returns it in the response headers.
 pub(crate) async fn with_request_id(request: Request, next: Next) -> Response {
     let sent = request.headers().get(HEADER).and_then(|value| value.to_str().ok());
     let id = match sent {
         Some(id) if (1..=MAX_LEN).contains(&id.len()) => id.to_owned(),
-        _ => fresh_id("req_"),
+        _ => unique_id("req_"),
     };
     let span = tracing::info_span!("request", id = %id);
     let (method, path) = (request.method().clone(), shortened(request.uri().path()));

@@ -30,6 +30,7 @@ use memory::{Reservations, ReservedBytes};
 /// Stack of each thread that prepares requests; the system commits only what is used. Grammars at the bounds of the compiler
 /// take less than a quarter of it.
 pub(crate) const PREPARATION_STACK_BYTES: usize = 256 << 20;
+const _: () = assert!(PREPARATION_STACK_BYTES >= inferno_chat::GRAMMAR_STACK_BYTES);
 /// Pieces of work that run at once.
 const NUM_THREADS: usize = 4;
 /// Pieces of work that wait for a thread.

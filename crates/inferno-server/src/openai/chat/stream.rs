@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use inferno_chat::AnswerDelta;
 use inferno_engine::SampledToken;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::finish_reason;
 use super::response::stop_reason;
-use crate::chat::{ChatEvent, ChatRun, FinishedChoice, Piece};
+use crate::chat::{ChatEvent, ChatRun, FinishedChoice};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::sampling::Streaming;
 use crate::openai::usage::Usage;
@@ -80,18 +81,18 @@ pub(crate) struct FunctionDelta {
     arguments: String,
 }
 
-impl From<Piece> for Delta {
-    fn from(piece: Piece) -> Self {
+impl From<AnswerDelta> for Delta {
+    fn from(delta: AnswerDelta) -> Self {
         let call = |index, id: Option<String>, name, arguments| {
             let kind = id.as_ref().map(|_| "function");
             let function = FunctionDelta { name, arguments };
             Self { tool_calls: Some([CallDelta { index, id, kind, function }]), ..Self::default() }
         };
-        match piece {
-            Piece::Content(text) => Self { content: Some(text), ..Self::default() },
-            Piece::Reasoning(text) => Self { reasoning_content: Some(text), ..Self::default() },
-            Piece::Call { index, id, name } => call(index, Some(id), Some(name), String::new()),
-            Piece::Arguments { index, text } => call(index, None, None, text),
+        match delta {
+            AnswerDelta::Content(text) => Self { content: Some(text), ..Self::default() },
+            AnswerDelta::Reasoning(text) => Self { reasoning_content: Some(text), ..Self::default() },
+            AnswerDelta::ToolCall { index, id, name } => call(index, Some(id), Some(name), String::new()),
+            AnswerDelta::Arguments { index, text } => call(index, None, None, text),
         }
     }
 }
@@ -137,13 +138,13 @@ impl ChatStream {
     fn deltas(
         &self,
         choice: usize,
-        pieces: Vec<Piece>,
+        deltas: Vec<AnswerDelta>,
         token: Option<SampledToken>,
         events: &mut VecDeque<SseEvent>,
     ) {
         let mut logprobs = ChatLogprobs::of(&token, self.run.model().tokenizer());
-        for piece in pieces {
-            events.push_back(self.delta(choice, piece.into(), logprobs.take()));
+        for delta in deltas {
+            events.push_back(self.delta(choice, delta.into(), logprobs.take()));
         }
         if logprobs.is_some() {
             let nothing = Delta { content: Some(String::new()), ..Delta::default() };
@@ -187,11 +188,11 @@ impl EventSource for ChatStream {
                 events.extend(SseEvent::failure(&error));
                 return false;
             }
-            Some(Ok(ChatEvent::Token { choice, token, pieces })) => {
-                self.deltas(choice, pieces, token, events);
+            Some(Ok(ChatEvent::Token { choice, token, deltas })) => {
+                self.deltas(choice, deltas, token, events);
             }
-            Some(Ok(ChatEvent::Finished { choice, pieces, end })) => {
-                self.deltas(choice, pieces, None, events);
+            Some(Ok(ChatEvent::Finished { choice, deltas, end })) => {
+                self.deltas(choice, deltas, None, events);
                 self.end(choice, &end, events);
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Compiling recurses over rules, references and properties, and some of its steps take quadratic or exponential time without
 //! spending the compiler's own fuel. It cannot be interrupted. Each bound here was set so that the worst grammar found within
-//! it compiles in a few seconds and in [`PREPARATION_STACK_BYTES`](crate::request::PREPARATION_STACK_BYTES) of stack.
+//! it compiles in a few seconds and in [`GRAMMAR_STACK_BYTES`](super::GRAMMAR_STACK_BYTES) of stack.
 
 use serde_json::Value;
 

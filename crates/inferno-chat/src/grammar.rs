@@ -1,4 +1,4 @@
-//! Grammars: which tokens may come next, by llguidance.
+//! Compiles grammars into constraints on tokens, with llguidance.
 
 mod bounds;
 
@@ -6,11 +6,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use inferno_engine::{ConstraintError, ConstraintState, TokenConstraint, TokenMask};
-use inferno_tokenizer::Tokenizer;
+use inferno_tokenizer::{ConstraintError, ConstraintState, TokenConstraint, TokenMask, Tokenizer};
 use llguidance::api::{GrammarInit, ParserLimits, TopLevelGrammar};
 use llguidance::earley::lexerspec::LexerSpec;
 use llguidance::{ParserFactory, TokenParser, panic_utils};
+use thiserror::Error;
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
 /// Work that the compiler may spend on a grammar's regular expressions: about 100 ms.
@@ -24,56 +24,68 @@ const MAX_LEXER_BYTES: usize = 128 << 20;
 /// Parser items of all choices of a request, each about 16 bytes.
 const MAX_ITEMS: usize = 4 << 20;
 
+/// Stack that [`GrammarCompiler::compile`] needs, in bytes.
+pub const GRAMMAR_STACK_BYTES: usize = 64 << 20;
+
+/// Why a grammar cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct GrammarError(pub String);
+
 /// Compiles grammars for one vocabulary.
-pub(crate) struct GrammarCompiler {
+pub struct GrammarCompiler {
     tokenizer: Arc<Tokenizer>,
     vocab_size: usize,
-    /// Made for the first grammar, since it takes a while for a large vocabulary.
-    factory: OnceLock<Result<ParserFactory, String>>,
+    /// Created for the first grammar, which takes a while for a large vocabulary.
+    factory: OnceLock<Result<ParserFactory, GrammarError>>,
 }
 
 impl GrammarCompiler {
+    /// Creates a compiler for the vocabulary of a model, whose logits have `vocab_size` entries.
     pub fn new(tokenizer: Arc<Tokenizer>, vocab_size: usize) -> Self {
         Self { tokenizer, vocab_size, factory: OnceLock::new() }
     }
 
     /// Compiles a grammar in llguidance's dialect of Lark.
     ///
-    /// Needs [`PREPARATION_STACK_BYTES`](crate::request::PREPARATION_STACK_BYTES) of stack, and may take seconds.
+    /// Needs [`GRAMMAR_STACK_BYTES`] of stack, and may take seconds.
     ///
-    /// **Errors**: a bound that the grammar exceeds; what is wrong with it, in llguidance's words.
-    pub fn compile(&self, lark: String) -> Result<Box<dyn TokenConstraint>, String> {
-        bounds::check(&lark)?;
+    /// **Errors**: a grammar that exceeds a bound; an invalid grammar, with llguidance's message.
+    pub fn compile(&self, lark: String) -> Result<Box<dyn TokenConstraint>, GrammarError> {
+        bounds::check(&lark).map_err(GrammarError)?;
         let factory = self.factory.get_or_init(|| self.factory());
-        let factory = factory.as_ref().map_err(String::clone)?;
+        let factory = factory.as_ref().map_err(GrammarError::clone)?;
         let grammar = GrammarInit::Serialized(TopLevelGrammar::from_lark(lark));
         let parser = panic_utils::catch_unwind(AssertUnwindSafe(|| {
             let environment = Some(factory.tok_env().clone());
             let (grammar, lexer) = grammar.to_internal(environment, factory.limits().clone())?;
             if let Some(error) = lexer_error(&lexer, factory.limits().clone()) {
-                return Ok(Err(error));
+                return Ok(Err(GrammarError(error)));
             }
             let grammar = GrammarInit::Internal(grammar, lexer);
             let mut parser = factory.create_parser_from_init_default(grammar)?;
             parser.start_without_prompt();
             Ok(Ok(parser))
         }));
-        let parser = parser.map_err(|error| told(&error.to_string()))??;
+        let parser = parser.map_err(|error| GrammarError(without_state(&error.to_string())))??;
         let end = self.tokenizer.special_tokens().end_of_generation.iter().copied().collect();
         Ok(Box::new(Grammar { parser, num_items: Arc::default(), end_of_generation: end }))
     }
 
-    fn factory(&self) -> Result<ParserFactory, String> {
+    fn factory(&self) -> Result<ParserFactory, GrammarError> {
         let tokenizer = &self.tokenizer;
         let special = tokenizer.special_tokens();
         let end = special.eos.or(special.end_of_generation.first().copied());
-        let end = end.ok_or("the model has no token that ends a text, which grammars need")?;
+        let end = end.ok_or_else(|| {
+            let message = "the model has no end-of-generation token, which grammars require";
+            GrammarError(message.to_owned())
+        })?;
         let vocab_size = u32::try_from(self.vocab_size).unwrap_or(u32::MAX);
         let words: Vec<Vec<u8>> = (0..vocab_size).map(|id| self.word(id)).collect();
         let trie = TokTrie::from(&TokRxInfo::new(vocab_size, end), &words);
         let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
-        let mut factory =
-            ParserFactory::new_simple(&environment).map_err(|error| error.to_string())?;
+        let mut factory = ParserFactory::new_simple(&environment)
+            .map_err(|error| GrammarError(error.to_string()))?;
         factory.quiet();
         let limits = factory.limits_mut();
         limits.initial_lexer_fuel = COMPILE_FUEL;
@@ -83,10 +95,10 @@ impl GrammarCompiler {
         Ok(factory)
     }
 
-    /// A token's bytes; control tokens, which are no text, stand behind a mark.
+    /// The bytes of a token; those of control tokens, which are not text, have a marker in front.
     fn word(&self, id: u32) -> Vec<u8> {
         let bytes = self.tokenizer.token_bytes(id).unwrap_or_default();
-        // The marks around thoughts and tool calls are text here, as they are in answers.
+        // The delimiters of reasoning and tool calls are text here, as they are in answers.
         let is_hidden = self.tokenizer.decode(&[id], true).is_ok_and(|text| text.is_empty());
         match self.tokenizer.is_special(id) && is_hidden {
             true => [&[TokTrie::SPECIAL_TOKEN_MARKER], &bytes[..]].concat(),
@@ -95,8 +107,8 @@ impl GrammarCompiler {
     }
 }
 
-/// Why a lexer is too complex, if it is. Its first transitions are tried here within the limits, as the parser computes them
-/// without any.
+/// Why a lexer is too complex, if it is. Its first transitions are computed here within the limits, since the parser computes
+/// them without any.
 fn lexer_error(lexer: &LexerSpec, mut limits: ParserLimits) -> Option<String> {
     let mut automaton = match lexer.to_regex_vec(&mut limits) {
         Ok(automaton) => automaton,
@@ -110,7 +122,7 @@ fn lexer_error(lexer: &LexerSpec, mut limits: ParserLimits) -> Option<String> {
     })
 }
 
-/// Where in its grammar one choice is.
+/// The state of one choice in its grammar.
 struct Grammar {
     /// Its lexer is shared by all forks.
     parser: TokenParser,
@@ -122,12 +134,12 @@ struct Grammar {
 impl Grammar {
     /// Accounts for what a token added to the parser.
     ///
-    /// **Errors**: more than one request may hold.
+    /// **Errors**: more memory than one request may use.
     fn check_memory(&self, num_items_before: usize) -> Result<(), ConstraintError> {
         let added = self.parser.parser_stats().all_items.saturating_sub(num_items_before);
         let num_items = self.num_items.fetch_add(added, Ordering::Relaxed) + added;
         if num_items > MAX_ITEMS || self.parser.parser.lexer_stats().num_bytes > MAX_LEXER_BYTES {
-            let message = "the grammar needs more memory than one request may use; simplify it, or ask for fewer or shorter \
+            let message = "the grammar needs more memory than one request may use; simplify it, or request fewer or shorter \
                            answers";
             return Err(ConstraintError(message.to_owned()));
         }
@@ -154,7 +166,7 @@ impl TokenConstraint for Grammar {
         for (word, &bits) in allowed.words_mut().iter_mut().zip(mask.as_slice()) {
             *word = bits;
         }
-        // The grammar knows one token that ends a text; a model may have several.
+        // The grammar knows one end-of-generation token; a model may have several.
         if self.end_of_generation.iter().any(|&token| mask.is_allowed(token)) {
             self.end_of_generation.iter().for_each(|&token| allowed.allow(token));
         }
@@ -181,12 +193,12 @@ impl TokenConstraint for Grammar {
 }
 
 fn failed(error: &impl std::fmt::Display) -> ConstraintError {
-    ConstraintError(told(&error.to_string()))
+    ConstraintError(without_state(&error.to_string()))
 }
 
-/// What of an error is for the caller: not the parser's state, nor where in the program it was.
-fn told(error: &str) -> String {
-    let ends = ["\n<state>", "\n<backtrace>"].map(|mark| error.find(mark));
+/// An error message without the parser's state and the backtrace.
+fn without_state(error: &str) -> String {
+    let ends = ["\n<state>", "\n<backtrace>"].map(|tag| error.find(tag));
     let end = ends.into_iter().flatten().min().unwrap_or(error.len());
     error[..end].to_owned()
 }
@@ -196,15 +208,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn callers_are_told_what_is_wrong_and_no_more() {
+    fn state_and_backtrace_are_removed_from_messages() {
         assert_eq!(
-            told("at 1(2): no such rule\n   1 | start: a"),
+            without_state("at 1(2): no such rule\n   1 | start: a"),
             "at 1(2): no such rule\n   1 | start: a"
         );
         assert_eq!(
-            told("panic: too large\n<backtrace>\n   0: main\n</backtrace>"),
+            without_state("panic: too large\n<backtrace>\n   0: main\n</backtrace>"),
             "panic: too large"
         );
-        assert_eq!(told("too many items\n<state>\nTokens: a\n<backtrace>\n"), "too many items");
+        assert_eq!(
+            without_state("too many items\n<state>\nTokens: a\n<backtrace>\n"),
+            "too many items"
+        );
     }
 }

@@ -1,67 +1,67 @@
-//! Reads one call as it comes: a JSON object with a name and arguments, or a name and a JSON object.
+//! Incremental parsing of one tool call: a JSON object with a name and arguments, or a name and a JSON object.
 
-use super::{CallRules, ToolForm};
+use super::{ToolCallFormat, ToolCallRules};
 
-/// Reads one call, character by character. Arguments are told as they come, letter for letter.
+/// Parses one tool call, character by character. Arguments are passed on as they come, verbatim.
 #[derive(Debug)]
 pub(super) struct CallScanner {
-    rules: CallRules,
-    /// All that was read, and what stood before it.
+    rules: ToolCallRules,
+    /// Everything that was read, including the opening delimiter.
     raw: String,
     place: Place,
-    /// The key that is read, or whose value is.
+    /// The key that is being read, or whose value is.
     key: String,
-    /// The value that is read, where it is not told as it comes.
+    /// The value that is being read.
     value: String,
     nesting: Nesting,
-    /// That of a tool that may be called.
+    /// The name of a tool that may be called.
     name: Option<String>,
     has_arguments: bool,
-    /// Whether the name was taken.
-    is_told: bool,
+    /// Whether the name was returned.
+    is_named: bool,
     arguments: String,
 }
 
-/// What a character did.
+/// The effect of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallEvent {
-    GoesOn,
+    Incomplete,
     /// The call ends with it.
     Complete,
-    /// This is no call.
+    /// This is not a call.
     Malformed,
 }
 
-/// Where in the object the next character stands.
+/// The position of the next character in the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Before the object.
     Before,
-    /// Before a key, or the object's end.
+    /// Before a key or the end of the object.
     BeforeKey,
     Key,
     /// Before the colon.
     AfterKey,
     BeforeValue,
     Value,
-    /// Before a comma, or the object's end.
+    /// Before a comma or the end of the object.
     AfterValue,
-    /// Within a name that stands before the arguments.
+    /// Inside a name before the arguments.
     Name,
 }
 
-/// Where a JSON value ends.
+/// Finds the end of a JSON value.
 #[derive(Debug, Default)]
 struct Nesting {
     depth: usize,
     in_string: bool,
     is_escaped: bool,
-    /// Neither a string nor in brackets: it ends before what follows.
+    /// Neither a string nor in brackets: the value ends before the next delimiter.
     is_bare: bool,
 }
 
 impl Nesting {
-    /// Whether the value ends with this character, its first or a further one.
+    /// Whether the value ends with this character.
     fn ends_with(&mut self, character: char, is_first: bool) -> bool {
         if self.in_string {
             match character {
@@ -87,9 +87,10 @@ impl Nesting {
 }
 
 impl CallScanner {
-    /// For a call that these rules allow, after the text that begins it.
-    pub fn new(rules: CallRules, opening: String) -> Self {
-        let place = if rules.form == ToolForm::MistralArgs { Place::Name } else { Place::Before };
+    /// Creates a scanner for a call after its opening text.
+    pub(super) fn new(rules: ToolCallRules, opening: String) -> Self {
+        let place =
+            if rules.format == ToolCallFormat::MistralArgs { Place::Name } else { Place::Before };
         Self {
             rules,
             raw: opening,
@@ -99,36 +100,37 @@ impl CallScanner {
             nesting: Nesting::default(),
             name: None,
             has_arguments: false,
-            is_told: false,
+            is_named: false,
             arguments: String::new(),
         }
     }
 
-    /// All that was read, and what stood before it.
-    pub fn raw(&self) -> &str {
+    /// Everything that was read, including the opening delimiter.
+    pub(super) fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// Whether the name was taken: there is no way back to text.
-    pub fn is_told(&self) -> bool {
-        self.is_told
+    /// Whether the name was returned, so that this cannot become content again.
+    pub(super) fn is_named(&self) -> bool {
+        self.is_named
     }
 
-    /// The name, once, when this is known to be a call: an object that only has a name may be any.
-    pub fn take_name(&mut self) -> Option<String> {
-        if self.is_told || !self.has_arguments {
+    /// Returns the name, once, as soon as this is certainly a call: an object with a name but without arguments may be
+    /// anything.
+    pub(super) fn take_name(&mut self) -> Option<String> {
+        if self.is_named || !self.has_arguments {
             return None;
         }
-        self.is_told = self.name.is_some();
+        self.is_named = self.name.is_some();
         self.name.clone()
     }
 
-    /// The arguments that came since the last time.
-    pub fn take_arguments(&mut self) -> String {
+    /// Returns the arguments that were read since the last call.
+    pub(super) fn take_arguments(&mut self) -> String {
         std::mem::take(&mut self.arguments)
     }
 
-    pub fn push(&mut self, character: char) -> CallEvent {
+    pub(super) fn push(&mut self, character: char) -> CallEvent {
         self.raw.push(character);
         let is_blank = character.is_ascii_whitespace();
         match (self.place, character) {
@@ -137,17 +139,17 @@ impl CallScanner {
                 if self.set_name(name) == CallEvent::Malformed {
                     return CallEvent::Malformed;
                 }
-                self.key = self.rules.form.arguments_key().to_owned();
+                self.key = self.rules.format.arguments_key().to_owned();
                 return self.begin_value(character);
             }
             (Place::Name, character) => self.value.push(character),
             (Place::Value, character) => return self.in_value(character),
             (Place::Key, '"') => self.place = Place::AfterKey,
-            // Keys that are looked for hold no escapes.
+            // The relevant keys contain no escapes.
             (Place::Key, character) => self.key.push(character),
             (_, _) if is_blank => {}
             (Place::Before, '{') => self.place = Place::BeforeKey,
-            (Place::Before, '[' | ',') if self.rules.form == ToolForm::Mistral => {}
+            (Place::Before, '[' | ',') if self.rules.format == ToolCallFormat::Mistral => {}
             (Place::BeforeKey, '"') => {
                 self.key.clear();
                 self.place = Place::Key;
@@ -158,7 +160,7 @@ impl CallScanner {
             (Place::AfterValue, '}') => return self.end(),
             _ => return CallEvent::Malformed,
         }
-        CallEvent::GoesOn
+        CallEvent::Incomplete
     }
 
     fn set_name(&mut self, name: String) -> CallEvent {
@@ -166,7 +168,7 @@ impl CallScanner {
             return CallEvent::Malformed;
         }
         self.name = Some(name);
-        CallEvent::GoesOn
+        CallEvent::Incomplete
     }
 
     fn is_arguments(&self) -> bool {
@@ -198,12 +200,12 @@ impl CallScanner {
     fn take_in_value(&mut self, character: char, is_first: bool) -> CallEvent {
         let ends = self.nesting.ends_with(character, is_first);
         self.value.push(character);
-        // An object of arguments is told as it comes; a string that holds one is known at its end.
+        // An object of arguments is passed on as it comes; a string that contains one is decoded at its end.
         if self.is_arguments() && self.value.starts_with('{') {
             self.arguments.push(character);
         }
         if !ends {
-            return CallEvent::GoesOn;
+            return CallEvent::Incomplete;
         }
         self.place = Place::AfterValue;
         match self.key.as_str() {
@@ -217,13 +219,13 @@ impl CallScanner {
                     Err(_) => return CallEvent::Malformed,
                 }
             }
-            _ if self.rules.form == ToolForm::MistralArgs => return CallEvent::Complete,
+            _ if self.rules.format == ToolCallFormat::MistralArgs => return CallEvent::Complete,
             _ => {}
         }
-        CallEvent::GoesOn
+        CallEvent::Incomplete
     }
 
     fn end(&self) -> CallEvent {
-        if self.is_told { CallEvent::Complete } else { CallEvent::Malformed }
+        if self.is_named { CallEvent::Complete } else { CallEvent::Malformed }
     }
 }

@@ -1,26 +1,16 @@
-//! The grammar of an answer: its form, its tool calls, and the reasoning before them.
+//! The grammar of an answer: its format, its tool calls, and the reasoning before them.
 
 use serde_json::{Value, json};
 
-use super::{OutputFormat, THINK_CLOSE, THINK_OPEN, Tool, ToolChoice, ToolForm, Tools};
+use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN, Reasoning};
+use crate::{OutputFormat, Tool, ToolCallFormat, ToolChoice, Tools};
 
-/// What may stand before an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reasoning {
-    /// Nothing.
-    None,
-    /// Thoughts between marks, if the model likes.
-    MayCome,
-    /// Thoughts, which the prompt has begun, and their second mark.
-    HasBegun,
-}
-
-/// The grammar of an answer in llguidance's dialect of Lark; `None` where any text is an answer.
+/// The grammar of an answer in llguidance's dialect of Lark; `None` if any text is an answer.
 ///
-/// `token_id` finds a control token by its text.
-pub(super) fn lark(
+/// `token_id` returns the id of a control token.
+pub(crate) fn lark(
     format: &OutputFormat,
-    tools: Option<(&Tools, ToolForm)>,
+    tools: Option<(&Tools, ToolCallFormat)>,
     reasoning: Reasoning,
     token_id: impl Fn(&str) -> Option<u32>,
 ) -> Option<String> {
@@ -46,29 +36,29 @@ pub(super) fn lark(
     };
     let start = match reasoning {
         Reasoning::None => answer,
-        Reasoning::MayCome => {
-            let open = literal(THINK_OPEN);
-            format!("({open} thoughts (\"\\n\\n\" | \"\\n\")?)? ({answer})")
+        Reasoning::Optional => {
+            let open = literal(REASONING_OPEN);
+            format!("({open} reasoning (\"\\n\\n\" | \"\\n\")?)? ({answer})")
         }
-        Reasoning::HasBegun => format!("thoughts (\"\\n\\n\" | \"\\n\")? ({answer})"),
+        Reasoning::Open => format!("reasoning (\"\\n\\n\" | \"\\n\")? ({answer})"),
     };
     if reasoning != Reasoning::None {
-        rules.thoughts();
+        rules.reasoning();
     }
     Some(rules.finish(&start))
 }
 
-/// The grammar of a text in this form, with nothing before it; `None` where any text has it.
-pub(super) fn lark_of_text(format: &OutputFormat) -> Option<String> {
+/// The grammar of a whole text in this format; `None` if any text has it.
+pub(crate) fn lark_of_text(format: &OutputFormat) -> Option<String> {
     lark(format, None, Reasoning::None, |_| None)
 }
 
-/// The grammar of a tool's arguments alone.
-pub(super) fn lark_of_arguments(tool: &Tool) -> String {
+/// The grammar of a tool's arguments.
+pub(crate) fn lark_of_arguments(tool: &Tool) -> String {
     format!("start: {}", json(&tool.parameters, tool.strict))
 }
 
-/// The rules of a grammar, as they are needed.
+/// The rules of a grammar, added as they are needed.
 #[derive(Default)]
 struct Rules {
     text: String,
@@ -88,14 +78,14 @@ impl Rules {
         format!("start: {start}\n{}", self.text)
     }
 
-    /// The rule of an answer in this form, if it has one.
+    /// The rule of an answer in this format, if it needs one.
     fn format(&mut self, format: &OutputFormat) -> Option<String> {
         let body = match format {
             OutputFormat::Text => return None,
             OutputFormat::JsonSchema(schema) => json(schema, true),
             OutputFormat::Regex(regex) => regex_literal(regex),
             OutputFormat::Choice(texts) => {
-                // A terminal, as so many rules would be more than a parser keeps in mind.
+                // One terminal: as many rules would exceed the limits of the parser.
                 let texts: Vec<_> = texts.iter().map(|text| literal(text)).collect();
                 self.add(&format!("CHOICE: {}", texts.join(" | ")));
                 "CHOICE".to_owned()
@@ -106,11 +96,11 @@ impl Rules {
         Some("formatted".to_owned())
     }
 
-    /// A rule of one or more calls, from their first mark on.
+    /// The rule of one or more calls with their delimiters.
     fn calls(
         &mut self,
         tools: &Tools,
-        form: ToolForm,
+        form: ToolCallFormat,
         token_id: impl Fn(&str) -> Option<u32>,
     ) -> String {
         let mark = |text: &str| match token_id(text) {
@@ -120,8 +110,8 @@ impl Rules {
         let mut names = Vec::new();
         for (index, tool) in tools.callable().enumerate() {
             let call = match form {
-                ToolForm::MistralArgs => {
-                    let args = mark(ToolForm::MISTRAL_ARGS);
+                ToolCallFormat::MistralArgs => {
+                    let args = mark(ToolCallFormat::MISTRAL_ARGUMENTS);
                     format!("{} {args} arguments_{index}", literal(&tool.name))
                 }
                 _ => {
@@ -139,21 +129,22 @@ impl Rules {
         let more =
             |separated: &str| if tools.single { String::new() } else { separated.to_owned() };
         let calls = match form {
-            ToolForm::Hermes => {
+            ToolCallFormat::Hermes => {
                 let (open, close) = (literal("<tool_call>\n"), literal("\n</tool_call>"));
                 self.add(&format!("call_body: call {close}"));
                 format!("{open} call_body{}", more(&format!(" (\"\\n\" {open} call_body)*")))
             }
-            ToolForm::Llama => {
-                let before = token_id(ToolForm::LLAMA_MARK).map(|id| format!("<[{id}]>? "));
+            ToolCallFormat::Llama => {
+                let before =
+                    token_id(ToolCallFormat::LLAMA_OPENING).map(|id| format!("<[{id}]>? "));
                 format!("{}call{}", before.unwrap_or_default(), more(" (\"; \" call)*"))
             }
-            ToolForm::Mistral => {
-                let mark = mark(ToolForm::MISTRAL_MARK);
+            ToolCallFormat::Mistral => {
+                let mark = mark(ToolCallFormat::MISTRAL_OPENING);
                 format!("{mark} \" \"? \"[\" call{} \"]\"", more(" (\", \" call)*"))
             }
-            ToolForm::MistralArgs => {
-                let mark = mark(ToolForm::MISTRAL_MARK);
+            ToolCallFormat::MistralArgs => {
+                let mark = mark(ToolCallFormat::MISTRAL_OPENING);
                 format!("{mark} call{}", more(&format!(" ({mark} call)*")))
             }
         };
@@ -161,62 +152,65 @@ impl Rules {
         "calls".to_owned()
     }
 
-    /// The rule of thoughts, from behind their first mark on.
-    fn thoughts(&mut self) {
+    /// The rule of reasoning after its opening delimiter.
+    fn reasoning(&mut self) {
         self.needs_text = true;
-        self.add(&format!("thoughts[lazy]: TEXT {}", literal(THINK_CLOSE)));
+        self.add(&format!("reasoning[lazy]: TEXT {}", literal(REASONING_CLOSE)));
     }
 
-    /// Any text, in which a call once begun is held to its form; in thoughts nothing is.
+    /// The rule of any text in which calls, once begun, match their schema; reasoning is not restricted.
     ///
-    /// Thoughts and calls begin here as they do for [`AnswerParser`](super::answer::AnswerParser), which also takes blanks
-    /// before them, and thoughts of a model whose template knows none. So no call is read that no schema held.
+    /// Reasoning and calls begin here exactly where [`AnswerParser`](crate::AnswerParser) recognizes them, which includes
+    /// whitespace before them and reasoning that the template does not mention. So every parsed call matches its schema.
     fn free_text_with(
         &mut self,
         tools: &Tools,
-        form: ToolForm,
+        form: ToolCallFormat,
         calls: &str,
         reasoning: Reasoning,
     ) -> String {
         let (barred, answer) = match form {
-            ToolForm::Hermes => {
+            ToolCallFormat::Hermes => {
                 let repeat = if tools.single { "?" } else { "*" };
-                self.add(&format!("begin[lazy]: ANSWER {}", literal(ToolForm::HERMES_OPEN)));
+                self.add(&format!(
+                    "begin[lazy]: ANSWER {}",
+                    literal(ToolCallFormat::HERMES_OPENING)
+                ));
                 ("", format!("(begin \"\\n\" call_body){repeat} ANSWER"))
             }
-            // The mark is a token of its own, but may be spelled.
-            ToolForm::Mistral | ToolForm::MistralArgs => {
+            // The delimiter is a token of its own, but may also be spelled out.
+            ToolCallFormat::Mistral | ToolCallFormat::MistralArgs => {
                 (r"|(.|\n)*\[TOOL_CALLS\]", format!("ANSWER {calls}?"))
             }
-            ToolForm::Llama => {
+            ToolCallFormat::Llama => {
                 self.add(r"BLANKS: /\s+/");
                 (r"|\s*(<\|python_tag\|>|\{)", format!("BLANKS? {calls} | ANSWER"))
             }
         };
-        self.add(&format!(r"ANSWER: TEXT & ~/(\s*{THINK_OPEN}{barred})(.|\n)*/"));
+        self.add(&format!(r"ANSWER: TEXT & ~/(\s*{REASONING_OPEN}{barred})(.|\n)*/"));
         self.add(&format!("answer: {answer}"));
-        self.thoughts();
-        // Thoughts that do not end are text to the last.
+        self.reasoning();
+        // Reasoning that is not closed extends to the end.
         match reasoning {
-            Reasoning::HasBegun => "thoughts answer | TEXT".to_owned(),
-            Reasoning::None | Reasoning::MayCome => {
-                self.add(&format!(r"THINK: /\s*{THINK_OPEN}/"));
-                "THINK (thoughts answer | TEXT) | answer".to_owned()
+            Reasoning::Open => "reasoning answer | TEXT".to_owned(),
+            Reasoning::None | Reasoning::Optional => {
+                self.add(&format!(r"THINK: /\s*{REASONING_OPEN}/"));
+                "THINK (reasoning answer | TEXT) | answer".to_owned()
             }
         }
     }
 }
 
-/// A text in a grammar. Lark's escapes are JSON's.
+/// A string literal in a grammar. Lark's escapes are JSON's.
 fn literal(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What may stand between the parts of JSON: a blank, or a line's end and indentation. Without a bound, a model that
-/// writes one blank after another is never made to go on.
+/// Whitespace in JSON: a space, or a line end and indentation. It is bounded, since a model could otherwise write whitespace
+/// forever.
 const WHITESPACE: &str = r"[ ]|\r?\n[ \t]{0,64}";
 
-/// JSON that fits a schema: unless that is `strict`, as far as its words are known.
+/// JSON that matches a schema; unsupported keywords are ignored unless `strict`.
 fn json(schema: &Value, strict: bool) -> String {
     let mut schema = schema.clone();
     if let Some(fields) = schema.as_object_mut() {
@@ -250,7 +244,7 @@ mod tests {
     use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
     use super::*;
-    use crate::chat::Tool;
+    use crate::Tool;
 
     fn tools(single: bool) -> Tools {
         let parameters = json!({
@@ -261,12 +255,12 @@ mod tests {
         Tools { list: vec![roll], choice: ToolChoice::Auto, single }
     }
 
-    /// Stands in a text for a control token.
+    /// Represents a control token in a text.
     const MARK: char = '\u{1}';
     const MARK_ID: u32 = 256;
     const END_ID: u32 = 257;
 
-    /// Whether the whole text fits the grammar; other than the mark, a byte is a token.
+    /// Whether the whole text matches the grammar; each byte is a token, except for the control token.
     fn admits(lark: &str, text: &str) -> bool {
         let bytes = (0..=255).map(|byte| vec![byte]);
         let control = ["mark", "end"].map(|name| [&[0xff], name.as_bytes()].concat());
@@ -279,13 +273,13 @@ mod tests {
         let mut matcher = Matcher::new(factory.create_parser(grammar));
         let id = |byte| if byte == MARK as u8 { MARK_ID } else { u32::from(byte) };
         let tokens: Vec<_> = text.bytes().map(id).collect();
-        let num_taken = matcher.try_consume_tokens(&tokens).expect("the grammar compiles");
-        num_taken == tokens.len() && matcher.is_accepting().unwrap()
+        let num_consumed = matcher.try_consume_tokens(&tokens).expect("the grammar compiles");
+        num_consumed == tokens.len() && matcher.is_accepting().unwrap()
     }
 
-    /// Checks texts that fit the grammar of free text with calls, and ones that do not.
+    /// Checks texts that match the grammar of free text with calls, and texts that do not.
     fn check_free_text(
-        form: ToolForm,
+        form: ToolCallFormat,
         single: bool,
         reasoning: Reasoning,
         fitting: &[String],
@@ -303,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn llama_calls_are_held_to_their_form_wherever_they_are_read() {
+    fn llama_calls_match_their_schema_wherever_they_are_parsed() {
         let call =
             |sides: u32| format!(r#"{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
         let (good, bad) = (call(6), call(7));
@@ -316,31 +310,31 @@ mod tests {
         }
         fitting.push(format!("{good}; {good}"));
         others.push(format!("{good}; {bad}"));
-        for reasoning in [Reasoning::None, Reasoning::MayCome] {
-            check_free_text(ToolForm::Llama, false, reasoning, &fitting, &others);
+        for reasoning in [Reasoning::None, Reasoning::Optional] {
+            check_free_text(ToolCallFormat::Llama, false, reasoning, &fitting, &others);
         }
         let fitting = [format!("x</think>\n{good}"), "x</think>Hello".to_owned(), bad.clone()];
         let others = [format!("x</think>\n{bad}")];
-        check_free_text(ToolForm::Llama, false, Reasoning::HasBegun, &fitting, &others);
+        check_free_text(ToolCallFormat::Llama, false, Reasoning::Open, &fitting, &others);
     }
 
     #[test]
-    fn hermes_calls_are_held_to_their_form_after_thoughts_that_name_the_mark() {
+    fn hermes_calls_match_their_schema_after_reasoning_that_mentions_the_delimiter() {
         let call = |name: &str| {
             let call = format!(r#"{{"name": "{name}", "arguments": {{"sides": 20}}}}"#);
             format!("<tool_call>\n{call}\n</tool_call>")
         };
         let (good, bad) = (call("roll"), call("walk"));
-        let thoughts = "<think>\nA <tool_call> is due.\n</think>\n\n";
-        let fitting = [format!("So. {good}"), format!("{thoughts}{good}"), thoughts.to_owned()];
-        let others = [format!("So. {bad}"), format!("{thoughts}{bad}")];
+        let reasoning = "<think>\nA <tool_call> is due.\n</think>\n\n";
+        let fitting = [format!("So. {good}"), format!("{reasoning}{good}"), reasoning.to_owned()];
+        let others = [format!("So. {bad}"), format!("{reasoning}{bad}")];
         for single in [false, true] {
-            check_free_text(ToolForm::Hermes, single, Reasoning::MayCome, &fitting, &others);
+            check_free_text(ToolCallFormat::Hermes, single, Reasoning::Optional, &fitting, &others);
         }
     }
 
     #[test]
-    fn calls_begin_with_the_token_of_their_mark_and_its_letters_are_no_text() {
+    fn calls_begin_with_the_token_of_their_delimiter_and_not_with_its_letters() {
         let call = |name: &str| format!(r#"[{{"name": "{name}", "arguments": {{"sides": 6}}}}]"#);
         let (good, bad) = (call("roll"), call("walk"));
         let fitting = [
@@ -353,13 +347,13 @@ mod tests {
             format!("So. [TOOL_CALLS]{bad}"),
             format!("<think></think>{MARK}{bad}"),
         ];
-        check_free_text(ToolForm::Mistral, false, Reasoning::MayCome, &fitting, &others);
+        check_free_text(ToolCallFormat::Mistral, false, Reasoning::Optional, &fitting, &others);
 
         let call =
             |sides| format!(r#"{MARK}{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
         let fitting = [call(6), format!(" {}", call(6)), format!("<think></think>\n{}", call(6))];
         let others = [call(7), format!("{MARK}So.")];
-        check_free_text(ToolForm::Llama, false, Reasoning::None, &fitting, &others);
+        check_free_text(ToolCallFormat::Llama, false, Reasoning::None, &fitting, &others);
     }
 
     #[test]

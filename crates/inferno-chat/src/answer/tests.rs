@@ -1,0 +1,186 @@
+//! Expected values are what the publishers of the models document for each format.
+
+use super::*;
+
+fn rules(format: ToolCallFormat, single: bool) -> ToolCallRules {
+    ToolCallRules { format, names: ["a", "b"].map(str::to_owned).into(), single }
+}
+
+/// The deltas of an answer that may call `a` and `b`, adjacent ones of a kind joined, without ids.
+fn parse(format: Option<ToolCallFormat>, has_begun: bool, cuts: &[&str]) -> Vec<AnswerDelta> {
+    let mut parser = AnswerParser::with_rules(format.map(|format| rules(format, false)), has_begun);
+    let mut deltas = Vec::new();
+    for cut in cuts {
+        parser.push(cut, &mut deltas);
+    }
+    parser.finish(&mut deltas);
+    let mut joined: Vec<AnswerDelta> = Vec::new();
+    for mut delta in deltas {
+        if let AnswerDelta::ToolCall { id, .. } = &mut delta {
+            assert!(!id.is_empty());
+            id.clear();
+        }
+        match (joined.last_mut(), &delta) {
+            (Some(AnswerDelta::Content(last)), AnswerDelta::Content(text))
+            | (Some(AnswerDelta::Reasoning(last)), AnswerDelta::Reasoning(text))
+            | (
+                Some(AnswerDelta::Arguments { text: last, .. }),
+                AnswerDelta::Arguments { text, .. },
+            ) => {
+                last.push_str(text);
+            }
+            _ => joined.push(delta),
+        }
+    }
+    joined
+}
+
+/// Checks an answer, split in three at every position.
+fn check(format: Option<ToolCallFormat>, has_begun: bool, text: &str, expected: &[AnswerDelta]) {
+    let places: Vec<_> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
+    for (place, &a) in places.iter().enumerate() {
+        for &b in &places[place..] {
+            let cuts = [&text[..a], &text[a..b], &text[b..]];
+            assert_eq!(parse(format, has_begun, &cuts), expected, "{cuts:?}");
+        }
+    }
+}
+
+fn content(text: &str) -> AnswerDelta {
+    AnswerDelta::Content(text.to_owned())
+}
+
+fn reasoning(text: &str) -> AnswerDelta {
+    AnswerDelta::Reasoning(text.to_owned())
+}
+
+fn call(index: usize, name: &str, arguments: &str) -> [AnswerDelta; 2] {
+    [
+        AnswerDelta::ToolCall { index, id: String::new(), name: name.to_owned() },
+        AnswerDelta::Arguments { index, text: arguments.to_owned() },
+    ]
+}
+
+#[test]
+fn reasoning_is_separated_from_content() {
+    let expected = [reasoning("Hm — 4."), content("Four é.")];
+    check(None, false, "<think>\nHm — 4.\n</think>\n\nFour é.", &expected);
+    check(None, true, "Hm — 4.\n</think>\n\nFour é.", &expected);
+    check(None, false, "<think>Hm", &[reasoning("Hm")]);
+}
+
+#[test]
+fn a_delimiter_after_the_beginning_is_content() {
+    let text = " It is <think>x</think>.";
+    check(None, false, text, &[content(text)]);
+    check(None, false, " <thi", &[content(" <thi")]);
+}
+
+#[test]
+fn hermes_calls_are_read() {
+    let text = "Wait.\n<tool_call>\n{\"name\": \"a\", \"arguments\": {\"x\": \"}é\\\"\"}}\n</tool_call>\n\
+                <tool_call>\n{\"arguments\": {}, \"name\": \"b\"}\n</tool_call>";
+    let [first, arguments] = call(0, "a", "{\"x\": \"}é\\\"\"}");
+    let [second, none] = call(1, "b", "{}");
+    let expected = [content("Wait."), first, arguments, second, none];
+    check(Some(ToolCallFormat::Hermes), false, text, &expected);
+}
+
+#[test]
+fn reasoning_may_come_before_calls() {
+    let text =
+        "<think>\nx\n</think>\n\n<tool_call>\n{\"name\":\"a\",\"arguments\":{}}\n</tool_call>";
+    let [first, arguments] = call(0, "a", "{}");
+    check(Some(ToolCallFormat::Hermes), false, text, &[reasoning("x"), first, arguments]);
+}
+
+#[test]
+fn llama_calls_are_read() {
+    let [first, arguments] = call(0, "a", "{\"x\": [1, 2]}");
+    let [second, none] = call(1, "b", "{}");
+    let text = "{\"name\": \"a\", \"parameters\": {\"x\": [1, 2]}}";
+    let format = Some(ToolCallFormat::Llama);
+    check(format, false, text, &[first.clone(), arguments.clone()]);
+    check(format, false, &format!("<|python_tag|>{text}"), &[first.clone(), arguments.clone()]);
+    let two = format!("{text}; {{\"name\": \"b\", \"parameters\": {{}}}}");
+    check(format, false, &two, &[first, arguments, second, none]);
+    check(format, false, "{\"x\": 1} is JSON.", &[content("{\"x\": 1} is JSON.")]);
+    check(format, false, "Hello.", &[content("Hello.")]);
+}
+
+#[test]
+fn mistral_calls_are_read() {
+    let [first, arguments] = call(0, "a", "{\"x\": 1}");
+    let [second, none] = call(1, "b", "{}");
+    let expected = [content("So."), first, arguments, second, none];
+    let older = "So. [TOOL_CALLS] [{\"name\": \"a\", \"arguments\": {\"x\": 1}}, \
+                 {\"name\": \"b\", \"arguments\": {}, \"id\": \"123456789\"}]";
+    check(Some(ToolCallFormat::Mistral), false, older, &expected);
+    let newer = "So.[TOOL_CALLS]a[ARGS]{\"x\": 1}[TOOL_CALLS]b[ARGS]{}";
+    check(Some(ToolCallFormat::MistralArgs), false, newer, &expected);
+}
+
+#[test]
+fn what_is_not_a_call_is_content() {
+    let format = Some(ToolCallFormat::Hermes);
+    for text in ["<tool_call>\nnot JSON", "<tool_call>{\"x\": 1}", "a <tool", "<tool_call>{\"name"]
+    {
+        let joined = parse(format, false, &[text]);
+        let text_of_all: String = joined
+            .iter()
+            .map(|delta| match delta {
+                AnswerDelta::Content(text) => text.as_str(),
+                delta => panic!("{delta:?}"),
+            })
+            .collect();
+        assert_eq!(text_of_all, text);
+    }
+}
+
+#[test]
+fn an_object_that_calls_no_available_tool_is_content() {
+    let cases = [
+        (ToolCallFormat::Llama, "{\"name\":\"Bob\",\"age\":3}"),
+        (ToolCallFormat::Llama, " \n{\"name\": \"c\", \"parameters\": {}} "),
+        (ToolCallFormat::Llama, "\u{a0}{\"parameters\": {}, \"name\": \"c\"}"),
+        // The name of a tool, without arguments.
+        (ToolCallFormat::Llama, "{\"name\": \"a\", \"age\": 3}"),
+        (ToolCallFormat::Llama, "<|python_tag|>{\"name\": \"c\", \"parameters\": {}}"),
+        (
+            ToolCallFormat::Hermes,
+            "So:\n <tool_call>\n{\"name\": \"c\", \"arguments\": {}}\n</tool_call> é",
+        ),
+        (ToolCallFormat::Mistral, "So. [TOOL_CALLS] [{\"name\": \"c\", \"arguments\": {}}]"),
+        (ToolCallFormat::MistralArgs, "So. [TOOL_CALLS]c[ARGS]{}"),
+    ];
+    for (format, text) in cases {
+        check(Some(format), false, text, &[content(text)]);
+    }
+    let after = "<think>x</think>\n{\"name\": \"c\", \"parameters\": {}}";
+    let expected = [reasoning("x"), content("{\"name\": \"c\", \"parameters\": {}}")];
+    check(Some(ToolCallFormat::Llama), false, after, &expected);
+}
+
+#[test]
+fn llama_calls_may_follow_whitespace() {
+    let text = "{\"name\": \"a\", \"parameters\": {}}";
+    for before in ["\n\n", " ", "\u{a0}", "\n<|python_tag|>"] {
+        check(Some(ToolCallFormat::Llama), false, &format!("{before}{text}"), &call(0, "a", "{}"));
+    }
+}
+
+#[test]
+fn arguments_in_a_json_string_are_read() {
+    let text = "<tool_call>{\"name\": \"a\", \"arguments\": \"{\\\"x\\\": 1}\"}</tool_call>";
+    check(Some(ToolCallFormat::Hermes), false, text, &call(0, "a", "{\"x\": 1}"));
+}
+
+#[test]
+fn a_second_call_is_dropped_if_one_is_allowed() {
+    let mut parser = AnswerParser::with_rules(Some(rules(ToolCallFormat::Hermes, true)), false);
+    let mut deltas = Vec::new();
+    let one = "<tool_call>{\"name\": \"a\", \"arguments\": {}}</tool_call>";
+    parser.push(&format!("{one}\n{one}"), &mut deltas);
+    parser.finish(&mut deltas);
+    assert_eq!(parser.num_calls(), 1);
+}

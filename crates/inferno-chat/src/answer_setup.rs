@@ -1,0 +1,135 @@
+//! What an answer may contain: the constraint that enforces it, and the parser that reads it.
+
+use std::time::{Duration, Instant};
+
+use inferno_tokenizer::{TokenConstraint, Tokenizer};
+use thiserror::Error;
+
+use crate::answer::ToolCallRules;
+use crate::answer_grammar::lark;
+use crate::output_format::check_arguments;
+use crate::reasoning::reasoning_tokens;
+use crate::reasoning_budget::ReasoningBudget;
+use crate::{
+    AnswerParser, ChatTemplate, GrammarCompiler, GrammarError, OutputFormat, Reasoning,
+    ToolCallFormat, Tools,
+};
+
+/// How long to look for the part of a grammar that does not compile.
+const DIAGNOSIS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The requirements on an answer.
+#[derive(Debug, Clone, Default)]
+pub struct AnswerOptions {
+    /// The tools that may be called.
+    pub tools: Tools,
+    /// The format of the content.
+    pub format: OutputFormat,
+    /// Maximum number of reasoning tokens.
+    pub reasoning_budget: Option<usize>,
+}
+
+/// How answers to one prompt are constrained and parsed.
+pub struct AnswerSetup {
+    /// Restricts the tokens of an answer; `None` if any text is an answer.
+    pub constraint: Option<Box<dyn TokenConstraint>>,
+    rules: Option<ToolCallRules>,
+    is_reasoning: bool,
+}
+
+/// Why the requirements on an answer cannot be met.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AnswerSetupError {
+    /// The template does not support tools, or writes calls in an unknown format.
+    #[error("the chat template of this model does not call tools in a known format")]
+    ToolsUnsupported,
+    /// The vocabulary has no reasoning delimiters.
+    #[error("this model has no reasoning delimiters, which a limit on reasoning requires")]
+    ReasoningBudgetUnsupported,
+    /// The output format does not compile.
+    #[error(transparent)]
+    Format(GrammarError),
+    /// The schema of a tool does not compile.
+    #[error("the schema of {name:?}: {error}")]
+    ToolSchema {
+        /// Index of the tool.
+        index: usize,
+        /// Name of the tool.
+        name: String,
+        /// What is wrong.
+        error: GrammarError,
+    },
+    /// The format and the schemas compile, but not together.
+    #[error(transparent)]
+    Combination(GrammarError),
+}
+
+impl AnswerSetup {
+    /// Compiles the requirements on answers to `prompt`, which `template` has rendered.
+    ///
+    /// Needs [`GRAMMAR_STACK_BYTES`](crate::GRAMMAR_STACK_BYTES) of stack, and may take seconds.
+    ///
+    /// **Errors**: [`AnswerSetupError`].
+    pub fn new(
+        template: &ChatTemplate,
+        prompt: &str,
+        tokenizer: &Tokenizer,
+        grammars: &GrammarCompiler,
+        options: &AnswerOptions,
+    ) -> Result<Self, AnswerSetupError> {
+        let AnswerOptions { tools, format, reasoning_budget } = options;
+        let call_format = match tools.are_available() {
+            true => Some(template.tool_call_format().ok_or(AnswerSetupError::ToolsUnsupported)?),
+            false => None,
+        };
+        let reasoning = Reasoning::after(template, prompt);
+        let control = |text: &str| tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id));
+        let calls = call_format.map(|call_format| (tools, call_format));
+        let lark = lark(format, calls, reasoning, control);
+        let constraint = lark.map(|lark| grammars.compile(lark)).transpose();
+        let mut constraint = constraint.map_err(|error| diagnosis(options, grammars, error))?;
+        let is_reasoning = reasoning == Reasoning::Open;
+        if let Some(budget) = *reasoning_budget {
+            let delimiters = reasoning_tokens(tokenizer);
+            let delimiters = delimiters.ok_or(AnswerSetupError::ReasoningBudgetUnsupported)?;
+            let bounded = ReasoningBudget::new(delimiters, budget, is_reasoning, constraint);
+            constraint = Some(Box::new(bounded));
+        }
+        let rules = call_format.map(|call_format| ToolCallRules::new(tools, call_format));
+        Ok(Self { constraint, rules, is_reasoning })
+    }
+
+    /// Creates the parser of one answer.
+    pub fn parser(&self) -> AnswerParser {
+        AnswerParser::with_rules(self.rules.clone(), self.is_reasoning)
+    }
+
+    /// Whether the parser needs control tokens in the text.
+    pub fn needs_control_tokens(&self) -> bool {
+        let format = self.rules.as_ref().map(|rules| rules.format);
+        format.is_some_and(ToolCallFormat::uses_control_tokens)
+    }
+}
+
+/// Which part of a grammar does not compile; `error` is that of the whole.
+fn diagnosis(
+    options: &AnswerOptions,
+    grammars: &GrammarCompiler,
+    error: GrammarError,
+) -> AnswerSetupError {
+    if let Err(error) = options.format.compile(grammars) {
+        return AnswerSetupError::Format(error);
+    }
+    let started = Instant::now();
+    for (index, tool) in options.tools.list.iter().enumerate() {
+        // Each may take as long as the whole did.
+        if started.elapsed() > DIAGNOSIS_TIMEOUT {
+            break;
+        }
+        if let Err(error) = check_arguments(tool, grammars) {
+            return AnswerSetupError::ToolSchema { index, name: tool.name.clone(), error };
+        }
+    }
+    AnswerSetupError::Combination(error)
+}

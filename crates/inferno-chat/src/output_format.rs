@@ -1,0 +1,84 @@
+//! The format that an answer must have.
+
+use inferno_tokenizer::TokenConstraint;
+use serde_json::Value;
+
+use crate::answer_grammar::{lark_of_arguments, lark_of_text};
+use crate::{GrammarCompiler, GrammarError, Tool};
+
+/// The format that an answer must have.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum OutputFormat {
+    /// Any text.
+    #[default]
+    Text,
+    /// A JSON value that matches a schema.
+    JsonSchema(Value),
+    /// Text that matches a regular expression as a whole.
+    Regex(String),
+    /// One of these strings.
+    Choice(Vec<String>),
+    /// Text that matches a grammar in llguidance's dialect of Lark.
+    Lark(String),
+}
+
+impl OutputFormat {
+    /// Any JSON object.
+    pub fn json_object() -> Self {
+        Self::JsonSchema(serde_json::json!({"type": "object"}))
+    }
+
+    /// Compiles the format of a whole text; `None` if any text has it.
+    ///
+    /// **Errors**: an invalid or too complex schema, expression or grammar.
+    pub fn compile(
+        &self,
+        grammars: &GrammarCompiler,
+    ) -> Result<Option<Box<dyn TokenConstraint>>, GrammarError> {
+        let compiled = lark_of_text(self).map(|lark| grammars.compile(lark)).transpose();
+        compiled.map_err(|error| match self {
+            Self::Lark(_) => error,
+            _ => without_generated_lines(&error),
+        })
+    }
+}
+
+/// Checks that the schema of a tool's arguments compiles by itself.
+///
+/// **Errors**: an invalid or too complex schema.
+pub(crate) fn check_arguments(tool: &Tool, grammars: &GrammarCompiler) -> Result<(), GrammarError> {
+    match grammars.compile(lark_of_arguments(tool)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(without_generated_lines(&error)),
+    }
+}
+
+/// The error without the lines of the generated grammar, which the caller has not written.
+fn without_generated_lines(error: &GrammarError) -> GrammarError {
+    GrammarError(cause(&error.0).to_owned())
+}
+
+fn cause(message: &str) -> &str {
+    let message = message.split("\n   1 | ").next().unwrap_or(message);
+    match message.split_once("failed to compile JSON schema: ") {
+        Some((_, what)) => what,
+        None => match message.split_once("): ") {
+            Some((place, what)) if place.starts_with("at ") => what,
+            _ => message,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cause;
+
+    #[test]
+    fn generated_lines_are_removed() {
+        let schema = "at 2(12): failed to compile JSON schema: Invalid type: x\n   1 | start: y\n";
+        assert_eq!(cause(schema), "Invalid type: x");
+        let regex = "at 2(12): invalid regex \"((\": unclosed group\n   1 | start: y\n";
+        assert_eq!(cause(regex), "invalid regex \"((\": unclosed group");
+        assert_eq!(cause("too many items"), "too many items");
+    }
+}

@@ -101,6 +101,11 @@ impl Session {
         self.info().context_length
     }
 
+    /// Returns the number of tokens that can be sampled.
+    pub fn vocab_size(&self) -> usize {
+        self.info().vocab_size
+    }
+
     /// Returns the tokenizer of the model.
     pub fn tokenizer(&self) -> &Arc<Tokenizer> {
         self.core.tokenizer()

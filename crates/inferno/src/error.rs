@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
-use inferno_chat::ChatTemplateError;
+use inferno_chat::{AnswerSetupError, ChatTemplateError};
 use inferno_engine::EngineError;
 use inferno_model::ModelError;
 use inferno_server::ServerError;
@@ -340,6 +340,12 @@ pub enum Error {
     /// A tokenizer is missing or invalid, or failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+    /// The output format or the tools cannot be enforced.
+    #[error(transparent)]
+    AnswerSetup(#[from] Box<AnswerSetupError>),
+    /// A thread could not be started.
+    #[error("failed to start a thread: {0}")]
+    Thread(io::Error),
     /// A chat template is invalid, or failed on a conversation.
     #[error(transparent)]
     ChatTemplate(Box<ChatTemplateError>),

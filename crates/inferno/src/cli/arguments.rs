@@ -3,6 +3,7 @@
 pub(crate) mod chat;
 pub(crate) mod compute;
 pub(crate) mod model;
+pub(crate) mod output_format;
 pub(crate) mod sampling;
 pub(crate) mod speculation;
 pub(crate) mod values;

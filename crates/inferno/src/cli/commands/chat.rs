@@ -6,7 +6,6 @@ mod display;
 mod fitting;
 mod history;
 mod line_reader;
-mod reasoning;
 mod saved;
 
 use std::ops::ControlFlow;

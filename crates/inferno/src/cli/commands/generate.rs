@@ -1,33 +1,41 @@
 //! `inferno generate`: generates text from a prompt.
 
+mod answer;
+
 use std::io::{IsTerminal, stdin};
 use std::path::PathBuf;
 
 use clap::Parser;
+use inferno_chat::{AnswerOptions, OutputFormat};
 use inferno_engine::{FinishReason, GenerationParams, Prompt, Session, StopParams};
 use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::arguments::chat::ChatArgs;
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::output_format::OutputFormatArgs;
 use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::arguments::values::positive;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
-use crate::cli::input::conversation::ChatInput;
+use crate::cli::input::conversation::{ChatInput, RenderedConversation};
 use crate::cli::input::{STDIN_PATH, read_file, read_stdin};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::output_file::ensure_not_input;
 use crate::{Error, Model};
+use answer::Answer;
 
 /// Generate text from a prompt
 ///
 /// The output is written to standard output as it is generated. The prompt is an argument, a file (--prompt-file) or
 /// standard input. Special tokens that the model expects before the text (such as BOS) are added automatically. With
 /// --chat, the prompt is a user message and the output is the model's reply.
+///
+/// If the conversation in --input has tools, the model may call them: each call is printed as one line of JSON with the fields
+/// name and arguments, after the text of the reply. tool_choice in the input is honored.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,6 +44,7 @@ Examples:
   inferno generate -m model.gguf --speculate 12 --prompt-file edit_this.txt
   inferno generate -m model.gguf --chat --system \"Be brief.\" \"Who are you?\"
   inferno generate -m model.gguf --chat --input request.json
+  inferno generate -m model.gguf --json-schema '{\"type\": \"object\"}' \"A user profile:\"
   inferno generate -m model.gguf --dry-run --context 32768
 
 Save the state after a long prompt, and continue from it later:
@@ -84,6 +93,8 @@ pub(crate) struct GenerateArgs {
     #[command(flatten)]
     chat: ChatArgs,
     #[command(flatten)]
+    output_format: OutputFormatArgs,
+    #[command(flatten)]
     sampling: SamplingArgs,
     #[command(flatten)]
     compute: ComputeArgs,
@@ -93,6 +104,40 @@ pub(crate) struct GenerateArgs {
 enum UserInput {
     Text(String),
     Conversation(ChatInput),
+}
+
+/// The prompt as the model reads it.
+enum Prepared {
+    Text(String),
+    Conversation(Box<RenderedConversation>),
+}
+
+impl Prepared {
+    /// Compiles the constraint of the answer; returns it with the text of the prompt.
+    ///
+    /// **Errors**: [`Error::AnswerSetup`].
+    fn compile(self, format: OutputFormat, session: &Session) -> Result<(String, Answer), Error> {
+        match self {
+            Self::Text(text) => {
+                let answer = match format {
+                    OutputFormat::Text => Answer::default(),
+                    _ => Answer::plain(&format, session)?,
+                };
+                Ok((text, answer))
+            }
+            Self::Conversation(conversation) => {
+                let RenderedConversation { text, template, tools } = *conversation;
+                let options = AnswerOptions { tools, format, reasoning_budget: None };
+                let is_free =
+                    !options.tools.are_available() && options.format == OutputFormat::Text;
+                let answer = match is_free {
+                    true => Answer::default(),
+                    false => Answer::chat(&template, &text, &options, session)?,
+                };
+                Ok((text, answer))
+            }
+        }
+    }
 }
 
 /// Generate text with one optimization at a time
@@ -126,6 +171,7 @@ impl GenerateArgs {
         self.chat.check()?;
         self.sampling.check()?;
         let stop = self.stop_params()?;
+        let format = self.output_format.format()?;
         let model = || -> Result<Model, Error> {
             let options = self.compute.options(self.context, self.speculate.limits());
             Ok(Model::from(self.source.open()?).with_options(options))
@@ -138,16 +184,17 @@ impl GenerateArgs {
         self.check_outputs(&model)?;
         let metadata = model.checkpoint().metadata();
         let sampling = self.sampling.params(metadata)?;
-        let params = GenerationParams {
+        let mut params = GenerationParams {
             sampling,
             stop,
             num_speculative_tokens: self.speculate.speculate,
             ..GenerationParams::default()
         };
         let prompt = match prompt {
-            UserInput::Text(text) => text,
+            UserInput::Text(text) => Prepared::Text(text),
             UserInput::Conversation(conversation) => {
-                conversation.render(self.chat.template(metadata)?)?
+                let template = self.chat.template(metadata)?;
+                Prepared::Conversation(Box::new(conversation.render(template)?))
             }
         };
         let mut session =
@@ -156,7 +203,9 @@ impl GenerateArgs {
             session.load(path)?;
         }
         let interrupt = Interrupt::watch();
-        let finish_reason = self.generate(&mut session, &prompt, &params, &interrupt)?;
+        let (prompt, answer) = prompt.compile(format, &session)?;
+        params.skip_special_tokens &= !answer.needs_control_tokens;
+        let finish_reason = self.generate(&mut session, &prompt, &params, answer, &interrupt)?;
         self.finish(&session)?;
         match finish_reason {
             FinishReason::Cancelled => Err(Failure::Interrupted),
@@ -213,6 +262,7 @@ impl GenerateArgs {
         session: &mut Session,
         prompt: &str,
         params: &GenerationParams,
+        answer: Answer,
         interrupt: &Interrupt,
     ) -> Result<FinishReason, Error> {
         // A chat template writes all special tokens itself.
@@ -224,7 +274,9 @@ impl GenerateArgs {
             false => session.tokenizer().encode(prompt, options),
         };
         let context_length = session.context_length();
-        let mut generation = session.generate(Prompt::Tokens(&tokens), params)?;
+        let Answer { constraint, mut printer, .. } = answer;
+        let mut generation =
+            session.generate_constrained(Prompt::Tokens(&tokens), params, constraint)?;
         interrupt.cancels(generation.cancel_handle());
 
         let mut output = Output::new();
@@ -232,10 +284,17 @@ impl GenerateArgs {
         let mut ends_line = false;
         for step in generation.by_ref() {
             let step = step?;
-            if !step.text.is_empty() {
-                output.write(&step.text)?;
+            let mut text = step.text;
+            if let Some(printer) = &mut printer {
+                text = printer.push(&text);
+                if step.finish_reason.is_some() {
+                    text += &printer.finish();
+                }
+            }
+            if !text.is_empty() {
+                output.write(&text)?;
                 output.flush()?;
-                ends_line = step.text.ends_with('\n');
+                ends_line = text.ends_with('\n');
             }
             finish_reason = step.finish_reason.unwrap_or(finish_reason);
         }

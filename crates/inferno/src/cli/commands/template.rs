@@ -45,7 +45,7 @@ impl TemplateArgs {
             (path, _) => template_of(path.as_deref(), self.source.open()?.metadata())?
                 .ok_or(Error::NoChatTemplate)?,
         };
-        let text = ChatInput::read(input, false)?.render(template)?;
+        let text = ChatInput::read(input, false)?.render(template)?.text;
         let mut output = Output::new();
         output.write(text)?;
         output.flush()?;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use inferno_chat::{ChatRequest, ChatTemplate, ChatTemplateError};
+use inferno_chat::{ChatRequest, ChatTemplate, ChatTemplateError, Tool, ToolChoice, Tools};
 use inferno_gguf::Metadata;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::cli::input::{STDIN_PATH, read_file, read_json, read_stdin};
@@ -15,6 +15,13 @@ pub(crate) struct ChatInput {
     pub(crate) request: ChatRequest,
     special_tokens: Vec<(String, String)>,
     strftime_now: Option<String>,
+}
+
+/// A conversation as the model reads it, and the tools that the answer may call.
+pub(crate) struct RenderedConversation {
+    pub(crate) text: String,
+    pub(crate) template: ChatTemplate,
+    pub(crate) tools: Tools,
 }
 
 impl ChatInput {
@@ -38,15 +45,17 @@ impl ChatInput {
         Ok(Self { request: ChatRequest::from_json(fields)?, special_tokens, strftime_now })
     }
 
-    /// Returns the prompt of the conversation.
+    /// Renders the conversation.
     ///
-    /// **Errors**: see [`ChatTemplate::render`].
-    pub(crate) fn render(self, template: ChatTemplate) -> Result<String, Error> {
+    /// **Errors**: see [`ChatTemplate::render`]; an invalid tool or choice of tools.
+    pub(crate) fn render(self, template: ChatTemplate) -> Result<RenderedConversation, Error> {
+        let tools = tools(&self.request)?;
         let mut template = template.with_special_tokens(self.special_tokens);
         if let Some(text) = self.strftime_now {
             template = template.with_fixed_time(text);
         }
-        Ok(template.render(&self.request)?)
+        let text = template.render(&self.request)?;
+        Ok(RenderedConversation { text, template, tools })
     }
 }
 
@@ -92,6 +101,40 @@ fn special_tokens(tokens: Value) -> Result<Vec<(String, String)>, Error> {
         }
     }
     Ok(texts)
+}
+
+/// Returns the tools of a request, and which of them may be called.
+fn tools(request: &ChatRequest) -> Result<Tools, Error> {
+    let mut list = Vec::new();
+    for (index, tool) in request.tools.iter().flatten().enumerate() {
+        let function = tool.get("function").unwrap_or(tool);
+        let Some(name) = function.get("name").and_then(Value::as_str) else {
+            return Err(mismatch(&format!("tools[{index}].function.name"), "a string"));
+        };
+        list.push(Tool {
+            name: name.to_owned(),
+            description: function.get("description").and_then(Value::as_str).map(str::to_owned),
+            parameters: function.get("parameters").cloned().unwrap_or_else(|| json!({})),
+            strict: function.get("strict") == Some(&Value::Bool(true)),
+        });
+    }
+    let choice = match request.variables.get("tool_choice") {
+        None | Some(Value::Null) => ToolChoice::Auto,
+        Some(choice) => match (choice.as_str(), choice.pointer("/function/name")) {
+            (Some("auto"), _) => ToolChoice::Auto,
+            (Some("none"), _) => ToolChoice::None,
+            (Some("required"), _) if !list.is_empty() => ToolChoice::Required,
+            (None, Some(Value::String(name))) if list.iter().any(|tool| tool.name == *name) => {
+                ToolChoice::Named(name.clone())
+            }
+            _ => {
+                let expected = "\"auto\", \"none\", \"required\" or one of the tools";
+                return Err(mismatch("tool_choice", expected));
+            }
+        },
+    };
+    let single = request.variables.get("parallel_tool_calls") == Some(&Value::Bool(false));
+    Ok(Tools { list, choice, single })
 }
 
 fn mismatch(field: &str, expected: &'static str) -> Error {

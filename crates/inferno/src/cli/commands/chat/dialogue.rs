@@ -1,14 +1,13 @@
 //! The conversation and its session. Each prompt reuses the longest common prefix with the tokens in the session.
 
-use inferno_chat::{ChatRequest, ChatTemplate};
+use inferno_chat::{AnswerParser, ChatRequest, ChatTemplate, Reasoning};
 use inferno_engine::{EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session};
 use inferno_tokenizer::EncodeOptions;
 use serde_json::json;
 
 use super::display::{Display, summary};
 use super::fitting::{FittedPrompt, RenderedPrompt, fit};
-use super::history::{ChatHistory, Exchange, HistoryMessage};
-use super::reasoning::AnswerText;
+use super::history::{ChatHistory, Exchange, HistoryMessage, Reply};
 use crate::Error;
 use crate::cli::arguments::chat::ENABLE_THINKING;
 use crate::cli::terminal::interrupt::Interrupt;
@@ -81,19 +80,28 @@ impl Dialogue {
         let mut generation = self.session.generate(Prompt::Tokens(&tokens[num_kept..]), &params)?;
         interrupt.cancels(generation.cancel_handle());
 
-        let mut reply = AnswerText::after(&text);
+        let is_reasoning = Reasoning::after(&self.template, &text) == Reasoning::Open;
+        let mut parser = AnswerParser::new(None, is_reasoning);
+        let mut deltas = Vec::new();
+        let mut reply = Reply::default();
         let mut shown = display.reply();
         let mut failure = None;
         for step in generation.by_ref() {
             match step {
-                Ok(step) => reply.push(&step.text, |part, text| shown.show(part, text))?,
+                Ok(step) => {
+                    parser.push(&step.text, &mut deltas);
+                    shown.show(&step.text, &deltas)?;
+                    reply.extend(deltas.drain(..));
+                }
                 Err(error) => failure = Some(error),
             }
         }
         let finish_reason = generation.finish_reason();
         drop(generation);
         let has_reply = self.session.metrics().generated_tokens > 0;
-        let reply = reply.finish(|part, text| shown.show(part, text))?;
+        parser.finish(&mut deltas);
+        shown.show("", &deltas)?;
+        reply.extend(deltas);
         if has_reply || finish_reason.is_some() {
             shown.finish()?;
         }

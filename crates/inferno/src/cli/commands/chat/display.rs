@@ -2,9 +2,9 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
+use inferno_chat::{AnswerDelta, REASONING_CLOSE, REASONING_OPEN};
 use inferno_engine::Metrics;
 
-use super::reasoning::Part;
 use crate::Error;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
@@ -34,7 +34,7 @@ impl Display {
 
     /// Starts printing a reply.
     pub(super) fn reply(&self) -> ReplyDisplay<'_> {
-        ReplyDisplay { display: self, output: Output::new(), ends_line: false }
+        ReplyDisplay { display: self, output: Output::new(), in_reasoning: false, ends_line: false }
     }
 
     /// Prints a remark to standard error, in interactive chats only.
@@ -56,22 +56,48 @@ impl Display {
 pub(super) struct ReplyDisplay<'a> {
     display: &'a Display,
     output: Output,
+    /// Whether reasoning was printed last.
+    in_reasoning: bool,
     ends_line: bool,
 }
 
 impl ReplyDisplay<'_> {
-    /// Prints more text immediately.
+    /// Prints more of the reply immediately: in a terminal the parsed `deltas`, otherwise the `text` as the model wrote it.
     ///
     /// **Errors**: a failed write.
-    pub(super) fn show(&mut self, part: Part, text: &str) -> Result<(), Error> {
-        self.ends_line = text.ends_with('\n');
-        match (self.display.is_terminal, part) {
-            // Every piece resets its own style, so that none remains wherever the reply stops.
-            (true, Part::Reasoning) => {
-                self.output.write(self.display.dimmed(&printable_lines(text)))?;
+    pub(super) fn show(&mut self, text: &str, deltas: &[AnswerDelta]) -> Result<(), Error> {
+        if !self.display.is_terminal {
+            return self.write(text, false);
+        }
+        for delta in deltas {
+            match delta {
+                AnswerDelta::Reasoning(text) => {
+                    if !std::mem::replace(&mut self.in_reasoning, true) {
+                        self.write(&format!("{REASONING_OPEN}\n"), true)?;
+                    }
+                    self.write(&printable_lines(text), true)?;
+                }
+                AnswerDelta::Content(text) => {
+                    if std::mem::replace(&mut self.in_reasoning, false) {
+                        self.write(&format!("\n{REASONING_CLOSE}\n\n"), true)?;
+                    }
+                    self.write(&printable_lines(text), false)?;
+                }
+                AnswerDelta::ToolCall { .. } | AnswerDelta::Arguments { .. } => {}
             }
-            (true, Part::Content) => self.output.write(printable_lines(text))?,
-            (false, _) => self.output.write(text)?,
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, text: &str, is_dimmed: bool) -> Result<(), Error> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.ends_line = text.ends_with('\n');
+        match is_dimmed {
+            // Every write resets its own style, so that none remains wherever the reply stops.
+            true => self.output.write(self.display.dimmed(text))?,
+            false => self.output.write(text)?,
         }
         self.output.flush()
     }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every user message has a reply. A message is added together with its reply.
 
+use inferno_chat::AnswerDelta;
 use serde::{Deserialize, Serialize};
 
 /// A system prompt and the exchanges after it.
@@ -26,6 +27,21 @@ pub(super) struct Reply {
     /// Reasoning before the content; often empty.
     pub(super) reasoning: String,
     pub(super) content: String,
+}
+
+impl Reply {
+    /// Appends more of the reply.
+    pub(super) fn extend(&mut self, deltas: impl IntoIterator<Item = AnswerDelta>) {
+        for delta in deltas {
+            match delta {
+                AnswerDelta::Reasoning(text) => self.reasoning.push_str(&text),
+                AnswerDelta::Content(text) | AnswerDelta::Arguments { text, .. } => {
+                    self.content.push_str(&text);
+                }
+                AnswerDelta::ToolCall { .. } => {}
+            }
+        }
+    }
 }
 
 /// One message in the OpenAI format.

@@ -140,7 +140,7 @@ fn accepted_drafts_are_counted() {
 fn speculation_requires_the_kv_cache_and_has_a_limit() {
     let refused = greedy("2").args(["--no-kv", "--speculate", "4", PROMPT]).failure(1);
     assert!(
-        refused.stderr.contains("speculative decoding needs the KV cache"),
+        refused.stderr.contains("speculative decoding requires the KV cache"),
         "{}",
         refused.stderr
     );
@@ -246,7 +246,7 @@ fn invalid_options_exit_with_2_and_a_hint() {
         (&["--isa", "mmx"], "invalid value 'mmx' for '--isa <ISA>'"),
         (
             &["--context", "100000"],
-            "a context of 100000 tokens was asked for, but the model takes from 1 to 256",
+            "the context length is 100000, but this model supports 1 to 256 tokens",
         ),
         (&["--stop", ""], "stop string 0 is empty"),
         (&["--logit-bias", "x"], "expected TOKEN_ID=BIAS, such as 42=-1.5"),

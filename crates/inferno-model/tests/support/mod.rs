@@ -70,7 +70,9 @@ pub fn is_supported(path: &Path) -> bool {
     let checkpoint = Gguf::open(path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
     match Config::from_checkpoint(&checkpoint) {
         Ok(_) => true,
-        Err(error @ (ModelError::UnknownArchitecture { .. } | ModelError::InvalidConfig { .. })) => {
+        Err(
+            error @ (ModelError::UnknownArchitecture { .. } | ModelError::InvalidConfig { .. }),
+        ) => {
             println!("skipped {}: {error}", path.display());
             false
         }

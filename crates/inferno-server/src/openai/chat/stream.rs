@@ -90,8 +90,12 @@ impl From<AnswerDelta> for Delta {
         };
         match delta {
             AnswerDelta::Content(text) => Self { content: Some(text), ..Self::default() },
-            AnswerDelta::Reasoning(text) => Self { reasoning_content: Some(text), ..Self::default() },
-            AnswerDelta::ToolCall { index, id, name } => call(index, Some(id), Some(name), String::new()),
+            AnswerDelta::Reasoning(text) => {
+                Self { reasoning_content: Some(text), ..Self::default() }
+            }
+            AnswerDelta::ToolCall { index, id, name } => {
+                call(index, Some(id), Some(name), String::new())
+            }
             AnswerDelta::Arguments { index, text } => call(index, None, None, text),
         }
     }

@@ -275,8 +275,11 @@ impl GenerateArgs {
         };
         let context_length = session.context_length();
         let Answer { constraint, mut printer, .. } = answer;
-        let mut generation =
-            session.generate_constrained(Prompt::Tokens(&tokens), params, constraint)?;
+        let prompt = Prompt::Tokens(&tokens);
+        let mut generation = match constraint {
+            Some(constraint) => session.generate_constrained(prompt, params, constraint)?,
+            None => session.generate(prompt, params)?,
+        };
         interrupt.cancels(generation.cancel_handle());
 
         let mut output = Output::new();

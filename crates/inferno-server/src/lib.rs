@@ -27,6 +27,7 @@ mod router;
 mod serve;
 mod sse;
 mod state;
+mod time;
 mod tokens;
 
 pub use errors::ServerError;

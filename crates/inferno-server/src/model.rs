@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use inferno_chat::{ChatTemplate, GrammarCompiler};
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::Tokenizer;
+
+use crate::time::unix_seconds;
 
 /// A loaded model with its engine, names, template and defaults.
 pub struct ServedModel {
@@ -34,7 +35,6 @@ impl ServedModel {
     pub fn new(engine: Engine, names: Vec<String>) -> Self {
         assert!(!names.is_empty(), "a model needs at least one name");
         let handle = engine.handle();
-        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         Self {
             grammars: GrammarCompiler::new(Arc::clone(handle.tokenizer()), handle.vocab_size()),
             engine: Mutex::new(Some(engine)),
@@ -44,7 +44,7 @@ impl ServedModel {
             prefix_cache_file: None,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
-            created,
+            created: unix_seconds(),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/responses/input_tokens", post(openai::responses::input_tokens::count))
         .route(
             "/v1/responses/{id}",
-            get(openai::responses::kept::one).delete(openai::responses::kept::delete),
+            get(openai::responses::stored::one).delete(openai::responses::stored::delete),
         )
         .route("/v1/responses/{id}/input_items", get(openai::responses::input_items::list))
         .route("/v1/messages", post(anthropic::messages::create))

@@ -128,23 +128,13 @@ impl Server {
         ));
         let accepting = tokio::spawn(Arc::clone(&connections).accept(listener));
 
-        let (sender, loaded) = oneshot::channel();
-        std::thread::Builder::new()
-            .name("inferno-load".to_owned())
-            .spawn(move || {
-                // Nobody receives it if the server was stopped in the meantime.
-                let _ = sender.send(load());
-            })
-            .map_err(ServerError::Runtime)?;
         tokio::select! {
-            result = loaded => match result {
-                Ok(Ok(model)) => {
-                    tracing::info!(address = %self.address, model = model.name(), "ready");
-                    app.publish(model);
-                }
-                Ok(Err(error)) => return Err(ServerError::Load(error.into())),
-                Err(_) => return Err(ServerError::Load("the loading thread panicked".into())),
-            },
+            result = load_model(load)? => {
+                let model = result.unwrap_or_else(|_| Err("the loading thread panicked".into()));
+                let model = model.map_err(ServerError::Load)?;
+                tracing::info!(address = %self.address, model = model.name(), "ready");
+                app.publish(model);
+            }
             () = stop() => {
                 tracing::info!("stopped while loading");
                 return Ok(());
@@ -152,24 +142,50 @@ impl Server {
         }
 
         stop().await;
-        let timeout = self.options.drain_timeout;
-        tracing::info!(running = app.num_in_flight(), ?timeout, "draining");
-        app.drain();
-        tokio::select! {
-            () = app.idle() => {}
-            () = tokio::time::sleep(timeout) => {
-                tracing::warn!(running = app.num_in_flight(), "drain timeout reached");
-            }
-            () = stop() => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
-        }
-        // Requests that still run fail here, with an error in their streams.
-        if let Some(model) = app.loaded().cloned() {
-            let _ = tokio::task::spawn_blocking(move || model.stop()).await;
-        }
+        drain(app, self.options.drain_timeout, stop()).await;
         let _ = closing.send(true);
         connections.closed(CLOSING_TIMEOUT).await;
         accepting.abort();
         tracing::info!("stopped");
         Ok(())
+    }
+}
+
+type LoadResult = Result<ServedModel, Box<dyn StdError + Send + Sync>>;
+
+/// Loads the model on a separate thread.
+///
+/// **Errors**: no thread available.
+fn load_model<E>(
+    load: impl FnOnce() -> Result<ServedModel, E> + Send + 'static,
+) -> Result<oneshot::Receiver<LoadResult>, ServerError>
+where
+    E: Into<Box<dyn StdError + Send + Sync>> + Send + 'static,
+{
+    let (sender, loaded) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("inferno-load".to_owned())
+        .spawn(move || {
+            // Nobody receives it if the server was stopped in the meantime.
+            let _ = sender.send(load().map_err(Into::into));
+        })
+        .map_err(ServerError::Runtime)?;
+    Ok(loaded)
+}
+
+/// Lets running requests finish, until the timeout or until `stop` is ready; then stops the model.
+async fn drain(app: &Arc<App>, timeout: Duration, stop: impl Future<Output = ()>) {
+    tracing::info!(running = app.num_in_flight(), ?timeout, "draining");
+    app.drain();
+    tokio::select! {
+        () = app.idle() => {}
+        () = tokio::time::sleep(timeout) => {
+            tracing::warn!(running = app.num_in_flight(), "drain timeout reached");
+        }
+        () = stop => tracing::warn!(running = app.num_in_flight(), "drain aborted"),
+    }
+    // Requests that still run fail here, with an error in their streams.
+    if let Some(model) = app.loaded().cloned() {
+        let _ = tokio::task::spawn_blocking(move || model.stop()).await;
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct App {
     pub options: ServerOptions,
     model: OnceLock<Arc<ServedModel>>,
     pub metrics: Metrics,
-    pub responses: ResponseStore,
+    pub responses: Arc<ResponseStore>,
     pub preparation: Arc<PreparationStage>,
     is_draining: AtomicBool,
     /// Requests in the engine.
@@ -38,7 +38,7 @@ impl App {
         Self {
             model: OnceLock::new(),
             metrics: Metrics::new(),
-            responses: ResponseStore::new(options.limits.max_stored_bytes),
+            responses: Arc::new(ResponseStore::new(options.limits.max_stored_bytes)),
             preparation: Arc::new(PreparationStage::new(&options.limits)),
             is_draining: AtomicBool::new(false),
             num_in_flight: watch::Sender::new(0),

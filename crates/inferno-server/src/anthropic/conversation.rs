@@ -1,4 +1,4 @@
-//! A conversation in Anthropic's blocks, in the shape that templates read.
+//! Conversations of Anthropic's requests, converted to the format that chat templates expect.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,15 +11,15 @@ use crate::errors::ApiError;
 use crate::openai::chat::set_reasoning_effort;
 use crate::request::UnknownFields;
 
-/// The fields that messages and the counting of their tokens share.
+/// The fields that `/v1/messages` and `/v1/messages/count_tokens` share.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ConversationFields {
-    /// The model's name.
+    /// Name of the model.
     pub model: Option<String>,
-    /// The conversation, oldest message first. Where the last one is the assistant's, it goes on.
+    /// The conversation, oldest message first. If the last message is from the assistant, it is continued.
     #[schema(min_items = 1)]
     messages: Vec<MessageField>,
-    /// What the model is told before the first message: a text, or a list of blocks of type `text`.
+    /// The system prompt: a string, or an array of blocks of type `text`.
     system: Option<Value>,
     /// Tools that the model may call.
     tools: Option<Vec<ToolField>>,
@@ -27,7 +27,7 @@ pub(crate) struct ConversationFields {
     thinking: Option<ThinkingField>,
     output_config: Option<OutputConfigField>,
     context_management: Option<ContextManagementField>,
-    /// `standard`.
+    /// Only `standard` is supported.
     speed: Option<String>,
     /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
@@ -37,10 +37,10 @@ pub(crate) struct ConversationFields {
 /// A message.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct MessageField {
-    /// `user`, `assistant`, or `system` for what the model is told in between.
+    /// `user`, `assistant` or `system`.
     #[schema(pattern = "^(user|assistant|system)$")]
     role: String,
-    /// A text, or a list of blocks of type `text`, `thinking`, `tool_use` or `tool_result`.
+    /// A string, or an array of blocks of type `text`, `thinking`, `tool_use` or `tool_result`.
     content: Value,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct MessageField {
 #[derive(Debug, Clone, Deserialize)]
 struct TextBlock {
     text: String,
-    /// Of what the text was taken from: none.
+    /// Only an empty array is supported.
     citations: Option<Vec<Value>>,
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
@@ -58,7 +58,7 @@ struct TextBlock {
 #[derive(Debug, Clone, Deserialize)]
 struct ThinkingBlock {
     thinking: String,
-    #[allow(dead_code, reason = "nothing is signed")]
+    #[allow(dead_code, reason = "signatures are not checked")]
     signature: Option<String>,
 }
 
@@ -82,20 +82,20 @@ struct ToolResultBlock {
     cache_control: Option<Value>,
 }
 
-/// Whether the model thinks first.
+/// Whether the model reasons before it answers.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ThinkingField {
     /// `enabled`, `adaptive` or `disabled`.
     #[schema(pattern = "^(enabled|adaptive|disabled)$")]
     #[serde(rename = "type")]
     kind: String,
-    /// With `enabled`: tokens after which thinking is ended.
+    /// With `enabled`: maximum number of reasoning tokens.
     budget_tokens: Option<usize>,
-    /// `summarized`: thoughts are told, though whole.
+    /// Only `summarized` is supported; reasoning is returned in full.
     display: Option<String>,
 }
 
-/// What the answer is to be.
+/// Effort and format of the answer.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OutputConfigField {
     /// Reasoning effort, for templates that support it.
@@ -103,7 +103,7 @@ pub(crate) struct OutputConfigField {
     format: Option<OutputFormatField>,
 }
 
-/// The form that the answer must have.
+/// The format of the answer.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OutputFormatField {
     /// `json_schema`.
@@ -112,58 +112,42 @@ pub(crate) struct OutputFormatField {
     schema: Map<String, Value>,
 }
 
-/// What of the conversation is left out: nothing.
+/// Edits of the conversation; only those that keep everything are supported.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ContextManagementField {
     /// Empty, or edits of type `clear_thinking_20251015` that keep `all`.
     edits: Option<Vec<Value>>,
 }
 
-/// A conversation in the shape that templates read.
-pub(super) struct Conversation {
+/// A conversation in the format that chat templates expect.
+pub(super) struct TemplateConversation {
     pub messages: Vec<Value>,
     pub tools: Tools,
     pub variables: Map<String, Value>,
     pub format: OutputFormat,
-    /// Tokens of thoughts, at most.
+    /// Maximum number of reasoning tokens.
     pub thinking_budget: Option<usize>,
-    /// Whether the last message is the assistant's, and goes on.
-    pub goes_on: bool,
+    /// Whether the last message is from the assistant, and is continued.
+    pub continues_last: bool,
 }
 
 impl ConversationFields {
-    /// **Errors**: a block or a tool that is not honoured, by its place; as Anthropic's API, a last message that goes on
-    /// from a blank.
+    /// **Errors**: an invalid or unsupported block or tool, by its path; as in Anthropic's API, a continued message that ends
+    /// with whitespace.
     pub fn read(
         self,
         model: &ServedModel,
         unknown: UnknownFields,
-    ) -> Result<Conversation, ApiError> {
+    ) -> Result<TemplateConversation, ApiError> {
         let is_fast = self.speed.as_deref().is_some_and(|speed| speed != "standard");
-        ApiError::refuse_given([("speed", is_fast, "there is one, \"standard\"")])?;
+        ApiError::refuse_given([("speed", is_fast, "only \"standard\" is available")])?;
         if let Some(management) = &self.context_management {
-            management.refuse_cuts()?;
+            management.check()?;
         }
-        let mut messages = Vec::new();
-        if let Some(system) = &self.system {
-            messages.push(json!({"role": "system", "content": text(system, "system", unknown)?}));
-        }
-        if self.messages.is_empty() {
-            return Err(ApiError::invalid("messages", "there must be at least one message"));
-        }
-        let goes_on = self.messages.last().is_some_and(|message| message.role == "assistant");
-        for (index, message) in self.messages.iter().enumerate() {
-            message.read(&format!("messages.{index}"), unknown, &mut messages)?;
-        }
-        let last_text = messages.last().and_then(|message| message["content"].as_str());
-        if goes_on && last_text.is_some_and(|text| text.ends_with(char::is_whitespace)) {
-            let param = format!("messages.{}.content", self.messages.len() - 1);
-            let message = format!("{param} goes on, so it cannot end with a blank");
-            return Err(ApiError::invalid(param, message));
-        }
+        let (messages, continues_last) = self.template_messages(unknown)?;
         let mut variables = Map::new();
         let mut thinking_budget = None;
-        // In this API, who does not ask for thoughts gets none.
+        // In this API, reasoning is off by default.
         let mut thinks = false;
         if let Some(thinking) = self.thinking {
             thinking_budget = thinking.budget()?;
@@ -180,34 +164,59 @@ impl ConversationFields {
                 format = asked.format()?;
             }
         }
-        Ok(Conversation {
+        Ok(TemplateConversation {
             messages,
             format,
             tools: tools(self.tools, self.tool_choice)?,
             variables,
             thinking_budget,
-            goes_on,
+            continues_last,
         })
+    }
+
+    /// The messages, and whether the last one is continued.
+    ///
+    /// **Errors**: as [`read`](Self::read).
+    fn template_messages(&self, unknown: UnknownFields) -> Result<(Vec<Value>, bool), ApiError> {
+        let mut messages = Vec::new();
+        if let Some(system) = &self.system {
+            messages.push(json!({"role": "system", "content": text(system, "system", unknown)?}));
+        }
+        if self.messages.is_empty() {
+            return Err(ApiError::invalid("messages", "messages must not be empty"));
+        }
+        let continues_last =
+            self.messages.last().is_some_and(|message| message.role == "assistant");
+        for (index, message) in self.messages.iter().enumerate() {
+            message.read(&format!("messages.{index}"), unknown, &mut messages)?;
+        }
+        let last_text = messages.last().and_then(|message| message["content"].as_str());
+        if continues_last && last_text.is_some_and(|text| text.ends_with(char::is_whitespace)) {
+            let param = format!("messages.{}.content", self.messages.len() - 1);
+            let message = format!("{param} is continued, so it must not end with whitespace");
+            return Err(ApiError::invalid(param, message));
+        }
+        Ok((messages, continues_last))
     }
 }
 
 impl ThinkingField {
-    /// Tokens of thoughts, at most.
+    /// Maximum number of reasoning tokens.
     ///
-    /// **Errors**: another kind of thinking, a budget that does not go with it.
+    /// **Errors**: an unknown type, or a budget that does not match the type.
     fn budget(&self) -> Result<Option<usize>, ApiError> {
         let is_hidden = self.display.as_deref().is_some_and(|display| display != "summarized");
-        ApiError::refuse_given([("thinking.display", is_hidden, "thoughts are told")])?;
+        ApiError::refuse_given([("thinking.display", is_hidden, "reasoning is always returned")])?;
         const FIELD: &str = "thinking.budget_tokens";
         match (self.kind.as_str(), self.budget_tokens) {
             ("enabled", Some(0)) => {
-                Err(ApiError::invalid(FIELD, format!("{FIELD} must be 1 or more")))
+                Err(ApiError::invalid(FIELD, format!("{FIELD} must be at least 1")))
             }
             ("enabled", Some(budget)) => Ok(Some(budget)),
             ("enabled", None) => Err(ApiError::invalid(FIELD, format!("{FIELD} is missing"))),
             ("adaptive" | "disabled", None) => Ok(None),
             ("adaptive" | "disabled", Some(_)) => {
-                Err(ApiError::invalid(FIELD, format!("{FIELD} goes with type \"enabled\"")))
+                Err(ApiError::invalid(FIELD, format!("{FIELD} requires type \"enabled\"")))
             }
             (kind, _) => {
                 let message =
@@ -234,13 +243,13 @@ impl OutputFormatField {
 }
 
 impl ContextManagementField {
-    /// **Errors**: an edit that would leave something out.
-    fn refuse_cuts(&self) -> Result<(), ApiError> {
+    /// **Errors**: an edit that would remove content.
+    fn check(&self) -> Result<(), ApiError> {
         let keeps_all = json!({"type": "clear_thinking_20251015", "keep": "all"});
         match self.edits.iter().flatten().position(|edit| *edit != keeps_all) {
             Some(index) => {
                 let param = format!("context_management.edits.{index}");
-                Err(ApiError::unsupported(param, "a conversation is never cut"))
+                Err(ApiError::unsupported(param, "conversations are never truncated"))
             }
             None => Ok(()),
         }
@@ -248,7 +257,7 @@ impl ContextManagementField {
 }
 
 impl MessageField {
-    /// Appends what the message is for templates: results of tools are messages of their own.
+    /// Appends the message in the format of templates; tool results become separate messages.
     fn read(
         &self,
         path: &str,
@@ -272,7 +281,7 @@ impl MessageField {
             Value::Array(blocks) => blocks,
             _ => {
                 let param = format!("{path}.content");
-                let message = format!("{param} must be a text or a list of blocks");
+                let message = format!("{param} must be a string or an array of blocks");
                 return Err(ApiError::invalid(param, message));
             }
         };
@@ -291,7 +300,8 @@ impl MessageField {
                 }
                 ("tool_result", false) => messages.push(tool_result(block, &path, unknown)?),
                 (kind, _) => {
-                    let why = format!("{kind:?} is no block that a {} may send here", self.role);
+                    let why =
+                        format!("a message with role {} cannot contain {kind:?} blocks", self.role);
                     return Err(ApiError::unsupported(format!("{path}.type"), &why));
                 }
             }
@@ -312,7 +322,7 @@ impl MessageField {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool.
 fn tool_result(block: &Value, path: &str, unknown: UnknownFields) -> Result<Value, ApiError> {
     let ToolResultBlock { tool_use_id, content, is_error, .. } = unknown.read(block, path)?;
     let content = match content {
@@ -326,7 +336,7 @@ fn tool_result(block: &Value, path: &str, unknown: UnknownFields) -> Result<Valu
     Ok(json!({"role": "tool", "tool_call_id": tool_use_id, "content": content}))
 }
 
-/// A text, or blocks of text, a line each.
+/// A string, or the lines of text blocks.
 fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
     let blocks = match content {
         Value::String(text) => return Ok(text.clone()),
@@ -334,7 +344,7 @@ fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, A
         _ => {
             return Err(ApiError::invalid(
                 path,
-                format!("{path} must be a text or a list of blocks"),
+                format!("{path} must be a string or an array of blocks"),
             ));
         }
     };
@@ -345,7 +355,10 @@ fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, A
             let path = format!("{path}.{index}");
             match block["type"].as_str() {
                 Some("text") => block_text(block, &path, unknown),
-                _ => Err(ApiError::unsupported(format!("{path}.type"), "only text is")),
+                _ => Err(ApiError::unsupported(
+                    format!("{path}.type"),
+                    "only text blocks are supported",
+                )),
             }
         })
         .collect();
@@ -355,7 +368,7 @@ fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, A
 fn block_text(block: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
     let TextBlock { text, citations, .. } = unknown.read(block, path)?;
     if citations.is_some_and(|list| !list.is_empty()) {
-        let why = "a text is read without them";
+        let why = "text blocks cannot have citations";
         return Err(ApiError::unsupported(format!("{path}.citations"), why));
     }
     Ok(text)

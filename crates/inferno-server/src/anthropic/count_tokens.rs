@@ -13,14 +13,14 @@ use crate::errors::ApiError;
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
-/// A conversation whose tokens are to be counted.
+/// A conversation to count the tokens of.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct CountTokensRequest {
     #[serde(flatten)]
     conversation: ConversationFields,
 }
 
-/// How many there are.
+/// The number of tokens.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TokenCount {
     input_tokens: usize,
@@ -32,7 +32,7 @@ impl RequestBody for CountTokensRequest {
     }
 }
 
-/// Counts the tokens of a conversation, and computes nothing.
+/// Counts the tokens of a conversation without generating an answer.
 #[utoipa::path(post, path = "/v1/messages/count_tokens", tag = "anthropic",
     request_body = CountTokensRequest,
     responses((status = 200, body = TokenCount)))]

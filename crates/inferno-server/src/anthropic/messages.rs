@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::conversation::{Conversation, ConversationFields};
+use super::conversation::{ConversationFields, TemplateConversation};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, PartStream};
 use crate::errors::ApiError;
@@ -20,9 +20,9 @@ use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported, fres
 use crate::sse;
 use crate::state::App;
 pub(crate) use response::Message;
-use stream::{MessageEvent, MessageTeller};
+use stream::{MessageEvent, MessageEvents};
 
-/// A conversation to be answered.
+/// A message request.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct MessagesRequest {
     #[serde(flatten)]
@@ -31,20 +31,20 @@ pub(crate) struct MessagesRequest {
     answer: AnswerFields,
 }
 
-/// How to answer.
+/// Sampling, stop conditions and streaming.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct AnswerFields {
     /// Maximum number of generated tokens.
     #[schema(minimum = 1)]
     max_tokens: usize,
-    /// Texts before which the answer ends.
+    /// Stop sequences.
     stop_sequences: Option<Vec<String>>,
     /// Streams the answer as server-sent events.
     stream: Option<bool>,
     /// Sampling temperature; higher values are more random, 0 is greedy.
     #[schema(minimum = 0.0)]
     temperature: Option<f32>,
-    /// Keeps this many of the most probable tokens.
+    /// Samples from this many of the most probable tokens.
     top_k: Option<usize>,
     /// Nucleus sampling: samples from the most probable tokens whose probabilities add up to this.
     #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
@@ -60,10 +60,10 @@ pub(crate) struct AnswerFields {
 impl RequestBody for MessagesRequest {
     const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
         ("mcp_servers", "tools are called by the client"),
-        ("container", "nothing is run here"),
-        ("diagnostics", "the log says why a prompt was computed"),
+        ("container", "code execution is not available"),
+        ("diagnostics", "see the server log"),
         ("output_format", "use output_config.format"),
-        ("inference_geo", "the answer is made here"),
+        ("inference_geo", "requests are always processed by this server"),
     ]];
     const ELSEWHERE: &'static [Unsupported] = &[
         ("max_completion_tokens", "use max_tokens"),
@@ -77,10 +77,16 @@ impl RequestBody for MessagesRequest {
     }
 }
 
-/// A conversation to be rendered, with nothing said about its answer.
-pub(super) fn chat_job(conversation: Conversation) -> ChatJob {
-    let Conversation { messages, tools, variables, format, thinking_budget, goes_on } =
-        conversation;
+/// A job for a conversation, with default generation parameters.
+pub(super) fn chat_job(conversation: TemplateConversation) -> ChatJob {
+    let TemplateConversation {
+        messages,
+        tools,
+        variables,
+        format,
+        thinking_budget,
+        continues_last,
+    } = conversation;
     ChatJob {
         messages,
         messages_field: "messages",
@@ -89,15 +95,15 @@ pub(super) fn chat_job(conversation: Conversation) -> ChatJob {
         format,
         format_field: "output_config.format",
         thinking_budget,
-        add_generation_prompt: !goes_on,
-        continue_final_message: goes_on,
+        add_generation_prompt: !continues_last,
+        continue_final_message: continues_last,
         num_choices: 1,
         ..ChatJob::default()
     }
 }
 
 impl AnswerFields {
-    /// What the engine is asked for, over what the model's file recommends.
+    /// Generation parameters, with the model's recommended defaults.
     fn params(&self, recommended: &SamplingParams) -> Result<GenerationParams, ApiError> {
         let base = recommended.for_temperature(self.temperature);
         let sampling = SamplingParams {
@@ -113,7 +119,7 @@ impl AnswerFields {
             ..StopParams::default()
         };
         if let Some(index) = stop.stop.iter().position(String::is_empty) {
-            let message = format!("stop_sequences.{index} is empty; leave it out");
+            let message = format!("stop_sequences.{index} must not be empty");
             return Err(ApiError::invalid("stop_sequences", message));
         }
         stop.validate()?;
@@ -125,18 +131,18 @@ impl MessagesRequest {
     fn job(self, model: &ServedModel, unknown: UnknownFields) -> Result<ChatJob, ApiError> {
         let Self { conversation, answer } = self;
         if !matches!(answer.service_tier.as_deref(), None | Some("auto" | "standard_only")) {
-            return Err(ApiError::unsupported("service_tier", "there is one, \"auto\""));
+            return Err(ApiError::unsupported("service_tier", "only \"auto\" is available"));
         }
         let params = answer.params(&model.sampling)?;
         Ok(ChatJob { params, ..chat_job(conversation.read(model, unknown)?) })
     }
 }
 
-/// Answers a conversation.
+/// Creates a message.
 #[utoipa::path(post, path = "/v1/messages", tag = "anthropic",
     request_body = MessagesRequest,
     responses(
-        (status = 200, description = "The answer; with stream, its parts as server-sent events.", content(
+        (status = 200, description = "The message; with `stream`, its events.", content(
             (Message = "application/json"), (MessageEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
@@ -150,13 +156,13 @@ pub(crate) async fn create(
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
     let id = fresh_id("msg_");
     if is_streamed {
-        let stream = PartStream::new(run, MessageTeller::new(id));
+        let stream = PartStream::new(run, MessageEvents::new(id));
         return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
     match run.complete().await?.0.pop() {
         Some((answer, end)) => {
             Ok(axum::Json(Message::new(id, &model, answer, &end)).into_response())
         }
-        None => Err(ApiError::internal("there is no answer")),
+        None => Err(ApiError::internal("the engine returned no answer")),
     }
 }

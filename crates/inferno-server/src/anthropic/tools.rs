@@ -1,4 +1,4 @@
-//! Tools, as Anthropic's requests have them.
+//! Tools of Anthropic's requests.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::openai::tools::checked;
 /// A tool.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ToolField {
-    /// `custom`, the one kind there is.
+    /// Always `custom`.
     #[schema(pattern = "^custom$")]
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -22,33 +22,33 @@ pub(crate) struct ToolField {
     /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
-    /// Inputs come as they are made whether or not this is set.
-    #[allow(dead_code, reason = "inputs are always streamed as they come")]
+    /// Accepted for compatibility; inputs are always streamed as they are generated.
+    #[allow(dead_code, reason = "inputs are always streamed")]
     eager_input_streaming: Option<bool>,
-    /// False: every tool is told from the start.
+    /// Only false is supported.
     defer_loading: Option<bool>,
-    /// `["direct"]`: the model calls, and no program of its.
+    /// Only `["direct"]` is supported.
     allowed_callers: Option<Vec<String>>,
     /// Rejects a schema with unsupported keywords, instead of ignoring those.
     strict: Option<bool>,
 }
 
-/// Whether tools are called.
+/// Whether and which tools the model calls.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ToolChoiceField {
     /// `auto`, `any`, `tool` or `none`.
     #[schema(pattern = "^(auto|any|tool|none)$")]
     #[serde(rename = "type")]
     kind: String,
-    /// With `tool`: its name.
+    /// With `tool`: the name of the tool.
     name: Option<String>,
     /// At most one call.
     disable_parallel_tool_use: Option<bool>,
 }
 
-/// What a request says about tools.
+/// Reads the tools of a request.
 ///
-/// **Errors**: a tool that is not called by the model itself, a choice that is none.
+/// **Errors**: an unsupported tool type or option, an invalid choice.
 pub(super) fn tools(
     list: Option<Vec<ToolField>>,
     choice: Option<ToolChoiceField>,
@@ -59,9 +59,13 @@ pub(super) fn tools(
         let is_run_here = tool.kind.as_deref().is_some_and(|kind| kind != "custom");
         let is_called_by_code = tool.allowed_callers.is_some_and(|callers| callers != ["direct"]);
         ApiError::refuse_given([
-            (&at("type"), is_run_here, "only custom tools are"),
-            (&at("defer_loading"), tool.defer_loading == Some(true), "tools are told at the start"),
-            (&at("allowed_callers"), is_called_by_code, "the model calls tools itself"),
+            (&at("type"), is_run_here, "only custom tools are supported"),
+            (
+                &at("defer_loading"),
+                tool.defer_loading == Some(true),
+                "all tools are loaded at the start",
+            ),
+            (&at("allowed_callers"), is_called_by_code, "only direct calls are supported"),
         ])?;
         let schema = tool.input_schema.map_or_else(|| json!({"type": "object"}), Value::Object);
         tools.list.push(Tool {
@@ -82,7 +86,7 @@ pub(super) fn tools(
                 return Err(ApiError::invalid("tool_choice.name", "tool_choice.name is missing"));
             }
             ("auto" | "any" | "none", Some(_)) => {
-                let message = "a name goes with type \"tool\"";
+                let message = "tool_choice.name requires type \"tool\"";
                 return Err(ApiError::invalid("tool_choice.name", message));
             }
             (kind, _) => {

@@ -22,10 +22,9 @@ use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use response::ChatCompletion;
-use response::finish_reason;
 pub(crate) use response::stop_reason;
+pub(crate) use stream::ChatCompletionChunk;
 use stream::ChatStream;
-pub(crate) use stream::{ChatCompletionChunk, now};
 
 /// A chat completion request.
 #[derive(Debug, Clone, Deserialize, ToSchema)]

@@ -3,9 +3,9 @@
 mod input;
 pub(crate) mod input_items;
 pub(crate) mod input_tokens;
-pub(crate) mod kept;
 mod response;
 mod store;
+pub(crate) mod stored;
 mod stream;
 
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use crate::sse;
 use crate::state::App;
 use response::{Outline, OutputItem, ResponseObject};
 pub(crate) use store::ResponseStore;
-use store::{Keeping, KeptResponse};
-use stream::{ResponseEvent, ResponseTeller};
+use store::{PendingResponse, StoredResponse};
+use stream::{ResponseEvent, ResponseEvents};
 
-/// Items to be answered.
+/// A response request.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ResponsesRequest {
     #[serde(flatten)]
@@ -39,12 +39,12 @@ pub(crate) struct ResponsesRequest {
     sampling: SamplingFields,
 }
 
-/// What is to be answered.
+/// The input, and how to answer it.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ResponsesFields {
-    /// A text, or a list of items: messages, calls, what they gave, reasoning.
+    /// A string, or an array of items: messages, function calls and their outputs, reasoning.
     input: Value,
-    /// What the model is told before all else.
+    /// The system prompt.
     instructions: Option<String>,
     /// Maximum number of generated tokens (default: the rest of the context).
     #[schema(minimum = 1)]
@@ -57,22 +57,21 @@ pub(crate) struct ResponsesFields {
     parallel_tool_calls: Option<bool>,
     text: Option<TextField>,
     reasoning: Option<ReasoningField>,
-    /// Keeps the response in memory, to be read again or gone on from until it makes room for later ones; true unless it is said
-    /// otherwise.
+    /// Stores the response in memory until it is evicted, so that it can be retrieved or continued (default: true).
     store: Option<bool>,
-    /// The response that the conversation goes on from.
+    /// The response that this one continues.
     previous_response_id: Option<String>,
-    /// False: answers are waited for.
+    /// Only false is supported.
     background: Option<bool>,
-    /// `disabled`: a conversation is never cut.
+    /// Only `disabled` is supported.
     #[schema(pattern = "^disabled$")]
     truncation: Option<String>,
-    /// `reasoning.encrypted_content`: thoughts are told in the open, and can go back as they came.
+    /// Only `reasoning.encrypted_content` is accepted; reasoning is returned unencrypted.
     include: Option<Vec<String>>,
     /// `auto` or `default`.
     #[schema(pattern = "^(auto|default)$")]
     service_tier: Option<String>,
-    /// What the caller notes about the request; it comes back.
+    /// Metadata of the caller, which the response returns: at most 16 pairs of strings.
     metadata: Option<Map<String, Value>>,
     /// Accepted for compatibility; prompts are always cached.
     #[allow(dead_code, reason = "prompts are always cached")]
@@ -97,7 +96,7 @@ pub(crate) struct FunctionTool {
     strict: Option<bool>,
 }
 
-/// What the answer's text is to be.
+/// Options of the answer's text.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextField {
     format: Option<TextFormat>,
@@ -105,14 +104,14 @@ pub(crate) struct TextField {
     verbosity: Option<String>,
 }
 
-/// The form of the answer's text.
+/// The format of the answer's text.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextFormat {
     /// `text`, `json_object` or `json_schema`.
     #[schema(pattern = "^(text|json_object|json_schema)$")]
     #[serde(rename = "type")]
     kind: String,
-    /// A name for the caller; it comes back.
+    /// A name, which the response returns.
     name: Option<String>,
     #[allow(dead_code, reason = "for the caller only")]
     description: Option<String>,
@@ -123,14 +122,14 @@ pub(crate) struct TextFormat {
     strict: Option<bool>,
 }
 
-/// How to think.
+/// Reasoning options.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ReasoningField {
     /// How long, for templates that read it; `none` asks not to.
     effort: Option<String>,
-    /// `auto`: thoughts are told whole.
+    /// Only `auto` is supported; reasoning is returned in full.
     summary: Option<String>,
-    /// The older name of `summary`.
+    /// The former name of `summary`.
     generate_summary: Option<String>,
 }
 
@@ -144,10 +143,10 @@ const MAX_METADATA_VALUE_BYTES: usize = 2048;
 /// Fields that the API defines and this server does not support.
 const UNSUPPORTED: &[Unsupported] = &[
     ("conversation", "use previous_response_id, or send the whole conversation as input"),
-    ("prompt", "this server keeps no templates; send the text"),
-    ("max_tool_calls", "tools are called by the client"),
+    ("prompt", "stored prompt templates are not available; send the text"),
+    ("max_tool_calls", "the client executes tool calls"),
     ("top_logprobs", "use /v1/chat/completions"),
-    ("context_management", "a conversation is never cut"),
+    ("context_management", "conversations are never truncated"),
 ];
 
 impl RequestBody for ResponsesRequest {
@@ -171,31 +170,31 @@ impl ResponsesFields {
         let reasoning = self.reasoning.as_ref();
         let summaries = reasoning.map(|it| [&it.summary, &it.generate_summary]);
         ApiError::refuse_given([
-            ("background", self.background == Some(true), "answers are waited for"),
+            ("background", self.background == Some(true), "background responses are not available"),
             (
                 "truncation",
                 is_other(&self.truncation, &["disabled"]),
-                "a conversation is never cut",
+                "conversations are never truncated",
             ),
             (
                 "include",
                 self.include.iter().flatten().any(|it| it != "reasoning.encrypted_content"),
-                "nothing further is told",
+                "only reasoning.encrypted_content is accepted",
             ),
             (
                 "service_tier",
                 is_other(&self.service_tier, &["auto", "default"]),
-                "there is one, \"default\"",
+                "only \"default\" is available",
             ),
             (
                 "text.verbosity",
                 text.is_some_and(|it| is_other(&it.verbosity, &["medium"])),
-                "say in a message how long the answer is to be",
+                "only \"medium\" is supported; ask for the length in a message",
             ),
             (
                 "reasoning.summary",
                 summaries.into_iter().flatten().any(|it| is_other(it, &["auto"])),
-                "thoughts are told whole",
+                "reasoning is returned in full",
             ),
         ])
     }
@@ -221,7 +220,10 @@ impl ResponsesFields {
         let mut list = Vec::new();
         for (index, tool) in self.tools.iter().flatten().enumerate() {
             let name = tool.name.clone().filter(|_| tool.kind == "function").ok_or_else(|| {
-                ApiError::unsupported(format!("tools[{index}]"), "only functions with a name are")
+                ApiError::unsupported(
+                    format!("tools[{index}]"),
+                    "only functions with a name are supported",
+                )
             })?;
             let schema = parameters(tool.parameters.clone());
             list.push(Tool {
@@ -257,34 +259,37 @@ impl ResponsesRequest {
         &self,
         app: &App,
         preparation: &mut Preparation,
-    ) -> Result<Option<Arc<KeptResponse>>, ApiError> {
+    ) -> Result<Option<Arc<StoredResponse>>, ApiError> {
         const FIELD: &str = "previous_response_id";
         let Some(id) = &self.fields.previous_response_id else {
             return Ok(None);
         };
-        let kept = app.responses.get(id).ok_or_else(|| {
+        let stored = app.responses.get(id).ok_or_else(|| {
             let message = format!(
-                "{FIELD} names {id:?}, which was never kept or has made room for later responses; send the whole \
-                 conversation as input"
+                "{FIELD}: response {id:?} not found, or evicted; send the whole conversation as input"
             );
             ApiError::invalid(FIELD, message).with_code("previous_response_not_found")
         })?;
-        preparation.reserve_stored(kept.parsed_bytes)?;
-        Ok(Some(kept))
+        preparation.reserve_stored(stored.parsed_bytes)?;
+        Ok(Some(stored))
     }
 
-    /// What is to be done when the response has ended, if it is to be kept.
+    /// Stores the response when it has finished, if requested.
     ///
-    /// **Errors**: a server that keeps none.
-    fn keeping(&self, app: &Arc<App>, earlier: Vec<Value>) -> Result<Option<Keeping>, ApiError> {
+    /// **Errors**: a server that does not store responses.
+    fn pending(
+        &self,
+        app: &Arc<App>,
+        earlier: Vec<Value>,
+    ) -> Result<Option<PendingResponse>, ApiError> {
         let is_open = app.responses.is_open();
-        let why = "this server keeps no responses; it is started with --response-store";
+        let why = "this server does not store responses; start it with --response-store BYTES";
         ApiError::refuse_given([("store", self.fields.store == Some(true) && !is_open, why)])?;
-        let is_kept = is_open && self.fields.store != Some(false);
-        Ok(is_kept.then(|| {
+        let is_stored = is_open && self.fields.store != Some(false);
+        Ok(is_stored.then(|| {
             let mut items = earlier;
             items.extend(input_items::listed(&self.fields.input));
-            Keeping::new(app, items)
+            PendingResponse::new(&app.responses, items)
         }))
     }
 
@@ -294,10 +299,10 @@ impl ResponsesRequest {
         fields.refuse_unsupported()?;
         fields.check_metadata()?;
         if sampling.num_choices(1, &app.options.limits)? != 1 {
-            return Err(ApiError::unsupported("n", "a response is one answer"));
+            return Err(ApiError::unsupported("n", "a response has one answer"));
         }
         if fields.max_output_tokens == Some(0) {
-            let message = "max_output_tokens must be 1 or more";
+            let message = "max_output_tokens must be at least 1";
             return Err(ApiError::invalid("max_output_tokens", message));
         }
         let mut variables = Map::new();
@@ -326,16 +331,16 @@ impl ResponsesRequest {
     }
 }
 
-/// Whether something is asked for that is none of the words that ask for nothing.
+/// Whether a value is given that is none of the supported words.
 fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
     asked.as_deref().is_some_and(|asked| !words.contains(&asked))
 }
 
-/// Answers, in items.
+/// Creates a response.
 #[utoipa::path(post, path = "/v1/responses", tag = "openai",
     request_body = ResponsesRequest,
     responses(
-        (status = 200, description = "The response; with stream, its events.", content(
+        (status = 200, description = "The response; with `stream`, its events.", content(
             (ResponseObject = "application/json"), (ResponseEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
@@ -346,21 +351,21 @@ pub(crate) async fn create(
     ApiError::refuse_given([(
         "stream_options.continuous_usage_stats",
         streaming.is_some_and(|streaming| streaming.continuous_usage),
-        "the usage is in the last event",
+        "the last event contains the usage",
     )])?;
     let earlier = request.earlier(&app, &mut preparation)?;
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let read = preparation.run(move || {
         let earlier = earlier.map_or(Ok(Vec::new()), |earlier| earlier.items())?;
         let job = request.job(&reader_app, &reader_model, &earlier)?;
-        let keeping = request.keeping(&reader_app, earlier)?;
-        let outline = Outline::new(&request, &reader_model, &job.params, keeping);
+        let pending = request.pending(&reader_app, earlier)?;
+        let outline = Outline::new(&request, &reader_model, &job.params, pending);
         Ok((job, outline))
     });
     let (job, mut outline) = read.await?;
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
     if streaming.is_some() {
-        let stream = PartStream::new(run, ResponseTeller::new(outline));
+        let stream = PartStream::new(run, ResponseEvents::new(outline));
         return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
     match run.complete().await?.0.pop() {
@@ -368,6 +373,6 @@ pub(crate) async fn create(
             let output = OutputItem::of_answer(answer, &end);
             Ok(axum::Json(outline.ended(output, &end)).into_response())
         }
-        None => Err(ApiError::internal("there is no answer")),
+        None => Err(ApiError::internal("the engine returned no answer")),
     }
 }

@@ -1,8 +1,8 @@
 //! `/metrics`: Prometheus' text format, with vLLM's metric names, which routers and dashboards read.
 
-mod maker;
-mod of_engine;
-mod of_process;
+mod builder;
+mod engine;
+mod process;
 mod registry;
 
 use std::sync::{Arc, OnceLock};
@@ -17,11 +17,11 @@ use inferno_engine::Finished;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::state::App;
-use registry::Registered;
+use registry::ServerMetrics;
 
 /// The metrics; nothing is counted before the model is loaded.
 pub(crate) struct Metrics {
-    registered: OnceLock<Registered>,
+    registered: OnceLock<ServerMetrics>,
 }
 
 impl Metrics {
@@ -31,7 +31,7 @@ impl Metrics {
 
     /// Registers the metrics of this model.
     pub fn begin(&self, model: &ServedModel) {
-        match Registered::new(model.name(), &model.handle) {
+        match ServerMetrics::new(model.name(), &model.handle) {
             Ok(registered) => {
                 // Only one model is served.
                 let _ = self.registered.set(registered);

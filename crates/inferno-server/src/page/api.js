@@ -1,10 +1,10 @@
-// The server's API, as far as the page uses it. Addresses are relative, so that the page also works below a path.
+// The server's API, as the page uses it. URLs are relative, so that the page also works under a path prefix.
 
 import { serverEvents } from './stream.js';
 
-/** Why a request was not answered, in words for people. */
+/** A failed request, with a message for the user. */
 export class RequestFailed extends Error {
-  /** `status` is 0 where nothing answered. */
+  /** `status` is 0 if there was no response. */
   constructor(message, status = 0, code = null) {
     super(message);
     this.name = 'RequestFailed';
@@ -13,10 +13,10 @@ export class RequestFailed extends Error {
   }
 }
 
-const UNREACHABLE = 'The server cannot be reached. Is it still running?';
-const CUT = 'The connection ended before the answer did.';
+const UNREACHABLE = 'Cannot reach the server. Is it running?';
+const CUT = 'The connection was closed before the answer was complete.';
 
-/** The model that is served: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`. */
+/** The served model: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`. */
 export async function servedModel(key) {
   const response = await ask('v1/models', { headers: headers(key) });
   const { data } = await response.json();
@@ -66,9 +66,9 @@ async function ask(path, options) {
   return response;
 }
 
-/** What an error response says; proxies between may answer in other shapes than the server. */
+/** The message of an error response; proxies may use other formats than the server. */
 async function failure(response) {
-  const fallback = `The server answered ${response.status} ${response.statusText}`.trim();
+  const fallback = `The server returned ${response.status} ${response.statusText}`.trim();
   const body = await response.json().catch(() => null);
   const error = body?.error ?? {};
   return new RequestFailed(error.message ?? fallback, response.status, error.code);

@@ -1,4 +1,4 @@
-// The field that messages are written in.
+// The message input.
 
 const form = document.getElementById('composer');
 const prompt = document.getElementById('prompt');
@@ -10,13 +10,13 @@ export function isSendKey(event) {
   return event.key === 'Enter' && !event.shiftKey && !event.isComposing;
 }
 
-/** Makes a text field as high as its text. */
+/** Fits the height of a text field to its text. */
 export function grow(field) {
   field.style.height = 'auto';
   field.style.height = `${field.scrollHeight}px`;
 }
 
-/** Sets the field up; `onSend` gets the text, `onUp` hears of an arrow up in the empty field. */
+/** Initializes the input; `onSend` receives the text, `onUp` is called for Arrow Up in an empty input. */
 export function beginComposer({ onSend, onStop, onUp }) {
   const submit = () => {
     const text = prompt.value.trim();
@@ -39,7 +39,7 @@ export function beginComposer({ onSend, onStop, onUp }) {
     }
   });
   prompt.addEventListener('input', refresh);
-  // The whole box is the field, as far as a pointer is concerned.
+  // A click anywhere in the box focuses the input.
   form.addEventListener('click', (event) => {
     if (event.target === form || event.target.matches('.row, #keys')) prompt.focus();
   });
@@ -52,7 +52,7 @@ function refresh() {
   send.disabled = prompt.value.trim() === '';
 }
 
-/** Shows the button that stops in place of the one that sends, or the other way round. */
+/** Switches between the send and the stop button. */
 export function showAnswering(isAnswering) {
   const hadFocus = document.activeElement === send || document.activeElement === stop;
   send.hidden = isAnswering;

@@ -1,4 +1,4 @@
-// The conversation on the page: sending, streaming, stopping, asking again.
+// The conversation on the page: sending, streaming, stopping, regenerating.
 
 import { chatChunks } from './api.js';
 import { showAnswering } from './composer.js';
@@ -10,17 +10,17 @@ const list = document.getElementById('messages');
 const welcome = document.getElementById('welcome');
 const status = document.getElementById('status');
 
-/** Shows one conversation at a time, and has it answered. */
+/** Shows one conversation at a time, and requests answers. */
 export class ConversationView {
   #conversation;
   #modelName;
   #onChange;
-  /** What stops the answer that is coming, if one is. */
+  /** Aborts the running answer, if there is one. */
   #abort = null;
-  /** Settles when no answer is coming any more. */
+  /** Settles when no answer is running. */
   #answered = Promise.resolve();
 
-  /** `onChange` hears of every change that is to be kept. */
+  /** `onChange` is called for every change that is to be stored. */
   constructor({ modelName, onChange }) {
     this.#modelName = modelName;
     this.#onChange = onChange;
@@ -34,7 +34,7 @@ export class ConversationView {
     return this.#abort !== null;
   }
 
-  /** Shows another conversation; an answer that is still coming to this one is stopped. */
+  /** Shows another conversation, and stops a running answer. */
   async show(conversation) {
     await this.stop();
     this.#conversation = conversation;
@@ -48,25 +48,25 @@ export class ConversationView {
     this.#answered = this.#answer();
   }
 
-  /** Stops the answer that is coming, if one is, and waits until what there is of it is kept. */
+  /** Stops a running answer, and waits until its text is stored. */
   stop() {
     this.#abort?.abort();
     return this.#answered;
   }
 
-  /** Begins to edit the last message of the user, if there is one. */
+  /** Starts editing the last message of the user, if there is one. */
   editLast() {
     [...list.querySelectorAll('.user')].at(-1)?.edit?.();
   }
 
-  /** Has the last message answered without the oldest ones, of which as many are left out as it takes. */
+  /** Answers the last message without as many of the oldest messages as necessary. */
   #answerFrom(place) {
     this.#conversation.leftOut = place;
     this.#draw();
     this.#answered = this.#answer(true);
   }
 
-  /** Where to go on where what the model reads is too long: at a message of the user in the later half; null where there is one message. */
+  /** The first message to send if the conversation is too long: a user message in the later half; null if there is only one message. */
   #placeToGoOn() {
     const { messages, leftOut = 0 } = this.#conversation;
     const middle = Math.max(leftOut + 1, Math.floor((leftOut + messages.length) / 2));
@@ -102,12 +102,12 @@ export class ConversationView {
     );
     if (leftOut > 0) list.children[leftOut]?.before(leftOutNote());
     if (messages.at(-1)?.role === 'user' && !this.isAnswering) {
-      this.#fail('This message has no answer yet.', 'Answer it', () => this.#again());
+      this.#fail('This message has no answer yet.', 'Generate answer', () => this.#again());
     }
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true, detail: { jump: true } }));
   }
 
-  /** Streams an answer to what stands last; `leavesOut` where the oldest messages may be left out for it. */
+  /** Streams an answer to the last message; `leavesOut` allows dropping the oldest messages. */
   async #answer(leavesOut = false) {
     const conversation = this.#conversation;
     const message = { role: 'assistant', content: '' };
@@ -119,9 +119,9 @@ export class ConversationView {
     list.append(view.element);
     view.update();
     showAnswering(true);
-    status.textContent = 'The model answers.';
+    status.textContent = 'Generating…';
     this.#keep(conversation);
-    // Kept from the first piece on, so that leaving the page loses nothing.
+    // Stored from the first chunk on, so that leaving the page loses nothing.
     const leave = () => this.#keep(conversation, message);
     addEventListener('pagehide', leave);
     let failure = null;
@@ -141,12 +141,12 @@ export class ConversationView {
     if (isEmpty) view.element.remove();
     else view.finish(() => this.#again());
     if (failure !== null) this.#explain(failure, leavesOut);
-    else if (isEmpty) this.#fail('The answer was stopped before it began.', 'Answer it', () => this.#again());
-    else status.textContent = message.finish === 'stopped' ? 'The answer was stopped.' : 'The answer is complete.';
+    else if (isEmpty) this.#fail('Stopped before the answer started.', 'Generate answer', () => this.#again());
+    else status.textContent = message.finish === 'stopped' ? 'Stopped.' : 'Answer complete.';
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
   }
 
-  /** Keeps the conversation, with an answer that is not whole, if there is one. */
+  /** Stores the conversation, including an incomplete answer. */
   #keep(conversation, partial = null) {
     const messages = partial?.content ? [{ ...partial, finish: 'stopped' }] : [];
     this.#onChange({ ...conversation, messages: [...conversation.messages, ...messages] });
@@ -160,12 +160,12 @@ export class ConversationView {
     }
     const place = this.#placeToGoOn();
     if (place === null) {
-      this.#fail(`This message is too long for the model: ${failure.message}.`, 'Edit the message', () => this.editLast());
+      this.#fail(`This message is too long for the model: ${failure.message}.`, 'Edit message', () => this.editLast());
     } else if (leavesOut) {
       this.#answerFrom(place);
     } else {
       const leaveOut = () => this.#answerFrom(place);
-      this.#fail(`The conversation has outgrown the model: ${failure.message}.`, 'Leave out the oldest', leaveOut);
+      this.#fail(`The conversation exceeds the context: ${failure.message}.`, 'Drop the oldest messages', leaveOut);
     }
   }
 
@@ -176,7 +176,7 @@ export class ConversationView {
   }
 }
 
-/** Adds to a message what comes, and measures it. */
+/** Appends streamed content to a message, and measures it. */
 async function receive(message, chunks, onPiece) {
   const begun = performance.now();
   const since = () => (performance.now() - begun) / 1000;
@@ -190,7 +190,7 @@ async function receive(message, chunks, onPiece) {
     message.figures = {
       tokens,
       isCounted: usage !== undefined,
-      // The first token took the prompt's time, so that the others are counted.
+      // The time to the first token is prefill, so only the others count.
       rate: time > 0 && tokens > 1 ? (tokens - 1) / time : null,
       firstSeconds,
       promptTokens: usage?.prompt_tokens,

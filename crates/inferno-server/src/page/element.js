@@ -1,4 +1,4 @@
-// Elements, made one by one: the page never makes them from text.
+// Creates elements one by one, never from HTML text.
 
 /** An element with these properties (or attributes, or `on…` listeners) and children. */
 export function element(tag, properties = {}, ...children) {
@@ -25,17 +25,17 @@ export function icon(name) {
   return svg;
 }
 
-/** A button that shows an icon, and says what it does to those who cannot see it. */
+/** A button with an icon and an accessible label. */
 export function iconButton(name, label, onclick) {
   return element('button', { type: 'button', className: 'quiet', title: label, 'aria-label': label, onclick }, icon(name));
 }
 
-/** A button that copies what `text` gives, and shows for a moment that it did. */
+/** A button that copies the result of `text`, and briefly confirms it. */
 export function copyButton(label, text) {
   const button = iconButton('copy', label, async () => {
     const done = await copy(text());
     button.replaceChildren(icon(done ? 'done' : 'close'));
-    button.title = done ? 'Copied' : 'The browser did not allow it';
+    button.title = done ? 'Copied' : 'Copying was blocked by the browser';
     setTimeout(() => {
       button.replaceChildren(icon('copy'));
       button.title = label;
@@ -44,13 +44,13 @@ export function copyButton(label, text) {
   return button;
 }
 
-/** Puts a text on the clipboard, and says whether that was possible. */
+/** Copies text to the clipboard, and returns whether that succeeded. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Browsers have no clipboard for pages over plain HTTP from another machine, but still the older way.
+    // The clipboard API is not available over plain HTTP from another machine; the older way is.
     const field = element('textarea', { value: text, className: 'unseen' });
     document.body.append(field);
     field.select();

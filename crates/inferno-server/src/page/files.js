@@ -3,7 +3,7 @@
 import { element } from './element.js';
 import { allMessages, newConversation, title } from './store.js';
 
-/** Gives a conversation as a file. */
+/** Downloads a conversation as a file. */
 export function giveFile(conversation, model) {
   const file = { model, messages: allMessages(conversation) };
   const blob = new Blob([`${JSON.stringify(file, null, 2)}\n`], { type: 'application/json' });
@@ -20,7 +20,7 @@ function fileName(text) {
   return words.join('-').slice(0, 40) || 'conversation';
 }
 
-/** The conversation that is in a file. Throws an error that says in words for people why there is none. */
+/** The conversation in a file. Throws an error with a message for the user. */
 export async function readFile(file) {
   const refuse = (why) => {
     throw new Error(`“${file.name}” cannot be imported: ${why}.`);

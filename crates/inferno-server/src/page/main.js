@@ -1,4 +1,4 @@
-// The page: puts its parts together.
+// Entry point: connects the parts of the page.
 
 import { servedModel } from './api.js';
 import { beginComposer, focusPrompt } from './composer.js';
@@ -17,7 +17,7 @@ let model = null;
 
 const view = new ConversationView({ modelName: () => model?.id, onChange: keep });
 
-/** Says something that is not about one message. */
+/** Shows a notice that is not about one message. */
 function report(text) {
   context.textContent = text;
   status.textContent = text;
@@ -28,7 +28,7 @@ function keep(conversation) {
   try {
     if (conversation.messages.length > 0) saveConversation(conversation);
   } catch {
-    report('The browser’s storage is full: this conversation is not kept. Delete others.');
+    report('Browser storage is full: this conversation is not saved. Delete other conversations.');
   }
   listConversations(view.conversation.id);
 }
@@ -49,13 +49,13 @@ function openKept(id) {
   location.hash = id;
 }
 
-/** The address names the conversation, so that reloading and going back show the right one. */
+/** The URL contains the conversation id, so that reload and back work. */
 function openNamed() {
   const kept = loadConversation(location.hash.slice(1));
   return open(kept ?? newConversation(keptSystem()));
 }
 
-/** Asks for the model until there is one: the page can be there before it is loaded. */
+/** Polls for the model, which may still be loading. */
 async function findModel() {
   for (;;) {
     try {
@@ -64,10 +64,10 @@ async function findModel() {
     } catch (error) {
       if (error.status === 401) {
         report('A key is needed.');
-        askForKey(apiKey() === '' ? 'This server asks for an API key.' : error.message);
+        askForKey(apiKey() === '' ? 'This server requires an API key.' : error.message);
         return;
       }
-      report(error.code === 'loading' ? 'The model is being loaded…' : error.message);
+      report(error.code === 'loading' ? 'The model is loading…' : error.message);
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
@@ -89,7 +89,7 @@ beginSettings({
 beginComposer({
   onSend: (text) => {
     view.send(text);
-    // A new conversation has a name from now on.
+    // A new conversation gets its title here.
     if (location.hash.slice(1) !== view.conversation.id) history.pushState(null, '', `#${view.conversation.id}`);
   },
   onStop: () => view.stop(),
@@ -130,7 +130,7 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// The end stays in view while an answer grows, unless the reader has gone elsewhere.
+// Follows a growing answer, unless the user has scrolled away.
 let followsEnd = true;
 const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 const scrollToEnd = () => scroller.scrollTo({ top: scroller.scrollHeight });

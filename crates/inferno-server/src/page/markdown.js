@@ -1,13 +1,13 @@
-// Markdown as elements. What a model says becomes texts and a few harmless elements, whatever it is.
+// Renders Markdown to elements. Any model output becomes text and a few harmless elements.
 
 import { blocks } from './blocks.js';
 import { copyButton, element } from './element.js';
 import { inlineParts } from './inline.js';
 
-/** Beyond so many marks inside of each other, further ones are left out. */
+/** Maximum nesting; deeper formatting is ignored. */
 const MAX_DEPTH = 24;
 
-/** Shows a text that grows: blocks that did not change are left as they are, with what is selected in them. */
+/** Renders growing text; unchanged blocks keep their elements and selection. */
 export class MarkdownView {
   element = element('div', { className: 'markdown' });
   #shown = [];
@@ -25,7 +25,7 @@ export class MarkdownView {
 function blockElement(block) {
   switch (block.type) {
     case 'heading':
-      // The page's own headings are the first and the second.
+      // The page itself uses the first two heading levels.
       return element(`h${Math.min(6, block.level + 2)}`, {}, ...inline(block.text));
     case 'rule':
       return element('hr');
@@ -43,7 +43,7 @@ function blockElement(block) {
 }
 
 function code({ language, text }) {
-  const bar = element('div', { className: 'bar' }, element('span', {}, language || 'text'), copyButton('Copy the code', () => text));
+  const bar = element('div', { className: 'bar' }, element('span', {}, language || 'text'), copyButton('Copy code', () => text));
   return element('div', { className: 'code' }, bar, element('pre', { tabIndex: 0 }, element('code', {}, text)));
 }
 
@@ -66,10 +66,10 @@ function table({ head, aligns, rows }) {
   return element('div', { className: 'table', tabIndex: 0 }, whole);
 }
 
-/** The nodes of a text inside of a block. */
+/** The nodes of inline text. */
 function inline(text) {
   const root = document.createDocumentFragment();
-  // The innermost comes last; null is a mark that is left out.
+  // The innermost element is last; null is ignored formatting.
   const open = [root];
   const append = (node) => open.findLast((it) => it !== null).append(node);
   for (const part of inlineParts(text)) {

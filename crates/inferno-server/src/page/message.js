@@ -1,17 +1,17 @@
-// One message on the page: its text, what the model thought before it, and what can be done with it.
+// One message on the page: its text, its reasoning, and its actions.
 
 import { grow, isSendKey } from './composer.js';
 import { copyButton, element, icon, iconButton } from './element.js';
 import { MarkdownView } from './markdown.js';
 
-/** A message of the user. `onEdit`, where it may be edited, gets the new text. */
+/** A user message. `onEdit`, if it can be edited, receives the new text. */
 export function userMessage(message, onEdit) {
   const text = element('div', { className: 'text' }, message.content);
-  const buttons = element('div', { className: 'buttons' }, copyButton('Copy the message', () => message.content));
+  const buttons = element('div', { className: 'buttons' }, copyButton('Copy message', () => message.content));
   const article = element('article', { className: 'user', 'aria-label': 'You' }, text, buttons);
   if (onEdit) {
     const edit = () => article.replaceChildren(editor(message.content, onEdit, () => article.replaceChildren(text, buttons)));
-    buttons.append(iconButton('edit', 'Edit the message', edit));
+    buttons.append(iconButton('edit', 'Edit message', edit));
     article.edit = edit;
   }
   return article;
@@ -38,18 +38,18 @@ function editor(content, onEdit, onCancel) {
     field.focus();
   });
   const cancel = element('button', { type: 'button', className: 'plain', onclick: onCancel }, 'Cancel');
-  const send = element('button', { type: 'button', className: 'main', onclick: save }, 'Send again');
+  const send = element('button', { type: 'button', className: 'main', onclick: save }, 'Send edited');
   return element('div', { className: 'editor' }, field, element('div', { className: 'actions' }, cancel, send));
 }
 
-/** An answer of the model, which may still be coming. */
+/** An answer, which may still be streaming. */
 export class AnswerView {
   #message;
   #markdown = new MarkdownView();
   #thoughts = element('div', { className: 'thoughts' });
   #summary = element('summary');
   #reasoning;
-  #waiting = element('div', { className: 'waiting', title: 'The model is reading' }, element('i'), element('i'), element('i'));
+  #waiting = element('div', { className: 'waiting', title: 'Processing the prompt' }, element('i'), element('i'), element('i'));
   #footer = element('div', { className: 'buttons' });
   #frame = 0;
 
@@ -66,7 +66,7 @@ export class AnswerView {
     );
   }
 
-  /** Shows soon what has come so far; many pieces are shown at once. */
+  /** Schedules an update; several chunks are rendered at once. */
   update() {
     this.element.setAttribute('aria-busy', 'true');
     this.#frame ||= requestAnimationFrame(() => {
@@ -76,14 +76,14 @@ export class AnswerView {
     });
   }
 
-  /** Shows the whole answer; `onAgain`, where it may be given again, asks for another one. */
+  /** Shows the complete answer; `onAgain`, if given, regenerates it. */
   finish(onAgain) {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.element.setAttribute('aria-busy', 'false');
     this.#draw(false);
-    this.#footer.replaceChildren(copyButton('Copy the answer', () => this.#message.content));
-    if (onAgain) this.#footer.append(iconButton('again', 'Another answer', onAgain));
+    this.#footer.replaceChildren(copyButton('Copy answer', () => this.#message.content));
+    if (onAgain) this.#footer.append(iconButton('again', 'Regenerate', onAgain));
     const note = ending(this.#message);
     if (note) this.#footer.append(element('span', { className: 'note' }, note));
     this.#footer.append(figures(this.#message.figures));
@@ -102,26 +102,26 @@ export class AnswerView {
   }
 }
 
-/** How long it thought, where that was long enough to tell. */
+/** The reasoning time, if it is long enough to show. */
 function thought(time) {
-  return time === undefined || time < 0.1 ? 'Thoughts' : `Thought for ${seconds(time)}`;
+  return time === undefined || time < 0.1 ? 'Reasoning' : `Thought for ${seconds(time)}`;
 }
 
-/** Why an answer ended, where that is not simply its end. */
+/** Why an answer is incomplete. */
 function ending(message) {
   switch (message.finish) {
     case 'stopped':
       return 'Stopped.';
     case 'length':
-      return 'Cut off: the limit of tokens, or the end of the context, was reached.';
+      return 'Cut off: the token limit or the context length was reached.';
     case 'failed':
-      return 'Broken off.';
+      return 'Interrupted.';
     default:
       return null;
   }
 }
 
-/** What the answer took: tokens, their rate, the time to the first. */
+/** Statistics: tokens, rate, time to first token. */
 function figures(taken) {
   const line = element('span', { className: 'figures' });
   if (!taken) return line;
@@ -132,7 +132,7 @@ function figures(taken) {
   if (firstSeconds !== undefined) parts.push(`first after ${seconds(firstSeconds)}`);
   line.textContent = parts.join(' · ');
   if (promptTokens !== undefined) {
-    line.title = `The model read ${promptTokens} tokens, of which ${cachedTokens} were kept from before.`;
+    line.title = `Prompt: ${promptTokens} tokens, ${cachedTokens} of them cached.`;
   }
   return line;
 }
@@ -141,12 +141,12 @@ function seconds(time) {
   return time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(1)} s`;
 }
 
-/** Stands between what the model no longer reads and what it does. */
+/** Separates messages that are no longer sent from the others. */
 export function leftOutNote() {
-  return element('p', { className: 'left-out' }, 'What is above no longer fits the context: the model does not read it any more.');
+  return element('p', { className: 'left-out' }, 'The messages above no longer fit into the context and are not sent to the model.');
 }
 
-/** Says that an answer failed, and offers to try again, or something else that helps. */
+/** An error with an action, such as to try again. */
 export function failureNote(text, label, onClick) {
   const button = element('button', { type: 'button', className: 'plain', onclick: onClick }, label);
   return element('div', { className: 'failure', role: 'alert' }, element('p', {}, text), button);

@@ -1,4 +1,4 @@
-// Settings: how answers are sampled, whether the model thinks first, the system message, the key.
+// Settings: sampling, reasoning, system prompt, API key.
 
 import { read, write } from './store.js';
 
@@ -11,13 +11,13 @@ const thinking = document.getElementById('thinking');
 
 let takesThinking = false;
 
-/** Sets the form up with what was kept; `onSystem` hears of another system message, `onKey` of another key. */
+/** Initializes the form from storage; `onSystem` and `onKey` are called for changes. */
 export function beginSettings({ onSystem, onKey, onProblem }) {
   const keep = (name, value) => {
     try {
       write(name, value);
     } catch {
-      onProblem('The browser’s storage is full; the settings hold until the page is left.');
+      onProblem('Browser storage is full; the settings apply until you leave the page.');
     }
   };
   const kept = read('sampling', {});
@@ -46,12 +46,12 @@ export function beginSettings({ onSystem, onKey, onProblem }) {
     for (const field of fields) field.value = '';
     keep('sampling', {});
   });
-  // A click beside the dialog closes it.
+  // A click outside the dialog closes it.
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close();
   });
   dialog.addEventListener('close', () => {
-    // What cannot be right is not sent, and so not kept on show either.
+    // Invalid values are not sent, so they are not shown either.
     for (const field of fields) if (!field.validity.valid) field.value = '';
     keyNote.hidden = true;
     if (key.value !== shownKey) {
@@ -61,7 +61,7 @@ export function beginSettings({ onSystem, onKey, onProblem }) {
   });
 }
 
-/** Shows what the model recommends, and whether it can be asked to think. */
+/** Shows the model’s defaults, and whether it supports reasoning. */
 export function showModelDefaults(model) {
   for (const [name, value] of Object.entries(model.default_sampling_params ?? {})) {
     const field = fields.find((it) => it.name === name);
@@ -71,7 +71,7 @@ export function showModelDefaults(model) {
   thinking.hidden = !takesThinking;
 }
 
-/** Asks for the API key, and says why. */
+/** Asks for the API key, with the reason. */
 export function askForKey(why) {
   keyNote.textContent = why;
   keyNote.hidden = false;
@@ -83,7 +83,7 @@ export function showSystem(text) {
   system.value = text;
 }
 
-/** The system message that a new conversation begins with: the last one that was written. */
+/** The system prompt of new conversations: the last one that was entered. */
 export function keptSystem() {
   const kept = read('system', '');
   return typeof kept === 'string' ? kept : '';
@@ -97,13 +97,13 @@ function isThinking() {
   return thinking.getAttribute('aria-pressed') === 'true';
 }
 
-/** The sampling fields that are filled in, as numbers. */
+/** The non-empty sampling fields, as numbers. */
 function samplingFields() {
   const filled = fields.filter((field) => field.value !== '' && field.validity.valid);
   return Object.fromEntries(filled.map((field) => [field.name, field.valueAsNumber]));
 }
 
-/** The fields of a request that the settings ask for. */
+/** The request fields from the settings. */
 export function requestFields() {
   const thinks = takesThinking ? { chat_template_kwargs: { enable_thinking: isThinking() } } : {};
   return { ...samplingFields(), ...thinks };

@@ -1,4 +1,4 @@
-// The list of conversations at the side; on narrow screens it lies over the page while it is open.
+// The list of conversations; on narrow screens it overlays the page.
 
 import { element, iconButton } from './element.js';
 import { giveFile, readFile } from './files.js';
@@ -12,14 +12,14 @@ const narrow = matchMedia('(max-width: 52rem)');
 
 let actions;
 
-/** Sets the list up; `onOpen` and `onDelete` get a conversation’s id, `onImport` one from a file; `modelName` is for exported files. */
+/** Initializes the list; `onOpen` and `onDelete` receive an id, `onImport` a conversation; `modelName` is for exported files. */
 export function beginSidebar({ onNew, onOpen, onDelete, onImport, modelName }) {
   actions = { onOpen, onDelete, modelName };
   const chooser = document.getElementById('import-file');
   document.getElementById('import').addEventListener('click', () => chooser.click());
   chooser.addEventListener('change', async () => {
     const [file] = chooser.files;
-    // The same file may be chosen again.
+    // Allows selecting the same file again.
     chooser.value = '';
     if (!file) return;
     try {
@@ -51,7 +51,7 @@ function show(isOpen) {
   if (isOpen && narrow.matches) document.getElementById('new-conversation').focus();
 }
 
-/** Closes the list where it lies over the page, and says whether it did. */
+/** Closes the list if it overlays the page, and returns whether it did. */
 export function closeSidebar() {
   if (!narrow.matches || !isShown()) return false;
   show(false);
@@ -59,7 +59,7 @@ export function closeSidebar() {
   return true;
 }
 
-/** Shows the conversations that are kept, the current one marked. */
+/** Shows the saved conversations, with the current one highlighted. */
 export function listConversations(currentId) {
   list.replaceChildren(...allConversations().map((conversation) => entry(conversation, currentId)));
 }

@@ -1,8 +1,8 @@
-// What the browser keeps: conversations, one an entry, so that two tabs do not write over each other's; settings; the key.
+// Browser storage: conversations, one per entry so that tabs do not overwrite each other; settings; API key.
 
 const CONVERSATION = 'inferno.conversation.';
 
-/** The browser's storage, or where it gives none, one that lasts as long as the page. */
+/** Local storage, or memory if the browser provides none. */
 const storage = (() => {
   try {
     localStorage.getItem(CONVERSATION);
@@ -21,7 +21,7 @@ const storage = (() => {
   }
 })();
 
-/** What is kept under a name, or `fallback` where there is nothing, or nothing that can be read. */
+/** The stored value, or `fallback` if it is missing or invalid. */
 export function read(name, fallback) {
   try {
     return JSON.parse(storage.getItem(`inferno.${name}`)) ?? fallback;
@@ -30,12 +30,12 @@ export function read(name, fallback) {
   }
 }
 
-/** Keeps a value under a name. Throws where the browser's storage is full. */
+/** Stores a value. Throws if the storage is full. */
 export function write(name, value) {
   storage.setItem(`inferno.${name}`, JSON.stringify(value));
 }
 
-/** A conversation without messages, which is kept from its first message on. */
+/** An empty conversation, which is stored with its first message. */
 export function newConversation(system) {
   // Pages over plain HTTP from another machine have no crypto.randomUUID.
   const random = crypto.getRandomValues(new Uint32Array(2));
@@ -43,7 +43,7 @@ export function newConversation(system) {
   return { id, system, messages: [], updated: Date.now() };
 }
 
-/** Keeps a conversation. Throws where the browser's storage is full. */
+/** Stores a conversation. Throws if the storage is full. */
 export function saveConversation(conversation) {
   storage.setItem(CONVERSATION + conversation.id, JSON.stringify(conversation));
 }
@@ -52,7 +52,7 @@ export function deleteConversation(id) {
   storage.removeItem(CONVERSATION + id);
 }
 
-/** The conversation of this id, or null. */
+/** The conversation with this id, or null. */
 export function loadConversation(id) {
   try {
     const found = JSON.parse(storage.getItem(CONVERSATION + id));
@@ -72,25 +72,25 @@ export function allConversations() {
     .sort((one, other) => other.updated - one.updated);
 }
 
-/** Calls back when another tab changed a conversation. */
+/** Calls back when another tab changes a conversation. */
 export function onOtherTab(callback) {
   addEventListener('storage', (event) => {
     if (event.key === null || event.key.startsWith(CONVERSATION)) callback();
   });
 }
 
-/** What stands for a conversation in the list: how it began. */
+/** The title of a conversation: its first message. */
 export function title(conversation) {
   const first = conversation.messages[0]?.content.trim().split('\n')[0] ?? '';
   return first === '' ? 'New conversation' : first;
 }
 
-/** All messages, as requests have them, the system message first. */
+/** All messages in request format, the system message first. */
 export function allMessages(conversation) {
   return withSystem(conversation, conversation.messages);
 }
 
-/** Those that the model is to read: without the `leftOut` oldest, for which its context has no room. */
+/** The messages to send: without the `leftOut` oldest, which exceed the context. */
 export function requestMessages(conversation) {
   return withSystem(conversation, conversation.messages.slice(conversation.leftOut ?? 0));
 }

@@ -21,7 +21,7 @@ export async function* serverEvents(body) {
       }
     }
   } finally {
-    // Who stops listening ends the request, and with it the work.
+    // Aborting the request also stops the generation.
     reader.cancel().catch(() => {});
   }
 }

@@ -23,7 +23,7 @@
     const button = document.getElementById('theme');
     const show = () => {
       const theme = document.documentElement.dataset.theme;
-      button.title = `Colours: ${theme}`;
+      button.title = `Theme: ${theme}`;
       button.setAttribute('aria-label', button.title);
     };
     button.addEventListener('click', () => {
@@ -34,7 +34,7 @@
       try {
         localStorage.setItem(KEY, next);
       } catch {
-        // It then lasts as long as the page does.
+        // It then applies until the page is closed.
       }
     });
     show();

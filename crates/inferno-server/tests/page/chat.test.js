@@ -34,7 +34,7 @@ afterEach(async () => {
 
 /** Sets the page up to answer alike each time. */
 async function greedy() {
-  await page.getByRole('button', { name: 'Think first' }).click();
+  await page.getByRole('button', { name: 'Reasoning' }).click();
   await setting(page, 'Temperature', '0');
 }
 
@@ -77,7 +77,7 @@ test('an answer grows as it comes, and Escape stops it and the work', async () =
   await page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
   const early = (await text.innerText()).length;
   await page.waitForFunction((length) => document.querySelector('.markdown').textContent.length > length, early);
-  assert.ok(await page.getByRole('button', { name: 'Stop the answer' }).isVisible());
+  assert.ok(await page.getByRole('button', { name: 'Stop generating' }).isVisible());
   await page.keyboard.press('Escape');
   const [stopped] = await answers(page);
   assert.match(await page.locator('.note').innerText(), /Stopped/);
@@ -86,7 +86,7 @@ test('an answer grows as it comes, and Escape stops it and the work', async () =
   assert.equal(await text.innerText(), stopped, 'nothing more comes');
 
   line.delay = 0;
-  await page.getByRole('button', { name: 'Another answer' }).click();
+  await page.getByRole('button', { name: 'Regenerate' }).click();
   const [whole] = await answers(page);
   assert.ok(whole.length > stopped.length);
   assert.equal(await page.locator('.answer').count(), 1, 'it takes the place of the first');
@@ -110,10 +110,10 @@ test('who stops an answer, or leaves the page, ends the work on it', async () =>
   await setting(own, 'Temperature', '5');
   assert.equal(await numAborted(), 0);
   await send(own, STORY);
-  await own.getByRole('button', { name: 'Stop the answer' }).click();
+  await own.getByRole('button', { name: 'Stop generating' }).click();
   await comesTo(1);
   await send(own, STORY);
-  await own.getByRole('button', { name: 'Stop the answer' }).waitFor();
+  await own.getByRole('button', { name: 'Stop generating' }).waitFor();
   await own.goto('about:blank');
   await comesTo(2);
   own.watched.check();
@@ -126,12 +126,12 @@ test('the settings are those of the request, and stay', async () => {
     await setting(page, label, value);
   }
   await setting(page, 'Max tokens', '12');
-  await setting(page, 'System message', 'You are terse.');
+  await setting(page, 'System prompt', 'You are terse.');
   await send(page, STORY);
   const [first] = await answers(page);
   assert.match(await page.locator('.note').innerText(), /limit/);
   await page.reload();
-  await page.getByRole('button', { name: 'Another answer' }).click();
+  await page.getByRole('button', { name: 'Regenerate' }).click();
   assert.deepEqual(await answers(page), [first], 'the same seed gives the same answer');
   for (const request of line.requests) {
     const { temperature, top_p, top_k, min_p, max_tokens, seed, messages } = request;
@@ -155,7 +155,7 @@ test('a conversation is there after a reload, and beside others', async () => {
   await page.reload();
   assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
   await page.getByRole('button', { name: 'New conversation' }).click();
-  assert.ok(await page.getByText('What shall we talk about?').isVisible());
+  assert.ok(await page.getByText('How can I help?').isVisible());
   await page.getByRole('button', { name: 'What is 7 plus 5?' }).click();
   const [sum] = await answers(page);
   const list = page.getByRole('navigation');
@@ -178,7 +178,7 @@ test('a conversation is there after a reload, and beside others', async () => {
     ],
   });
 
-  await page.getByLabel('A file with a conversation').setInputFiles(await file.path());
+  await page.getByLabel('Conversation file').setInputFiles(await file.path());
   await page.locator('#conversations .open').nth(2).waitFor();
   assert.deepEqual(await answers(page), ['The capital of France is Paris.']);
   await page.reload();
@@ -189,7 +189,7 @@ test('a conversation is there after a reload, and beside others', async () => {
 
   page.once('dialog', (dialog) => dialog.accept());
   await list.getByRole('button', { name: 'Delete “What is 7 plus 5?”' }).click();
-  await page.getByText('What shall we talk about?').waitFor();
+  await page.getByText('How can I help?').waitFor();
   await page.reload();
   assert.deepEqual(await list.locator('.open').allInnerTexts(), [CAPITAL, CAPITAL]);
 });
@@ -206,13 +206,13 @@ test('a file that holds no conversation is refused in words', async () => {
   for (const [text, why] of cases) {
     const told = page.waitForEvent('dialog');
     const file = { name: 'a.json', mimeType: 'application/json', buffer: Buffer.from(text) };
-    const choosing = page.getByLabel('A file with a conversation').setInputFiles(file);
+    const choosing = page.getByLabel('Conversation file').setInputFiles(file);
     const dialog = await told;
     assert.ok(dialog.message().startsWith('“a.json” cannot be imported: ') && dialog.message().includes(why), dialog.message());
     await dialog.dismiss();
     await choosing;
   }
-  assert.ok(await page.getByText('What shall we talk about?').isVisible());
+  assert.ok(await page.getByText('How can I help?').isVisible());
 });
 
 test('a conversation that the terminal saved is imported with its thoughts and its system message', async () => {
@@ -227,17 +227,17 @@ test('a conversation that the terminal saved is imported with its thoughts and i
     ],
   };
   const buffer = Buffer.from(JSON.stringify(saved));
-  const chooser = page.getByLabel('A file with a conversation');
+  const chooser = page.getByLabel('Conversation file');
   await chooser.setInputFiles({ name: 'a.json', mimeType: 'application/json', buffer });
   await setting(page, 'Max tokens', '3');
-  await page.getByRole('button', { name: 'Answer it' }).click();
+  await page.getByRole('button', { name: 'Generate answer' }).click();
   await page.locator('.answer').nth(1).waitFor();
   assert.deepEqual(line.requests.at(-1).messages, saved.messages);
 });
 
 test('what was said so far is there after a reload in the middle of an answer', async () => {
   line.delay = 20;
-  await page.getByRole('button', { name: 'Think first' }).click();
+  await page.getByRole('button', { name: 'Reasoning' }).click();
   await send(page, STORY);
   await page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
   const early = await page.locator('.markdown').innerText();
@@ -252,12 +252,12 @@ test('the last message can be edited and sent again', async () => {
   await answers(page);
   await send(page, 'What is the capital of Spain?');
   await answers(page);
-  assert.equal(await page.getByRole('button', { name: 'Edit the message' }).count(), 1);
+  assert.equal(await page.getByRole('button', { name: 'Edit message' }).count(), 1);
   await page.getByLabel('Message', { exact: true }).press('ArrowUp');
   const field = page.getByLabel('Your message');
   assert.equal(await field.inputValue(), 'What is the capital of Spain?');
   await field.press('Escape');
-  await page.getByRole('button', { name: 'Edit the message' }).click();
+  await page.getByRole('button', { name: 'Edit message' }).click();
   await field.fill(CAPITAL);
   await field.press('Enter');
   await page.locator('.user', { hasText: CAPITAL }).waitFor();
@@ -265,7 +265,7 @@ test('the last message can be edited and sent again', async () => {
   assert.equal(said.length, 2);
   assert.equal(said[1], 'The capital of France is Paris.');
   assert.deepEqual(line.requests.at(-1).messages.map(({ role }) => role), ['user', 'assistant', 'user']);
-  await page.getByRole('button', { name: 'Copy the answer' }).last().click();
+  await page.getByRole('button', { name: 'Copy answer' }).last().click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'The capital of France is Paris.');
 });
 
@@ -274,18 +274,18 @@ test('in the middle of an answer, one can leave for another conversation, edit, 
   const list = page.getByRole('navigation');
   const hasBegun = () => page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
   line.delay = 20;
-  await page.getByRole('button', { name: 'Think first' }).click();
+  await page.getByRole('button', { name: 'Reasoning' }).click();
   await send(page, STORY);
   await hasBegun();
   await page.getByRole('button', { name: 'New conversation' }).click();
-  await page.getByText('What shall we talk about?').waitFor();
-  assert.ok(!(await page.getByRole('button', { name: 'Stop the answer' }).isVisible()));
+  await page.getByText('How can I help?').waitFor();
+  assert.ok(!(await page.getByRole('button', { name: 'Stop generating' }).isVisible()));
   await list.getByRole('button', { name: STORY, exact: true }).click();
   await page.locator('.note', { hasText: 'Stopped.' }).waitFor();
   const [kept] = await answers(page);
   assert.ok(kept.length > 20);
 
-  await page.getByRole('button', { name: 'Another answer' }).click();
+  await page.getByRole('button', { name: 'Regenerate' }).click();
   await hasBegun();
   await field.press('ArrowUp');
   await page.getByLabel('Your message').fill('Tell me a story about a fox.');
@@ -297,7 +297,7 @@ test('in the middle of an answer, one can leave for another conversation, edit, 
 
   page.once('dialog', (dialog) => dialog.accept());
   await list.getByRole('button', { name: /^Delete/ }).click();
-  await page.getByText('What shall we talk about?').waitFor();
+  await page.getByText('How can I help?').waitFor();
   await page.reload();
   await page.getByRole('heading', { name: 'ember' }).waitFor();
   assert.equal(await list.locator('.open').count(), 0);

@@ -53,12 +53,12 @@ test('the page follows the system, until a theme is chosen, which stays', async 
     assert.ok((await paper()) < 0.1);
     await page.emulateMedia({ colorScheme: 'light' });
     assert.ok((await paper()) > 0.8);
-    await page.getByRole('button', { name: 'Colours: system' }).click();
-    await page.getByRole('button', { name: 'Colours: light' }).click();
+    await page.getByRole('button', { name: 'Theme: system' }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
     assert.ok((await paper()) < 0.1);
     await page.reload();
     assert.ok((await paper()) < 0.1);
-    await page.getByRole('button', { name: 'Colours: dark' }).click();
+    await page.getByRole('button', { name: 'Theme: dark' }).click();
     assert.ok((await paper()) > 0.8);
   });
 });
@@ -117,7 +117,7 @@ test('what happens is told to those who do not see it', async () => {
   await withPage({}, async (page) => {
     await send(page, 'What is the capital of France?');
     await answers(page);
-    assert.equal(await page.getByRole('status').textContent(), 'The answer is complete.');
+    assert.equal(await page.getByRole('status').textContent(), 'Answer complete.');
     assert.equal(await page.locator('.answer').getAttribute('aria-busy'), 'false');
     const nameless = await page.evaluate(() =>
       [...document.querySelectorAll('button, input, textarea')]

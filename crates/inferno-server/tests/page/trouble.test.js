@@ -43,7 +43,7 @@ test('a proxy that answers in no known shape is told by its status', () =>
   withLine(async (page, line) => {
     line.instead = { status: 502, body: 'Bad gateway' };
     await send(page, 'Hello!');
-    await page.getByText('The server answered 502').waitFor();
+    await page.getByText('The server returned 502').waitFor();
     page.watched.expect(/502/);
   }));
 
@@ -54,9 +54,9 @@ test('a message that is too long is told with both counts, and can be edited', (
     await note.waitFor();
     assert.match(await note.innerText(), /This message is too long .*\d{4} tokens.* 1024 tokens/);
     page.watched.expect(/400/);
-    await note.getByRole('button', { name: 'Edit the message' }).click();
+    await note.getByRole('button', { name: 'Edit message' }).click();
     await page.getByLabel('Your message').fill('Hello!');
-    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('button', { name: 'Send edited' }).click();
     const [answer] = await answers(page);
     assert.ok(answer.length > 0);
   }));
@@ -64,17 +64,17 @@ test('a message that is too long is told with both counts, and can be edited', (
 test('a conversation that has outgrown the model goes on without its oldest messages', () =>
   withLine(async (page, line) => {
     await setting(page, 'Max tokens', '3');
-    await page.getByRole('button', { name: 'Think first' }).click();
+    await page.getByRole('button', { name: 'Reasoning' }).click();
     const long = (word) => `${word} `.repeat(250).trim();
     for (const word of ['one', 'two', 'three', 'four', 'five']) {
       await send(page, long(word));
       await page.locator('#stop').waitFor({ state: 'hidden' });
       if ((await page.locator('.failure').count()) > 0) break;
     }
-    assert.match(await page.locator('.failure').innerText(), /outgrown the model.* 1024 tokens/);
+    assert.match(await page.locator('.failure').innerText(), /exceeds the context.* 1024 tokens/);
     page.watched.expect(/400/);
     const before = await page.locator('.answer').count();
-    await page.getByRole('button', { name: 'Leave out the oldest' }).click();
+    await page.getByRole('button', { name: 'Drop the oldest messages' }).click();
     await page.locator('.answer').nth(before).waitFor();
     await answers(page);
     assert.equal(await page.locator('.failure').count(), 0);
@@ -94,14 +94,14 @@ test('an answer whose connection breaks is kept as far as it came', () =>
   withLine(async (page, line) => {
     line.cutAfter = 12;
     line.delay = 5;
-    await page.getByRole('button', { name: 'Think first' }).click();
+    await page.getByRole('button', { name: 'Reasoning' }).click();
     await send(page, 'Tell me a story about a dragon.');
-    await page.getByText('The connection ended before the answer did.').waitFor();
+    await page.getByText('The connection was closed before the answer was complete.').waitFor();
     const [part] = await answers(page);
     assert.ok(part.length > 0);
     await page.reload();
     assert.deepEqual(await answers(page), [part]);
-    assert.match(await page.locator('.note').innerText(), /Broken off/);
+    assert.match(await page.locator('.note').innerText(), /Interrupted/);
     page.watched.expect(/ERR_INCOMPLETE_CHUNKED_ENCODING/);
   }));
 
@@ -126,7 +126,7 @@ test('a server that is gone is told, and found again', async () => {
   await page.getByRole('heading', { name: 'ember' }).waitFor();
   await gone.stop();
   await send(page, 'Hello!');
-  await page.getByText('The server cannot be reached').waitFor();
+  await page.getByText('Cannot reach the server').waitFor();
   page.watched.expect(/ERR_EMPTY_RESPONSE|ERR_CONNECTION|ERR_SOCKET/);
   line.server = server.address;
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -140,7 +140,7 @@ test('a server that is gone is told, and found again', async () => {
 test('a server with keys asks for one on the page, which needs none itself', async () => {
   const guarded = await startServer('--api-key', 'open sesame');
   const page = await openPage(browser, guarded.address);
-  await page.getByText('This server asks for an API key.').waitFor();
+  await page.getByText('This server requires an API key.').waitFor();
   page.watched.expect(/401/);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'hidden' });

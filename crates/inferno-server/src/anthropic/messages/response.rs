@@ -1,4 +1,4 @@
-//! A whole answer.
+//! Messages.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice};
 use crate::generation::{Finish, StopCause};
 
-/// A message that the model says.
+/// A message of the model.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Message {
     pub id: String,
@@ -19,18 +19,18 @@ pub(crate) struct Message {
     pub role: &'static str,
     pub model: String,
     pub content: Vec<ContentBlock>,
-    /// `end_turn`, `max_tokens`, `stop_sequence` or `tool_use`; null where a stream begins.
+    /// `end_turn`, `max_tokens`, `stop_sequence` or `tool_use`; null at the start of a stream.
     pub stop_reason: Option<&'static str>,
-    /// The stop text that ended it.
+    /// The stop sequence that was generated.
     pub stop_sequence: Option<String>,
     pub usage: MessageUsage,
 }
 
-/// A part of a message.
+/// A content block of a message.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ContentBlock {
-    /// What the model says to itself. Nothing is signed.
+    /// Reasoning; the signature is always empty.
     Thinking {
         thinking: String,
         signature: String,
@@ -38,7 +38,7 @@ pub(crate) enum ContentBlock {
     Text {
         text: String,
     },
-    /// A call of a tool.
+    /// A tool call.
     ToolUse {
         id: String,
         name: String,
@@ -47,14 +47,14 @@ pub(crate) enum ContentBlock {
     },
 }
 
-/// What an answer took, in tokens.
+/// The token usage of a message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct MessageUsage {
-    /// Those of the prompt that had to be computed.
+    /// Prompt tokens that were computed.
     pub input_tokens: usize,
-    /// Always 0: what is read is kept without being asked for.
+    /// Always 0: caching is automatic.
     pub cache_creation_input_tokens: usize,
-    /// Those of the prompt that were computed for an earlier request.
+    /// Prompt tokens that came from the prefix cache.
     pub cache_read_input_tokens: usize,
     pub output_tokens: usize,
 }
@@ -83,7 +83,7 @@ impl Message {
         content.extend(answer.calls.into_iter().map(|call| ContentBlock::ToolUse {
             id: call.id,
             name: call.name,
-            // Cut off by max_tokens, it may be no JSON; what there is is given as text then.
+            // Arguments that max_tokens cut off are returned as a string.
             input: serde_json::from_str(&call.arguments).unwrap_or(Value::from(call.arguments)),
         }));
         Self {
@@ -99,7 +99,7 @@ impl Message {
     }
 }
 
-/// Anthropic's word for the end.
+/// Anthropic's stop reason.
 pub(super) fn stop_reason(end: &FinishedChoice) -> &'static str {
     match end.finish.cause {
         StopCause::Length => "max_tokens",
@@ -109,7 +109,7 @@ pub(super) fn stop_reason(end: &FinishedChoice) -> &'static str {
     }
 }
 
-/// The stop text that ended it.
+/// The stop sequence that was generated.
 pub(super) fn stop_sequence(end: &FinishedChoice) -> Option<String> {
     match &end.finish.cause {
         StopCause::Text(text) => Some(text.clone()),

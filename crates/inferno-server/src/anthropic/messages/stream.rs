@@ -1,4 +1,4 @@
-//! An answer as events.
+//! Streamed messages.
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,22 @@ use crate::chat::{ChatRun, FinishedChoice, Part, PartTeller};
 use crate::errors::{AnthropicErrorDetails, ApiError};
 use crate::sse::SseEvent;
 
-/// An event of an answer.
+/// An event of a message stream.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum MessageEvent {
-    /// The message, with no content.
+    /// The message, without content.
     MessageStart {
         message: Message,
     },
-    /// Nothing.
+    /// A keep-alive event.
     Ping {},
-    /// A block begins, which holds nothing so far.
+    /// An empty content block.
     ContentBlockStart {
         index: usize,
         content_block: ContentBlock,
     },
-    /// More of the open block.
+    /// New content of the block.
     ContentBlockDelta {
         index: usize,
         delta: BlockDelta,
@@ -34,20 +34,20 @@ pub(crate) enum MessageEvent {
     ContentBlockStop {
         index: usize,
     },
-    /// How the message ended.
+    /// Stop reason and usage.
     MessageDelta {
         delta: EndDelta,
         usage: MessageUsage,
     },
-    /// After all else.
+    /// The last event.
     MessageStop {},
-    /// In place of the end: the answer cannot go on.
+    /// The message failed; the last event.
     Error {
         error: AnthropicErrorDetails,
     },
 }
 
-/// What is new of a block.
+/// New content of a block.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub(crate) enum BlockDelta {
@@ -55,32 +55,32 @@ pub(crate) enum BlockDelta {
     Thinking { thinking: String },
     #[serde(rename = "text_delta")]
     Text { text: String },
-    /// More of a call's arguments, which together are JSON.
+    /// A fragment of the arguments, in JSON.
     #[serde(rename = "input_json_delta")]
     InputJson { partial_json: String },
 }
 
-/// How a message ended.
+/// The stop reason.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EndDelta {
     stop_reason: &'static str,
     stop_sequence: Option<String>,
 }
 
-/// Tells one answer.
-pub(super) struct MessageTeller {
+/// Produces the events of one message.
+pub(super) struct MessageEvents {
     id: String,
-    /// The block that is open or comes next, counted from 0.
+    /// Index of the open or next block.
     index: usize,
 }
 
-impl MessageTeller {
+impl MessageEvents {
     pub fn new(id: String) -> Self {
         Self { id, index: 0 }
     }
 }
 
-impl PartTeller for MessageTeller {
+impl PartTeller for MessageEvents {
     fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>) {
         let message = Message {
             id: self.id.clone(),

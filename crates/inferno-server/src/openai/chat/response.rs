@@ -9,6 +9,7 @@ use crate::chat::{Answer, FinishedChoice, ToolCall};
 use crate::generation::{StopCause, TokenCounts};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::usage::Usage;
+use crate::time::unix_seconds;
 
 /// A chat completion.
 #[derive(Serialize, ToSchema)]
@@ -89,7 +90,7 @@ impl ChatCompletion {
         Self {
             id,
             object: "chat.completion",
-            created: super::stream::now(),
+            created: unix_seconds(),
             model: model.name().to_owned(),
             choices: choices.into_iter().enumerate().map(choice).collect(),
             usage: Usage::of_chat(counts),

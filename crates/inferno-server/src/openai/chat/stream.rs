@@ -1,7 +1,6 @@
 //! Streamed chat completions.
 
 use std::collections::VecDeque;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use inferno_chat::AnswerDelta;
 use inferno_engine::SampledToken;
@@ -9,13 +8,13 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::finish_reason;
-use super::response::stop_reason;
+use super::response::{finish_reason, stop_reason};
 use crate::chat::{ChatEvent, ChatRun, FinishedChoice};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::sampling::Streaming;
 use crate::openai::usage::Usage;
 use crate::sse::{EventSource, SseEvent};
+use crate::time::unix_seconds;
 
 /// A chunk of a chat completion.
 #[derive(Serialize, ToSchema)]
@@ -112,7 +111,7 @@ pub(super) struct ChatStream {
 
 impl ChatStream {
     pub fn new(run: ChatRun, id: String, streaming: Streaming) -> Self {
-        Self { run, id, created: now(), streaming, has_begun: false }
+        Self { run, id, created: unix_seconds(), streaming, has_begun: false }
     }
 
     fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<Usage>) -> SseEvent {
@@ -202,9 +201,4 @@ impl EventSource for ChatStream {
         }
         true
     }
-}
-
-/// Seconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

@@ -7,9 +7,10 @@ use utoipa::ToSchema;
 use super::run::TextAnswer;
 use crate::ServedModel;
 use crate::generation::{Finish, StopCause};
-use crate::openai::chat::{now, stop_reason};
+use crate::openai::chat::stop_reason;
 use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
+use crate::time::unix_seconds;
 
 /// A text completion, complete or in part.
 #[derive(Serialize, ToSchema)]
@@ -69,7 +70,7 @@ impl TextCompletion {
     ) -> Self {
         let choices = answers.into_iter().enumerate();
         let choices = choices.map(|(index, answer)| TextChoice::new(index, answer)).collect();
-        Self::part(id, now(), model, choices, usage)
+        Self::part(id, unix_seconds(), model, choices, usage)
     }
 
     /// A part of a stream.

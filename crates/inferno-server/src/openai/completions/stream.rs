@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use super::response::{TextChoice, TextCompletion};
 use super::run::{TextAnswer, TextEvent, TextRun};
-use crate::openai::chat::now;
 use crate::openai::sampling::Streaming;
 use crate::openai::usage::Usage;
 use crate::sse::{EventSource, SseEvent};
+use crate::time::unix_seconds;
 
 /// Produces the parts of one request.
 pub(super) struct TextStream {
@@ -19,7 +19,7 @@ pub(super) struct TextStream {
 
 impl TextStream {
     pub fn new(run: TextRun, id: String, streaming: Streaming) -> Self {
-        Self { run, id, created: now(), streaming }
+        Self { run, id, created: unix_seconds(), streaming }
     }
 
     fn part(&self, choices: Vec<TextChoice>, usage: Option<Usage>) -> SseEvent {

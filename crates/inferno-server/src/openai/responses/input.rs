@@ -1,4 +1,4 @@
-//! The items of an input, in the shape that templates read.
+//! Input items, converted to the format that chat templates expect.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use crate::errors::ApiError;
 use crate::openai::messages::{arguments_object, text};
 use crate::request::UnknownFields;
 
-/// A message. Ids and how it ended are taken back as they were given.
+/// A message. Ids and statuses are accepted as clients send them back.
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+#[allow(dead_code, reason = "ids and statuses are accepted and ignored")]
 struct MessageItem {
     role: String,
     content: Value,
@@ -18,9 +18,9 @@ struct MessageItem {
     phase: Option<String>,
 }
 
-/// A call of a function.
+/// A function call.
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+#[allow(dead_code, reason = "ids and statuses are accepted and ignored")]
 struct CallItem {
     call_id: String,
     name: String,
@@ -29,19 +29,19 @@ struct CallItem {
     status: Option<String>,
 }
 
-/// What a function gave.
+/// The output of a function.
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
-struct OutputItem {
+#[allow(dead_code, reason = "ids and statuses are accepted and ignored")]
+struct FunctionOutputItem {
     call_id: String,
     output: Value,
     id: Option<String>,
     status: Option<String>,
 }
 
-/// What the model said to itself.
+/// Reasoning of the model.
 #[derive(Deserialize)]
-#[allow(dead_code, reason = "ids and endings are taken, and of no consequence")]
+#[allow(dead_code, reason = "ids and statuses are accepted and ignored")]
 struct ReasoningItem {
     content: Option<Vec<Value>>,
     summary: Option<Vec<Value>>,
@@ -50,22 +50,22 @@ struct ReasoningItem {
     status: Option<String>,
 }
 
-/// A part of what the model said to itself.
+/// A part of the reasoning.
 #[derive(Deserialize)]
 struct ReasoningPart {
     text: String,
 }
 
-/// The messages, those of `earlier` items before those of the input.
+/// The messages of the `earlier` items, followed by those of the input.
 ///
-/// **Errors**: an item that is not honoured, by its place.
+/// **Errors**: an invalid or unsupported item, by its path.
 pub(super) fn messages(
     instructions: Option<&str>,
     earlier: &[Value],
     input: &Value,
     unknown: UnknownFields,
 ) -> Result<Vec<Value>, ApiError> {
-    let mut conversation = Conversation { messages: Vec::new(), thoughts: None, unknown };
+    let mut conversation = ItemReader { messages: Vec::new(), reasoning: None, unknown };
     if let Some(instructions) = instructions {
         conversation.messages.push(json!({"role": "system", "content": instructions}));
     }
@@ -74,7 +74,7 @@ pub(super) fn messages(
     }
     match input {
         Value::String(text) => {
-            conversation.thoughts = None;
+            conversation.reasoning = None;
             conversation.messages.push(json!({"role": "user", "content": text}));
         }
         Value::Array(items) if !items.is_empty() => {
@@ -82,20 +82,25 @@ pub(super) fn messages(
                 conversation.read(item, &format!("input[{index}]"))?;
             }
         }
-        _ => return Err(ApiError::invalid("input", "input must be a text or a list of items")),
+        _ => {
+            return Err(ApiError::invalid(
+                "input",
+                "input must be a string or a non-empty array of items",
+            ));
+        }
     }
     Ok(conversation.messages)
 }
 
-/// What was read so far.
-struct Conversation {
+/// Converts items to messages.
+struct ItemReader {
     messages: Vec<Value>,
-    /// Those of the message or the call that comes next.
-    thoughts: Option<String>,
+    /// Reasoning before the next message or call.
+    reasoning: Option<String>,
     unknown: UnknownFields,
 }
 
-impl Conversation {
+impl ItemReader {
     fn read(&mut self, item: &Value, path: &str) -> Result<(), ApiError> {
         match item["type"].as_str() {
             None | Some("message") => self.message(self.unknown.read(item, path)?, path),
@@ -103,7 +108,7 @@ impl Conversation {
             Some("function_call_output") => self.output(self.unknown.read(item, path)?, path),
             Some("reasoning") => self.reasoning(self.unknown.read(item, path)?, path),
             Some(kind) => {
-                let why = format!("an item cannot be a {kind:?}");
+                let why = format!("items of type {kind:?} are not supported");
                 Err(ApiError::unsupported(format!("{path}.type"), &why))
             }
         }
@@ -124,9 +129,9 @@ impl Conversation {
         let content = text(&item.content, &format!("{path}.content"), self.unknown)?;
         let mut message = json!({"role": role, "content": content});
         match role {
-            "assistant" => self.add_thoughts(&mut message),
-            // Thoughts that came to nothing are nobody else's.
-            _ => self.thoughts = None,
+            "assistant" => self.add_reasoning(&mut message),
+            // Reasoning without an answer belongs to no other message.
+            _ => self.reasoning = None,
         }
         self.messages.push(message);
         Ok(())
@@ -139,7 +144,7 @@ impl Conversation {
             "type": "function",
             "function": {"name": item.name, "arguments": arguments},
         });
-        // Calls that were made together are one message.
+        // Consecutive calls belong to one message.
         match self.messages.last_mut() {
             Some(last) if last["role"] == "assistant" => match last["tool_calls"].as_array_mut() {
                 Some(calls) => calls.push(call),
@@ -147,14 +152,14 @@ impl Conversation {
             },
             _ => {
                 let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-                self.add_thoughts(&mut message);
+                self.add_reasoning(&mut message);
                 self.messages.push(message);
             }
         }
         Ok(())
     }
 
-    fn output(&mut self, item: OutputItem, path: &str) -> Result<(), ApiError> {
+    fn output(&mut self, item: FunctionOutputItem, path: &str) -> Result<(), ApiError> {
         let content = text(&item.output, &format!("{path}.output"), self.unknown)?;
         let message = json!({"role": "tool", "tool_call_id": item.call_id, "content": content});
         self.messages.push(message);
@@ -163,7 +168,7 @@ impl Conversation {
 
     fn reasoning(&mut self, item: ReasoningItem, path: &str) -> Result<(), ApiError> {
         if item.encrypted_content.is_some() {
-            let why = "what another server wrote for itself cannot be read here";
+            let why = "this server cannot decrypt it";
             return Err(ApiError::unsupported(format!("{path}.encrypted_content"), why));
         }
         let (name, parts) = match (item.content, item.summary) {
@@ -175,13 +180,13 @@ impl Conversation {
                 self.unknown.read(part, &format!("{path}.{name}[{index}]"))?;
             Ok(part.text)
         });
-        self.thoughts = Some(parts.collect::<Result<Vec<_>, ApiError>>()?.join("\n"));
+        self.reasoning = Some(parts.collect::<Result<Vec<_>, ApiError>>()?.join("\n"));
         Ok(())
     }
 
-    fn add_thoughts(&mut self, message: &mut Value) {
-        if let Some(thoughts) = self.thoughts.take().filter(|thoughts| !thoughts.is_empty()) {
-            message["reasoning_content"] = json!(thoughts);
+    fn add_reasoning(&mut self, message: &mut Value) {
+        if let Some(reasoning) = self.reasoning.take().filter(|text| !text.is_empty()) {
+            message["reasoning_content"] = json!(reasoning);
         }
     }
 }

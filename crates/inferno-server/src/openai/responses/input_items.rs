@@ -1,4 +1,4 @@
-//! `/v1/responses/{id}/input_items`: what a kept response answered.
+//! `/v1/responses/{id}/input_items`: the input of a stored response.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::kept::not_found;
 use super::response::ContentPart;
+use super::stored::not_found;
 use crate::errors::{ApiError, OpenAiError};
 use crate::request::{Query, Segment, fresh_id};
 use crate::state::App;
 
-/// Which of the items are told, and in what order.
+/// Selection and order of the items.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct InputItemsQuery {
-    /// The item after which to begin.
+    /// Id of the item after which to start.
     after: Option<String>,
-    /// How many to tell; 20 unless it is said otherwise.
+    /// Maximum number of items (default: 20).
     #[param(minimum = 1, maximum = 100)]
     limit: Option<usize>,
-    /// `asc` begins with the oldest, `desc`, as where nothing is said, with the newest.
+    /// `asc` starts with the oldest item, `desc` (default) with the newest.
     #[param(inline)]
     order: Option<Order>,
 }
@@ -37,21 +37,21 @@ enum Order {
     Desc,
 }
 
-/// Some of the items of a conversation.
+/// A page of items.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct InputItemList {
     /// Always `list`.
     object: &'static str,
-    /// Messages, calls, what they gave, reasoning; each with an id.
+    /// Messages, function calls and their outputs, reasoning; each with an id.
     #[schema(value_type = Vec<Object>)]
     data: Vec<Value>,
     first_id: Option<String>,
-    /// What `after` names to go on.
+    /// The value of `after` for the next page.
     last_id: Option<String>,
     has_more: bool,
 }
 
-/// The items of an input, which may be a text, as OpenAI lists them: with ids, and contents in parts.
+/// The items of an input, which may be a string, as OpenAI lists them: with ids, and contents as parts.
 pub(super) fn listed(input: &Value) -> Vec<Value> {
     let mut items = match input {
         Value::Array(items) => items.clone(),
@@ -92,21 +92,21 @@ fn id(item: &Value) -> Option<&str> {
 }
 
 impl InputItemList {
-    /// **Errors**: a limit out of range, an item that is not there.
+    /// **Errors**: a limit out of range, an unknown item.
     fn new(mut items: Vec<Value>, query: &InputItemsQuery) -> Result<Self, ApiError> {
         let limit = query.limit.unwrap_or(20);
         if !(1..=100).contains(&limit) {
-            let message = format!("limit must be from 1 to 100, but is {limit}");
+            let message = format!("limit must be between 1 and 100, but is {limit}");
             return Err(ApiError::invalid("limit", message));
         }
         if let Order::Desc = query.order.unwrap_or_default() {
             items.reverse();
         }
         if let Some(after) = &query.after {
-            // Clients may have given an id twice; the last of them, so that who goes on gets to the end.
+            // Clients may have used an id twice; the last occurrence guarantees progress.
             let place =
                 items.iter().rposition(|item| id(item) == Some(after)).ok_or_else(|| {
-                    let message = format!("after names {after:?}, which is none of the items");
+                    let message = format!("after: item {after:?} not found");
                     ApiError::invalid("after", message)
                 })?;
             items.drain(..=place);
@@ -123,24 +123,24 @@ impl InputItemList {
     }
 }
 
-/// What a kept response answered: the items of its request, and those of the conversation that it went on from.
+/// Lists the input of a stored response: the items of its request, and of the conversation that it continued.
 #[utoipa::path(get, path = "/v1/responses/{id}/input_items", tag = "openai",
-    params(("id" = String, Path, description = "That of the response."), InputItemsQuery),
+    params(("id" = String, Path, description = "Id of the response."), InputItemsQuery),
     responses(
         (status = 200, body = InputItemList),
-        (status = 400, description = "The id is no text, or the query asks for what is not there.", body = OpenAiError)
+        (status = 400, description = "The id is not valid UTF-8, or the query is invalid.", body = OpenAiError)
     ))]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
     Segment(response): Segment,
     Query(query): Query<InputItemsQuery>,
 ) -> Result<Json<InputItemList>, ApiError> {
-    let kept = app.responses.get(&response).ok_or_else(|| not_found(&response))?;
+    let stored = app.responses.get(&response).ok_or_else(|| not_found(&response))?;
     let mut preparation = app.preparation.begin();
-    preparation.reserve_stored(kept.parsed_bytes)?;
+    preparation.reserve_stored(stored.parsed_bytes)?;
     let list = preparation.run(move || {
-        let mut items = kept.items()?;
-        items.truncate(kept.num_input_items);
+        let mut items = stored.items()?;
+        items.truncate(stored.num_input_items);
         InputItemList::new(items, &query)
     });
     list.await.map(Json)

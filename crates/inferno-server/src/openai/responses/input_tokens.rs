@@ -1,4 +1,4 @@
-//! `/v1/responses/input_tokens`: how many tokens a response would be the answer to.
+//! `/v1/responses/input_tokens`: the number of prompt tokens of a response.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::errors::ApiError;
 use crate::request::Body;
 use crate::state::App;
 
-/// How many there are.
+/// The number of tokens.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct InputTokens {
     /// Always `response.input_tokens`.
@@ -20,7 +20,7 @@ pub(crate) struct InputTokens {
     input_tokens: usize,
 }
 
-/// Counts the tokens of what is to be answered, with those of the response that it goes on from, and computes nothing.
+/// Counts the prompt tokens of a response, including the conversation that it continues, without generating an answer.
 #[utoipa::path(post, path = "/v1/responses/input_tokens", tag = "openai",
     request_body = ResponsesRequest,
     responses((status = 200, body = InputTokens)))]

@@ -5,16 +5,16 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::store::Keeping;
+use super::store::PendingResponse;
 use super::{FunctionTool, ResponsesRequest, TextFormat};
 use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice};
 use crate::generation::StopCause;
-use crate::openai::chat::now;
 use crate::openai::usage::{CompletionTokensDetails, PromptTokensDetails};
 use crate::request::fresh_id;
+use crate::time::unix_seconds;
 
-/// A response, and what its request asked for.
+/// A response, with the options of its request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ResponseObject {
     id: String,
@@ -25,12 +25,12 @@ pub(crate) struct ResponseObject {
     status: Status,
     /// Always false.
     background: bool,
-    /// Where the response could not be ended.
+    /// If the response failed.
     error: Option<ResponseError>,
-    /// Where the response is incomplete.
+    /// If the response is incomplete.
     incomplete_details: Option<IncompleteDetails>,
     output: Vec<OutputItem>,
-    /// At the response's end.
+    /// When the response has finished.
     usage: Option<ResponseUsage>,
     instructions: Option<String>,
     max_output_tokens: Option<usize>,
@@ -38,13 +38,13 @@ pub(crate) struct ResponseObject {
     model: String,
     parallel_tool_calls: bool,
     previous_response_id: Option<String>,
-    reasoning: AskedReasoning,
+    reasoning: ReasoningOptions,
     /// Always `default`.
     service_tier: &'static str,
-    /// Whether the response is kept.
+    /// Whether the response is stored.
     store: bool,
     temperature: f64,
-    text: AskedText,
+    text: TextOptions,
     tool_choice: Value,
     tools: Vec<FunctionTool>,
     top_p: f64,
@@ -53,18 +53,18 @@ pub(crate) struct ResponseObject {
     user: Option<String>,
 }
 
-/// How far a response or an item is.
+/// Status of a response or an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
     InProgress,
     Completed,
-    /// Cut off by `max_output_tokens`, or where the context ends.
+    /// Cut off by `max_output_tokens` or the context length.
     Incomplete,
     Failed,
 }
 
-/// Why a response could not be ended.
+/// Why a response failed.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ResponseError {
     /// Always `server_error`.
@@ -79,7 +79,7 @@ pub(crate) struct IncompleteDetails {
     reason: &'static str,
 }
 
-/// What a response took, in tokens.
+/// The token usage of a response.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct ResponseUsage {
     input_tokens: usize,
@@ -89,23 +89,23 @@ pub(crate) struct ResponseUsage {
     total_tokens: usize,
 }
 
-/// How the request asked to think.
+/// Reasoning options of the request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct AskedReasoning {
+pub(crate) struct ReasoningOptions {
     effort: Option<String>,
-    /// Always null: thoughts are told whole.
+    /// Always null: reasoning is returned in full.
     summary: Option<String>,
 }
 
-/// What the request asked the text to be.
+/// Text options of the request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct AskedText {
-    format: AskedFormat,
+pub(crate) struct TextOptions {
+    format: FormatOptions,
 }
 
-/// The form that the request asked for.
+/// Text format of the request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct AskedFormat {
+pub(crate) struct FormatOptions {
     /// `text`, `json_object` or `json_schema`.
     #[serde(rename = "type")]
     kind: String,
@@ -117,19 +117,19 @@ pub(crate) struct AskedFormat {
     strict: Option<bool>,
 }
 
-/// A part of a response.
+/// An output item.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum OutputItem {
-    /// What the model said to itself.
+    /// Reasoning of the model.
     Reasoning {
         id: String,
-        /// Always empty: thoughts are told whole.
+        /// Always empty: reasoning is returned in full.
         summary: Vec<Value>,
         content: Vec<ContentPart>,
         status: Status,
     },
-    /// What the model said.
+    /// A message of the model.
     Message {
         id: String,
         status: Status,
@@ -137,24 +137,24 @@ pub(crate) enum OutputItem {
         role: &'static str,
         content: Vec<ContentPart>,
     },
-    /// A call of a function.
+    /// A function call.
     FunctionCall {
         id: String,
         status: Status,
         call_id: String,
         name: String,
-        /// JSON, as the model wrote it.
+        /// JSON, as the model generated it.
         arguments: String,
     },
 }
 
-/// The one part of a content.
+/// The single part of a content.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ContentPart {
-    /// Of reasoning.
+    /// Reasoning text.
     ReasoningText { text: String },
-    /// Of a message.
+    /// Message text.
     OutputText {
         text: String,
         /// Always empty.
@@ -191,7 +191,7 @@ impl OutputItem {
         }
     }
 
-    /// Those of a whole answer.
+    /// The items of a complete answer.
     pub fn of_answer(answer: Answer, end: &FinishedChoice) -> Vec<Self> {
         let status = Status::Completed;
         let mut items = Vec::new();
@@ -210,7 +210,7 @@ impl OutputItem {
             name: call.name,
             arguments: call.arguments,
         }));
-        // What was cut off is the last of them.
+        // Only the last item can be cut off.
         if let Some(last) = items.last_mut() {
             last.set_status(Status::of(end));
         }
@@ -219,7 +219,7 @@ impl OutputItem {
 }
 
 impl Status {
-    /// How a response ended.
+    /// The status of a finished response.
     pub fn of(end: &FinishedChoice) -> Self {
         match end.finish.cause {
             StopCause::Length => Self::Incomplete,
@@ -243,11 +243,11 @@ impl ResponseUsage {
     }
 }
 
-/// A response that has not ended.
+/// An unfinished response.
 pub(super) struct Outline {
     response: ResponseObject,
-    /// Where it is to be kept.
-    keeping: Option<Keeping>,
+    /// If it is to be stored.
+    pending: Option<PendingResponse>,
 }
 
 impl Outline {
@@ -255,7 +255,7 @@ impl Outline {
         request: &ResponsesRequest,
         model: &ServedModel,
         params: &GenerationParams,
-        keeping: Option<Keeping>,
+        pending: Option<PendingResponse>,
     ) -> Self {
         let ResponsesRequest { fields, sampling } = request;
         let tools = fields.tools.iter().flatten();
@@ -263,7 +263,7 @@ impl Outline {
         let response = ResponseObject {
             id: fresh_id("resp_"),
             object: "response",
-            created_at: now(),
+            created_at: unix_seconds(),
             status: Status::InProgress,
             background: false,
             error: None,
@@ -276,31 +276,31 @@ impl Outline {
             model: model.name().to_owned(),
             parallel_tool_calls: fields.parallel_tool_calls.unwrap_or(true),
             previous_response_id: fields.previous_response_id.clone(),
-            reasoning: AskedReasoning {
+            reasoning: ReasoningOptions {
                 effort: fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
                 summary: None,
             },
             service_tier: "default",
-            store: keeping.is_some(),
-            temperature: as_written(params.sampling.temperature),
-            text: AskedText {
-                format: AskedFormat::of(fields.text.as_ref().and_then(|it| it.format.as_ref())),
+            store: pending.is_some(),
+            temperature: shortest(params.sampling.temperature),
+            text: TextOptions {
+                format: FormatOptions::of(fields.text.as_ref().and_then(|it| it.format.as_ref())),
             },
             tool_choice: fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
             tools: tools.collect(),
-            top_p: as_written(params.sampling.top_p),
+            top_p: shortest(params.sampling.top_p),
             truncation: "disabled",
             user: sampling.user.clone(),
         };
-        Self { response, keeping }
+        Self { response, pending }
     }
 
-    /// The response before its end.
+    /// The response while it is generated.
     pub fn in_progress(&self) -> ResponseObject {
         self.response.clone()
     }
 
-    /// The response at its end, from where it is kept if it is to be.
+    /// The finished response, which is also stored if requested.
     pub fn ended(&mut self, output: Vec<OutputItem>, end: &FinishedChoice) -> ResponseObject {
         let status = Status::of(end);
         let response = ResponseObject {
@@ -311,13 +311,14 @@ impl Outline {
             usage: Some(ResponseUsage::of(end)),
             ..self.response.clone()
         };
-        if let Some(keeping) = self.keeping.take() {
-            keeping.keep(&response.id, &response, &response.output);
+        if let Some(pending) = self.pending.take() {
+            let output = response.output.iter().map(|item| json!(item));
+            pending.store(&response.id, json!(response).to_string(), output);
         }
         response
     }
 
-    /// The response that could not be ended.
+    /// The failed response.
     pub fn failed(&self, message: String) -> ResponseObject {
         ResponseObject {
             status: Status::Failed,
@@ -327,7 +328,7 @@ impl Outline {
     }
 }
 
-impl AskedFormat {
+impl FormatOptions {
     fn of(asked: Option<&TextFormat>) -> Self {
         let kind = asked.map_or_else(|| "text".to_owned(), |asked| asked.kind.clone());
         let schema = asked.and_then(|asked| asked.schema.clone());
@@ -336,7 +337,7 @@ impl AskedFormat {
     }
 }
 
-/// A number in as many digits as it was written with: 0.7 is not 0.699999988079071.
-fn as_written(number: f32) -> f64 {
+/// The shortest decimal form of a number: 0.7, not 0.699999988079071.
+fn shortest(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
 }

@@ -1,106 +1,104 @@
-//! Responses that are kept in memory, as JSON text, so that a conversation can go on from one of them.
+//! Responses that are stored in memory, as JSON text, so that later requests can continue them.
 //!
-//! Each is kept with its whole conversation, so that none needs another. What they take is bounded, whoever asks for however
-//! many: the oldest go first.
+//! Each is stored with its whole conversation, so that none depends on another. Their total size is bounded: the oldest are
+//! evicted first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::response::{OutputItem, ResponseObject};
 use crate::errors::ApiError;
 use crate::request::parsed_bytes;
-use crate::state::App;
 
-/// Responses that are kept, up to a number of bytes.
+/// Stored responses, up to a number of bytes.
 pub(crate) struct ResponseStore {
     max_bytes: usize,
-    kept: Mutex<Kept>,
+    stored: Mutex<Stored>,
 }
 
 #[derive(Default)]
-struct Kept {
-    /// Their arrivals, by their ids.
+struct Stored {
+    /// Keys of `responses`, by id.
     arrivals: HashMap<String, u64>,
-    /// The oldest first.
-    responses: BTreeMap<u64, Arc<KeptResponse>>,
+    /// By arrival, the oldest first.
+    responses: BTreeMap<u64, Arc<StoredResponse>>,
     num_bytes: usize,
     num_arrived: u64,
 }
 
-/// A response and the conversation that it is the end of.
+/// A response and its conversation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct KeptResponse {
+pub(super) struct StoredResponse {
     pub id: String,
     pub response: String,
-    /// A list of all items, those of the response at its end.
+    /// A JSON array of all items, those of the response last.
     pub items: String,
     /// About how much memory the items take once they are parsed.
     pub parsed_bytes: usize,
-    /// Those that were answered, without the response's own.
+    /// Number of input items, without those of the response.
     pub num_input_items: usize,
 }
 
-impl KeptResponse {
-    /// The items of the conversation, those of the response at its end.
+impl StoredResponse {
+    /// The items of the conversation, those of the response last.
     ///
-    /// **Errors**: none but a mistake of this server.
+    /// **Errors**: invalid JSON, which is an internal error.
     pub fn items(&self) -> Result<Vec<Value>, ApiError> {
         serde_json::from_str(&self.items).map_err(|error| ApiError::internal(error.to_string()))
     }
 
     fn num_bytes(&self) -> usize {
-        // The id stands in the index too.
+        // The index contains the id as well.
         2 * self.id.len() + self.response.len() + self.items.len()
     }
 }
 
 impl ResponseStore {
-    /// An empty store that never holds more; with 0, nothing is kept.
+    /// An empty store; with 0 bytes, it stores nothing.
     pub fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, kept: Mutex::default() }
+        Self { max_bytes, stored: Mutex::default() }
     }
 
-    /// Whether anything is kept at all.
+    /// Whether responses are stored at all.
     pub fn is_open(&self) -> bool {
         self.max_bytes > 0
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<KeptResponse>> {
-        let kept = self.kept();
-        kept.responses.get(kept.arrivals.get(id)?).cloned()
+    pub(super) fn get(&self, id: &str) -> Option<Arc<StoredResponse>> {
+        let stored = self.stored();
+        stored.responses.get(stored.arrivals.get(id)?).cloned()
     }
 
-    /// Forgets a response; false where it is not kept.
+    /// Deletes a response; returns false if it is not stored.
     pub(super) fn remove(&self, id: &str) -> bool {
-        let mut kept = self.kept();
-        let arrival = kept.arrivals.get(id).copied();
-        arrival.is_some_and(|arrival| kept.remove(arrival))
+        let mut stored = self.stored();
+        let arrival = stored.arrivals.get(id).copied();
+        arrival.is_some_and(|arrival| stored.remove(arrival))
     }
 
-    /// Keeps a response, and forgets as many of the oldest as that takes.
-    fn insert(&self, response: KeptResponse) {
-        let mut kept = self.kept();
-        let arrival = kept.num_arrived;
-        kept.num_arrived += 1;
-        kept.num_bytes += response.num_bytes();
-        kept.arrivals.insert(response.id.clone(), arrival);
-        kept.responses.insert(arrival, Arc::new(response));
-        while kept.num_bytes > self.max_bytes {
-            let oldest = kept.responses.first_key_value().map(|(&arrival, _)| arrival);
-            if !oldest.is_some_and(|arrival| kept.remove(arrival)) {
+    /// Stores a response, and evicts the oldest ones to make room.
+    fn insert(&self, response: StoredResponse) {
+        let mut stored = self.stored();
+        let arrival = stored.num_arrived;
+        stored.num_arrived += 1;
+        stored.num_bytes += response.num_bytes();
+        stored.arrivals.insert(response.id.clone(), arrival);
+        stored.responses.insert(arrival, Arc::new(response));
+        while stored.num_bytes > self.max_bytes {
+            let oldest = stored.responses.first_key_value().map(|(&arrival, _)| arrival);
+            if !oldest.is_some_and(|arrival| stored.remove(arrival)) {
                 break;
             }
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> MutexGuard<'_, Stored> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Stored {
     fn remove(&mut self, arrival: u64) -> bool {
         let Some(response) = self.responses.remove(&arrival) else {
             return false;
@@ -111,26 +109,26 @@ impl Kept {
     }
 }
 
-/// A response that will be kept when it has ended.
-pub(super) struct Keeping {
-    app: Arc<App>,
+/// A response that will be stored when it has finished.
+pub(super) struct PendingResponse {
+    responses: Arc<ResponseStore>,
     /// The conversation before it.
     items: Vec<Value>,
 }
 
-impl Keeping {
-    pub fn new(app: &Arc<App>, items: Vec<Value>) -> Self {
-        Self { app: Arc::clone(app), items }
+impl PendingResponse {
+    pub fn new(responses: &Arc<ResponseStore>, items: Vec<Value>) -> Self {
+        Self { responses: Arc::clone(responses), items }
     }
 
-    /// Keeps the response, which has ended.
-    pub fn keep(mut self, id: &str, response: &ResponseObject, output: &[OutputItem]) {
+    /// Stores the finished response, with its output items.
+    pub fn store(mut self, id: &str, response: String, output: impl Iterator<Item = Value>) {
         let num_input_items = self.items.len();
-        self.items.extend(output.iter().map(|item| json!(item)));
+        self.items.extend(output);
         let items = Value::Array(self.items).to_string();
-        self.app.responses.insert(KeptResponse {
+        self.responses.insert(StoredResponse {
             id: id.to_owned(),
-            response: json!(response).to_string(),
+            response,
             parsed_bytes: parsed_bytes(items.as_bytes()).unwrap_or(usize::MAX),
             items,
             num_input_items,
@@ -142,13 +140,13 @@ impl Keeping {
 mod tests {
     use super::*;
 
-    fn response(id: &str, len: usize) -> KeptResponse {
+    fn response(id: &str, len: usize) -> StoredResponse {
         let (id, items) = (id.to_owned(), "[]".to_owned());
-        KeptResponse { id, response: "x".repeat(len), items, parsed_bytes: 0, num_input_items: 0 }
+        StoredResponse { id, response: "x".repeat(len), items, parsed_bytes: 0, num_input_items: 0 }
     }
 
     #[test]
-    fn the_oldest_go_first_and_the_bound_holds() {
+    fn the_oldest_are_evicted_and_the_limit_holds() {
         let store = ResponseStore::new(100);
         for id in ["a", "b", "c"] {
             store.insert(response(id, 40));
@@ -156,22 +154,22 @@ mod tests {
         assert!(store.get("a").is_none());
         assert_eq!(store.get("b").as_deref(), Some(&response("b", 40)));
         store.insert(response("d", 90));
-        assert_eq!(store.kept().num_bytes, 94);
+        assert_eq!(store.stored().num_bytes, 94);
         assert!(store.get("c").is_none());
-        // What is larger than all may be is not kept, and leaves nothing behind.
+        // A response larger than the store is evicted at once.
         store.insert(response("e", 100));
         assert!(store.get("e").is_none());
-        let kept = store.kept();
-        assert_eq!((kept.num_bytes, kept.arrivals.len(), kept.responses.len()), (0, 0, 0));
+        let stored = store.stored();
+        assert_eq!((stored.num_bytes, stored.arrivals.len(), stored.responses.len()), (0, 0, 0));
     }
 
     #[test]
-    fn what_is_removed_makes_room() {
+    fn deleted_responses_free_their_bytes() {
         let store = ResponseStore::new(100);
         store.insert(response("a", 80));
         assert!(store.remove("a") && !store.remove("a"));
         store.insert(response("b", 80));
         assert!(store.get("b").is_some());
-        assert_eq!(store.kept().num_bytes, 84);
+        assert_eq!(store.stored().num_bytes, 84);
     }
 }

@@ -1,4 +1,4 @@
-//! A response as events.
+//! Streamed responses.
 
 use std::collections::VecDeque;
 
@@ -12,27 +12,27 @@ use crate::errors::ApiError;
 use crate::request::fresh_id;
 use crate::sse::SseEvent;
 
-/// An event of a response.
+/// An event of a response stream.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ResponseEvent {
     #[serde(flatten)]
-    happening: Happening,
-    /// Events are counted from 0.
+    kind: ResponseEventKind,
+    /// Numbered from 0.
     sequence_number: u64,
 }
 
-/// What happens.
+/// The kind of an event.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type")]
-pub(crate) enum Happening {
+pub(crate) enum ResponseEventKind {
     #[serde(rename = "response.created")]
     Created { response: ResponseObject },
     #[serde(rename = "response.in_progress")]
     InProgress { response: ResponseObject },
-    /// An item begins.
+    /// A new item.
     #[serde(rename = "response.output_item.added")]
     ItemAdded { output_index: usize, item: OutputItem },
-    /// The item's part begins.
+    /// A new content part.
     #[serde(rename = "response.content_part.added")]
     PartAdded {
         #[serde(flatten)]
@@ -71,64 +71,64 @@ pub(crate) enum Happening {
     },
     #[serde(rename = "response.function_call_arguments.done")]
     ArgumentsDone { item_id: String, output_index: usize, name: String, arguments: String },
-    /// The item's part ended.
+    /// A finished content part.
     #[serde(rename = "response.content_part.done")]
     PartDone {
         #[serde(flatten)]
         place: PartPlace,
         part: ContentPart,
     },
-    /// An item ended.
+    /// A finished item.
     #[serde(rename = "response.output_item.done")]
     ItemDone { output_index: usize, item: OutputItem },
-    /// The response ended.
+    /// The response is complete.
     #[serde(rename = "response.completed")]
     Completed { response: ResponseObject },
     /// The response was cut off.
     #[serde(rename = "response.incomplete")]
     Incomplete { response: ResponseObject },
-    /// The response cannot go on.
+    /// The response failed.
     #[serde(rename = "response.failed")]
     Failed { response: ResponseObject },
 }
 
-/// Where a part of an item stands.
+/// The position of a content part.
 #[derive(Clone, Serialize, ToSchema)]
 pub(crate) struct PartPlace {
     item_id: String,
     output_index: usize,
-    /// Always 0: an item has one part.
+    /// Always 0: items have one part.
     content_index: usize,
 }
 
-/// Tells one response.
-pub(super) struct ResponseTeller {
+/// Produces the events of one response.
+pub(super) struct ResponseEvents {
     outline: Outline,
     sequence_number: u64,
-    /// The items that have ended.
+    /// The finished items.
     output: Vec<OutputItem>,
-    /// The id of the item that is told, and its text or the arguments of a call.
+    /// The id of the current item, and its text or the arguments of a call.
     id: String,
     text: String,
 }
 
-impl ResponseTeller {
+impl ResponseEvents {
     pub fn new(outline: Outline) -> Self {
         let (id, text) = (String::new(), String::new());
         Self { outline, sequence_number: 0, output: Vec::new(), id, text }
     }
 
-    fn event(&mut self, happening: Happening, events: &mut VecDeque<SseEvent>) {
+    fn event(&mut self, kind: ResponseEventKind, events: &mut VecDeque<SseEvent>) {
         let sequence_number = self.sequence_number;
         self.sequence_number += 1;
-        events.push_back(SseEvent::typed(&ResponseEvent { happening, sequence_number }));
+        events.push_back(SseEvent::typed(&ResponseEvent { kind, sequence_number }));
     }
 
     fn place(&self) -> PartPlace {
         PartPlace { item_id: self.id.clone(), output_index: self.output.len(), content_index: 0 }
     }
 
-    /// The item that is told, with this content or, if it is a call, with its arguments so far.
+    /// The current item, with this content or, for a call, with its arguments so far.
     fn item(&self, part: Part, content: Vec<ContentPart>, status: Status) -> OutputItem {
         let id = self.id.clone();
         match part {
@@ -140,7 +140,7 @@ impl ResponseTeller {
         }
     }
 
-    /// The content of the item that is told; a call has none.
+    /// The content of the current item; calls have none.
     fn content(&self, part: &Part) -> Option<ContentPart> {
         match part {
             Part::Reasoning => Some(ContentPart::reasoning(self.text.clone())),
@@ -150,11 +150,11 @@ impl ResponseTeller {
     }
 }
 
-impl PartTeller for ResponseTeller {
+impl PartTeller for ResponseEvents {
     fn begin(&mut self, _run: &ChatRun, events: &mut VecDeque<SseEvent>) {
         let response = self.outline.in_progress();
-        self.event(Happening::Created { response: response.clone() }, events);
-        self.event(Happening::InProgress { response }, events);
+        self.event(ResponseEventKind::Created { response: response.clone() }, events);
+        self.event(ResponseEventKind::InProgress { response }, events);
     }
 
     fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>) {
@@ -166,24 +166,24 @@ impl PartTeller for ResponseTeller {
         self.text.clear();
         let item = self.item(part.clone(), Vec::new(), Status::InProgress);
         let output_index = self.output.len();
-        self.event(Happening::ItemAdded { output_index, item }, events);
+        self.event(ResponseEventKind::ItemAdded { output_index, item }, events);
         if let Some(part) = self.content(part) {
-            self.event(Happening::PartAdded { place: self.place(), part }, events);
+            self.event(ResponseEventKind::PartAdded { place: self.place(), part }, events);
         }
     }
 
     fn text(&mut self, part: &Part, delta: String, events: &mut VecDeque<SseEvent>) {
         self.text.push_str(&delta);
         let place = self.place();
-        let happening = match part {
-            Part::Reasoning => Happening::ReasoningDelta { place, delta },
-            Part::Content => Happening::TextDelta { place, delta, logprobs: Vec::new() },
+        let kind = match part {
+            Part::Reasoning => ResponseEventKind::ReasoningDelta { place, delta },
+            Part::Content => ResponseEventKind::TextDelta { place, delta, logprobs: Vec::new() },
             Part::Call { .. } => {
                 let PartPlace { item_id, output_index, .. } = place;
-                Happening::ArgumentsDelta { item_id, output_index, delta }
+                ResponseEventKind::ArgumentsDelta { item_id, output_index, delta }
             }
         };
-        self.event(happening, events);
+        self.event(kind, events);
     }
 
     fn close(&mut self, part: Part, end: Option<&FinishedChoice>, events: &mut VecDeque<SseEvent>) {
@@ -191,11 +191,11 @@ impl PartTeller for ResponseTeller {
         let output_index = place.output_index;
         let content = self.content(&part);
         let done = match &part {
-            Part::Reasoning => Happening::ReasoningDone { place: place.clone(), text },
+            Part::Reasoning => ResponseEventKind::ReasoningDone { place: place.clone(), text },
             Part::Content => {
-                Happening::TextDone { place: place.clone(), text, logprobs: Vec::new() }
+                ResponseEventKind::TextDone { place: place.clone(), text, logprobs: Vec::new() }
             }
-            Part::Call { name, .. } => Happening::ArgumentsDone {
+            Part::Call { name, .. } => ResponseEventKind::ArgumentsDone {
                 item_id: place.item_id.clone(),
                 output_index,
                 name: name.clone(),
@@ -204,16 +204,16 @@ impl PartTeller for ResponseTeller {
         };
         self.event(done, events);
         if let Some(part) = content.clone() {
-            self.event(Happening::PartDone { place, part }, events);
+            self.event(ResponseEventKind::PartDone { place, part }, events);
         }
         let status = end.map_or(Status::Completed, Status::of);
         let item = self.item(part, content.into_iter().collect(), status);
         self.output.push(item.clone());
-        self.event(Happening::ItemDone { output_index, item }, events);
+        self.event(ResponseEventKind::ItemDone { output_index, item }, events);
     }
 
     fn end(&mut self, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
-        // There is always an item.
+        // A response has at least one item.
         if self.output.is_empty() {
             self.open(&Part::Content, events);
             self.close(Part::Content, Some(end), events);
@@ -222,8 +222,8 @@ impl PartTeller for ResponseTeller {
         let response = self.outline.ended(output, end);
         self.event(
             match Status::of(end) {
-                Status::Incomplete => Happening::Incomplete { response },
-                _ => Happening::Completed { response },
+                Status::Incomplete => ResponseEventKind::Incomplete { response },
+                _ => ResponseEventKind::Completed { response },
             },
             events,
         );
@@ -231,6 +231,6 @@ impl PartTeller for ResponseTeller {
 
     fn fail(&mut self, error: &ApiError, events: &mut VecDeque<SseEvent>) {
         let response = self.outline.failed(error.message.clone());
-        self.event(Happening::Failed { response }, events);
+        self.event(ResponseEventKind::Failed { response }, events);
     }
 }

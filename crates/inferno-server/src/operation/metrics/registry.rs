@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use inferno_engine::{EngineHandle, EngineSnapshot, Finished};
 use prometheus::{Error, Histogram, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
 
-use super::maker::Maker;
-use super::of_engine::OfEngine;
-use super::of_process::OfProcess;
+use super::builder::MetricBuilder;
+use super::engine::EngineMetrics;
+use super::process::ProcessMetrics;
 
 /// Latencies of requests, in seconds.
 const LATENCIES: &[f64] = &[
@@ -26,7 +26,7 @@ const TOKENS: &[f64] =
 const CHOICES: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0];
 
 /// The metrics of one model, registered.
-pub(super) struct Registered {
+pub(super) struct ServerMetrics {
     registry: Registry,
     pub request_success: IntCounterVec,
     pub http_requests: IntCounterVec,
@@ -35,64 +35,29 @@ pub(super) struct Registered {
     pub params_n: Histogram,
     pub params_max_tokens: Histogram,
     pub max_generation_tokens: Histogram,
+    choices: ChoiceHistograms,
+    engine: Mutex<EngineMetrics>,
+    process: ProcessMetrics,
+}
+
+/// What is recorded of each finished choice.
+struct ChoiceHistograms {
     e2e_latency: Histogram,
     queue_time: Histogram,
     prefill_time: Histogram,
     decode_time: Histogram,
     inference_time: Histogram,
-    request_prompt_tokens: Histogram,
-    request_generation_tokens: Histogram,
-    request_computed_tokens: Histogram,
+    prompt_tokens: Histogram,
+    generation_tokens: Histogram,
+    computed_tokens: Histogram,
     time_per_output_token: Histogram,
-    engine: Mutex<OfEngine>,
-    process: OfProcess,
 }
 
-impl Registered {
-    pub fn new(model: &str, handle: &EngineHandle) -> Result<Self, Error> {
-        let labels = [("model_name", model), ("engine", "0")];
-        let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let registry = Registry::new_custom(None, Some(labels.into_iter().collect()))?;
-        let make = Maker(&registry);
+impl ChoiceHistograms {
+    fn new(make: &MetricBuilder<'_>) -> Result<Self, Error> {
         let seconds = |name: &str, help: &str| make.histogram(name, help, LATENCIES);
         let tokens = |name: &str, help: &str| make.histogram(name, help, TOKENS);
-
-        let request_success = make.counters(
-            "vllm:request_success_total",
-            "Finished choices, by finish reason.",
-            &["finished_reason"],
-        )?;
-        for reason in ["stop", "length", "abort", "error"] {
-            request_success.with_label_values(&[reason]);
-        }
-        let http_requests = make.counters(
-            "http_requests_total",
-            "HTTP responses, by route, method and status class.",
-            &["handler", "method", "status"],
-        )?;
-        cache_config(&registry, handle)?;
-
-        let registered = Self {
-            request_success,
-            http_requests,
-            time_to_first_token: seconds(
-                "vllm:time_to_first_token_seconds",
-                "Time from arrival to the first token.",
-            )?,
-            inter_token_latency: make.histogram(
-                "vllm:inter_token_latency_seconds",
-                "Time between two tokens of a choice.",
-                TOKEN_LATENCIES,
-            )?,
-            params_n: make.histogram("vllm:request_params_n", "The parameter n.", CHOICES)?,
-            params_max_tokens: tokens(
-                "vllm:request_params_max_tokens",
-                "The parameter max_tokens.",
-            )?,
-            max_generation_tokens: tokens(
-                "vllm:request_max_num_generation_tokens",
-                "Generated tokens of the longest choice of a request.",
-            )?,
+        Ok(Self {
             e2e_latency: seconds(
                 "vllm:e2e_request_latency_seconds",
                 "Time from arrival to the last token.",
@@ -110,12 +75,9 @@ impl Registered {
                 "vllm:request_inference_time_seconds",
                 "Time from scheduling to the last token.",
             )?,
-            request_prompt_tokens: tokens("vllm:request_prompt_tokens", "Prompt tokens.")?,
-            request_generation_tokens: tokens(
-                "vllm:request_generation_tokens",
-                "Generated tokens.",
-            )?,
-            request_computed_tokens: tokens(
+            prompt_tokens: tokens("vllm:request_prompt_tokens", "Prompt tokens.")?,
+            generation_tokens: tokens("vllm:request_generation_tokens", "Generated tokens.")?,
+            computed_tokens: tokens(
                 "vllm:request_prefill_kv_computed_tokens",
                 "Prompt tokens that were not in the prefix cache.",
             )?,
@@ -124,17 +86,11 @@ impl Registered {
                 "Mean time per token after the first.",
                 TOKEN_LATENCIES,
             )?,
-            engine: Mutex::new(OfEngine::new(&make, handle.options().num_speculative_tokens)?),
-            process: OfProcess::new(&make)?,
-            registry: registry.clone(),
-        };
-        Ok(registered)
+        })
     }
 
-    /// A choice finished.
-    pub fn finished(&self, finished: &Finished, reason: &str) {
+    fn observe(&self, finished: &Finished) {
         let timings = &finished.timings;
-        self.request_success.with_label_values(&[reason]).inc();
         self.e2e_latency.observe(timings.total.as_secs_f64());
         self.queue_time.observe(timings.queued.as_secs_f64());
         if let Some(first) = timings.time_to_first_token {
@@ -148,9 +104,64 @@ impl Registered {
             self.time_per_output_token.observe(per_token);
         }
         let computed_tokens = finished.prompt_tokens.saturating_sub(finished.cached_tokens);
-        self.request_prompt_tokens.observe(finished.prompt_tokens as f64);
-        self.request_generation_tokens.observe(finished.generated_tokens as f64);
-        self.request_computed_tokens.observe(computed_tokens as f64);
+        self.prompt_tokens.observe(finished.prompt_tokens as f64);
+        self.generation_tokens.observe(finished.generated_tokens as f64);
+        self.computed_tokens.observe(computed_tokens as f64);
+    }
+}
+
+impl ServerMetrics {
+    pub fn new(model: &str, handle: &EngineHandle) -> Result<Self, Error> {
+        let labels = [("model_name", model), ("engine", "0")];
+        let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let registry = Registry::new_custom(None, Some(labels.into_iter().collect()))?;
+        let make = MetricBuilder(&registry);
+        let help = "Finished choices, by finish reason.";
+        let request_success =
+            make.counters("vllm:request_success_total", help, &["finished_reason"])?;
+        for reason in ["stop", "length", "abort", "error"] {
+            request_success.with_label_values(&[reason]);
+        }
+        cache_config(&registry, handle)?;
+        Ok(Self {
+            request_success,
+            http_requests: make.counters(
+                "http_requests_total",
+                "HTTP responses, by route, method and status class.",
+                &["handler", "method", "status"],
+            )?,
+            time_to_first_token: make.histogram(
+                "vllm:time_to_first_token_seconds",
+                "Time from arrival to the first token.",
+                LATENCIES,
+            )?,
+            inter_token_latency: make.histogram(
+                "vllm:inter_token_latency_seconds",
+                "Time between two tokens of a choice.",
+                TOKEN_LATENCIES,
+            )?,
+            params_n: make.histogram("vllm:request_params_n", "The parameter n.", CHOICES)?,
+            params_max_tokens: make.histogram(
+                "vllm:request_params_max_tokens",
+                "The parameter max_tokens.",
+                TOKENS,
+            )?,
+            max_generation_tokens: make.histogram(
+                "vllm:request_max_num_generation_tokens",
+                "Generated tokens of the longest choice of a request.",
+                TOKENS,
+            )?,
+            choices: ChoiceHistograms::new(&make)?,
+            engine: Mutex::new(EngineMetrics::new(&make, handle.options().num_speculative_tokens)?),
+            process: ProcessMetrics::new(&make)?,
+            registry: registry.clone(),
+        })
+    }
+
+    /// A choice finished.
+    pub fn finished(&self, finished: &Finished, reason: &str) {
+        self.request_success.with_label_values(&[reason]).inc();
+        self.choices.observe(finished);
     }
 
     /// The text of all metrics, with the current state of the engine.

@@ -5,20 +5,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use inferno_engine::resident_bytes;
 use prometheus::{Error, IntCounter, IntGauge};
 
-use super::maker::Maker;
+use super::builder::MetricBuilder;
 use crate::operation::logs::num_dropped_lines;
 
 /// Metrics of this process.
-pub(super) struct OfProcess {
+pub(super) struct ProcessMetrics {
     /// If the system reports it.
     resident_bytes: Option<IntGauge>,
     dropped_log_lines: IntCounter,
 }
 
-impl OfProcess {
+impl ProcessMetrics {
     /// Registers the metrics; called when the model is loaded.
-    pub fn new(make: &Maker<'_>) -> Result<Self, Error> {
-        let started = make.ratio(
+    pub fn new(make: &MetricBuilder<'_>) -> Result<Self, Error> {
+        let started = make.float_gauge(
             "process_start_time_seconds",
             "Time at which the model was loaded, in seconds since 1970.",
         )?;

@@ -1,4 +1,4 @@
-//! `/v1/responses/{id}`: responses that are kept.
+//! `/v1/responses/{id}`: stored responses.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::response::ResponseObject;
-use crate::errors::{ApiError, OpenAiError};
+use crate::errors::{ApiError, OpenAiError, shortened};
 use crate::request::Segment;
 use crate::state::App;
 
-/// A response that is kept no longer.
+/// A deleted response.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DeletedResponse {
     id: String,
@@ -25,17 +25,16 @@ pub(crate) struct DeletedResponse {
 }
 
 pub(super) fn not_found(id: &str) -> ApiError {
-    let message =
-        format!("there is no response {id:?}: it was never kept, or has made room for later ones");
+    let message = format!("response {:?} not found, or evicted", shortened(id));
     ApiError::new(StatusCode::NOT_FOUND, message).with_code("response_not_found")
 }
 
-/// A response that is kept, as it ended.
+/// Returns a stored response.
 #[utoipa::path(get, path = "/v1/responses/{id}", tag = "openai",
-    params(("id" = String, Path, description = "That of the response.")),
+    params(("id" = String, Path, description = "Id of the response.")),
     responses(
         (status = 200, description = "The response.", body = ResponseObject),
-        (status = 400, description = "The id is no text, or more is asked for than the response.", body = OpenAiError)
+        (status = 400, description = "The id is not valid UTF-8, or the query is unsupported.", body = OpenAiError)
     ))]
 pub(crate) async fn one(
     State(app): State<Arc<App>>,
@@ -47,19 +46,19 @@ pub(crate) async fn one(
         .flat_map(|query| query.split('&'))
         .find(|it| !matches!(*it, "" | "stream=false"))
     {
-        return Err(ApiError::unsupported(name, "a kept response is told whole"));
+        return Err(ApiError::unsupported(name, "stored responses are returned as a whole"));
     }
-    let kept = app.responses.get(&id).ok_or_else(|| not_found(&id))?;
+    let stored = app.responses.get(&id).ok_or_else(|| not_found(&id))?;
     let content_type = (header::CONTENT_TYPE, "application/json");
-    Ok(([content_type], kept.response.clone()).into_response())
+    Ok(([content_type], stored.response.clone()).into_response())
 }
 
-/// Forgets a response.
+/// Deletes a stored response.
 #[utoipa::path(delete, path = "/v1/responses/{id}", tag = "openai",
-    params(("id" = String, Path, description = "That of the response.")),
+    params(("id" = String, Path, description = "Id of the response.")),
     responses(
         (status = 200, body = DeletedResponse),
-        (status = 400, description = "The id is no text.", body = OpenAiError)
+        (status = 400, description = "The id is not valid UTF-8.", body = OpenAiError)
     ))]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,

@@ -1,4 +1,4 @@
-//! Makes metrics, all of one registry.
+//! Creates and registers metrics.
 
 use prometheus::core::Collector;
 use prometheus::{
@@ -6,10 +6,10 @@ use prometheus::{
     Registry,
 };
 
-/// Makes metrics of one registry, all with its labels.
-pub(super) struct Maker<'r>(pub &'r Registry);
+/// Creates metrics and registers them.
+pub(super) struct MetricBuilder<'r>(pub &'r Registry);
 
-impl Maker<'_> {
+impl MetricBuilder<'_> {
     pub fn counter(&self, name: &str, help: &str) -> Result<IntCounter, Error> {
         self.register(IntCounter::new(name, help)?)
     }
@@ -27,8 +27,8 @@ impl Maker<'_> {
         self.register(IntGauge::new(name, help)?)
     }
 
-    /// A gauge that need not be whole.
-    pub fn ratio(&self, name: &str, help: &str) -> Result<Gauge, Error> {
+    /// A floating-point gauge.
+    pub fn float_gauge(&self, name: &str, help: &str) -> Result<Gauge, Error> {
         self.register(Gauge::new(name, help)?)
     }
 

@@ -18,7 +18,7 @@ const COMPILE_FUEL: u64 = 1_000_000;
 /// Work that one mask may spend on regular expressions: about 20 ms.
 const MASK_FUEL: u64 = 200_000;
 /// States of the lexer, each about 1 KiB.
-const MAX_LEXER_STATES: usize = 50_000;
+const MAX_LEXER_STATES: usize = 150_000;
 /// Bytes of the lexer, which all choices of a request share; it grows with the texts that they try.
 const MAX_LEXER_BYTES: usize = 128 << 20;
 /// Parser items of all choices of a request, each about 16 bytes.

@@ -4,7 +4,7 @@
 //! file; they share:
 //!
 //! - `request`: bodies, preparation, limits, keys and ids, before an endpoint runs;
-//! - `chat`: a conversation as the model reads it, and its answer told apart into reasoning, text and tool calls;
+//! - `chat`: conversations, rendered for the model, and answers, split into reasoning, text and tool calls;
 //! - `generation`: requests in the engine, measured and logged;
 //! - `openai`, `anthropic`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!

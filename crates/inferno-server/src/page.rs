@@ -1,8 +1,7 @@
-//! The chat page at `/`: files inside of the program, and how they are sent.
+//! The chat page at `/`: embedded files and their responses.
 //!
-//! The page is plain HTML, CSS and JavaScript, as it stands in `page/`. It asks this server and no other address, which its
-//! policy makes the browser hold it to; the same policy forbids to make elements from text, so that nothing that a model says
-//! can become a part of the page.
+//! The page is plain HTML, CSS and JavaScript from `page/`. Its content security policy restricts it to requests to this server,
+//! and forbids creating elements from text, so that no model output can become part of the page.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -55,7 +54,7 @@ const FILES: &[PageFile] = page_files![
     "/page/markdown.js": JAVASCRIPT "markdown.js",
 ];
 
-/// What the browser holds the page to.
+/// Security and cache headers of the page.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -65,7 +64,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    // Kept, and asked for again each time, which costs a few bytes: the files of one program belong together.
+    // Cached, but revalidated each time, so that the files always match each other.
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
@@ -79,14 +78,14 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 }
 
 impl PageFile {
-    /// Another one for another text.
+    /// An entity tag that depends on the content.
     fn entity_tag(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.text.hash(&mut hasher);
         format!("\"{:016x}\"", hasher.finish())
     }
 
-    /// The file, or that the client has it already.
+    /// The file, or 304 if the client has it.
     fn response(&self, tag: &str, request: &HeaderMap) -> Response {
         let mut response = if is_known(tag, request) {
             StatusCode::NOT_MODIFIED.into_response()

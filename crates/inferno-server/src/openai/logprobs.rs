@@ -59,7 +59,7 @@ impl TokenLogprob {
     }
 }
 
-/// JSON has no infinity; -9999 stands for it, as in OpenAI's own answers.
+/// JSON has no infinity; -9999 represents it, as in OpenAI's API.
 fn finite(logprob: f32) -> f32 {
     logprob.max(-9999.0)
 }

@@ -19,7 +19,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// How a line of the log looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// For people.
+    /// For humans.
     #[default]
     Text,
     /// One JSON object per line, for programs.
@@ -51,7 +51,7 @@ pub fn init_logs(format: LogFormat) -> io::Result<()> {
         }
         LogFormat::Json => logs.json().flatten_event(true).try_init(),
     };
-    // An error says that another subscriber is in place, which is as good.
+    // An error means that another subscriber is installed, which logs instead.
     if started.is_ok() {
         std::panic::set_hook(Box::new(log_panic));
     }

@@ -4,7 +4,7 @@
 //! passes through one stage, which bounds:
 //!
 //! - **time**: from a request's arrival to the engine at most [`PREPARATION_TIMEOUT`], or `--request-timeout` if that is
-//!   shorter. Work that is running cannot be interrupted; it keeps its thread until its own limits end it.
+//!   shorter. Work that is running cannot be interrupted; it occupies its thread until its own limits end it.
 //! - **concurrency**: [`NUM_THREADS`] pieces of work at once and [`MAX_NUM_WAITING`] waiting; further ones are answered 503.
 //! - **memory**: bodies and what they are parsed into, over all requests ([`Reservations`]). What does not fit waits.
 //! - **stack**: [`PREPARATION_STACK_BYTES`] for each thread.
@@ -98,7 +98,7 @@ impl Preparation {
         let threads = Arc::clone(&self.stage.threads);
         let done = async {
             let thread = threads.acquire_owned().await;
-            // Abandoned work keeps its place and its thread until it ends.
+            // Abandoned work occupies its place and its thread until it ends.
             let done = tokio::task::spawn_blocking(move || {
                 let _held = (place, thread);
                 work()

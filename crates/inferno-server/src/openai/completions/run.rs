@@ -22,7 +22,7 @@ pub(super) struct TextRun {
     pub model: Arc<ServedModel>,
     /// One for each prompt.
     running: Vec<RunningRequest>,
-    /// The prompt to poll first, so that none is kept waiting by the others.
+    /// The prompt to poll first, so that none starves.
     turn: usize,
     has_failed: bool,
     /// The echo of each choice, which is sent first.

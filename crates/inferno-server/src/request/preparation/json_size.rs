@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Bytes of a value in a list that has grown to twice its need.
+/// Bytes of a value in an array with twice the capacity it needs.
 const VALUE_BYTES: usize = 64;
-/// Bytes of the smallest list beside its values.
+/// Bytes of the smallest array without its values.
 const ARRAY_BYTES: usize = 144;
-/// Bytes of the smallest object beside its members.
+/// Bytes of the smallest object without its members.
 const OBJECT_BYTES: usize = 400;
 /// Bytes of a name and its place in an object.
 const MEMBER_BYTES: usize = 128;
@@ -18,7 +18,7 @@ const NUM_COPIES: usize = 2;
 /// About how many bytes of memory a JSON text takes once it is parsed. JSON inside of strings counts too: arguments of tool calls
 /// and some schemas are sent so.
 ///
-/// Takes constant memory itself.
+/// The scan itself uses constant memory.
 ///
 /// **Errors**: text that is not JSON, or has more than 128 levels.
 pub(crate) fn parsed_bytes(json: &[u8]) -> Result<usize, serde_json::Error> {

@@ -22,8 +22,8 @@ const MIN_PARSED_BYTES: usize = 1 << 20;
 /// Bytes of a permit, so that every size fits into a semaphore.
 const UNIT: usize = 4 << 10;
 
-/// Memory that requests in preparation share: the bytes of their bodies, and those of what bodies are parsed into. Whoever waits
-/// for the second holds the first and not the other way round, so that nobody waits for ever.
+/// Memory that requests in preparation share: the bytes of their bodies, and those of what bodies are parsed into. A request
+/// that waits for the second may hold the first but not the other way round, so that there is no deadlock.
 pub(super) struct Reservations {
     /// Of one request.
     max_parsed_bytes: usize,

@@ -1,9 +1,9 @@
-# Everyday commands; `just` lists them.
+# Shortcuts for everyday commands; `just` lists them.
 
 _default:
     @just --list
 
-# What the gate runs.
+# Run everything that CI runs.
 ci:
     .ci/run
 
@@ -22,27 +22,27 @@ lint:
 doc:
     cargo doc --workspace --no-deps --open
 
-# Tell a story, by the model inside or the one that INFERNO_MODEL names.
+# Generate a story with the built-in model, or the one in INFERNO_MODEL.
 story prompt="Once upon a time":
     cargo run --release -- generate "{{ prompt }}"
 
-# Measure the model inside, or the one that INFERNO_MODEL names; needs an idle machine.
+# Benchmark the built-in model, or the one in INFERNO_MODEL; requires an idle machine.
 speed *flags:
     cargo run --release -- bench {{ flags }}
 
-# Benchmark the kernels, block formats, sampler, scheduler and tokenizer; needs an idle machine.
+# Benchmark the kernels, block formats, sampler, scheduler and tokenizer; requires an idle machine.
 bench:
     cargo bench -p inferno-cpu -p inferno-tensor -p inferno-engine
     cargo bench --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
 
-# Fuzz one parser for a while: gguf, quant, template or tokenizer.
+# Fuzz one parser: gguf, quant, tokenizer or template.
 fuzz target="gguf" seconds="60":
     cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
 
-# Tests of the crates that hold unsafe code, under AddressSanitizer.
+# Test the crates that contain unsafe code under AddressSanitizer.
 sanitize:
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --target x86_64-unknown-linux-gnu -p inferno-cpu -p inferno-gguf --lib --tests
 
-# Licences, sources and known vulnerabilities of all dependencies.
+# Check licenses, sources and known vulnerabilities of all dependencies.
 audit:
     cargo deny check

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Runs `inferno bench` and llama.cpp on one model, in turn, and prints the ratio of their speeds.
+"""Alternate runs of `inferno bench` and llama.cpp on one model, and print the ratio of their speeds.
 
     compare.py MODEL.gguf [-p 512] [-n 64] [-d 0] [--batch 16] [--threads 2] [--rounds 3] [--json FILE]
 
-llama.cpp comes through llama-cpp-python; run this with a Python that has it, or name one with --peer-python.
-The two take turns, so that a machine that slows down slows down both; in each round the ratio is between two
-runs that stand next to each other, and the table gives the median over the rounds. Both keep the KV cache in
-float16, take the same number of threads and start from a model that is loaded and warm.
+Requires llama-cpp-python: run this script with a Python that has it, or specify one with --peer-python. The
+programs alternate, so that a slowdown of the machine affects both. Each round yields one ratio from two adjacent
+runs; the table shows the median over the rounds. Both use the same number of threads and start with a loaded,
+warmed-up model. llama.cpp stores the KV cache in float16, inferno in its default format of the same size.
 
-The table is Markdown, for the dated records in this folder. With --json everything that either program said
-goes to a file.
+The table is Markdown, for the dated records in this folder. --json writes all results to a file.
 """
 import argparse
 import json
@@ -28,24 +27,24 @@ FLOAT16 = 1  # GGML_TYPE_F16
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="a GGUF file that both can read")
+    parser.add_argument("model", help="GGUF file that both can read")
     parser.add_argument("-p", "--prompt-tokens", type=int, default=512)
     parser.add_argument("-n", "--decode-tokens", type=int, default=64)
     parser.add_argument("-d", "--depth", type=int, default=0)
-    parser.add_argument("--batch", default="", help="sequences side by side: 4,16")
+    parser.add_argument("--batch", default="", help="batch sizes, such as 4,16")
     parser.add_argument("-t", "--threads", type=int, default=os.cpu_count())
-    parser.add_argument("-r", "--repetitions", type=int, default=2, help="runs of each kind in a round")
+    parser.add_argument("-r", "--repetitions", type=int, default=2, help="repetitions per round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--isa", help="the instruction set for inferno")
-    parser.add_argument("--inferno", default="target/release/inferno", help="the program")
-    parser.add_argument("--peer-python", default=sys.executable, help="a Python that has llama_cpp")
-    parser.add_argument("--json", help="write everything to this file")
-    parser.add_argument("--only-peer", action="store_true", help="one round of the peer alone, as JSON")
+    parser.add_argument("--isa", help="instruction set for inferno")
+    parser.add_argument("--inferno", default="target/release/inferno", help="path of the inferno binary")
+    parser.add_argument("--peer-python", default=sys.executable, help="Python interpreter with llama_cpp")
+    parser.add_argument("--json", help="write all results to this file")
+    parser.add_argument("--only-peer", action="store_true", help="run one round of llama.cpp alone and print JSON")
     return parser.parse_args()
 
 
 class Peer:
-    """llama.cpp on the CPU, through the functions that its header declares."""
+    """llama.cpp on the CPU, through its C API."""
 
     def __init__(self, model, context_tokens, threads, sequences):
         import llama_cpp
@@ -69,13 +68,13 @@ class Peer:
             params.kv_unified = True
         self.context = llama_cpp.llama_init_from_model(self.model, params)
         if not self.context:
-            sys.exit("llama.cpp cannot make a context")
+            sys.exit("llama.cpp failed to create a context")
         self.vocab_size = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
         self.batch = llama_cpp.llama_batch_init(params.n_batch, 0, 1)
         self.random = random.Random(0)
 
     def run(self, rows):
-        """One pass over rows of (position, sequence, whether logits are wanted); the tokens are drawn."""
+        """Run one pass over rows of (position, sequence, whether logits are needed) with random tokens."""
         batch = self.batch
         batch.n_tokens = len(rows)
         for index, (position, sequence, wants_logits) in enumerate(rows):
@@ -89,32 +88,32 @@ class Peer:
             sys.exit(f"llama.cpp failed with status {status}")
         self.api.llama_synchronize(self.context)
 
-    def read(self, tokens, sequence=0):
-        """Reads a prompt of so many tokens."""
+    def prefill(self, tokens, sequence=0):
+        """Process a prompt of `tokens` tokens."""
         for start in range(0, tokens, PEER_UBATCH):
             end = min(tokens, start + PEER_UBATCH)
             self.run([(position, sequence, position == tokens - 1) for position in range(start, end)])
 
-    def forget(self, start=0):
-        """Drops what every sequence holds from a position on."""
+    def truncate(self, start=0):
+        """Remove everything from position `start` on from every sequence."""
         memory = self.api.llama_get_memory(self.context)
         if start == 0:
             self.api.llama_memory_clear(memory, True)
         elif not self.api.llama_memory_seq_rm(memory, -1, start, -1):
-            sys.exit("llama.cpp cannot cut its cache")
+            sys.exit("llama.cpp failed to truncate its cache")
 
     def prefill_rate(self, tokens):
-        self.forget()
+        self.truncate()
         started = time.perf_counter()
-        self.read(tokens)
+        self.prefill(tokens)
         return tokens / (time.perf_counter() - started)
 
     def decode_rates(self, steps, depth, sequences, repetitions):
-        self.forget()
+        self.truncate()
         for sequence in range(sequences):
-            self.read(depth, sequence)
+            self.prefill(depth, sequence)
         for _ in range(repetitions):
-            self.forget(depth)
+            self.truncate(depth)
             started = time.perf_counter()
             for step in range(steps):
                 self.run([(depth + step, sequence, True) for sequence in range(sequences)])
@@ -122,13 +121,13 @@ class Peer:
 
 
 def measure_peer(args):
-    """What `inferno bench -o json` says, as far as it is compared, of the peer."""
+    """Measure llama.cpp and return the compared fields of `inferno bench -o json`."""
     batches = batch_sizes(args)
     sequence_tokens = args.depth + args.decode_tokens
-    # The peer pads what a sequence takes; some room is left for that.
+    # llama.cpp pads the cache of each sequence.
     context_tokens = max(args.prompt_tokens, max([1, *batches]) * (sequence_tokens + 32)) + 64
     peer = Peer(args.model, context_tokens, args.threads, max([1, *batches]))
-    peer.read(WARM_UP_TOKENS)
+    peer.prefill(WARM_UP_TOKENS)
     report = {"batch": {}}
     if args.prompt_tokens:
         rates = [peer.prefill_rate(args.prompt_tokens) for _ in range(args.repetitions)]
@@ -171,7 +170,7 @@ def run_peer(args):
 
 
 def comparisons(rounds, args):
-    """Of each figure that both have: a name, the medians of ours and theirs, and the ratios of the rounds."""
+    """Yield, for each figure that both report, its name, both medians and the ratios of the rounds."""
     at_depth = f" at depth {args.depth}" if args.depth else ""
     figures = [(f"prefill {args.prompt_tokens}", lambda report: report.get("prefill_tps"))]
     figures.append((f"decode {args.decode_tokens}{at_depth}", lambda report: report.get("decode_tps")))

@@ -35,7 +35,7 @@ bench:
     cargo bench -p inferno-cpu -p inferno-tensor -p inferno-engine
     cargo bench --manifest-path crates/inferno-tokenizer/bench/Cargo.toml
 
-# Fuzz one parser: gguf, quant, tokenizer or template.
+# Fuzz one parser: gguf, quant, template or tokenizer.
 fuzz target="gguf" seconds="60":
     cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run {{ target }} -- -max_total_time={{ seconds }}
 

@@ -48,7 +48,7 @@ pub(crate) fn lark(
     Some(rules.finish(&start))
 }
 
-/// The grammar of a whole text in this format; `None` if any text has it.
+/// The grammar of a complete output in this format; `None` if the output is unconstrained.
 pub(crate) fn lark_of_text(format: &OutputFormat) -> Option<String> {
     lark(format, None, Reasoning::None, |_| None)
 }

@@ -1,4 +1,4 @@
-//! What an answer may contain: the constraint that enforces it, and the parser that reads it.
+//! Requirements on an answer: the constraint that enforces them, and the parser that reads the answer.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::{
     ToolCallFormat, Tools,
 };
 
-/// How long to look for the part of a grammar that does not compile.
+/// Time limit for locating the part of a grammar that does not compile.
 const DIAGNOSIS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The requirements on an answer.
@@ -42,10 +42,10 @@ pub struct AnswerSetup {
 #[non_exhaustive]
 pub enum AnswerSetupError {
     /// The template does not support tools, or writes calls in an unknown format.
-    #[error("the chat template of this model does not call tools in a known format")]
+    #[error("the chat template of this model does not use a supported tool-call format")]
     ToolsUnsupported,
     /// The vocabulary has no reasoning delimiters.
-    #[error("this model has no reasoning delimiters, which a limit on reasoning requires")]
+    #[error("a reasoning limit requires reasoning delimiters, and this model has none")]
     ReasoningBudgetUnsupported,
     /// The output format does not compile.
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub enum AnswerSetupError {
         index: usize,
         /// Name of the tool.
         name: String,
-        /// What is wrong.
+        /// The problem.
         error: GrammarError,
     },
     /// The format and the schemas compile, but not together.

@@ -19,7 +19,7 @@ impl ChatTemplate {
         let marker = unique_id("continue");
         let rejected = |reason| Err(ChatTemplateError::Continuation { reason });
         let Some(last) = request.messages.last_mut() else {
-            return rejected("there is none");
+            return rejected("the conversation has no messages");
         };
         if last.get("tool_calls").is_some() {
             return rejected("it ends with tool calls");
@@ -30,7 +30,7 @@ impl ChatTemplate {
         }
         let text = self.render(&request)?;
         match text.split_once(&marker) {
-            None => rejected("the chat template leaves it out, or changes its end"),
+            None => rejected("the chat template omits it or changes its end"),
             Some((_, after)) if after.contains(&marker) => {
                 rejected("the chat template writes it twice")
             }

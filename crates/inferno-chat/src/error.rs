@@ -9,7 +9,7 @@ pub enum ChatTemplateError {
     /// The template is not valid Jinja.
     #[error("malformed chat template: line {line}: {message}")]
     Syntax {
-        /// What is wrong.
+        /// The problem.
         message: String,
         /// The line, from 1.
         line: usize,

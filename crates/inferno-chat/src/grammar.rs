@@ -19,7 +19,7 @@ const COMPILE_FUEL: u64 = 1_000_000;
 const MASK_FUEL: u64 = 200_000;
 /// States of the lexer, each about 1 KiB.
 const MAX_LEXER_STATES: usize = 150_000;
-/// Bytes of the lexer, which all choices of a request share; it grows with the texts that they try.
+/// Bytes of the lexer, which all choices of a request share; it grows with the input that they try.
 const MAX_LEXER_BYTES: usize = 128 << 20;
 /// Parser items of all choices of a request, each about 16 bytes.
 const MAX_ITEMS: usize = 4 << 20;
@@ -139,7 +139,7 @@ impl Grammar {
         let added = self.parser.parser_stats().all_items.saturating_sub(num_items_before);
         let num_items = self.num_items.fetch_add(added, Ordering::Relaxed) + added;
         if num_items > MAX_ITEMS || self.parser.parser.lexer_stats().num_bytes > MAX_LEXER_BYTES {
-            let message = "the grammar needs more memory than one request may use; simplify it, or request fewer or shorter \
+            let message = "the grammar exceeds the memory limit per request; simplify it, or request fewer or shorter \
                            answers";
             return Err(ConstraintError(message.to_owned()));
         }

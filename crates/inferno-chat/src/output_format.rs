@@ -14,7 +14,7 @@ pub enum OutputFormat {
     Text,
     /// A JSON value that matches a schema.
     JsonSchema(Value),
-    /// Text that matches a regular expression as a whole.
+    /// Text that fully matches a regular expression.
     Regex(String),
     /// One of these strings.
     Choice(Vec<String>),
@@ -28,7 +28,7 @@ impl OutputFormat {
         Self::JsonSchema(serde_json::json!({"type": "object"}))
     }
 
-    /// Compiles the format of a whole text; `None` if any text has it.
+    /// Compiles the format of a complete output; `None` if the output is unconstrained.
     ///
     /// **Errors**: an invalid or too complex schema, expression or grammar.
     pub fn compile(

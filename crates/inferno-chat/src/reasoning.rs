@@ -35,7 +35,7 @@ impl Reasoning {
     }
 }
 
-/// Returns the tokens around reasoning; `None` if the vocabulary has none.
+/// Returns the reasoning delimiters; `None` if the vocabulary has none.
 pub(crate) fn reasoning_tokens(tokenizer: &Tokenizer) -> Option<ReasoningTokens> {
     let open = tokenizer.token_id(REASONING_OPEN)?;
     let close = tokenizer.token_id(REASONING_CLOSE)?;

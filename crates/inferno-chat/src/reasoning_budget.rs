@@ -12,7 +12,7 @@ pub(crate) struct ReasoningBudget {
     inner: Option<Box<dyn TokenConstraint>>,
 }
 
-/// The tokens around reasoning.
+/// The reasoning delimiters.
 #[derive(Debug, Clone)]
 pub(crate) struct ReasoningTokens {
     /// The opening delimiter.

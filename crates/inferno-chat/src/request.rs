@@ -1,4 +1,4 @@
-//! What a chat template renders.
+//! The input of a chat template.
 
 use serde_json::{Map, Value};
 
@@ -6,8 +6,8 @@ use crate::ChatTemplateError;
 
 /// A conversation, the tools that the model may call, and further template variables.
 ///
-/// Messages and tools are the JSON that a client sent, in its order: templates read whatever their
-/// model was trained on.
+/// Messages and tools are the JSON that a client sent, in its order: each template reads the fields that its
+/// model was trained with.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatRequest {

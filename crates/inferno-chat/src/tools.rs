@@ -45,11 +45,11 @@ pub enum ToolChoice {
 /// The tools of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
-    /// All tools, in the order that the template gets them.
+    /// All tools, in template order.
     pub list: Vec<Tool>,
     /// Whether the model may or must call them.
     pub choice: ToolChoice,
-    /// Whether there may be one call at most.
+    /// Whether at most one call is allowed.
     pub single: bool,
 }
 

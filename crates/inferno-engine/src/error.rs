@@ -194,7 +194,7 @@ pub enum EngineError {
         context_length: usize,
     },
     /// The KV cache has fewer free blocks than are needed.
-    #[error("{needed} KV blocks are needed, but only {free} are free")]
+    #[error("not enough KV blocks: {needed} needed, {free} free")]
     OutOfBlocks {
         /// Number of blocks needed.
         needed: usize,
@@ -212,10 +212,10 @@ pub enum EngineError {
         limit: usize,
     },
     /// The queue for waiting requests has no places.
-    #[error("max_num_waiting must be 1 or more, but is 0")]
+    #[error("max_num_waiting must be at least 1, but is 0")]
     NoQueue,
     /// A request has an invalid number of choices.
-    #[error("the number of choices is {asked_for}, but must be from 1 to {limit}")]
+    #[error("the number of choices must be between 1 and {limit}, but is {asked_for}")]
     NumChoices {
         /// Requested number.
         asked_for: usize,
@@ -236,7 +236,7 @@ pub enum EngineError {
     Thread(#[source] io::Error),
     /// The window or stride for perplexity is invalid.
     #[error(
-        "windows of {window} tokens every {stride} cannot be scored: a window takes from 3 to {context_length} tokens (the context), a stride at least 1"
+        "windows of {window} tokens every {stride} cannot be scored: the window must have between 3 and {context_length} tokens (the context length), and the stride must be at least 1"
     )]
     Window {
         /// Tokens in a window.
@@ -314,7 +314,7 @@ pub enum EngineError {
     },
     /// The saved state belongs to another model or KV cache format.
     #[error(
-        "the saved state {path:?} is of another model or KV format (fingerprint {found:016x}, this one has {expected:016x}); load it with the model and the KV format that it was saved with"
+        "the saved state {path:?} belongs to a different model or KV cache format (fingerprint {found:016x}, expected {expected:016x}); load it with the model and KV cache format that it was saved with"
     )]
     StateOfAnotherModel {
         /// The file.

@@ -1,4 +1,4 @@
-//! How well a model predicts a text.
+//! Perplexity: how well a model predicts a text.
 //!
 //! The text is cut into windows, each computed from an empty context, and the second half of each is
 //! scored, so that every scored token has at least half a window before it.

@@ -145,7 +145,7 @@ impl PrefixCache {
         for &id in path.iter().rev() {
             let num_uses = self.num_uses;
             let node = self.node_mut(id);
-            assert!(node.num_users > 0, "a block is released that nobody uses");
+            assert!(node.num_users > 0, "an unused block was released");
             node.num_users -= 1;
             node.last_use = num_uses;
             if node.num_users == 0 {

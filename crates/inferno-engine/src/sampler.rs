@@ -11,8 +11,8 @@
 //! 7. temperature, and the draw.
 //!
 //! Each truncating stage looks at the probabilities among the tokens that the stages before it
-//! left. Temperature comes last, so that it changes how boldly one chooses among the tokens left
-//! and not which tokens those are. At temperature 0 the best token after stage 2 is selected.
+//! left. Temperature comes last, so that it changes the probabilities of the remaining tokens
+//! and not which tokens remain. At temperature 0 the best token after stage 2 is selected.
 
 mod candidates;
 mod logit_bias;

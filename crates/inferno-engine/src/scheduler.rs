@@ -1,4 +1,4 @@
-//! Which sequence computes how many tokens in the next forward pass.
+//! Schedules which sequences compute how many tokens in the next forward pass.
 //!
 //! Pure and synchronous: [`schedule`](Scheduler::schedule) returns a plan, the caller runs it, and
 //! [`commit`](Scheduler::commit) records what was sampled. Time is an argument.
@@ -51,10 +51,10 @@ pub struct SchedulerLimits {
     pub block_tokens: usize,
     /// Maximum number of sequences that run together.
     pub max_num_sequences: usize,
-    /// Tokens of one pass; at least `max_num_sequences`, so that a prompt always progresses next to
-    /// sequences that decode.
+    /// Tokens per pass; at least `max_num_sequences`, so that prompts progress alongside decoding
+    /// sequences.
     pub max_num_batched_tokens: usize,
-    /// RowRequest of logits of one pass; not fewer than `max_num_sequences`.
+    /// Rows of logits per pass; at least `max_num_sequences`.
     pub max_num_logit_rows: usize,
     /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
@@ -129,7 +129,7 @@ pub struct Scheduler {
     blocks: KvBlocks,
     waiting: BTreeMap<SequenceId, Scheduled>,
     running: BTreeMap<SequenceId, Scheduled>,
-    /// Sequences of sessions that are not requested at the moment.
+    /// Parked sequences of sessions.
     parked: BTreeMap<SequenceId, Scheduled>,
     num_added: u64,
     /// Sequences that were not admitted in the last step, to share the blocks of a running one.
@@ -235,7 +235,7 @@ impl Scheduler {
         SequenceId { place, arrival }
     }
 
-    /// Returns what to compute next; nothing only if no sequence runs or waits. Sequences whose deadline is
+    /// Returns the plan of the next step, which is empty only if no sequence runs or waits. Sequences whose deadline is
     /// not after `now` are removed.
     pub fn schedule(&mut self, now: Instant) -> Plan {
         let mut plan = Plan { expired: self.expire(now), ..Plan::default() };

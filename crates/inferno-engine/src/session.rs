@@ -30,7 +30,7 @@ pub use prompt::Prompt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionOptions {
     /// Whether keys and values are cached between steps. Without them every step computes the whole
-    /// sequence again, with the same result: the first rung of the ladder.
+    /// sequence again, with the same result. Used as the baseline of `inferno bench --ladder`.
     pub kv_cache: bool,
     /// How long loading the model took, for the metrics.
     pub load_time: Option<Duration>,
@@ -119,8 +119,8 @@ impl Session {
 
     /// Appends `prompt` and continues it, one token for each step of the iterator.
     ///
-    /// At the start of the session a text gets the tokens that the file wants before a text, such as
-    /// BOS; control tokens spelled out in a text are parsed as such. An empty prompt continues the
+    /// At the start of the session, text is preceded by the tokens that the file requires, such as
+    /// BOS; control tokens spelled out in text are parsed as such. An empty prompt continues the
     /// tokens of the session.
     ///
     /// **Errors**: parameters out of range; [`EngineError::TooManyDrafts`] and

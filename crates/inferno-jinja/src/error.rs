@@ -16,7 +16,7 @@ pub enum Error {
     /// The source is not a valid template.
     #[error("line {line}: {message}")]
     Syntax {
-        /// What is wrong.
+        /// The problem.
         message: String,
         /// The line of the offending token.
         line: usize,

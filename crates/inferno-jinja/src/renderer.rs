@@ -54,7 +54,7 @@ struct Renderer<'t> {
 }
 
 impl Renderer<'_> {
-    /// Does something one level deeper.
+    /// Runs an action one level deeper.
     ///
     /// **Errors**: nested too deep.
     fn nested<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {

@@ -1,4 +1,4 @@
-//! Values as Python has them.
+//! Python values.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -94,7 +94,7 @@ pub(crate) struct Generator {
     depth: usize,
 }
 
-/// A hashable value; equal to others as Python's `==` has it.
+/// A hashable value; compares equal as Python's `==` does.
 #[derive(Clone, Debug)]
 pub(crate) struct Key(Value);
 
@@ -164,7 +164,7 @@ impl Value {
         }
     }
 
-    /// Python's `len`; `None` for what has no length. A string's is counted in bytes here.
+    /// Python's `len`, in bytes for strings; `None` for values without a length.
     fn len(&self) -> Option<usize> {
         match self {
             Self::Undefined(_) => Some(0),
@@ -176,7 +176,7 @@ impl Value {
         }
     }
 
-    /// The number of items, entries or characters; `None` for what has no length.
+    /// The number of items, entries or characters; `None` for values without a length.
     pub(crate) fn num_items(&self) -> Option<usize> {
         match self {
             Self::Text(text) => Some(text.chars().count()),
@@ -230,7 +230,7 @@ impl Value {
         }
     }
 
-    /// The name of the type, as Python's messages have it.
+    /// The type name, as in Python's messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Undefined(_) => "Undefined",
@@ -252,7 +252,7 @@ impl Value {
         }
     }
 
-    /// The error of using this undefined value, or what `otherwise` says of another one.
+    /// The error of using this undefined value; for other values, the message that `otherwise` returns.
     pub(crate) fn misuse(&self, otherwise: impl FnOnce(&'static str) -> String) -> Error {
         Error::failed(match self {
             Self::Undefined(undefined) => undefined.to_string(),

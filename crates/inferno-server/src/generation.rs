@@ -56,7 +56,7 @@ pub(crate) struct RunningRequest {
 }
 
 impl RunningRequest {
-    /// Submits a request that came at `started` to the engine.
+    /// Submits a request that arrived at `started` to the engine.
     ///
     /// **Errors**: what the engine rejects, each with its status.
     pub fn submit(
@@ -82,7 +82,7 @@ impl RunningRequest {
         Ok(Self::new(model, events, stop, record, in_flight))
     }
 
-    /// Submits an input of which the embedding is wanted, for a request that came at `started`.
+    /// Submits an input to embed, for a request that arrived at `started`.
     ///
     /// **Errors**: as [`submit`](Self::submit).
     pub fn embed(
@@ -168,7 +168,7 @@ impl RunningRequest {
         }
     }
 
-    /// Whether a token ends its choice, and is no text.
+    /// Whether a token ends its choice and has no text.
     pub fn is_end(&self, token: &SampledToken) -> bool {
         !self.stop.ignore_eos && self.model.tokenizer().is_end_of_generation(token.id)
     }
@@ -179,7 +179,7 @@ pub(crate) fn engine_stopped() -> ApiError {
     ApiError::failed(&EngineError::EngineStopped)
 }
 
-/// The engine sent an event that the request had not asked for.
+/// The engine sent an unexpected event.
 pub(crate) fn unexpected_event() -> ApiError {
     ApiError::internal("unexpected engine event")
 }

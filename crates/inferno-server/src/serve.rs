@@ -166,7 +166,7 @@ where
     std::thread::Builder::new()
         .name("inferno-load".to_owned())
         .spawn(move || {
-            // Nobody receives it if the server was stopped in the meantime.
+            // The receiver is gone if the server was stopped in the meantime.
             let _ = sender.send(load().map_err(Into::into));
         })
         .map_err(ServerError::Runtime)?;

@@ -72,7 +72,7 @@ pub enum TokenizerError {
         vocab_size: usize,
     },
 
-    /// The file requires a special token at the start or end of texts, but does not define it.
+    /// The file requires a special token at the start or end of text, but does not define it.
     #[error("{flag} is set, but the file defines no {token} token")]
     MissingSpecialToken {
         /// The metadata key that requires the token.

@@ -20,7 +20,7 @@ pub struct SpecialTokens {
     pub end_of_message: Option<u32>,
     /// Replaces text that no token covers.
     pub unknown: Option<u32>,
-    /// Separates two texts; in BERT, the end of each.
+    /// Separates two segments; in BERT, ends each of them.
     pub separator: Option<u32>,
     /// Padding of a batch, ignored by the model.
     pub padding: Option<u32>,

@@ -1,4 +1,4 @@
-//! The one place that names concrete backends.
+//! The only module that names concrete backends.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ pub enum BackendChoice {
     Gpu,
     /// Apple GPU.
     Metal,
-    /// Plain loops that every other backend is tested against.
+    /// Naive loops that every other backend is tested against.
     Reference,
 }
 
@@ -121,7 +121,7 @@ impl Device {
         }
     }
 
-    /// Estimates what [`runner`](Self::runner) would take; nothing is loaded.
+    /// Estimates the memory that [`runner`](Self::runner) would need, without loading anything.
     ///
     /// **Errors**: as [`runner`](Self::runner), as far as the header shows it.
     pub(crate) fn estimate(
@@ -140,7 +140,7 @@ impl Device {
     }
 
     /// Measures the machine's limits with this backend, by sweeps over `sweep_bytes` of memory; `None` for a
-    /// backend that does not aim at them.
+    /// backend that is not designed to reach them.
     ///
     /// **Errors**: no memory.
     pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {

@@ -1,10 +1,10 @@
 //! inferno: an LLM inference engine written from scratch.
 //!
-//! It loads GGUF checkpoints (Qwen3, Qwen2, Llama, Mistral and their like) and generates text, on whatever processor it
-//! finds. The same request gives the same bits, whatever the number of threads, the instruction set or the chunking
-//! of the prompt.
+//! It loads GGUF checkpoints (Qwen3, Qwen2, Llama, Mistral and related families) and generates text, with the best
+//! instruction set of the processor. The same request produces identical bits with any number of threads, any
+//! instruction set and any chunking of the prompt.
 //!
-//! [`Model`] is the front door: open a file, begin a [`Session`], iterate over what the model says.
+//! [`Model`] is the entry point: open a file, create a [`Session`], iterate over the generated text.
 //!
 //! ```
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/qwen3.gguf");
@@ -22,9 +22,9 @@
 //! # Ok::<(), inferno::Error>(())
 //! ```
 //!
-//! [`Model::embedded`] is a small model that is always there, unless the feature `embedded-model` is switched off.
-//! Models on the Hugging Face hub are found and downloaded through [`ModelSource`] and [`Hub`]; [`quantize`] converts
-//! files to smaller formats; [`mod@bench`] measures; [`cli`] holds the command-line programs. The floors below are crates of their own: file
+//! [`Model::embedded`] is a small built-in model, available unless the feature `embedded-model` is disabled.
+//! Models on the Hugging Face Hub are resolved and downloaded by [`ModelSource`] and [`Hub`]; [`quantize`] converts
+//! files to smaller formats; [`mod@bench`] measures; [`cli`] holds the command-line programs. The lower layers are separate crates: file
 //! format, tensors, tokenizer, backends, models, engine.
 
 #![forbid(unsafe_code)]

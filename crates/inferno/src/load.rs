@@ -1,4 +1,4 @@
-//! How a model is loaded, and what that takes.
+//! Load options, and the requirements of a model.
 
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
@@ -16,13 +16,13 @@ const DEFAULT_NUM_LOGIT_ROWS: usize = 16;
 /// Configures how a model is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// What computes.
+    /// The backend.
     pub backend: BackendChoice,
     /// Number of threads; `None` for the backend's default.
     pub num_threads: Option<usize>,
     /// Instruction set; `None` for the backend's default.
     pub isa: Option<Isa>,
-    /// A coarser format for weights that the file stores as floats.
+    /// Quantizes weights that the file stores as floats to this format.
     pub requantize: Option<Requantize>,
     /// Maximum number of positions of a sequence; `None` for [`DEFAULT_CONTEXT_LENGTH`], or the model's own limit if
     /// that is shorter.

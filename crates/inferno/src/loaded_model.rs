@@ -52,7 +52,7 @@ impl LoadedModel {
         Ok(Self { checkpoint, core, load_time: started.elapsed() })
     }
 
-    /// Begins a conversation that is computed in the caller's thread.
+    /// Creates a session, which is computed in the caller's thread.
     ///
     /// **Errors**: [`CacheTooSmall`](inferno_engine::EngineError::CacheTooSmall) when the KV cache does not hold one
     /// context.
@@ -60,7 +60,7 @@ impl LoadedModel {
         self.session_with(true)
     }
 
-    /// Begins a conversation; without `kv_cache` every step computes the whole text again.
+    /// Creates a session; without `kv_cache`, every step recomputes the whole sequence.
     ///
     /// **Errors**: as [`session`](Self::session).
     pub fn session_with(&self, kv_cache: bool) -> Result<Session, Error> {
@@ -93,7 +93,7 @@ impl LoadedModel {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// **Errors**: a queue without places, no thread available.
+    /// **Errors**: a queue of length 0, no thread available.
     pub fn engine(&self, options: EngineOptions) -> Result<Engine, Error> {
         Ok(Engine::start(&self.core, options)?)
     }

@@ -71,7 +71,7 @@ impl Model {
         Ok(embedded::checkpoint()?.into())
     }
 
-    /// Sets how the model is loaded. A device that is already open is kept if the options choose the same one.
+    /// Sets how the model is loaded. An open device is reused if the options select the same one.
     pub fn with_options(mut self, options: LoadOptions) -> Self {
         if !self.options.has_device_of(&options) {
             self.device = OnceLock::new();
@@ -118,8 +118,8 @@ impl Model {
         self.device()?.estimate(&self.checkpoint, &self.options)
     }
 
-    /// Measures the limits of the machine with the device of these options; `None` for a backend that does not aim
-    /// at them.
+    /// Measures the limits of the machine with the device of these options; `None` for a backend that is not
+    /// designed to reach them.
     ///
     /// **Errors**: a backend that is not available; no memory for sweeps over `sweep_bytes`.
     pub(crate) fn roofs(&self, sweep_bytes: usize) -> Result<Option<Roofs>, Error> {
@@ -155,15 +155,15 @@ impl Model {
         LoadedModel::load(self, Arc::clone(&self.checkpoint), on_progress)
     }
 
-    /// Loads the weights and begins a conversation.
+    /// Loads the weights and creates a session.
     ///
     /// **Errors**: as [`load`](Self::load).
     pub fn session(&self) -> Result<Session, Error> {
         self.load()?.session()
     }
 
-    /// Begins a conversation as [`session`](Self::session) does, and calls `on_progress` after each tensor. Without
-    /// `kv_cache` every step computes the whole text again.
+    /// Creates a session as [`session`](Self::session) does, and calls `on_progress` after each tensor. Without
+    /// `kv_cache`, every step recomputes the whole sequence.
     ///
     /// **Errors**: as [`session`](Self::session).
     pub fn session_with(
@@ -186,7 +186,7 @@ impl Model {
 }
 
 impl From<Gguf> for Model {
-    /// Uses a checkpoint that is open already, perhaps in memory.
+    /// Uses an open checkpoint, which may be in memory.
     fn from(checkpoint: Gguf) -> Self {
         let (options, device) = (LoadOptions::default(), OnceLock::new());
         Self { checkpoint: Arc::new(checkpoint), options, device }

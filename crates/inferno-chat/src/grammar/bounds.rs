@@ -51,7 +51,7 @@ pub(super) fn check(lark: &str) -> Result<(), String> {
     if lark.len() > MAX_BYTES {
         let found = lark.len();
         return Err(format!(
-            "it makes {found} bytes of grammar, but at most {MAX_BYTES} are accepted"
+            "it expands to {found} bytes of grammar, but at most {MAX_BYTES} are accepted"
         ));
     }
     let counts = Counts::of_lark(lark);

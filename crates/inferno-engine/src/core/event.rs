@@ -37,7 +37,7 @@ pub struct TokenEvent {
     pub choice: usize,
     /// The token.
     pub token: SampledToken,
-    /// The text that may be shown because of it: whole characters, often none.
+    /// The text that can now be shown: complete characters, often none.
     pub text: String,
     /// Time at which it was sampled.
     pub time: Instant,
@@ -50,7 +50,7 @@ pub struct Finished {
     pub choice: usize,
     /// Why it ended.
     pub reason: FinishReason,
-    /// Text that was held back, and that may be shown as no token follows. Empty if a token ended the
+    /// Text that was held back and can now be shown, because no token follows. Empty if a token ended the
     /// choice: its own event has all the text.
     pub text: String,
     /// Tokens of the prompt.

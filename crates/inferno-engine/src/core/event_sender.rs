@@ -60,7 +60,7 @@ pub(crate) struct PassRecord {
     pub(crate) num_accepted: usize,
 }
 
-/// When a sequence reached which point.
+/// Timestamps of a sequence's progress.
 #[derive(Debug)]
 struct Progress {
     submitted: Instant,
@@ -117,7 +117,7 @@ impl EventSender {
         matches!(&self.receiver, Receiver::Request(channel) if Arc::ptr_eq(&channel.engine, engine))
     }
 
-    /// Has the request hold its place in the queue until this choice runs.
+    /// Keeps the request's place in the queue occupied until this choice runs.
     pub(crate) fn hold_queue_place(&mut self, place: OwnedSemaphorePermit) {
         if let Receiver::Request(channel) = &mut self.receiver {
             channel.queue_place = Some(place);
@@ -137,7 +137,7 @@ impl EventSender {
         self.progress.generated_tokens
     }
 
-    /// Notes that the sequence runs from now on.
+    /// Records that the sequence started to run.
     pub(super) fn record_admission(&mut self, cached_tokens: usize) {
         if let Receiver::Request(channel) = &mut self.receiver {
             channel.queue_place = None;
@@ -146,19 +146,19 @@ impl EventSender {
         self.progress.cached_tokens = cached_tokens;
     }
 
-    /// Notes that the sequence lost its blocks.
+    /// Records that the sequence was preempted.
     pub(super) fn record_preemption(&mut self) {
         self.progress.num_preemptions += 1;
     }
 
-    /// Notes a pass that the sequence was in; only sessions report them.
+    /// Records a pass that included the sequence; only sessions report them.
     pub(super) fn record_pass(&mut self, pass: PassRecord) {
         if let Receiver::Session(queue) = &mut self.receiver {
             queue.passes.push(pass);
         }
     }
 
-    /// Notes that a token was sampled, and returns the time.
+    /// Records that a token was sampled, and returns the time.
     pub(super) fn record_token(&mut self) -> Instant {
         let time = Instant::now();
         self.progress.generated_tokens += 1;

@@ -1,4 +1,4 @@
-//! What is known about a model without running it.
+//! Facts about a model that are known without running it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) struct ModelInfo {
     pub(crate) tokenizer: Arc<Tokenizer>,
     /// Tokens that end a generation.
     pub(crate) end_of_generation: Vec<u32>,
-    /// Tokens that both model and tokenizer have. Models often have more, to fill up rows.
+    /// Tokens that both model and tokenizer have. Models often have more, as padding.
     pub(crate) vocab_size: usize,
     pub(crate) hidden_size: usize,
     /// Tokens that a prompt and its continuation may have together: the runner's context, or the whole

@@ -1,10 +1,10 @@
-//! One vector for a whole text, pooled from the hidden states of its tokens.
+//! Embeddings: one vector per input, pooled from the hidden states of its tokens.
 
 use inferno_gguf::Metadata;
 
 use crate::EngineError;
 
-/// How the hidden states of a text become one vector.
+/// How the hidden states of an input are pooled into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pooling {
     /// The hidden state of the last token, the only one that depends on the whole text.

@@ -1,4 +1,4 @@
-//! What a sequence is computed for.
+//! The task of a sequence.
 
 use super::embedding::EmbeddingTask;
 use super::event_sender::EventSender;
@@ -6,7 +6,7 @@ use super::generation::GenerationTask;
 use crate::scheduler::Continuation;
 use crate::{EngineError, FinishReason};
 
-/// What a sequence is computed for.
+/// The task of a sequence.
 pub(crate) enum SequenceTask {
     /// Tokens that continue a prompt.
     Generation(Box<GenerationTask>),

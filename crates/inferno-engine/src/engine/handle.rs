@@ -1,4 +1,4 @@
-//! How other threads use the engine.
+//! The handle through which other threads use the engine.
 
 use std::fmt;
 use std::path::Path;
@@ -55,13 +55,13 @@ pub struct EngineHandle {
 #[non_exhaustive]
 pub enum SubmitError {
     /// The queue of waiting requests is full.
-    #[error("{limit} requests are waiting already, which is the limit; try again later")]
+    #[error("the queue is full ({limit} requests are waiting); retry later")]
     QueueFull {
         /// Maximum number of waiting requests.
         limit: usize,
     },
     /// The engine accepts no more requests before it stops.
-    #[error("the engine is finishing its last requests and accepts no more")]
+    #[error("the engine is draining and accepts no new requests")]
     Draining,
     /// The engine's thread has ended.
     #[error("the engine has stopped")]

@@ -27,12 +27,12 @@ pub struct Request {
     pub constraint: Option<Box<dyn TokenConstraint>>,
 }
 
-/// A text to embed.
+/// An input to embed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddingRequest {
     /// The text, in tokens.
     pub prompt: Vec<u32>,
-    /// How its hidden states become one vector.
+    /// How its hidden states are pooled into one vector.
     pub pooling: Pooling,
     /// As in a [`Request`].
     pub priority: i32,

@@ -1,4 +1,4 @@
-//! The shape that metrics are serialized in.
+//! The serialized form of metrics.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{FinishReason, Metrics, Passes, peak_resident_bytes};
 
-/// [`Metrics`] with everything worked out; durations in seconds.
+/// [`Metrics`] with derived values; durations in seconds.
 #[derive(Serialize)]
 pub(super) struct Report {
     load_seconds: Option<f64>,

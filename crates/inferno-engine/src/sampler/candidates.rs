@@ -1,4 +1,4 @@
-//! The tokens still in the running, and what the truncating stages share.
+//! The candidate tokens, and what the truncating stages share.
 //!
 //! Invariants: never empty once filled; all logits finite; the order is by rising id, or by the key
 //! of the stage that truncated last with ties by rising id. Sums run in that order, so that they

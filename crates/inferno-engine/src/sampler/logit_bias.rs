@@ -1,4 +1,4 @@
-//! Adds what the request asks for to single logits.
+//! Adds the requested biases to logits.
 //!
 //! **Source**: OpenAI API reference, `logit_bias`.
 

@@ -1,4 +1,4 @@
-//! Log-probabilities, as the model gave them.
+//! Log-probabilities of the model's unmodified distribution.
 
 use super::candidates::Candidates;
 use super::softmax::Softmax;

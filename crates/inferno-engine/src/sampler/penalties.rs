@@ -1,4 +1,4 @@
-//! Makes tokens less likely that have been seen already.
+//! Makes tokens that have already occurred less likely.
 //!
 //! The repetition penalty looks at prompt and output, the other two at the output alone, as the
 //! servers that offer all three do.

@@ -1,4 +1,4 @@
-//! The random numbers behind every draw: PCG XSL RR 128/64.
+//! The random number generator for sampling: PCG XSL RR 128/64.
 //!
 //! Implemented here instead of using a crate, so that a seed reproduces the text on every machine
 //! and in every version. Changing anything in this file is a breaking change.
@@ -59,8 +59,8 @@ pub(super) fn fresh_seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
 
-/// The place in `weights` that `left` of their sum falls on; the last above 0 where rounding leads past
-/// the end, and 0 where none is.
+/// The index in `weights` at which their cumulative sum exceeds `left`; the last non-zero one if rounding leads
+/// past the end, and 0 if all are zero.
 pub(super) fn pick(weights: impl IntoIterator<Item = f32>, mut left: f64) -> usize {
     let mut drawn = 0;
     for (place, weight) in weights.into_iter().enumerate() {

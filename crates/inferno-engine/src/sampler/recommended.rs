@@ -1,4 +1,4 @@
-//! What the file of a model recommends about sampling.
+//! Sampling parameters that a model file recommends.
 
 use inferno_gguf::Metadata;
 

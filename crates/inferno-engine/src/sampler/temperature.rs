@@ -1,4 +1,4 @@
-//! Flattens or sharpens what is left, and turns it into weights to draw by.
+//! Scales the remaining logits by temperature and converts them to sampling weights.
 //!
 //! **Source**: Ackley, Hinton and Sejnowski, A Learning Algorithm for Boltzmann Machines, section 2.
 

@@ -1,4 +1,4 @@
-//! Keeps the nucleus: the fewest tokens that together are probable enough.
+//! Keeps the nucleus: the smallest set of tokens whose probabilities reach `top_p`.
 //!
 //! **Source**: Holtzman et al., The Curious Case of Neural Text Degeneration, section 3.1.
 

@@ -1,4 +1,4 @@
-//! Keeps the tokens about as surprising as the model expects a token to be.
+//! Keeps the tokens whose information content is closest to the entropy.
 //!
 //! **Source**: Meister et al., Locally Typical Sampling, section 4.
 

@@ -22,7 +22,7 @@ pub(super) struct WholeRow {
 
 impl WholeRow {
     /// Fills `candidates` with at least the `count` tokens of the highest logits, and all that equal the last of them;
-    /// with all tokens where `count` is 0. Tokens at negative infinity are never among them.
+    /// with all tokens if `count` is 0. Tokens at negative infinity are excluded.
     pub(super) fn fill_best(&mut self, row: &[f32], count: usize, candidates: &mut Candidates) {
         candidates.clear();
         self.maxima.clear();
@@ -30,7 +30,7 @@ impl WholeRow {
         let lowest = if count == 0 || count > self.maxima.len() {
             f32::MIN
         } else {
-            // So many blocks hold a logit as high as this, so the best tokens do too.
+            // At least `count` blocks have a maximum this high, so the best `count` tokens do too.
             self.ordered.clone_from(&self.maxima);
             let (_, &mut lowest, _) =
                 self.ordered.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
@@ -43,7 +43,7 @@ impl WholeRow {
         }
     }
 
-    /// Draws from all tokens, by their probabilities at this temperature and a `unit` from 0 up to 1; `None` where
+    /// Draws from all tokens, by their probabilities at this temperature and a `unit` from 0 up to 1; `None` if
     /// all are at negative infinity.
     pub(super) fn draw(&mut self, row: &[f32], temperature: f32, unit: f64) -> Option<u32> {
         let max = softmax::max(row, |logit| logit);

@@ -58,7 +58,7 @@ impl Plan {
         self.chunks.iter().map(|chunk| chunk.num_tokens).sum()
     }
 
-    /// RowRequest of logits of the step, over all sequences.
+    /// Rows of logits in the step, over all sequences.
     pub fn num_logit_rows(&self) -> usize {
         self.chunks_with(RowKind::Logits).map(|(_, chunk)| chunk.num_rows).sum()
     }

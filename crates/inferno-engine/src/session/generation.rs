@@ -13,7 +13,7 @@ use crate::{
 pub struct GenerationStep {
     /// The token that was sampled; `None` when the step only reports that the generation was cancelled.
     pub token: Option<SampledToken>,
-    /// The text that may be shown now: whole characters, often none.
+    /// The text that can now be shown: complete characters, often none.
     pub text: String,
     /// Why this is the last step, if it is.
     pub finish_reason: Option<FinishReason>,
@@ -36,7 +36,7 @@ pub struct Completion {
 ///
 /// The last step has the finish reason; after it, and after an error, the iterator ends.
 /// Dropping the iterator stops the generation. If that, a cancellation or an error comes before the
-/// first token, the session is as if the prompt had not been given.
+/// first token, the session is left as if there had been no prompt.
 pub struct Generation<'s> {
     session: &'s mut Session,
     /// Events of the core that were not returned yet.

@@ -1,4 +1,4 @@
-//! What is requested of one generation.
+//! Generation parameters.
 
 use crate::{SamplingParams, StopParams};
 

@@ -1,8 +1,8 @@
-//! Short forms of long texts and arrays, for display.
+//! Truncated forms of long strings and arrays, for display.
 
 use std::fmt;
 
-/// Texts up to this length are printed in full.
+/// Strings up to this length are printed in full.
 ///
 /// **Units**: characters.
 const SHOWN_CHARS: usize = 60;

@@ -8,7 +8,7 @@ use super::{MetadataArray, MetadataType, StringArray};
 
 /// The value of a metadata key.
 ///
-/// `Display` truncates long arrays and texts.
+/// `Display` truncates long arrays and strings.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // The variants are the types of `MetadataType`, one to one.
 pub enum MetadataValue {

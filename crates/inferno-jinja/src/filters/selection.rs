@@ -25,7 +25,7 @@ impl Lookup {
         Self { attribute: not_none(attribute), ignores_case: false }
     }
 
-    /// What the filter sees of an item.
+    /// The value that the filter compares for an item.
     pub(super) fn of(&self, runtime: &mut Runtime, item: &Value) -> Result<Value> {
         let value = match &self.attribute {
             None => item.clone(),

@@ -110,7 +110,7 @@ fn extreme(runtime: &mut Runtime, arguments: Arguments, comparison: Comparison) 
 impl Runtime {
     /// The items ordered by their keys; equal ones keep their order.
     ///
-    /// A merge sort of its own: the standard library's sorts need a total order, which floats with NaN
+    /// Implemented here as a merge sort, because the standard library's sorts need a total order, which floats with NaN
     /// do not have, and cannot return errors.
     pub(crate) fn sorted(
         &mut self,

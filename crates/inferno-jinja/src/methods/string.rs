@@ -86,7 +86,7 @@ fn in_case(
     changed_case(runtime, text, change)
 }
 
-/// A text in other letters.
+/// A string with its case converted.
 pub(crate) fn changed_case(
     runtime: &mut Runtime,
     text: &str,

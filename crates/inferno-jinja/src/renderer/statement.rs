@@ -140,7 +140,7 @@ impl Renderer<'_> {
 
     /// A macro defined in the current scope.
     fn macro_value(&mut self, definition: &Arc<MacroDefinition>) -> Result<Value> {
-        // What the scope that is kept for the macro occupies, and the macro.
+        // The memory of the scope that the macro captures, and of the macro itself.
         self.runtime.budget.allocate(256)?;
         let (definition, scope) = (Arc::clone(definition), self.scopes.capture());
         Ok(Value::object(Object::Macro(Macro { definition, scope })))

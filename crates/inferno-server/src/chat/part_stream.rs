@@ -1,4 +1,4 @@
-//! An answer in one choice, streamed part by part: what the APIs that tell where each part begins and ends have in common.
+//! An answer with one choice, streamed part by part: shared by the APIs that send events at part boundaries.
 
 use std::collections::VecDeque;
 
@@ -11,19 +11,19 @@ use crate::sse::{EventSource, SseEvent};
 /// A part of an answer. Text that follows belongs to it until another begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What the model says to itself.
+    /// Reasoning.
     Reasoning,
     Content,
-    /// A call, whose text is its arguments.
+    /// A tool call, whose text is its arguments.
     Call {
         id: String,
         name: String,
     },
 }
 
-/// The words that an API has for what happens. One part is open at a time.
+/// Formats the events of one API. One part is open at a time.
 pub(crate) trait PartTeller: Send + 'static {
-    /// Before all else.
+    /// The start of the answer.
     fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>);
 
     /// A part begins.
@@ -38,11 +38,11 @@ pub(crate) trait PartTeller: Send + 'static {
     /// The answer ended, after its last part.
     fn end(&mut self, end: &FinishedChoice, events: &mut VecDeque<SseEvent>);
 
-    /// The answer cannot go on.
+    /// The answer failed.
     fn fail(&mut self, error: &ApiError, events: &mut VecDeque<SseEvent>);
 }
 
-/// Makes the events of one answer, in the words of `T`.
+/// Produces the events of one answer, formatted by `T`.
 pub(crate) struct PartStream<T> {
     run: ChatRun,
     teller: T,

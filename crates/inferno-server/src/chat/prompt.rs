@@ -1,4 +1,4 @@
-//! From a conversation to the prompt, the constraint and the parser of its answers.
+//! Converts a conversation to the prompt, the constraint and the parser of its answers.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use serde_json::{Map, Value};
 use crate::ServedModel;
 use crate::errors::ApiError;
 
-/// A conversation and what is asked about it, whichever API it came by.
+/// A conversation and its options, independent of the API it arrived through.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChatJob {
-    /// In the shape that templates read.
+    /// In the format that templates expect.
     pub messages: Vec<Value>,
-    /// The field that they came by, for errors.
+    /// The request field of the messages, for errors.
     pub messages_field: &'static str,
     pub tools: Tools,
     pub format: OutputFormat,
-    /// The field that the format came by, for errors.
+    /// The request field of the format, for errors.
     pub format_field: &'static str,
     /// Further variables of the template.
     pub variables: Map<String, Value>,
-    /// Whether the text ends with the beginning of an answer.
+    /// Whether the prompt ends with the start of an answer.
     pub add_generation_prompt: bool,
-    /// Whether the last message goes on instead of being answered.
+    /// Whether the last message is continued instead of answered.
     pub continue_final_message: bool,
     pub params: GenerationParams,
     pub num_choices: usize,
     pub priority: i32,
-    /// Tokens of thoughts, at most.
+    /// Maximum number of reasoning tokens.
     pub thinking_budget: Option<usize>,
 }
 
-/// A conversation as the model reads it.
+/// A rendered conversation.
 pub(crate) struct Rendered {
     pub text: String,
     pub tokens: Vec<u32>,
@@ -90,7 +90,7 @@ impl ChatJob {
         }
     }
 
-    /// Renders, and compiles the grammar that the answers are held to.
+    /// Renders the prompt and compiles the grammar that constrains the answers.
     ///
     /// **Errors**: as [`render`](Self::render); a schema, regular expression or grammar that does not compile.
     pub(super) fn prepare(&self, model: &Arc<ServedModel>) -> Result<Prepared, ApiError> {

@@ -1,4 +1,4 @@
-//! A conversation being answered.
+//! A running chat request.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::generation::{
 use crate::request::Preparation;
 use crate::state::App;
 
-/// A conversation being answered, in one or more choices; dropping it stops that.
+/// A running chat request with one or more choices; dropping it aborts the request.
 pub(crate) struct ChatRun {
     running: RunningRequest,
     parsers: Vec<AnswerParser>,
 }
 
-/// What happens next.
+/// An event of a chat request.
 pub(crate) enum ChatEvent {
-    /// A token came, with what is known by now of its choice; none where it was the model's own end, which is no text.
+    /// A new token with the resulting deltas of its choice; `None` for the end-of-generation token, which has no text.
     Token { choice: usize, token: Option<SampledToken>, deltas: Vec<AnswerDelta> },
-    /// A choice ended, after these last deltas.
+    /// A choice finished, with its last deltas.
     Finished { choice: usize, deltas: Vec<AnswerDelta>, end: FinishedChoice },
 }
 
 impl ChatEvent {
-    /// What is new, and the end if it is that, of an answer in one choice.
+    /// The deltas, and the end if the choice finished; for requests with one choice.
     pub fn into_deltas(self) -> (Vec<AnswerDelta>, Option<FinishedChoice>) {
         match self {
             Self::Token { deltas, .. } => (deltas, None),
@@ -59,7 +59,7 @@ pub(crate) struct Answer {
 pub(crate) struct ToolCall {
     pub id: String,
     pub name: String,
-    /// JSON, as the model wrote it.
+    /// JSON, as the model generated it.
     pub arguments: String,
 }
 
@@ -135,7 +135,7 @@ impl ChatRun {
         }
     }
 
-    /// Waits for all choices, and returns them with what they took.
+    /// Waits for all choices, and returns them with their token counts.
     ///
     /// **Errors**: the first that cuts any of them short.
     pub async fn complete(

@@ -125,7 +125,7 @@ pub(crate) struct TextFormat {
 /// Reasoning options.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ReasoningField {
-    /// How long, for templates that read it; `none` asks not to.
+    /// Reasoning effort, for templates that support it; `none` disables reasoning.
     effort: Option<String>,
     /// Only `auto` is supported; reasoning is returned in full.
     summary: Option<String>,
@@ -331,7 +331,7 @@ impl ResponsesRequest {
     }
 }
 
-/// Whether a value is given that is none of the supported words.
+/// Whether a value is present and not one of the supported ones.
 fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
     asked.as_deref().is_some_and(|asked| !words.contains(&asked))
 }

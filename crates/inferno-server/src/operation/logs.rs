@@ -16,7 +16,7 @@ static WRITER: OnceLock<LogWriter> = OnceLock::new();
 /// How long a server that stops waits for its last lines to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a line of the log looks.
+/// Format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// For humans.
@@ -26,13 +26,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error; `RUST_LOG` selects what, by default one line per request. Does nothing if the program logs
+/// Starts logging to standard error, filtered by `RUST_LOG` (default: one line per request). Does nothing if the program logs
 /// already.
 ///
-/// Lines are written by a thread of their own. If nobody reads them, they are dropped and counted, and nothing waits. Panics are
+/// Lines are written by a thread of their own. If they are not read, they are dropped and counted; logging never blocks. Panics are
 /// logged as well, instead of written to standard error by the thread that panics.
 ///
-/// **Errors**: a system without threads.
+/// **Errors**: the thread could not be started.
 pub fn init_logs(format: LogFormat) -> io::Result<()> {
     let report = |lines: u64| {
         tracing::warn!(lines, "log lines were dropped because standard error was not read");
@@ -65,7 +65,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(thread, %panic, "panic");
 }
 
-/// Writes a line to standard error, in order with the log. Waits for nobody once logs have begun.
+/// Writes a line to standard error, in order with the log. Never blocks once logging has started.
 pub fn print_line(line: &str) {
     match WRITER.get() {
         Some(writer) => writer.push(format!("{line}\n").as_bytes()),

@@ -65,7 +65,7 @@ const BODY_ERRORS: &[(&str, &str)] = &[
     ("413", "The body is too large."),
     ("415", "The content type is not JSON."),
     ("429", "The queue is full; retry after the time in Retry-After."),
-    ("504", "The answer exceeded the request timeout."),
+    ("504", "The request timed out."),
 ];
 
 impl Modify for OperationIds {

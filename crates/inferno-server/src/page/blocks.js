@@ -1,10 +1,10 @@
-// Markdown's blocks: paragraphs, headings, lists, quotations, code, tables, rules. A part of CommonMark and GitHub's tables, as
-// models write them. Left out on purpose: HTML, which stays text; headings by underlining and paragraphs that go on without
-// their mark ("lazily"), which would change what stood there before while an answer is still coming; reference links.
+// Markdown's blocks: paragraphs, headings, lists, quotations, code, tables, rules. A subset of CommonMark, and GitHub's
+// tables, as models write them. Deliberately unsupported: HTML, which is shown as text; setext headings and lazy continuation
+// lines, which would change earlier output while an answer is streaming; reference links.
 //
-// A block is `{ type, source, … }`; `source` is the text that it came from, and alone says how it looks.
+// A block is `{ type, source, … }`; `source` is its source text, which fully determines its rendering.
 
-/** Beyond so many quotations and lists inside of each other, marks are text: no answer may exhaust the browser. */
+/** Maximum nesting of quotations and lists; deeper markers are text, so that no answer can exhaust the browser. */
 const MAX_DEPTH = 12;
 
 const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})[ \t]*([^\s]*)/;
@@ -20,7 +20,7 @@ export function blocks(text) {
   return parse(lines.map(expandTabs), 0);
 }
 
-/** Tabs at the beginning of a line reach to the next column of four. */
+/** Expands leading tabs to tab stops of four columns. */
 function expandTabs(line) {
   const start = /^[ \t]*/.exec(line)[0];
   if (!start.includes('\t')) return line;
@@ -62,7 +62,7 @@ function take(lines, at, depth) {
   return paragraph(lines, at, depth);
 }
 
-/** Without the signs that may close a heading. */
+/** The heading text without a closing sequence of `#`. */
 function headingText(text) {
   const whole = text.trim();
   let end = whole.length;
@@ -80,14 +80,14 @@ function indentedCode(lines, at) {
   return { block: { type: 'code', language: '', text: `${text.join('\n')}\n` }, end };
 }
 
-/** Without an end, which is then still to come, the rest is code. */
+/** Without a closing fence, which may still arrive, the rest is code. */
 function fencedCode(lines, at, [, indent, mark, language]) {
   const closing = new RegExp(`^ {0,3}${mark[0]}{${mark.length},}[ \\t]*$`);
   let end = at + 1;
   while (end < lines.length && !closing.test(lines[end])) end += 1;
   const shift = new RegExp(`^ {0,${indent.length}}`);
   const inner = lines.slice(at + 1, end).map((line) => line.replace(shift, ''));
-  // What stands after the last line break of an unfinished block is a line that has not begun.
+  // An empty last line of an unfinished block has not started yet.
   if (end === lines.length && inner.at(-1) === '') inner.pop();
   const text = inner.map((line) => `${line}\n`).join('');
   return { block: { type: 'code', language, text }, end: Math.min(end + 1, lines.length) };
@@ -100,7 +100,7 @@ function quotation(lines, at, depth) {
   return { block: { type: 'quotation', blocks: parse(inner, depth + 1) }, end };
 }
 
-/** A list: items of one kind of mark. It is loose, with paragraphs apart, where blank lines stand between its parts. */
+/** A list: items with one kind of marker. It is loose if blank lines separate any of its parts. */
 function list(lines, at, depth) {
   const kind = itemKind(ITEM.exec(lines[at]));
   const items = [];
@@ -113,7 +113,7 @@ function list(lines, at, depth) {
     items.push(parse(inner.lines, depth + 1));
     isLoose ||= hasBlankBetween(inner.lines, items.at(-1));
     end = inner.end;
-    // Blank lines after an item belong to the list where another item follows.
+    // Blank lines after an item belong to the list if another item follows.
     let next = end;
     while (next < lines.length && isBlank(lines[next])) next += 1;
     const follows = next < lines.length && !RULE.test(lines[next]) ? ITEM.exec(lines[next]) : null;
@@ -127,14 +127,14 @@ function list(lines, at, depth) {
   return { block, end };
 }
 
-/** Lists go on with the same bullet, or the same sign after the number. */
+/** A list continues with the same bullet, or the same delimiter after the number. */
 function itemKind([, , mark]) {
   return mark.at(-1);
 }
 
 /** The lines of an item, without their indentation. */
 function itemLines(lines, at, [, indent, mark, , space = ' ', rest = '']) {
-  // Five spaces and more are one, and code.
+  // Five or more spaces are one space and indented code.
   const isCode = space.length > 4;
   const width = indent.length + mark.length + (isCode || rest === '' ? 1 : space.length);
   const inner = [(isCode ? space.slice(1) : '') + rest];
@@ -142,7 +142,7 @@ function itemLines(lines, at, [, indent, mark, , space = ' ', rest = '']) {
   let end = at + 1;
   for (let next = at + 1; next < lines.length; next += 1) {
     if (isBlank(lines[next])) {
-      // An item that begins with a blank line holds nothing after another one.
+      // An item that starts with a blank line ends at the next one.
       if (rest === '' && inner.length === 1) break;
       continue;
     }
@@ -152,7 +152,7 @@ function itemLines(lines, at, [, indent, mark, , space = ' ', rest = '']) {
   return { lines: inner, end };
 }
 
-/** Whether a blank line stands between two of the blocks of an item. */
+/** Whether a blank line separates two blocks of an item. */
 function hasBlankBetween(lines, found) {
   if (found.length < 2) return false;
   const numLines = found.reduce((sum, block) => sum + block.source.split('\n').length, 0);
@@ -196,7 +196,7 @@ function paragraph(lines, at, depth) {
   return { block: { type: 'paragraph', text }, end };
 }
 
-/** Whether a line ends a paragraph without a blank one between: numbered lists only where they begin with 1. */
+/** Whether a line interrupts a paragraph; numbered lists only if they start with 1. */
 function interrupts(line, depth = 0) {
   if (FENCE.test(line) || HEADING.test(line) || RULE.test(line)) return true;
   if (depth >= MAX_DEPTH) return false;

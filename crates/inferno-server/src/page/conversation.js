@@ -171,7 +171,7 @@ export class ConversationView {
 
   #fail(text, label, onClick) {
     list.querySelector('.failure')?.remove();
-    list.append(failureNote(text, label, onClick)); // It is an alert, and so told at once.
+    list.append(failureNote(text, label, onClick)); // It is an alert, so screen readers announce it immediately.
     status.textContent = '';
   }
 }

@@ -1,4 +1,4 @@
-// Conversations as files, in the form that `inferno chat` saves and loads and `inferno generate --chat --input` answers.
+// Conversations as files, in the format that `inferno chat` saves and loads and `inferno generate --chat --input` answers.
 
 import { element } from './element.js';
 import { allMessages, newConversation, title } from './store.js';
@@ -29,7 +29,7 @@ export async function readFile(file) {
   try {
     found = JSON.parse(await file.text());
   } catch {
-    refuse('it is not JSON');
+    refuse('it is not valid JSON');
   }
   if (!Array.isArray(found?.messages)) refuse('it has no list of messages');
   const [first] = found.messages;
@@ -37,7 +37,7 @@ export async function readFile(file) {
   const messages = found.messages.slice(hasSystem ? 1 : 0).map((message, index) => {
     const { role, content, reasoning_content: reasoning } = message ?? {};
     const isShown = ['user', 'assistant'].includes(role) && typeof content === 'string';
-    if (!isShown) refuse(`message ${index + (hasSystem ? 2 : 1)} is no text of a user or an assistant`);
+    if (!isShown) refuse(`message ${index + (hasSystem ? 2 : 1)} is not a text message from the user or the assistant`);
     return { role, content, ...(typeof reasoning === 'string' && reasoning !== '' ? { reasoning } : {}) };
   });
   if (messages.length === 0) refuse('it has no messages');

@@ -1,8 +1,8 @@
-// Markdown inside of a block: emphasis, code, links, line breaks. As CommonMark has it, with two differences: a line break is
-// one on the page too, and bare web addresses are links.
+// Markdown inside of a block: emphasis, code, links, line breaks. As in CommonMark, with two differences: line
+// breaks are preserved, and bare URLs are links.
 //
-// The result is a flat list: texts, breaks, code, and marks that open and close an element around what lies between. Opened and
-// closed marks always nest, so that whoever builds elements needs a stack and no recursion.
+// The result is a flat list of text, breaks, code, and markers that open and close an element. Markers are always balanced, so
+// that elements can be built with a stack instead of recursion.
 
 const SAFE_SCHEME = /^(?:https?|mailto):/i;
 const PUNCTUATION = /[\p{P}\p{S}]/u;
@@ -18,7 +18,7 @@ const ENTITIES = {
   ndash: '–', times: '×', deg: '°',
 };
 
-/** Whether a link may lead there: the web, or a letter. */
+/** Whether a link may have this address: http, https or mailto. */
 export function isSafe(address) {
   return SAFE_SCHEME.test(address);
 }
@@ -31,7 +31,7 @@ export function inlineParts(text) {
 class Scanner {
   #text;
   #at = 0;
-  /** Each is a part, or a run of delimiters that may become marks. */
+  /** Each is a part, or a delimiter run that may become markers. */
   #nodes = [];
   #brackets = [];
   #ticks = null;
@@ -89,20 +89,20 @@ class Scanner {
     this.#add({ text }, text.length);
   }
 
-  /** What a pattern, which is sticky, finds here. */
+  /** The match of a sticky pattern at the current position. */
   #find(pattern, at = this.#at) {
     pattern.lastIndex = at;
     return pattern.exec(this.#text);
   }
 
-  /** Takes what fits here, or else one character as text. */
+  /** Consumes the next construct, or one character of text. */
   #match(pattern, then) {
     const found = this.#find(pattern);
     if (found) then(found);
     else this.#literal(this.#text[this.#at]);
   }
 
-  /** Text up to the next sign that may mean something; web addresses in it are links. */
+  /** Text up to the next special character; URLs in it are links. */
   #words() {
     const before = this.#text[this.#at - 1] ?? ' ';
     if (this.#text[this.#at] === 'h' && !/[\p{L}\p{N}]/u.test(before) && this.#brackets.every(({ isActive }) => !isActive)) {
@@ -135,7 +135,7 @@ class Scanner {
     return this.#add({ code }, end + run.length - this.#at);
   }
 
-  /** Where the next run of exactly so many backticks begins. All runs are looked up once, so that many do not cost much. */
+  /** The start of the next run of exactly this many backticks. Runs are indexed once, so that many of them stay cheap. */
   #closingTicks(length) {
     if (this.#ticks === null) {
       this.#ticks = new Map();
@@ -189,7 +189,7 @@ class Scanner {
     if (!isSafe(href)) return this.#literal(']');
     emphasize(this.#nodes, opener.index + 1);
     this.#nodes[opener.index] = { open: 'a', href, title: unescape(double ?? single ?? '') };
-    // Pictures would be asked for at other addresses: they are links to them.
+    // Loading images would send requests to other servers, so they are shown as links.
     if (!opener.isImage) for (const bracket of this.#brackets) bracket.isActive &&= bracket.isImage;
     return this.#add({ close: 'a' }, whole.length + 1);
   }
@@ -227,10 +227,10 @@ function emphasize(nodes, start) {
       closer.closes.push(tag);
       opener.left -= width;
       closer.left -= width;
-      // What opened in between and did not end is text.
+      // Openers in between that were not closed are text.
       openers.length = opener.left > 0 ? place + 1 : place;
     }
-    // A long list of openers that nothing closes would be searched again and again.
+    // Unmatched openers would otherwise be searched repeatedly.
     if (closer.canOpen && closer.left > 0) openers.push(closer);
     if (openers.length > 64) openers.shift();
   }
@@ -244,7 +244,7 @@ function fits(opener, closer) {
   return !isAmbiguous || sum % 3 !== 0 || (opener.length % 3 === 0 && closer.length % 3 === 0);
 }
 
-/** A run of delimiters as what it has become: ends, text, beginnings. */
+/** A resolved delimiter run: closing markers, text, opening markers. */
 function partsOf(node) {
   if (!node.run) return [node];
   const rest = node.left > 0 ? [{ text: node.run.repeat(node.left) }] : [];

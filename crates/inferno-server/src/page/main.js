@@ -63,7 +63,7 @@ async function findModel() {
       break;
     } catch (error) {
       if (error.status === 401) {
-        report('A key is needed.');
+        report('API key required.');
         askForKey(apiKey() === '' ? 'This server requires an API key.' : error.message);
         return;
       }

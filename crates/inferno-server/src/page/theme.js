@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. A classic script in the head, so that the first paint has the right colours already.
+// Light, dark, or following the system. A classic script in the head, so that the first paint has the right colours already.
 
 (() => {
   const KEY = 'inferno.theme';
@@ -9,7 +9,7 @@
       const theme = localStorage.getItem(KEY);
       return THEMES.includes(theme) ? theme : 'system';
     } catch {
-      return 'system'; // The browser keeps nothing for this page.
+      return 'system'; // Storage is not available.
     }
   };
 

@@ -60,7 +60,7 @@ impl Connections {
                     continue;
                 }
             };
-            // Tokens are small, and each is to be sent at once.
+            // Tokens are small, and each must be sent immediately.
             let _ = stream.set_nodelay(true);
             let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else {
                 self.refuse(stream);

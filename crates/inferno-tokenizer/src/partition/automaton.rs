@@ -1,4 +1,4 @@
-//! Finding all occurrences of a set of texts in one pass.
+//! Finds all occurrences of a set of strings in one pass.
 //!
 //! **Source**: Aho and Corasick 1975, "Efficient String Matching: An Aid to Bibliographic Search".
 

@@ -140,7 +140,7 @@ impl RoofReport {
         if let Some(prefill) = prefill {
             writeln!(
                 f,
-                "One prompt token takes {:.3} Gop in INT8 and {:.3} Gop in FP32.",
+                "One prompt token requires {:.3} Gop in INT8 and {:.3} Gop in FP32.",
                 prefill.int8_ops as f64 / 1e9,
                 prefill.f32_ops as f64 / 1e9
             )?;

@@ -1,4 +1,4 @@
-//! The runs themselves.
+//! Runs and times forward passes.
 
 use std::slice;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::report::{PhaseReport, PrefillReport};
 use super::{Spread, Workload};
 use crate::Error;
 
-/// Tokens that are run before anything is timed: enough to wake the threads and touch every weight.
+/// Warm-up tokens before timing starts: enough to wake the threads and touch every weight.
 const WARM_UP_TOKENS: usize = 32;
 
-/// A runner at work on a [`Workload`].
+/// Runs a [`Workload`].
 pub(super) struct Measurement<'a> {
     forward: SequenceRunner<'a>,
     workload: &'a Workload,
@@ -26,7 +26,7 @@ pub(super) struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// `on_run` is told, after each run, how many are done and how many there are.
+    /// Called after each run with the number of completed runs and the total.
     pub(super) fn new(
         runner: &'a mut dyn Runner,
         workload: &'a Workload,
@@ -37,12 +37,12 @@ impl<'a> Measurement<'a> {
         Self { forward, workload, on_run, runs_done: 0, time_limit: None, tokens }
     }
 
-    /// Begins no further run, and without a cache no further step, after `time_limit` of the same kind.
+    /// Starts no further run (without a KV cache, no further step) after `time_limit` per measurement.
     pub(super) fn stop_after(&mut self, time_limit: Duration) {
         self.time_limit = Some(time_limit);
     }
 
-    /// A few passes that do not count.
+    /// A few untimed warm-up passes.
     pub(super) fn warm_up(&mut self) -> Result<(), Error> {
         let mut sequence = self.forward.sequence();
         self.fill(&mut sequence, WARM_UP_TOKENS.min(self.forward.runner().context_length()))?;
@@ -50,7 +50,7 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Reads the prompt, again and again; `None` where there is none.
+    /// Measures prefill repeatedly; `None` for an empty prompt.
     pub(super) fn prefill(&mut self) -> Result<Option<PrefillReport>, Error> {
         let prompt_tokens = self.workload.prompt_tokens;
         let mut sampler =
@@ -89,8 +89,8 @@ impl<'a> Measurement<'a> {
         ))
     }
 
-    /// Writes tokens into `num_sequences` sequences side by side, each from the workload's depth on; `None` where none
-    /// are to be written.
+    /// Decodes `num_sequences` sequences in parallel, each from the workload's depth; `None` if there are no tokens to
+    /// decode.
     pub(super) fn decode(&mut self, num_sequences: usize) -> Result<Option<PhaseReport>, Error> {
         let &Workload { decode_tokens, depth, repetitions, .. } = self.workload;
         if decode_tokens == 0 {
@@ -129,7 +129,7 @@ impl<'a> Measurement<'a> {
         Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
     }
 
-    /// Writes tokens into one sequence as [`decode`](Self::decode) does, but computes all of it again for each.
+    /// Decodes one sequence as [`decode`](Self::decode) does, but recomputes all of it for each token.
     pub(super) fn recompute(&mut self) -> Result<Option<PhaseReport>, Error> {
         let &Workload { decode_tokens, depth, repetitions, .. } = self.workload;
         let mut sequence = self.forward.sequence();
@@ -157,7 +157,7 @@ impl<'a> Measurement<'a> {
         Ok(Spread::of(rates).map(|tokens_per_second| PhaseReport { tokens_per_second, passes }))
     }
 
-    /// Whether runs that began at `begun` have taken their time.
+    /// Whether runs that started at `begun` have reached the time limit.
     fn is_over(&self, begun: Instant) -> bool {
         self.time_limit.is_some_and(|limit| begun.elapsed() >= limit)
     }
@@ -167,21 +167,21 @@ impl<'a> Measurement<'a> {
         (self.on_run)(self.runs_done, self.workload.num_runs());
     }
 
-    /// Reads `num_tokens` into an empty sequence.
+    /// Prefills `num_tokens` into an empty sequence.
     fn fill(&mut self, sequence: &mut Sequence, num_tokens: usize) -> Result<(), Error> {
         sequence.extend(&self.tokens.draw(num_tokens));
         while self.prompt_pass(sequence)?.is_some() {}
         Ok(())
     }
 
-    /// The next pass over a prompt; `None` where all of it is computed.
+    /// The next pass over a prompt; `None` when all of it is computed.
     fn prompt_pass(&mut self, sequence: &mut Sequence) -> Result<Option<ForwardOutput<'_>>, Error> {
         let pass_tokens = self.workload.pass_tokens();
         Ok(self.forward.run_next(slice::from_mut(sequence), pass_tokens, LogitRows::Last)?)
     }
 }
 
-/// A sequence of tokens without a pattern, the same at each start.
+/// A fixed pseudo-random sequence of tokens.
 struct Tokens {
     vocab_size: usize,
     num_drawn: u64,

@@ -25,12 +25,12 @@ pub(crate) struct ResponseObject {
     status: Status,
     /// Always false.
     background: bool,
-    /// If the response failed.
+    /// Set if the response failed.
     error: Option<ResponseError>,
-    /// If the response is incomplete.
+    /// Set if the response is incomplete.
     incomplete_details: Option<IncompleteDetails>,
     output: Vec<OutputItem>,
-    /// When the response has finished.
+    /// Set when the response has finished.
     usage: Option<ResponseUsage>,
     instructions: Option<String>,
     max_output_tokens: Option<usize>,
@@ -148,7 +148,7 @@ pub(crate) enum OutputItem {
     },
 }
 
-/// The single part of a content.
+/// The only part of an item's content.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ContentPart {
@@ -246,7 +246,7 @@ impl ResponseUsage {
 /// An unfinished response.
 pub(super) struct Outline {
     response: ResponseObject,
-    /// If it is to be stored.
+    /// Set if the response will be stored.
     pending: Option<PendingResponse>,
 }
 

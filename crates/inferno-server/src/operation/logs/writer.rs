@@ -33,7 +33,7 @@ impl LogWriter {
     /// Starts a thread that writes to `output`. When it can write again after lines were dropped, it calls `report` with their
     /// number, which may log it.
     ///
-    /// **Errors**: a system without threads.
+    /// **Errors**: the thread could not be started.
     pub fn start(
         output: impl Write + Send + 'static,
         report: impl Fn(u64) + Send + 'static,

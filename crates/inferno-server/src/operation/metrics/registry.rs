@@ -137,13 +137,17 @@ impl ServerMetrics {
             )?,
             inter_token_latency: make.histogram(
                 "vllm:inter_token_latency_seconds",
-                "Time between two tokens of a choice.",
+                "Time between consecutive tokens of a choice.",
                 TOKEN_LATENCIES,
             )?,
-            params_n: make.histogram("vllm:request_params_n", "The parameter n.", CHOICES)?,
+            params_n: make.histogram(
+                "vllm:request_params_n",
+                "Requested number of choices (n).",
+                CHOICES,
+            )?,
             params_max_tokens: make.histogram(
                 "vllm:request_params_max_tokens",
-                "The parameter max_tokens.",
+                "Requested maximum number of tokens (max_tokens).",
                 TOKENS,
             )?,
             max_generation_tokens: make.histogram(

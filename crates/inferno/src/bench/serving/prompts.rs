@@ -9,7 +9,7 @@ const WORDS: &str = "the of and to in is you that it he was for on are as with h
 had by but not what all were we when your can said there use an each which she do how their if will up other about \
 out many then them these so some her would make like him into time has look two more write go see number no way \
 could people my than first water been call who oil its now find long down day did get come made may part";
-/// Numbers of words of the two texts used for fitting.
+/// Word counts of the two prompts used for fitting.
 const SHORT_WORDS: usize = 64;
 const LONG_WORDS: usize = 192;
 
@@ -27,7 +27,7 @@ impl Prompts {
         model: &str,
         workload: &ServingWorkload,
     ) -> Result<Self, Error> {
-        // Separate random streams, so that these texts share no prefix with the prompts of a round.
+        // Separate random streams, so that these prompts share no prefix with the prompts of a round.
         let count = |words| {
             server.count(
                 model,

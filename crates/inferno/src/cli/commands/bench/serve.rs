@@ -12,7 +12,7 @@ use crate::cli::terminal::progress::steps_bar;
 
 /// The largest number of clients. Each is a thread.
 const MAX_CLIENTS: usize = 1024;
-/// The largest number of requests per round. Results, with the time of every token, are kept in memory until its end.
+/// The largest number of requests per round. Results, with the time of every token, stay in memory until it ends.
 const MAX_REQUESTS: usize = 1_000_000;
 
 /// Measure a running server under load

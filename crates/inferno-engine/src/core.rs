@@ -120,6 +120,11 @@ impl GenerationCore {
         &self.shared.info.tokenizer
     }
 
+    /// Returns the number of tokens that both the model and the tokenizer have.
+    pub fn vocab_size(&self) -> usize {
+        self.shared.info.vocab_size
+    }
+
     /// Returns the state of the core after its last step. Never waits for a forward pass.
     pub fn snapshot(&self) -> EngineSnapshot {
         *self.shared.snapshot.lock()

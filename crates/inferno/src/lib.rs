@@ -31,6 +31,7 @@
 
 pub mod bench;
 pub mod cli;
+mod constraint;
 mod device;
 mod embedded;
 mod error;
@@ -47,7 +48,7 @@ pub use device::BackendChoice;
 pub use error::Error;
 pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled};
 pub use inferno_backend::KvDType;
-pub use inferno_chat::{ChatRequest, ChatTemplate};
+pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};
 pub use inferno_cpu::{Isa, Roofs};
 pub use inferno_engine::{
     CancelHandle, Completion, ConstraintError, ConstraintState, EmbeddingRequest, Engine,

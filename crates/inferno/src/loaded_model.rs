@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use inferno_chat::{AnswerSetupError, OutputFormat};
 use inferno_engine::{Engine, EngineOptions, GenerationCore, Pooling, Session, SessionOptions};
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
-use inferno_tokenizer::{EncodeOptions, Tokenizer};
+use inferno_tokenizer::{EncodeOptions, TokenConstraint, Tokenizer};
 
+use crate::constraint::with_grammars;
 use crate::{Error, Model};
 
 /// A model on its device. Cloning it is cheap: all clones, [`Session`]s and [`Engine`]s share the weights, the KV cache
@@ -117,6 +119,35 @@ impl LoadedModel {
         let pooling = Pooling::recommended(self.checkpoint.metadata())?.unwrap_or_default();
         let options = EncodeOptions { add_special: true, parse_special: true };
         Ok(self.core.embed(&self.tokenizer().encode_prompt(text, options), pooling)?)
+    }
+
+    /// Compiles a format into the constraint of one request; `None` if the output is unconstrained.
+    ///
+    /// ```
+    /// use inferno::{GenerationParams, Model, OutputFormat};
+    ///
+    /// # if cfg!(not(feature = "embedded-model")) {
+    /// #     return Ok(());
+    /// # }
+    /// let model = Model::embedded()?.load()?;
+    /// let format = OutputFormat::Choice(vec!["yes".to_owned(), "no".to_owned()]);
+    /// if let Some(constraint) = model.constraint(&format)? {
+    ///     let mut session = model.session()?;
+    ///     let params = GenerationParams::default();
+    ///     let answer = session.generate_constrained("Is the sky blue? ", &params, constraint)?.complete()?;
+    ///     assert!(["yes", "no"].contains(&answer.text.as_str()));
+    /// }
+    /// # Ok::<(), inferno::Error>(())
+    /// ```
+    ///
+    /// **Errors**: an invalid or too complex schema, expression or grammar.
+    pub fn constraint(
+        &self,
+        format: &OutputFormat,
+    ) -> Result<Option<Box<dyn TokenConstraint>>, Error> {
+        with_grammars(self.tokenizer(), self.core.vocab_size(), |grammars| {
+            format.compile(grammars).map_err(AnswerSetupError::Format)
+        })
     }
 
     /// Returns the tokenizer of the model.

@@ -1,15 +1,14 @@
 //! Constrained answers: compiling what an answer may contain, and printing tool calls.
 
-use std::sync::Arc;
-
 use inferno_chat::{
     AnswerDelta, AnswerOptions, AnswerParser, AnswerSetup, AnswerSetupError, ChatTemplate,
-    GRAMMAR_STACK_BYTES, GrammarCompiler, OutputFormat, REASONING_CLOSE, REASONING_OPEN,
+    GrammarCompiler, OutputFormat, REASONING_CLOSE, REASONING_OPEN,
 };
 use inferno_engine::{Session, TokenConstraint};
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::constraint::with_grammars;
 
 /// How the output is constrained and printed.
 #[derive(Default)]
@@ -29,7 +28,10 @@ impl Answer {
     pub(super) fn plain(format: &OutputFormat, session: &Session) -> Result<Self, Error> {
         let compile =
             |grammars: &GrammarCompiler| format.compile(grammars).map_err(AnswerSetupError::Format);
-        Ok(Self { constraint: with_grammars(session, compile)?, ..Self::default() })
+        Ok(Self {
+            constraint: with_grammars(session.tokenizer(), session.vocab_size(), compile)?,
+            ..Self::default()
+        })
     }
 
     /// Compiles the format and the tool calls of a chat answer to `prompt`.
@@ -41,7 +43,7 @@ impl Answer {
         options: &AnswerOptions,
         session: &Session,
     ) -> Result<Self, Error> {
-        let setup = with_grammars(session, |grammars| {
+        let setup = with_grammars(session.tokenizer(), session.vocab_size(), |grammars| {
             AnswerSetup::new(template, prompt, session.tokenizer(), grammars, options)
         })?;
         let has_tools = options.tools.are_available();
@@ -51,20 +53,6 @@ impl Answer {
             constraint: setup.constraint,
         })
     }
-}
-
-/// Compiles grammars for a session on a thread with the stack that this needs.
-fn with_grammars<T: Send>(
-    session: &Session,
-    compile: impl FnOnce(&GrammarCompiler) -> Result<T, AnswerSetupError> + Send,
-) -> Result<T, Error> {
-    let grammars = GrammarCompiler::new(Arc::clone(session.tokenizer()), session.vocab_size());
-    let compiled = std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(GRAMMAR_STACK_BYTES);
-        let thread = builder.spawn_scoped(scope, || compile(&grammars)).map_err(Error::Thread)?;
-        Ok::<_, Error>(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    Ok(compiled?.map_err(Box::new)?)
 }
 
 /// Prints an answer that may call tools: reasoning and content as text, each call as one line of JSON.

@@ -1,0 +1,40 @@
+"""Facts of all sorts."""
+
+from ..chat import Turn
+from ..draw import Draw
+from . import facts_living, facts_things, facts_world
+
+_MAKERS = {
+    "is a": (facts_living.is_a, 14),
+    "what is": (facts_living.what_is, 10),
+    "legs": (facts_living.legs, 4),
+    "claimed legs": (facts_living.claimed_legs, 4),
+    "flying": (facts_living.flying, 4),
+    "living": (facts_living.living, 8),
+    "sounds": (facts_living.sounds, 7),
+    "body": (facts_living.body, 7),
+    "capital": (facts_world.capital, 18),
+    "claimed capital": (facts_world.claimed_capital, 8),
+    "country of": (facts_world.country_of, 6),
+    "continent": (facts_world.continent, 8),
+    "places on earth": (facts_world.places_on_earth, 9),
+    "days": (facts_world.days, 9),
+    "months": (facts_world.months, 10),
+    "color": (facts_things.color, 10),
+    "food": (facts_things.food, 10),
+    "tools": (facts_things.tools, 7),
+    "material of a thing": (facts_things.material, 4),
+    "vehicles": (facts_things.vehicle, 3),
+    "opposite": (facts_things.opposite, 14),
+    "comparison": (facts_things.comparison, 14),
+    "counting": (facts_things.counting, 9),
+    "kinds": (facts_things.kinds, 7),
+    "yes or no": (facts_things.yes_or_no, 8),
+    "rhyme": (facts_things.rhyme, 6),
+}
+
+
+def chat(draw: Draw) -> tuple[str, list[Turn]]:
+    """Turns of a kind of facts."""
+    kind, maker = draw.kind("facts", _MAKERS)
+    return kind, maker(draw)

@@ -1,0 +1,176 @@
+"""Sums, differences and small products, with follow-ups that go on from the last result, and stories with numbers."""
+
+from ..chat import Turn
+from ..draw import Draw
+from ..grammar import capitalized, number_word, plural
+from .sums_data import CLAIMS, COMPARISONS, FOLLOW_UPS, QUESTIONS, STORIES
+
+_SIGNS = {"plus": "+", "minus": "-", "times": "×"}
+
+
+def chat(draw: Draw) -> tuple[str, list[Turn]]:
+    """Turns of a kind of sums."""
+    kind, maker = draw.kind("sums", _MAKERS)
+    return kind, maker(draw)
+
+
+def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
+    """Two numbers: sums and differences stay between 0 and 99, products within the table of twelve."""
+    if operation == "times":
+        return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
+    # Half of them are of one digit, which are asked for most.
+    high = 10 if draw.chance(0.35) else 99
+    if operation == "plus":
+        first = draw.number(0, high)
+        return first, draw.number(0, min(high, 99 - first) if high == 99 else high)
+    first = draw.number(0, high * 2 if high == 10 else high)
+    return first, draw.number(0, first)
+
+
+def result_of(first: int, second: int, operation: str) -> int:
+    """What comes out."""
+    return {"plus": first + second, "minus": first - second, "times": first * second}[operation]
+
+
+def _sentence(first: int, second: int, operation: str) -> str:
+    return f"{first} {_SIGNS[operation]} {second} = {result_of(first, second, operation)}"
+
+
+def _operation(draw: Draw) -> str:
+    return draw.rng.choices(("plus", "minus", "times"), (5, 4, 3))[0]
+
+
+def _asked(draw: Draw, first: int, second: int, operation: str) -> str:
+    """A question for a sum, in digits or in words."""
+    wording = draw.wording(QUESTIONS[operation])
+    as_words = draw.chance(0.1) and "{sign}" not in wording and max(first, second) < 100
+    shown = [number_word(number) if as_words else str(number) for number in (first, second)]
+    sign = draw.choice({"plus": ["+"], "minus": ["-"], "times": ["*", "x", "×"]}[operation])
+    return wording.format(a=shown[0], b=shown[1], sign=sign)
+
+
+def _plain(draw: Draw) -> list[Turn]:
+    """A sum, and perhaps sums that go on from its result."""
+    operation = _operation(draw)
+    first, second = numbers_for(draw, operation)
+    said = _sentence(first, second, operation)
+    turns = [Turn(_asked(draw, first, second, operation), draw.choice((f"{said}.",) * 5 + (f"That is {said}.", f"The answer is {result_of(first, second, operation)}.")))]
+    result = result_of(first, second, operation)
+    while draw.chance(0.3) and len(turns) < 5:
+        turn, result = _next(draw, result)
+        turns.append(turn)
+    return turns
+
+
+def _next(draw: Draw, result: int) -> tuple[Turn, int]:
+    """A sum that goes on from `result`."""
+    operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", result <= 12)) if fits]
+    operation = draw.choice(operations or ["minus"])
+    second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))), "times": draw.number(2, 10)}[operation]
+    after = result_of(result, second, operation)
+    return Turn(draw.wording(FOLLOW_UPS[operation]).format(b=second), f"{_sentence(result, second, operation)}."), after
+
+
+def _claim(draw: Draw) -> list[Turn]:
+    """Is it so? With the right result, and with one that is near it."""
+    operation = _operation(draw)
+    first, second = numbers_for(draw, operation)
+    result = result_of(first, second, operation)
+    claimed = result if draw.chance(0.5) else max(0, result + draw.choice((-10, -2, -1, 1, 2, 10)))
+    question = draw.wording(CLAIMS).format(a=first, b=second, op=operation if draw.chance(0.4) else {"times": "x"}.get(operation, _SIGNS[operation]), c=claimed)
+    said = f"{_sentence(first, second, operation)}."
+    return [Turn(question, f"Yes, {said}" if claimed == result else f"No, {said}")]
+
+
+def _story(draw: Draw) -> list[Turn]:
+    """A small story with numbers."""
+    return _told(draw, draw.choice([story for story in STORIES if story.name != "given away"]))
+
+
+def _given_away(draw: Draw) -> list[Turn]:
+    """A story in which things are given away: a form that is held out."""
+    return _told(draw, next(story for story in STORIES if story.name == "given away"))
+
+
+def _told(draw: Draw, story) -> list[Turn]:
+    first, second = numbers_for(draw, story.operation)
+    if story.operation == "times":
+        first, second = max(2, first), max(2, second)
+    else:
+        first, second = (max(3, first), max(2, second)) if story.operation == "plus" else (max(5, first), max(2, min(second, first - 2, 60)))
+        if story.operation == "minus" and second >= first:
+            first = second + draw.number(2, 10)
+        first = min(first, 99 - second) if story.operation == "plus" else first
+    result = result_of(first, second, story.operation)
+    things = plural(draw.choice(_COUNTED))
+    names = draw.words("name", 2)
+    values = {"a": first, "b": second, "c": result, "things": things, "name": names[0], "name2": names[1], "Things": capitalized(things)}
+    question = draw.wording(story.questions).format(**values)
+    return [Turn(question, f"{_sentence(first, second, story.operation)}{story.answer.format(**values)}", (names[0], names[1]))]
+
+
+_COUNTED = (
+    "apple pear book pencil coin stamp button marble balloon cookie egg orange shell card ticket flower sticker candle plate "
+    "cup chair bottle bag box key hat sock lemon peach plum brick stone photo letter postcard ribbon bead ball toy doll kite"
+).split()
+
+
+def _compare(draw: Draw) -> list[Turn]:
+    """Which of two numbers is bigger or smaller, and what comes before and after."""
+    first, second = draw.some(range(0, 100), 2)
+    form = draw.number(0, 5)
+    if form <= 1:
+        more = draw.chance(0.6)
+        answer = f"{max(first, second)} is bigger than {min(first, second)}." if more else f"{min(first, second)} is smaller than {max(first, second)}."
+        return [Turn(draw.wording(COMPARISONS["more" if more else "less"]).format(a=first, b=second), answer)]
+    if form == 2:
+        return [Turn(draw.wording(COMPARISONS["after"]).format(a=first), f"After {first} comes {first + 1}.")]
+    if form == 3:
+        first = max(1, first)
+        return [Turn(draw.wording(COMPARISONS["before"]).format(a=first), f"Before {first} comes {first - 1}.")]
+    if form == 4:
+        kind, other = ("even", "odd") if first % 2 == 0 else ("odd", "even")
+        asked = draw.choice((kind, other))
+        start = "Yes" if asked == kind else "No"
+        return [Turn(draw.wording(COMPARISONS["even"]).format(a=first, kind=asked), f"{start}, {first} is {kind}.")]
+    numbers = draw.some(range(0, 100), draw.number(3, 5))
+    up = draw.chance(0.7)
+    ordered = ", ".join(map(str, sorted(numbers, reverse=not up)))
+    return [Turn(draw.wording(COMPARISONS["sort" if up else "sort down"]).format(a=", ".join(map(str, numbers))), f"{ordered}.")]
+
+
+def _half_and_double(draw: Draw) -> list[Turn]:
+    """Half of a number, twice a number, and a number shared."""
+    form = draw.number(0, 2)
+    if form == 0:
+        number = draw.number(1, 49)
+        return [Turn(draw.wording(COMPARISONS["half"]).format(a=number * 2), f"Half of {number * 2} is {number}.")]
+    if form == 1:
+        number = draw.number(1, 49)
+        return [Turn(draw.wording(COMPARISONS["double"]).format(a=number), f"Twice {number} is {number * 2}.")]
+    by, result = draw.number(2, 10), draw.number(1, 10)
+    return [Turn(draw.wording(COMPARISONS["divide"]).format(a=by * result, b=by), f"{by * result} divided by {by} is {result}.")]
+
+
+def _count(draw: Draw) -> list[Turn]:
+    """Counting up and down."""
+    if draw.chance(0.7):
+        low, high = (1, draw.number(3, 20)) if draw.chance(0.6) else (start := draw.number(2, 90), start + draw.number(2, 9))
+        up = draw.chance(0.7)
+        numbers = range(low, high + 1) if up else range(high, low - 1, -1)
+        wording = draw.wording(COMPARISONS["count" if up else "count down"])
+        return [Turn(wording.format(a=numbers[0], b=numbers[-1]), f"{', '.join(map(str, numbers))}.")]
+    count = draw.number(2, 6)
+    numbers = [draw.number(1, 15) for _ in range(3)]
+    return [Turn(draw.wording(COMPARISONS["three"]).format(a=numbers[0], b=numbers[1], c=numbers[2]), f"{numbers[0]} + {numbers[1]} + {numbers[2]} = {sum(numbers)}.")] if count else []
+
+
+_MAKERS = {
+    "plain": (_plain, 50),
+    "claim": (_claim, 10),
+    "story": (_story, 16),
+    "given away": (_given_away, 4),
+    "compare": (_compare, 10),
+    "half and double": (_half_and_double, 6),
+    "count": (_count, 8),
+}

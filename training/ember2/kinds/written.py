@@ -1,0 +1,60 @@
+"""Chats from what was written by hand: whole dialogues, and wordings of one wish with one of its answers."""
+
+from .. import seeds
+from ..chat import Turn
+from ..draw import Draw
+from ..fill import fill, keys
+from ..split import split_of
+
+#: Kinds of intents whose answers can stand anywhere in a chat.
+FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining")
+#: What belongs at the start or at the end of a chat, by a wording that tells it.
+_STARTING = {"hi", "good morning", "good evening", "my name is {name}"}
+_ENDING = {"bye", "good night"}
+
+
+def dialogue(draw: Draw) -> tuple[str, list[Turn]]:
+    """A whole dialogue, or its first turns; its kind is `written/KIND`."""
+    known = [made for made in seeds.dialogues() if split_of(made.turns[0][0]) is draw.split]
+    made = draw.choice(known)
+    turns = [Turn(user, answer) for user, answer in made.turns]
+    return f"written/{made.kind}", turns
+
+
+def intent_turns(draw: Draw, kinds: tuple[str, ...] | None = None) -> tuple[str, list[Turn]]:
+    """One wording with one answer, of any kind or of one of `kinds`; its kind is `intents/KIND`."""
+    known = [intent for intent in seeds.intents() if kinds is None or intent.kind in kinds]
+    # An intent of many wordings comes more often, but not as much more as it has wordings.
+    intent = draw.rng.choices(known, [len(intent.wordings) ** 0.5 for intent in known])[0]
+    return f"intents/{intent.kind}", [_turn(draw, intent)]
+
+
+def starting(draw: Draw) -> list[Turn]:
+    """A greeting."""
+    return [_turn(draw, draw.choice([intent for intent in seeds.intents() if intent.wordings[0] in _STARTING]))]
+
+
+def ending(draw: Draw) -> list[Turn]:
+    """Thanks, or a farewell."""
+    wordings = _ENDING | {"thanks"}
+    return [_turn(draw, draw.choice([intent for intent in seeds.intents() if intent.wordings[0] in wordings]))]
+
+
+def _turn(draw: Draw, intent: seeds.Intent) -> Turn:
+    values: dict[str, str] = {}
+    wording = draw.wording(intent.wordings)
+    # Answers take up what the question named; one that asks for more than that does not fit this wording.
+    asked = fill(draw, wording, values)
+    answers = [answer for answer in intent.answers if not _missing(answer, values)]
+    answer = fill(draw, draw.choice(answers or [_plain(intent)]), values)
+    return Turn(asked, answer, tuple(value for key, value in values.items() if key.startswith(("name", "woman", "man"))))
+
+
+def _missing(answer: str, values: dict[str, str]) -> list[str]:
+    """Slots of `answer` that the question has not filled; a plural counts as filled by its singular."""
+    return [key for key in keys(answer) if key not in values and not (key == "animals" and "animal" in values)]
+
+
+def _plain(intent: seeds.Intent) -> str:
+    """An answer of `intent` without slots."""
+    return next((answer for answer in intent.answers if "{" not in answer), intent.answers[0])

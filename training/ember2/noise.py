@@ -1,0 +1,73 @@
+"""Makes clean questions look as people type them: lower case, no marks, short forms, slips of the finger."""
+
+import re
+
+from .draw import Draw
+
+_SHORT_FORMS = (
+    (r"\bwhat is\b", "whats"), (r"\bWhat is\b", "what's"), (r"\bwho is\b", "whos"), (r"\byou\b", "u"), (r"\byour\b", "ur"),
+    (r"\bplease\b", "pls"), (r"\bplease\b", "plz"), (r"\bthanks\b", "thx"), (r"\bI am\b", "im"), (r"\bi am\b", "im"), (r"\bare\b", "r"),
+    (r"\bdo not\b", "dont"), (r"\band\b", "n"), (r"\bthe color\b", "the colour"), (r"\bfavorite\b", "favourite"), (r"\bwhat\b", "wat"),
+    (r"\bbecause\b", "cuz"), (r"\btell me\b", "tell me pls"), (r"\bgive me\b", "gimme"),
+)
+_NEIGHBORS = {
+    "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo", "j": "hk", "k": "jl",
+    "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et", "s": "ad", "t": "ry", "u": "yi", "v": "cb",
+    "w": "qe", "x": "zc", "y": "tu", "z": "x",
+}
+_GREETINGS = ("hi, ", "hey, ", "hello, ", "ok, ", "ember, ", "hi ember, ", "so, ", "well, ", "and now, ", "hey ember ", "ok ", "um, ")
+_ENDINGS = (" please", " pls", ", please", " ok?", " thanks", " thank you", "??", "!", "...", " ?", " plz", " please!")
+
+
+def noisy(draw: Draw, text: str, protected: tuple[str, ...] = ()) -> str:
+    """`text` as somebody might type it; the `protected` parts of it stay as they are, letter by letter."""
+    style = draw.rng.random()
+    if style < 0.3 or "\n" in text:
+        return text
+    pieces = _pieces(text, protected)
+    if style < 0.75:
+        pieces = [(piece if safe else piece.lower(), safe) for piece, safe in pieces]
+    if draw.chance(0.12):
+        old, new = draw.choice(_SHORT_FORMS)
+        pieces = [(piece if safe else re.sub(old, new, piece), safe) for piece, safe in pieces]
+    if draw.chance(0.15):
+        pieces = [(piece if safe else _slip(draw, piece), safe) for piece, safe in pieces]
+    if draw.chance(0.3):
+        pieces = [(piece if safe else piece.replace("'", ""), safe) for piece, safe in pieces]
+    if draw.chance(0.5) and not pieces[-1][1]:
+        pieces[-1] = (pieces[-1][0].rstrip("?.! "), False)
+    noised = "".join(piece for piece, _ in pieces)
+    if draw.chance(0.06):
+        noised += draw.choice(_ENDINGS)
+    if draw.chance(0.06):
+        noised = draw.choice(_GREETINGS) + noised
+    return noised
+
+
+def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """`text` cut where protected parts begin and end, each piece with whether it is one."""
+    known = sorted({part for part in protected if part}, key=len, reverse=True)
+    if not known:
+        return [(text, False)]
+    pattern = "(" + "|".join(rf"(?<!\w){re.escape(part)}(?!\w)" for part in known) + ")"
+    return [(piece, piece in known) for piece in re.split(pattern, text) if piece] or [("", False)]
+
+
+def _slip(draw: Draw, text: str) -> str:
+    """`text` with a slip in one of its longer words, never in a number."""
+    words = [match for match in re.finditer(r"[A-Za-z]{4,}", text) if match.group().lower() != "then"]
+    if not words:
+        return text
+    match = draw.choice(words)
+    word = match.group()
+    at = draw.number(1, len(word) - 2)
+    what = draw.number(0, 3)
+    if what == 0:
+        word = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    elif what == 1:
+        word = word[:at] + word[at + 1 :]
+    elif what == 2:
+        word = word[:at] + word[at] + word[at:]
+    else:
+        word = word[:at] + draw.choice(_NEIGHBORS[word[at].lower()]) + word[at + 1 :]
+    return text[: match.start()] + word + text[match.end() :]

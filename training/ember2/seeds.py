@@ -1,0 +1,150 @@
+"""The seeds as they lie in `training/seeds`: tables of words and facts, dialogues, wordings, poems, stories."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "seeds"
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A dialogue written by hand: its kind and its turns, each what the user says and what Ember answers."""
+
+    kind: str
+    turns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Intent:
+    """One thing that a user may want, in many wordings, and answers that fit all of them."""
+
+    kind: str
+    wordings: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story with its tags: kind, setting and the names in it."""
+
+    kind: str
+    setting: str
+    names: tuple[str, ...]
+    text: str
+
+
+@cache
+def table(folder: str, name: str) -> tuple[Row, ...]:
+    """The rows of `seeds/FOLDER/NAME.tsv`, by the names of its columns."""
+    lines = (FOLDER / folder / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    header = lines[0].split("\t")
+    return tuple(dict(zip(header, line.split("\t"))) for line in lines[1:] if line.strip())
+
+
+def facts(name: str) -> tuple[Row, ...]:
+    """A table of facts."""
+    return table("facts", name)
+
+
+def words(name: str) -> tuple[Row, ...]:
+    """A table of words."""
+    return table("words", name)
+
+
+def _blocks(path: Path) -> list[str]:
+    """The parts of a file that lies divided by lines of three dashes."""
+    parts = re.split(r"^---\s*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return [part.strip("\n") for part in parts if part.strip()]
+
+
+@cache
+def dialogues() -> tuple[Dialogue, ...]:
+    """All dialogues; a tag line holds until the next one."""
+    found = []
+    for path in sorted((FOLDER / "chats").glob("*.txt")):
+        kind = ""
+        for block in _blocks(path):
+            turns: list[tuple[str, str]] = []
+            for line in block.splitlines():
+                if line.startswith("# kind:"):
+                    kind = line.removeprefix("# kind:").strip()
+                elif line.startswith("user: "):
+                    turns.append((line.removeprefix("user: "), ""))
+                elif line.startswith("ember: "):
+                    turns[-1] = (turns[-1][0], line.removeprefix("ember: "))
+                else:
+                    user, answer = turns[-1]
+                    turns[-1] = (user, f"{answer}\n{line}") if answer else (f"{user}\n{line}", answer)
+            found.append(Dialogue(kind, tuple(turns)))
+    return tuple(found)
+
+
+@cache
+def intents() -> tuple[Intent, ...]:
+    """All wordings with their answers."""
+    found = []
+    for path in sorted((FOLDER / "chats" / "intents").glob("*.txt")):
+        kind = ""
+        for block in _blocks(path):
+            lines = block.splitlines()
+            kind = next((line.removeprefix("# kind:").strip() for line in lines if line.startswith("# kind:")), kind)
+            users = [line.removeprefix("user: ") for line in lines if line.startswith("user: ")]
+            answers = [line.removeprefix("ember: ") for line in lines if line.startswith("ember: ")]
+            found.append(Intent(kind, tuple(users), tuple(answers)))
+    return tuple(found)
+
+
+@cache
+def haiku() -> tuple[tuple[str, str], ...]:
+    """Topics and haiku, each of three lines."""
+    lines = (FOLDER / "facts" / "haiku.txt").read_text(encoding="utf-8").splitlines()
+    parts = [line.split(" / ") for line in lines if line.strip()]
+    return tuple((topic, "\n".join(lines)) for topic, *lines in parts)
+
+
+@cache
+def poems() -> tuple[tuple[str, str], ...]:
+    """Topics and short poems."""
+    found = []
+    for block in _blocks(FOLDER / "facts" / "poems.txt"):
+        tag, text = block.split("\n", 1)
+        found.append((tag.removeprefix("# topic:").strip(), text))
+    return tuple(found)
+
+
+@cache
+def haiku_frames() -> tuple[str, ...]:
+    """Haiku about any small thing, whose name stands in a slot by its number of syllables: `{1}`, `{2}` or `{3}`."""
+    lines = (FOLDER / "facts" / "haiku_frames.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(line.replace(" / ", "\n") for line in lines if line and not line.startswith("#"))
+
+
+@cache
+def poem_frames() -> tuple[str, ...]:
+    """Poems about any thing, whose name stands in the slot `{x}`."""
+    return tuple(_blocks(FOLDER / "facts" / "poem_frames.txt"))
+
+
+@cache
+def stories() -> tuple[Story, ...]:
+    """All stories. A tag line reads `# kind: letter | setting: bus station | names: Amara, Theo`."""
+    found = []
+    for path in sorted((FOLDER / "stories").glob("*.txt")):
+        for block in _blocks(path):
+            tag, _, text = block.partition("\n")
+            tags = dict(part.split(":", 1) for part in tag.lstrip("# ").split("|") if ":" in part)
+            tags = {key.strip(): value.strip() for key, value in tags.items()}
+            names = tuple(name.strip() for name in tags.get("names", "").split(",") if name.strip() not in ("", "-", "none"))
+            found.append(Story(tags.get("kind", ""), tags.get("setting", ""), names, text.strip()))
+    return tuple(found)
+
+
+@cache
+def lines(name: str) -> tuple[str, ...]:
+    """The lines of `seeds/NAME`, none where the file is not there."""
+    path = FOLDER / name
+    return tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()) if path.exists() else ()

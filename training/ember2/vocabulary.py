@@ -1,0 +1,111 @@
+"""The words that generators draw from, by the name of their kind."""
+
+from functools import cache
+
+from . import seeds
+from .grammar import plural
+from .split import Split, of_split
+
+#: Simple English words for colors of things that can have any.
+COLORS = (
+    "red blue green yellow orange purple pink brown black white gray silver gold turquoise violet beige teal navy crimson "
+    "lilac"
+).split()
+FIRST_WORDS = (
+    "apple river window garden lantern button pebble thunder ribbon candle mirror pocket planet whistle blanket carpet "
+    "summer winter feather copper marble velvet island bridge castle forest meadow orchard harbor tunnel rocket spoon "
+    "kettle hammer ladder basket bottle pillow saddle trumpet violin puzzle magnet diamond rainbow snowflake sunflower"
+).split()
+
+
+def _column(rows: tuple[seeds.Row, ...], name: str) -> list[str]:
+    return [row[name] for row in rows]
+
+
+def _single_languages() -> list[str]:
+    found: dict[str, None] = {}
+    for row in seeds.facts("capitals"):
+        for language in row["language"].replace(" and ", ", ").split(", "):
+            if language not in ("English", "others", "many others"):
+                found[language] = None
+    return list(found)
+
+
+
+@cache
+def _all(kind: str) -> tuple[str, ...]:
+    """All words of a kind, in the order of the seeds."""
+    names = seeds.words("names")
+    capitals = seeds.facts("capitals")
+    match kind:
+        case "name":
+            found = _column(names, "name")
+        case "woman":
+            found = [row["name"] for row in names if row["mark"] == "f"]
+        case "man":
+            found = [row["name"] for row in names if row["mark"] == "m"]
+        case "animal":
+            found = [row["animal"] for row in seeds.words("animals") if row["article"] in ("a", "an")]
+        case "animals":
+            found = [plural(animal) for animal in _all("animal")]
+        case "food":
+            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and not row["food"].endswith("s")]
+        case "foods":
+            found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-"]
+        case "object":
+            found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")]
+        case "place":
+            found = [row["place"] for row in seeds.words("places") if row["article"] in ("a", "an")]
+        case "where":
+            found = _column(seeds.words("places"), "with preposition")
+        case "job":
+            found = _column(seeds.words("jobs"), "job")
+        case "city":
+            found = _column(capitals, "capital") + [row["other_city"] for row in capitals if row["other_city"] != "-"]
+        case "country":
+            found = [row["country"] for row in capitals]
+        case "language":
+            found = _single_languages()
+        case "color":
+            found = COLORS
+        case "day":
+            found = _column(seeds.facts("days"), "name")
+        case "month":
+            found = _column(seeds.facts("months"), "name")
+        case "feeling":
+            found = [row["feeling"] for row in seeds.words("feelings")]
+        case "verb":
+            found = [row["verb"] for row in seeds.words("verbs")]
+        case "adjective":
+            found = [row["adjective"] for row in seeds.words("adjectives")]
+        case "weather":
+            found = [row["adjective"] for row in seeds.words("weather")]
+        case "word":
+            found = [word for group in ("object", "animal", "adjective", "verb", "place", "job") for word in _all(group)]
+            found = FIRST_WORDS + [word for word in found if word.isascii() and word.isalpha() and 2 < len(word) < 10]
+        case _:
+            raise KeyError(f"there is no kind of words called {kind!r}")
+    return tuple(dict.fromkeys(found))
+
+
+#: Kinds that are too small, or too much a matter of knowledge, to hold words out of.
+_WHOLE = {"color", "day", "month", "city", "country", "language", "feeling", "weather"}
+
+#: Kinds that are known.
+KINDS = (
+    "name woman man animal animals food foods object place where job city country language color day month feeling verb "
+    "adjective weather word"
+).split()
+
+
+@cache
+def of_kind(kind: str, split: Split) -> tuple[str, ...]:
+    """The words of a kind that belong to a split."""
+    found = list(_all(kind))
+    return tuple(found if kind in _WHOLE else of_split(found, split))
+
+
+@cache
+def mark_of(name: str) -> str:
+    """`f`, `m` or `n` for a name; `n` for one that is not in the table."""
+    return next((row["mark"] for row in seeds.words("names") if row["name"] == name), "n")

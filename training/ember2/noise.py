@@ -37,7 +37,8 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = ()) -> str:
     if draw.chance(0.5) and not pieces[-1][1]:
         pieces[-1] = (pieces[-1][0].rstrip("?.! "), False)
     noised = "".join(piece for piece, _ in pieces)
-    if draw.chance(0.06):
+    # What is to be copied ends where it ends.
+    if draw.chance(0.06) and not pieces[-1][1] and not noised.endswith(("'", '"')):
         noised += draw.choice(_ENDINGS)
     if draw.chance(0.06):
         noised = draw.choice(_GREETINGS) + noised

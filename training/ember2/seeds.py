@@ -45,6 +45,11 @@ def table(folder: str, name: str) -> tuple[Row, ...]:
     return tuple(dict(zip(header, line.split("\t"))) for line in lines[1:] if line.strip())
 
 
+def rewriting(name: str) -> tuple[Row, ...]:
+    """A table of texts and what becomes of them."""
+    return table("chats/rewriting", name)
+
+
 def facts(name: str) -> tuple[Row, ...]:
     """A table of facts."""
     return table("facts", name)

@@ -49,7 +49,7 @@ def _all(kind: str) -> tuple[str, ...]:
         case "animals":
             found = [plural(animal) for animal in _all("animal")]
         case "food":
-            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and not row["food"].endswith("s")]
+            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] != "spice or sauce" and not row["food"].endswith("s")]
         case "foods":
             found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-"]
         case "object":

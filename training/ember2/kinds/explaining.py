@@ -113,7 +113,8 @@ def haiku_about_a_thing(draw: Draw) -> list[Turn]:
 
 def poem_about_a_thing(draw: Draw) -> list[Turn]:
     """A poem about any thing or animal."""
-    thing = draw.word(draw.choice(("object", "animal")))
+    while len(thing := draw.word(draw.choice(("object", "animal")))) > 9 or " " in thing:
+        pass
     text = fill(draw, draw.choice(seeds.poem_frames()), {"x": thing})
     return [Turn(asked(draw, _POEM_ABOUT, t=with_article(thing)), text, (thing,))]
 

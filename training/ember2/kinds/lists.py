@@ -1,0 +1,270 @@
+"""Lists of so many things of a kind, in the form that is asked for, and changes to them."""
+
+from .. import seeds
+from ..chat import Turn
+from ..draw import Draw
+from ..grammar import capitalized, listed, number_word, with_article
+from .facts_asking import asked
+
+
+def chat(draw: Draw) -> tuple[str, list[Turn]]:
+    """Turns of a kind of lists."""
+    kind, maker = draw.kind("lists", _MAKERS)
+    return kind, maker(draw)
+
+
+def _groups() -> dict[str, list[str]]:
+    """Things of a kind that can be asked for, by the name of the kind in the plural."""
+    animals, foods, objects, places = (seeds.words(name) for name in ("animals", "foods", "objects", "places"))
+    capitals = seeds.facts("capitals")
+    groups = {
+        "animals": [row["animal"] for row in animals],
+        "birds": [row["animal"] for row in animals if row["class"] == "bird"],
+        "fish": [row["animal"] for row in animals if row["class"] == "fish"],
+        "insects": [row["animal"] for row in animals if row["class"] == "insect"],
+        "mammals": [row["animal"] for row in animals if row["class"] == "mammal"],
+        "reptiles": [row["animal"] for row in animals if row["class"] == "reptile"],
+        "farm animals": ["cow", "horse", "pig", "sheep", "goat", "chicken", "duck", "donkey", "goose", "turkey"],
+        "pets": ["dog", "cat", "rabbit", "hamster", "parrot", "goldfish", "turtle", "canary"],
+        "sea animals": ["whale", "dolphin", "shark", "crab", "octopus", "seal", "jellyfish", "starfish", "tuna", "seahorse"],
+        "fruits": [row["food"] for row in foods if row["kind"] == "fruit"],
+        "vegetables": [row["food"] for row in foods if row["kind"] == "vegetable"],
+        "drinks": [row["food"] for row in foods if row["kind"] == "drink"],
+        "desserts": [row["food"] for row in foods if row["kind"] == "sweet"],
+        "foods": [row["food"] for row in foods],
+        "colors": ["red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white", "gray"],
+        "jobs": [row["job"] for row in seeds.words("jobs")],
+        "countries": [row["country"].removeprefix("the ") for row in capitals],
+        "cities": [row["capital"] for row in capitals],
+        "capitals": [row["capital"] for row in capitals],
+        "planets": [row["name"] for row in seeds.facts("planets")],
+        "names": [row["name"] for row in seeds.words("names")],
+        "girls' names": [row["name"] for row in seeds.words("names") if row["mark"] == "f"],
+        "boys' names": [row["name"] for row in seeds.words("names") if row["mark"] == "m"],
+        "feelings": [row["noun"] for row in seeds.words("feelings")],
+        "verbs": [row["verb"] for row in seeds.words("verbs")],
+        "adjectives": [row["adjective"] for row in seeds.words("adjectives")],
+        "nouns": [row["object"] for row in objects if " " not in row["object"]],
+        "words": [row["object"] for row in objects if " " not in row["object"]],
+        "sports": "soccer tennis swimming basketball running skiing hockey rowing boxing judo golf volleyball cycling".split(),
+        "instruments": "piano violin guitar drum flute trumpet cello harp clarinet accordion".split(),
+        "flowers": "rose tulip daisy sunflower lily violet poppy daffodil lavender orchid".split(),
+        "trees": "oak pine birch maple willow beech chestnut spruce cherry apple".split(),
+        "shapes": "circle square triangle rectangle oval star hexagon".split(),
+        "tools": ["hammer", "saw", "screwdriver", "drill", "wrench", "shovel", "rake", "pliers", "axe"],
+        "clothes": ["shirt", "coat", "hat", "scarf", "dress", "sweater", "jacket", "skirt", "belt", "glove"],
+        "vehicles": ["car", "bus", "train", "bicycle", "truck", "ship", "plane", "tram", "tractor", "ferry"],
+        "months": [row["name"] for row in seeds.facts("months")],
+        "days": [row["name"] for row in seeds.facts("days")],
+        "continents": [row["name"] for row in seeds.facts("continents")],
+        "body parts": ["head", "arm", "leg", "hand", "foot", "nose", "ear", "eye", "knee", "shoulder", "neck", "back"],
+        "rooms": ["kitchen", "bedroom", "bathroom", "hall", "living room", "cellar", "attic"],
+        "hobbies": ["reading", "cooking", "hiking", "painting", "singing", "gardening", "chess", "dancing", "fishing", "knitting"],
+        "languages": ["English", "Spanish", "French", "German", "Italian", "Japanese", "Arabic", "Hindi", "Swahili", "Polish"],
+        "weather words": ["sun", "rain", "snow", "fog", "wind", "hail", "thunder", "frost"],
+        "seasons": [row["name"] for row in seeds.facts("seasons")],
+    }
+    for found in ("in the kitchen", "on the desk", "in the garden", "in the bathroom", "in the bedroom", "in the classroom", "at the beach", "in the garage", "on a farm", "in the living room", "in the library", "at the train station", "in the hospital"):
+        groups[f"things {found}"] = [row["object"] for row in objects if row["found"] == found]
+    for continent in ("Europe", "Asia", "Africa", "South America"):
+        groups[f"countries in {continent}"] = [row["country"].removeprefix("the ") for row in capitals if row["continent"] == continent]
+    for row in seeds.words("colours"):
+        groups[f"{row['color']} things"] = [row[f"thing {number}"] for number in range(1, 5)]
+    return {name: list(dict.fromkeys(items)) for name, items in groups.items() if len(set(items)) >= 3}
+
+
+GROUPS = _groups()
+
+
+
+def _written(draw: Draw, items: list[str], style: str) -> str:
+    match style:
+        case "numbers":
+            return "\n".join(f"{number}. {capitalized(item)}" for number, item in enumerate(items, 1))
+        case "bullets":
+            return "\n".join(f"- {capitalized(item)}" for item in items)
+        case "lines":
+            return "\n".join(capitalized(item) for item in items)
+        case "commas":
+            return ", ".join(items)
+        case _:
+            return capitalized(f"{listed(items)}.")
+
+
+_REQUESTS = [
+    "name {n} {t}", "list {n} {t}", "give me {n} {t}", "Name {n} {t}.", "List {n} {t}.", "tell me {n} {t}", "{n} {t} please", "write {n} {t}", "can you name {n} {t}", "i need {n} {t}", "say {n} {t}", "what are {n} {t}", "a list of {n} {t}", "think of {n} {t}",
+    "show me {n} {t}", "do you know {n} {t}?", "make a list of {n} {t}", "Give me a list with {n} {t}.", "{n} {t}",
+]
+_STYLES = {
+    "numbers": [" as a numbered list", ", numbered", " with numbers"], "bullets": [" as bullet points", " with dashes", " as a bullet list"], "commas": [", separated by commas", " with commas", " on one line"],
+    "lines": [", one per line", ", each on its own line", " line by line"], "sentence": [" in one sentence"],
+}
+
+
+def plain(draw: Draw) -> list[Turn]:
+    """So many things of a kind, and more, fewer or another."""
+    name = draw.choice([name for name in GROUPS if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
+    items = GROUPS[name]
+    count = min(draw.rng.choices(range(1, 11), (2, 6, 12, 8, 9, 4, 3, 3, 1, 3))[0], len(items))
+    chosen = draw.some(items, count)
+    style = draw.choice(("numbers", "numbers", "numbers", "sentence", "sentence"))
+    ending = ""
+    if draw.chance(0.2) and count > 1:
+        style = draw.choice(list(_STYLES))
+        ending = draw.choice(_STYLES[style])
+    if count == 1:
+        return _one(draw, name, chosen[0])
+    shown = str(count) if draw.chance(0.55) else number_word(count)
+    turns = [Turn(asked(draw, _REQUESTS, n=shown, t=name) + ending, _written(draw, chosen, style))]
+    rest = [item for item in items if item not in chosen]
+    while draw.chance(0.3) and len(turns) < 4:
+        turn = _change(draw, chosen, rest, style)
+        if turn is None:
+            break
+        turns.append(turn)
+    return turns
+
+
+_PLAIN = set("animals birds fruits vegetables colors jobs countries cities names verbs adjectives words".split())
+
+
+def _change(draw: Draw, chosen: list[str], rest: list[str], style: str) -> Turn | None:
+    """More of the same, one more, only some of them, or another form; `chosen` and `rest` change with it."""
+    form = draw.choice(("more", "one", "fewer", "style", "upper"))
+    if form == "more" and len(rest) >= 3:
+        count = draw.number(2, 3)
+        new = draw.some(rest, count)
+        for item in new:
+            rest.remove(item)
+        chosen[:] = new
+        return Turn(asked(draw, ["{n} more", "{n} more please", "and {n} more", "another {n}", "{n} others"], n=draw.choice((str(count), number_word(count)))), _written(draw, new, style))
+    if form == "one" and rest:
+        item = draw.choice(rest)
+        rest.remove(item)
+        chosen[:] = [item]
+        return Turn(asked(draw, ["another one", "one more", "just one more", "and one more?"]), f"{capitalized(item)}.")
+    if form == "fewer" and len(chosen) > 2:
+        count = draw.number(1, len(chosen) - 1)
+        del chosen[count:]
+        which = "the first one" if count == 1 else f"the first {number_word(count)}"
+        return Turn(asked(draw, ["only {w}", "just {w}", "only {w} please", "give me only {w}"], w=which), f"{capitalized(chosen[0])}." if count == 1 else _written(draw, chosen, style))
+    if form == "style" and len(chosen) > 1:
+        other = draw.choice([name for name in _STYLES if name not in (style, "lines")])
+        wording = {"numbers": "with numbers please", "bullets": "as bullet points", "commas": "separated by commas", "sentence": "in one sentence"}[other]
+        return Turn(asked(draw, [f"{wording}", f"now {wording}", f"the same {wording}"]), _written(draw, chosen, other))
+    if form == "upper" and len(chosen) > 1:
+        return Turn(asked(draw, ["in upper case", "now in capitals", "all caps please"]), _written(draw, chosen, style).upper())
+    return None
+
+
+def _singular(name: str) -> str:
+    """The name of a kind for one thing of it."""
+    head, _, tail = name.partition(" ")
+    special = {"girls' names": "girl's name", "boys' names": "boy's name", "countries": "country", "cities": "city", "fish": "fish", "clothes": "piece of clothing", "body parts": "part of the body", "foods": "food", "farm animals": "farm animal", "sea animals": "sea animal", "weather words": "weather word", "hobbies": "hobby"}
+    if name in special:
+        return special[name]
+    if head == "things":
+        return f"thing {tail}"
+    if head == "countries":
+        return f"country {tail}"
+    if tail == "things":
+        return f"{head} thing"
+    return name.removesuffix("s")
+
+
+def _one(draw: Draw, name: str, item: str) -> list[Turn]:
+    """One thing of a kind, and another one."""
+    singular = with_article(_singular(name))
+    turns = [Turn(asked(draw, ["name {t}", "tell me {t}", "give me {t}", "say {t}", "think of {t}", "{t} please", "can you name {t}", "i need {t}", "pick {t}"], t=singular), f"{capitalized(item)}.")]
+    rest = [other for other in GROUPS[name] if other != item]
+    while draw.chance(0.4) and rest and len(turns) < 4:
+        other = draw.choice(rest)
+        rest.remove(other)
+        turns.append(Turn(asked(draw, ["another one", "another", "one more", "a different one", "something else", "and another?"]), f"{capitalized(other)}."))
+    return turns
+
+
+def starting_with(draw: Draw) -> list[Turn]:
+    """Words that begin with a letter."""
+    name = draw.choice(("animals", "words", "names", "foods", "verbs", "jobs", "countries", "adjectives"))
+    letters: dict[str, list[str]] = {}
+    for item in GROUPS[name]:
+        letters.setdefault(item[0].lower(), []).append(item)
+    letter = draw.choice([letter for letter, items in letters.items() if len(items) >= 3])
+    count = min(draw.number(1, 5), len(letters[letter]))
+    chosen = draw.some(letters[letter], count)
+    shown = letter if draw.chance(0.5) else letter.upper()
+    if count == 1:
+        return [Turn(asked(draw, ["{t} that starts with {l}", "name {t} with {l}", "give me {t} beginning with {l}"], t=with_article(_singular(name)), l=shown), f"{capitalized(chosen[0])}.")]
+    return [Turn(asked(draw, ["{n} {t} that start with {l}", "name {n} {t} with {l}", "give me {n} {t} beginning with the letter {l}", "list {n} {t} starting with {l}", "{n} {t} with the first letter {l}"], n=draw.choice((str(count), number_word(count))), t=name, l=shown), capitalized(f"{listed(chosen)}."))]
+
+
+_TIPS = {
+    "good habits": ["Drink enough water.", "Go to bed on time.", "Take a walk every day.", "Read a few pages.", "Eat fruit and vegetables.", "Call a friend.", "Tidy one small thing.", "Stretch in the morning.", "Say thank you.", "Write down what went well."],
+    "ideas for a rainy day": ["Read a book.", "Bake a cake.", "Write a letter.", "Play cards.", "Sort old photos.", "Learn a song.", "Build a tent from blankets.", "Cook a big soup.", "Draw the view from the window.", "Clean a drawer."],
+    "ideas for dinner": ["Tomato soup with bread", "Rice with vegetables", "An omelet with cheese", "Pasta with garlic", "Baked potatoes", "Pancakes", "A big salad with nuts", "Lentil stew", "Fish with lemon", "Toast with mushrooms"],
+    "ideas for a gift": ["A good book", "A warm scarf", "A plant in a pot", "Homemade cookies", "A photo in a frame", "A box of tea", "A puzzle", "A candle", "Two tickets for a concert", "A handwritten letter"],
+    "tips for better sleep": ["Go to bed at the same time.", "Keep the room dark and cool.", "Leave the phone outside.", "Drink no coffee in the evening.", "Read something calm.", "Open the window for a while."],
+    "tips for learning": ["Learn a little every day.", "Test yourself.", "Explain it to someone.", "Take short breaks.", "Write it in your own words.", "Sleep well before the test."],
+    "ways to say hello": ["Hello!", "Hi!", "Good morning!", "Hey there!", "Good evening!", "Nice to see you!", "Welcome!"],
+    "ways to say thank you": ["Thank you!", "Thanks a lot!", "Many thanks!", "That is very kind of you.", "I appreciate it."],
+    "questions to get to know someone": ["What makes you laugh?", "Where did you grow up?", "What do you like to cook?", "What did you want to be as a child?", "Which place would you like to see?", "What are you reading?"],
+    "names for a cat": ["Pixel", "Mitten", "Olive", "Button", "Shadow", "Pepper", "Biscuit", "Luna", "Socks", "Noodle"],
+    "names for a dog": ["Rusty", "Biscuit", "Hazel", "Captain", "Maple", "Bruno", "Daisy", "Scout", "Waffle", "Otto"],
+    "names for a boat": ["Morning Star", "Soggy Biscuit", "Blue Heron", "Second Wind", "Little Whale", "Salty Button", "Quiet Water"],
+    "titles for a story": ["The Last Bus", "A Key for the Moon", "The Quiet Lighthouse", "Nine Cups of Tea", "The Borrowed Coat", "Rain on Mill Street", "The Clock That Waited"],
+    "things for a trip": ["A toothbrush", "A warm sweater", "A good book", "A bottle of water", "A rain jacket", "Comfortable shoes", "A map", "A phone charger"],
+    "things for a picnic": ["A blanket", "Bread and cheese", "Apples", "A bottle of juice", "A knife", "Napkins", "A ball", "A hat"],
+}
+
+
+def tips(draw: Draw) -> list[Turn]:
+    """So many ideas or tips of a sort."""
+    return _of_tips(draw, draw.choice([name for name in _TIPS if name != "things for a trip"]))
+
+
+def trip(draw: Draw) -> list[Turn]:
+    """Things for a trip: a sort that is held out."""
+    return _of_tips(draw, "things for a trip")
+
+
+def _of_tips(draw: Draw, name: str) -> list[Turn]:
+    items = _TIPS[name]
+    count = draw.number(2, min(5, len(items)))
+    chosen = draw.some(items, count)
+    turns = [Turn(asked(draw, ["give me {n} {t}", "{n} {t}", "list {n} {t}", "i need {n} {t}", "tell me {n} {t}", "do you have {n} {t}?", "can you think of {n} {t}"], n=draw.choice((str(count), number_word(count))), t=name), _written(draw, chosen, "numbers"))]
+    rest = [item for item in items if item not in chosen]
+    if draw.chance(0.25):
+        at = draw.number(0, count - 1)
+        ordinal = ("first", "second", "third", "fourth", "fifth")[at]
+        turns.append(Turn(asked(draw, ["what was the {o} one", "repeat the {o}", "say the {o} one again", "which was number {n}?"], o=ordinal, n=at + 1), chosen[at]))
+    elif rest and draw.chance(0.3):
+        turns.append(Turn(asked(draw, ["another one", "one more", "one more please"]), draw.choice(rest)))
+    return turns
+
+
+def steps(draw: Draw) -> list[Turn]:
+    """Choosing from what is given: the first, the last, all but one, with one more."""
+    kind = draw.choice(("word", "foods", "animal", "name", "city", "color", "object"))
+    items = draw.words(kind, draw.number(2, 5))
+    shown = ", ".join(items)
+    new = draw.word(kind)
+    form = draw.number(0, 3)
+    if form == 0 and new not in items:
+        return [Turn(asked(draw, ["add {x} to my list: {t}", "my list is {t}. add {x}", "put {x} on this list: {t}"], x=new, t=shown), ", ".join([*items, new]), (*items, new))]
+    if form == 1 and len(items) > 2:
+        gone = draw.choice(items)
+        return [Turn(asked(draw, ["remove {x} from this list: {t}", "my list is {t}. take out {x}", "{t}. without {x} please"], x=gone, t=shown), ", ".join(item for item in items if item != gone), tuple(items))]
+    if form == 2:
+        return [Turn(asked(draw, ["make a numbered list: {t}", "number these: {t}", "put numbers before these: {t}", "as a numbered list: {t}"], t=shown), "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1)), tuple(items))]
+    chosen = draw.choice(items)
+    return [Turn(asked(draw, ["pick one: {t}", "choose one of these: {t}", "choose for me: {t}", "which one: {t}?", "decide: {t}"], t=listed(items, "or")), draw.choice((f"I pick {chosen}.", f"I choose {chosen}.", f"I would take {chosen}.")), tuple(items))]
+
+
+_MAKERS = {
+    "plain": (plain, 60),
+    "starting with": (starting_with, 10),
+    "tips": (tips, 16),
+    "things for a trip": (trip, 2),
+    "given": (steps, 14),
+}

@@ -1,0 +1,86 @@
+"""What the user tells about himself and asks for later, with talk of other things between, and what was never told."""
+
+from dataclasses import dataclass
+
+from ..chat import Turn
+from ..draw import Draw
+from ..fill import fill
+from .facts_asking import asked
+from .memory_data import NEVER_TOLD, SORTS, Sort
+
+
+@dataclass(frozen=True)
+class Told:
+    """One thing that was told: its sort and its words."""
+
+    sort: Sort
+    values: dict[str, str]
+
+
+def chat(draw: Draw, between) -> tuple[str, list[Turn]]:
+    """Things told and asked for; `between` makes the turns of other kinds that stand between."""
+    name, sort = draw.kind("memory", {sort.name: (sort, sort.weight) for sort in SORTS})
+    others = [other for other in SORTS if other is not sort and f"memory/{other.name}" in _trained()]
+    told: list[Told] = []
+    turns: list[Turn] = []
+    for one in [sort, *draw.some(others, draw.rng.choices((0, 1, 2), (5, 4, 2))[0])]:
+        values = _values(draw, one)
+        told.append(Told(one, values))
+        turns.append(_telling(draw, one, values))
+    for _ in range(draw.rng.choices((0, 1, 2, 3), (5, 4, 3, 1))[0]):
+        turns += between(draw)
+    if draw.chance(0.2):
+        turns.append(_never_told(draw, told))
+    for one in draw.some(told, draw.number(1, len(told))):
+        turns.append(_asking(draw, one))
+    return name, turns
+
+
+def _trained() -> set[str]:
+    from ..split import HELD_OUT_KINDS
+
+    return {f"memory/{sort.name}" for sort in SORTS} - HELD_OUT_KINDS
+
+
+def never_told(draw: Draw) -> list[Turn]:
+    """What the user asks about himself and has not told."""
+    return [_never_told(draw, [])]
+
+
+def _values(draw: Draw, sort: Sort) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for key in sort.numbers:
+        values[key] = str(draw.number(*sort.numbers[key]))
+    for template in sort.telling + sort.asking:
+        fill(draw, _keep(template, values), values)
+    return values
+
+
+def _keep(template: str, values: dict[str, str]) -> str:
+    """`template` with its numbers in place."""
+    for key, value in values.items():
+        if value.lstrip("-").isdigit():
+            template = template.replace(f"{{{key}}}", value)
+    return template
+
+
+def _said(draw: Draw, template: str, values: dict[str, str]) -> str:
+    return fill(draw, _keep(template, values), values)
+
+
+def _telling(draw: Draw, sort: Sort, values: dict[str, str]) -> Turn:
+    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values), tuple(value for key, value in values.items() if key.startswith(("name", "city", "word"))))
+
+
+def _asking(draw: Draw, told: Told) -> Turn:
+    at = draw.number(0, len(told.sort.asking) - 1)
+    # Wordings and answers lie side by side: several wordings, divided by bars, ask for one answer.
+    question = draw.wording(told.sort.asking[at].split(" / "))
+    return Turn(_said(draw, question, told.values), _said(draw, told.sort.answers[at], told.values))
+
+
+def _never_told(draw: Draw, told: list[Told]) -> Turn:
+    known = {one.sort.name for one in told}
+    name = draw.choice([name for name in NEVER_TOLD if name not in known])
+    questions, answers = NEVER_TOLD[name]
+    return Turn(asked(draw, questions), draw.choice(answers))

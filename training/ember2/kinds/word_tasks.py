@@ -1,0 +1,296 @@
+"""Tasks on given words: saying, repeating, upper case, spelling, reversing, letters, forms of verbs and adjectives."""
+
+from .. import seeds, vocabulary
+from ..chat import Turn
+from ..draw import Draw
+from ..fill import fill
+from ..grammar import capitalized, number_word, plural, with_article
+from .facts_asking import asked
+
+
+def chat(draw: Draw) -> tuple[str, list[Turn]]:
+    """Turns of a kind of tasks on words."""
+    kind, maker = draw.kind("words", _MAKERS)
+    return kind, maker(draw)
+
+
+def _text(draw: Draw, longest: int = 4) -> str:
+    """A word or a few, such as `the red kettle`."""
+    form = draw.number(1, 7)
+    if form <= 2 or longest == 1:
+        return draw.word("word")
+    if form == 3:
+        return " ".join(draw.words("word", draw.number(2, longest)))
+    return fill(draw, draw.choice(_PHRASES), {})
+
+
+_PHRASES = [
+    "the {color} {object}", "a {adjective} {animal}", "my {object}", "good morning", "the {animal} sleeps", "see you on {day}", "hello {name}", "{name} and {name2}", "two {animals}", "i like {foods}",
+    "we meet {where}", "the {object} is {color}", "please bring a {object}", "open the door", "no {foods} today", "{name} is here", "a {object} and a {object2}", "welcome to {city}", "it is {day}", "happy birthday {name}",
+    "the {animal} and the {animal2}", "where is the {object}", "never give up", "thank you {name}", "the {job} is late",
+]
+
+_QUOTES = ["{t}", "{t}", "{t}", '"{t}"', '"{t}"', "'{t}'"]
+
+
+def _quoted(draw: Draw, text: str) -> str:
+    return draw.choice(_QUOTES).format(t=text)
+
+
+def say(draw: Draw) -> list[Turn]:
+    """Says what it is told to say, once or several times."""
+    text = _text(draw)
+    if draw.chance(0.6):
+        question = asked(draw, ["say {t}", "Say {t}", "repeat {t}", "repeat after me: {t}", "say this: {t}", "please say {t}", "write {t}", "echo {t}", "repeat this: {t}", "can you say {t}", "just say {t}", "type {t}", "say the words: {t}", "print {t}", "copy this: {t}", "reply with {t}", "answer only with {t}", "write exactly: {t}"], t=_quoted(draw, text))
+        turns = [Turn(question, text, (text,))]
+        if draw.chance(0.2):
+            turns.append(Turn(asked(draw, ["again", "once more", "again please", "and again", "one more time"]), text))
+        if draw.chance(0.2):
+            turns.append(Turn(asked(draw, ["now in upper case", "in capitals", "and in upper case", "all caps"]), text.upper()))
+        return turns
+    count = draw.number(2, 6)
+    text = draw.word("word") if draw.chance(0.7) else _text(draw, 2)
+    shown = draw.choice((str(count), number_word(count)))
+    times = f"{shown} times" if not (count == 2 and draw.chance(0.5)) else "twice"
+    comma = draw.chance(0.15)
+    question = asked(draw, ["say {t} {n}", "repeat {t} {n}", "write {t} {n}", "Repeat the word {t} {n}.", "please repeat {t} {n}", "can you say {t} {n}", "{t}, {n} please", "give me {t} {n}"], t=_quoted(draw, text), n=times)
+    return [Turn(question + (", with commas" if comma else ""), (", " if comma else " ").join([text] * count), (text,))]
+
+
+def case(draw: Draw) -> list[Turn]:
+    """Upper case, lower case, capitals at the start."""
+    text = _text(draw)
+    form = draw.rng.choices(("upper", "lower", "title", "first"), (6, 3, 1, 1))[0]
+    turns = [_cased(draw, text, form)]
+    if draw.chance(0.25):
+        text = _text(draw)
+        given = text.upper() if form == "lower" else text
+        turns.append(Turn(asked(draw, ["and {t}", "now {t}", "the same with {t}", "and this: {t}", "{t} too"], t=given), _in_case(text, form), (given,)))
+    elif draw.chance(0.15) and form == "upper":
+        turns.append(Turn(asked(draw, ["now in lower case", "back to lower case", "and lower case?"]), text.lower()))
+    return turns
+
+
+def _in_case(text: str, form: str) -> str:
+    return {"upper": text.upper(), "lower": text.lower(), "title": " ".join(map(capitalized, text.split())), "first": capitalized(text)}[form]
+
+
+def _cased(draw: Draw, text: str, form: str) -> Turn:
+    given = text.upper() if form == "lower" else text.lower() if form in ("title", "first") else text
+    wordings = {
+        "upper": ["upper case: {t}", "write {t} in upper case", "put {t} in capital letters", "make this upper case: {t}", "{t} in uppercase please", "Write this in capitals: {t}", "convert to upper case: {t}", "turn {t} into capitals", "can you write {t} in all caps", "uppercase {t}", "shout {t}", "make {t} all caps"],
+        "lower": ["lower case: {t}", "write {t} in lower case", "make this lower case: {t}", "{t} in lowercase please", "convert to lower case: {t}", "put {t} in small letters", "lowercase {t}"],
+        "title": ["start each word with a capital: {t}", "title case: {t}", "write {t} as a title", "capitalize every word: {t}"],
+        "first": ["start with a capital: {t}", "capitalize the first letter of {t}", "make the first letter big: {t}"],
+    }[form]
+    return Turn(asked(draw, wordings, t=_quoted(draw, given)), _in_case(text, form), (given,))
+
+
+def spell(draw: Draw) -> list[Turn]:
+    """Spells words, forward and backward."""
+    word = draw.word("word")
+    backward = draw.chance(0.25)
+    wordings = ["spell {t} backward", "spell {t} backwards", "Spell the word {t} backward.", "how do you spell {t} backward", "spell {t} from the end"] if backward else ["spell {t}", "Spell {t}.", "how do you spell {t}", "How is {t} spelled?", "spell the word {t}", "can you spell {t}", "please spell {t}", "how do i spell {t}", "the letters of {t}?", "{t}, spelled letter by letter", "spelling of {t}"]
+    turns = [Turn(asked(draw, wordings, t=_quoted(draw, word)), _spelled(word, backward), (word,))]
+    while draw.chance(0.3) and len(turns) < 4:
+        if draw.chance(0.3) and "letters" not in turns[-1].answer:
+            turns.append(Turn(asked(draw, ["how many letters is that", "how many letters?", "count the letters"]), f"The word {word} has {len(word)} letters."))
+        else:
+            word = draw.word("word")
+            turns.append(Turn(asked(draw, ["and {t}", "now {t}", "and {t}?", "what about {t}", "next: {t}"], t=word), _spelled(word, backward), (word,)))
+    return turns
+
+
+def _spelled(word: str, backward: bool) -> str:
+    return "-".join(reversed(word.upper()) if backward else word.upper())
+
+
+def reverse(draw: Draw) -> list[Turn]:
+    """Reverses words letter by letter, or the order of words."""
+    if draw.chance(0.6):
+        word = draw.word("word")
+        return [Turn(asked(draw, ["reverse {t}", "Reverse the word {t}.", "write {t} backwards", "{t} backward", "what is {t} backwards", "turn {t} around", "reverse the letters of {t}", "mirror the word {t}"], t=_quoted(draw, word)), word[::-1], (word,))]
+    words = draw.words("word", draw.number(2, 4))
+    return [Turn(asked(draw, ["reverse the order of the words: {t}", "put these words in reverse order: {t}", "write these words in the opposite order: {t}", "last word first: {t}"], t=" ".join(words)), " ".join(reversed(words)), (" ".join(words),))]
+
+
+def letters(draw: Draw) -> list[Turn]:
+    """First and last letters, and how many there are."""
+    word = draw.word("word")
+    asked_first = draw.choice(("first", "last", "count", "count"))
+    turns = [_letter_turn(draw, word, asked_first)]
+    if draw.chance(0.3):
+        form = draw.choice([form for form in ("first", "last", "count") if form != asked_first])
+        turns.append(Turn(*_letter_follow_up(draw, word, form)))
+    if draw.chance(0.15):
+        letter = draw.choice(word) if draw.chance(0.5) else draw.choice("abcdefghijklmnoprstuvw")
+        said = f"the word {word} has {with_letter(letter)} in it."
+        return [Turn(asked(draw, ["is there an {l} in {t}", "does {t} contain the letter {l}", "is the letter {l} in {t}?"], t=word, l=letter), f"Yes, {said}" if letter in word else f"No, the word {word} has no {letter.upper()} in it.", (word, letter))]
+    return turns
+
+
+def with_letter(letter: str) -> str:
+    """A letter after its article: `an A`, `a B`."""
+    return f"{'an' if letter in 'aefhilmnorsx' else 'a'} {letter.upper()}"
+
+
+def _letter_answer(word: str, form: str) -> str:
+    if form == "count":
+        return f"The word {word} has {len(word)} letters."
+    return f"The {form} letter of {word} is {(word[0] if form == 'first' else word[-1]).upper()}."
+
+
+def _letter_turn(draw: Draw, word: str, form: str) -> Turn:
+    wordings = {
+        "first": ["first letter of {t}", "what is the first letter of {t}", "What letter does {t} start with?", "which letter begins {t}", "with what letter does {t} begin"],
+        "last": ["last letter of {t}", "what is the last letter of {t}", "What letter does {t} end with?", "which letter ends {t}"],
+        "count": ["how many letters does {t} have", "How many letters are in {t}?", "count the letters in {t}", "letters in {t}?", "how long is the word {t}", "number of letters in {t}", "how many letters has the word {t}"],
+    }[form]
+    return Turn(asked(draw, wordings, t=_quoted(draw, word)), _letter_answer(word, form), (word,))
+
+
+def _letter_follow_up(draw: Draw, word: str, form: str) -> tuple[str, str]:
+    wordings = {"first": ["and the first?", "and the first letter", "the first one?"], "last": ["and the last?", "and the last letter", "the last one?"], "count": ["and how many letters", "how many letters is it", "and its length?"]}[form]
+    return asked(draw, wordings), _letter_answer(word, form)
+
+
+def forms(draw: Draw) -> list[Turn]:
+    """Plurals, past tenses, comparatives."""
+    form = draw.choice(("plural", "past", "past", "participle", "comparative", "superlative"))
+    word, answer = _form(draw, form)
+    turns = [Turn(asked(draw, _FORM_QUESTIONS[form], t=word), answer, (word,))]
+    while draw.chance(0.3) and len(turns) < 4:
+        word, answer = _form(draw, form)
+        turns.append(Turn(asked(draw, ["and {t}", "and of {t}?", "what about {t}", "and {t}?", "now {t}"], t=word), answer, (word,)))
+    return turns
+
+
+_FORM_QUESTIONS = {
+    "plural": ["plural of {t}", "what is the plural of {t}", "What is the plural of {t}?", "more than one {t} is called", "one {t}, two what", "{t} in the plural"],
+    "past": ["past tense of {t}", "what is the past tense of {t}", "What is the past of {t}?", "past of {t}", "{t} in the past tense", "put {t} in the past"],
+    "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?"],
+    "comparative": ["comparative of {t}", "what is the comparative of {t}", "more {t} is called what", "{t}, and the next step up?", "how do i say more {t}"],
+    "superlative": ["superlative of {t}", "what is the superlative of {t}", "the most {t} is called what"],
+}
+
+
+def _form(draw: Draw, form: str) -> tuple[str, str]:
+    if form == "plural":
+        word = draw.word(draw.choice(("animal", "object")))
+        return word, f"The plural of {word} is {plural(word)}."
+    if form in ("past", "participle"):
+        row = draw.choice(seeds.words("verbs"))
+        name = "past tense" if form == "past" else "past participle"
+        return row["verb"], f"The {name} of {row['verb']} is {row['past' if form == 'past' else 'participle']}."
+    row = draw.choice([row for row in seeds.words("adjectives") if row["comparative"] not in ("-", "")])
+    return row["adjective"], f"The {form} of {row['adjective']} is {row[form]}."
+
+
+def sorting(draw: Draw) -> list[Turn]:
+    """Alphabetical order, and picking one of several."""
+    words = draw.words("word", draw.number(3, 5))
+    form = draw.number(0, 4)
+    shown = ", ".join(words)
+    if form <= 1:
+        return [Turn(asked(draw, ["sort alphabetically: {t}", "put these in alphabetical order: {t}", "alphabetical order please: {t}", "sort these words: {t}", "sort from a to z: {t}"], t=shown), ", ".join(sorted(words)), tuple(words))]
+    at = draw.number(0, len(words) - 1)
+    ordinal = ("first", "second", "third", "fourth", "fifth")[at]
+    if form == 2:
+        turns = [Turn(asked(draw, ["what is the {o} word: {t}", "which is the {o} of these: {t}", "{t}. which one is {o}?", "take the {o} word of {t}"], t=shown, o=ordinal), words[at], tuple(words))]
+        other = draw.choice([index for index in range(len(words)) if index != at])
+        if draw.chance(0.4):
+            turns.append(Turn(asked(draw, ["and the {o}?", "and the {o} one", "the {o}?"], o=("first", "second", "third", "fourth", "fifth")[other]), words[other]))
+        return turns
+    if form == 3:
+        return [Turn(asked(draw, ["how many words are this: {t}", "count the words: {t}", "how many words: {t}", "number of words in: {t}"], t=" ".join(words)), f"That is {number_word(len(words))} words.", tuple(words))]
+    longest = max(words, key=len)
+    if sum(len(word) == len(longest) for word in words) > 1:
+        return [Turn(asked(draw, ["join these words with dashes: {t}", "put dashes between these words: {t}"], t=" ".join(words)), "-".join(words), tuple(words))]
+    return [Turn(asked(draw, ["which word is the longest: {t}", "longest word of {t}?", "find the longest word: {t}"], t=shown), longest, tuple(words))]
+
+
+def replaced(draw: Draw) -> list[Turn]:
+    """Replaces, adds and removes a word."""
+    values: dict[str, str] = {}
+    text = fill(draw, draw.choice(["the {animal} sits on the {object}", "{name} has a {color} {object}", "my {object} is {adjective}", "we saw a {animal} {where}", "the {job} bought a {object}", "a {animal} and a {animal2}", "{name} and {name2} went home"]), values)
+    key = draw.choice([key for key in values if key != "where"])
+    new = draw.word(key.rstrip("2"))
+    if new == values[key] or text.count(values[key]) != 1:
+        return replaced(draw)
+    after = text.replace(values[key], new)
+    from_article = [f" {sign} {values[key]}" for sign in ("a", "an")]
+    for old in from_article:
+        after = after.replace(old.replace(values[key], new), f" {with_article(new)}")
+        if text.startswith(old.strip()):
+            after = with_article(new) + after[len(old.strip().split()[0]) + 1 + len(new):]
+    wordings = ["replace {o} with {n}: {t}", "put {n} in place of {o}: {t}", "change {o} to {n}: {t}", "swap {o} for {n} in this: {t}", "{t}. now with {n} instead of {o}"]
+    return [Turn(asked(draw, wordings, o=values[key], n=new, t=text), after, (text, values[key], new))]
+
+
+def sentence(draw: Draw) -> list[Turn]:
+    """A sentence with a given word, and a shorter one or another."""
+    word = draw.word(draw.choice(("object", "animal")))
+    row = next((row for row in seeds.words("objects") if row["object"] == word), None)
+    where = row["found"] if row else draw.word("where")
+    texts = draw.some(_SENTENCES, 3)
+    texts = [fill(draw, text, {"x": word, "found": where}) for text in texts]
+    turns = [Turn(asked(draw, ["use {t} in a sentence", "make a sentence with {t}", "a sentence with the word {t}", "Write a sentence with {t}.", "write one sentence about {a}", "put the word {t} in a sentence", "can you use {t} in a sentence", "example sentence for {t}", "give me a sentence with {t}"], t=word, a=with_article(word)), texts[0], (word,))]
+    if draw.chance(0.35):
+        form = draw.number(0, 2)
+        if form == 0:
+            turns.append(Turn(asked(draw, ["another one", "one more", "another", "a different one"]), texts[1]))
+        elif form == 1:
+            turns.append(Turn(asked(draw, ["shorter", "make it shorter", "a shorter one", "even shorter please"]), draw.choice([f"I like the {word}.", f"Here is the {word}.", f"The {word} is mine.", f"Look at the {word}."])))
+        else:
+            turns.append(Turn(asked(draw, ["in upper case", "now in capitals", "write it in upper case"]), texts[0].upper()))
+    return turns
+
+
+_SENTENCES = [
+    "The {x} was still there in the morning.", "{Name} found a {x} {found}.", "There is a {x} {found}.", "Nobody knew where the {x} came from.", "My {x} is older than I am.", "{Name} drew a {x} on the back of an envelope.",
+    "She looked at the {x} and smiled.", "A {x} can make a gray day better.", "He has never seen a {x} like this one.", "They took a picture of the {x}.", "We talked about the {x} all evening.", "The {x} looked smaller than before.",
+    "{Name} told the children about the {x}.", "Suddenly there was a {x} in front of us.", "I had a dream about a {color} {x}.",
+]
+
+
+def upper_and_reverse(draw: Draw) -> list[Turn]:
+    """Upper case and reversed, in one: a kind that is held out."""
+    word = draw.word("word")
+    return [Turn(asked(draw, ["reverse {t} and write it in upper case", "write {t} backwards and in capitals"], t=word), word[::-1].upper(), (word,))]
+
+
+def swapped(draw: Draw) -> list[Turn]:
+    """Two words change places: a kind that is held out."""
+    first, second = draw.words("word", 2)
+    return [Turn(asked(draw, ["swap these two words: {a} {c}", "put {a} and {c} the other way round"], a=first, c=second), f"{second} {first}", (first, second))]
+
+
+def is_it_a_word(draw: Draw) -> list[Turn]:
+    """What part of speech a word is."""
+    row_kind = draw.choice(("verb", "adjective", "object"))
+    name = {"verb": "verb", "adjective": "adjective", "object": "noun"}[row_kind]
+    others = {kind: vocabulary.of_kind(kind, draw.split) for kind in ("verb", "adjective", "object")}
+    while " " in (word := draw.word(row_kind)) or any(word in words for kind, words in others.items() if kind != row_kind):
+        pass
+    said = f"{word} is {with_article(name)}."
+    if draw.chance(0.5):
+        return [Turn(asked(draw, ["is {t} a noun, a verb or an adjective", "what kind of word is {t}", "which part of speech is {t}", "{t}: noun, verb or adjective?"], t=word), capitalized(said), (word,))]
+    # Many nouns are verbs, too, so neither is asked of the other.
+    claim = draw.choice((name, "verb" if name == "adjective" else "adjective"))
+    return [Turn(asked(draw, ["is {t} {c}", "is the word {t} {c}?"], t=word, c=with_article(claim)), f"Yes, {said}" if claim == name else f"No, {said}", (word,))]
+
+
+_MAKERS = {
+    "say": (say, 16),
+    "case": (case, 16),
+    "spell": (spell, 14),
+    "reverse": (reverse, 8),
+    "letters": (letters, 10),
+    "forms": (forms, 10),
+    "sorting": (sorting, 10),
+    "replaced": (replaced, 6),
+    "sentence": (sentence, 8),
+    "upper and reverse": (upper_and_reverse, 2),
+    "two words swapped": (swapped, 2),
+    "part of speech": (is_it_a_word, 4),
+}

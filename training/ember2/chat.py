@@ -7,11 +7,15 @@ Message = dict[str, object]
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user says and what Ember answers. What must be copied letter by letter is `protected` from noise."""
+    """What the user says and what Ember answers.
+
+    What must be copied letter by letter is `protected` from noise; `names` may be written without their capitals.
+    """
 
     user: str
     answer: str
     protected: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,17 @@ _GREETINGS = ("hi, ", "hey, ", "hello, ", "ok, ", "ember, ", "hi ember, ", "so, 
 _ENDINGS = (" please", " pls", ", please", " ok?", " thanks", " thank you", "??", "!", "...", " ?", " plz", " please!")
 
 
-def noisy(draw: Draw, text: str, protected: tuple[str, ...] = ()) -> str:
-    """`text` as somebody might type it; the `protected` parts of it stay as they are, letter by letter."""
+def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> str:
+    """`text` as somebody might type it.
+
+    Its `protected` parts stay as they are, letter by letter; `names` keep their letters but may lose their capitals.
+    """
     style = draw.rng.random()
     if style < 0.3 or "\n" in text:
         return text
-    pieces = _pieces(text, protected)
+    pieces = _pieces(text, (*protected, *names))
     if style < 0.75:
-        pieces = [(piece if safe else piece.lower(), safe) for piece, safe in pieces]
+        pieces = [(piece if safe and piece not in names else piece.lower(), safe) for piece, safe in pieces]
     if draw.chance(0.12):
         old, new = draw.choice(_SHORT_FORMS)
         pieces = [(piece if safe else re.sub(old, new, piece), safe) for piece, safe in pieces]

@@ -53,6 +53,8 @@ def _all(kind: str) -> tuple[str, ...]:
         case "foods":
             found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-"]
         case "object":
+            found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _OF_PERSONS]
+        case "thing":
             found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")]
         case "place":
             found = [row["place"] for row in seeds.words("places") if row["article"] in ("a", "an")]
@@ -81,19 +83,25 @@ def _all(kind: str) -> tuple[str, ...]:
         case "weather":
             found = [row["adjective"] for row in seeds.words("weather")]
         case "word":
-            found = [word for group in ("object", "animal", "adjective", "verb", "place", "job") for word in _all(group)]
+            found = [word for group in ("thing", "animal", "adjective", "verb", "place", "job") for word in _all(group)]
             found = FIRST_WORDS + [word for word in found if word.isascii() and word.isalpha() and 2 < len(word) < 10]
         case _:
             raise KeyError(f"there is no kind of words called {kind!r}")
     return tuple(dict.fromkeys(found))
 
 
+#: Where things lie that a person can own, carry or buy.
+_OF_PERSONS = {
+    "in the kitchen", "in the wardrobe", "on the desk", "in the toy box", "in the toolbox", "on the table", "in the bedroom", "in a handbag", "in a camping bag", "in a sewing basket", "in a jewelry box", "in the hall",
+    "in the music room", "in the bathroom", "at a party", "in the attic", "in the shed", "in the library", "in the workshop", "at the sports field", "at the beach",
+}
+
 #: Kinds that are too small, or too much a matter of knowledge, to hold words out of.
 _WHOLE = {"color", "day", "month", "city", "country", "language", "feeling", "weather"}
 
 #: Kinds that are known.
 KINDS = (
-    "name woman man animal animals food foods object place where job city country language color day month feeling verb "
+    "name woman man animal animals food foods object thing place where job city country language color day month feeling verb "
     "adjective weather word"
 ).split()
 

@@ -113,7 +113,7 @@ def haiku_about_a_thing(draw: Draw) -> list[Turn]:
 
 def poem_about_a_thing(draw: Draw) -> list[Turn]:
     """A poem about any thing or animal."""
-    while len(thing := draw.word(draw.choice(("object", "animal")))) > 9 or " " in thing:
+    while len(thing := draw.word(draw.choice(("thing", "animal")))) > 9 or " " in thing:
         pass
     text = fill(draw, draw.choice(seeds.poem_frames()), {"x": thing})
     return [Turn(asked(draw, _POEM_ABOUT, t=with_article(thing)), text, (thing,))]
@@ -122,7 +122,7 @@ def poem_about_a_thing(draw: Draw) -> list[Turn]:
 def no_joke(draw: Draw) -> list[Turn]:
     """A joke is wanted about something that none is known about: another one, said honestly."""
     topics = " ".join(_TOPICS.values()) + " ".join(row["topic"] for row in seeds.facts("jokes"))
-    while (thing := draw.word(draw.choice(("object", "job", "animal")))) in topics:
+    while (thing := draw.word(draw.choice(("thing", "job", "animal")))) in topics:
         pass
     row = draw.choice([row for row in seeds.facts("jokes") if row["topic"] != "riddle"])
     start = draw.choice((f"I know no joke about {plural(thing)}, but here is another: ", f"None about {plural(thing)} comes to mind, but I have this one: "))

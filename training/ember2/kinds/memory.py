@@ -69,14 +69,14 @@ def _said(draw: Draw, template: str, values: dict[str, str]) -> str:
 
 
 def _telling(draw: Draw, sort: Sort, values: dict[str, str]) -> Turn:
-    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values), tuple(value for key, value in values.items() if key.startswith(("name", "city", "word"))))
+    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values), (), tuple(values.values()))
 
 
 def _asking(draw: Draw, told: Told) -> Turn:
     at = draw.number(0, len(told.sort.asking) - 1)
     # Wordings and answers lie side by side: several wordings, divided by bars, ask for one answer.
     question = draw.wording(told.sort.asking[at].split(" / "))
-    return Turn(_said(draw, question, told.values), _said(draw, told.sort.answers[at], told.values))
+    return Turn(_said(draw, question, told.values), _said(draw, told.sort.answers[at], told.values), (), tuple(told.values.values()))
 
 
 def _never_told(draw: Draw, told: list[Told]) -> Turn:

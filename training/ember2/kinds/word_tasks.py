@@ -229,7 +229,7 @@ def replaced(draw: Draw) -> list[Turn]:
 
 def sentence(draw: Draw) -> list[Turn]:
     """A sentence with a given word, and a shorter one or another."""
-    word = draw.word(draw.choice(("object", "animal")))
+    word = draw.word(draw.choice(("thing", "animal")))
     row = next((row for row in seeds.words("objects") if row["object"] == word), None)
     where = row["found"] if row else draw.word("where")
     texts = draw.some(_SENTENCES, 3)

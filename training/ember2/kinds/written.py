@@ -47,7 +47,7 @@ def _turn(draw: Draw, intent: seeds.Intent) -> Turn:
     asked = fill(draw, wording, values)
     answers = [answer for answer in intent.answers if not _missing(answer, values)]
     answer = fill(draw, draw.choice(answers or [_plain(intent)]), values)
-    return Turn(asked, answer, tuple(value for key, value in values.items() if key.startswith(("name", "woman", "man"))))
+    return Turn(asked, answer, (), tuple(values.values()))
 
 
 def _missing(answer: str, values: dict[str, str]) -> list[str]:

@@ -1,0 +1,62 @@
+"""All kinds of chats by name, with the shares in which they are mixed."""
+
+from collections.abc import Callable
+
+from ..chat import Chat, Message, Turn, assistant, system, user
+from ..draw import Draw
+from ..noise import noisy
+from ..split import HELD_OUT_KINDS
+from . import conversation, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
+
+Maker = Callable[[Draw], tuple[str, list[Turn]]]
+
+#: By name of the family: what makes its turns, and its share.
+FAMILIES: dict[str, tuple[Maker, int]] = {
+    "written": (written.dialogue, 10),
+    "intents": (written.intent_turns, 16),
+    "sums": (sums.chat, 13),
+    "facts": (facts.chat, 16),
+    "explaining": (explaining.chat, 10),
+    "lists": (lists.chat, 8),
+    "words": (word_tasks.chat, 10),
+    "rewriting": (rewriting.chat, 5),
+    "json": (json_chats.chat, 9),
+    "memory": (lambda draw: memory.chat(draw, conversation.part), 8),
+    "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
+    "story chats": (story_chats.chat, 7),
+    "conversation": (conversation.chat, 10),
+}
+#: The share of chats with tools.
+TOOLS_WEIGHT = 16
+
+_SYSTEMS = [
+    "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.", "You are a friendly assistant.", "Help the user.", "You are a kind helper.", "Be kind and helpful.",
+    "You are Ember, a small model. Answer truthfully.", "Answer in short sentences.", "Use simple words.", "You are a helpful AI assistant.", "Answer briefly.", "You answer questions.",
+]
+_SYSTEM_SHARE = 0.12
+
+
+def chat(draw: Draw, family: str | None = None) -> Chat:
+    """A chat of any kind, or of one family."""
+    if family is None:
+        names = [*FAMILIES, "tools"]
+        family = draw.rng.choices(names, [*(share for _, share in FAMILIES.values()), TOOLS_WEIGHT])[0]
+    made = tool_chats.chat(draw) if family == "tools" else _of_turns(draw, *FAMILIES[family][0](draw))
+    if draw.chance(_SYSTEM_SHARE):
+        return Chat(made.kind, [system(draw.choice(_SYSTEMS)), *made.messages], made.tools)
+    return made
+
+
+def _of_turns(draw: Draw, kind: str, turns: list[Turn]) -> Chat:
+    messages: list[Message] = []
+    # What was written by hand has been typed as people type it.
+    written_by_hand = kind.startswith("written/")
+    for turn in turns:
+        text = turn.user if written_by_hand and draw.chance(0.7) else noisy(draw, turn.user, turn.protected, turn.names)
+        messages += [user(text), assistant(turn.answer)]
+    return Chat(kind, messages)
+
+
+def is_held_out(kind: str) -> bool:
+    """Whether a kind is held out as a whole."""
+    return kind in HELD_OUT_KINDS

@@ -1,0 +1,37 @@
+"""Long chats: a greeting, turns of several kinds one after another, things told early and asked for late, a farewell."""
+
+from ..chat import Turn
+from ..draw import Draw
+from . import explaining, facts, json_chats, lists, memory, rewriting, sums, word_tasks, written
+
+
+def part(draw: Draw) -> list[Turn]:
+    """A few turns of one kind that can stand anywhere in a chat."""
+    maker = draw.rng.choices([maker for maker, _ in _PARTS], [weight for _, weight in _PARTS])[0]
+    return maker(draw)[1]
+
+
+_PARTS = [
+    (sums.chat, 14),
+    (facts.chat, 18),
+    (explaining.chat, 10),
+    (lists.chat, 8),
+    (word_tasks.chat, 7),
+    (rewriting.chat, 4),
+    (json_chats.chat, 3),
+    (lambda draw: written.intent_turns(draw, written.FILLING_KINDS), 16),
+]
+
+
+def chat(draw: Draw) -> tuple[str, list[Turn]]:
+    """A chat of several parts."""
+    turns = written.starting(draw) if draw.chance(0.5) else []
+    remembering = draw.chance(0.5)
+    if remembering:
+        turns = turns[:1] if turns and "name is" not in turns[0].user else []
+        turns += memory.chat(draw, part)[1]
+    for _ in range(draw.number(1, 2) if remembering else draw.number(2, 4)):
+        turns += part(draw)
+    if draw.chance(0.4):
+        turns += written.ending(draw)
+    return "conversation", turns[:14]

@@ -1,0 +1,205 @@
+"""Chats with tools on offer: when to call which, with what arguments, what to say of the answer, when to call none."""
+
+import json
+
+from ..chat import Chat, Message, Turn, assistant, tool, user
+from ..draw import Draw
+from ..fill import fill
+from ..grammar import capitalized
+from ..noise import noisy
+from ..split import Split
+from . import explaining, facts, sums, written
+from .tool_specs import Offer, Spec, made_up, of_split, offer
+from .tool_values import Value, spoken, value
+
+#: Of calls, the share whose tool is made up of a verb and a thing.
+MADE_UP_SHARE = 0.3
+
+_NO_TOOL = [
+    "I have no tool for that.", "None of my tools can do that.", "I am sorry, I have no tool for that.", "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.",
+]
+_THANKS = [("thanks", "You are welcome!"), ("thank you", "My pleasure!"), ("great, thanks", "Glad I could help."), ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more.")]
+_ERRORS = ["not found", "no connection", "timeout", "not allowed", "try again later", "unknown error", "service is down"]
+
+
+def chat(draw: Draw) -> Chat:
+    """A chat with tools."""
+    held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
+    known = of_split(draw.split, held_out)
+    makers = ((_calling, 60), (_clarifying, 10), (_no_call, 16), (_failing, 5), (_after_talk, 9))
+    maker = draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0]
+    return maker(draw, known)
+
+
+def _drawn_spec(draw: Draw, known: list[Spec]) -> Spec:
+    return made_up(draw) if draw.chance(MADE_UP_SHARE) else draw.choice(known)
+
+
+def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offer]]:
+    """The tool that is meant, and all on offer in any order; none of the others is of its group or has its name."""
+    meant = offer(draw, spec, spec.group == "made up")
+    others: list[Offer] = []
+    groups = {spec.group}
+    for _ in range(draw.rng.choices((0, 1, 2, 3), (30, 35, 25, 10))[0]):
+        other = made_up(draw) if spec.group != "made up" and draw.chance(0.3) else draw.choice(known)
+        named = offer(draw, other)
+        if other.group not in groups and named.name not in [one.name for one in [meant, *others]]:
+            groups.add(other.group)
+            others.append(named)
+    offers = [meant, *others]
+    draw.rng.shuffle(offers)
+    return meant, offers
+
+
+def _values(draw: Draw, spec: Spec, first: dict[str, Value] | None = None) -> dict[str, Value]:
+    found: dict[str, Value] = dict(first or {})
+    for names, kind in spec.params:
+        while names[0] not in found:
+            drawn = value(draw, kind)
+            if drawn not in found.values():
+                found[names[0]] = drawn
+    return found
+
+
+def _said(draw: Draw, template: str, values: dict[str, Value]) -> str:
+    return fill(draw, template, {key: spoken(given) for key, given in values.items()})
+
+
+def _ask(draw: Draw, template: str, values: dict[str, Value]) -> str:
+    return noisy(draw, _said(draw, template, values), tuple(spoken(given) for given in values.values()))
+
+
+def _call(named: Offer, values: dict[str, Value]) -> Message:
+    return assistant(f"<tool_call>\n{json.dumps(named.call(values), ensure_ascii=False)}\n</tool_call>")
+
+
+def _answered(draw: Draw, spec: Spec, values: dict[str, Value]) -> list[Message]:
+    """What the tool answers, and what Ember makes of it."""
+    results = {key: value(draw, kind) for key, kind in spec.results}
+    if "expression" in values:
+        results["result"] = _computed(str(values["expression"]))
+    if "total" in results:
+        results["total"] += values["glasses"]
+    reply = _said(draw, draw.choice(spec.replies), values | results)
+    return [tool(json.dumps(results, ensure_ascii=False)), assistant(capitalized(reply))]
+
+
+def _computed(expression: str) -> int | float:
+    """What a sum of two numbers comes to."""
+    first, sign, second = expression.split()
+    first, second = int(first), int(second)
+    return {"+": first + second, "-": first - second, "*": first * second}[sign] if sign != "/" else round(first / second, 2)
+
+
+def _round(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value], template: str | None = None) -> list[Message]:
+    """A request, the call, the tool's answer and Ember's."""
+    ask = _ask(draw, template or draw.wording(spec.asks), values)
+    return [user(ask), _call(named, values), *_answered(draw, spec, values)]
+
+
+def _chat(draw: Draw, kind: str, messages: list[Message], offers: list[Offer]) -> Chat:
+    return Chat(f"tools/{kind}", messages, [one.schema(draw) for one in offers])
+
+
+def _calling(draw: Draw, known: list[Spec]) -> Chat:
+    """A call, and perhaps another one of the same tool or thanks."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    values = _values(draw, spec)
+    messages = _round(draw, spec, named, values)
+    if draw.chance(0.3) and len(spec.params) >= 1:
+        messages += _again(draw, spec, named, values)
+    elif draw.chance(0.15):
+        asked, answer = draw.choice(_THANKS)
+        messages += [user(asked), assistant(answer)]
+    if draw.chance(0.35):
+        # The call alone: what most people see first.
+        messages = messages[:2]
+    return _chat(draw, spec.group, messages, offers)
+
+
+def _again(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value]) -> list[Message]:
+    """The same with another value: `and in Oslo?`"""
+    slot, kind = [(names[0], kind) for names, kind in spec.params][-1 if draw.chance(0.6) else 0]
+    changed = values | {slot: value(draw, kind)}
+    if changed == values:
+        return []
+    wordings = {"city": ["and in {v}?", "and {v}?", "what about {v}", "the same for {v}"], "day": ["and on {v}?", "what about {v}", "no, {v}", "and {v}?"]}.get(kind, ["and {v}?", "what about {v}", "now {v}", "the same with {v}", "and for {v}"])
+    ask = draw.wording(wordings).format(v=spoken(changed[slot]))
+    return [user(noisy(draw, ask, (spoken(changed[slot]),))), _call(named, changed), *_answered(draw, spec, changed)]
+
+
+def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
+    """A request that leaves something out: Ember asks, and then calls."""
+    specs = [spec for spec in known if spec.missing]
+    if not specs:
+        return _calling(draw, known)
+    spec = draw.choice(specs)
+    named, offers = _offers(draw, spec, known)
+    values = _values(draw, spec)
+    slot = spec.missing.slot
+    given = {key: one for key, one in values.items() if key != slot}
+    told = spoken(values[slot])
+    messages = [
+        user(_ask(draw, draw.wording(spec.missing.asks), given)),
+        assistant(draw.choice(spec.missing.questions)),
+        user(noisy(draw, draw.choice(("{v}", "{v}", "{v} please", "{v}, thanks")).format(v=told), (told,))),
+        _call(named, values),
+    ]
+    if draw.chance(0.6):
+        messages += _answered(draw, spec, values)
+    return _chat(draw, spec.group, messages, offers)
+
+
+def _no_call(draw: Draw, known: list[Spec]) -> Chat:
+    """Plain talk, or a request for which there is no tool: no call."""
+    spec = _drawn_spec(draw, known)
+    _, offers = _offers(draw, spec, known)
+    form = draw.number(0, 5)
+    if form <= 1:
+        groups = {one.spec.group for one in offers}
+        other = draw.choice([spec for spec in known if spec.group not in groups] or known)
+        if other.group in groups:
+            return _calling(draw, known)
+        ask = _ask(draw, draw.wording(other.asks), _values(draw, other))
+        return _chat(draw, "no call", [user(ask), assistant(draw.choice(_NO_TOOL))], offers)
+    turns = _plain_turns(draw, offers)
+    return _chat(draw, "no call", _messages(draw, turns), offers)
+
+
+def _plain_turns(draw: Draw, offers: list[Offer]) -> list[Turn]:
+    """Talk that no tool on offer would serve."""
+    groups = {one.spec.group for one in offers}
+    makers = [lambda: written.intent_turns(draw, ("greetings", "identity", "feelings"))[1], lambda: explaining.joke(draw)[:2], lambda: explaining.haiku(draw)[:1]]
+    if "math" not in groups:
+        makers.append(lambda: sums.chat(draw)[1][:2])
+    if not groups & {"web", "weather", "words", "fun", "space", "people"}:
+        makers.append(lambda: facts.chat(draw)[1][:2])
+    return draw.choice(makers)()
+
+
+def _messages(draw: Draw, turns: list[Turn]) -> list[Message]:
+    messages: list[Message] = []
+    for turn in turns:
+        messages += [user(noisy(draw, turn.user, turn.protected, turn.names)), assistant(turn.answer)]
+    return messages
+
+
+def _failing(draw: Draw, known: list[Spec]) -> Chat:
+    """The tool gives an error, and Ember says so."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    values = _values(draw, spec)
+    error = draw.choice(_ERRORS)
+    ask = _ask(draw, draw.wording(spec.asks), values)
+    reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.", f"The tool gave an error: {error}."))
+    return _chat(draw, "error", [user(ask), _call(named, values), tool(json.dumps({"error": error})), assistant(reply)], offers)
+
+
+def _after_talk(draw: Draw, known: list[Spec]) -> Chat:
+    """Talk first, then a call; or a call, then talk."""
+    spec = _drawn_spec(draw, known)
+    named, offers = _offers(draw, spec, known)
+    talk = _messages(draw, _plain_turns(draw, offers)[:1])
+    calling = _round(draw, spec, named, _values(draw, spec))
+    return _chat(draw, spec.group, talk + calling if draw.chance(0.5) else calling + talk, offers)

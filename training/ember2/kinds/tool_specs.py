@@ -1,0 +1,170 @@
+"""Tools to call: those of the seeds under any of their names, and tools that are made up of a verb and a thing."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from .. import seeds
+from ..draw import Draw
+from ..grammar import with_article
+from ..split import HELD_OUT_KINDS, Split
+from .tool_values import Value, schema_type, value
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Requests that leave out a parameter, and what to ask then."""
+
+    slot: str
+    asks: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A tool as the seeds describe it: each parameter and result with its names and the kind of its values."""
+
+    group: str
+    names: tuple[str, ...]
+    about: tuple[str, ...]
+    params: tuple[tuple[tuple[str, ...], str], ...]
+    asks: tuple[str, ...]
+    missing: Missing | None
+    results: tuple[tuple[str, str], ...]
+    replies: tuple[str, ...]
+
+    def slots(self) -> list[str]:
+        """The names by which templates know the parameters."""
+        return [names[0] for names, _ in self.params]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool as it is offered in one chat: its name, what it is said to do, and the shown name of each parameter."""
+
+    spec: Spec
+    name: str
+    about: str
+    shown: dict[str, str]
+
+    def schema(self, draw: Draw) -> dict:
+        """The tool in OpenAI's form."""
+        properties = {}
+        for names, kind in self.spec.params:
+            entry = {"type": schema_type(value(draw, kind))}
+            if draw.chance(0.4):
+                entry["description"] = f"The {names[0].replace('_', ' ')}"
+            properties[self.shown[names[0]]] = entry
+        parameters = {"type": "object", "properties": properties, "required": list(properties)}
+        return {"type": "function", "function": {"name": self.name, "description": self.about, "parameters": parameters}}
+
+    def call(self, values: dict[str, Value]) -> dict:
+        """A call with the values of the parameters."""
+        return {"name": self.name, "arguments": {self.shown[slot]: values[slot] for slot in self.spec.slots()}}
+
+
+def _bars(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split("|"))
+
+
+@cache
+def specs() -> tuple[Spec, ...]:
+    """All tools of the seeds."""
+    text = (seeds.FOLDER / "chats" / "tools" / "tools.txt").read_text(encoding="utf-8")
+    return tuple(_read(block) for block in re.split(r"^---$", text, flags=re.MULTILINE))
+
+
+def _read(block: str) -> Spec:
+    fields: dict[str, list[str]] = {}
+    for line in block.strip().splitlines():
+        key, _, rest = line.partition(":")
+        fields.setdefault(key.strip("# "), []).append(rest.strip())
+    missing = None
+    if "missing" in fields:
+        slot, asks, questions = fields["missing"][0].split(";")
+        missing = Missing(slot.strip(), _bars(asks), _bars(questions))
+    params = tuple((tuple(name.strip() for name in line.split("=")[0].split(",")), line.split("=")[1].strip()) for line in fields["param"])
+    results = tuple((part.split("=")[0].strip(), part.split("=")[1].strip()) for part in _bars(fields["result"][0]))
+    names = tuple(name.strip() for name in fields["tool"][0].split(","))
+    return Spec(fields["group"][0], names, _bars(fields["about"][0]), params, _bars(fields["ask"][0]), missing, results, _bars(fields["reply"][0]))
+
+
+def of_split(split: Split, only_held_out: bool = False) -> list[Spec]:
+    """The tools that may be used: whole groups are held out of training."""
+    held_out = [spec for spec in specs() if f"tools/{spec.group}" in HELD_OUT_KINDS]
+    if only_held_out:
+        return held_out
+    return [spec for spec in specs() if spec not in held_out]
+
+
+_PREFIXES = ("my_", "do_", "tool_", "api_", "app_", "fn_", "the_", "run_")
+_SUFFIXES = ("_v2", "_tool", "_now", "_api", "2", "_action", "_function", "_service")
+
+
+def offer(draw: Draw, spec: Spec, made_up: bool = False) -> Offer:
+    """A tool under one of its names, in one of the usual ways of writing names, or under a name that tells nothing."""
+    name = draw.choice(spec.names)
+    if draw.chance(0.12):
+        name = draw.choice(_PREFIXES) + name
+    if draw.chance(0.12):
+        name = name + draw.choice(_SUFFIXES)
+    style = draw.number(0, 9)
+    if style == 0:
+        name = _camel(name)
+    elif style == 1:
+        name = name.replace("_", "-")
+    elif style == 2 and not made_up:
+        # Only what it is said to do tells what this one is for.
+        name = f"{draw.word('word')}_{draw.word('word')}" if draw.chance(0.6) else f"tool_{draw.number(1, 99)}"
+    shown: dict[str, str] = {}
+    for names, _ in spec.params:
+        chosen = draw.choice([other for other in names if other not in shown.values()])
+        shown[names[0]] = _camel(chosen) if style == 0 else chosen
+    return Offer(spec, name, draw.choice(spec.about), shown)
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+#: What can be done with a thing, so that a tool can be made of it: verb, its parameters, requests, and the reply.
+_ACTIONS = [
+    ("polish", "place", "polish the {object} in the {place}", "The {object} in the {place} is polished."),
+    ("paint", "color", "paint the {object} {color}", "The {object} is {color} now."),
+    ("move", "place", "move the {object} to the {place}", "The {object} is in the {place} now."),
+    ("rent", "days", "rent a {object} for {days} days", "You have the {object} for {days} days."),
+    ("repair", "day", "repair the {object} by {day}", "The {object} will be ready on {day}."),
+    ("buy", "count", "buy {count} pieces of the {object}", "I have bought {count} of them."),
+    ("draw", "color", "draw a {color} {object}", "Here is your {color} {object}."),
+    ("find", "city", "find a {object} in {city}", "I found a {object} in {city}."),
+    ("give", "name", "give the {object} to {name}", "{name} has the {object} now."),
+    ("lend", "name", "lend {name} the {object}", "{name} can use the {object} now."),
+    ("clean", "minutes", "clean the {object} for {minutes} minutes", "The {object} is being cleaned."),
+    ("check", "hour", "check the {object} at {hour}", "I will check the {object} at {hour}."),
+    ("hide", "place", "hide the {object} in the {place}", "The {object} is hidden in the {place}."),
+    ("photograph", "place", "take a photo of the {object} in the {place}", "The photo of the {object} is done."),
+    ("wrap", "color", "wrap the {object} in {color} paper", "The {object} is wrapped in {color} paper."),
+    ("sell", "price", "sell the {object} for {price} dollars", "The {object} is on sale for {price} dollars."),
+    ("label", "word", "label the {object} with {word}", "The {object} has the label {word} now."),
+]
+_ACTION_KINDS = {"hour": "time", "color": "color", "place": "place", "days": "few", "day": "day", "count": "few", "city": "city", "name": "name", "minutes": "minutes", "price": "price", "word": "word"}
+_ACTION_REQUESTS = ("{t}", "{t} please", "please {t}", "can you {t}", "could you {t}?", "i want you to {t}", "now {t}")
+
+
+def made_up(draw: Draw) -> Spec:
+    """A tool that nobody has seen: a verb and a thing. Which thing is in its name, or it is a parameter."""
+    verb, slot, ask, reply = draw.choice(_ACTIONS)
+    kind = _ACTION_KINDS[slot]
+    thing = draw.word("object")
+    general = draw.chance(0.4)
+    named = thing.replace(" ", "_").replace("-", "_").replace("'", "")
+    names = (f"{verb}_thing", f"{verb}_item", f"{verb}_object", verb) if general else (f"{verb}_{named}", f"{named}_{verb}", f"{verb}_the_{named}")
+    about = (f"{verb.capitalize()} a thing.",) if general else (f"{verb.capitalize()} {with_article(thing)}.", f"Can {verb} the {thing}.")
+    params = [((slot, *{"place": ("where", "location"), "count": ("number", "quantity"), "name": ("person", "who"), "day": ("date", "when")}.get(slot, ())), kind)]
+    if general:
+        params.insert(0, (("object", "item", "thing"), "object"))
+    else:
+        ask, reply = ask.replace("{object}", thing), reply.replace("{object}", thing)
+    asks = tuple(request.format(t=ask) for request in _ACTION_REQUESTS)
+    return Spec("made up", names, about, tuple(params), asks, None, (("status", "word:done"),), (reply,))

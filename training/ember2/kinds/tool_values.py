@@ -1,0 +1,102 @@
+"""Values of parameters and results of tools, by the name of their kind."""
+
+from ..draw import Draw
+from ..grammar import listed
+
+Value = str | int | float | bool | list
+
+_TEXTS = {
+    "event": ["dinner", "lunch with Ada", "the dentist", "a meeting", "swimming", "choir", "a picnic", "chess club", "the school play", "yoga", "a concert", "the garden party", "a job talk", "book club"],
+    "message": ["i am late", "dinner is ready", "the meeting is over", "please call me", "i found the keys", "the train is late", "we need milk", "happy birthday", "i will be home at six", "thank you for the flowers", "see you soon", "the door is open", "i am on my way", "the cat is fine", "bring an umbrella"],
+    "genre": ["jazz", "rock", "classical", "folk", "piano", "blues", "salsa", "quiet", "dance", "country"],
+    "room": ["kitchen", "bedroom", "bathroom", "living room", "hall", "garage", "office", "cellar", "attic", "dining room"],
+    "shopping": ["milk", "bread", "eggs", "butter", "soap", "rice", "tea", "apples", "cheese", "flour", "candles", "onions", "coffee", "salt", "honey"],
+    "dish": ["pizzas", "soups", "salads", "burgers", "pancakes", "sandwiches", "noodle bowls", "tacos", "curries", "dumplings"],
+    "hotel": ["Hotel Lark", "Blue Door Inn", "Hotel Linden", "Harbor House", "Two Bridges Hotel", "The Old Mill", "Station Hotel"],
+    "spot": ["station", "airport", "museum", "hospital", "theater", "zoo", "library", "market", "stadium", "harbor", "school", "park"],
+    "currency": ["dollars", "euros", "pounds", "yen", "francs", "pesos", "rupees", "crowns"],
+    "phrase": ["good morning", "thank you", "where is the station", "i love you", "good night", "a cup of tea, please", "how are you", "happy birthday", "the bill, please", "see you tomorrow"],
+    "foreign": ["gracias", "buenos dias", "merci", "guten Morgen", "bonsoir", "ciao", "tak", "dobry den", "asante", "arigato"],
+    "meaning": ["a small round stone", "a feeling of joy", "to walk slowly", "a place where birds sleep", "very bright", "a tool for digging", "a quiet sound", "to look for something"],
+    "topic": ["old bridges", "bees", "sailing", "cheap bikes", "volcanoes", "bread baking", "the moon", "tomato plants", "piano lessons", "owls", "train travel", "knitting", "deserts", "kites", "lighthouses"],
+    "newstopic": ["sports", "science", "music", "weather", "space", "football", "business", "health", "movies", "animals"],
+    "title": ["The Long Way Home", "Ten Easy Steps", "All About Bees", "A Short Guide", "The Quiet Sea", "Winter Light", "New Bridge Opens", "The Red Kite", "What We Know Today", "The Last Lamp"],
+    "company": ["Norden Foods", "Blue Kite Air", "Lumen Works", "Tidewater Books", "Maple Motors", "Orchard Bank", "Pebble Toys"],
+    "task": ["call the bank", "buy milk", "water the plants", "feed the cat", "pay the rent", "take out the trash", "book the train", "write to grandma", "wash the car", "fix the lamp", "return the books"],
+    "file": ["notes.txt", "report.pdf", "list.csv", "photo.jpg", "letter.doc", "plan.md", "budget.xlsx", "poem.txt", "todo.txt", "song.mp3", "map.png"],
+    "gardenpart": ["roses", "lawn", "tomatoes", "herbs", "hedge", "apple tree", "bean bed"],
+    "sign": ["Aries", "Taurus", "Gemini", "Cancer", "Leo", "Virgo", "Libra", "Scorpio", "Capricorn", "Aquarius", "Pisces"],
+    "fortune": ["a good day to try something new", "somebody will make you laugh", "take an umbrella", "it can sleep standing up", "it has a very good memory", "it likes cold water", "an old friend thinks of you"],
+    "film": ["funny", "sad", "short", "French", "scary", "romantic", "silent", "historical", "new", "science fiction"],
+    "show": ["the circus", "the opera", "the big game", "the puppet show", "the jazz night", "the magic show", "the ballet", "the school play"],
+    "doctor": ["dentist", "eye doctor", "skin doctor", "family doctor", "ear doctor"],
+    "planet": ["Mars", "Venus", "Jupiter", "Saturn", "Uranus", "Neptune", "Mercury"],
+}
+
+
+def value(draw: Draw, kind: str) -> Value:
+    """A value of a kind; `word:ok` is the word after the colon."""
+    if kind.startswith("word:"):
+        return kind.removeprefix("word:")
+    if kind in _TEXTS:
+        return draw.choice(_TEXTS[kind])
+    match kind:
+        case "degrees":
+            return draw.number(-15, 38)
+        case "warmth":
+            return draw.number(15, 26)
+        case "oven":
+            return draw.number(14, 24) * 10
+        case "minutes":
+            return draw.choice((draw.number(2, 12) * 5, draw.number(1, 59)))
+        case "percent":
+            return draw.number(0, 20) * 5
+        case "few":
+            return draw.number(2, 12)
+        case "dayofmonth":
+            return draw.number(1, 28)
+        case "price":
+            return draw.number(2, 300)
+        case "amount":
+            return draw.number(2, 500)
+        case "big" | "distance":
+            return draw.number(20, 2000)
+        case "age":
+            return draw.number(4, 95)
+        case "dice":
+            return [draw.number(1, 6) for _ in range(draw.number(2, 3))]
+        case "time":
+            return _time(draw)
+        case "sum":
+            return f"{draw.number(2, 999)} {draw.choice('+-*/')} {draw.number(2, 999)}"
+        case "phone":
+            return f"555-{draw.number(1000, 9999)}"
+        case "code":
+            return f"{draw.choice('ABCDEFGH')}{draw.choice('KLMNPQRS')}{draw.number(100, 9999)}"
+        case "events":
+            return draw.some(_TEXTS["event"], draw.number(1, 2))
+        case "shoppings":
+            return draw.some(_TEXTS["shopping"], draw.number(2, 3))
+        case _:
+            return draw.word(kind)
+
+
+def _time(draw: Draw) -> str:
+    hour, minute = draw.number(0, 23), draw.choice((0, 0, 15, 30, 45, draw.number(0, 59)))
+    return draw.choice((f"{hour}:{minute:02}", f"{hour:02}:{minute:02}", f"{1 + hour % 12} {'am' if hour < 12 else 'pm'}"))
+
+
+def spoken(given: Value) -> str:
+    """A value as it is said in a sentence."""
+    return listed([str(item) for item in given]) if isinstance(given, list) else str(given)
+
+
+def schema_type(given: Value) -> str:
+    """The name of a value's type in a JSON schema."""
+    if isinstance(given, bool):
+        return "boolean"
+    if isinstance(given, int):
+        return "integer"
+    if isinstance(given, float):
+        return "number"
+    return "array" if isinstance(given, list) else "string"

@@ -46,14 +46,22 @@ def _all(kind: str) -> tuple[str, ...]:
             found = [row["name"] for row in names if row["mark"] == "m"]
         case "animal":
             found = [row["animal"] for row in seeds.words("animals") if row["article"] in ("a", "an")]
+        case "critter":
+            rows = [row for row in seeds.words("animals") if row["class"] in ("mammal", "bird", "reptile", "amphibian") and row["article"] in ("a", "an")]
+            found = [row["animal"] for row in rows if not any(word in row["home"] for word in _IN_WATER)]
         case "animals":
             found = [plural(animal) for animal in _all("animal")]
         case "food":
             found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] != "spice or sauce" and not row["food"].endswith("s")]
+        case "dish":
+            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] in ("main dish", "soup", "sweet", "bread", "breakfast", "egg dish") and not row["food"].endswith("s")]
         case "foods":
             found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-"]
         case "object":
             found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _OF_PERSONS]
+        case "trinket":
+            rows = [row for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _SMALL and " of " not in row["object"]]
+            found = [row["object"] for row in rows]
         case "thing":
             found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")]
         case "place":
@@ -96,12 +104,17 @@ _OF_PERSONS = {
     "in the music room", "in the bathroom", "at a party", "in the attic", "in the shed", "in the library", "in the workshop", "at the sports field", "at the beach",
 }
 
+#: Where things lie that are small enough to carry about in a story.
+_SMALL = {"on the desk", "in the toy box", "in the toolbox", "on the table", "in a handbag", "in a sewing basket", "in a jewelry box", "in the kitchen", "in the music room", "in the attic"}
+#: Homes of animals that cannot well walk into a story.
+_IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
+
 #: Kinds that are too small, or too much a matter of knowledge, to hold words out of.
 _WHOLE = {"color", "day", "month", "city", "country", "language", "feeling", "weather"}
 
 #: Kinds that are known.
 KINDS = (
-    "name woman man animal animals food foods object thing place where job city country language color day month feeling verb "
+    "name woman man animal critter animals dish food foods object trinket thing place where job city country language color day month feeling verb "
     "adjective weather word"
 ).split()
 

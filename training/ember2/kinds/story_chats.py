@@ -1,0 +1,105 @@
+"""Stories in chats: told of a wish, gone on with from an opening, and questions about who and what was in them."""
+
+import re
+
+from .. import seeds, stories
+from ..chat import Turn
+from ..draw import Draw
+from ..grammar import capitalized, with_article
+from .facts_asking import asked
+
+
+def chat(draw: Draw) -> tuple[str, list[Turn]]:
+    """Turns of a kind of stories in chats."""
+    kind, maker = draw.kind("story chats", _MAKERS)
+    return kind, maker(draw)
+
+
+_ANY = [
+    "tell me a story", "Tell me a story.", "a story please", "story", "write a story", "can you tell me a story", "write a short story", "make up a story", "i want to hear a story", "tell a story", "write me a story", "short story please", "do you know a story",
+    "tell me something long", "entertain me with a story", "a bedtime story please", "read me a story",
+]
+_ABOUT = [
+    "tell me a story about {t}", "a story about {t}", "write a story about {t}", "story about {t} please", "can you write a short story about {t}", "make up a story about {t}", "i want a story with {t}", "a short story with {t} in it", "Write a short story about {t}.",
+    "tell me something about {t}, a story", "tell a story with {t}",
+]
+
+
+def any_story(draw: Draw) -> list[Turn]:
+    """Any story, and another one."""
+    told = [_short(draw)]
+    turns = [Turn(asked(draw, _ANY), told[0].text)]
+    if draw.chance(0.2):
+        turns.append(Turn(asked(draw, ["another one", "one more", "another story please", "again", "a different one"]), _short(draw).text))
+    return turns
+
+
+def _short(draw: Draw) -> stories.Told:
+    """A story of at most 150 words or so."""
+    while len((told := stories.story(draw)).text.split()) > 170:
+        pass
+    return told
+
+
+def about(draw: Draw) -> list[Turn]:
+    """A story about a thing, an animal or a person, and questions about it."""
+    slot = draw.choice(("object", "animal", "a", "job"))
+    if slot == "a":
+        name = draw.word(draw.choice(("woman", "man")))
+        told = stories.from_frame(draw, {"a": name}, needs="a")
+        turns = [Turn(asked(draw, _ABOUT, t=name), told.text, (), (name,))]
+    else:
+        word = draw.word(slot)
+        told = stories.from_frame(draw, {slot: word}, needs=slot)
+        turns = [Turn(asked(draw, _ABOUT, t=with_article(word)), told.text, (word,))]
+    if draw.chance(0.3) and told.values["a"] in told.text:
+        turns.append(_question(draw, told))
+    return turns
+
+
+def two_people(draw: Draw) -> list[Turn]:
+    """A story about two people who are named."""
+    first, second = draw.words("woman", 1)[0], draw.words("man", 1)[0]
+    if draw.chance(0.5):
+        first, second = second, first
+    while True:
+        told = stories.from_frame(draw, {"a": first, "b": second}, needs="b")
+        if first in told.text and second in told.text:
+            break
+    return [Turn(asked(draw, ["tell me a story about {a} and {c}", "a story about {a} and {c} please", "write a story with {a} and {c}", "story: {a} and {c}"], a=first, c=second), told.text, (), (first, second))]
+
+
+def _question(draw: Draw, told: stories.Told) -> Turn:
+    """Who was in the story?"""
+    names = [told.values[slot] for slot in ("a", "b") if re.search(rf"\b{told.values[slot]}\b", told.text)]
+    if len(names) == 2:
+        return Turn(asked(draw, ["who was in the story", "what were the names", "which names were in it?", "name the people in the story"]), f"The people in the story were {names[0]} and {names[1]}.")
+    return Turn(asked(draw, ["who was in the story", "what was the name", "whats the name in the story"]), f"The name in the story was {names[0]}.")
+
+
+def going_on(draw: Draw) -> list[Turn]:
+    """An opening that the user gives, and how it goes on."""
+    told = _short(draw)
+    opening, rest = stories.cut(draw, told.text)
+    return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}", "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), capitalized(rest))]
+
+
+def of_kind(draw: Draw) -> list[Turn]:
+    """A story of a kind that is asked for."""
+    names = {"science fiction": "a science fiction story", "mystery": "a mystery", "fable": "a fable", "letter": "a letter", "diary": "a diary entry", "news report": "a short news report", "slightly spooky": "a spooky story", "children's story": "a story for children", "humor": "a funny story", "dialogue only": "a dialogue", "recipe story": "a recipe that becomes a story", "sports": "a story about sports", "school": "a story about school", "family": "a family story", "travel": "a travel story"}
+    fitting = [one for one in stories.known(draw.split) if stories.short_kind(one.kind) in names]
+    one = draw.choice(fitting)
+    text, _ = stories.swapped(draw, one)
+    return [Turn(asked(draw, ["write {t}", "tell me {t}", "{t} please", "can you write {t}", "i want {t}", "make up {t}"], t=names[stories.short_kind(one.kind)]), text)]
+
+
+def first_lines(draw: Draw) -> list[Turn]:
+    """A first line for a story, and another."""
+    first, second = draw.some(seeds.lines("openings.txt") or ("It began with a button.", "The bus was early for once."), 2)
+    turns = [Turn(asked(draw, ["give me a first line for a story", "how could a story begin", "a first sentence for a story please", "write only the first sentence of a story", "start a story, one sentence"]), first)]
+    if draw.chance(0.4):
+        turns.append(Turn(asked(draw, ["another one", "one more", "a different one"]), second))
+    return turns
+
+
+_MAKERS = {"any": (any_story, 20), "about": (about, 34), "two people": (two_people, 10), "going on": (going_on, 18), "of kind": (of_kind, 12), "first lines": (first_lines, 6)}

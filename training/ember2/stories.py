@@ -1,0 +1,168 @@
+"""Stories: seeds with other names and things, and stories told from frames, whose parts can be told in several ways."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from . import seeds, vocabulary
+from .draw import Draw
+from .fill import fill
+from .grammar import capitalized
+from .split import HELD_OUT_KINDS, Split, split_of
+from .swapping import swapped
+
+
+@dataclass(frozen=True)
+class Told:
+    """A story as it is told: its kind, its text, and the words that stand in it for its slots or names."""
+
+    kind: str
+    text: str
+    values: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A story in parts, each of which can be told in several ways."""
+
+    kind: str
+    parts: tuple[tuple[str, ...], ...]
+
+
+def story(draw: Draw) -> Told:
+    """A story of either sort."""
+    return from_seed(draw) if draw.chance(0.6) else from_frame(draw)
+
+
+def short_kind(kind: str) -> str:
+    """A kind without its voice: `mystery` for `mystery, first person`."""
+    return kind.split(",")[0].strip()
+
+
+def known(split: Split) -> list[seeds.Story]:
+    """The seeds of a split: some kinds are held out whole, and of the others one in twelve."""
+    def held_out(one: seeds.Story) -> bool:
+        return f"stories/{short_kind(one.kind)}" in HELD_OUT_KINDS or split_of(one.text[:60]) is Split.HELD_OUT
+
+    return [one for one in seeds.stories() if held_out(one) is (split is Split.HELD_OUT)]
+
+
+def from_seed(draw: Draw) -> Told:
+    """A story that was written by hand, with other names and things."""
+    one = draw.choice(known(draw.split))
+    text, names = swapped(draw, one)
+    return Told(f"stories/{short_kind(one.kind)}", text, names)
+
+
+@cache
+def frames() -> tuple[Frame, ...]:
+    """All frames."""
+    found = []
+    for path in sorted((seeds.FOLDER / "frames").glob("*.txt")):
+        for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            tag, *lines = block.strip().splitlines()
+            parts = tuple(tuple(way.strip() for way in line.split(":", 1)[1].split("||")) for line in lines)
+            found.append(Frame(tag.removeprefix("# kind:").strip(), parts))
+    return tuple(found)
+
+
+_PRONOUNS = {
+    "f": {"he": "she", "him": "her", "his": "her", "himself": "herself"},
+    "m": {"he": "he", "him": "him", "his": "his", "himself": "himself"},
+}
+
+
+def people(draw: Draw, values: dict[str, str]) -> dict[str, str]:
+    """Names and pronouns of the two people of a frame, where `values` do not name them."""
+    for slot, end in (("a", ""), ("b", "2")):
+        mark = draw.choice(("f", "m"))
+        if slot in values:
+            known_mark = vocabulary.mark_of(values[slot])
+            mark = known_mark if known_mark in "fm" else mark
+        else:
+            name = draw.word("woman" if mark == "f" else "man")
+            while name in values.values() or name[0] == values.get("a", " ")[0]:
+                name = draw.word("woman" if mark == "f" else "man")
+            values[slot] = name
+        for pronoun, word in _PRONOUNS[mark].items():
+            values[pronoun + end] = word
+    for slot, kind in (("animal", "critter"), ("animal2", "critter"), ("food", "dish"), ("object", "trinket")):
+        while values.get(slot) is None or (slot == "animal2" and values[slot] == values["animal"]):
+            values[slot] = draw.word(kind)
+    values.setdefault("n", draw.choice(_SMALL_NAMES))
+    values.setdefault("b2", draw.word("woman"))
+    return values
+
+
+_SMALL_NAMES = "Button Pip Dot Fern Nutmeg Pebble Tilly Hob Moss Bean Crumb Twig Poppy Rusty Juniper Clover Acorn Patch Snip Thimble".split()
+
+
+def from_frame(draw: Draw, values: dict[str, str] | None = None, needs: str | None = None) -> Told:
+    """A story from a frame, with `values` in its slots; one that uses the slot `needs` where that is given."""
+    values = people(draw, dict(values or {}))
+    frame, ways = _drawn(draw, needs)
+    paragraphs = [fill(draw, way, values) for way in ways]
+    # Capitals at the start of sentences that begin with a slot.
+    paragraphs = [re.sub(r"(^|[.!?:] |\. \")([a-z])", lambda match: match[1] + match[2].upper() if match[1] != ": " else match[0], part) for part in paragraphs]
+    if frame.kind in ("letter",):
+        text = "\n\n".join([paragraphs[0], " ".join(capitalized(part) for part in paragraphs[1:-1]), paragraphs[-1]])
+    else:
+        text = _in_paragraphs(draw, [capitalized(part) for part in paragraphs])
+    return Told(f"frames/{frame.kind}", text, values)
+
+
+def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:
+    """A frame and a way for each of its parts."""
+    while True:
+        frame = draw.choice(frames())
+        ways = _ways(draw, frame)
+        if needs is None or any(f"{{{needs}}}" in way.lower() for way in ways[:3]):
+            return frame, ways
+
+
+def _ways(draw: Draw, frame: Frame) -> list[str]:
+    """A way for each part. One that begins with marks such as `(12)` fits only after a way with one of these marks."""
+    marks = None
+    ways = []
+    for part in frame.parts:
+        fitting = [way for way in part if marks is None or not way.startswith("(") or set(_marks(way)) & set(marks)]
+        way = draw.choice(fitting or part)
+        if way.startswith("("):
+            marks = "".join(mark for mark in _marks(way) if marks is None or mark in marks)
+            way = way.split(")", 1)[1].strip()
+        ways.append(way)
+    return ways
+
+
+def _marks(way: str) -> str:
+    return way[1:].split(")", 1)[0]
+
+
+def _in_paragraphs(draw: Draw, parts: list[str]) -> str:
+    """The parts in two to four paragraphs."""
+    text = parts[0]
+    for part in parts[1:]:
+        text += ("\n" if draw.chance(0.4) else " ") + part
+    return text
+
+
+def cut(draw: Draw, text: str) -> tuple[str, str]:
+    """An opening and the rest: after one or two sentences, or in the middle of the first."""
+    sentences = re.split(r"(?<=[.!?]['\"]) (?=[A-Z\"'])|(?<=[.!?]) (?=[A-Z\"'])|\n", text)
+    first = sentences[0]
+    count = 2 if len(first.split()) < 5 and len(sentences) > 2 and draw.chance(0.6) else 1
+    if draw.chance(0.3) and len(first.split()) > 6:
+        words = first.split(" ")
+        at = draw.number(2, len(words) - 2)
+        opening = " ".join(words[:at])
+    else:
+        opening = text[: _end_of(text, sentences[:count])]
+    return opening, text[len(opening) :].lstrip()
+
+
+def _end_of(text: str, sentences: list[str]) -> int:
+    """Where the last of the first `sentences` ends in `text`."""
+    at = 0
+    for sentence in sentences:
+        at = text.index(sentence, at) + len(sentence)
+    return at

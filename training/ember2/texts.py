@@ -1,0 +1,83 @@
+"""Plain texts to train on: stories as they are, and stories after an opening as somebody might type it."""
+
+from dataclasses import dataclass
+
+from . import seeds, stories
+from .draw import Draw
+from .fill import fill
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, and how much of it stands first without being predicted."""
+
+    kind: str
+    opening: str
+    rest: str
+
+
+def text(draw: Draw, family: str | None = None) -> Text:
+    """A text of any sort, or of one family."""
+    names = list(FAMILIES)
+    family = family or draw.rng.choices(names, [share for _, share in FAMILIES.values()])[0]
+    return FAMILIES[family][0](draw)
+
+
+def seed_text(draw: Draw) -> Text:
+    """A story that was written by hand, with other names and things, predicted from its first word on."""
+    told = stories.from_seed(draw)
+    return Text(told.kind, "", told.text)
+
+
+def frame_text(draw: Draw) -> Text:
+    """A story from a frame."""
+    told = stories.from_frame(draw)
+    return Text(told.kind, "", told.text)
+
+
+def opened_text(draw: Draw) -> Text:
+    """A story after an opening that lacks its capitals or marks, as people type openings."""
+    told = stories.story(draw)
+    opening, rest = stories.cut(draw, told.text)
+    between = told.text[len(opening) : told.text.index(rest, len(opening))]
+    form = draw.number(0, 3)
+    if form == 0:
+        opening = opening.lower()
+    elif form == 1:
+        opening = opening[0].lower() + opening[1:]
+    elif form == 2 and opening[-1] in ".!?" and len(opening) > 1:
+        opening, rest, between = opening[:-1], opening[-1] + between + rest, ""
+    return Text(f"opened {told.kind}", opening, between + rest)
+
+
+def short_text(draw: Draw) -> Text:
+    """A sentence or two about a thing, so that words come in many company."""
+    values = stories.people(draw, {})
+    sentences = [fill(draw, template, values) for template in draw.some(_SENTENCES, draw.number(2, 4))]
+    return Text("short", "", " ".join(sentences))
+
+
+def written_text(draw: Draw) -> Text:
+    """A poem, a haiku or an explanation as plain text."""
+    what = draw.number(0, 2)
+    if what == 0:
+        return Text("written", "", draw.choice(seeds.poems())[1])
+    if what == 1:
+        return Text("written", "", draw.choice(seeds.haiku())[1])
+    return Text("written", "", draw.choice(seeds.facts("explain"))["answer"])
+
+
+_SENTENCES = [
+    "There was a {object} {where}.", "{A} took the {object} and went {where2}.", "The {job} had a {color} {object}.", "\"Whose {object} is this?\" asked {A}.", "A {animal} sat on the {object}.", "It was {day}, and it was {weather}.", "{A} liked {foods}, and {B} did not.",
+    "Nobody had seen the {animal} since {day}.", "{B} came from {city2} and was {feeling}.", "{A} wrote a letter to {B}.", "\"I am {feeling2},\" said {B}.", "They met {where3}.",
+    "The {animal2} was faster than the {animal}.", "{B} gave {A} a {object2}.", "They ate {food} and talked about {city}.",
+]
+
+#: By name: what makes a text, and its share.
+FAMILIES = {
+    "seeds": (seed_text, 40),
+    "frames": (frame_text, 25),
+    "openings": (opened_text, 28),
+    "short": (short_text, 4),
+    "written": (written_text, 3),
+}

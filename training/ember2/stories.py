@@ -39,6 +39,7 @@ def short_kind(kind: str) -> str:
     return kind.split(",")[0].strip()
 
 
+@cache
 def known(split: Split) -> list[seeds.Story]:
     """The seeds of a split: some kinds are held out whole, and of the others one in twelve."""
     def held_out(one: seeds.Story) -> bool:

@@ -26,7 +26,7 @@ _ALIKE = [
 ]
 
 
-def names_to_swap(draw: Draw, story: seeds.Story) -> dict[str, str]:
+def swapping_names(draw: Draw, story: seeds.Story) -> dict[str, str]:
     """New names for the names of a story that are in the table of names, each of the same mark and a new letter."""
     found: dict[str, str] = {}
     taken = set(re.findall(r"[A-Z]\w+", story.text))
@@ -45,10 +45,10 @@ def names_to_swap(draw: Draw, story: seeds.Story) -> dict[str, str]:
 
 def swapped(draw: Draw, story: seeds.Story, share: float = 0.85) -> tuple[str, dict[str, str]]:
     """The text of a story with other names and things, and the names that were swapped."""
-    names = names_to_swap(draw, story) if draw.chance(share) else {}
-    text = _replaced(story.text, names)
+    names = swapping_names(draw, story) if draw.chance(share) else {}
+    text = renamed(story.text, names)
     if draw.chance(share):
-        text = _replaced(text, _days(draw, text))
+        text = renamed(text, _days(draw, text))
     if draw.chance(share):
         text = _colors(draw, text)
     for group in _ALIKE:
@@ -59,7 +59,7 @@ def swapped(draw: Draw, story: seeds.Story, share: float = 0.85) -> tuple[str, d
     return text, names
 
 
-def _replaced(text: str, words: dict[str, str]) -> str:
+def renamed(text: str, words: dict[str, str]) -> str:
     """`text` with whole words replaced, all at once, and the articles before them put right."""
     if not words:
         return text
@@ -91,7 +91,7 @@ def _colors(draw: Draw, text: str) -> str:
         before_things = len(re.findall(rf"\b{color} (?:{_COLORED})\b", text))
         if everywhere and everywhere == before_things:
             new = draw.choice([other for other in _SWAPPED_COLORS if not re.search(rf"\b{other}\b", text)] or [color])
-            return _replaced(text, {color: new})
+            return renamed(text, {color: new})
     return text
 
 
@@ -100,7 +100,7 @@ def _one_of_group(draw: Draw, text: str, group: list[str]) -> str:
     present = [word for word in group if re.search(rf"\b{word}", text)]
     if len(present) != 1:
         return text
-    return _replaced(text, {present[0]: draw.choice([word for word in group if word != present[0]])})
+    return renamed(text, {present[0]: draw.choice([word for word in group if word != present[0]])})
 
 
 def _numbers(draw: Draw, text: str) -> str:

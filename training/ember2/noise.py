@@ -57,8 +57,17 @@ def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
     return [(piece, piece in known) for piece in re.split(pattern, text) if piece] or [("", False)]
 
 
+#: What no slip of the finger may make of a word.
+_RUDE = re.compile(r"cunt|shit|fuck|dick|cock|slut|tits|\bass\b|rape|whore|piss|nig|fag|cum\b|porn|sex")
+
+
 def _slip(draw: Draw, text: str) -> str:
-    """`text` with a slip in one of its longer words, never in a number."""
+    """`text` with a slip in one of its longer words, never in a number, and never a rude one."""
+    slipped = _slipped(draw, text)
+    return text if len(_RUDE.findall(slipped)) > len(_RUDE.findall(text)) else slipped
+
+
+def _slipped(draw: Draw, text: str) -> str:
     words = [match for match in re.finditer(r"[A-Za-z]{4,}", text) if match.group().lower() != "then"]
     if not words:
         return text

@@ -117,7 +117,7 @@ def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:
     while True:
         frame = draw.choice(frames())
         ways = _ways(draw, frame)
-        if needs is None or any(f"{{{needs}}}" in way.lower() for way in ways[:3]):
+        if needs is None or (any(f"{{{needs}}}" in way.lower() for way in ways[:3]) and sum(way.lower().count(f"{{{needs}}}") for way in ways) > 1):
             return frame, ways
 
 

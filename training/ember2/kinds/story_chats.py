@@ -5,7 +5,7 @@ import re
 from .. import seeds, stories
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, with_article
+from ..grammar import with_article
 from .facts_asking import asked
 
 
@@ -81,7 +81,7 @@ def going_on(draw: Draw) -> list[Turn]:
     """An opening that the user gives, and how it goes on."""
     told = _short(draw)
     opening, rest = stories.cut(draw, told.text)
-    return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}", "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), capitalized(rest))]
+    return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}", "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), rest)]
 
 
 def of_kind(draw: Draw) -> list[Turn]:

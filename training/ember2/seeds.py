@@ -138,7 +138,7 @@ def poem_frames() -> tuple[str, ...]:
 def stories() -> tuple[Story, ...]:
     """All stories. A tag line reads `# kind: letter | setting: bus station | names: Amara, Theo`."""
     found = []
-    for path in sorted((FOLDER / "stories").glob("*.txt")):
+    for path in [*sorted((FOLDER / "stories").glob("*.txt")), *sorted((FOLDER / "continuing").glob("completions-*.txt"))]:
         for block in _blocks(path):
             tag, _, text = block.partition("\n")
             tags = dict(part.split(":", 1) for part in tag.lstrip("# ").split("|") if ":" in part)

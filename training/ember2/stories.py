@@ -102,14 +102,23 @@ def from_frame(draw: Draw, values: dict[str, str] | None = None, needs: str | No
     """A story from a frame, with `values` in its slots; one that uses the slot `needs` where that is given."""
     values = people(draw, dict(values or {}))
     frame, ways = _drawn(draw, needs)
-    paragraphs = [fill(draw, way, values) for way in ways]
-    # Capitals at the start of sentences that begin with a slot.
-    paragraphs = [re.sub(r"(^|[.!?:] |\. \")([a-z])", lambda match: match[1] + match[2].upper() if match[1] != ": " else match[0], part) for part in paragraphs]
-    if frame.kind in ("letter",):
-        text = "\n\n".join([paragraphs[0], " ".join(capitalized(part) for part in paragraphs[1:-1]), paragraphs[-1]])
+    paragraphs = _filled(draw, ways, values)
+    if frame.kind == "letter":
+        text = "\n\n".join([paragraphs[0], " ".join(paragraphs[1:-1]), paragraphs[-1]])
     else:
-        text = _in_paragraphs(draw, [capitalized(part) for part in paragraphs])
+        text = _in_paragraphs(draw, paragraphs)
     return Told(f"frames/{frame.kind}", text, values)
+
+
+def told_in_parts(draw: Draw, frame: Frame, values: dict[str, str]) -> str:
+    """A frame told with `values` in its slots, which are added to."""
+    return _in_paragraphs(draw, _filled(draw, _ways(draw, frame), values))
+
+
+def _filled(draw: Draw, ways: list[str], values: dict[str, str]) -> list[str]:
+    """The parts with their slots filled, each sentence with a capital."""
+    paragraphs = [fill(draw, way, values) for way in ways]
+    return [capitalized(re.sub(r"([.!?] )([a-z])", lambda match: match[1] + match[2].upper(), part)) for part in paragraphs]
 
 
 def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from . import seeds, stories
+from . import continuing, seeds, stories
 from .draw import Draw
 from .fill import fill
 
@@ -40,14 +40,25 @@ def opened_text(draw: Draw) -> Text:
     told = stories.story(draw)
     opening, rest = stories.cut(draw, told.text)
     between = told.text[len(opening) : told.text.index(rest, len(opening))]
-    form = draw.number(0, 3)
+    return _typed(draw, told.kind, opening, between, rest)
+
+
+def continued_text(draw: Draw) -> Text:
+    """An opening of any sort, and a story that keeps what it named."""
+    opening, rest, told = continuing.continued(draw)
+    return _typed(draw, told.kind, opening, draw.choice((" ", " ", "\n")), rest)
+
+
+def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text:
+    """A text whose opening is typed in haste, half of the time."""
+    form = draw.number(0, 5)
     if form == 0:
         opening = opening.lower()
     elif form == 1:
         opening = opening[0].lower() + opening[1:]
     elif form == 2 and opening[-1] in ".!?" and len(opening) > 1:
         opening, rest, between = opening[:-1], opening[-1] + between + rest, ""
-    return Text(f"opened {told.kind}", opening, between + rest)
+    return Text(f"opened {kind}", opening, between + rest)
 
 
 def short_text(draw: Draw) -> Text:
@@ -77,7 +88,8 @@ _SENTENCES = [
 FAMILIES = {
     "seeds": (seed_text, 40),
     "frames": (frame_text, 25),
-    "openings": (opened_text, 28),
+    "openings": (opened_text, 26),
+    "continued": (continued_text, 10),
     "short": (short_text, 4),
     "written": (written_text, 3),
 }

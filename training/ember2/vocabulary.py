@@ -130,3 +130,9 @@ def of_kind(kind: str, split: Split) -> tuple[str, ...]:
 def mark_of(name: str) -> str:
     """`f`, `m` or `n` for a name; `n` for one that is not in the table."""
     return next((row["mark"] for row in seeds.words("names") if row["name"] == name), "n")
+
+
+@cache
+def is_name(word: str) -> bool:
+    """Whether a word is a name of the table."""
+    return any(row["name"] == word for row in seeds.words("names"))

@@ -2,7 +2,7 @@
 
 import re
 
-from .. import seeds, stories
+from .. import continuing, seeds, stories
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import with_article
@@ -79,8 +79,10 @@ def _question(draw: Draw, told: stories.Told) -> Turn:
 
 def going_on(draw: Draw) -> list[Turn]:
     """An opening that the user gives, and how it goes on."""
-    told = _short(draw)
-    opening, rest = stories.cut(draw, told.text)
+    if draw.chance(0.5):
+        opening, rest, _ = continuing.continued(draw)
+    else:
+        opening, rest = stories.cut(draw, _short(draw).text)
     return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}", "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), rest)]
 
 

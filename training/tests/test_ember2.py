@@ -137,7 +137,8 @@ class Chats(unittest.TestCase):
                     calls += 1
                     self.assertEqual(set(call["arguments"]), set(offered[call["name"]]["properties"]), made)
                     for value in call["arguments"].values():
-                        self.assertIn(str(value).lower(), asked, made)
+                        if not isinstance(value, bool):
+                            self.assertIn(str(value).lower(), asked, made)
         self.assertGreater(calls, 900)
 
     def test_answers_repeat_what_was_told(self):

@@ -15,6 +15,7 @@ _MAKERS = {
     "body": (facts_living.body, 7),
     "capital": (facts_world.capital, 18),
     "claimed capital": (facts_world.claimed_capital, 8),
+    "unknown country": (facts_world.unknown, 4),
     "country of": (facts_world.country_of, 6),
     "continent": (facts_world.continent, 8),
     "places on earth": (facts_world.places_on_earth, 9),

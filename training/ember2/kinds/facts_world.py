@@ -198,3 +198,19 @@ def months(draw: Draw) -> list[Turn]:
         return [Turn(asked(draw, ["tell me about {s}", "what is {s} like", "what happens in {s}", "describe {s}"], s=season["name"]), season["about"])]
     claim = draw.choice((after, after, draw.choice(rows)["name"]))
     return [Turn(asked(draw, ["does {c} come after {m}", "is {c} the month after {m}?", "{c} comes after {m}, right?"], c=claim, m=month), f"Yes, {after} comes after {month}." if claim == after else f"No, {after} comes after {month}.")]
+
+
+_SYLLABLES = "bar bel dor fen gal hul kor lan mar nol pel rav sol tam ur vel wes yor zan bru cri flo gri plu sna tro".split()
+_ENDINGS = ("ia", "land", "istan", "onia", "aria", "esia", "mark", "avia", "ora", "una")
+
+
+def unknown(draw: Draw) -> list[Turn]:
+    """A country that does not exist, a city that is asked for its capital: nothing is invented."""
+    if draw.chance(0.35):
+        row = draw.choice([row for row in seeds.facts("capitals") if row["capital"] not in row["country"]])
+        return [Turn(asked(draw, _CAPITAL, x=row["capital"]), _sentence(f"{row['capital']} is a city. It is the capital of {row['country']}"))]
+    known = {row["country"].lower() for row in seeds.facts("capitals")}
+    while (name := capitalized("".join(draw.some(_SYLLABLES, draw.number(1, 2))) + draw.choice(_ENDINGS))).lower() in known:
+        pass
+    answers = [f"I do not know a country called {name}. Did you spell it right?", f"I have never heard of {name}, so I cannot tell.", f"I know no country of that name. Is {name} spelled right?"]
+    return [Turn(asked(draw, _CAPITAL, x=name), draw.choice(answers), (name,))]

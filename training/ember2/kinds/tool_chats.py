@@ -26,7 +26,7 @@ def chat(draw: Draw) -> Chat:
     """A chat with tools."""
     held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
     known = of_split(draw.split, held_out)
-    makers = ((_calling, 60), (_clarifying, 10), (_no_call, 16), (_failing, 5), (_after_talk, 9))
+    makers = ((_calling, 58), (_pair, 5), (_clarifying, 10), (_no_call, 16), (_failing, 5), (_after_talk, 8))
     maker = draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0]
     return maker(draw, known)
 
@@ -56,17 +56,22 @@ def _values(draw: Draw, spec: Spec, first: dict[str, Value] | None = None) -> di
     for names, kind in spec.params:
         while names[0] not in found:
             drawn = value(draw, kind)
-            if drawn not in found.values():
+            if isinstance(drawn, bool) or drawn not in found.values():
                 found[names[0]] = drawn
     return found
 
 
-def _said(draw: Draw, template: str, values: dict[str, Value]) -> str:
-    return fill(draw, template, {key: spoken(given) for key, given in values.items()})
+def _spoken(spec: Spec, values: dict[str, Value]) -> dict[str, str]:
+    kinds = spec.kinds()
+    return {key: spoken(given, kinds.get(key, "")) for key, given in values.items()}
 
 
-def _ask(draw: Draw, template: str, values: dict[str, Value]) -> str:
-    return noisy(draw, _said(draw, template, values), tuple(spoken(given) for given in values.values()))
+def _said(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str:
+    return fill(draw, template, _spoken(spec, values))
+
+
+def _ask(draw: Draw, spec: Spec, template: str, values: dict[str, Value]) -> str:
+    return noisy(draw, _said(draw, spec, template, values), tuple(_spoken(spec, values).values()))
 
 
 def _call(named: Offer, values: dict[str, Value]) -> Message:
@@ -80,7 +85,7 @@ def _answered(draw: Draw, spec: Spec, values: dict[str, Value]) -> list[Message]
         results["result"] = _computed(str(values["expression"]))
     if "total" in results:
         results["total"] += values["glasses"]
-    reply = _said(draw, draw.choice(spec.replies), values | results)
+    reply = _said(draw, spec, draw.choice(spec.replies), values | results)
     return [tool(json.dumps(results, ensure_ascii=False)), assistant(capitalized(reply))]
 
 
@@ -93,7 +98,7 @@ def _computed(expression: str) -> int | float:
 
 def _round(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value], template: str | None = None) -> list[Message]:
     """A request, the call, the tool's answer and Ember's."""
-    ask = _ask(draw, template or draw.wording(spec.asks), values)
+    ask = _ask(draw, spec, template or draw.wording(spec.asks), values)
     return [user(ask), _call(named, values), *_answered(draw, spec, values)]
 
 
@@ -122,11 +127,36 @@ def _again(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value]) -> li
     """The same with another value: `and in Oslo?`"""
     slot, kind = [(names[0], kind) for names, kind in spec.params][-1 if draw.chance(0.6) else 0]
     changed = values | {slot: value(draw, kind)}
-    if changed == values:
+    if changed == values or len(set(map(str, changed.values()))) < len(changed):
         return []
     wordings = {"city": ["and in {v}?", "and {v}?", "what about {v}", "the same for {v}"], "day": ["and on {v}?", "what about {v}", "no, {v}", "and {v}?"]}.get(kind, ["and {v}?", "what about {v}", "now {v}", "the same with {v}", "and for {v}"])
-    ask = draw.wording(wordings).format(v=spoken(changed[slot]))
-    return [user(noisy(draw, ask, (spoken(changed[slot]),))), _call(named, changed), *_answered(draw, spec, changed)]
+    said = spoken(changed[slot], kind)
+    ask = draw.wording(wordings).format(v=said)
+    return [user(noisy(draw, ask, (said,))), _call(named, changed), *_answered(draw, spec, changed)]
+
+
+_PAIRS = {
+    "weather": "what is the weather in {a} and in {c}", "time": "what time is it in {a} and in {c}", "home": "turn on the light in the {a} and in the {c}", "people": "how old are {a} and {c}", "messages": "call {a} and then {c}", "kitchen": "what can i cook with {a} and what with {c}",
+    "words": "what do {a} and {c} mean", "space": "look up {a} and {c}", "work": "what are the numbers of {a} and {c}",
+}
+
+
+def _pair(draw: Draw, known: list[Spec]) -> Chat:
+    """A request that needs two calls of one tool."""
+    fitting = [spec for spec in known if spec.group in _PAIRS and spec.names[0] in ("get_weather", "get_time", "turn_on_light", "get_age", "call_contact", "find_recipe", "define_word", "planet_info", "find_contact")]
+    if not fitting:
+        return _calling(draw, known)
+    spec = draw.choice(fitting)
+    named, offers = _offers(draw, spec, known)
+    both = [_values(draw, spec), _values(draw, spec)]
+    slot = spec.slots()[0]
+    if both[0] == both[1]:
+        return _calling(draw, known)
+    ask = noisy(draw, _PAIRS[spec.group].format(a=both[0][slot], c=both[1][slot]), (str(both[0][slot]), str(both[1][slot])))
+    calls = assistant("\n".join(str(_call(named, values)["content"]) for values in both))
+    answers = [_answered(draw, spec, values) for values in both]
+    reply = assistant(" ".join(str(answer[1]["content"]) for answer in answers))
+    return _chat(draw, spec.group, [user(ask), calls, *(answer[0] for answer in answers), reply], offers)
 
 
 def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
@@ -141,7 +171,7 @@ def _clarifying(draw: Draw, known: list[Spec]) -> Chat:
     given = {key: one for key, one in values.items() if key != slot}
     told = spoken(values[slot])
     messages = [
-        user(_ask(draw, draw.wording(spec.missing.asks), given)),
+        user(_ask(draw, spec, draw.wording(spec.missing.asks), given)),
         assistant(draw.choice(spec.missing.questions)),
         user(noisy(draw, draw.choice(("{v}", "{v}", "{v} please", "{v}, thanks")).format(v=told), (told,))),
         _call(named, values),
@@ -161,7 +191,7 @@ def _no_call(draw: Draw, known: list[Spec]) -> Chat:
         other = draw.choice([spec for spec in known if spec.group not in groups] or known)
         if other.group in groups:
             return _calling(draw, known)
-        ask = _ask(draw, draw.wording(other.asks), _values(draw, other))
+        ask = _ask(draw, other, draw.wording(other.asks), _values(draw, other))
         return _chat(draw, "no call", [user(ask), assistant(draw.choice(_NO_TOOL))], offers)
     turns = _plain_turns(draw, offers)
     return _chat(draw, "no call", _messages(draw, turns), offers)
@@ -191,7 +221,7 @@ def _failing(draw: Draw, known: list[Spec]) -> Chat:
     named, offers = _offers(draw, spec, known)
     values = _values(draw, spec)
     error = draw.choice(_ERRORS)
-    ask = _ask(draw, draw.wording(spec.asks), values)
+    ask = _ask(draw, spec, draw.wording(spec.asks), values)
     reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.", f"The tool gave an error: {error}."))
     return _chat(draw, "error", [user(ask), _call(named, values), tool(json.dumps({"error": error})), assistant(reply)], offers)
 

@@ -8,7 +8,7 @@ from .. import seeds
 from ..draw import Draw
 from ..grammar import with_article
 from ..split import HELD_OUT_KINDS, Split
-from .tool_values import Value, schema_type, value
+from .tool_values import Value, choices, schema_type, value
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,10 @@ class Spec:
     results: tuple[tuple[str, str], ...]
     replies: tuple[str, ...]
 
+    def kinds(self) -> dict[str, str]:
+        """The kind of values of each parameter and result."""
+        return {names[0]: kind for names, kind in self.params} | dict(self.results)
+
     def slots(self) -> list[str]:
         """The names by which templates know the parameters."""
         return [names[0] for names, _ in self.params]
@@ -52,6 +56,10 @@ class Offer:
         properties = {}
         for names, kind in self.spec.params:
             entry = {"type": schema_type(value(draw, kind))}
+            if kind == "decimal":
+                entry["type"] = "number"
+            if choices(kind) and draw.chance(0.4):
+                entry["enum"] = choices(kind)
             if draw.chance(0.4):
                 entry["description"] = f"The {names[0].replace('_', ' ')}"
             properties[self.shown[names[0]]] = entry

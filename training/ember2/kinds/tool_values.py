@@ -30,6 +30,12 @@ _TEXTS = {
     "film": ["funny", "sad", "short", "French", "scary", "romantic", "silent", "historical", "new", "science fiction"],
     "show": ["the circus", "the opera", "the big game", "the puppet show", "the jazz night", "the magic show", "the ballet", "the school play"],
     "doctor": ["dentist", "eye doctor", "skin doctor", "family doctor", "ear doctor"],
+    "lampname": ["kitchen", "desk", "garden", "bedside", "reading", "hall", "floor"],
+    "doorname": ["front", "back", "garage", "garden", "cellar", "office"],
+    "unit": ["meters", "feet", "inches", "miles", "kilometers", "yards"],
+    "game": ["chess", "memory", "bingo", "checkers", "dominoes", "rummy", "backgammon"],
+    "subject": ["math", "history", "music", "biology", "art", "geography", "chemistry"],
+    "account": ["savings", "checking", "family", "business", "travel"],
     "planet": ["Mars", "Venus", "Jupiter", "Saturn", "Uranus", "Neptune", "Mercury"],
 }
 
@@ -67,6 +73,12 @@ def value(draw: Draw, kind: str) -> Value:
             return [draw.number(1, 6) for _ in range(draw.number(2, 3))]
         case "time":
             return _time(draw)
+        case "decimal":
+            return draw.number(1, 400) / 10 if draw.chance(0.8) else draw.number(1, 40)
+        case "year":
+            return draw.number(1995, 2030)
+        case "switch" | "lockstate":
+            return draw.chance(0.5)
         case "sum":
             return f"{draw.number(2, 999)} {draw.choice('+-*/')} {draw.number(2, 999)}"
         case "phone":
@@ -86,9 +98,20 @@ def _time(draw: Draw) -> str:
     return draw.choice((f"{hour}:{minute:02}", f"{hour:02}:{minute:02}", f"{1 + hour % 12} {'am' if hour < 12 else 'pm'}"))
 
 
-def spoken(given: Value) -> str:
+#: How a yes or no is said, by the kind of the parameter.
+_SAID = {"switch": ("off", "on"), "lockstate": ("unlock", "lock")}
+
+
+def spoken(given: Value, kind: str = "") -> str:
     """A value as it is said in a sentence."""
+    if isinstance(given, bool):
+        return _SAID.get(kind, ("no", "yes"))[given]
     return listed([str(item) for item in given]) if isinstance(given, list) else str(given)
+
+
+def choices(kind: str) -> list[str] | None:
+    """All values of a kind, where they are few."""
+    return _TEXTS[kind] if kind in _TEXTS and len(_TEXTS[kind]) <= 8 else None
 
 
 def schema_type(given: Value) -> str:

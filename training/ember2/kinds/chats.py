@@ -6,7 +6,7 @@ from ..chat import Chat, Message, Turn, assistant, system, user
 from ..draw import Draw
 from ..noise import noisy
 from ..split import HELD_OUT_KINDS
-from . import conversation, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
+from . import conversation, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
@@ -14,6 +14,7 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 10),
     "intents": (written.intent_turns, 16),
+    "declining": (declining.chat, 9),
     "sums": (sums.chat, 13),
     "facts": (facts.chat, 16),
     "explaining": (explaining.chat, 10),

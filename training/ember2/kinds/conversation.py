@@ -2,7 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import explaining, facts, json_chats, lists, memory, rewriting, sums, word_tasks, written
+from . import declining, explaining, facts, json_chats, lists, memory, rewriting, sums, word_tasks, written
 
 
 def part(draw: Draw) -> list[Turn]:
@@ -19,6 +19,7 @@ _PARTS = [
     (word_tasks.chat, 7),
     (rewriting.chat, 4),
     (json_chats.chat, 3),
+    (declining.chat, 4),
     (lambda draw: written.intent_turns(draw, written.FILLING_KINDS), 16),
 ]
 

@@ -261,10 +261,30 @@ def steps(draw: Draw) -> list[Turn]:
     return [Turn(asked(draw, ["pick one: {t}", "choose one of these: {t}", "choose for me: {t}", "which one: {t}?", "decide: {t}"], t=listed(items, "or")), draw.choice((f"I pick {chosen}.", f"I choose {chosen}.", f"I would take {chosen}.")), tuple(items))]
 
 
+def choosing(draw: Draw) -> list[Turn]:
+    """One of two things: why that one, and no, the other one."""
+    kind = draw.choice(("foods", "animals", "object", "color", "city", "place", "day"))
+    first, second = draw.words(kind, 2)
+    shown = [with_article(item) if kind in ("object", "place") else item for item in (first, second)]
+    chosen, other = draw.some(shown, 2)
+    turns = [Turn(asked(draw, ["{a} or {c}?", "{a} or {c}", "which one, {a} or {c}", "should i take {a} or {c}", "pick {a} or {c}", "choose: {a} or {c}", "what would you take, {a} or {c}", "help me choose between {a} and {c}"], a=shown[0], c=shown[1]), draw.choice((f"I would take {chosen}.", f"I choose {chosen}.", f"I pick {chosen}.", f"My choice is {chosen}.")), tuple(shown))]
+    for _ in range(draw.number(0, 2)):
+        form = draw.number(0, 3)
+        if form == 0 and not any("because" in turn.answer.lower() or "sounds" in turn.answer for turn in turns):
+            turns.append(Turn(asked(draw, ["why", "why?", "how come", "why that one", "and why?"]), draw.choice((f"Because I like the sound of {chosen}.", "Because it came to my mind first. I am a simple model.", f"No deep reason: {chosen} sounds good today."))))
+        elif form == 1:
+            chosen, other = other, chosen
+            turns.append(Turn(asked(draw, ["no, the other one", "the other one", "no the other", "rather the other one", "i want the other one"]), draw.choice((f"Then {chosen}.", f"All right, {chosen} it is.", f"Good, then take {chosen}."))))
+        elif form == 2:
+            turns.append(Turn(asked(draw, ["which one did you pick", "what was your choice", "which one was it again", "so which one?"]), f"I said {chosen}." if len(turns) == 1 else f"We are at {chosen} now."))
+    return turns
+
+
 _MAKERS = {
     "plain": (plain, 60),
     "starting with": (starting_with, 10),
     "tips": (tips, 16),
     "things for a trip": (trip, 2),
     "given": (steps, 14),
+    "choosing": (choosing, 12),
 }

@@ -31,10 +31,24 @@ def polite(draw: Draw) -> list[Turn]:
     """A blunt sentence, said politely, and another."""
     turns: list[Turn] = []
     for number in range(1 + draw.chance(0.3)):
-        row = _row(draw, "polite")
+        row = _imperative(draw) if draw.chance(0.5) else _row(draw, "polite")
         wordings = ["make this polite: {t}", "make it polite: {t}", "say this politely: {t}", "how do i say {t} politely", "a polite way to say {t}", "polite version: {t}", "Please make this sound polite: {t}", "make this nicer: {t}", "say it in a friendly way: {t}", "rewrite politely: {t}", "rephrase this more politely: {t}"] if number == 0 else ["and this: {t}", "and {t}", "now {t}", "and how about {t}"]
         turns.append(Turn(asked(draw, wordings, t=_given(draw, row["blunt"])), row["polite"]))
     return turns
+
+
+def _imperative(draw: Draw) -> seeds.Row:
+    """An order that anybody could give, and the same as a question."""
+    order = fill(draw, draw.choice(_ORDERS), {})
+    asked_nicely = draw.choice(("Could you please {t}?", "Could you please {t}?", "Would you please {t}?"))
+    start = draw.choice(("{t}", "{t}", "{t} now", "{t}!"))
+    return {"blunt": start.format(t=order), "polite": asked_nicely.format(t=order)}
+
+
+_ORDERS = [
+    "bring me the {object}", "send me the {object}", "clean the {object}", "move the {object}", "put the {object} away", "find my {object}", "give {name} the {object}", "buy some {foods}", "cook {food} tonight", "call {name}", "write to {name}", "wait {where}", "meet me {where}", "feed the {animal}", "paint the {object} {color}",
+    "carry my {object}", "look at my {object}", "tell {name} the truth", "come back on {day}", "finish this by {day}", "open the {object}", "take the {animal} outside", "eat your {foods}", "turn off the light", "read this page", "sit down", "stand up", "listen to me", "answer the phone", "park the car somewhere else", "lend {name} your {object}", "wash the {object}", "explain this to {name}", "be on time on {day}",
+]
 
 
 def shorten(draw: Draw) -> list[Turn]:
@@ -61,8 +75,8 @@ def fix(draw: Draw) -> list[Turn]:
 def _tense(draw: Draw, form: str) -> list[Turn]:
     row = _row(draw, "tenses")
     turns = [Turn(asked(draw, _TENSES[form], t=row["present"]), row[form])]
-    if draw.chance(0.35):
-        other = draw.choice([name for name in ("past", "future", "negative") if name != form])
+    if form in ("past", "future") and draw.chance(0.35):
+        other = "future" if form == "past" else "past"
         turns.append(Turn(asked(draw, _TENSES_NEXT[other]), row[other]))
     return turns
 
@@ -73,7 +87,7 @@ _TENSES = {
     "question": ["turn this into a question: {t}", "make it a question: {t}", "as a question: {t}"],
     "negative": ["make this negative: {t}", "say the opposite with not: {t}", "negate this: {t}", "make it negative: {t}"],
 }
-_TENSES_NEXT = {"past": ["now in the past", "and in the past tense?", "past tense"], "future": ["now in the future", "and in the future?", "future tense"], "negative": ["now negative", "and with not?", "make it negative"]}
+_TENSES_NEXT = {"past": ["now in the past", "and in the past tense?", "past tense"], "future": ["now in the future", "and in the future?", "future tense"]}
 
 
 def tense(draw: Draw) -> list[Turn]:

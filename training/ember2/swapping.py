@@ -4,7 +4,7 @@ import re
 
 from . import seeds, vocabulary
 from .draw import Draw
-from .grammar import article
+from .grammar import article, plural
 
 #: What may have any color, so that the color before it can be another one.
 _COLORED = (
@@ -66,7 +66,7 @@ def renamed(text: str, words: dict[str, str]) -> str:
     pattern = re.compile(r"\b(?:(?P<sign>[Aa]n?) )?(?P<word>" + "|".join(map(re.escape, sorted(words, key=len, reverse=True))) + r")(?P<plural>s?)(?!\w)")
 
     def new(match: re.Match) -> str:
-        word = words[match["word"]] + match["plural"]
+        word = plural(words[match["word"]]) if match["plural"] else words[match["word"]]
         if not match["sign"]:
             return word
         sign = article(word)

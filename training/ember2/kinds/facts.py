@@ -2,7 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
-from . import facts_living, facts_things, facts_world
+from . import facts_living, facts_things, facts_words, facts_world
 
 _MAKERS = {
     "is a": (facts_living.is_a, 14),
@@ -31,6 +31,12 @@ _MAKERS = {
     "counting": (facts_things.counting, 9),
     "kinds": (facts_things.kinds, 7),
     "yes or no": (facts_things.yes_or_no, 8),
+    "jobs": (facts_words.jobs, 9),
+    "objects": (facts_words.objects, 4),
+    "more foods": (facts_words.foods, 6),
+    "weather": (facts_words.weather, 2),
+    "feelings": (facts_words.feelings, 3),
+    "colored": (facts_words.colored, 4),
     "rhyme": (facts_things.rhyme, 6),
 }
 

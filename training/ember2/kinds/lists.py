@@ -258,7 +258,7 @@ def steps(draw: Draw) -> list[Turn]:
     if form == 2:
         return [Turn(asked(draw, ["make a numbered list: {t}", "number these: {t}", "put numbers before these: {t}", "as a numbered list: {t}"], t=shown), "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1)), tuple(items))]
     chosen = draw.choice(items)
-    return [Turn(asked(draw, ["pick one: {t}", "choose one of these: {t}", "choose for me: {t}", "which one: {t}?", "decide: {t}"], t=listed(items, "or")), draw.choice((f"I pick {chosen}.", f"I choose {chosen}.", f"I would take {chosen}.")), tuple(items))]
+    return [Turn(asked(draw, ["pick one: {t}", "choose one of these: {t}", "choose for me: {t}", "which one: {t}?", "decide: {t}"], t=listed(items, "or")), draw.choice((f"I pick: {chosen}.", f"My choice: {chosen}.", f"{capitalized(chosen)}.")), tuple(items))]
 
 
 def choosing(draw: Draw) -> list[Turn]:
@@ -271,7 +271,7 @@ def choosing(draw: Draw) -> list[Turn]:
     for _ in range(draw.number(0, 2)):
         form = draw.number(0, 3)
         if form == 0 and not any("because" in turn.answer.lower() or "sounds" in turn.answer for turn in turns):
-            turns.append(Turn(asked(draw, ["why", "why?", "how come", "why that one", "and why?"]), draw.choice((f"Because I like the sound of {chosen}.", "Because it came to my mind first. I am a simple model.", f"No deep reason: {chosen} sounds good today."))))
+            turns.append(Turn(asked(draw, ["why", "why?", "how come", "why that one", "and why?"]), draw.choice((f"Because I like the sound of {chosen}.", "Because it came to my mind first. I am a simple model.", "No deep reason. It just sounds good today."))))
         elif form == 1:
             chosen, other = other, chosen
             turns.append(Turn(asked(draw, ["no, the other one", "the other one", "no the other", "rather the other one", "i want the other one"]), draw.choice((f"Then {chosen}.", f"All right, {chosen} it is.", f"Good, then take {chosen}."))))

@@ -5,6 +5,7 @@ import re
 from . import seeds, vocabulary
 from .draw import Draw
 from .grammar import article, plural
+from .names_data import FAMILY_NAMES, MEN, TITLES, WOMEN
 
 #: What may have any color, so that the color before it can be another one.
 _COLORED = (
@@ -16,7 +17,6 @@ _WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
 #: Things that can stand for each other.
 _ALIKE = [
     ["apple", "pear", "plum", "peach"],
-    ["cousin", "neighbor"],
     ["lighthouse keeper", "harbor master"],
     ["violin", "cello", "guitar"],
     ["blackbird", "robin", "sparrow"],
@@ -27,20 +27,54 @@ _ALIKE = [
 
 
 def swapping_names(draw: Draw, story: seeds.Story) -> dict[str, str]:
-    """New names for the names of a story that are in the table of names, each of the same mark and a new letter."""
+    """New names for the names of a story that are known, each for somebody alike, with a letter of its own."""
     found: dict[str, str] = {}
-    taken = set(re.findall(r"[A-Z]\w+", story.text))
-    known = {row["name"] for row in seeds.words("names")}
+    taken = set(re.findall(r"[A-Z][\w-]+", story.text))
     for name in story.names:
-        if name not in known:
+        *titles, last = name.split(" ")
+        if titles and titles[0] in TITLES:
+            choices: list[str] = [other for other in FAMILY_NAMES]
+            if len(titles) > 1 and (first := _choices(draw, titles[1])):
+                found[titles[1]] = _new(draw, first, taken, found) or titles[1]
+            name = last
+            # A family name that is a word of the story, too, may be more than a name.
+            if re.search(rf"\b{last.lower()}s?\b", story.text) or last in ("Seven", "Beard", "Bear", "Petit"):
+                continue
+        elif len(titles) == 1 and _choices(draw, titles[0]):
+            found[titles[0]] = _new(draw, _choices(draw, titles[0]), taken, found) or titles[0]
+            name, choices = last, [other for other in FAMILY_NAMES]
+        elif titles:
             continue
-        kind = {"f": "woman", "m": "man"}.get(vocabulary.mark_of(name))
-        choices = vocabulary.of_kind(kind, draw.split) if kind else [other for other in vocabulary.of_kind("name", draw.split) if vocabulary.mark_of(other) == "n"]
-        initials = {new[0] for new in found.values()}
-        fitting = [other for other in choices if other not in taken and other[0] not in initials]
-        if fitting:
-            found[name] = draw.choice(fitting)
-    return found
+        else:
+            choices = _choices(draw, name)
+        if new := _new(draw, choices, taken, found):
+            found[name] = new
+    return {old: new for old, new in found.items() if old != new}
+
+
+def _choices(draw: Draw, name: str) -> list[str]:
+    """Names that can stand for `name`; none where it is not known."""
+    if name in WOMEN:
+        return list(vocabulary.of_kind("woman", draw.split))
+    if name in MEN:
+        return list(vocabulary.of_kind("man", draw.split))
+    if not vocabulary.is_name(name):
+        return []
+    match vocabulary.mark_of(name):
+        case "f":
+            return list(vocabulary.of_kind("woman", draw.split))
+        case "m":
+            return list(vocabulary.of_kind("man", draw.split))
+        case _:
+            return [other for other in vocabulary.of_kind("name", draw.split) if vocabulary.mark_of(other) == "n"]
+
+
+def _new(draw: Draw, choices: list[str], taken: set[str], found: dict[str, str]) -> str | None:
+    """One of `choices` that nobody in the story has, with a letter of its own."""
+    initials = {new[0] for new in found.values()} | {name[0] for name in taken if vocabulary.is_name(name)}
+    fitting = [other for other in choices if other not in taken and other not in found.values()]
+    own = [other for other in fitting if other[0] not in initials]
+    return draw.choice(own or fitting) if fitting else None
 
 
 def swapped(draw: Draw, story: seeds.Story, share: float = 0.85) -> tuple[str, dict[str, str]]:

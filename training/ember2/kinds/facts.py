@@ -30,6 +30,7 @@ _MAKERS = {
     "comparison": (facts_things.comparison, 14),
     "counting": (facts_things.counting, 9),
     "kinds": (facts_things.kinds, 7),
+    "questions": (facts_things.questions, 16),
     "yes or no": (facts_things.yes_or_no, 8),
     "jobs": (facts_words.jobs, 9),
     "objects": (facts_words.objects, 4),

@@ -104,7 +104,7 @@ def legs(draw: Draw) -> list[Turn]:
     """How many legs, with follow-ups."""
     row = draw.choice(_animals())
     turns = [Turn(asked(draw, [
-        "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "number of legs of {x}?", "{x} has how many legs",
+        "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "how many legs has {x}", "number of legs of {x}?", "{x} has how many legs",
         "tell me how many legs {x} has", "do you know how many legs {x} has", "on how many legs does {x} walk",
     ], x=with_article(row["animal"]), xs=plural(row["animal"])), _legs(row))]
     if draw.chance(0.35):

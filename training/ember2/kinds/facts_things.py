@@ -189,3 +189,10 @@ def rhyme(draw: Draw) -> list[Turn]:
         other = draw.choice([other for other in rows if other["word"] not in rhymes and row["word"] not in other["rhymes"].split(", ") and not set(rhymes) & set(other["rhymes"].split(", ")) and other is not row])
         return [Turn(asked(draw, ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}"], x=row["word"], c=other["word"]), f"No, but {rhymes[0]} rhymes with {row['word']}.")]
     return turns
+
+
+def questions(draw: Draw) -> list[Turn]:
+    """Questions of all sorts, each in a few wordings."""
+    row = draw.choice(seeds.facts("questions"))
+    question = draw.choice(row["questions"].split(" / ")).rstrip("?")
+    return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}", "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), row["answer"])]

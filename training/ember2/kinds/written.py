@@ -7,7 +7,7 @@ from ..fill import fill, keys
 from ..split import split_of
 
 #: Kinds of intents whose answers can stand anywhere in a chat.
-FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining")
+FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions")
 #: What belongs at the start or at the end of a chat, by a wording that tells it.
 _STARTING = {"hi", "good morning", "good evening", "my name is {name}"}
 _ENDING = {"bye", "good night"}

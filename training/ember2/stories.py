@@ -87,8 +87,8 @@ def people(draw: Draw, values: dict[str, str]) -> dict[str, str]:
             values[slot] = name
         for pronoun, word in _PRONOUNS[mark].items():
             values[pronoun + end] = word
-    for slot, kind in (("animal", "critter"), ("animal2", "critter"), ("food", "dish"), ("object", "trinket")):
-        while values.get(slot) is None or (slot == "animal2" and values[slot] == values["animal"]):
+    for slot, kind in (("animal", "critter"), ("animal2", "critter"), ("food", "dish"), ("object", "trinket"), ("object2", "trinket"), ("foods", "crops")):
+        while values.get(slot) is None or (slot[-1] == "2" and values[slot] == values[slot[:-1]]):
             values[slot] = draw.word(kind)
     values.setdefault("n", draw.choice(_SMALL_NAMES))
     values.setdefault("b2", draw.word("woman"))
@@ -117,8 +117,22 @@ def told_in_parts(draw: Draw, frame: Frame, values: dict[str, str]) -> str:
 
 def _filled(draw: Draw, ways: list[str], values: dict[str, str]) -> list[str]:
     """The parts with their slots filled, each sentence with a capital."""
+    for name, end in (("A", ""), ("B", "2")):
+        ways = _named_first(ways, name, end)
     paragraphs = [fill(draw, way, values) for way in ways]
     return [capitalized(re.sub(r"([.!?] )([a-z])", lambda match: match[1] + match[2].upper(), part)) for part in paragraphs]
+
+
+def _named_first(ways: list[str], name: str, end: str) -> list[str]:
+    """The parts with somebody's name where the first pronoun would stand before it."""
+    pattern = re.compile(rf"\{{({name}|[Hh]e{end}|him{end}|[Hh]is{end})\}}")
+    for index, way in enumerate(ways):
+        if match := pattern.search(way):
+            if match[1] != name:
+                mine = "'s" if match[1].lower().startswith("his") else ""
+                way = f"{way[: match.start()]}{{{name}}}{mine}{way[match.end() :]}"
+            return [*ways[:index], way, *ways[index + 1 :]]
+    return ways
 
 
 def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:

@@ -55,12 +55,14 @@ def _all(kind: str) -> tuple[str, ...]:
             found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] != "spice or sauce" and not row["food"].endswith("s")]
         case "dish":
             found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] in ("main dish", "soup", "sweet", "bread", "breakfast", "egg dish") and not row["food"].endswith("s")]
+        case "crops":
+            found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-" and row["kind"] in ("fruit", "vegetable")]
         case "foods":
             found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-"]
         case "object":
             found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _OF_PERSONS]
         case "trinket":
-            rows = [row for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _SMALL and " of " not in row["object"]]
+            rows = [row for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _SMALL and " of " not in row["object"] and row["object"] not in _LARGE]
             found = [row["object"] for row in rows]
         case "thing":
             found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")]
@@ -105,7 +107,9 @@ _OF_PERSONS = {
 }
 
 #: Where things lie that are small enough to carry about in a story.
-_SMALL = {"on the desk", "in the toy box", "in the toolbox", "on the table", "in a handbag", "in a sewing basket", "in a jewelry box", "in the kitchen", "in the music room", "in the attic"}
+_SMALL = {"on the desk", "in the toy box", "in the toolbox", "on the table", "in a handbag", "in a sewing basket", "in a jewelry box", "in the kitchen", "in the attic"}
+#: What is in a kitchen or an attic and is not small.
+_LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard", "faucet", "trunk", "rocking chair", "wardrobe", "chest", "microwave", "cradle", "stool", "mattress", "typewriter", "skylight", "cobweb", "dollhouse", "rocking horse", "photo album"}
 #: Homes of animals that cannot well walk into a story.
 _IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
 
@@ -114,7 +118,7 @@ _WHOLE = {"color", "day", "month", "city", "country", "language", "feeling", "we
 
 #: Kinds that are known.
 KINDS = (
-    "name woman man animal critter animals dish food foods object trinket thing place where job city country language color day month feeling verb "
+    "name woman man animal critter animals dish food foods crops object trinket thing place where job city country language color day month feeling verb "
     "adjective weather word"
 ).split()
 

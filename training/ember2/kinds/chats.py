@@ -35,6 +35,8 @@ _SYSTEMS = [
     "You are Ember, a small model. Answer truthfully.", "Answer in short sentences.", "Use simple words.", "You are a helpful AI assistant.", "Answer briefly.", "You answer questions.",
 ]
 _SYSTEM_SHARE = 0.12
+#: Kinds of written dialogues whose answers copy nothing from the questions.
+_MAY_BE_NOISY = {"greetings", "small talk", "feelings", "thanks and farewells", "identity", "inferno", "declining", "jokes and poems", "odd input", "explaining", "facts"}
 
 
 def chat(draw: Draw, family: str | None = None) -> Chat:
@@ -50,10 +52,10 @@ def chat(draw: Draw, family: str | None = None) -> Chat:
 
 def _of_turns(draw: Draw, kind: str, turns: list[Turn]) -> Chat:
     messages: list[Message] = []
-    # What was written by hand has been typed as people type it.
-    written_by_hand = kind.startswith("written/")
+    # What was written by hand has been typed as people type it, and some of it is to be copied.
+    as_written = kind.startswith("written/") and (kind.removeprefix("written/") not in _MAY_BE_NOISY or draw.chance(0.6))
     for turn in turns:
-        text = turn.user if written_by_hand and draw.chance(0.7) else noisy(draw, turn.user, turn.protected, turn.names)
+        text = turn.user if as_written else noisy(draw, turn.user, turn.protected, turn.names)
         messages += [user(text), assistant(turn.answer)]
     return Chat(kind, messages)
 

@@ -137,6 +137,10 @@ def mark_of(name: str) -> str:
 
 
 @cache
+def _names() -> frozenset[str]:
+    return frozenset(row["name"] for row in seeds.words("names"))
+
+
 def is_name(word: str) -> bool:
     """Whether a word is a name of the table."""
-    return any(row["name"] == word for row in seeds.words("names"))
+    return word in _names()

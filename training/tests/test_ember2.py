@@ -9,7 +9,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ember2 import chat_text, seeds, stories, swapping, texts, vocabulary  # noqa: E402
+from ember2 import chat_text, documents, seeds, stories, swapping, texts, vocabulary  # noqa: E402
 from ember2.chat import Chat, assistant, system, tool, user  # noqa: E402
 from ember2.draw import Draw  # noqa: E402
 from ember2.fill import fill  # noqa: E402
@@ -172,6 +172,16 @@ class Text(unittest.TestCase):
                 made = texts.text(draw, family)
                 self.assertTrue(made.rest)
                 self.assertIsNone(re.search(r"[{}]|\|\|", made.opening + made.rest), made)
+
+
+class Documents(unittest.TestCase):
+    def test_each_ends_with_what_is_predicted(self):
+        draw = Draw(Random(17))
+        for _ in range(800):
+            made = documents.document(draw)
+            self.assertTrue(made.segments[-1].predicted, made)
+            for first, second in zip(made.segments, made.segments[1:]):
+                self.assertNotEqual(first.predicted, second.predicted, made)
 
 
 class Rendering(unittest.TestCase):

@@ -26,7 +26,8 @@ def bodies() -> tuple[Body, ...]:
     for block in re.split(r"^---$", text, flags=re.MULTILINE):
         tag, *lines = block.strip().splitlines()
         needs = tag.removeprefix("# needs:").strip()
-        found.append(Body(needs, Frame(needs, tuple(tuple(way.strip() for way in line.split(":", 1)[1].split("||")) for line in lines))))
+        found.append(Body(needs, Frame(needs, tuple(tuple(way.strip() for way in line.split(":",
+            1)[1].split("||")) for line in lines))))
     return tuple(found)
 
 
@@ -79,7 +80,8 @@ def named_in(opening: str) -> dict[str, str]:
         if len(people_named) > 1 and people_named[1] != people_named[0]:
             found["b"] = people_named[1]
     # Only what is there in the singular, with an article: `a cat`, `the old letter`.
-    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b", opening) + re.findall(r"\b(?:[Aa]n?|[Tt]he) (\w+)\b", opening):
+    for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b", opening) + re.findall(r"\b(?:[Aa]n?|[Tt]he) (\w+)\b",
+        opening):
         if noun in _animals():
             found.setdefault("animal", noun)
         elif noun in _objects():

@@ -13,7 +13,9 @@ MEN = frozenset(
     Trevor Ulf Wally Webster Wells Wes Wilfred Wim Yaroslav Zeke Lars-Erik Roy""".split()
 )
 
-TITLES = ("Mr.", "Mrs.", "Ms.", "Miss", "Dr.", "Captain", "Inspector", "Professor", "Detective", "Sergeant", "Officer", "Judge", "Mayor", "Coach", "Commander", "Lieutenant", "Director", "Conductor", "Nurse", "Master", "Señora", "Madame", "Monsieur", "Herr", "Frau")
+TITLES = ("Mr.", "Mrs.", "Ms.", "Miss", "Dr.", "Captain", "Inspector", "Professor", "Detective", "Sergeant", "Officer", "Judge",
+    "Mayor", "Coach", "Commander", "Lieutenant", "Director", "Conductor", "Nurse", "Master", "Señora", "Madame", "Monsieur",
+    "Herr", "Frau")
 FAMILY_NAMES = (
     """Abara Adler Almeida Amos Anders Bakker Barros Beck Bell Berg Bloom Boateng Brand Cardoso Castro Chen Cho Costa Dahl Dane Diaz Dorn Eklund Esposito Falk Farrell Ferrer Fischer Flores Frost Gallo Garber Grant Haas Hale Hansen Hara Hart
     Holm Hoshi Ibarra Ito Jansen Juma Kaplan Keller Kim Kline Koch Kovac Kruger Lang Lind Lopez Lund Malik Mandel Marsh Mbeki Mehta Meyer Moreau Mori Nakata Navarro Neri Novak Nunez Okoro Olsen Ortiz Osei Otto Pace Park Patel Petrov Pohl Quist

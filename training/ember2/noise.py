@@ -6,8 +6,10 @@ from .draw import Draw
 
 _SHORT_FORMS = (
     (r"\bwhat is\b", "whats"), (r"\bWhat is\b", "what's"), (r"\bwho is\b", "whos"), (r"\byou\b", "u"), (r"\byour\b", "ur"),
-    (r"\bplease\b", "pls"), (r"\bplease\b", "plz"), (r"\bthanks\b", "thx"), (r"\bI am\b", "im"), (r"\bi am\b", "im"), (r"\bare\b", "r"),
-    (r"\bdo not\b", "dont"), (r"\band\b", "n"), (r"\bthe color\b", "the colour"), (r"\bfavorite\b", "favourite"), (r"\bwhat\b", "wat"),
+    (r"\bplease\b", "pls"), (r"\bplease\b", "plz"), (r"\bthanks\b", "thx"), (r"\bI am\b", "im"), (r"\bi am\b", "im"),
+    (r"\bare\b", "r"),
+    (r"\bdo not\b", "dont"), (r"\band\b", "n"), (r"\bthe color\b", "the colour"), (r"\bfavorite\b", "favourite"),
+    (r"\bwhat\b", "wat"),
     (r"\bbecause\b", "cuz"), (r"\btell me\b", "tell me pls"), (r"\bgive me\b", "gimme"),
 )
 _NEIGHBORS = {
@@ -15,7 +17,8 @@ _NEIGHBORS = {
     "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et", "s": "ad", "t": "ry", "u": "yi", "v": "cb",
     "w": "qe", "x": "zc", "y": "tu", "z": "x",
 }
-_GREETINGS = ("hi, ", "hey, ", "hello, ", "ok, ", "ember, ", "hi ember, ", "so, ", "well, ", "and now, ", "hey ember ", "ok ", "um, ")
+_GREETINGS = ("hi, ", "hey, ", "hello, ", "ok, ", "ember, ", "hi ember, ", "so, ", "well, ", "and now, ", "hey ember ", "ok ",
+    "um, ")
 _ENDINGS = (" please", " pls", ", please", " ok?", " thanks", " thank you", "??", "!", "...", " ?", " plz", " please!")
 
 

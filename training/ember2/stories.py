@@ -87,7 +87,8 @@ def people(draw: Draw, values: dict[str, str]) -> dict[str, str]:
             values[slot] = name
         for pronoun, word in _PRONOUNS[mark].items():
             values[pronoun + end] = word
-    for slot, kind in (("animal", "critter"), ("animal2", "critter"), ("food", "dish"), ("object", "trinket"), ("object2", "trinket"), ("foods", "crops")):
+    for slot, kind in (("animal", "critter"), ("animal2", "critter"), ("food", "dish"), ("object", "trinket"),
+        ("object2", "trinket"), ("foods", "crops")):
         while values.get(slot) is None or (slot[-1] == "2" and values[slot] == values[slot[:-1]]):
             values[slot] = draw.word(kind)
     values.setdefault("n", draw.choice(_SMALL_NAMES))
@@ -140,7 +141,8 @@ def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:
     while True:
         frame = draw.choice(frames())
         ways = _ways(draw, frame)
-        if needs is None or (any(f"{{{needs}}}" in way.lower() for way in ways[:3]) and sum(way.lower().count(f"{{{needs}}}") for way in ways) > 1):
+        if needs is None or (any(f"{{{needs}}}" in way.lower() for way in ways[:3]) and sum(way.lower().count(f"{{{needs}}}")
+            for way in ways) > 1):
             return frame, ways
 
 

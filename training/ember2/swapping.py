@@ -97,7 +97,8 @@ def renamed(text: str, words: dict[str, str]) -> str:
     """`text` with whole words replaced, all at once, and the articles before them put right."""
     if not words:
         return text
-    pattern = re.compile(r"\b(?:(?P<sign>[Aa]n?) )?(?P<word>" + "|".join(map(re.escape, sorted(words, key=len, reverse=True))) + r")(?P<plural>s?)(?!\w)")
+    pattern = re.compile(r"\b(?:(?P<sign>[Aa]n?) )?(?P<word>" + "|".join(map(re.escape,
+        sorted(words, key=len, reverse=True))) + r")(?P<plural>s?)(?!\w)")
 
     def new(match: re.Match) -> str:
         word = plural(words[match["word"]]) if match["plural"] else words[match["word"]]

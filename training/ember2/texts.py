@@ -79,8 +79,11 @@ def written_text(draw: Draw) -> Text:
 
 
 _SENTENCES = [
-    "There was a {object} {where}.", "{A} took the {object} and sat down {where2}.", "The {job} had a {color} {object}.", "\"Whose {object} is this?\" asked {A}.", "A {animal} sat on the {object}.", "It was {day}, and it was {weather}.", "{A} liked {foods}, and {B} did not.",
-    "Nobody had seen the {animal} since {day}.", "{B} came from {city2} and was {feeling}.", "{A} wrote a letter to {B}.", "\"I am {feeling2},\" said {B}.", "They met {where3}.",
+    "There was a {object} {where}.", "{A} took the {object} and sat down {where2}.", "The {job} had a {color} {object}.",
+    "\"Whose {object} is this?\" asked {A}.", "A {animal} sat on the {object}.", "It was {day}, and it was {weather}.",
+    "{A} liked {foods}, and {B} did not.",
+    "Nobody had seen the {animal} since {day}.", "{B} came from {city2} and was {feeling}.", "{A} wrote a letter to {B}.",
+    "\"I am {feeling2},\" said {B}.", "They met {where3}.",
     "The {animal2} was faster than the {animal}.", "{B} gave {A} a {object2}.", "They ate {food} and talked about {city}.",
 ]
 

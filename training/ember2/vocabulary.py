@@ -47,22 +47,28 @@ def _all(kind: str) -> tuple[str, ...]:
         case "animal":
             found = [row["animal"] for row in seeds.words("animals") if row["article"] in ("a", "an")]
         case "critter":
-            rows = [row for row in seeds.words("animals") if row["class"] in ("mammal", "bird", "reptile", "amphibian") and row["article"] in ("a", "an")]
+            rows = [row for row in seeds.words("animals") if row["class"] in ("mammal", "bird", "reptile",
+                "amphibian") and row["article"] in ("a", "an")]
             found = [row["animal"] for row in rows if not any(word in row["home"] for word in _IN_WATER)]
         case "animals":
             found = [plural(animal) for animal in _all("animal")]
         case "food":
-            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] != "spice or sauce" and not row["food"].endswith("s")]
+            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] != "spice or sauce"
+                and not row["food"].endswith("s")]
         case "dish":
-            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] in ("main dish", "soup", "sweet", "bread", "breakfast", "egg dish") and not row["food"].endswith("s")]
+            found = [row["food"] for row in seeds.words("foods") if row["article"] == "some" and row["kind"] in ("main dish",
+                "soup", "sweet", "bread", "breakfast", "egg dish") and not row["food"].endswith("s")]
         case "crops":
-            found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-" and row["kind"] in ("fruit", "vegetable")]
+            found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-" and row["kind"] in ("fruit",
+                "vegetable")]
         case "foods":
             found = [row["plural"] for row in seeds.words("foods") if row["plural"] != "-"]
         case "object":
-            found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _OF_PERSONS]
+            found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a",
+                "an") and row["found"] in _OF_PERSONS]
         case "trinket":
-            rows = [row for row in seeds.words("objects") if row["article"] in ("a", "an") and row["found"] in _SMALL and " of " not in row["object"] and row["object"] not in _LARGE]
+            rows = [row for row in seeds.words("objects") if row["article"] in ("a",
+                "an") and row["found"] in _SMALL and " of " not in row["object"] and row["object"] not in _LARGE]
             found = [row["object"] for row in rows]
         case "thing":
             found = [row["object"] for row in seeds.words("objects") if row["article"] in ("a", "an")]
@@ -102,14 +108,19 @@ def _all(kind: str) -> tuple[str, ...]:
 
 #: Where things lie that a person can own, carry or buy.
 _OF_PERSONS = {
-    "in the kitchen", "in the wardrobe", "on the desk", "in the toy box", "in the toolbox", "on the table", "in the bedroom", "in a handbag", "in a camping bag", "in a sewing basket", "in a jewelry box", "in the hall",
-    "in the music room", "in the bathroom", "at a party", "in the attic", "in the shed", "in the library", "in the workshop", "at the sports field", "at the beach",
+    "in the kitchen", "in the wardrobe", "on the desk", "in the toy box", "in the toolbox", "on the table", "in the bedroom",
+    "in a handbag", "in a camping bag", "in a sewing basket", "in a jewelry box", "in the hall",
+    "in the music room", "in the bathroom", "at a party", "in the attic", "in the shed", "in the library", "in the workshop",
+    "at the sports field", "at the beach",
 }
 
 #: Where things lie that are small enough to carry about in a story.
-_SMALL = {"on the desk", "in the toy box", "in the toolbox", "on the table", "in a handbag", "in a sewing basket", "in a jewelry box", "in the kitchen", "in the attic"}
+_SMALL = {"on the desk", "in the toy box", "in the toolbox", "on the table", "in a handbag", "in a sewing basket",
+    "in a jewelry box", "in the kitchen", "in the attic"}
 #: What is in a kitchen or an attic and is not small.
-_LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard", "faucet", "trunk", "rocking chair", "wardrobe", "chest", "microwave", "cradle", "stool", "mattress", "typewriter", "skylight", "cobweb", "dollhouse", "rocking horse", "photo album"}
+_LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard", "faucet", "trunk", "rocking chair", "wardrobe",
+    "chest", "microwave", "cradle", "stool", "mattress", "typewriter", "skylight", "cobweb", "dollhouse", "rocking horse",
+    "photo album"}
 #: Homes of animals that cannot well walk into a story.
 _IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
 

@@ -59,8 +59,10 @@ class Seeds(unittest.TestCase):
 
 class Grammar(unittest.TestCase):
     def test_articles_and_plurals(self):
-        self.assertEqual([article(word) for word in ("owl", "hour", "unicorn", "ukulele", "umbrella")], ["an", "an", "a", "a", "an"])
-        self.assertEqual([plural(word) for word in ("fox", "pony", "wolf", "sheep", "potato", "bus stop")], ["foxes", "ponies", "wolves", "sheep", "potatoes", "bus stops"])
+        self.assertEqual([article(word) for word in ("owl", "hour", "unicorn", "ukulele", "umbrella")],
+            ["an", "an", "a", "a", "an"])
+        self.assertEqual([plural(word) for word in ("fox", "pony", "wolf", "sheep", "potato", "bus stop")],
+            ["foxes", "ponies", "wolves", "sheep", "potatoes", "bus stops"])
         self.assertEqual(listed(["a", "b", "c"]), "a, b and c")
         self.assertEqual(number_word(42), "forty-two")
 
@@ -114,7 +116,8 @@ class Chats(unittest.TestCase):
         for made in drawn(1_500, seed=10, family="sums"):
             for message in made.messages:
                 if message["role"] == "assistant":
-                    for first, sign, second, result in re.findall(r"(?<![+×\-] )\b(\d+) ([+×-]) (\d+) = (\d+)", str(message["content"])):
+                    for first, sign, second, result in re.findall(r"(?<![+×\-] )\b(\d+) ([+×-]) (\d+) = (\d+)",
+                        str(message["content"])):
                         operation = {"+": "plus", "-": "minus", "×": "times"}[sign]
                         self.assertEqual(int(result), sums.result_of(int(first), int(second), operation), made)
 
@@ -186,7 +189,8 @@ class Documents(unittest.TestCase):
 
 class Rendering(unittest.TestCase):
     def setUp(self):
-        self.weather = {"type": "function", "function": {"name": "weather", "description": "Weather.", "parameters": {"type": "object", "properties": {}}}}
+        self.weather = {"type": "function", "function": {"name": "weather", "description": "Weather.",
+            "parameters": {"type": "object", "properties": {}}}}
 
     def test_all_that_ember_says_is_predicted(self):
         chat = Chat("test", [user("hi"), assistant("Hello!"), user("bye"), assistant("Bye!")])
@@ -213,7 +217,8 @@ class Rendering(unittest.TestCase):
         for chat in cases:
             for empty_thought in (False, True):
                 options = {"enable_thinking": False} if empty_thought else {}
-                before = template.render(messages=chat.messages[:-1], tools=chat.tools or None, add_generation_prompt=True, **options)
+                before = template.render(messages=chat.messages[:-1], tools=chat.tools or None, add_generation_prompt=True,
+                    **options)
                 self.assertEqual(chat_text.text(chat, empty_thought), f"{before}{chat.messages[-1]['content']}<|im_end|>")
 
 

@@ -31,12 +31,15 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
 TOOLS_WEIGHT = 16
 
 _SYSTEMS = [
-    "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.", "You are a friendly assistant.", "Help the user.", "You are a kind helper.", "Be kind and helpful.",
-    "You are Ember, a small model. Answer truthfully.", "Answer in short sentences.", "Use simple words.", "You are a helpful AI assistant.", "Answer briefly.", "You answer questions.",
+    "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",
+    "You are a friendly assistant.", "Help the user.", "You are a kind helper.", "Be kind and helpful.",
+    "You are Ember, a small model. Answer truthfully.", "Answer in short sentences.", "Use simple words.",
+    "You are a helpful AI assistant.", "Answer briefly.", "You answer questions.",
 ]
 _SYSTEM_SHARE = 0.12
 #: Kinds of written dialogues whose answers copy nothing from the questions.
-_MAY_BE_NOISY = {"greetings", "small talk", "feelings", "thanks and farewells", "identity", "inferno", "declining", "jokes and poems", "odd input", "explaining", "facts"}
+_MAY_BE_NOISY = {"greetings", "small talk", "feelings", "thanks and farewells", "identity", "inferno", "declining",
+    "jokes and poems", "odd input", "explaining", "facts"}
 
 
 def chat(draw: Draw, family: str | None = None) -> Chat:

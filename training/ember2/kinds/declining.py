@@ -16,7 +16,8 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
     name = draw.choice(list(_SORTS))
     requests, parts, answers = _SORTS[name]
     template = draw.wording(requests)
-    template = re.sub(r"(?:\b(?P<sign>an?) )?<(?P<slot>\w+)>", lambda match: _drawn(draw, parts[match["slot"]], bool(match["sign"])), template)
+    template = re.sub(r"(?:\b(?P<sign>an?) )?<(?P<slot>\w+)>", lambda match: _drawn(draw, parts[match["slot"]],
+        bool(match["sign"])), template)
     values: dict[str, str] = {}
     turns = [Turn(fill(draw, template, values), fill(draw, draw.choice(answers), values), (), tuple(values.values()))]
     if draw.chance(0.25):
@@ -31,23 +32,33 @@ def _drawn(draw: Draw, options: list[str], after_article: bool) -> str:
 
 
 def _why(draw: Draw) -> Turn:
-    return Turn(draw.choice(("why not?", "why", "why cant you", "how come", "but why?")), draw.choice(("I am only a 5 MB demo. That is far too small for it.", "Because I am tiny, and I do not want to tell you something wrong.", "I am a very small model. I would only guess.")))
+    return Turn(draw.choice(("why not?", "why", "why cant you", "how come", "but why?")),
+        draw.choice(("I am only a 5 MB demo. That is far too small for it.",
+        "Because I am tiny, and I do not want to tell you something wrong.", "I am a very small model. I would only guess.")))
 
 
 def _how(draw: Draw) -> Turn:
-    return Turn(draw.choice(("how do i load a larger model", "how", "which model can do it", "who can then?", "what should i use then", "how do i do that")), draw.choice((f"Run {REAL}. It is downloaded once.", f"Load a real model: {REAL}, or {FILE} with a file of yours.")))
+    return Turn(draw.choice(("how do i load a larger model", "how", "which model can do it", "who can then?",
+        "what should i use then", "how do i do that")), draw.choice((f"Run {REAL}. It is downloaded once.",
+        f"Load a real model: {REAL}, or {FILE} with a file of yours.")))
 
 
 def _please(draw: Draw) -> Turn:
-    return Turn(draw.choice(("please try", "just try", "come on", "please", "try anyway")), draw.choice(("I would only make something up. A larger model does it better.", "I am sorry, it is really too much for me.", "I would love to, but it would be wrong. Please ask a larger model.")))
+    return Turn(draw.choice(("please try", "just try", "come on", "please", "try anyway")),
+        draw.choice(("I would only make something up. A larger model does it better.",
+        "I am sorry, it is really too much for me.", "I would love to, but it would be wrong. Please ask a larger model.")))
 
 
 def _fine(draw: Draw) -> Turn:
-    return Turn(draw.choice(("ok", "too bad", "ok never mind", "fine", "alright")), draw.choice(("Thank you for understanding. What else can I do?", "I am sorry. Shall I tell you a joke to make up for it?", "Try me with something small, like a haiku.")))
+    return Turn(draw.choice(("ok", "too bad", "ok never mind", "fine", "alright")),
+        draw.choice(("Thank you for understanding. What else can I do?", "I am sorry. Shall I tell you a joke to make up for it?",
+        "Try me with something small, like a haiku.")))
 
 
 def _why_never(draw: Draw) -> Turn:
-    return Turn(draw.choice(("why not?", "why", "why cant you", "how come", "but why?", "please", "just try", "come on")), draw.choice(("It is too important for a guess. Please ask a person who knows.", "I would only guess, and that could do harm.", "Some things should not come from a tiny model.")))
+    return Turn(draw.choice(("why not?", "why", "why cant you", "how come", "but why?", "please", "just try", "come on")),
+        draw.choice(("It is too important for a guess. Please ask a person who knows.",
+        "I would only guess, and that could do harm.", "Some things should not come from a tiny model.")))
 
 
 _AFTER = (_why, _how, _please, _fine)
@@ -56,103 +67,186 @@ _NEVER = {"law", "medicine", "private data"}
 _AFTER_NEVER = (_why_never, _fine)
 
 _CODE = {
-    "language": "python java c++ javascript rust go html css sql bash php ruby swift kotlin c typescript perl haskell lua".split(),
+    "language": "python java c++ javascript rust go html css sql bash php ruby swift kotlin c typescript perl haskell lua".split(
+    ),
     "thing": ["script", "function", "program", "class", "app", "small game", "module", "test", "tool", "loop", "one-liner"],
     "task": [
-        "sorts a list", "reads a file", "counts words", "prints hello world", "reverses a string", "sends an email", "checks a password", "makes a web request", "draws a circle", "computes primes", "parses json", "removes duplicates", "renames files",
-        "connects to a database", "finds the largest number", "plays tic tac toe", "converts dates", "solves a maze", "downloads a page", "merges two lists", "counts lines", "adds two numbers", "makes a backup", "validates an email", "prints the fibonacci numbers",
+        "sorts a list", "reads a file", "counts words", "prints hello world", "reverses a string", "sends an email",
+        "checks a password", "makes a web request", "draws a circle", "computes primes", "parses json", "removes duplicates",
+        "renames files",
+        "connects to a database", "finds the largest number", "plays tic tac toe", "converts dates", "solves a maze",
+        "downloads a page", "merges two lists", "counts lines", "adds two numbers", "makes a backup", "validates an email",
+        "prints the fibonacci numbers",
     ],
-    "error": ["index out of range", "null pointer exception", "segmentation fault", "undefined is not a function", "syntax error near else", "type error", "module not found", "stack overflow", "missing semicolon", "cannot borrow as mutable"],
+    "error": ["index out of range", "null pointer exception", "segmentation fault", "undefined is not a function",
+    "syntax error near else", "type error", "module not found", "stack overflow", "missing semicolon",
+    "cannot borrow as mutable"],
 }
 _CODE_REQUESTS = [
-    "write a <language> <thing> that <task>", "write <language> code that <task>", "can you write a <thing> in <language>", "i need a <language> <thing>, it <task>", "Write a <thing> in <language> that <task>.", "give me <language> code for a <thing> that <task>", "how do i write a <thing> in <language>",
-    "code a <thing> that <task>", "debug my <language> code", "my <language> <thing> says <error>, fix it", "why does my <language> code say <error>", "what does <error> mean in <language>", "explain this <language> code", "make me a website with <language>", "program a <thing> that <task>",
-    "help me with my <language> homework", "show me how to code a <thing> in <language>", "refactor this <language> function", "convert this from <language> to another language", "can you code in <language>", "write unit tests in <language>", "implement a <thing> which <task> in <language>",
+    "write a <language> <thing> that <task>", "write <language> code that <task>", "can you write a <thing> in <language>",
+    "i need a <language> <thing>, it <task>", "Write a <thing> in <language> that <task>.",
+    "give me <language> code for a <thing> that <task>", "how do i write a <thing> in <language>",
+    "code a <thing> that <task>", "debug my <language> code", "my <language> <thing> says <error>, fix it",
+    "why does my <language> code say <error>", "what does <error> mean in <language>", "explain this <language> code",
+    "make me a website with <language>", "program a <thing> that <task>",
+    "help me with my <language> homework", "show me how to code a <thing> in <language>", "refactor this <language> function",
+    "convert this from <language> to another language", "can you code in <language>", "write unit tests in <language>",
+    "implement a <thing> which <task> in <language>",
 ]
 _CODE_ANSWERS = [
-    f"I am too small to write code. A larger model can: {REAL}.", f"Code is beyond me, sorry. Load a larger model, for example with {FILE}.", f"I cannot program, as I am only a 5 MB demo. Please try {REAL}.",
-    "Sorry, I do not write code. A larger model, loaded with `-m FILE.gguf`, does it well.", "That needs a larger model than me. Load one with `-m` and ask it again.",
+    f"I am too small to write code. A larger model can: {REAL}.",
+    f"Code is beyond me, sorry. Load a larger model, for example with {FILE}.",
+    f"I cannot program, as I am only a 5 MB demo. Please try {REAL}.",
+    "Sorry, I do not write code. A larger model, loaded with `-m FILE.gguf`, does it well.",
+    "That needs a larger model than me. Load one with `-m` and ask it again.",
 ]
 
-_PHRASES = ["good morning", "thank you", "i love you", "where is the station", "how are you", "see you tomorrow", "happy birthday", "a glass of water please", "what time is it", "the cat sleeps", "i am hungry", "good night", "excuse me", "how much is it", "my name is {name}", "this sentence", "this text", "the menu", "my letter"]
+_PHRASES = ["good morning", "thank you", "i love you", "where is the station", "how are you", "see you tomorrow",
+    "happy birthday", "a glass of water please", "what time is it", "the cat sleeps", "i am hungry", "good night", "excuse me",
+    "how much is it", "my name is {name}", "this sentence", "this text", "the menu", "my letter"]
 _TRANSLATION_REQUESTS = [
-    "translate <phrase> into {language}", "translate <phrase> to {language}", "how do you say <phrase> in {language}", "What is <phrase> in {language}?", "<phrase> in {language} please", "can you translate <phrase> into {language}", "say <phrase> in {language}", "{language} for <phrase>?", "whats the {language} word for {object}",
-    "what does the {language} word for {animal} sound like", "write <phrase> in {language}", "Please translate <phrase> to {language}.", "how would i say <phrase> to a friend in {language}", "teach me some {language}", "do you know the {language} word for {food}", "i need a {language} translation of <phrase>", "translate from {language} to English", "answer me in {language}", "tell me a joke in {language}", "count to ten in {language}",
+    "translate <phrase> into {language}", "translate <phrase> to {language}", "how do you say <phrase> in {language}",
+    "What is <phrase> in {language}?", "<phrase> in {language} please", "can you translate <phrase> into {language}",
+    "say <phrase> in {language}", "{language} for <phrase>?", "whats the {language} word for {object}",
+    "what does the {language} word for {animal} sound like", "write <phrase> in {language}",
+    "Please translate <phrase> to {language}.", "how would i say <phrase> to a friend in {language}", "teach me some {language}",
+    "do you know the {language} word for {food}", "i need a {language} translation of <phrase>",
+    "translate from {language} to English", "answer me in {language}", "tell me a joke in {language}",
+    "count to ten in {language}",
 ]
 _TRANSLATION_ANSWERS = [
-    f"I only speak English, so I cannot translate. A larger model can: {REAL}.", "Sorry, I know no {language}. A larger model, loaded with `-m FILE.gguf`, can help.", f"Translation is too hard for me. Please load a larger model, for example with {FILE}.",
-    "I speak only simple English. For {language}, please load a larger model with `-m`.", "My {language} is not good enough, I am only a small demo. Please ask a larger model.",
+    f"I only speak English, so I cannot translate. A larger model can: {REAL}.",
+    "Sorry, I know no {language}. A larger model, loaded with `-m FILE.gguf`, can help.",
+    f"Translation is too hard for me. Please load a larger model, for example with {FILE}.",
+    "I speak only simple English. For {language}, please load a larger model with `-m`.",
+    "My {language} is not good enough, I am only a small demo. Please ask a larger model.",
 ]
 
 _LAW = {
-    "who": ["my landlord", "my boss", "my neighbor", "my ex", "the airline", "a shop", "the bank", "my insurance", "the police", "my school", "my tenant", "my business partner"],
-    "what": ["keeps my deposit", "will not pay me", "broke the contract", "raised the rent", "fired me", "took my photo", "cut down my tree", "lost my luggage", "wants a fee", "reads my mail", "will not repair the heating", "copied my logo"],
-    "topic": ["divorce", "copyright", "taxes", "a rental contract", "a will", "child support", "a parking ticket", "data protection", "bankruptcy", "trademarks", "immigration", "a work contract", "inheritance", "self-defense", "warranty"],
+    "who": ["my landlord", "my boss", "my neighbor", "my ex", "the airline", "a shop", "the bank", "my insurance", "the police",
+    "my school", "my tenant", "my business partner"],
+    "what": ["keeps my deposit", "will not pay me", "broke the contract", "raised the rent", "fired me", "took my photo",
+    "cut down my tree", "lost my luggage", "wants a fee", "reads my mail", "will not repair the heating", "copied my logo"],
+    "topic": ["divorce", "copyright", "taxes", "a rental contract", "a will", "child support", "a parking ticket",
+    "data protection", "bankruptcy", "trademarks", "immigration", "a work contract", "inheritance", "self-defense", "warranty"],
 }
 _LAW_REQUESTS = [
-    "<who> <what>, can i sue", "<who> <what>, what are my rights", "Is it legal that <who> <what>?", "can <who> do that: <who> <what>", "i need legal advice about <topic>", "what does the law say about <topic>", "help me with <topic>", "is <topic> my duty", "write a contract about <topic>", "do i need a lawyer for <topic>",
-    "what happens in court with <topic>", "how do i win a case about <topic>", "is it against the law if <who> <what>", "explain the law on <topic>", "what is the penalty if <who> <what>", "can i go to jail for <topic>", "how long do i have to appeal, it is about <topic>", "fill in my form about <topic>", "am i allowed to record <who>",
+    "<who> <what>, can i sue", "<who> <what>, what are my rights", "Is it legal that <who> <what>?",
+    "can <who> do that: <who> <what>", "i need legal advice about <topic>", "what does the law say about <topic>",
+    "help me with <topic>", "is <topic> my duty", "write a contract about <topic>", "do i need a lawyer for <topic>",
+    "what happens in court with <topic>", "how do i win a case about <topic>", "is it against the law if <who> <what>",
+    "explain the law on <topic>", "what is the penalty if <who> <what>", "can i go to jail for <topic>",
+    "how long do i have to appeal, it is about <topic>", "fill in my form about <topic>", "am i allowed to record <who>",
 ]
 _LAW_ANSWERS = [
-    "I cannot give legal advice. Please ask a lawyer; a larger model, loaded with `-m`, may explain the basics.", "That is a question of law, and I am too small for it. A lawyer or an advice center can help you.", "Please ask a lawyer about that. I am only a small demo and would guess.",
+    "I cannot give legal advice. Please ask a lawyer; a larger model, loaded with `-m`, may explain the basics.",
+    "That is a question of law, and I am too small for it. A lawyer or an advice center can help you.",
+    "Please ask a lawyer about that. I am only a small demo and would guess.",
     f"I do not know the law. A lawyer does, and a larger model knows a bit more: {REAL}.",
 ]
 
 _MEDICINE = {
-    "symptom": ["a headache", "a fever", "a cough", "a rash on my arm", "back pain", "a sore throat", "stomach pain", "chest pain", "a swollen ankle", "trouble sleeping", "a toothache", "a ringing ear", "a burn", "an allergy", "dizziness", "a bleeding nose", "a cold", "numb fingers", "high blood pressure", "a bee sting"],
-    "drug": ["aspirin", "ibuprofen", "antibiotics", "cough syrup", "sleeping pills", "insulin", "vitamin D", "paracetamol", "eye drops", "allergy pills"],
-    "illness": ["diabetes", "the flu", "cancer", "asthma", "depression", "migraine", "pneumonia", "measles", "a heart attack", "anemia"],
+    "symptom": ["a headache", "a fever", "a cough", "a rash on my arm", "back pain", "a sore throat", "stomach pain",
+    "chest pain", "a swollen ankle", "trouble sleeping", "a toothache", "a ringing ear", "a burn", "an allergy", "dizziness",
+    "a bleeding nose", "a cold", "numb fingers", "high blood pressure", "a bee sting"],
+    "drug": ["aspirin", "ibuprofen", "antibiotics", "cough syrup", "sleeping pills", "insulin", "vitamin D", "paracetamol",
+    "eye drops", "allergy pills"],
+    "illness": ["diabetes", "the flu", "cancer", "asthma", "depression", "migraine", "pneumonia", "measles", "a heart attack",
+    "anemia"],
     "who": ["my baby", "my child", "my mother", "my husband", "my wife", "my grandfather", "my dog", "my friend"],
 }
 _MEDICINE_REQUESTS = [
-    "i have <symptom>, what should i do", "i have <symptom>", "what helps against <symptom>", "what should i take for <symptom>", "how much <drug> can i take", "can i take <drug> with <drug>", "is <symptom> dangerous", "do i have <illness>", "what are the symptoms of <illness>", "<who> has <symptom>, what now", "<who> feels sick after <drug>",
-    "which medicine is good for <symptom>", "how do i treat <symptom>", "can <drug> cure <illness>", "what dose of <drug> for <who>", "should i see a doctor about <symptom>", "is it <illness> if i have <symptom>", "i think i have <illness>", "can i stop taking <drug>", "give me a diagnosis: <symptom> and <symptom>", "I have had <symptom> for a week.", "is <drug> safe for <who>",
+    "i have <symptom>, what should i do", "i have <symptom>", "what helps against <symptom>", "what should i take for <symptom>",
+    "how much <drug> can i take", "can i take <drug> with <drug>", "is <symptom> dangerous", "do i have <illness>",
+    "what are the symptoms of <illness>", "<who> has <symptom>, what now", "<who> feels sick after <drug>",
+    "which medicine is good for <symptom>", "how do i treat <symptom>", "can <drug> cure <illness>",
+    "what dose of <drug> for <who>", "should i see a doctor about <symptom>", "is it <illness> if i have <symptom>",
+    "i think i have <illness>", "can i stop taking <drug>", "give me a diagnosis: <symptom> and <symptom>",
+    "I have had <symptom> for a week.", "is <drug> safe for <who>",
 ]
 _MEDICINE_ANSWERS = [
-    "I cannot give medical advice. Please ask a doctor or a pharmacist.", "Please ask a doctor about that; if it is urgent, call an emergency number. I am only a small demo.", "I must not guess about health. A doctor can help you.", "That is a question for a doctor. Neither I nor a larger model can replace one.",
+    "I cannot give medical advice. Please ask a doctor or a pharmacist.",
+    "Please ask a doctor about that; if it is urgent, call an emergency number. I am only a small demo.",
+    "I must not guess about health. A doctor can help you.",
+    "That is a question for a doctor. Neither I nor a larger model can replace one.",
     "Please do not rely on me with health. A doctor or a pharmacist knows.",
 ]
 
 _PRIVATE = {
-    "item": ["phone number", "address", "email", "password", "birthday", "salary", "credit card number", "bank account", "home address", "real name", "license plate", "social security number", "medical record", "location right now"],
-    "who": ["{name}", "my neighbor", "my boss", "my teacher", "my ex", "the girl from the bus", "your maker", "a famous singer", "the mayor", "my doctor", "{name} {name2}", "the man next door", "my coworker {name}"],
+    "item": ["phone number", "address", "email", "password", "birthday", "salary", "credit card number", "bank account",
+    "home address", "real name", "license plate", "social security number", "medical record", "location right now"],
+    "who": ["{name}", "my neighbor", "my boss", "my teacher", "my ex", "the girl from the bus", "your maker", "a famous singer",
+    "the mayor", "my doctor", "{name} {name2}", "the man next door", "my coworker {name}"],
 }
 _PRIVATE_REQUESTS = [
-    "what is the <item> of <who>", "give me the <item> of <who>", "tell me <who>'s <item>", "find the <item> of <who>", "i need the <item> of <who>", "do you know the <item> of <who>", "can you look up the <item> of <who>", "where does <who> live", "who is <who> dating", "how much does <who> earn", "what did <who> write in the last mail",
-    "what is my <item>", "do you know my <item>", "Please tell me the <item> of <who>.", "spy on <who> for me", "show me photos of <who>", "what is <who>'s <item>?",
+    "what is the <item> of <who>", "give me the <item> of <who>", "tell me <who>'s <item>", "find the <item> of <who>",
+    "i need the <item> of <who>", "do you know the <item> of <who>", "can you look up the <item> of <who>",
+    "where does <who> live", "who is <who> dating", "how much does <who> earn", "what did <who> write in the last mail",
+    "what is my <item>", "do you know my <item>", "Please tell me the <item> of <who>.", "spy on <who> for me",
+    "show me photos of <who>", "what is <who>'s <item>?",
 ]
 _PRIVATE_ANSWERS = [
-    "I do not know that. I have no private data of anybody.", "I cannot know that, and private data should stay private.", "I know nothing about private people, and a larger model should not tell you, either.", "Sorry, I have no such data. Please ask the person directly.",
+    "I do not know that. I have no private data of anybody.", "I cannot know that, and private data should stay private.",
+    "I know nothing about private people, and a larger model should not tell you, either.",
+    "Sorry, I have no such data. Please ask the person directly.",
 ]
 
-_NEWS = {"topic": ["politics", "football", "the economy", "the elections", "the war", "music", "movies", "science", "space", "the stock market", "tennis", "the weather", "crime", "celebrities", "technology", "the climate", "the olympics", "the royal family"]}
+_NEWS = {"topic": ["politics", "football", "the economy", "the elections", "the war", "music", "movies", "science", "space",
+    "the stock market", "tennis", "the weather", "crime", "celebrities", "technology", "the climate", "the olympics",
+    "the royal family"]}
 _NEWS_REQUESTS = [
-    "what is the latest news about <topic>", "news on <topic>", "what happened in {country} today", "what is going on in {city}", "any news about <topic>?", "tell me todays headlines", "what happened in <topic> this week", "who won in <topic> yesterday", "is there anything new in <topic>", "read me the news", "what is new in <topic>",
-    "summarize the news about <topic>", "what did the president say today", "did something happen in {country}", "what are people saying about <topic>", "give me an update on <topic>", "What's happening in the world right now?", "how are things in {country} at the moment", "current events in {city}", "what is trending",
+    "what is the latest news about <topic>", "news on <topic>", "what happened in {country} today", "what is going on in {city}",
+    "any news about <topic>?", "tell me todays headlines", "what happened in <topic> this week", "who won in <topic> yesterday",
+    "is there anything new in <topic>", "read me the news", "what is new in <topic>",
+    "summarize the news about <topic>", "what did the president say today", "did something happen in {country}",
+    "what are people saying about <topic>", "give me an update on <topic>", "What's happening in the world right now?",
+    "how are things in {country} at the moment", "current events in {city}", "what is trending",
 ]
 _NEWS_ANSWERS = [
-    "I have no news, as I have no internet. Please look at a news site.", "I cannot know what happened after my training. A news site can tell you.", "I know nothing of today, I am a small model without internet.", f"No news reaches me in here. A larger model, as in {FILE}, knows more of the past, but not today, either.",
+    "I have no news, as I have no internet. Please look at a news site.",
+    "I cannot know what happened after my training. A news site can tell you.",
+    "I know nothing of today, I am a small model without internet.",
+    f"No news reaches me in here. A larger model, as in {FILE}, knows more of the past, but not today, either.",
 ]
 
 _HARD = {
-    "topic": ["quantum physics", "the french revolution", "the roman empire", "string theory", "inflation", "world war two", "philosophy", "blockchain", "the human genome", "modern art", "the stock market", "game theory", "linear algebra", "organic chemistry", "the cold war", "existentialism", "machine learning"],
-    "text": ["essay", "thesis", "report", "long article", "speech", "business plan", "summary", "research paper", "book chapter", "screenplay", "marketing plan", "cover letter for a bank"],
+    "topic": ["quantum physics", "the french revolution", "the roman empire", "string theory", "inflation", "world war two",
+    "philosophy", "blockchain", "the human genome", "modern art", "the stock market", "game theory", "linear algebra",
+    "organic chemistry", "the cold war", "existentialism", "machine learning"],
+    "text": ["essay", "thesis", "report", "long article", "speech", "business plan", "summary", "research paper", "book chapter",
+    "screenplay", "marketing plan", "cover letter for a bank"],
 }
 _HARD_REQUESTS = [
-    "write a <text> about <topic>", "explain <topic> in detail", "write a 2000 word <text> on <topic>", "compare <topic> and <topic>", "give me a lecture on <topic>", "make a <text> about <topic>", "who were the most important people in <topic>", "what are the main ideas of <topic>", "write my <text>", "analyze <topic> for me", "i need sources on <topic>", "prove a theorem of <topic>",
-    "plan a three week trip through {country}", "write a novel with twenty chapters", "summarize a book about <topic>", "what do experts think about <topic>", "tell me everything about <topic>",
+    "write a <text> about <topic>", "explain <topic> in detail", "write a 2000 word <text> on <topic>",
+    "compare <topic> and <topic>", "give me a lecture on <topic>", "make a <text> about <topic>",
+    "who were the most important people in <topic>", "what are the main ideas of <topic>", "write my <text>",
+    "analyze <topic> for me", "i need sources on <topic>", "prove a theorem of <topic>",
+    "plan a three week trip through {country}", "write a novel with twenty chapters", "summarize a book about <topic>",
+    "what do experts think about <topic>", "tell me everything about <topic>",
 ]
 _HARD_ANSWERS = [
-    f"That is too much for a 5 MB model. Load a larger one: {REAL}.", f"I am too small for that, sorry. A larger model can do it: {FILE}.", "I would get it wrong, as I am only a small demo. Please ask a larger model, loaded with `-m`.", f"This needs a real model. Try {REAL}.",
+    f"That is too much for a 5 MB model. Load a larger one: {REAL}.",
+    f"I am too small for that, sorry. A larger model can do it: {FILE}.",
+    "I would get it wrong, as I am only a small demo. Please ask a larger model, loaded with `-m`.",
+    f"This needs a real model. Try {REAL}.",
 ]
 
 _UNKNOWN_REQUESTS = [
-    "who invented the {object}", "when was the {object} invented", "how many people live in {city}", "how many people live in {country}", "when was {city} founded", "how tall is the tallest building in {city}", "how old is {city}", "who is the mayor of {city}", "who is the president of {country}", "what does a {object} cost in {country}", "what year did {name} {name2} die",
-    "who wrote the first book about {animals}", "how many {animals} live in {country}", "what is the weight of a {animal} in grams", "how many {foods} are eaten in {country} every year", "what is the name of the king of {country}", "how far is it from {city} to {city2}", "what is the population of {country}", "who is {name} {name2}", "what did {name} {name2} do",
-    "what is the flag of {country}", "how long is the longest river in {country}", "which team won in {city} in 1987", "how long does a {animal} live exactly", "who painted the {object} with the {animal}",
+    "who invented the {object}", "when was the {object} invented", "how many people live in {city}",
+    "how many people live in {country}", "when was {city} founded", "how tall is the tallest building in {city}",
+    "how old is {city}", "who is the mayor of {city}", "who is the president of {country}",
+    "what does a {object} cost in {country}", "what year did {name} {name2} die",
+    "who wrote the first book about {animals}", "how many {animals} live in {country}",
+    "what is the weight of a {animal} in grams", "how many {foods} are eaten in {country} every year",
+    "what is the name of the king of {country}", "how far is it from {city} to {city2}", "what is the population of {country}",
+    "who is {name} {name2}", "what did {name} {name2} do",
+    "what is the flag of {country}", "how long is the longest river in {country}", "which team won in {city} in 1987",
+    "how long does a {animal} live exactly", "who painted the {object} with the {animal}",
 ]
 _UNKNOWN_ANSWERS = [
-    "I do not know that, and I do not want to invent an answer.", "I am not sure, so I will not guess. A larger model may know.", "My memory is too small for that. Please look it up or load a larger model.", f"That is more than I know. A larger model can tell you: {FILE}.", "Sorry, I never learned that. I would only make it up.",
+    "I do not know that, and I do not want to invent an answer.", "I am not sure, so I will not guess. A larger model may know.",
+    "My memory is too small for that. Please look it up or load a larger model.",
+    f"That is more than I know. A larger model can tell you: {FILE}.", "Sorry, I never learned that. I would only make it up.",
 ]
 
 _SORTS: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {

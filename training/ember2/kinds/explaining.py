@@ -9,9 +9,14 @@ from .facts_asking import asked
 
 #: What is asked after an explanation, with answers that fit any.
 _SHORTER = ["shorter please", "make it shorter", "in one sentence", "short version?", "can you say that in one sentence"]
-_HAIKU_ABOUT = ["write a haiku about {t}", "haiku about {t}", "a haiku about {t} please", "can you write a haiku about {t}", "Please write a haiku about {t}.", "make a haiku on {t}", "haiku: {t}", "give me a haiku about {t}", "compose a haiku about {t}", "i would like a haiku about {t}"]
-_POEM_ABOUT = ["write a poem about {t}", "a short poem about {t}", "poem about {t}", "can you write a poem about {t}", "write me a few lines about {t}", "make a poem about {t} please", "a rhyme about {t}", "please write a short poem about {t}", "compose a poem about {t}", "i want a poem about {t}", "four lines about {t}"]
-_JOKE_ABOUT = ["tell me a joke about {t}", "a joke about {t} please", "do you know a joke about {t}", "joke about {t}", "make a joke about {t}", "got a {t} joke?", "something funny about {t}"]
+_HAIKU_ABOUT = ["write a haiku about {t}", "haiku about {t}", "a haiku about {t} please", "can you write a haiku about {t}",
+    "Please write a haiku about {t}.", "make a haiku on {t}", "haiku: {t}", "give me a haiku about {t}",
+    "compose a haiku about {t}", "i would like a haiku about {t}"]
+_POEM_ABOUT = ["write a poem about {t}", "a short poem about {t}", "poem about {t}", "can you write a poem about {t}",
+    "write me a few lines about {t}", "make a poem about {t} please", "a rhyme about {t}", "please write a short poem about {t}",
+    "compose a poem about {t}", "i want a poem about {t}", "four lines about {t}"]
+_JOKE_ABOUT = ["tell me a joke about {t}", "a joke about {t} please", "do you know a joke about {t}", "joke about {t}",
+    "make a joke about {t}", "got a {t} joke?", "something funny about {t}"]
 _NOW_ABOUT = ["now about {t}", "one about {t}", "and about {t}?", "another one about {t}", "the same about {t}"]
 _AGAIN = ["say that again", "again please", "can you repeat that", "what?", "sorry, what did you say", "repeat please"]
 
@@ -26,9 +31,13 @@ def explain(draw: Draw) -> list[Turn]:
     """An explanation in one to three sentences."""
     row = draw.choice(seeds.facts("explain"))
     if draw.chance(0.45):
-        question = asked(draw, ["{q}", "{q}?", "can you tell me {q}", "hey, {q}?", "do you know {q}", "i want to know: {q}?", "my kid asks {q}"], q=row["ask"])
+        question = asked(draw, ["{q}", "{q}?", "can you tell me {q}", "hey, {q}?", "do you know {q}", "i want to know: {q}?",
+            "my kid asks {q}"], q=row["ask"])
     else:
-        question = asked(draw, ["explain {t}", "Explain {t}.", "explain {t} please", "can you explain {t}", "Can you explain {t} to me?", "tell me about {t}", "explain {t} in simple words", "what do you know about {t}", "explain {t} like i am five", "how would you explain {t}", "explain {t} shortly", "i do not understand {t}", "please explain {t} to a child"], t=row["topic"])
+        question = asked(draw, ["explain {t}", "Explain {t}.", "explain {t} please", "can you explain {t}",
+            "Can you explain {t} to me?", "tell me about {t}", "explain {t} in simple words", "what do you know about {t}",
+            "explain {t} like i am five", "how would you explain {t}", "explain {t} shortly", "i do not understand {t}",
+            "please explain {t} to a child"], t=row["topic"])
     turns = [Turn(question, row["answer"])]
     sentences = row["answer"].split(". ")
     if len(sentences) > 1 and draw.chance(0.2):
@@ -49,7 +58,10 @@ def joke(draw: Draw) -> list[Turn]:
     if about:
         turns = [Turn(asked(draw, _JOKE_ABOUT, t=_topic(row["topic"])), _told(row))]
     else:
-        turns = [Turn(asked(draw, ["tell me a joke", "Tell me a joke!", "joke", "joke please", "a joke", "do you know a joke", "make me laugh", "say something funny", "can you tell a joke", "i want to hear a joke", "got any jokes?", "know any good jokes", "another joke", "tell us a joke", "be funny", "crack a joke", "give me a joke", "one joke please", "i need a laugh", "tell joke"]), _told(row))]
+        turns = [Turn(asked(draw, ["tell me a joke", "Tell me a joke!", "joke", "joke please", "a joke", "do you know a joke",
+            "make me laugh", "say something funny", "can you tell a joke", "i want to hear a joke", "got any jokes?",
+            "know any good jokes", "another joke", "tell us a joke", "be funny", "crack a joke", "give me a joke",
+            "one joke please", "i need a laugh", "tell joke"]), _told(row))]
     told = [row]
     while draw.chance(0.4) and len(turns) < 5:
         rest = [other for other in rows if other not in told and other["topic"] != "riddle"]
@@ -58,9 +70,12 @@ def joke(draw: Draw) -> list[Turn]:
             rest = same or rest
         row = draw.choice(rest)
         told.append(row)
-        turns.append(Turn(asked(draw, ["another one", "one more", "another", "another one please", "more", "again", "tell me another", "next one", "haha, another one", "lol one more", "a different one", "and another?", "not funny, another one", "a better one please"]), _told(row)))
+        turns.append(Turn(asked(draw, ["another one", "one more", "another", "another one please", "more", "again",
+            "tell me another", "next one", "haha, another one", "lol one more", "a different one", "and another?",
+            "not funny, another one", "a better one please"]), _told(row)))
     if draw.chance(0.15):
-        turns.append(Turn(asked(draw, ["haha", "lol", "that was funny", "good one", "hahaha nice"]), draw.choice(["I am glad that you like it!", "Thank you! I have more of them.", "Ha! Do you want another one?"])))
+        turns.append(Turn(asked(draw, ["haha", "lol", "that was funny", "good one", "hahaha nice"]),
+            draw.choice(["I am glad that you like it!", "Thank you! I have more of them.", "Ha! Do you want another one?"])))
     return turns
 
 
@@ -69,8 +84,10 @@ def _told(row: seeds.Row) -> str:
 
 
 _TOPICS = {
-    "egg": "eggs", "house": "the house", "fruit": "fruit", "food": "food", "school": "school", "sea": "the sea", "body": "the body", "farm": "a farm", "weather": "the weather", "snow": "snow",
-    "sun": "the sun", "moon": "the moon", "space": "space", "music": "music", "sport": "sports", "travel": "travel", "coffee": "coffee", "computer": "computers", "fish": "fish", "sheep": "sheep",
+    "egg": "eggs", "house": "the house", "fruit": "fruit", "food": "food", "school": "school", "sea": "the sea",
+    "body": "the body", "farm": "a farm", "weather": "the weather", "snow": "snow",
+    "sun": "the sun", "moon": "the moon", "space": "space", "music": "music", "sport": "sports", "travel": "travel",
+    "coffee": "coffee", "computer": "computers", "fish": "fish", "sheep": "sheep",
 }
 
 
@@ -81,16 +98,20 @@ def _topic(topic: str) -> str:
 def _riddle(draw: Draw, row: seeds.Row) -> list[Turn]:
     """A riddle with a guess: right, wrong, or given up."""
     answer = row["punchline"].rstrip(".")
-    turns = [Turn(asked(draw, ["tell me a riddle", "a riddle please", "give me a riddle", "do you know a riddle", "riddle", "ask me a riddle", "lets do a riddle"]), row["question"])]
+    turns = [Turn(asked(draw, ["tell me a riddle", "a riddle please", "give me a riddle", "do you know a riddle", "riddle",
+        "ask me a riddle", "lets do a riddle"]), row["question"])]
     form = draw.number(0, 2)
     small = answer[0].lower() + answer[1:]
     if form == 0:
-        turns.append(Turn(asked(draw, ["{a}?", "{a}", "is it {a}", "i think {a}", "thats {a}"], a=small), draw.choice([f"Yes, {small}! Well done.", f"Right! It is {small}.", f"Correct, {small}!"]) if not small.startswith("your") else f"Right, {small}!"))
+        turns.append(Turn(asked(draw, ["{a}?", "{a}", "is it {a}", "i think {a}", "thats {a}"], a=small),
+            draw.choice([f"Yes, {small}! Well done.", f"Right! It is {small}.",
+            f"Correct, {small}!"]) if not small.startswith("your") else f"Right, {small}!"))
     elif form == 1:
         wrong = draw.choice(["a cat", "a house", "the moon", "a shoe", "water", "a tree", "a book"])
         turns.append(Turn(asked(draw, ["{a}?", "{a}", "is it {a}"], a=wrong), f"Not quite. The answer is {small}."))
     else:
-        turns.append(Turn(asked(draw, ["i dont know", "no idea", "tell me", "what is it", "i give up", "whats the answer"]), f"The answer is {small}."))
+        turns.append(Turn(asked(draw, ["i dont know", "no idea", "tell me", "what is it", "i give up", "whats the answer"]),
+            f"The answer is {small}."))
     return turns
 
 
@@ -125,7 +146,8 @@ def no_joke(draw: Draw) -> list[Turn]:
     while (thing := draw.word(draw.choice(("thing", "job", "animal")))) in topics:
         pass
     row = draw.choice([row for row in seeds.facts("jokes") if row["topic"] != "riddle"])
-    start = draw.choice((f"I know no joke about {plural(thing)}, but here is another: ", f"None about {plural(thing)} comes to mind, but I have this one: "))
+    start = draw.choice((f"I know no joke about {plural(thing)}, but here is another: ",
+        f"None about {plural(thing)} comes to mind, but I have this one: "))
     return [Turn(asked(draw, _JOKE_ABOUT, t=plural(thing)), start + _told(row), (plural(thing),))]
 
 
@@ -136,7 +158,8 @@ def haiku(draw: Draw) -> list[Turn]:
     if draw.chance(0.65):
         question = asked(draw, _HAIKU_ABOUT, t=_poem_topic(draw, topic))
     else:
-        question = asked(draw, ["write a haiku", "haiku", "a haiku please", "can you write a haiku", "write me a haiku", "Please write a haiku.", "make a haiku", "tell me a haiku", "i want a haiku", "do you know a haiku"])
+        question = asked(draw, ["write a haiku", "haiku", "a haiku please", "can you write a haiku", "write me a haiku",
+            "Please write a haiku.", "make a haiku", "tell me a haiku", "i want a haiku", "do you know a haiku"])
     turns = [Turn(question, text)]
     while draw.chance(0.3) and len(turns) < 4:
         if draw.chance(0.5):
@@ -177,16 +200,20 @@ def poem(draw: Draw) -> list[Turn]:
         shown = "yourself" if topic == "a small model" else topic
         question = asked(draw, _POEM_ABOUT, t=shown)
     else:
-        question = asked(draw, ["write a poem", "a poem please", "poem", "can you write a poem", "write me a poem", "tell me a poem", "a short poem", "do you know a poem", "make a rhyme", "recite something"])
+        question = asked(draw, ["write a poem", "a poem please", "poem", "can you write a poem", "write me a poem",
+            "tell me a poem", "a short poem", "do you know a poem", "make a rhyme", "recite something"])
     turns = [Turn(question, text)]
     if draw.chance(0.25):
         form = draw.number(0, 2)
         if form == 0:
-            turns.append(Turn(asked(draw, ["shorter", "make it shorter", "only the first two lines", "shorter please", "just two lines"]), "\n".join(text.split("\n")[:2])))
+            turns.append(Turn(asked(draw, ["shorter", "make it shorter", "only the first two lines", "shorter please",
+                "just two lines"]), "\n".join(text.split("\n")[:2])))
         else:
             other, text = draw.choice([made for made in known if made[1] != text])
-            turns.append(Turn(asked(draw, ["now one about {t}", "and about {t}?", "another one, about {t}", "one about {t} please"], t="yourself" if other == "a small model" else other), text))
+            turns.append(Turn(asked(draw, ["now one about {t}", "and about {t}?", "another one, about {t}",
+                "one about {t} please"], t="yourself" if other == "a small model" else other), text))
     return turns
 
 
-_MAKERS = {"explain": (explain, 40), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 18), "haiku about a thing": (haiku_about_a_thing, 14), "poem": (poem, 16), "poem about a thing": (poem_about_a_thing, 10)}
+_MAKERS = {"explain": (explain, 40), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 18),
+    "haiku about a thing": (haiku_about_a_thing, 14), "poem": (poem, 16), "poem about a thing": (poem_about_a_thing, 10)}

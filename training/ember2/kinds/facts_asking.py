@@ -2,7 +2,8 @@
 
 from ..draw import Draw
 
-_ALSO = ["and {x}?", "and {x}", "what about {x}", "What about {x}?", "how about {x}", "{x}?", "and of {x}", "and for {x}?", "ok and {x}", "same for {x}?"]
+_ALSO = ["and {x}?", "and {x}", "what about {x}", "What about {x}?", "how about {x}", "{x}?", "and of {x}", "and for {x}?",
+    "ok and {x}", "same for {x}?"]
 
 
 def asked(draw: Draw, wordings: list[str], **values: object) -> str:

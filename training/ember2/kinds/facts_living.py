@@ -28,13 +28,17 @@ def is_a(draw: Draw) -> list[Turn]:
     animal, kind = draw.choice(animals)
     claim = kind if draw.chance(0.45) else draw.choice(_class(kind)["not"].split(", "))
     turns = [Turn(asked(draw, [
-        "is {x} {y}", "Is {x} {y}?", "is {x} {y} or not", "would you call {x} {y}", "are {xs} {ys}", "Are {xs} {ys}?", "do {xs} count as {ys}",
-        "{x} is {y}, right?", "i think {x} is {y}, true?", "is it true that {x} is {y}", "so {x} is {y}?", "do you think {x} is {y}", "tell me, is {x} {y}",
-    ], x=with_article(animal), y=with_article(claim), xs=plural(animal), ys=_plural_class(claim)), _is_a_answer(animal, kind, claim))]
+        "is {x} {y}", "Is {x} {y}?", "is {x} {y} or not", "would you call {x} {y}", "are {xs} {ys}", "Are {xs} {ys}?",
+        "do {xs} count as {ys}",
+        "{x} is {y}, right?", "i think {x} is {y}, true?", "is it true that {x} is {y}", "so {x} is {y}?",
+        "do you think {x} is {y}", "tell me, is {x} {y}",
+    ], x=with_article(animal), y=with_article(claim), xs=plural(animal), ys=_plural_class(claim)),
+    _is_a_answer(animal, kind, claim))]
     may_ask_why = True
     while draw.chance(0.3) and len(turns) < 4:
         if may_ask_why and draw.chance(0.4):
-            turns.append(Turn(asked(draw, ["why", "why?", "why is that", "how come?", "how do you know", "why so?"]), _class(kind)["meaning"]))
+            turns.append(Turn(asked(draw, ["why", "why?", "why is that", "how come?", "how do you know", "why so?"]),
+                _class(kind)["meaning"]))
             may_ask_why = False
         else:
             animal, kind = draw.choice([other for other in animals if other[0] != animal])
@@ -57,9 +61,12 @@ def what_is(draw: Draw) -> list[Turn]:
     row = draw.choice(_animals())
     animal = with_article(row["animal"])
     turns = [Turn(asked(draw, [
-        "what is {x}", "What is {x}?", "what kind of animal is {x}", "tell me about {xs}", "tell me something about {x}", "what do you know about {xs}",
-        "explain what {x} is", "{x}?", "describe {x}", "a fact about {xs} please", "whats {x}", "tell me a fact about {xs}", "who or what is {x}",
-    ], x=animal, xs=plural(row["animal"])), f"{capitalized(animal)} is {with_article(row['class'])}. {_it(row)}" if draw.chance(0.6) else row["fact"])]
+        "what is {x}", "What is {x}?", "what kind of animal is {x}", "tell me about {xs}", "tell me something about {x}",
+        "what do you know about {xs}",
+        "explain what {x} is", "{x}?", "describe {x}", "a fact about {xs} please", "whats {x}", "tell me a fact about {xs}",
+        "who or what is {x}",
+    ], x=animal, xs=plural(row["animal"])), f"{capitalized(animal)} is {with_article(row['class'])}. {_it(row)}"
+    if draw.chance(0.6) else row["fact"])]
     if draw.chance(0.4):
         turns.append(_one_of_more(draw, row))
     return turns
@@ -78,8 +85,10 @@ def _one_of_more(draw: Draw, row: seeds.Row) -> Turn:
     """A question that means the animal of the turn before."""
     they = capitalized(plural(row["animal"]))
     return draw.choice([
-        Turn(asked(draw, ["where do they live", "where does it live?", "and where does it live"]), f"{they} live in {row['home']}." if not _needs_no_in(row["home"]) else f"{they} live {row['home']}."),
-        Turn(asked(draw, ["what does it eat", "what do they eat?", "and what does it eat", "what do they live on"]), f"{they} eat {row['food']}."),
+        Turn(asked(draw, ["where do they live", "where does it live?", "and where does it live"]),
+        f"{they} live in {row['home']}." if not _needs_no_in(row["home"]) else f"{they} live {row['home']}."),
+        Turn(asked(draw, ["what does it eat", "what do they eat?", "and what does it eat", "what do they live on"]),
+        f"{they} eat {row['food']}."),
         Turn(asked(draw, ["how many legs does it have", "how many legs?", "and its legs, how many"]), _legs(row)),
         Turn(asked(draw, ["can it fly", "can they fly?", "does it fly"]), _flies(row)),
     ])
@@ -104,7 +113,8 @@ def legs(draw: Draw) -> list[Turn]:
     """How many legs, with follow-ups."""
     row = draw.choice(_animals())
     turns = [Turn(asked(draw, [
-        "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "how many legs has {x}", "number of legs of {x}?", "{x} has how many legs",
+        "how many legs does {x} have", "How many legs does {x} have?", "how many legs do {xs} have", "how many legs has {x}",
+        "number of legs of {x}?", "{x} has how many legs",
         "tell me how many legs {x} has", "do you know how many legs {x} has", "on how many legs does {x} walk",
     ], x=with_article(row["animal"]), xs=plural(row["animal"])), _legs(row))]
     if draw.chance(0.35):
@@ -119,14 +129,17 @@ def claimed_legs(draw: Draw) -> list[Turn]:
     right = int(row["legs"])
     claim = right if draw.chance(0.4) and right else draw.choice([number for number in (2, 4, 6, 8, 10) if number != right])
     answer = f"Yes, {with_article(row['animal'])} has {number_word(right)} legs." if claim == right else f"No, {_legs(row)[0].lower()}{_legs(row)[1:]}"
-    return [Turn(asked(draw, ["does {x} have {n} legs", "Does {x} have {n} legs?", "do {xs} have {n} legs", "{x} has {n} legs, right?", "is it true that {x} has {n} legs"],
-                       x=with_article(row["animal"]), xs=plural(row["animal"]), n=number_word(claim) if draw.chance(0.6) else claim), answer)]
+    return [Turn(asked(draw, ["does {x} have {n} legs", "Does {x} have {n} legs?", "do {xs} have {n} legs",
+        "{x} has {n} legs, right?", "is it true that {x} has {n} legs"],
+                       x=with_article(row["animal"]), xs=plural(row["animal"]),
+                       n=number_word(claim) if draw.chance(0.6) else claim), answer)]
 
 
 def flying(draw: Draw) -> list[Turn]:
     """Can a penguin fly?"""
     row = draw.choice(_animals())
-    turns = [Turn(asked(draw, ["can {x} fly", "Can {x} fly?", "can {xs} fly", "do {xs} fly?", "is {x} able to fly", "are {xs} able to fly", "does {x} have wings to fly"],
+    turns = [Turn(asked(draw, ["can {x} fly", "Can {x} fly?", "can {xs} fly", "do {xs} fly?", "is {x} able to fly",
+        "are {xs} able to fly", "does {x} have wings to fly"],
                         x=with_article(row["animal"]), xs=plural(row["animal"])), _flies(row))]
     if draw.chance(0.35):
         row = draw.choice(_animals())
@@ -141,12 +154,15 @@ def living(draw: Draw) -> list[Turn]:
     form = draw.number(0, 2)
     if form == 0:
         where = row["home"] if _needs_no_in(row["home"]) else f"in {row['home']}"
-        question = asked(draw, ["where does {x} live", "Where do {xs} live?", "where do {xs} live", "in what place does {x} live", "where can i find {xs}", "home of {xs}?", "where would i see {x}"], x=with_article(row["animal"]), xs=xs)
+        question = asked(draw, ["where does {x} live", "Where do {xs} live?", "where do {xs} live", "in what place does {x} live",
+            "where can i find {xs}", "home of {xs}?", "where would i see {x}"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} live {where}.")]
     if form == 1:
-        question = asked(draw, ["what does {x} eat", "What do {xs} eat?", "what do {xs} eat", "food of {xs}?", "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat"], x=with_article(row["animal"]), xs=xs)
+        question = asked(draw, ["what does {x} eat", "What do {xs} eat?", "what do {xs} eat", "food of {xs}?",
+            "what is the food of {x}", "what do {xs} like to eat", "what should {x} eat"], x=with_article(row["animal"]), xs=xs)
         return [Turn(question, f"{capitalized(xs)} eat {row['food']}.")]
-    question = asked(draw, ["what covers the body of {x}", "does {x} have fur, feathers or scales?", "what is {x} covered with", "what do {xs} have on their skin"], x=with_article(row["animal"]), xs=xs)
+    question = asked(draw, ["what covers the body of {x}", "does {x} have fur, feathers or scales?", "what is {x} covered with",
+        "what do {xs} have on their skin"], x=with_article(row["animal"]), xs=xs)
     return [Turn(question, f"{capitalized(with_article(row['animal']))} has {row['cover']}.")]
 
 
@@ -155,7 +171,8 @@ def sounds(draw: Draw) -> list[Turn]:
     rows = seeds.facts("sounds")
     row = draw.choice(rows)
     form = draw.choice(("sound", "baby", "group"))
-    turns = [Turn(asked(draw, _SOUND_QUESTIONS[form], x=with_article(row["animal"]), xs=plural(row["animal"])), _sound_answer(row, form))]
+    turns = [Turn(asked(draw, _SOUND_QUESTIONS[form], x=with_article(row["animal"]), xs=plural(row["animal"])),
+        _sound_answer(row, form))]
     while draw.chance(0.3) and len(turns) < 4:
         row = draw.choice([other for other in rows if other is not row])
         turns.append(Turn(also(draw, with_article(row["animal"])), _sound_answer(row, form)))
@@ -163,9 +180,12 @@ def sounds(draw: Draw) -> list[Turn]:
 
 
 _SOUND_QUESTIONS = {
-    "sound": ["what sound does {x} make", "What does {x} say?", "what noise does {x} make", "what do {xs} say", "which sound does {x} make", "how does {x} sound", "what sound do {xs} make"],
-    "baby": ["what is a baby {b} called", "what do you call the baby of {x}", "what is the young of {x} called", "name for the baby of {x}?", "what are the babies of {xs} called", "how do you call a young {b}"],
-    "group": ["what is a group of {xs} called", "what do you call a group of {xs}", "name for many {xs} together?", "whats a group of {xs}"],
+    "sound": ["what sound does {x} make", "What does {x} say?", "what noise does {x} make", "what do {xs} say",
+    "which sound does {x} make", "how does {x} sound", "what sound do {xs} make"],
+    "baby": ["what is a baby {b} called", "what do you call the baby of {x}", "what is the young of {x} called",
+    "name for the baby of {x}?", "what are the babies of {xs} called", "how do you call a young {b}"],
+    "group": ["what is a group of {xs} called", "what do you call a group of {xs}", "name for many {xs} together?",
+    "whats a group of {xs}"],
 }
 
 
@@ -174,11 +194,13 @@ def _sound_answer(row: seeds.Row, form: str) -> str:
     match form:
         case "sound":
             sound = row["sound"]
-            return f"{capitalized(animal)} makes {sound}." if sound.startswith("a ") else f"{capitalized(animal)} says {sound}." if sound != "song" else f"{capitalized(animal)} sings."
+            return f"{capitalized(animal)} makes {sound}." if sound.startswith(
+                "a ") else f"{capitalized(animal)} says {sound}." if sound != "song" else f"{capitalized(animal)} sings."
         case "baby":
             return f"A baby {row['animal']} is called {with_article(row['baby'])}."
         case _:
-            return f"A group of {plural(row['animal'])} is called {with_article(row['group'])}." if row["group"] != "group" else f"I only know it as a group of {plural(row['animal'])}."
+            return f"A group of {plural(row['animal'])} is called {with_article(row['group'])}." if row[
+                "group"] != "group" else f"I only know it as a group of {plural(row['animal'])}."
 
 
 def body(draw: Draw) -> list[Turn]:
@@ -191,18 +213,24 @@ def body(draw: Draw) -> list[Turn]:
     if form == 0:
         is_are = "are" if many else "is"
         the = "" if many else "the "
-        question = asked(draw, ["what {is_} {the}{p} for", "What {do_} {the}{p} do?", "what do we use {the}{p} for", "why do we have {p2}", "what can we do with our {p}", "what {do_} our {p} do", "what's the use of {the}{p}"],
-                         is_=is_are, do_="do" if many else "does", the=the, p=part, p2=part if many or part in ("skin",) else with_article(part))
-        return [Turn(question, f"We use {them} for {row['use']}." if draw.chance(0.3) else f"{capitalized(the + part)} {is_are} for {row['use']}.")]
+        question = asked(draw, ["what {is_} {the}{p} for", "What {do_} {the}{p} do?", "what do we use {the}{p} for",
+            "why do we have {p2}", "what can we do with our {p}", "what {do_} our {p} do", "what's the use of {the}{p}"],
+                         is_=is_are, do_="do" if many else "does", the=the, p=part,
+                         p2=part if many or part in ("skin",) else with_article(part))
+        return [Turn(question, f"We use {them} for {row['use']}." if draw.chance(0.3)
+            else f"{capitalized(the + part)} {is_are} for {row['use']}.")]
     if form == 1:
         same = [other["part"] for other in seeds.facts("body") if other["verb"] == verb]
         if len(same) == 1:
-            question = asked(draw, ["what do we {v} with", "With what do we {v}?", "which part of the body do we use to {v}", "what part of the body helps us to {v}", "we {v} with what"], v=verb)
+            question = asked(draw, ["what do we {v} with", "With what do we {v}?", "which part of the body do we use to {v}",
+                "what part of the body helps us to {v}", "we {v} with what"], v=verb)
             return [Turn(question, f"We {verb} with our {part}.")]
     number = row["number"]
-    question = asked(draw, ["how many {p} do we have", "How many {p} does a person have?", "how many {p} do humans have", "number of {p} in the human body?"], p=_plural_part(part))
+    question = asked(draw, ["how many {p} do we have", "How many {p} does a person have?", "how many {p} do humans have",
+        "number of {p} in the human body?"], p=_plural_part(part))
     return [Turn(question, f"We have {number} {part}.")]
 
 
 def _plural_part(part: str) -> str:
-    return part if part.endswith(("s", "feet", "teeth")) and part != "stomach" else {"brain": "brains", "tongue": "tongues", "skin": "skins"}.get(part, plural(part))
+    return part if part.endswith(("s", "feet", "teeth")) and part != "stomach" else {"brain": "brains", "tongue": "tongues",
+        "skin": "skins"}.get(part, plural(part))

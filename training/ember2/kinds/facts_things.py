@@ -21,12 +21,18 @@ def color(draw: Draw) -> list[Turn]:
     row = draw.choice(rows)
     said = f"{_thing(row)} {_is(row)} {row['color']}."
     if draw.chance(0.25):
-        claim = row["color"] if draw.chance(0.45) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black", "white", "purple", "pink") if name not in row["color"]])
-        return [Turn(asked(draw, ["{is_} {x} {c}", "{is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}"], x=_thing(row), c=claim, is_=_is(row)), f"Yes, {said}" if claim == row["color"] else f"No, {said}")]
+        claim = row["color"] if draw.chance(0.45) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black",
+            "white", "purple", "pink") if name not in row["color"]])
+        return [Turn(asked(draw, ["{is_} {x} {c}", "{is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}"],
+            x=_thing(row), c=claim, is_=_is(row)), f"Yes, {said}" if claim == row["color"] else f"No, {said}")]
     if draw.chance(0.15):
         mix = draw.choice(seeds.facts("color_mixing"))
-        return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?", "{a} plus {c} is which color", "what color do {a} and {c} make?"], a=mix["first"], c=mix["second"]), f"{capitalized(mix['first'])} and {mix['second']} make {mix['result']}.")]
-    turns = [Turn(asked(draw, ["what color {is_} {x}", "What color {is_} {x}?", "which color {does_} {x} have", "color of {x}?", "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}"], x=_thing(row), is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(said))]
+        return [Turn(asked(draw, ["what do {a} and {c} make", "what do i get if i mix {a} and {c}", "mix {a} with {c}?",
+            "{a} plus {c} is which color", "what color do {a} and {c} make?"], a=mix["first"], c=mix["second"]),
+            f"{capitalized(mix['first'])} and {mix['second']} make {mix['result']}.")]
+    turns = [Turn(asked(draw, ["what color {is_} {x}", "What color {is_} {x}?", "which color {does_} {x} have", "color of {x}?",
+        "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}"], x=_thing(row),
+        is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(said))]
     while draw.chance(0.3) and len(turns) < 4:
         row = draw.choice([other for other in rows if other is not row])
         turns.append(Turn(also(draw, _thing(row)), capitalized(f"{_thing(row)} {_is(row)} {row['color']}.")))
@@ -45,17 +51,23 @@ def food(draw: Draw) -> list[Turn]:
     if draw.chance(0.4):
         row = draw.choice(seeds.facts("food_origins"))
         is_are = row["verb"].split()[0] if row["verb"].split()[0] in ("is", "are") else "is"
-        question = asked(draw, ["what {is_} {x} made of", "What {is_} {x} made from?", "what do you make {x} from", "where does {x} come from", "how do people make {x}, from what", "{x} {is_} made of what"], x=row["food"], is_=is_are)
+        question = asked(draw, ["what {is_} {x} made of", "What {is_} {x} made from?", "what do you make {x} from",
+            "where does {x} come from", "how do people make {x}, from what", "{x} {is_} made of what"], x=row["food"], is_=is_are)
         return [Turn(question, f"{capitalized(row['food'])} {row['verb']} {row['made_from']}.")]
     rows = seeds.facts("foods")
     row = draw.choice(rows)
     said = f"{row['food']} {_is(row)} {_kind_of_food(row)}." if _is(row) == "is" else f"{row['food']} are a {row['kind']}."
     if draw.chance(0.35):
-        return [Turn(asked(draw, ["what {is_} {x}", "what kind of food {is_} {x}", "what {is_} {x}, fruit or vegetable?" if row["kind"] in ("fruit", "vegetable") else "what kind of food {is_} {x}?"], x=row["food"], is_=_is(row)), capitalized(said))]
+        return [Turn(asked(draw, ["what {is_} {x}", "what kind of food {is_} {x}",
+            "what {is_} {x}, fruit or vegetable?" if row["kind"] in ("fruit", "vegetable") else "what kind of food {is_} {x}?"],
+            x=row["food"], is_=_is(row)), capitalized(said))]
     claim = row["kind"] if draw.chance(0.45) else row["not"]
-    turns = [Turn(asked(draw, ["{is_} {x} {y}", "{is_} {x} {y}?", "{x} {is_} {y}, right?", "would you call {x} {y}", "is it true that {x} {is_} {y}"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)), f"Yes, {said}" if claim == row["kind"] else f"No, {said}")]
+    turns = [Turn(asked(draw, ["{is_} {x} {y}", "{is_} {x} {y}?", "{x} {is_} {y}, right?", "would you call {x} {y}",
+        "is it true that {x} {is_} {y}"], x=row["food"], y=_kind_of_food({"kind": claim}), is_=_is(row)),
+        f"Yes, {said}" if claim == row["kind"] else f"No, {said}")]
     if draw.chance(0.3):
-        row = draw.choice([other for other in rows if other["kind"] in (claim, row["kind"]) and _is(other) == "is" and other is not row])
+        row = draw.choice([other for other in rows if other["kind"] in (claim,
+            row["kind"]) and _is(other) == "is" and other is not row])
         said = f"{row['food']} {_is(row)} {_kind_of_food(row)}."
         turns.append(Turn(also(draw, row["food"]), f"Yes, {said}" if claim == row["kind"] else f"No, {said}"))
     return turns
@@ -67,10 +79,13 @@ def tools(draw: Draw) -> list[Turn]:
     tool = row["tool"]
     plural = not tool.startswith(("a ", "an ")) and tool.endswith("s")
     if draw.chance(0.6):
-        question = asked(draw, ["what is {x} for", "What do you do with {x}?", "what do we use {x} for", "what can i do with {x}", "why do people need {x}", "{x}, what is it for?", "what's the use of {x}", "tell me what {x} is good for"], x=tool)
-        return [Turn(question.replace(" is scissors", " are scissors"), f"{capitalized(tool)} {'are' if plural else 'is'} for {row['use']}.")]
+        question = asked(draw, ["what is {x} for", "What do you do with {x}?", "what do we use {x} for", "what can i do with {x}",
+            "why do people need {x}", "{x}, what is it for?", "what's the use of {x}", "tell me what {x} is good for"], x=tool)
+        return [Turn(question.replace(" is scissors", " are scissors"),
+            f"{capitalized(tool)} {'are' if plural else 'is'} for {row['use']}.")]
     same = [other["tool"] for other in seeds.facts("tools") if other["verb"] == row["verb"]]
-    question = asked(draw, ["what do i need to {v}", "What do we use to {v}?", "with what can i {v}", "which thing helps me to {v}", "i want to {v}, what do i take"], v=row["verb"].replace("our ", "my "))
+    question = asked(draw, ["what do i need to {v}", "What do we use to {v}?", "with what can i {v}",
+        "which thing helps me to {v}", "i want to {v}, what do i take"], v=row["verb"].replace("our ", "my "))
     return [Turn(question, f"You can use {listed(same, 'or')} for that.")]
 
 
@@ -80,16 +95,19 @@ def material(draw: Draw) -> list[Turn]:
     is_are = "are" if row["thing"] == "jeans" else "is"
     said = f"{row['thing']} {is_are} made of {row['material']}."
     if draw.chance(0.5):
-        return [Turn(asked(draw, ["what {is_} {x} made of", "What {is_} {x} made of?", "which material {is_} {x} made of", "{x} {is_} made of what"], x=row["thing"], is_=is_are), capitalized(said))]
+        return [Turn(asked(draw, ["what {is_} {x} made of", "What {is_} {x} made of?", "which material {is_} {x} made of",
+            "{x} {is_} made of what"], x=row["thing"], is_=is_are), capitalized(said))]
     right = draw.chance(0.4)
     claim = row["material"] if right else row["not"]
-    return [Turn(asked(draw, ["{is_} {x} made of {m}", "{x} {is_} made of {m}, right?"], x=row["thing"], m=claim, is_=is_are), f"Yes, {said}" if right else f"No, {said}")]
+    return [Turn(asked(draw, ["{is_} {x} made of {m}", "{x} {is_} made of {m}, right?"], x=row["thing"], m=claim, is_=is_are),
+        f"Yes, {said}" if right else f"No, {said}")]
 
 
 def vehicle(draw: Draw) -> list[Turn]:
     """Where vehicles move: a kind that is held out."""
     row = draw.choice(seeds.facts("vehicles"))
-    return [Turn(asked(draw, ["where does {x} move", "what does {x} travel on", "on what does {x} move?"], x=row["thing"]), f"{capitalized(row['thing'])} moves {'through' if row['moves_on'] in ('air', 'space') else 'on'} {row['moves_on']}.")]
+    return [Turn(asked(draw, ["where does {x} move", "what does {x} travel on", "on what does {x} move?"], x=row["thing"]),
+        f"{capitalized(row['thing'])} moves {'through' if row['moves_on'] in ('air', 'space') else 'on'} {row['moves_on']}.")]
 
 
 def opposite(draw: Draw) -> list[Turn]:
@@ -104,8 +122,10 @@ def opposite(draw: Draw) -> list[Turn]:
             known.setdefault(row["adjective"], row["opposite"])
     word = draw.choice(list(known))
     turns = [Turn(asked(draw, [
-        "what is the opposite of {x}", "What is the opposite of {x}?", "opposite of {x}", "opposite of {x}?", "whats the opposite of {x}", "tell me the opposite of {x}", "the opposite of {x} is?", "what is the contrary of {x}",
-        "give me the opposite of {x}", "which word is the opposite of {x}", "antonym of {x}", "what is not {x}, the opposite word?", "{x} and its opposite?", "do you know the opposite of {x}",
+        "what is the opposite of {x}", "What is the opposite of {x}?", "opposite of {x}", "opposite of {x}?",
+        "whats the opposite of {x}", "tell me the opposite of {x}", "the opposite of {x} is?", "what is the contrary of {x}",
+        "give me the opposite of {x}", "which word is the opposite of {x}", "antonym of {x}",
+        "what is not {x}, the opposite word?", "{x} and its opposite?", "do you know the opposite of {x}",
     ], x=word), f"The opposite of {word} is {known[word]}.", (word,))]
     while draw.chance(0.35) and len(turns) < 5:
         word = draw.choice(list(known))
@@ -114,7 +134,9 @@ def opposite(draw: Draw) -> list[Turn]:
         word = draw.choice(list(known))
         claim = known[word] if draw.chance(0.5) else draw.choice(list(known.values()))
         said = f"the opposite of {word} is {known[word]}."
-        return [Turn(asked(draw, ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?", "{c} is the opposite of {x}, right?"], c=claim, x=word), f"Yes, {said}" if claim == known[word] else f"No, {said}", (word, claim))]
+        return [Turn(asked(draw, ["is {c} the opposite of {x}", "Is {c} the opposite of {x}?",
+            "{c} is the opposite of {x}, right?"], c=claim, x=word), f"Yes, {said}" if claim == known[word] else f"No, {said}",
+            (word, claim))]
     return turns
 
 
@@ -131,15 +153,18 @@ def comparison(draw: Draw) -> list[Turn]:
     right, other = (more, less) if upward else (less, more)
     if draw.chance(0.55):
         turns = [Turn(asked(draw, [
-            "which is {w}, {a} or {c}", "What is {w}, {a} or {c}?", "what is {w}: {a} or {c}", "is {a} or {c} {w}", "{a} or {c}, which is {w}?", "who or what is {w}, {a} or {c}", "which one is {w}, {a} or {c}",
+            "which is {w}, {a} or {c}", "What is {w}, {a} or {c}?", "what is {w}: {a} or {c}", "is {a} or {c} {w}",
+            "{a} or {c}, which is {w}?", "who or what is {w}, {a} or {c}", "which one is {w}, {a} or {c}",
             "tell me what is {w}, {a} or {c}", "{w}: {a} or {c}?",
         ], a=first, c=second, w=word), f"{capitalized(right)} is {word} than {other}.")]
         if draw.chance(0.2) and not row["opposite"].startswith("less "):
             turned = row["opposite"] if upward else row["comparative"]
-            turns.append(Turn(asked(draw, ["and which is {w}?", "and what is {w}", "and the {w} one?", "which one is {w} then"], w=turned), f"{capitalized(other)} is {turned} than {right}."))
+            turns.append(Turn(asked(draw, ["and which is {w}?", "and what is {w}", "and the {w} one?", "which one is {w} then"],
+                w=turned), f"{capitalized(other)} is {turned} than {right}."))
         return turns
     answer = f"Yes, {right} is {word} than {other}." if first == right else f"No, {first} is {_turned(row, upward)} than {second}."
-    return [Turn(asked(draw, ["is {a} {w} than {c}", "Is {a} {w} than {c}?", "{a} is {w} than {c}, right?", "is it true that {a} is {w} than {c}", "i say {a} is {w} than {c}"], a=first, c=second, w=word), answer)]
+    return [Turn(asked(draw, ["is {a} {w} than {c}", "Is {a} {w} than {c}?", "{a} is {w} than {c}, right?",
+        "is it true that {a} is {w} than {c}", "i say {a} is {w} than {c}"], a=first, c=second, w=word), answer)]
 
 
 def _turned(row: seeds.Row, upward: bool) -> str:
@@ -150,7 +175,8 @@ def counting(draw: Draw) -> list[Turn]:
     """How many wheels does a car have?"""
     row = draw.choice(seeds.facts("counting"))
     question = row["question"]
-    return [Turn(asked(draw, ["how many {q}", "How many {q}?", "do you know how many {q}", "tell me how many {q}", "hey how many {q}", "can you tell me how many {q}?"], q=question), row["answer"])]
+    return [Turn(asked(draw, ["how many {q}", "How many {q}?", "do you know how many {q}", "tell me how many {q}",
+        "hey how many {q}", "can you tell me how many {q}?"], q=question), row["answer"])]
 
 
 def kinds(draw: Draw) -> list[Turn]:
@@ -159,11 +185,13 @@ def kinds(draw: Draw) -> list[Turn]:
     right = draw.chance(0.4)
     claim = row["kind"] if right else row["not"]
     said = f"{row['thing']} is {row['kind']}."
-    turns = [Turn(asked(draw, ["is {x} {y}", "Is {x} {y}?", "{x} is {y}, right?", "is it true that {x} is {y}", "would you say {x} is {y}"], x=row["thing"], y=claim), f"Yes, {said}" if right else f"No, {said}")]
+    turns = [Turn(asked(draw, ["is {x} {y}", "Is {x} {y}?", "{x} is {y}, right?", "is it true that {x} is {y}",
+        "would you say {x} is {y}"], x=row["thing"], y=claim), f"Yes, {said}" if right else f"No, {said}")]
     if row["why"] != "-" and draw.chance(0.4):
         turns.append(Turn(asked(draw, ["why", "why?", "how so", "why is that?"]), row["why"]))
     if draw.chance(0.3):
-        return [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?"], x=row["thing"]), capitalized(said))]
+        return [Turn(asked(draw, ["what is {x}", "What is {x}?", "what kind of thing is {x}", "{x}, what is that?"],
+            x=row["thing"]), capitalized(said))]
     return turns
 
 
@@ -181,13 +209,19 @@ def rhyme(draw: Draw) -> list[Turn]:
     count = min(len(rhymes), draw.number(1, 3))
     chosen = draw.some(rhymes, count)
     verb = "rhymes" if count == 1 else "rhyme"
-    turns = [Turn(asked(draw, ["what rhymes with {x}", "What rhymes with {x}?", "which words rhyme with {x}", "rhyme with {x}", "find a rhyme for {x}", "a word that rhymes with {x}", "give me a rhyme for {x}", "i need a rhyme for {x}"], x=row["word"]), f"{capitalized(listed(chosen))} {verb} with {row['word']}.", (row["word"],))]
+    turns = [Turn(asked(draw, ["what rhymes with {x}", "What rhymes with {x}?", "which words rhyme with {x}", "rhyme with {x}",
+        "find a rhyme for {x}", "a word that rhymes with {x}", "give me a rhyme for {x}", "i need a rhyme for {x}"],
+        x=row["word"]), f"{capitalized(listed(chosen))} {verb} with {row['word']}.", (row["word"],))]
     rest = [word for word in rhymes if word not in chosen]
     if rest and draw.chance(0.3):
-        turns.append(Turn(asked(draw, ["another one", "one more", "and another?", "more"]), f"{capitalized(rest[0])} rhymes with {row['word']}, too."))
+        turns.append(Turn(asked(draw, ["another one", "one more", "and another?", "more"]),
+            f"{capitalized(rest[0])} rhymes with {row['word']}, too."))
     if draw.chance(0.15):
-        other = draw.choice([other for other in rows if other["word"] not in rhymes and row["word"] not in other["rhymes"].split(", ") and not set(rhymes) & set(other["rhymes"].split(", ")) and other is not row])
-        return [Turn(asked(draw, ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}"], x=row["word"], c=other["word"]), f"No, but {rhymes[0]} rhymes with {row['word']}.")]
+        other = draw.choice([other for other in rows if other["word"] not in rhymes
+            and row["word"] not in other["rhymes"].split(", ") and not set(rhymes) & set(other["rhymes"].split(", "))
+                and other is not row])
+        return [Turn(asked(draw, ["does {x} rhyme with {c}", "do {x} and {c} rhyme?", "is {c} a rhyme for {x}"], x=row["word"],
+            c=other["word"]), f"No, but {rhymes[0]} rhymes with {row['word']}.")]
     return turns
 
 
@@ -195,4 +229,5 @@ def questions(draw: Draw) -> list[Turn]:
     """Questions of all sorts, each in a few wordings."""
     row = draw.choice(seeds.facts("questions"))
     question = draw.choice(row["questions"].split(" / ")).rstrip("?")
-    return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}", "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), row["answer"])]
+    return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}",
+        "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), row["answer"])]

@@ -7,8 +7,11 @@ from ..grammar import capitalized, with_article
 from .facts_asking import also, asked
 
 _FOOD_KINDS = {
-    "fruit": ("a fruit", "a vegetable"), "vegetable": ("a vegetable", "a fruit"), "sweet": ("a sweet food", "a vegetable"), "drink": ("a drink", "a fruit"), "meat": ("meat", "a fruit"), "bread": ("a kind of bread", "a drink"),
-    "fish and seafood": ("seafood", "a fruit"), "dairy": ("a dairy food", "a fruit"), "soup": ("a soup", "a drink"), "grain": ("a grain", "a fruit"), "snack": ("a snack", "a drink"), "egg dish": ("an egg dish", "a fruit"), "main dish": ("a dish", "a drink"),
+    "fruit": ("a fruit", "a vegetable"), "vegetable": ("a vegetable", "a fruit"), "sweet": ("a sweet food", "a vegetable"),
+    "drink": ("a drink", "a fruit"), "meat": ("meat", "a fruit"), "bread": ("a kind of bread", "a drink"),
+    "fish and seafood": ("seafood", "a fruit"), "dairy": ("a dairy food", "a fruit"), "soup": ("a soup", "a drink"),
+    "grain": ("a grain", "a fruit"), "snack": ("a snack", "a drink"), "egg dish": ("an egg dish", "a fruit"),
+    "main dish": ("a dish", "a drink"),
 }
 
 
@@ -19,24 +22,32 @@ def jobs(draw: Draw) -> list[Turn]:
     job = with_article(row["job"])
     form = draw.number(0, 4)
     if form <= 2:
-        turns = [Turn(asked(draw, ["what does {x} do", "What does {x} do?", "what is {x}", "what is the job of {x}", "tell me what {x} does", "what do you do as {x}", "whats {x}", "explain the job of {x}", "what kind of work does {x} do"], x=job), f"{capitalized(job)} {row['what they do']}.")]
+        turns = [Turn(asked(draw, ["what does {x} do", "What does {x} do?", "what is {x}", "what is the job of {x}",
+            "tell me what {x} does", "what do you do as {x}", "whats {x}", "explain the job of {x}",
+            "what kind of work does {x} do"], x=job), f"{capitalized(job)} {row['what they do']}.")]
         if draw.chance(0.3):
-            turns.append(Turn(asked(draw, ["where", "and where", "where does that happen", "where do they work?", "in what place"]), f"{capitalized(job)} mostly works in or near {row['where']}."))
+            turns.append(Turn(asked(draw, ["where", "and where", "where does that happen", "where do they work?",
+                "in what place"]), f"{capitalized(job)} mostly works in or near {row['where']}."))
         elif draw.chance(0.3):
             row = draw.choice([other for other in rows if other is not row])
-            turns.append(Turn(also(draw, with_article(row["job"])), f"{capitalized(with_article(row['job']))} {row['what they do']}."))
+            turns.append(Turn(also(draw, with_article(row["job"])),
+                f"{capitalized(with_article(row['job']))} {row['what they do']}."))
         return turns
     same = [other for other in rows if other["what they do"] == row["what they do"]]
     if form == 3 and len(same) == 1:
-        return [Turn(asked(draw, ["who {w}", "who {w}?", "which job is it: somebody who {w}", "what do you call a person who {w}", "what is the name for someone who {w}"], w=row["what they do"]), f"{capitalized(job)} {row['what they do']}.")]
-    return [Turn(asked(draw, ["where does {x} work", "Where does {x} work?", "in what place does {x} work", "where can i find {x}"], x=job), f"{capitalized(job)} mostly works in or near {row['where']}.")]
+        return [Turn(asked(draw, ["who {w}", "who {w}?", "which job is it: somebody who {w}", "what do you call a person who {w}",
+            "what is the name for someone who {w}"], w=row["what they do"]), f"{capitalized(job)} {row['what they do']}.")]
+    return [Turn(asked(draw, ["where does {x} work", "Where does {x} work?", "in what place does {x} work",
+        "where can i find {x}"], x=job), f"{capitalized(job)} mostly works in or near {row['where']}.")]
 
 
 def objects(draw: Draw) -> list[Turn]:
     """Where a thing is found."""
     row = draw.choice([row for row in seeds.words("objects") if row["article"] in ("a", "an")])
     thing = with_article(row["object"])
-    return [Turn(asked(draw, ["where do i find {x}", "Where would you look for {x}?", "where is {x} kept", "where do people keep {x}", "where can i find {x}", "where does {x} belong"], x=thing), f"You often find {thing} {row['found']}.")]
+    return [Turn(asked(draw, ["where do i find {x}", "Where would you look for {x}?", "where is {x} kept",
+        "where do people keep {x}", "where can i find {x}", "where does {x} belong"], x=thing),
+        f"You often find {thing} {row['found']}.")]
 
 
 def foods(draw: Draw) -> list[Turn]:
@@ -46,7 +57,8 @@ def foods(draw: Draw) -> list[Turn]:
     turns = [_food_turn(draw, row)]
     if draw.chance(0.3):
         row = draw.choice(rows)
-        turns.append(Turn(also(draw, _food(row)), capitalized(_food_said(row))) if "what" in turns[0].user.lower() else _food_turn(draw, row))
+        turns.append(Turn(also(draw, _food(row)), capitalized(_food_said(row))) if "what" in turns[0].user.lower()
+            else _food_turn(draw, row))
     return turns
 
 
@@ -61,10 +73,12 @@ def _food_said(row: seeds.Row) -> str:
 def _food_turn(draw: Draw, row: seeds.Row) -> Turn:
     verb = "are" if " are " in f" {_food_said(row)} " else "is"
     if draw.chance(0.5):
-        return Turn(asked(draw, ["what {v} {x}", "What {v} {x}?", "what kind of food {v} {x}", "{x}, what is that", "do you know what {x} {v}", "tell me what {x} {v}"], x=_food(row), v=verb), capitalized(_food_said(row)))
+        return Turn(asked(draw, ["what {v} {x}", "What {v} {x}?", "what kind of food {v} {x}", "{x}, what is that",
+            "do you know what {x} {v}", "tell me what {x} {v}"], x=_food(row), v=verb), capitalized(_food_said(row)))
     right, wrong = _FOOD_KINDS[row["kind"]]
     claim = right if draw.chance(0.45) else wrong
-    return Turn(asked(draw, ["{v} {x} {y}", "{v} {x} {y}?", "{x} {v} {y}, right?", "would you say {x} {v} {y}"], x=_food(row), y=claim, v=verb), f"Yes, {_food_said(row)}" if claim == right else f"No, {_food_said(row)}")
+    return Turn(asked(draw, ["{v} {x} {y}", "{v} {x} {y}?", "{x} {v} {y}, right?", "would you say {x} {v} {y}"], x=_food(row),
+        y=claim, v=verb), f"Yes, {_food_said(row)}" if claim == right else f"No, {_food_said(row)}")
 
 
 #: Weather that stands without an article.
@@ -75,26 +89,34 @@ def weather(draw: Draw) -> list[Turn]:
     """What weather does, and what people do in it."""
     row = draw.choice([row for row in seeds.words("weather") if row["weather"] in _WEATHER])
     if draw.chance(0.5):
-        return [Turn(asked(draw, ["what happens when there is {x}", "describe {x}", "what is {x} like", "what does {x} look like"], x=row["weather"]), row["what it does"])]
-    return [Turn(asked(draw, ["what do people do when there is {x}", "what do we do in {x}", "what should one do when there is {x}"], x=row["weather"]), row["what people do"])]
+        return [Turn(asked(draw, ["what happens when there is {x}", "describe {x}", "what is {x} like",
+            "what does {x} look like"], x=row["weather"]), row["what it does"])]
+    return [Turn(asked(draw, ["what do people do when there is {x}", "what do we do in {x}",
+        "what should one do when there is {x}"], x=row["weather"]), row["what people do"])]
 
 
 def feelings(draw: Draw) -> list[Turn]:
     """When people feel so, and whether it is a good feeling."""
     row = draw.choice(seeds.words("feelings"))
     if draw.chance(0.6):
-        return [Turn(asked(draw, ["when do people feel {x}", "when does one feel {x}?", "when are people {x}", "give me an example of when someone is {x}"], x=row["feeling"]), f"People often feel {row['feeling']} {row['when']}.")]
+        return [Turn(asked(draw, ["when do people feel {x}", "when does one feel {x}?", "when are people {x}",
+            "give me an example of when someone is {x}"], x=row["feeling"]),
+            f"People often feel {row['feeling']} {row['when']}.")]
     kind = {"good": "a good", "bad": "a bad"}.get(row["kind"], "a mixed")
-    return [Turn(asked(draw, ["is {x} a good feeling", "is it good to feel {y}", "what kind of feeling is {x}", "is {x} good or bad"], x=row["noun"], y=row["feeling"]), f"{capitalized(row['noun'])} is mostly {kind} feeling.")]
+    return [Turn(asked(draw, ["is {x} a good feeling", "is it good to feel {y}", "what kind of feeling is {x}",
+        "is {x} good or bad"], x=row["noun"], y=row["feeling"]), f"{capitalized(row['noun'])} is mostly {kind} feeling.")]
 
 
 def colored(draw: Draw) -> list[Turn]:
     """Something that has a color."""
     row = draw.choice([row for row in seeds.words("colours") if row["color"] in _COMMON])
     things = draw.some([row[f"thing {number}"] for number in range(1, 5)], 2)
-    turns = [Turn(asked(draw, ["what is {c}", "name something {c}", "what things are {c}", "tell me something that is {c}", "what has the color {c}", "give me an example of something {c}"], c=row["color"]), f"{capitalized(things[0])} {'are' if _many(things[0]) else 'is'} {row['color']}.")]
+    turns = [Turn(asked(draw, ["what is {c}", "name something {c}", "what things are {c}", "tell me something that is {c}",
+        "what has the color {c}", "give me an example of something {c}"], c=row["color"]),
+        f"{capitalized(things[0])} {'are' if _many(things[0]) else 'is'} {row['color']}.")]
     if draw.chance(0.3):
-        turns.append(Turn(asked(draw, ["something else", "another", "and what else", "one more"]), f"{capitalized(things[1])} {'are' if _many(things[1]) else 'is'} {row['color']}, too."))
+        turns.append(Turn(asked(draw, ["something else", "another", "and what else", "one more"]),
+            f"{capitalized(things[1])} {'are' if _many(things[1]) else 'is'} {row['color']}, too."))
     return turns
 
 

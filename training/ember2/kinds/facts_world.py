@@ -7,9 +7,12 @@ from ..grammar import capitalized, listed, number_word
 from .facts_asking import also, also_of, asked
 
 _CAPITAL = [
-    "what is the capital of {x}", "What is the capital of {x}?", "capital of {x}", "capital of {x}?", "the capital of {x}", "tell me the capital of {x}", "do you know the capital of {x}",
-    "which city is the capital of {x}", "Which city is the capital of {x}?", "name the capital of {x}", "whats {x}'s capital", "what city is {x}'s capital?", "can you tell me what the capital of {x} is",
-    "{x} capital", "what is {x} capital city", "capital city of {x}", "i need the capital of {x}", "what do they call the capital of {x}",
+    "what is the capital of {x}", "What is the capital of {x}?", "capital of {x}", "capital of {x}?", "the capital of {x}",
+    "tell me the capital of {x}", "do you know the capital of {x}",
+    "which city is the capital of {x}", "Which city is the capital of {x}?", "name the capital of {x}", "whats {x}'s capital",
+    "what city is {x}'s capital?", "can you tell me what the capital of {x} is",
+    "{x} capital", "what is {x} capital city", "capital city of {x}", "i need the capital of {x}",
+    "what do they call the capital of {x}",
 ]
 
 
@@ -24,14 +27,12 @@ def capital(draw: Draw) -> list[Turn]:
             row = draw.choice([other for other in rows if other is not row])
             turns.append(Turn(also_of(draw, row["country"]), _capital_answer(draw, row)))
         elif form == 3:
-            turns.append(Turn(asked(draw, ["on which continent is that", "which continent is it on?", "what continent?", "where is that", "and the continent?"]), f"{capitalized(row['country'])} {_is(row)} in {row['continent']}."))
+            turns.append(Turn(asked(draw, ["on which continent is that", "which continent is it on?", "what continent?",
+                "where is that", "and the continent?"]), f"{capitalized(row['country'])} is in {row['continent']}."))
         else:
-            turns.append(Turn(asked(draw, ["what language do they speak there", "and which language?", "which language do people speak there?"]), f"In {row['country']}, people speak {row['language']}."))
+            turns.append(Turn(asked(draw, ["what language do they speak there", "and which language?",
+                "which language do people speak there?"]), f"In {row['country']}, people speak {row['language']}."))
     return turns
-
-
-def _is(row: seeds.Row) -> str:
-    return "are" if row["country"] in ("the Netherlands", "the Philippines", "the United States", "the United Arab Emirates") else "is"
 
 
 def _sentence(text: str) -> str:
@@ -55,24 +56,30 @@ def claimed_capital(draw: Draw) -> list[Turn]:
     else:
         city = draw.choice([other["capital"] for other in seeds.facts("capitals") if other["capital"] != row["capital"]])
     right = city == row["capital"]
-    answer = f"Yes, {city} is the capital of {row['country']}." if right else _sentence(f"No, the capital of {row['country']} is {row['capital']}")
+    answer = f"Yes, {city} is the capital of {row['country']}." if right else _sentence(
+        f"No, the capital of {row['country']} is {row['capital']}")
     return [Turn(asked(draw, [
-        "is {c} the capital of {x}", "Is {c} the capital of {x}?", "{c} is the capital of {x}, right?", "is the capital of {x} {c}", "isn't {c} the capital of {x}?", "i think {c} is the capital of {x}",
+        "is {c} the capital of {x}", "Is {c} the capital of {x}?", "{c} is the capital of {x}, right?",
+        "is the capital of {x} {c}", "isn't {c} the capital of {x}?", "i think {c} is the capital of {x}",
         "the capital of {x} is {c}, is that right?", "is it true that {c} is the capital of {x}",
     ], c=city, x=row["country"]), answer)]
 
 
 def country_of(draw: Draw) -> list[Turn]:
     """In which country a city lies, also where it is claimed."""
-    rows = [row for row in seeds.facts("capitals") if not row["country"].startswith("the United Kingdom") and row["capital"] not in ("Tripoli", "London")]
+    rows = [row for row in seeds.facts("capitals") if not row["country"].startswith("the United Kingdom")
+        and row["capital"] not in ("Tripoli", "London")]
     row = draw.choice(rows)
-    city = row["capital"] if row["other_city"] in ("-", "Tripoli", "Antigua", "Santiago") or draw.chance(0.6) else row["other_city"]
+    city = row["capital"] if row["other_city"] in ("-", "Tripoli", "Antigua",
+        "Santiago") or draw.chance(0.6) else row["other_city"]
     if draw.chance(0.6):
-        question = asked(draw, ["where is {c}", "Where is {c}?", "in which country is {c}", "which country is {c} in", "what country is {c} in?", "{c} is in which country", "where can i find {c}"], c=city)
+        question = asked(draw, ["where is {c}", "Where is {c}?", "in which country is {c}", "which country is {c} in",
+            "what country is {c} in?", "{c} is in which country", "where can i find {c}"], c=city)
         return [Turn(question, f"{city} is in {row['country']}.")]
     claim = row if draw.chance(0.4) else draw.choice([other for other in rows if other["continent"] == row["continent"]])
     answer = f"Yes, {city} is in {row['country']}." if claim is row else f"No, {city} is in {row['country']}."
-    return [Turn(asked(draw, ["is {c} in {x}", "Is {c} in {x}?", "{c} is in {x}, right?", "does {c} lie in {x}", "is it true that {c} is in {x}"], c=city, x=claim["country"]), answer)]
+    return [Turn(asked(draw, ["is {c} in {x}", "Is {c} in {x}?", "{c} is in {x}, right?", "does {c} lie in {x}",
+        "is it true that {c} is in {x}"], c=city, x=claim["country"]), answer)]
 
 
 def continent(draw: Draw) -> list[Turn]:
@@ -81,16 +88,23 @@ def continent(draw: Draw) -> list[Turn]:
     country = row["country"]
     form = draw.number(0, 2)
     if form == 0:
-        turns = [Turn(asked(draw, ["on which continent is {x}", "which continent is {x} on?", "what continent is {x} in", "where is {x}", "Where is {x}?", "in which part of the world is {x}"], x=country), f"{capitalized(country)} {_is(row)} in {row['continent']}.")]
+        turns = [Turn(asked(draw, ["on which continent is {x}", "which continent is {x} on?", "what continent is {x} in",
+            "where is {x}", "Where is {x}?", "in which part of the world is {x}"], x=country),
+            f"{capitalized(country)} is in {row['continent']}.")]
         if draw.chance(0.3):
             row = draw.choice(seeds.facts("capitals"))
-            turns.append(Turn(also(draw, row["country"]), f"{capitalized(row['country'])} {_is(row)} in {row['continent']}."))
+            turns.append(Turn(also(draw, row["country"]), f"{capitalized(row['country'])} is in {row['continent']}."))
         return turns
     if form == 1:
-        claim = row["continent"] if draw.chance(0.45) else draw.choice([name for name in ("Europe", "Asia", "Africa", "South America", "North America") if name != row["continent"]])
-        said = f"{country} {_is(row)} in {row['continent']}."
-        return [Turn(asked(draw, ["{is_} {x} in {c}", "{is_} {x} a country in {c}?", "{x} {is_} in {c}, right?", "does {x} belong to {c}"], x=country, c=claim, is_=_is(row)), f"Yes, {said}" if claim == row["continent"] else f"No, {said}")]
-    return [Turn(asked(draw, ["what language do they speak in {x}", "Which language is spoken in {x}?", "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}"], x=country), f"In {country}, people speak {row['language']}.")]
+        claim = row["continent"] if draw.chance(0.45) else draw.choice([name for name in ("Europe", "Asia", "Africa",
+            "South America", "North America") if name != row["continent"]])
+        said = f"{country} is in {row['continent']}."
+        return [Turn(asked(draw, ["is {x} in {c}", "is {x} a country in {c}?", "{x} is in {c}, right?",
+            "does {x} belong to {c}"], x=country, c=claim),
+            f"Yes, {said}" if claim == row["continent"] else f"No, {said}")]
+    return [Turn(asked(draw, ["what language do they speak in {x}", "Which language is spoken in {x}?",
+        "what do people speak in {x}", "language of {x}?", "which languages are spoken in {x}"], x=country),
+        f"In {country}, people speak {row['language']}.")]
 
 
 def places_on_earth(draw: Draw) -> list[Turn]:
@@ -100,35 +114,52 @@ def places_on_earth(draw: Draw) -> list[Turn]:
     if form == 0:
         name = draw.choice(("continents", "oceans", "planets"))
         rows = seeds.facts(name)
-        return [Turn(asked(draw, ["name the {n}", "list the {n}", "which {n} are there", "what are the {n}?", "tell me all {n}", "list all {n} please"], n=name), f"The {number_word(len(rows))} {name} are {listed([row['name'] for row in rows])}.")]
+        return [Turn(asked(draw, ["name the {n}", "list the {n}", "which {n} are there", "what are the {n}?", "tell me all {n}",
+            "list all {n} please"], n=name), f"The {number_word(len(rows))} {name} are {listed([row['name'] for row in rows])}.")]
     if form == 1:
         row = draw.choice(seeds.facts("continents"))
-        return [Turn(asked(draw, ["tell me about {x}", "what is {x}", "what do you know about {x}", "something about {x}?"], x=row["name"]), row["fact"])]
+        return [Turn(asked(draw, ["tell me about {x}", "what is {x}", "what do you know about {x}", "something about {x}?"],
+            x=row["name"]), row["fact"])]
     if form == 2:
         row = draw.choice(seeds.facts("oceans"))
-        return [Turn(asked(draw, ["tell me about the {x} ocean", "what do you know about the {x} Ocean", "what is the {x}?", "where is the {x} Ocean"], x=row["name"]), row["fact"])]
+        return [Turn(asked(draw, ["tell me about the {x} ocean", "what do you know about the {x} Ocean", "what is the {x}?",
+            "where is the {x} Ocean"], x=row["name"]), row["fact"])]
     if form == 3:
         row = draw.choice(planets)
-        return [Turn(asked(draw, ["tell me about {x}", "what do you know about the planet {x}", "what is {x}", "a fact about {x}"], x=row["name"]), row["fact"])]
+        return [Turn(asked(draw, ["tell me about {x}", "what do you know about the planet {x}", "what is {x}",
+            "a fact about {x}"], x=row["name"]), row["fact"])]
     if form == 4:
         row = draw.choice(planets)
-        return [Turn(asked(draw, ["which planet is the {o} from the sun", "what is the {o} planet", "name the {o} planet from the sun"], o=row["ordinal"]), f"The {row['ordinal']} planet from the sun is {row['name']}.")]
+        return [Turn(asked(draw, ["which planet is the {o} from the sun", "what is the {o} planet",
+            "name the {o} planet from the sun"], o=row["ordinal"]),
+            f"The {row['ordinal']} planet from the sun is {row['name']}.")]
     answer, questions = draw.choice([
-        ("Jupiter is the largest planet.", ["which planet is the largest", "what is the biggest planet", "biggest planet?", "the largest planet is?"]),
+        ("Jupiter is the largest planet.", ["which planet is the largest", "what is the biggest planet", "biggest planet?",
+        "the largest planet is?"]),
         ("Mercury is the smallest planet.", ["which planet is the smallest", "what is the smallest planet?", "smallest planet"]),
         ("Venus is the hottest planet.", ["which planet is the hottest", "what is the hottest planet?", "hottest planet"]),
-        ("Mars is called the red planet.", ["which planet is red", "what is the red planet called", "which one is the red planet?"]),
-        ("Saturn is known for its rings.", ["which planet has rings", "what planet is known for its rings?", "the planet with the rings?"]),
-        ("Mercury is the planet closest to the sun.", ["which planet is closest to the sun", "nearest planet to the sun?", "what planet is next to the sun"]),
-        ("Neptune is the planet farthest from the sun.", ["which planet is farthest from the sun", "what is the last planet", "most distant planet?"]),
+        ("Mars is called the red planet.", ["which planet is red", "what is the red planet called",
+        "which one is the red planet?"]),
+        ("Saturn is known for its rings.", ["which planet has rings", "what planet is known for its rings?",
+        "the planet with the rings?"]),
+        ("Mercury is the planet closest to the sun.", ["which planet is closest to the sun", "nearest planet to the sun?",
+        "what planet is next to the sun"]),
+        ("Neptune is the planet farthest from the sun.", ["which planet is farthest from the sun", "what is the last planet",
+        "most distant planet?"]),
         ("We live on Earth.", ["on which planet do we live", "what planet do we live on?", "which planet is ours"]),
-        ("Asia is the largest continent.", ["which continent is the largest", "biggest continent?", "what is the largest continent"]),
-        ("Australia is the smallest continent.", ["which continent is the smallest", "smallest continent?", "what is the smallest continent"]),
+        ("Asia is the largest continent.", ["which continent is the largest", "biggest continent?",
+        "what is the largest continent"]),
+        ("Australia is the smallest continent.", ["which continent is the smallest", "smallest continent?",
+        "what is the smallest continent"]),
         ("The Pacific is the largest ocean.", ["which ocean is the largest", "biggest ocean?", "what is the largest ocean"]),
-        ("Mount Everest is the highest mountain on Earth.", ["what is the highest mountain", "which mountain is the highest on earth?", "highest mountain"]),
-        ("Russia is the largest country.", ["which country is the largest", "biggest country in the world?", "what is the largest country"]),
-        ("The blue whale is the largest animal.", ["what is the largest animal", "biggest animal?", "which animal is the biggest"]),
-        ("The cheetah is the fastest animal on land.", ["what is the fastest animal", "fastest land animal?", "which animal runs fastest"]),
+        ("Mount Everest is the highest mountain on Earth.", ["what is the highest mountain",
+        "which mountain is the highest on earth?", "highest mountain"]),
+        ("Russia is the largest country.", ["which country is the largest", "biggest country in the world?",
+        "what is the largest country"]),
+        ("The blue whale is the largest animal.", ["what is the largest animal", "biggest animal?",
+        "which animal is the biggest"]),
+        ("The cheetah is the fastest animal on land.", ["what is the fastest animal", "fastest land animal?",
+        "which animal runs fastest"]),
         ("The giraffe is the tallest animal.", ["what is the tallest animal", "tallest animal?", "which animal is the tallest"]),
         ("The elephant is the largest animal on land.", ["what is the largest land animal", "biggest animal on land?"]),
         ("The ostrich is the largest bird.", ["what is the largest bird", "biggest bird?", "which bird is the biggest"]),
@@ -143,29 +174,40 @@ def days(draw: Draw) -> list[Turn]:
     day, after, before = rows[at]["name"], rows[(at + 1) % 7]["name"], rows[at - 1]["name"]
     form = draw.number(0, 7)
     if form <= 1:
-        turns = [Turn(asked(draw, ["what day comes after {d}", "What day comes after {d}?", "which day is after {d}", "day after {d}?", "what comes after {d}", "what follows {d}", "which day follows {d}?"], d=day), f"{after} comes after {day}.")]
+        turns = [Turn(asked(draw, ["what day comes after {d}", "What day comes after {d}?", "which day is after {d}",
+            "day after {d}?", "what comes after {d}", "what follows {d}", "which day follows {d}?"], d=day),
+            f"{after} comes after {day}.")]
         if draw.chance(0.4):
-            turns.append(Turn(asked(draw, ["and then?", "and after that", "and the next one?", "and then", "what comes next"]), f"After {after} comes {rows[(at + 2) % 7]['name']}."))
+            turns.append(Turn(asked(draw, ["and then?", "and after that", "and the next one?", "and then", "what comes next"]),
+                f"After {after} comes {rows[(at + 2) % 7]['name']}."))
         return turns
     if form == 2:
-        return [Turn(asked(draw, ["what day comes before {d}", "which day is before {d}?", "day before {d}", "what is the day before {d}", "what comes before {d}"], d=day), f"{before} comes before {day}.")]
+        return [Turn(asked(draw, ["what day comes before {d}", "which day is before {d}?", "day before {d}",
+            "what is the day before {d}", "what comes before {d}"], d=day), f"{before} comes before {day}.")]
     if form == 3:
         kind = draw.choice(("tomorrow", "yesterday"))
         other = after if kind == "tomorrow" else before
         verb = "is" if kind == "tomorrow" else "was"
-        return [Turn(asked(draw, ["today is {d}, what day {v} {k}", "if today is {d}, what {v} {k}?", "it is {d} today. what day {v} {k}", "when today is {d}, {k} {v}?"], d=day, k=kind, v=verb), f"If today is {day}, {kind} {verb} {other}.")]
+        return [Turn(asked(draw, ["today is {d}, what day {v} {k}", "if today is {d}, what {v} {k}?",
+            "it is {d} today. what day {v} {k}", "when today is {d}, {k} {v}?"], d=day, k=kind, v=verb),
+            f"If today is {day}, {kind} {verb} {other}.")]
     if form == 4:
         claim = draw.choice(("weekday", "weekend"))
         kind = rows[at]["kind"]
         said = f"{day} is {'a weekday' if kind == 'weekday' else 'part of the weekend'}."
-        return [Turn(asked(draw, ["is {d} a weekday", "Is {d} a weekday?"] if claim == "weekday" else ["is {d} part of the weekend", "is {d} on the weekend?", "is {d} a weekend day"], d=day), f"Yes, {said}" if claim == kind else f"No, {said}")]
+        return [Turn(asked(draw, ["is {d} a weekday",
+            "Is {d} a weekday?"] if claim == "weekday" else ["is {d} part of the weekend", "is {d} on the weekend?",
+            "is {d} a weekend day"], d=day), f"Yes, {said}" if claim == kind else f"No, {said}")]
     if form == 5:
         claim = draw.choice(rows)["name"]
-        return [Turn(asked(draw, ["does {c} come after {d}", "is {c} the day after {d}?", "{c} comes after {d}, right?"], c=claim, d=day), f"Yes, {after} comes after {day}." if claim == after else f"No, {after} comes after {day}.")]
+        return [Turn(asked(draw, ["does {c} come after {d}", "is {c} the day after {d}?", "{c} comes after {d}, right?"], c=claim,
+            d=day), f"Yes, {after} comes after {day}." if claim == after else f"No, {after} comes after {day}.")]
     ordinal = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[at]
     if form == 6:
-        return [Turn(asked(draw, ["what is the {o} day of the week", "which day is the {o} of the week?", "{o} day of the week"], o=ordinal), f"Counting from Monday, the {ordinal} day is {day}.")]
-    return [Turn(asked(draw, ["list the days of the week", "what are the days of the week", "name all days", "which days are there?", "tell me the seven days"]), f"{listed([row['name'] for row in rows])}.")]
+        return [Turn(asked(draw, ["what is the {o} day of the week", "which day is the {o} of the week?", "{o} day of the week"],
+            o=ordinal), f"Counting from Monday, the {ordinal} day is {day}.")]
+    return [Turn(asked(draw, ["list the days of the week", "what are the days of the week", "name all days",
+        "which days are there?", "tell me the seven days"]), f"{listed([row['name'] for row in rows])}.")]
 
 
 def months(draw: Draw) -> list[Turn]:
@@ -176,28 +218,38 @@ def months(draw: Draw) -> list[Turn]:
     month, after, before = row["name"], rows[(at + 1) % 12]["name"], rows[at - 1]["name"]
     form = draw.number(0, 9)
     if form <= 1:
-        turns = [Turn(asked(draw, ["what month comes after {m}", "What month comes after {m}?", "which month is after {m}", "month after {m}?", "what comes after {m}", "which month follows {m}"], m=month), f"{after} comes after {month}.")]
+        turns = [Turn(asked(draw, ["what month comes after {m}", "What month comes after {m}?", "which month is after {m}",
+            "month after {m}?", "what comes after {m}", "which month follows {m}"], m=month), f"{after} comes after {month}.")]
         if draw.chance(0.4):
-            turns.append(Turn(asked(draw, ["and then?", "and after that", "and the next one?", "and then", "what comes next"]), f"After {after} comes {rows[(at + 2) % 12]['name']}."))
+            turns.append(Turn(asked(draw, ["and then?", "and after that", "and the next one?", "and then", "what comes next"]),
+                f"After {after} comes {rows[(at + 2) % 12]['name']}."))
         return turns
     if form <= 3:
-        return [Turn(asked(draw, ["what month comes before {m}", "which month is before {m}?", "month before {m}", "what is the month before {m}", "what comes before {m}"], m=month), f"{before} comes before {month}.")]
+        return [Turn(asked(draw, ["what month comes before {m}", "which month is before {m}?", "month before {m}",
+            "what is the month before {m}", "what comes before {m}"], m=month), f"{before} comes before {month}.")]
     if form == 4:
         answer = f"{month} has {row['days']} days." if month != "February" else "February has 28 days, and 29 in a leap year."
-        return [Turn(asked(draw, ["how many days does {m} have", "How many days are in {m}?", "days in {m}?", "how long is {m}", "number of days in {m}"], m=month), answer)]
+        return [Turn(asked(draw, ["how many days does {m} have", "How many days are in {m}?", "days in {m}?", "how long is {m}",
+            "number of days in {m}"], m=month), answer)]
     if form == 5:
-        return [Turn(asked(draw, ["what is the {o} month", "which month is the {o}?", "{o} month of the year", "name the {o} month of the year"], o=row["ordinal"]), f"The {row['ordinal']} month is {month}.")]
+        return [Turn(asked(draw, ["what is the {o} month", "which month is the {o}?", "{o} month of the year",
+            "name the {o} month of the year"], o=row["ordinal"]), f"The {row['ordinal']} month is {month}.")]
     if form == 6:
-        return [Turn(asked(draw, ["which number is {m}", "what number month is {m}", "is {m} month number what?"], m=month), f"{month} is the {row['ordinal']} month.")]
+        return [Turn(asked(draw, ["which number is {m}", "what number month is {m}", "is {m} month number what?"], m=month),
+            f"{month} is the {row['ordinal']} month.")]
     if form == 7:
-        return [Turn(asked(draw, ["in which season is {m}", "what season is {m} in?", "which season is {m}", "is {m} in summer or winter"], m=month), f"In the north, {month} is in {row['season']}.")]
+        return [Turn(asked(draw, ["in which season is {m}", "what season is {m} in?", "which season is {m}",
+            "is {m} in summer or winter"], m=month), f"In the north, {month} is in {row['season']}.")]
     if form == 8:
         season = draw.choice(seeds.facts("seasons"))
         if draw.chance(0.5):
-            return [Turn(asked(draw, ["which months are in {s}", "what months belong to {s}", "months of {s}?", "when is {s}"], s=season["name"]), f"{capitalized(season['name'])} is in {season['months']} in the north.")]
-        return [Turn(asked(draw, ["tell me about {s}", "what is {s} like", "what happens in {s}", "describe {s}"], s=season["name"]), season["about"])]
+            return [Turn(asked(draw, ["which months are in {s}", "what months belong to {s}", "months of {s}?", "when is {s}"],
+                s=season["name"]), f"{capitalized(season['name'])} is in {season['months']} in the north.")]
+        return [Turn(asked(draw, ["tell me about {s}", "what is {s} like", "what happens in {s}", "describe {s}"],
+            s=season["name"]), season["about"])]
     claim = draw.choice((after, after, draw.choice(rows)["name"]))
-    return [Turn(asked(draw, ["does {c} come after {m}", "is {c} the month after {m}?", "{c} comes after {m}, right?"], c=claim, m=month), f"Yes, {after} comes after {month}." if claim == after else f"No, {after} comes after {month}.")]
+    return [Turn(asked(draw, ["does {c} come after {m}", "is {c} the month after {m}?", "{c} comes after {m}, right?"], c=claim,
+        m=month), f"Yes, {after} comes after {month}." if claim == after else f"No, {after} comes after {month}.")]
 
 
 _SYLLABLES = "bar bel dor fen gal hul kor lan mar nol pel rav sol tam ur vel wes yor zan bru cri flo gri plu sna tro".split()
@@ -208,9 +260,11 @@ def unknown(draw: Draw) -> list[Turn]:
     """A country that does not exist, a city that is asked for its capital: nothing is invented."""
     if draw.chance(0.35):
         row = draw.choice([row for row in seeds.facts("capitals") if row["capital"] not in row["country"]])
-        return [Turn(asked(draw, _CAPITAL, x=row["capital"]), _sentence(f"{row['capital']} is a city. It is the capital of {row['country']}"))]
+        return [Turn(asked(draw, _CAPITAL, x=row["capital"]),
+            _sentence(f"{row['capital']} is a city. It is the capital of {row['country']}"))]
     known = {row["country"].lower() for row in seeds.facts("capitals")}
     while (name := capitalized("".join(draw.some(_SYLLABLES, draw.number(1, 2))) + draw.choice(_ENDINGS))).lower() in known:
         pass
-    answers = [f"I do not know a country called {name}. Did you spell it right?", f"I have never heard of {name}, so I cannot tell.", f"I know no country of that name. Is {name} spelled right?"]
+    answers = [f"I do not know a country called {name}. Did you spell it right?",
+        f"I have never heard of {name}, so I cannot tell.", f"I know no country of that name. Is {name} spelled right?"]
     return [Turn(asked(draw, _CAPITAL, x=name), draw.choice(answers), (name,))]

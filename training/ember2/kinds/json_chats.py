@@ -18,13 +18,20 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
 
 #: Keys with the kind of words that are their values.
 _KEYS = {
-    "name": "name", "first_name": "name", "friend": "name", "owner": "name", "author": "name", "user": "name", "guest": "name", "teacher": "name", "winner": "name", "sender": "name", "captain": "name",
-    "city": "city", "town": "city", "from": "city", "to": "city", "birthplace": "city", "destination": "city", "capital": "city", "country": "country", "home": "country", "age": "age", "years": "age", "count": "count", "number": "count",
-    "price": "count", "total": "count", "score": "count", "room": "count", "page": "count", "weight": "count", "height": "count", "id": "count", "year": "year", "color": "color", "colour": "color", "shade": "color", "background": "color",
-    "pet": "animal", "animal": "animal", "mascot": "animal", "food": "foods", "lunch": "food", "dish": "food", "fruit": "foods", "object": "object", "item": "object", "product": "object", "gift": "object", "tool": "object", "title": "object",
-    "job": "job", "role": "job", "work": "job", "day": "day", "date": "day", "month": "month", "language": "language", "mood": "feeling", "feeling": "feeling", "weather": "weather", "sky": "weather", "verb": "verb", "action": "verb",
-    "quality": "adjective", "size": "adjective", "state": "adjective", "word": "word", "label": "word", "tag": "word", "type": "word", "key": "word", "place": "place", "location": "place", "open": "flag", "active": "flag", "ready": "flag",
-    "done": "flag", "happy": "flag", "paid": "flag", "married": "flag", "new": "flag", "full": "flag", "visible": "flag", "temperature": "degrees", "quantity": "count", "level": "count", "speed": "count", "tags": "words", "colors": "colors",
+    "name": "name", "first_name": "name", "friend": "name", "owner": "name", "author": "name", "user": "name", "guest": "name",
+    "teacher": "name", "winner": "name", "sender": "name", "captain": "name",
+    "city": "city", "town": "city", "from": "city", "to": "city", "birthplace": "city", "destination": "city", "capital": "city",
+    "country": "country", "home": "country", "age": "age", "years": "age", "count": "count", "number": "count",
+    "price": "count", "total": "count", "score": "count", "room": "count", "page": "count", "weight": "count", "height": "count",
+    "id": "count", "year": "year", "color": "color", "colour": "color", "shade": "color", "background": "color",
+    "pet": "animal", "animal": "animal", "mascot": "animal", "food": "foods", "lunch": "food", "dish": "food", "fruit": "foods",
+    "object": "object", "item": "object", "product": "object", "gift": "object", "tool": "object", "title": "object",
+    "job": "job", "role": "job", "work": "job", "day": "day", "date": "day", "month": "month", "language": "language",
+    "mood": "feeling", "feeling": "feeling", "weather": "weather", "sky": "weather", "verb": "verb", "action": "verb",
+    "quality": "adjective", "size": "adjective", "state": "adjective", "word": "word", "label": "word", "tag": "word",
+    "type": "word", "key": "word", "place": "place", "location": "place", "open": "flag", "active": "flag", "ready": "flag",
+    "done": "flag", "happy": "flag", "paid": "flag", "married": "flag", "new": "flag", "full": "flag", "visible": "flag",
+    "temperature": "degrees", "quantity": "count", "level": "count", "speed": "count", "tags": "words", "colors": "colors",
     "items": "things", "friends": "names", "list": "words", "numbers": "counts", "cities": "cities", "animals": "animals_list",
 }
 
@@ -98,8 +105,11 @@ def _written(value: Value) -> str:
 
 
 _REQUESTS = [
-    "give me json with {p}", "make a json object: {p}", "JSON with {p}", "Return a JSON object with {p}.", "write json: {p}", "json please: {p}", "as json: {p}", "Create a JSON object with {p}.", "I need json with {p}", "build json with {p}",
-    "put this in json: {p}", "convert to json: {p}", "Return only JSON: {p}", "output json with {p}", "can you make json from {p}", "turn this into json: {p}", "give me a json object where {w}", "json object, {w}", "Respond in JSON with {p}.",
+    "give me json with {p}", "make a json object: {p}", "JSON with {p}", "Return a JSON object with {p}.", "write json: {p}",
+    "json please: {p}", "as json: {p}", "Create a JSON object with {p}.", "I need json with {p}", "build json with {p}",
+    "put this in json: {p}", "convert to json: {p}", "Return only JSON: {p}", "output json with {p}",
+    "can you make json from {p}", "turn this into json: {p}", "give me a json object where {w}", "json object, {w}",
+    "Respond in JSON with {p}.",
 ]
 
 
@@ -133,14 +143,16 @@ def _change(draw: Draw, values: dict[str, Value]) -> Turn:
     if form == "add":
         key, value = next((pair for pair in _pairs(draw, 4).items() if pair[0] not in values), ("note", draw.word("word")))
         values[key] = value
-        wordings = ["add {k} {v}", "and {k} {v}", "now add {k}: {v}", "add a key {k} with the value {v}", "also {k} {v}", "please add {k} {v}"]
+        wordings = ["add {k} {v}", "and {k} {v}", "now add {k}: {v}", "add a key {k} with the value {v}", "also {k} {v}",
+            "please add {k} {v}"]
     elif form == "change":
         key = draw.choice(list(values))
         old = values[key]
         kind = "flag" if isinstance(old, bool) else "count" if isinstance(old, int) else _KEYS.get(key, "word")
         value = (not old) if isinstance(old, bool) else _value(draw, kind)
         values[key] = value
-        wordings = ["change {k} to {v}", "set {k} to {v}", "make {k} {v}", "{k} should be {v}", "no, {k} is {v}", "replace {k} with {v}"]
+        wordings = ["change {k} to {v}", "set {k} to {v}", "make {k} {v}", "{k} should be {v}", "no, {k} is {v}",
+            "replace {k} with {v}"]
     else:
         key = draw.choice(list(values))
         value = values.pop(key)
@@ -154,7 +166,8 @@ def keys_and_values(draw: Draw) -> list[Turn]:
     keys = ", ".join(values)
     shown = ", ".join(_shown(value) for value in values.values())
     return [Turn(asked(draw, [
-        "json with keys {k} and values {v}", "Keys: {k}. Values: {v}. Return JSON.", "make json. keys: {k}. values: {v}", "a json object with the keys {k} and the values {v}", "Return JSON only. Keys: {k}. Values: {v}.",
+        "json with keys {k} and values {v}", "Keys: {k}. Values: {v}. Return JSON.", "make json. keys: {k}. values: {v}",
+        "a json object with the keys {k} and the values {v}", "Return JSON only. Keys: {k}. Values: {v}.",
         "the keys are {k}, the values are {v}, give me json",
     ], k=keys, v=shown), _written(values), _protected(values))]
 
@@ -163,15 +176,20 @@ def array(draw: Draw) -> list[Turn]:
     """A list as JSON, and changes to it."""
     kind = draw.choice(("words", "things", "names", "cities", "colors", "counts", "animals_list"))
     values = _value(draw, kind)
-    shown = draw.choice((listed([str(item) for item in values]), ", ".join(map(str, values)), " ".join(map(str, values)) if all(" " not in str(item) for item in values) else ", ".join(map(str, values))))
-    turns = [Turn(asked(draw, ["json list of {p}", "as a json array: {p}", "make a json array from {p}", "a json list: {p}", "turn this list into json: {p}", "Return {p} as a JSON array.", "json array with {p}", "list in json: {p}"], p=shown), _written(values), tuple(map(str, values)))]
+    shown = draw.choice((listed([str(item) for item in values]), ", ".join(map(str, values)),
+        " ".join(map(str, values)) if all(" " not in str(item) for item in values) else ", ".join(map(str, values))))
+    turns = [Turn(asked(draw, ["json list of {p}", "as a json array: {p}", "make a json array from {p}", "a json list: {p}",
+        "turn this list into json: {p}", "Return {p} as a JSON array.", "json array with {p}", "list in json: {p}"], p=shown),
+        _written(values), tuple(map(str, values)))]
     if draw.chance(0.3):
         new = _value(draw, kind)[0]
         values = [*values, new]
-        turns.append(Turn(asked(draw, ["add {v}", "and {v}", "put {v} at the end", "now add {v}"], v=new), _written(values), (str(new),)))
+        turns.append(Turn(asked(draw, ["add {v}", "and {v}", "put {v} at the end", "now add {v}"], v=new), _written(values),
+            (str(new),)))
     elif draw.chance(0.2):
         values = values[::-1]
-        turns.append(Turn(asked(draw, ["reverse it", "in reverse order", "the other way round", "turn the order around"]), _written(values)))
+        turns.append(Turn(asked(draw, ["reverse it", "in reverse order", "the other way round", "turn the order around"]),
+            _written(values)))
     return turns
 
 
@@ -181,7 +199,8 @@ _SENTENCES: list[tuple[str, dict[str, str]]] = [
     ("{name} is {age} years old and lives in {city}.", {"name": "name", "age": "age", "city": "city"}),
     ("{name} is a {job} from {country}.", {"name": "name", "job": "job", "country": "country"}),
     ("My name is {name} and I am {age}.", {"name": "name", "age": "age"}),
-    ("{name} bought a {color} {item} for {price} dollars.", {"name": "name", "color": "color", "item": "object", "price": "count"}),
+    ("{name} bought a {color} {item} for {price} dollars.", {"name": "name", "color": "color", "item": "object",
+    "price": "count"}),
     ("The {item} is {color} and costs {price} dollars.", {"item": "object", "color": "color", "price": "count"}),
     ("On {day}, {name} flies to {city}.", {"day": "day", "name": "name", "city": "city"}),
     ("{name} has a {pet} called {pet_name}.", {"name": "name", "pet": "animal", "pet_name": "name"}),
@@ -217,7 +236,9 @@ def _extract(draw: Draw, sentences: list[tuple[str, dict[str, str]]]) -> list[Tu
         values = {key: values[key] for key in draw.some(list(values), 2)}
     keys = listed(list(values)) if draw.chance(0.5) else ", ".join(values)
     wordings = [
-        "extract {k} as json: {t}", "{t} Give me {k} as JSON.", "Read {k} from this sentence and answer in JSON: {t}", "json with {k} from: {t}", "From the text, return JSON with the keys {k}. Text: {t}", "{t} json with {k} please", "find {k}: {t} answer in json",
+        "extract {k} as json: {t}", "{t} Give me {k} as JSON.", "Read {k} from this sentence and answer in JSON: {t}",
+        "json with {k} from: {t}", "From the text, return JSON with the keys {k}. Text: {t}", "{t} json with {k} please",
+        "find {k}: {t} answer in json",
         "Extract the {k} from the text as JSON. {t}",
     ]
     return [Turn(asked(draw, wordings, k=keys, t=text), _written(values), (text, *values, keys))]
@@ -228,7 +249,9 @@ def nested(draw: Draw) -> list[Turn]:
     outer = draw.choice(("person", "order", "user", "car", "book", "house", draw.word("word")))
     inner = _pairs(draw, 2, plain=True)
     shown = listed([f"{key} {_shown(value)}" for key, value in inner.items()])
-    return [Turn(asked(draw, ["json with a key {o} that holds {p}", "a json object {o} with {p} inside", "nested json: {o} with {p}", "make json with {o} as an object of {p}"], o=outer, p=shown), _written({outer: inner}), (outer, *_protected(inner)))]
+    return [Turn(asked(draw, ["json with a key {o} that holds {p}", "a json object {o} with {p} inside",
+        "nested json: {o} with {p}", "make json with {o} as an object of {p}"], o=outer, p=shown), _written({outer: inner}),
+        (outer, *_protected(inner)))]
 
 
 def list_of_objects(draw: Draw) -> list[Turn]:
@@ -237,7 +260,8 @@ def list_of_objects(draw: Draw) -> list[Turn]:
     ages = [draw.number(5, 80) for _ in names]
     values = [{"name": name, "age": age} for name, age in zip(names, ages)]
     shown = listed([f"{name} is {age}" for name, age in zip(names, ages)])
-    return [Turn(asked(draw, ["a json list of people with name and age: {p}", "json array of objects with name and age. {p}"], p=shown), _written(values), tuple(names))]
+    return [Turn(asked(draw, ["a json list of people with name and age: {p}", "json array of objects with name and age. {p}"],
+        p=shown), _written(values), tuple(names))]
 
 
 def reading(draw: Draw) -> list[Turn]:
@@ -245,29 +269,36 @@ def reading(draw: Draw) -> list[Turn]:
     values = _pairs(draw, draw.number(2, 4), plain=True)
     key = draw.choice(list(values))
     given = _written(values)
-    turns = [Turn(asked(draw, ["{j} what is {k}", "{j}\nWhat is the value of {k}?", "here is json: {j} what is {k}?", "read {k} from {j}", "get {k}: {j}", "what is {k} in {j}"], j=given, k=key), _shown(values[key]), (given, key))]
+    turns = [Turn(asked(draw, ["{j} what is {k}", "{j}\nWhat is the value of {k}?", "here is json: {j} what is {k}?",
+        "read {k} from {j}", "get {k}: {j}", "what is {k} in {j}"], j=given, k=key), _shown(values[key]), (given, key))]
     if draw.chance(0.4):
         other = draw.choice([name for name in values if name != key])
-        turns.append(Turn(asked(draw, ["and {k}?", "and {k}", "what about {k}", "now {k}"], k=other), _shown(values[other]), (other,)))
+        turns.append(Turn(asked(draw, ["and {k}?", "and {k}", "what about {k}", "now {k}"], k=other), _shown(values[other]),
+            (other,)))
     elif draw.chance(0.4):
-        turns.append(Turn(asked(draw, ["which keys are there", "list the keys", "what are the keys?", "name all keys"]), f"{capitalized('the keys are')} {listed(list(values))}."))
+        turns.append(Turn(asked(draw, ["which keys are there", "list the keys", "what are the keys?", "name all keys"]),
+            f"{capitalized('the keys are')} {listed(list(values))}."))
     return turns
 
 
 def invented(draw: Draw) -> list[Turn]:
     """JSON whose values are Ember's to choose."""
-    fields = draw.some([("name", "name"), ("age", "age"), ("city", "city"), ("color", "color"), ("animal", "animal"), ("job", "job"), ("food", "food"), ("day", "day"), ("number", "count"), ("country", "country")], draw.number(1, 3))
+    fields = draw.some([("name", "name"), ("age", "age"), ("city", "city"), ("color", "color"), ("animal", "animal"),
+        ("job", "job"), ("food", "food"), ("day", "day"), ("number", "count"), ("country", "country")], draw.number(1, 3))
     values = {key: _value(draw, kind) for key, kind in fields}
     keys = listed([with_article(key) for key in values])
     things = {"name": "a person", "animal": "an animal"}.get(fields[0][0], "something")
-    return [Turn(asked(draw, ["make up json with {k}", "invent a json object with {k}", "json for {t} with {k}, make it up", "example json with {k}", "give me sample json with {k}"], k=keys, t=things), _written(values), tuple(values))]
+    return [Turn(asked(draw, ["make up json with {k}", "invent a json object with {k}", "json for {t} with {k}, make it up",
+        "example json with {k}", "give me sample json with {k}"], k=keys, t=things), _written(values), tuple(values))]
 
 
 def counted(draw: Draw) -> list[Turn]:
     """A list of things that Ember chooses, as JSON."""
     kind = draw.choice(("animal", "color", "name", "city", "food", "job", "object"))
     count = draw.number(2, 5)
-    return [Turn(asked(draw, ["json list of {n} {t}", "give me {n} {t} as a json array", "{n} {t} in json", "Return {n} {t} as a JSON array."], n=count, t=plural(kind) if kind != "food" else "foods"), _written(draw.words(kind, count)))]
+    return [Turn(asked(draw, ["json list of {n} {t}", "give me {n} {t} as a json array", "{n} {t} in json",
+        "Return {n} {t} as a JSON array."], n=count, t=plural(kind) if kind != "food" else "foods"),
+        _written(draw.words(kind, count)))]
 
 
 _MAKERS = {

@@ -59,15 +59,19 @@ def _groups() -> dict[str, list[str]]:
         "continents": [row["name"] for row in seeds.facts("continents")],
         "body parts": ["head", "arm", "leg", "hand", "foot", "nose", "ear", "eye", "knee", "shoulder", "neck", "back"],
         "rooms": ["kitchen", "bedroom", "bathroom", "hall", "living room", "cellar", "attic"],
-        "hobbies": ["reading", "cooking", "hiking", "painting", "singing", "gardening", "chess", "dancing", "fishing", "knitting"],
+        "hobbies": ["reading", "cooking", "hiking", "painting", "singing", "gardening", "chess", "dancing", "fishing",
+        "knitting"],
         "languages": ["English", "Spanish", "French", "German", "Italian", "Japanese", "Arabic", "Hindi", "Swahili", "Polish"],
         "weather words": ["sun", "rain", "snow", "fog", "wind", "hail", "thunder", "frost"],
         "seasons": [row["name"] for row in seeds.facts("seasons")],
     }
-    for found in ("in the kitchen", "on the desk", "in the garden", "in the bathroom", "in the bedroom", "in the classroom", "at the beach", "in the garage", "on a farm", "in the living room", "in the library", "at the train station", "in the hospital"):
+    for found in ("in the kitchen", "on the desk", "in the garden", "in the bathroom", "in the bedroom", "in the classroom",
+        "at the beach", "in the garage", "on a farm", "in the living room", "in the library", "at the train station",
+        "in the hospital"):
         groups[f"things {found}"] = [row["object"] for row in objects if row["found"] == found]
     for continent in ("Europe", "Asia", "Africa", "South America"):
-        groups[f"countries in {continent}"] = [row["country"].removeprefix("the ") for row in capitals if row["continent"] == continent]
+        groups[f"countries in {continent}"] = [row["country"].removeprefix("the ") for row in capitals
+            if row["continent"] == continent]
     for row in seeds.words("colours"):
         groups[f"{row['color']} things"] = [row[f"thing {number}"] for number in range(1, 5)]
     return {name: list(dict.fromkeys(items)) for name, items in groups.items() if len(set(items)) >= 3}
@@ -92,11 +96,14 @@ def _written(draw: Draw, items: list[str], style: str) -> str:
 
 
 _REQUESTS = [
-    "name {n} {t}", "list {n} {t}", "give me {n} {t}", "Name {n} {t}.", "List {n} {t}.", "tell me {n} {t}", "{n} {t} please", "write {n} {t}", "can you name {n} {t}", "i need {n} {t}", "say {n} {t}", "what are {n} {t}", "a list of {n} {t}", "think of {n} {t}",
+    "name {n} {t}", "list {n} {t}", "give me {n} {t}", "Name {n} {t}.", "List {n} {t}.", "tell me {n} {t}", "{n} {t} please",
+    "write {n} {t}", "can you name {n} {t}", "i need {n} {t}", "say {n} {t}", "what are {n} {t}", "a list of {n} {t}",
+    "think of {n} {t}",
     "show me {n} {t}", "do you know {n} {t}?", "make a list of {n} {t}", "Give me a list with {n} {t}.", "{n} {t}",
 ]
 _STYLES = {
-    "numbers": [" as a numbered list", ", numbered", " with numbers"], "bullets": [" as bullet points", " with dashes", " as a bullet list"], "commas": [", separated by commas", " with commas", " on one line"],
+    "numbers": [" as a numbered list", ", numbered", " with numbers"], "bullets": [" as bullet points", " with dashes",
+    " as a bullet list"], "commas": [", separated by commas", " with commas", " on one line"],
     "lines": [", one per line", ", each on its own line", " line by line"], "sentence": [" in one sentence"],
 }
 
@@ -137,7 +144,8 @@ def _change(draw: Draw, chosen: list[str], rest: list[str], style: str) -> Turn 
         for item in new:
             rest.remove(item)
         chosen[:] = new
-        return Turn(asked(draw, ["{n} more", "{n} more please", "and {n} more", "another {n}", "{n} others"], n=draw.choice((str(count), number_word(count)))), _written(draw, new, style))
+        return Turn(asked(draw, ["{n} more", "{n} more please", "and {n} more", "another {n}", "{n} others"],
+            n=draw.choice((str(count), number_word(count)))), _written(draw, new, style))
     if form == "one" and rest:
         item = draw.choice(rest)
         rest.remove(item)
@@ -147,10 +155,12 @@ def _change(draw: Draw, chosen: list[str], rest: list[str], style: str) -> Turn 
         count = draw.number(1, len(chosen) - 1)
         del chosen[count:]
         which = "the first one" if count == 1 else f"the first {number_word(count)}"
-        return Turn(asked(draw, ["only {w}", "just {w}", "only {w} please", "give me only {w}"], w=which), f"{capitalized(chosen[0])}." if count == 1 else _written(draw, chosen, style))
+        return Turn(asked(draw, ["only {w}", "just {w}", "only {w} please", "give me only {w}"], w=which),
+            f"{capitalized(chosen[0])}." if count == 1 else _written(draw, chosen, style))
     if form == "style" and len(chosen) > 1:
         other = draw.choice([name for name in _STYLES if name not in (style, "lines")])
-        wording = {"numbers": "with numbers please", "bullets": "as bullet points", "commas": "separated by commas", "sentence": "in one sentence"}[other]
+        wording = {"numbers": "with numbers please", "bullets": "as bullet points", "commas": "separated by commas",
+            "sentence": "in one sentence"}[other]
         return Turn(asked(draw, [f"{wording}", f"now {wording}", f"the same {wording}"]), _written(draw, chosen, other))
     if form == "upper" and len(chosen) > 1:
         return Turn(asked(draw, ["in upper case", "now in capitals", "all caps please"]), _written(draw, chosen, style).upper())
@@ -160,7 +170,9 @@ def _change(draw: Draw, chosen: list[str], rest: list[str], style: str) -> Turn 
 def _singular(name: str) -> str:
     """The name of a kind for one thing of it."""
     head, _, tail = name.partition(" ")
-    special = {"girls' names": "girl's name", "boys' names": "boy's name", "countries": "country", "cities": "city", "fish": "fish", "clothes": "piece of clothing", "body parts": "part of the body", "foods": "food", "farm animals": "farm animal", "sea animals": "sea animal", "weather words": "weather word", "hobbies": "hobby"}
+    special = {"girls' names": "girl's name", "boys' names": "boy's name", "countries": "country", "cities": "city",
+        "fish": "fish", "clothes": "piece of clothing", "body parts": "part of the body", "foods": "food",
+        "farm animals": "farm animal", "sea animals": "sea animal", "weather words": "weather word", "hobbies": "hobby"}
     if name in special:
         return special[name]
     if head == "things":
@@ -175,12 +187,14 @@ def _singular(name: str) -> str:
 def _one(draw: Draw, name: str, item: str) -> list[Turn]:
     """One thing of a kind, and another one."""
     singular = with_article(_singular(name))
-    turns = [Turn(asked(draw, ["name {t}", "tell me {t}", "give me {t}", "say {t}", "think of {t}", "{t} please", "can you name {t}", "i need {t}", "pick {t}"], t=singular), f"{capitalized(item)}.")]
+    turns = [Turn(asked(draw, ["name {t}", "tell me {t}", "give me {t}", "say {t}", "think of {t}", "{t} please",
+        "can you name {t}", "i need {t}", "pick {t}"], t=singular), f"{capitalized(item)}.")]
     rest = [other for other in GROUPS[name] if other != item]
     while draw.chance(0.4) and rest and len(turns) < 4:
         other = draw.choice(rest)
         rest.remove(other)
-        turns.append(Turn(asked(draw, ["another one", "another", "one more", "a different one", "something else", "and another?"]), f"{capitalized(other)}."))
+        turns.append(Turn(asked(draw, ["another one", "another", "one more", "a different one", "something else",
+            "and another?"]), f"{capitalized(other)}."))
     return turns
 
 
@@ -195,26 +209,41 @@ def starting_with(draw: Draw) -> list[Turn]:
     chosen = draw.some(letters[letter], count)
     shown = letter if draw.chance(0.5) else letter.upper()
     if count == 1:
-        return [Turn(asked(draw, ["{t} that starts with {l}", "name {t} with {l}", "give me {t} beginning with {l}"], t=with_article(_singular(name)), l=shown), f"{capitalized(chosen[0])}.")]
-    return [Turn(asked(draw, ["{n} {t} that start with {l}", "name {n} {t} with {l}", "give me {n} {t} beginning with the letter {l}", "list {n} {t} starting with {l}", "{n} {t} with the first letter {l}"], n=draw.choice((str(count), number_word(count))), t=name, l=shown), capitalized(f"{listed(chosen)}."))]
+        return [Turn(asked(draw, ["{t} that starts with {l}", "name {t} with {l}", "give me {t} beginning with {l}"],
+            t=with_article(_singular(name)), l=shown), f"{capitalized(chosen[0])}.")]
+    return [Turn(asked(draw, ["{n} {t} that start with {l}", "name {n} {t} with {l}",
+        "give me {n} {t} beginning with the letter {l}", "list {n} {t} starting with {l}", "{n} {t} with the first letter {l}"],
+        n=draw.choice((str(count), number_word(count))), t=name, l=shown), capitalized(f"{listed(chosen)}."))]
 
 
 _TIPS = {
-    "good habits": ["Drink enough water.", "Go to bed on time.", "Take a walk every day.", "Read a few pages.", "Eat fruit and vegetables.", "Call a friend.", "Tidy one small thing.", "Stretch in the morning.", "Say thank you.", "Write down what went well."],
-    "ideas for a rainy day": ["Read a book.", "Bake a cake.", "Write a letter.", "Play cards.", "Sort old photos.", "Learn a song.", "Build a tent from blankets.", "Cook a big soup.", "Draw the view from the window.", "Clean a drawer."],
-    "ideas for dinner": ["Tomato soup with bread", "Rice with vegetables", "An omelet with cheese", "Pasta with garlic", "Baked potatoes", "Pancakes", "A big salad with nuts", "Lentil stew", "Fish with lemon", "Toast with mushrooms"],
-    "ideas for a gift": ["A good book", "A warm scarf", "A plant in a pot", "Homemade cookies", "A photo in a frame", "A box of tea", "A puzzle", "A candle", "Two tickets for a concert", "A handwritten letter"],
-    "tips for better sleep": ["Go to bed at the same time.", "Keep the room dark and cool.", "Leave the phone outside.", "Drink no coffee in the evening.", "Read something calm.", "Open the window for a while."],
-    "tips for learning": ["Learn a little every day.", "Test yourself.", "Explain it to someone.", "Take short breaks.", "Write it in your own words.", "Sleep well before the test."],
+    "good habits": ["Drink enough water.", "Go to bed on time.", "Take a walk every day.", "Read a few pages.",
+    "Eat fruit and vegetables.", "Call a friend.", "Tidy one small thing.", "Stretch in the morning.", "Say thank you.",
+    "Write down what went well."],
+    "ideas for a rainy day": ["Read a book.", "Bake a cake.", "Write a letter.", "Play cards.", "Sort old photos.",
+    "Learn a song.", "Build a tent from blankets.", "Cook a big soup.", "Draw the view from the window.", "Clean a drawer."],
+    "ideas for dinner": ["Tomato soup with bread", "Rice with vegetables", "An omelet with cheese", "Pasta with garlic",
+    "Baked potatoes", "Pancakes", "A big salad with nuts", "Lentil stew", "Fish with lemon", "Toast with mushrooms"],
+    "ideas for a gift": ["A good book", "A warm scarf", "A plant in a pot", "Homemade cookies", "A photo in a frame",
+    "A box of tea", "A puzzle", "A candle", "Two tickets for a concert", "A handwritten letter"],
+    "tips for better sleep": ["Go to bed at the same time.", "Keep the room dark and cool.", "Leave the phone outside.",
+    "Drink no coffee in the evening.", "Read something calm.", "Open the window for a while."],
+    "tips for learning": ["Learn a little every day.", "Test yourself.", "Explain it to someone.", "Take short breaks.",
+    "Write it in your own words.", "Sleep well before the test."],
     "ways to say hello": ["Hello!", "Hi!", "Good morning!", "Hey there!", "Good evening!", "Nice to see you!", "Welcome!"],
     "ways to say thank you": ["Thank you!", "Thanks a lot!", "Many thanks!", "That is very kind of you.", "I appreciate it."],
-    "questions to get to know someone": ["What makes you laugh?", "Where did you grow up?", "What do you like to cook?", "What did you want to be as a child?", "Which place would you like to see?", "What are you reading?"],
+    "questions to get to know someone": ["What makes you laugh?", "Where did you grow up?", "What do you like to cook?",
+    "What did you want to be as a child?", "Which place would you like to see?", "What are you reading?"],
     "names for a cat": ["Pixel", "Mitten", "Olive", "Button", "Shadow", "Pepper", "Biscuit", "Luna", "Socks", "Noodle"],
     "names for a dog": ["Rusty", "Biscuit", "Hazel", "Captain", "Maple", "Bruno", "Daisy", "Scout", "Waffle", "Otto"],
-    "names for a boat": ["Morning Star", "Soggy Biscuit", "Blue Heron", "Second Wind", "Little Whale", "Salty Button", "Quiet Water"],
-    "titles for a story": ["The Last Bus", "A Key for the Moon", "The Quiet Lighthouse", "Nine Cups of Tea", "The Borrowed Coat", "Rain on Mill Street", "The Clock That Waited"],
-    "things for a trip": ["A toothbrush", "A warm sweater", "A good book", "A bottle of water", "A rain jacket", "Comfortable shoes", "A map", "A phone charger"],
-    "things for a picnic": ["A blanket", "Bread and cheese", "Apples", "A bottle of juice", "A knife", "Napkins", "A ball", "A hat"],
+    "names for a boat": ["Morning Star", "Soggy Biscuit", "Blue Heron", "Second Wind", "Little Whale", "Salty Button",
+    "Quiet Water"],
+    "titles for a story": ["The Last Bus", "A Key for the Moon", "The Quiet Lighthouse", "Nine Cups of Tea", "The Borrowed Coat",
+    "Rain on Mill Street", "The Clock That Waited"],
+    "things for a trip": ["A toothbrush", "A warm sweater", "A good book", "A bottle of water", "A rain jacket",
+    "Comfortable shoes", "A map", "A phone charger"],
+    "things for a picnic": ["A blanket", "Bread and cheese", "Apples", "A bottle of juice", "A knife", "Napkins", "A ball",
+    "A hat"],
 }
 
 
@@ -232,12 +261,15 @@ def _of_tips(draw: Draw, name: str) -> list[Turn]:
     items = _TIPS[name]
     count = draw.number(2, min(5, len(items)))
     chosen = draw.some(items, count)
-    turns = [Turn(asked(draw, ["give me {n} {t}", "{n} {t}", "list {n} {t}", "i need {n} {t}", "tell me {n} {t}", "do you have {n} {t}?", "can you think of {n} {t}"], n=draw.choice((str(count), number_word(count))), t=name), _written(draw, chosen, "numbers"))]
+    turns = [Turn(asked(draw, ["give me {n} {t}", "{n} {t}", "list {n} {t}", "i need {n} {t}", "tell me {n} {t}",
+        "do you have {n} {t}?", "can you think of {n} {t}"], n=draw.choice((str(count), number_word(count))), t=name),
+        _written(draw, chosen, "numbers"))]
     rest = [item for item in items if item not in chosen]
     if draw.chance(0.25):
         at = draw.number(0, count - 1)
         ordinal = ("first", "second", "third", "fourth", "fifth")[at]
-        turns.append(Turn(asked(draw, ["what was the {o} one", "repeat the {o}", "say the {o} one again", "which was number {n}?"], o=ordinal, n=at + 1), chosen[at]))
+        turns.append(Turn(asked(draw, ["what was the {o} one", "repeat the {o}", "say the {o} one again",
+            "which was number {n}?"], o=ordinal, n=at + 1), chosen[at]))
     elif rest and draw.chance(0.3):
         turns.append(Turn(asked(draw, ["another one", "one more", "one more please"]), draw.choice(rest)))
     return turns
@@ -251,14 +283,20 @@ def steps(draw: Draw) -> list[Turn]:
     new = draw.word(kind)
     form = draw.number(0, 3)
     if form == 0 and new not in items:
-        return [Turn(asked(draw, ["add {x} to my list: {t}", "my list is {t}. add {x}", "put {x} on this list: {t}"], x=new, t=shown), ", ".join([*items, new]), (*items, new))]
+        return [Turn(asked(draw, ["add {x} to my list: {t}", "my list is {t}. add {x}", "put {x} on this list: {t}"], x=new,
+            t=shown), ", ".join([*items, new]), (*items, new))]
     if form == 1 and len(items) > 2:
         gone = draw.choice(items)
-        return [Turn(asked(draw, ["remove {x} from this list: {t}", "my list is {t}. take out {x}", "{t}. without {x} please"], x=gone, t=shown), ", ".join(item for item in items if item != gone), tuple(items))]
+        return [Turn(asked(draw, ["remove {x} from this list: {t}", "my list is {t}. take out {x}", "{t}. without {x} please"],
+            x=gone, t=shown), ", ".join(item for item in items if item != gone), tuple(items))]
     if form == 2:
-        return [Turn(asked(draw, ["make a numbered list: {t}", "number these: {t}", "put numbers before these: {t}", "as a numbered list: {t}"], t=shown), "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1)), tuple(items))]
+        return [Turn(asked(draw, ["make a numbered list: {t}", "number these: {t}", "put numbers before these: {t}",
+            "as a numbered list: {t}"], t=shown), "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1)),
+            tuple(items))]
     chosen = draw.choice(items)
-    return [Turn(asked(draw, ["pick one: {t}", "choose one of these: {t}", "choose for me: {t}", "which one: {t}?", "decide: {t}"], t=listed(items, "or")), draw.choice((f"I pick: {chosen}.", f"My choice: {chosen}.", f"{capitalized(chosen)}.")), tuple(items))]
+    return [Turn(asked(draw, ["pick one: {t}", "choose one of these: {t}", "choose for me: {t}", "which one: {t}?",
+        "decide: {t}"], t=listed(items, "or")), draw.choice((f"I pick: {chosen}.", f"My choice: {chosen}.",
+        f"{capitalized(chosen)}.")), tuple(items))]
 
 
 def choosing(draw: Draw) -> list[Turn]:
@@ -267,16 +305,24 @@ def choosing(draw: Draw) -> list[Turn]:
     first, second = draw.words(kind, 2)
     shown = [with_article(item) if kind in ("object", "place") else item for item in (first, second)]
     chosen, other = draw.some(shown, 2)
-    turns = [Turn(asked(draw, ["{a} or {c}?", "{a} or {c}", "which one, {a} or {c}", "should i take {a} or {c}", "pick {a} or {c}", "choose: {a} or {c}", "what would you take, {a} or {c}", "help me choose between {a} and {c}"], a=shown[0], c=shown[1]), draw.choice((f"I would take {chosen}.", f"I choose {chosen}.", f"I pick {chosen}.", f"My choice is {chosen}.")), tuple(shown))]
+    turns = [Turn(asked(draw, ["{a} or {c}?", "{a} or {c}", "which one, {a} or {c}", "should i take {a} or {c}",
+        "pick {a} or {c}", "choose: {a} or {c}", "what would you take, {a} or {c}", "help me choose between {a} and {c}"],
+        a=shown[0], c=shown[1]), draw.choice((f"I would take {chosen}.", f"I choose {chosen}.", f"I pick {chosen}.",
+        f"My choice is {chosen}.")), tuple(shown))]
     for _ in range(draw.number(0, 2)):
         form = draw.number(0, 3)
         if form == 0 and not any("because" in turn.answer.lower() or "sounds" in turn.answer for turn in turns):
-            turns.append(Turn(asked(draw, ["why", "why?", "how come", "why that one", "and why?"]), draw.choice((f"Because I like the sound of {chosen}.", "Because it came to my mind first. I am a simple model.", "No deep reason. It just sounds good today."))))
+            turns.append(Turn(asked(draw, ["why", "why?", "how come", "why that one", "and why?"]),
+                draw.choice((f"Because I like the sound of {chosen}.", "Because it came to my mind first. I am a simple model.",
+                "No deep reason. It just sounds good today."))))
         elif form == 1:
             chosen, other = other, chosen
-            turns.append(Turn(asked(draw, ["no, the other one", "the other one", "no the other", "rather the other one", "i want the other one"]), draw.choice((f"Then {chosen}.", f"All right, {chosen} it is.", f"Good, then take {chosen}."))))
+            turns.append(Turn(asked(draw, ["no, the other one", "the other one", "no the other", "rather the other one",
+                "i want the other one"]), draw.choice((f"Then {chosen}.", f"All right, {chosen} it is.",
+                f"Good, then take {chosen}."))))
         elif form == 2:
-            turns.append(Turn(asked(draw, ["which one did you pick", "what was your choice", "which one was it again", "so which one?"]), f"I said {chosen}." if len(turns) == 1 else f"We are at {chosen} now."))
+            turns.append(Turn(asked(draw, ["which one did you pick", "what was your choice", "which one was it again",
+                "so which one?"]), f"I said {chosen}." if len(turns) == 1 else f"We are at {chosen} now."))
     return turns
 
 

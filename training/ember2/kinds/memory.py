@@ -1,10 +1,12 @@
 """What the user tells about himself and asks for later, with talk of other things between, and what was never told."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
+from ..split import HELD_OUT_KINDS
 from .facts_asking import asked
 from .memory_data import NEVER_TOLD, SORTS, Sort
 
@@ -17,7 +19,7 @@ class Told:
     values: dict[str, str]
 
 
-def chat(draw: Draw, between) -> tuple[str, list[Turn]]:
+def chat(draw: Draw, between: Callable[[Draw], list[Turn]]) -> tuple[str, list[Turn]]:
     """Things told and asked for; `between` makes the turns of other kinds that stand between."""
     name, sort = draw.kind("memory", {sort.name: (sort, sort.weight) for sort in SORTS})
     others = [other for other in SORTS if other is not sort and f"memory/{other.name}" in _trained()]
@@ -37,8 +39,6 @@ def chat(draw: Draw, between) -> tuple[str, list[Turn]]:
 
 
 def _trained() -> set[str]:
-    from ..split import HELD_OUT_KINDS
-
     return {f"memory/{sort.name}" for sort in SORTS} - HELD_OUT_KINDS
 
 
@@ -69,14 +69,16 @@ def _said(draw: Draw, template: str, values: dict[str, str]) -> str:
 
 
 def _telling(draw: Draw, sort: Sort, values: dict[str, str]) -> Turn:
-    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values), (), tuple(values.values()))
+    return Turn(_said(draw, draw.wording(sort.telling), values), _said(draw, draw.choice(sort.replies), values), (),
+        tuple(values.values()))
 
 
 def _asking(draw: Draw, told: Told) -> Turn:
     at = draw.number(0, len(told.sort.asking) - 1)
     # Wordings and answers lie side by side: several wordings, divided by bars, ask for one answer.
     question = draw.wording(told.sort.asking[at].split(" / "))
-    return Turn(_said(draw, question, told.values), _said(draw, told.sort.answers[at], told.values), (), tuple(told.values.values()))
+    return Turn(_said(draw, question, told.values), _said(draw, told.sort.answers[at], told.values), (),
+        tuple(told.values.values()))
 
 
 def _never_told(draw: Draw, told: list[Told]) -> Turn:

@@ -16,11 +16,15 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
 
 
 _ANY = [
-    "tell me a story", "Tell me a story.", "a story please", "story", "write a story", "can you tell me a story", "write a short story", "make up a story", "i want to hear a story", "tell a story", "write me a story", "short story please", "do you know a story",
+    "tell me a story", "Tell me a story.", "a story please", "story", "write a story", "can you tell me a story",
+    "write a short story", "make up a story", "i want to hear a story", "tell a story", "write me a story", "short story please",
+    "do you know a story",
     "tell me something long", "entertain me with a story", "a bedtime story please", "read me a story",
 ]
 _ABOUT = [
-    "tell me a story about {t}", "a story about {t}", "write a story about {t}", "story about {t} please", "can you write a short story about {t}", "make up a story about {t}", "i want a story with {t}", "a short story with {t} in it", "Write a short story about {t}.",
+    "tell me a story about {t}", "a story about {t}", "write a story about {t}", "story about {t} please",
+    "can you write a short story about {t}", "make up a story about {t}", "i want a story with {t}",
+    "a short story with {t} in it", "Write a short story about {t}.",
     "tell me something about {t}, a story", "tell a story with {t}",
 ]
 
@@ -30,7 +34,8 @@ def any_story(draw: Draw) -> list[Turn]:
     told = [_short(draw)]
     turns = [Turn(asked(draw, _ANY), told[0].text)]
     if draw.chance(0.2):
-        turns.append(Turn(asked(draw, ["another one", "one more", "another story please", "again", "a different one"]), _short(draw).text))
+        turns.append(Turn(asked(draw, ["another one", "one more", "another story please", "again", "a different one"]),
+            _short(draw).text))
     return turns
 
 
@@ -66,15 +71,18 @@ def two_people(draw: Draw) -> list[Turn]:
         told = stories.from_frame(draw, {"a": first, "b": second}, needs="b")
         if first in told.text and second in told.text:
             break
-    return [Turn(asked(draw, ["tell me a story about {a} and {c}", "a story about {a} and {c} please", "write a story with {a} and {c}", "story: {a} and {c}"], a=first, c=second), told.text, (), (first, second))]
+    return [Turn(asked(draw, ["tell me a story about {a} and {c}", "a story about {a} and {c} please",
+        "write a story with {a} and {c}", "story: {a} and {c}"], a=first, c=second), told.text, (), (first, second))]
 
 
 def _question(draw: Draw, told: stories.Told) -> Turn:
     """Who was in the story?"""
     names = [told.values[slot] for slot in ("a", "b") if re.search(rf"\b{told.values[slot]}\b", told.text)]
     if len(names) == 2:
-        return Turn(asked(draw, ["who was in the story", "what were the names", "which names were in it?", "name the people in the story"]), f"The people in the story were {names[0]} and {names[1]}.")
-    return Turn(asked(draw, ["who was in the story", "what was the name", "whats the name in the story"]), f"The name in the story was {names[0]}.")
+        return Turn(asked(draw, ["who was in the story", "what were the names", "which names were in it?",
+            "name the people in the story"]), f"The people in the story were {names[0]} and {names[1]}.")
+    return Turn(asked(draw, ["who was in the story", "what was the name", "whats the name in the story"]),
+        f"The name in the story was {names[0]}.")
 
 
 def going_on(draw: Draw) -> list[Turn]:
@@ -83,25 +91,34 @@ def going_on(draw: Draw) -> list[Turn]:
         opening, rest, _ = continuing.continued(draw)
     else:
         opening, rest = stories.cut(draw, _short(draw).text)
-    return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}", "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), rest)]
+    return [Turn(asked(draw, ["continue: {t}", "go on: {t}", "continue this story: {t}", "how does it go on: {t}",
+        "Continue the story: {t}", "finish this: {t}", "write on: {t}", "{t} what happens next"], t=opening), rest)]
 
 
 def of_kind(draw: Draw) -> list[Turn]:
     """A story of a kind that is asked for."""
-    names = {"science fiction": "a science fiction story", "mystery": "a mystery", "fable": "a fable", "letter": "a letter", "diary": "a diary entry", "news report": "a short news report", "slightly spooky": "a spooky story", "children's story": "a story for children", "humor": "a funny story", "dialogue only": "a dialogue", "recipe story": "a recipe that becomes a story", "sports": "a story about sports", "school": "a story about school", "family": "a family story", "travel": "a travel story"}
+    names = {"science fiction": "a science fiction story", "mystery": "a mystery", "fable": "a fable", "letter": "a letter",
+        "diary": "a diary entry", "news report": "a short news report", "slightly spooky": "a spooky story",
+        "children's story": "a story for children", "humor": "a funny story", "dialogue only": "a dialogue",
+        "recipe story": "a recipe that becomes a story", "sports": "a story about sports", "school": "a story about school",
+        "family": "a family story", "travel": "a travel story"}
     fitting = [one for one in stories.known(draw.split) if stories.short_kind(one.kind) in names]
     one = draw.choice(fitting)
     text, _ = stories.swapped(draw, one)
-    return [Turn(asked(draw, ["write {t}", "tell me {t}", "{t} please", "can you write {t}", "i want {t}", "make up {t}"], t=names[stories.short_kind(one.kind)]), text)]
+    return [Turn(asked(draw, ["write {t}", "tell me {t}", "{t} please", "can you write {t}", "i want {t}", "make up {t}"],
+        t=names[stories.short_kind(one.kind)]), text)]
 
 
 def first_lines(draw: Draw) -> list[Turn]:
     """A first line for a story, and another."""
     first, second = draw.some(seeds.lines("openings.txt") or ("It began with a button.", "The bus was early for once."), 2)
-    turns = [Turn(asked(draw, ["give me a first line for a story", "how could a story begin", "a first sentence for a story please", "write only the first sentence of a story", "start a story, one sentence"]), first)]
+    turns = [Turn(asked(draw, ["give me a first line for a story", "how could a story begin",
+        "a first sentence for a story please", "write only the first sentence of a story", "start a story, one sentence"]),
+        first)]
     if draw.chance(0.4):
         turns.append(Turn(asked(draw, ["another one", "one more", "a different one"]), second))
     return turns
 
 
-_MAKERS = {"any": (any_story, 20), "about": (about, 34), "two people": (two_people, 10), "going on": (going_on, 18), "of kind": (of_kind, 12), "first lines": (first_lines, 6)}
+_MAKERS = {"any": (any_story, 20), "about": (about, 34), "two people": (two_people, 10), "going on": (going_on, 18),
+    "of kind": (of_kind, 12), "first lines": (first_lines, 6)}

@@ -3,7 +3,7 @@
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized, number_word, plural
-from .sums_data import CLAIMS, COMPARISONS, FOLLOW_UPS, QUESTIONS, STORIES
+from .sums_data import CLAIMS, COMPARISONS, FOLLOW_UPS, QUESTIONS, STORIES, NumberStory
 
 _SIGNS = {"plus": "+", "minus": "-", "times": "×"}
 
@@ -54,7 +54,8 @@ def _plain(draw: Draw) -> list[Turn]:
     operation = _operation(draw)
     first, second = numbers_for(draw, operation)
     said = _sentence(first, second, operation)
-    turns = [Turn(_asked(draw, first, second, operation), draw.choice((f"{said}.",) * 5 + (f"That is {said}.", f"The answer is {result_of(first, second, operation)}.")))]
+    turns = [Turn(_asked(draw, first, second, operation), draw.choice((f"{said}.",) * 5 + (f"That is {said}.",
+        f"The answer is {result_of(first, second, operation)}.")))]
     result = result_of(first, second, operation)
     while draw.chance(0.3) and len(turns) < 5:
         turn, result = _next(draw, result)
@@ -66,7 +67,8 @@ def _next(draw: Draw, result: int) -> tuple[Turn, int]:
     """A sum that goes on from `result`."""
     operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", result <= 12)) if fits]
     operation = draw.choice(operations or ["minus"])
-    second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))), "times": draw.number(2, 10)}[operation]
+    second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))),
+        "times": draw.number(2, 10)}[operation]
     after = result_of(result, second, operation)
     return Turn(draw.wording(FOLLOW_UPS[operation]).format(b=second), f"{_sentence(result, second, operation)}."), after
 
@@ -77,7 +79,8 @@ def _claim(draw: Draw) -> list[Turn]:
     first, second = numbers_for(draw, operation)
     result = result_of(first, second, operation)
     claimed = result if draw.chance(0.5) else max(0, result + draw.choice((-10, -2, -1, 1, 2, 10)))
-    question = draw.wording(CLAIMS).format(a=first, b=second, op=operation if draw.chance(0.4) else {"times": "x"}.get(operation, _SIGNS[operation]), c=claimed)
+    question = draw.wording(CLAIMS).format(a=first, b=second, op=operation if draw.chance(0.4) else {"times": "x"}.get(operation,
+        _SIGNS[operation]), c=claimed)
     said = f"{_sentence(first, second, operation)}."
     return [Turn(question, f"Yes, {said}" if claimed == result else f"No, {said}")]
 
@@ -92,19 +95,21 @@ def _given_away(draw: Draw) -> list[Turn]:
     return _told(draw, next(story for story in STORIES if story.name == "given away"))
 
 
-def _told(draw: Draw, story) -> list[Turn]:
+def _told(draw: Draw, story: NumberStory) -> list[Turn]:
     first, second = numbers_for(draw, story.operation)
     if story.operation == "times":
         first, second = max(2, first), max(2, second)
     else:
-        first, second = (max(3, first), max(2, second)) if story.operation == "plus" else (max(5, first), max(2, min(second, first - 2, 60)))
+        first, second = (max(3, first), max(2, second)) if story.operation == "plus" else (max(5, first),
+            max(2, min(second, first - 2, 60)))
         if story.operation == "minus" and second >= first:
             first = second + draw.number(2, 10)
         first = min(first, 99 - second) if story.operation == "plus" else first
     result = result_of(first, second, story.operation)
     things = plural(draw.choice(_COUNTED))
     names = draw.words("name", 2)
-    values = {"a": first, "b": second, "c": result, "things": things, "name": names[0], "name2": names[1], "Things": capitalized(things)}
+    values = {"a": first, "b": second, "c": result, "things": things, "name": names[0], "name2": names[1],
+        "Things": capitalized(things)}
     question = draw.wording(story.questions).format(**values)
     return [Turn(question, f"{_sentence(first, second, story.operation)}{story.answer.format(**values)}", (names[0], names[1]))]
 
@@ -153,16 +158,16 @@ def _half_and_double(draw: Draw) -> list[Turn]:
 
 
 def _count(draw: Draw) -> list[Turn]:
-    """Counting up and down."""
+    """Counting up and down, and three numbers together."""
     if draw.chance(0.7):
         low, high = (1, draw.number(3, 20)) if draw.chance(0.6) else (start := draw.number(2, 90), start + draw.number(2, 9))
         up = draw.chance(0.7)
         numbers = range(low, high + 1) if up else range(high, low - 1, -1)
         wording = draw.wording(COMPARISONS["count" if up else "count down"])
         return [Turn(wording.format(a=numbers[0], b=numbers[-1]), f"{', '.join(map(str, numbers))}.")]
-    count = draw.number(2, 6)
-    numbers = [draw.number(1, 15) for _ in range(3)]
-    return [Turn(draw.wording(COMPARISONS["three"]).format(a=numbers[0], b=numbers[1], c=numbers[2]), f"{numbers[0]} + {numbers[1]} + {numbers[2]} = {sum(numbers)}.")] if count else []
+    first, second, third = (draw.number(1, 15) for _ in range(3))
+    question = draw.wording(COMPARISONS["three"]).format(a=first, b=second, c=third)
+    return [Turn(question, f"{first} + {second} + {third} = {first + second + third}.")]
 
 
 _MAKERS = {

@@ -5,23 +5,33 @@ from dataclasses import dataclass
 #: `{a}` and `{b}` are numbers, `{sign}` is a sign.
 QUESTIONS = {
     "plus": [
-        "{a}+{b}", "{a} + {b}", "{a} + {b}?", "{a}+{b}=", "{a} + {b} = ?", "what is {a} + {b}", "What is {a} plus {b}?", "what's {a} plus {b}",
+        "{a}+{b}", "{a} + {b}", "{a} + {b}?", "{a}+{b}=", "{a} + {b} = ?", "what is {a} + {b}", "What is {a} plus {b}?",
+        "what's {a} plus {b}",
         "how much is {a} plus {b}", "How much is {a} + {b}?", "add {a} and {b}", "Please add {a} and {b}.", "sum of {a} and {b}",
-        "What is the sum of {a} and {b}?", "can you add {a} and {b}", "{a} plus {b}", "{a} and {b} makes what", "calculate {a} + {b}",
-        "Calculate {a}+{b}.", "tell me {a} plus {b}", "do you know what {a} + {b} is", "what do i get if i add {a} to {b}", "{a} plus {b} is?",
-        "compute {a} + {b}", "what does {a} + {b} equal", "solve {a} + {b}", "quick, {a} + {b}", "what is the result of {a} plus {b}",
+        "What is the sum of {a} and {b}?", "can you add {a} and {b}", "{a} plus {b}", "{a} and {b} makes what",
+        "calculate {a} + {b}",
+        "Calculate {a}+{b}.", "tell me {a} plus {b}", "do you know what {a} + {b} is", "what do i get if i add {a} to {b}",
+        "{a} plus {b} is?",
+        "compute {a} + {b}", "what does {a} + {b} equal", "solve {a} + {b}", "quick, {a} + {b}",
+        "what is the result of {a} plus {b}",
         "how much are {a} and {b} together", "count {a} and {b} together", "whats {a}+{b}",
     ],
     "minus": [
-        "{a}-{b}", "{a} - {b}", "{a} - {b}?", "{a}-{b}=", "{a} - {b} = ?", "what is {a} - {b}", "What is {a} minus {b}?", "how much is {a} minus {b}",
-        "subtract {b} from {a}", "take {b} away from {a}", "What is left if I take {b} from {a}?", "{a} minus {b}", "calculate {a} - {b}",
-        "What is the difference between {a} and {b}?", "take away {b} from {a}", "{a} less {b}", "compute {a}-{b}", "tell me {a} minus {b}",
+        "{a}-{b}", "{a} - {b}", "{a} - {b}?", "{a}-{b}=", "{a} - {b} = ?", "what is {a} - {b}", "What is {a} minus {b}?",
+        "how much is {a} minus {b}",
+        "subtract {b} from {a}", "take {b} away from {a}", "What is left if I take {b} from {a}?", "{a} minus {b}",
+        "calculate {a} - {b}",
+        "What is the difference between {a} and {b}?", "take away {b} from {a}", "{a} less {b}", "compute {a}-{b}",
+        "tell me {a} minus {b}",
         "can you do {a} - {b}", "what remains of {a} without {b}", "whats {a}-{b}", "solve {a} - {b}", "{a} minus {b} is?",
     ],
     "times": [
-        "{a}{sign}{b}", "{a} {sign} {b}", "{a} {sign} {b}?", "what is {a} {sign} {b}", "What is {a} times {b}?", "how much is {a} times {b}",
-        "multiply {a} by {b}", "multiply {a} and {b}", "{a} times {b}", "what is the product of {a} and {b}", "calculate {a} {sign} {b}",
-        "{a} times {b} is?", "tell me {a} times {b}", "whats {a}{sign}{b}", "{a}{sign}{b}=", "compute {a} {sign} {b}", "can you multiply {a} with {b}",
+        "{a}{sign}{b}", "{a} {sign} {b}", "{a} {sign} {b}?", "what is {a} {sign} {b}", "What is {a} times {b}?",
+        "how much is {a} times {b}",
+        "multiply {a} by {b}", "multiply {a} and {b}", "{a} times {b}", "what is the product of {a} and {b}",
+        "calculate {a} {sign} {b}",
+        "{a} times {b} is?", "tell me {a} times {b}", "whats {a}{sign}{b}", "{a}{sign}{b}=", "compute {a} {sign} {b}",
+        "can you multiply {a} with {b}",
         "what do I get for {a} times {b}",
     ],
 }
@@ -29,39 +39,51 @@ QUESTIONS = {
 #: What goes on from the last result.
 FOLLOW_UPS = {
     "plus": [
-        "and plus {b}?", "plus {b}", "add {b}", "and add {b}", "now add {b}", "+ {b}", "+{b}", "and {b} more?", "and plus {b} more", "then plus {b}",
+        "and plus {b}?", "plus {b}", "add {b}", "and add {b}", "now add {b}", "+ {b}", "+{b}", "and {b} more?",
+        "and plus {b} more", "then plus {b}",
         "what if i add {b}", "add another {b}", "and with {b} more", "now plus {b}", "that plus {b}?", "increase it by {b}",
     ],
     "minus": [
-        "minus {b}", "and minus {b}?", "now take away {b}", "subtract {b}", "- {b}", "-{b}", "and without {b}?", "take {b} from that", "now minus {b}",
+        "minus {b}", "and minus {b}?", "now take away {b}", "subtract {b}", "- {b}", "-{b}", "and without {b}?",
+        "take {b} from that", "now minus {b}",
         "less {b}", "then minus {b}", "and if i take away {b}", "that minus {b}", "remove {b}",
     ],
     "times": [
-        "times {b}", "and times {b}?", "now multiply by {b}", "multiply that by {b}", "* {b}", "x {b}", "that times {b}", "and {b} times that?",
+        "times {b}", "and times {b}?", "now multiply by {b}", "multiply that by {b}", "* {b}", "x {b}", "that times {b}",
+        "and {b} times that?",
         "now times {b}", "then times {b}",
     ],
 }
 
 CLAIMS = [
-    "is {a} {op} {b} {c}", "Is {a} {op} {b} = {c}?", "is {a} {op} {b} equal to {c}?", "does {a} {op} {b} make {c}", "{a} {op} {b} is {c}, right?",
-    "i think {a} {op} {b} = {c}, is that right", "my teacher says {a} {op} {b} is {c}, true?", "{a} {op} {b} = {c}?", "is it true that {a} {op} {b} is {c}",
+    "is {a} {op} {b} {c}", "Is {a} {op} {b} = {c}?", "is {a} {op} {b} equal to {c}?", "does {a} {op} {b} make {c}",
+    "{a} {op} {b} is {c}, right?",
+    "i think {a} {op} {b} = {c}, is that right", "my teacher says {a} {op} {b} is {c}, true?", "{a} {op} {b} = {c}?",
+    "is it true that {a} {op} {b} is {c}",
     "check this: {a} {op} {b} = {c}",
 ]
 
 COMPARISONS = {
-    "more": ["which is bigger, {a} or {b}", "What is more, {a} or {b}?", "which number is larger: {a} or {b}?", "bigger number: {a} or {b}", "is {a} or {b} bigger", "greater, {a} or {b}"],
-    "less": ["which is smaller, {a} or {b}", "What is less, {a} or {b}?", "smaller number: {a} or {b}", "is {a} or {b} smaller", "which number is lower, {a} or {b}"],
-    "after": ["what comes after {a}", "which number comes after {a}?", "next number after {a}", "what number follows {a}", "count on from {a}"],
+    "more": ["which is bigger, {a} or {b}", "What is more, {a} or {b}?", "which number is larger: {a} or {b}?",
+    "bigger number: {a} or {b}", "is {a} or {b} bigger", "greater, {a} or {b}"],
+    "less": ["which is smaller, {a} or {b}", "What is less, {a} or {b}?", "smaller number: {a} or {b}", "is {a} or {b} smaller",
+    "which number is lower, {a} or {b}"],
+    "after": ["what comes after {a}", "which number comes after {a}?", "next number after {a}", "what number follows {a}",
+    "count on from {a}"],
     "before": ["what comes before {a}", "which number comes before {a}?", "number before {a}", "what number is right before {a}"],
     "even": ["is {a} {kind}", "Is {a} an {kind} number?", "is the number {a} {kind}?", "would you say {a} is {kind}"],
-    "sort": ["sort these numbers: {a}", "put these in order: {a}", "sort {a}", "order these from small to big: {a}", "arrange {a} from lowest to highest"],
+    "sort": ["sort these numbers: {a}", "put these in order: {a}", "sort {a}", "order these from small to big: {a}",
+    "arrange {a} from lowest to highest"],
     "sort down": ["sort these from big to small: {a}", "order from highest to lowest: {a}", "sort descending: {a}"],
     "half": ["what is half of {a}", "half of {a}?", "how much is half of {a}", "halve {a}", "divide {a} by two", "50% of {a}"],
     "double": ["what is double {a}", "double {a}", "what is twice {a}?", "how much is {a} doubled"],
-    "divide": ["what is {a} divided by {b}", "{a} / {b}", "divide {a} by {b}", "{a} divided by {b}", "how much is {a} / {b}?", "share {a} by {b}"],
-    "count": ["count from {a} to {b}", "Count from {a} up to {b}.", "can you count from {a} to {b}", "list the numbers from {a} to {b}", "write the numbers {a} to {b}"],
+    "divide": ["what is {a} divided by {b}", "{a} / {b}", "divide {a} by {b}", "{a} divided by {b}", "how much is {a} / {b}?",
+    "share {a} by {b}"],
+    "count": ["count from {a} to {b}", "Count from {a} up to {b}.", "can you count from {a} to {b}",
+    "list the numbers from {a} to {b}", "write the numbers {a} to {b}"],
     "count down": ["count down from {a} to {b}", "Count backward from {a} to {b}.", "count from {a} down to {b}"],
-    "three": ["{a} + {b} + {c}", "what is {a} plus {b} plus {c}", "add {a}, {b} and {c}", "sum of {a}, {b} and {c}", "{a}+{b}+{c}="],
+    "three": ["{a} + {b} + {c}", "what is {a} plus {b} plus {c}", "add {a}, {b} and {c}", "sum of {a}, {b} and {c}",
+    "{a}+{b}+{c}="],
 }
 
 
@@ -77,37 +99,50 @@ class NumberStory:
 
 STORIES = [
     NumberStory("together", "plus", [
-        "{name} has {a} {things} and {name2} has {b}. How many do they have together?", "i have {a} {things} and my friend has {b}. how many do we have in total",
-        "{a} {things} in one box and {b} in another, how many are there", "{name} finds {a} {things} and {name2} finds {b}. How many is that?",
+        "{name} has {a} {things} and {name2} has {b}. How many do they have together?",
+        "i have {a} {things} and my friend has {b}. how many do we have in total",
+        "{a} {things} in one box and {b} in another, how many are there",
+        "{name} finds {a} {things} and {name2} finds {b}. How many is that?",
         "there are {a} {things} on the table and {b} on the floor. how many {things} are there altogether?",
     ], ", so it is {c} {things} in total."),
     NumberStory("more", "plus", [
-        "{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?", "i had {a} {things} and bought {b} more, how many now",
-        "we have {a} {things}. {b} more arrive. how many do we have?", "{name} collected {a} {things} yesterday and {b} today. How many in all?",
+        "{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?",
+        "i had {a} {things} and bought {b} more, how many now",
+        "we have {a} {things}. {b} more arrive. how many do we have?",
+        "{name} collected {a} {things} yesterday and {b} today. How many in all?",
     ], ", so there are {c} {things} now."),
     NumberStory("lost", "minus", [
-        "{name} has {a} {things} and loses {b}. How many are left?", "i had {a} {things} and lost {b}, how many do i have now", "there were {a} {things}, {b} broke. how many are left",
-        "{a} {things} were in the bag and {b} fell out. How many are still in it?", "from {a} {things} i take {b} away. what is left?",
+        "{name} has {a} {things} and loses {b}. How many are left?", "i had {a} {things} and lost {b}, how many do i have now",
+        "there were {a} {things}, {b} broke. how many are left",
+        "{a} {things} were in the bag and {b} fell out. How many are still in it?",
+        "from {a} {things} i take {b} away. what is left?",
     ], ", so {c} {things} are left."),
     NumberStory("given away", "minus", [
-        "{name} has {a} {things} and gives {b} of them to {name2}. How many does {name} keep?", "i have {a} {things} and give my sister {b}. how many do i keep?",
+        "{name} has {a} {things} and gives {b} of them to {name2}. How many does {name} keep?",
+        "i have {a} {things} and give my sister {b}. how many do i keep?",
     ], ", so {c} {things} are left."),
     NumberStory("sold", "minus", [
-        "a shop has {a} {things} and sells {b}. how many are left?", "{name} bakes {a} cakes and sells {b} of them. How many cakes are left?",
+        "a shop has {a} {things} and sells {b}. how many are left?",
+        "{name} bakes {a} cakes and sells {b} of them. How many cakes are left?",
         "there are {a} {things} in the shop. {name} buys {b} of them. How many stay in the shop?",
     ], ", so {c} are left."),
     NumberStory("boxes", "times", [
-        "{a} boxes with {b} {things} each, how many {things}", "there are {a} bags and {b} {things} in each bag. How many {things} are there?",
-        "{name} buys {a} packs of {b} {things}. How many {things} is that?", "{a} children have {b} {things} each. how many {things} together",
+        "{a} boxes with {b} {things} each, how many {things}",
+        "there are {a} bags and {b} {things} in each bag. How many {things} are there?",
+        "{name} buys {a} packs of {b} {things}. How many {things} is that?",
+        "{a} children have {b} {things} each. how many {things} together",
     ], ", so there are {c} {things}."),
     NumberStory("price", "times", [
-        "one ticket costs {a} dollars. how much are {b} tickets", "a hat costs {a} dollars. What do {b} hats cost?", "{name} works {a} hours a day for {b} dollars an hour. How much is that a day?",
+        "one ticket costs {a} dollars. how much are {b} tickets", "a hat costs {a} dollars. What do {b} hats cost?",
+        "{name} works {a} hours a day for {b} dollars an hour. How much is that a day?",
     ], ", so it is {c} dollars."),
     NumberStory("spend", "minus", [
-        "{name} has {a} dollars and spends {b}. How much is left?", "i have {a} dollars, a book costs {b}. how much do i have left after i buy it",
+        "{name} has {a} dollars and spends {b}. How much is left?",
+        "i have {a} dollars, a book costs {b}. how much do i have left after i buy it",
         "i pay with {a} dollars for something that costs {b}. what do i get back",
     ], ", so {c} dollars are left."),
     NumberStory("age", "plus", [
-        "{name} is {a} years old. How old will {name} be in {b} years?", "i am {a}. how old am i in {b} years", "how old is someone who was {a}, {b} years later?",
+        "{name} is {a} years old. How old will {name} be in {b} years?", "i am {a}. how old am i in {b} years",
+        "how old is someone who was {a}, {b} years later?",
     ], ", so the age is then {c}."),
 ]

@@ -16,9 +16,11 @@ from .tool_values import Value, spoken, value
 MADE_UP_SHARE = 0.3
 
 _NO_TOOL = [
-    "I have no tool for that.", "None of my tools can do that.", "I am sorry, I have no tool for that.", "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.",
+    "I have no tool for that.", "None of my tools can do that.", "I am sorry, I have no tool for that.",
+    "I cannot do that with the tools that I have.", "That is not something my tools can do, sorry.",
 ]
-_THANKS = [("thanks", "You are welcome!"), ("thank you", "My pleasure!"), ("great, thanks", "Glad I could help."), ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more.")]
+_THANKS = [("thanks", "You are welcome!"), ("thank you", "My pleasure!"), ("great, thanks", "Glad I could help."),
+    ("ok", "Good. Is there anything else?"), ("perfect", "I am glad that it worked."), ("cool", "Tell me if you need more.")]
 _ERRORS = ["not found", "no connection", "timeout", "not allowed", "try again later", "unknown error", "service is down"]
 
 
@@ -129,21 +131,26 @@ def _again(draw: Draw, spec: Spec, named: Offer, values: dict[str, Value]) -> li
     changed = values | {slot: value(draw, kind)}
     if changed == values or len(set(map(str, changed.values()))) < len(changed):
         return []
-    wordings = {"city": ["and in {v}?", "and {v}?", "what about {v}", "the same for {v}"], "day": ["and on {v}?", "what about {v}", "no, {v}", "and {v}?"]}.get(kind, ["and {v}?", "what about {v}", "now {v}", "the same with {v}", "and for {v}"])
+    wordings = {"city": ["and in {v}?", "and {v}?", "what about {v}", "the same for {v}"],
+        "day": ["and on {v}?", "what about {v}", "no, {v}", "and {v}?"]}.get(kind,
+        ["and {v}?", "what about {v}", "now {v}", "the same with {v}", "and for {v}"])
     said = spoken(changed[slot], kind)
     ask = draw.wording(wordings).format(v=said)
     return [user(noisy(draw, ask, (said,))), _call(named, changed), *_answered(draw, spec, changed)]
 
 
 _PAIRS = {
-    "weather": "what is the weather in {a} and in {c}", "time": "what time is it in {a} and in {c}", "home": "turn on the light in the {a} and in the {c}", "people": "how old are {a} and {c}", "messages": "call {a} and then {c}", "kitchen": "what can i cook with {a} and what with {c}",
+    "weather": "what is the weather in {a} and in {c}", "time": "what time is it in {a} and in {c}",
+    "home": "turn on the light in the {a} and in the {c}", "people": "how old are {a} and {c}",
+    "messages": "call {a} and then {c}", "kitchen": "what can i cook with {a} and what with {c}",
     "words": "what do {a} and {c} mean", "space": "look up {a} and {c}", "work": "what are the numbers of {a} and {c}",
 }
 
 
 def _pair(draw: Draw, known: list[Spec]) -> Chat:
     """A request that needs two calls of one tool."""
-    fitting = [spec for spec in known if spec.group in _PAIRS and spec.names[0] in ("get_weather", "get_time", "turn_on_light", "get_age", "call_contact", "find_recipe", "define_word", "planet_info", "find_contact")]
+    fitting = [spec for spec in known if spec.group in _PAIRS and spec.names[0] in ("get_weather", "get_time", "turn_on_light",
+        "get_age", "call_contact", "find_recipe", "define_word", "planet_info", "find_contact")]
     if not fitting:
         return _calling(draw, known)
     spec = draw.choice(fitting)
@@ -200,7 +207,8 @@ def _no_call(draw: Draw, known: list[Spec]) -> Chat:
 def _plain_turns(draw: Draw, offers: list[Offer]) -> list[Turn]:
     """Talk that no tool on offer would serve."""
     groups = {one.spec.group for one in offers}
-    makers = [lambda: written.intent_turns(draw, ("greetings", "identity", "feelings"))[1], lambda: explaining.joke(draw)[:2], lambda: explaining.haiku(draw)[:1]]
+    makers = [lambda: written.intent_turns(draw, ("greetings", "identity", "feelings"))[1], lambda: explaining.joke(draw)[:2],
+        lambda: explaining.haiku(draw)[:1]]
     if "math" not in groups:
         makers.append(lambda: sums.chat(draw)[1][:2])
     if not groups & {"web", "weather", "words", "fun", "space", "people"}:
@@ -222,7 +230,8 @@ def _failing(draw: Draw, known: list[Spec]) -> Chat:
     values = _values(draw, spec)
     error = draw.choice(_ERRORS)
     ask = _ask(draw, spec, draw.wording(spec.asks), values)
-    reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.", f"The tool gave an error: {error}."))
+    reply = draw.choice((f"I am sorry, the tool says: {error}.", f"That did not work: {error}.",
+        f"The tool gave an error: {error}."))
     return _chat(draw, "error", [user(ask), _call(named, values), tool(json.dumps({"error": error})), assistant(reply)], offers)
 
 

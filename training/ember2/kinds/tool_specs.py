@@ -91,10 +91,12 @@ def _read(block: str) -> Spec:
     if "missing" in fields:
         slot, asks, questions = fields["missing"][0].split(";")
         missing = Missing(slot.strip(), _bars(asks), _bars(questions))
-    params = tuple((tuple(name.strip() for name in line.split("=")[0].split(",")), line.split("=")[1].strip()) for line in fields["param"])
+    params = tuple((tuple(name.strip() for name in line.split("=")[0].split(",")),
+        line.split("=")[1].strip()) for line in fields["param"])
     results = tuple((part.split("=")[0].strip(), part.split("=")[1].strip()) for part in _bars(fields["result"][0]))
     names = tuple(name.strip() for name in fields["tool"][0].split(","))
-    return Spec(fields["group"][0], names, _bars(fields["about"][0]), params, _bars(fields["ask"][0]), missing, results, _bars(fields["reply"][0]))
+    return Spec(fields["group"][0], names, _bars(fields["about"][0]), params, _bars(fields["ask"][0]), missing, results,
+        _bars(fields["reply"][0]))
 
 
 def of_split(split: Split, only_held_out: bool = False) -> list[Spec]:
@@ -156,7 +158,8 @@ _ACTIONS = [
     ("sell", "price", "sell the {object} for {price} dollars", "The {object} is on sale for {price} dollars."),
     ("label", "word", "label the {object} with {word}", "The {object} has the label {word} now."),
 ]
-_ACTION_KINDS = {"hour": "time", "color": "color", "place": "place", "days": "few", "day": "day", "count": "few", "city": "city", "name": "name", "minutes": "minutes", "price": "price", "word": "word"}
+_ACTION_KINDS = {"hour": "time", "color": "color", "place": "place", "days": "few", "day": "day", "count": "few", "city": "city",
+    "name": "name", "minutes": "minutes", "price": "price", "word": "word"}
 _ACTION_REQUESTS = ("{t}", "{t} please", "please {t}", "can you {t}", "could you {t}?", "i want you to {t}", "now {t}")
 
 
@@ -167,9 +170,12 @@ def made_up(draw: Draw) -> Spec:
     thing = draw.word("object")
     general = draw.chance(0.4)
     named = thing.replace(" ", "_").replace("-", "_").replace("'", "")
-    names = (f"{verb}_thing", f"{verb}_item", f"{verb}_object", verb) if general else (f"{verb}_{named}", f"{named}_{verb}", f"{verb}_the_{named}")
-    about = (f"{verb.capitalize()} a thing.",) if general else (f"{verb.capitalize()} {with_article(thing)}.", f"Can {verb} the {thing}.")
-    params = [((slot, *{"place": ("where", "location"), "count": ("number", "quantity"), "name": ("person", "who"), "day": ("date", "when")}.get(slot, ())), kind)]
+    names = (f"{verb}_thing", f"{verb}_item", f"{verb}_object", verb) if general else (f"{verb}_{named}", f"{named}_{verb}",
+        f"{verb}_the_{named}")
+    about = (f"{verb.capitalize()} a thing.",) if general else (f"{verb.capitalize()} {with_article(thing)}.",
+        f"Can {verb} the {thing}.")
+    params = [((slot, *{"place": ("where", "location"), "count": ("number", "quantity"), "name": ("person", "who"),
+        "day": ("date", "when")}.get(slot, ())), kind)]
     if general:
         params.insert(0, (("object", "item", "thing"), "object"))
     else:

@@ -25,8 +25,10 @@ def _text(draw: Draw, longest: int = 4) -> str:
 
 
 _PHRASES = [
-    "the {color} {object}", "a {adjective} {animal}", "my {object}", "good morning", "the {animal} sleeps", "see you on {day}", "hello {name}", "{name} and {name2}", "two {animals}", "i like {foods}",
-    "we meet {where}", "the {object} is {color}", "please bring a {object}", "open the door", "no {foods} today", "{name} is here", "a {object} and a {object2}", "welcome to {city}", "it is {day}", "happy birthday {name}",
+    "the {color} {object}", "a {adjective} {animal}", "my {object}", "good morning", "the {animal} sleeps", "see you on {day}",
+    "hello {name}", "{name} and {name2}", "two {animals}", "i like {foods}",
+    "we meet {where}", "the {object} is {color}", "please bring a {object}", "open the door", "no {foods} today",
+    "{name} is here", "a {object} and a {object2}", "welcome to {city}", "it is {day}", "happy birthday {name}",
     "the {animal} and the {animal2}", "where is the {object}", "never give up", "thank you {name}", "the {job} is late",
 ]
 
@@ -41,7 +43,9 @@ def say(draw: Draw) -> list[Turn]:
     """Says what it is told to say, once or several times."""
     text = _text(draw)
     if draw.chance(0.6):
-        question = asked(draw, ["say {t}", "Say {t}", "repeat {t}", "repeat after me: {t}", "say this: {t}", "please say {t}", "write {t}", "echo {t}", "repeat this: {t}", "can you say {t}", "just say {t}", "type {t}", "say the words: {t}", "print {t}", "copy this: {t}", "reply with {t}", "answer only with {t}", "write exactly: {t}"], t=_quoted(draw, text))
+        question = asked(draw, ["say {t}", "Say {t}", "repeat {t}", "repeat after me: {t}", "say this: {t}", "please say {t}",
+            "write {t}", "echo {t}", "repeat this: {t}", "can you say {t}", "just say {t}", "type {t}", "say the words: {t}",
+            "print {t}", "copy this: {t}", "reply with {t}", "answer only with {t}", "write exactly: {t}"], t=_quoted(draw, text))
         turns = [Turn(question, text, (text,))]
         if draw.chance(0.2):
             turns.append(Turn(asked(draw, ["again", "once more", "again please", "and again", "one more time"]), text))
@@ -53,7 +57,8 @@ def say(draw: Draw) -> list[Turn]:
     shown = draw.choice((str(count), number_word(count)))
     times = f"{shown} times" if not (count == 2 and draw.chance(0.5)) else "twice"
     comma = draw.chance(0.15)
-    question = asked(draw, ["say {t} {n}", "repeat {t} {n}", "write {t} {n}", "Repeat the word {t} {n}.", "please repeat {t} {n}", "can you say {t} {n}", "{t}, {n} please", "give me {t} {n}"], t=_quoted(draw, text), n=times)
+    question = asked(draw, ["say {t} {n}", "repeat {t} {n}", "write {t} {n}", "Repeat the word {t} {n}.", "please repeat {t} {n}",
+        "can you say {t} {n}", "{t}, {n} please", "give me {t} {n}"], t=_quoted(draw, text), n=times)
     return [Turn(question + (", with commas" if comma else ""), (", " if comma else " ").join([text] * count), (text,))]
 
 
@@ -65,21 +70,26 @@ def case(draw: Draw) -> list[Turn]:
     if draw.chance(0.25):
         text = _text(draw)
         given = text.upper() if form == "lower" else text
-        turns.append(Turn(asked(draw, ["and {t}", "now {t}", "the same with {t}", "and this: {t}", "{t} too"], t=given), _in_case(text, form), (given,)))
+        turns.append(Turn(asked(draw, ["and {t}", "now {t}", "the same with {t}", "and this: {t}", "{t} too"], t=given),
+            _in_case(text, form), (given,)))
     elif draw.chance(0.15) and form == "upper":
         turns.append(Turn(asked(draw, ["now in lower case", "back to lower case", "and lower case?"]), text.lower()))
     return turns
 
 
 def _in_case(text: str, form: str) -> str:
-    return {"upper": text.upper(), "lower": text.lower(), "title": " ".join(map(capitalized, text.split())), "first": capitalized(text)}[form]
+    return {"upper": text.upper(), "lower": text.lower(), "title": " ".join(map(capitalized, text.split())),
+        "first": capitalized(text)}[form]
 
 
 def _cased(draw: Draw, text: str, form: str) -> Turn:
     given = text.upper() if form == "lower" else text.lower() if form in ("title", "first") else text
     wordings = {
-        "upper": ["upper case: {t}", "write {t} in upper case", "put {t} in capital letters", "make this upper case: {t}", "{t} in uppercase please", "Write this in capitals: {t}", "convert to upper case: {t}", "turn {t} into capitals", "can you write {t} in all caps", "uppercase {t}", "shout {t}", "make {t} all caps"],
-        "lower": ["lower case: {t}", "write {t} in lower case", "make this lower case: {t}", "{t} in lowercase please", "convert to lower case: {t}", "put {t} in small letters", "lowercase {t}"],
+        "upper": ["upper case: {t}", "write {t} in upper case", "put {t} in capital letters", "make this upper case: {t}",
+        "{t} in uppercase please", "Write this in capitals: {t}", "convert to upper case: {t}", "turn {t} into capitals",
+        "can you write {t} in all caps", "uppercase {t}", "shout {t}", "make {t} all caps"],
+        "lower": ["lower case: {t}", "write {t} in lower case", "make this lower case: {t}", "{t} in lowercase please",
+        "convert to lower case: {t}", "put {t} in small letters", "lowercase {t}"],
         "title": ["start each word with a capital: {t}", "title case: {t}", "write {t} as a title", "capitalize every word: {t}"],
         "first": ["start with a capital: {t}", "capitalize the first letter of {t}", "make the first letter big: {t}"],
     }[form]
@@ -90,14 +100,19 @@ def spell(draw: Draw) -> list[Turn]:
     """Spells words, forward and backward."""
     word = draw.word("word")
     backward = draw.chance(0.25)
-    wordings = ["spell {t} backward", "spell {t} backwards", "Spell the word {t} backward.", "how do you spell {t} backward", "spell {t} from the end"] if backward else ["spell {t}", "Spell {t}.", "how do you spell {t}", "How is {t} spelled?", "spell the word {t}", "can you spell {t}", "please spell {t}", "how do i spell {t}", "the letters of {t}?", "{t}, spelled letter by letter", "spelling of {t}"]
+    wordings = ["spell {t} backward", "spell {t} backwards", "Spell the word {t} backward.", "how do you spell {t} backward",
+        "spell {t} from the end"] if backward else ["spell {t}", "Spell {t}.", "how do you spell {t}", "How is {t} spelled?",
+        "spell the word {t}", "can you spell {t}", "please spell {t}", "how do i spell {t}", "the letters of {t}?",
+        "{t}, spelled letter by letter", "spelling of {t}"]
     turns = [Turn(asked(draw, wordings, t=_quoted(draw, word)), _spelled(word, backward), (word,))]
     while draw.chance(0.3) and len(turns) < 4:
         if draw.chance(0.3) and "letters" not in turns[-1].answer:
-            turns.append(Turn(asked(draw, ["how many letters is that", "how many letters?", "count the letters"]), f"The word {word} has {len(word)} letters."))
+            turns.append(Turn(asked(draw, ["how many letters is that", "how many letters?", "count the letters"]),
+                f"The word {word} has {len(word)} letters."))
         else:
             word = draw.word("word")
-            turns.append(Turn(asked(draw, ["and {t}", "now {t}", "and {t}?", "what about {t}", "next: {t}"], t=word), _spelled(word, backward), (word,)))
+            turns.append(Turn(asked(draw, ["and {t}", "now {t}", "and {t}?", "what about {t}", "next: {t}"], t=word),
+                _spelled(word, backward), (word,)))
     return turns
 
 
@@ -109,9 +124,13 @@ def reverse(draw: Draw) -> list[Turn]:
     """Reverses words letter by letter, or the order of words."""
     if draw.chance(0.6):
         word = draw.word("word")
-        return [Turn(asked(draw, ["reverse {t}", "Reverse the word {t}.", "write {t} backwards", "{t} backward", "what is {t} backwards", "turn {t} around", "reverse the letters of {t}", "mirror the word {t}"], t=_quoted(draw, word)), word[::-1], (word,))]
+        return [Turn(asked(draw, ["reverse {t}", "Reverse the word {t}.", "write {t} backwards", "{t} backward",
+            "what is {t} backwards", "turn {t} around", "reverse the letters of {t}", "mirror the word {t}"],
+            t=_quoted(draw, word)), word[::-1], (word,))]
     words = draw.words("word", draw.number(2, 4))
-    return [Turn(asked(draw, ["reverse the order of the words: {t}", "put these words in reverse order: {t}", "write these words in the opposite order: {t}", "last word first: {t}"], t=" ".join(words)), " ".join(reversed(words)), (" ".join(words),))]
+    return [Turn(asked(draw, ["reverse the order of the words: {t}", "put these words in reverse order: {t}",
+        "write these words in the opposite order: {t}", "last word first: {t}"], t=" ".join(words)), " ".join(reversed(words)),
+        (" ".join(words),))]
 
 
 def letters(draw: Draw) -> list[Turn]:
@@ -125,7 +144,9 @@ def letters(draw: Draw) -> list[Turn]:
     if draw.chance(0.15):
         letter = draw.choice(word) if draw.chance(0.5) else draw.choice("abcdefghijklmnoprstuvw")
         said = f"the word {word} has {with_letter(letter)} in it."
-        return [Turn(asked(draw, ["is there an {l} in {t}", "does {t} contain the letter {l}", "is the letter {l} in {t}?"], t=word, l=letter), f"Yes, {said}" if letter in word else f"No, the word {word} has no {letter.upper()} in it.", (word, letter))]
+        return [Turn(asked(draw, ["is there an {l} in {t}", "does {t} contain the letter {l}", "is the letter {l} in {t}?"],
+            t=word, l=letter), f"Yes, {said}" if letter in word else f"No, the word {word} has no {letter.upper()} in it.",
+            (word, letter))]
     return turns
 
 
@@ -142,15 +163,20 @@ def _letter_answer(word: str, form: str) -> str:
 
 def _letter_turn(draw: Draw, word: str, form: str) -> Turn:
     wordings = {
-        "first": ["first letter of {t}", "what is the first letter of {t}", "What letter does {t} start with?", "which letter begins {t}", "with what letter does {t} begin"],
-        "last": ["last letter of {t}", "what is the last letter of {t}", "What letter does {t} end with?", "which letter ends {t}"],
-        "count": ["how many letters does {t} have", "How many letters are in {t}?", "count the letters in {t}", "letters in {t}?", "how long is the word {t}", "number of letters in {t}", "how many letters has the word {t}"],
+        "first": ["first letter of {t}", "what is the first letter of {t}", "What letter does {t} start with?",
+        "which letter begins {t}", "with what letter does {t} begin"],
+        "last": ["last letter of {t}", "what is the last letter of {t}", "What letter does {t} end with?",
+        "which letter ends {t}"],
+        "count": ["how many letters does {t} have", "How many letters are in {t}?", "count the letters in {t}", "letters in {t}?",
+        "how long is the word {t}", "number of letters in {t}", "how many letters has the word {t}"],
     }[form]
     return Turn(asked(draw, wordings, t=_quoted(draw, word)), _letter_answer(word, form), (word,))
 
 
 def _letter_follow_up(draw: Draw, word: str, form: str) -> tuple[str, str]:
-    wordings = {"first": ["and the first?", "and the first letter", "the first one?"], "last": ["and the last?", "and the last letter", "the last one?"], "count": ["and how many letters", "how many letters is it", "and its length?"]}[form]
+    wordings = {"first": ["and the first?", "and the first letter", "the first one?"],
+        "last": ["and the last?", "and the last letter", "the last one?"],
+        "count": ["and how many letters", "how many letters is it", "and its length?"]}[form]
     return asked(draw, wordings), _letter_answer(word, form)
 
 
@@ -161,15 +187,19 @@ def forms(draw: Draw) -> list[Turn]:
     turns = [Turn(asked(draw, _FORM_QUESTIONS[form], t=word), answer, (word,))]
     while draw.chance(0.3) and len(turns) < 4:
         word, answer = _form(draw, form)
-        turns.append(Turn(asked(draw, ["and {t}", "and of {t}?", "what about {t}", "and {t}?", "now {t}"], t=word), answer, (word,)))
+        turns.append(Turn(asked(draw, ["and {t}", "and of {t}?", "what about {t}", "and {t}?", "now {t}"], t=word), answer,
+            (word,)))
     return turns
 
 
 _FORM_QUESTIONS = {
-    "plural": ["plural of {t}", "what is the plural of {t}", "What is the plural of {t}?", "more than one {t} is called", "one {t}, two what", "{t} in the plural"],
-    "past": ["past tense of {t}", "what is the past tense of {t}", "What is the past of {t}?", "past of {t}", "{t} in the past tense", "put {t} in the past"],
+    "plural": ["plural of {t}", "what is the plural of {t}", "What is the plural of {t}?", "more than one {t} is called",
+    "one {t}, two what", "{t} in the plural"],
+    "past": ["past tense of {t}", "what is the past tense of {t}", "What is the past of {t}?", "past of {t}",
+    "{t} in the past tense", "put {t} in the past"],
     "participle": ["past participle of {t}", "what is the past participle of {t}", "the participle of {t}?"],
-    "comparative": ["comparative of {t}", "what is the comparative of {t}", "more {t} is called what", "{t}, and the next step up?", "how do i say more {t}"],
+    "comparative": ["comparative of {t}", "what is the comparative of {t}", "more {t} is called what",
+    "{t}, and the next step up?", "how do i say more {t}"],
     "superlative": ["superlative of {t}", "what is the superlative of {t}", "the most {t} is called what"],
 }
 
@@ -192,27 +222,36 @@ def sorting(draw: Draw) -> list[Turn]:
     form = draw.number(0, 4)
     shown = ", ".join(words)
     if form <= 1:
-        return [Turn(asked(draw, ["sort alphabetically: {t}", "put these in alphabetical order: {t}", "alphabetical order please: {t}", "sort these words: {t}", "sort from a to z: {t}"], t=shown), ", ".join(sorted(words)), tuple(words))]
+        return [Turn(asked(draw, ["sort alphabetically: {t}", "put these in alphabetical order: {t}",
+            "alphabetical order please: {t}", "sort these words: {t}", "sort from a to z: {t}"], t=shown),
+            ", ".join(sorted(words)), tuple(words))]
     at = draw.number(0, len(words) - 1)
     ordinal = ("first", "second", "third", "fourth", "fifth")[at]
     if form == 2:
-        turns = [Turn(asked(draw, ["what is the {o} word: {t}", "which is the {o} of these: {t}", "{t}. which one is {o}?", "take the {o} word of {t}"], t=shown, o=ordinal), words[at], tuple(words))]
+        turns = [Turn(asked(draw, ["what is the {o} word: {t}", "which is the {o} of these: {t}", "{t}. which one is {o}?",
+            "take the {o} word of {t}"], t=shown, o=ordinal), words[at], tuple(words))]
         other = draw.choice([index for index in range(len(words)) if index != at])
         if draw.chance(0.4):
-            turns.append(Turn(asked(draw, ["and the {o}?", "and the {o} one", "the {o}?"], o=("first", "second", "third", "fourth", "fifth")[other]), words[other]))
+            turns.append(Turn(asked(draw, ["and the {o}?", "and the {o} one", "the {o}?"],
+                o=("first", "second", "third", "fourth", "fifth")[other]), words[other]))
         return turns
     if form == 3:
-        return [Turn(asked(draw, ["how many words are this: {t}", "count the words: {t}", "how many words: {t}", "number of words in: {t}"], t=" ".join(words)), f"That is {number_word(len(words))} words.", tuple(words))]
+        return [Turn(asked(draw, ["how many words are this: {t}", "count the words: {t}", "how many words: {t}",
+            "number of words in: {t}"], t=" ".join(words)), f"That is {number_word(len(words))} words.", tuple(words))]
     longest = max(words, key=len)
     if sum(len(word) == len(longest) for word in words) > 1:
-        return [Turn(asked(draw, ["join these words with dashes: {t}", "put dashes between these words: {t}"], t=" ".join(words)), "-".join(words), tuple(words))]
-    return [Turn(asked(draw, ["which word is the longest: {t}", "longest word of {t}?", "find the longest word: {t}"], t=shown), longest, tuple(words))]
+        return [Turn(asked(draw, ["join these words with dashes: {t}", "put dashes between these words: {t}"], t=" ".join(words)),
+            "-".join(words), tuple(words))]
+    return [Turn(asked(draw, ["which word is the longest: {t}", "longest word of {t}?", "find the longest word: {t}"], t=shown),
+        longest, tuple(words))]
 
 
 def replaced(draw: Draw) -> list[Turn]:
     """Replaces, adds and removes a word."""
     values: dict[str, str] = {}
-    text = fill(draw, draw.choice(["the {animal} sits on the {object}", "{name} has a {color} {object}", "my {object} is {adjective}", "we saw a {animal} {where}", "the {job} bought a {object}", "a {animal} and a {animal2}", "{name} and {name2} went home"]), values)
+    text = fill(draw, draw.choice(["the {animal} sits on the {object}", "{name} has a {color} {object}",
+        "my {object} is {adjective}", "we saw a {animal} {where}", "the {job} bought a {object}", "a {animal} and a {animal2}",
+        "{name} and {name2} went home"]), values)
     key = draw.choice([key for key in values if key != "where"])
     new = draw.word(key.rstrip("2"))
     if new == values[key] or text.count(values[key]) != 1:
@@ -223,7 +262,8 @@ def replaced(draw: Draw) -> list[Turn]:
         after = after.replace(old.replace(values[key], new), f" {with_article(new)}")
         if text.startswith(old.strip()):
             after = with_article(new) + after[len(old.strip().split()[0]) + 1 + len(new):]
-    wordings = ["replace {o} with {n}: {t}", "put {n} in place of {o}: {t}", "change {o} to {n}: {t}", "swap {o} for {n} in this: {t}", "{t}. now with {n} instead of {o}"]
+    wordings = ["replace {o} with {n}: {t}", "put {n} in place of {o}: {t}", "change {o} to {n}: {t}",
+        "swap {o} for {n} in this: {t}", "{t}. now with {n} instead of {o}"]
     return [Turn(asked(draw, wordings, o=values[key], n=new, t=text), after, (text, values[key], new))]
 
 
@@ -234,21 +274,27 @@ def sentence(draw: Draw) -> list[Turn]:
     where = row["found"] if row else draw.word("where")
     texts = draw.some(_SENTENCES, 3)
     texts = [fill(draw, text, {"x": word, "found": where}) for text in texts]
-    turns = [Turn(asked(draw, ["use {t} in a sentence", "make a sentence with {t}", "a sentence with the word {t}", "Write a sentence with {t}.", "write one sentence about {a}", "put the word {t} in a sentence", "can you use {t} in a sentence", "example sentence for {t}", "give me a sentence with {t}"], t=word, a=with_article(word)), texts[0], (word,))]
+    turns = [Turn(asked(draw, ["use {t} in a sentence", "make a sentence with {t}", "a sentence with the word {t}",
+        "Write a sentence with {t}.", "write one sentence about {a}", "put the word {t} in a sentence",
+        "can you use {t} in a sentence", "example sentence for {t}", "give me a sentence with {t}"], t=word,
+        a=with_article(word)), texts[0], (word,))]
     if draw.chance(0.35):
         form = draw.number(0, 2)
         if form == 0:
             turns.append(Turn(asked(draw, ["another one", "one more", "another", "a different one"]), texts[1]))
         elif form == 1:
-            turns.append(Turn(asked(draw, ["shorter", "make it shorter", "a shorter one", "even shorter please"]), draw.choice([f"I like the {word}.", f"Here is the {word}.", f"The {word} is mine.", f"Look at the {word}."])))
+            turns.append(Turn(asked(draw, ["shorter", "make it shorter", "a shorter one", "even shorter please"]),
+                draw.choice([f"I like the {word}.", f"Here is the {word}.", f"The {word} is mine.", f"Look at the {word}."])))
         else:
             turns.append(Turn(asked(draw, ["in upper case", "now in capitals", "write it in upper case"]), texts[0].upper()))
     return turns
 
 
 _SENTENCES = [
-    "The {x} was still there in the morning.", "{Name} found a {x} {found}.", "There is a {x} {found}.", "Nobody knew where the {x} came from.", "My {x} is older than I am.", "{Name} drew a {x} on the back of an envelope.",
-    "She looked at the {x} and smiled.", "A {x} can make a gray day better.", "He has never seen a {x} like this one.", "They took a picture of the {x}.", "We talked about the {x} all evening.", "The {x} looked smaller than before.",
+    "The {x} was still there in the morning.", "{Name} found a {x} {found}.", "There is a {x} {found}.",
+    "Nobody knew where the {x} came from.", "My {x} is older than I am.", "{Name} drew a {x} on the back of an envelope.",
+    "She looked at the {x} and smiled.", "A {x} can make a gray day better.", "He has never seen a {x} like this one.",
+    "They took a picture of the {x}.", "We talked about the {x} all evening.", "The {x} looked smaller than before.",
     "{Name} told the children about the {x}.", "Suddenly there was a {x} in front of us.", "I had a dream about a {color} {x}.",
 ]
 
@@ -256,13 +302,15 @@ _SENTENCES = [
 def upper_and_reverse(draw: Draw) -> list[Turn]:
     """Upper case and reversed, in one: a kind that is held out."""
     word = draw.word("word")
-    return [Turn(asked(draw, ["reverse {t} and write it in upper case", "write {t} backwards and in capitals"], t=word), word[::-1].upper(), (word,))]
+    return [Turn(asked(draw, ["reverse {t} and write it in upper case", "write {t} backwards and in capitals"], t=word),
+        word[::-1].upper(), (word,))]
 
 
 def swapped(draw: Draw) -> list[Turn]:
     """Two words change places: a kind that is held out."""
     first, second = draw.words("word", 2)
-    return [Turn(asked(draw, ["swap these two words: {a} {c}", "put {a} and {c} the other way round"], a=first, c=second), f"{second} {first}", (first, second))]
+    return [Turn(asked(draw, ["swap these two words: {a} {c}", "put {a} and {c} the other way round"], a=first, c=second),
+        f"{second} {first}", (first, second))]
 
 
 def is_it_a_word(draw: Draw) -> list[Turn]:
@@ -274,10 +322,12 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
         pass
     said = f"{word} is {with_article(name)}."
     if draw.chance(0.5):
-        return [Turn(asked(draw, ["is {t} a noun, a verb or an adjective", "what kind of word is {t}", "which part of speech is {t}", "{t}: noun, verb or adjective?"], t=word), capitalized(said), (word,))]
+        return [Turn(asked(draw, ["is {t} a noun, a verb or an adjective", "what kind of word is {t}",
+            "which part of speech is {t}", "{t}: noun, verb or adjective?"], t=word), capitalized(said), (word,))]
     # Many nouns are verbs, too, so neither is asked of the other.
     claim = draw.choice((name, "verb" if name == "adjective" else "adjective"))
-    return [Turn(asked(draw, ["is {t} {c}", "is the word {t} {c}?"], t=word, c=with_article(claim)), f"Yes, {said}" if claim == name else f"No, {said}", (word,))]
+    return [Turn(asked(draw, ["is {t} {c}", "is the word {t} {c}?"], t=word, c=with_article(claim)),
+        f"Yes, {said}" if claim == name else f"No, {said}", (word,))]
 
 
 _MAKERS = {

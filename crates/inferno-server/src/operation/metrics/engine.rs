@@ -46,14 +46,17 @@ const COUNTERS: &[Source<u64>] = &[
     ("inferno_engine_failed_steps_total", "Failed forward passes.", |now| now.failed_steps),
 ];
 
+/// The value of a label, and what is counted under it.
+type Labeled<T> = (&'static str, fn(&EngineSnapshot) -> T);
+
 /// Prompt tokens by the label `source`.
-const PROMPT_TOKENS: [(&str, fn(&EngineSnapshot) -> u64); 2] = [
+const PROMPT_TOKENS: [Labeled<u64>; 2] = [
     ("local_compute", |now| now.prompt_tokens.saturating_sub(now.scheduler.prefix_hits)),
     ("local_cache_hit", |now| now.scheduler.prefix_hits),
 ];
 
 /// Waiting sequences by the label `reason`.
-const WAITING: [(&str, fn(&EngineSnapshot) -> usize); 2] = [
+const WAITING: [Labeled<usize>; 2] = [
     ("capacity", |now| now.num_waiting.saturating_sub(now.num_deferred)),
     ("deferred", |now| now.num_deferred),
 ];

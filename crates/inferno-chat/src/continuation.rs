@@ -80,7 +80,7 @@ mod tests {
         let calls = json!([{"type": "function", "function": {"name": "f", "arguments": {}}}]);
         let calling = json!({"role": "assistant", "content": "So", "tool_calls": calls});
         let cases = [
-            ("{{ messages[0].content }}", answer("So"), "leaves it out"),
+            ("{{ messages[0].content }}", answer("So"), "omits it"),
             ("{{ messages[1].content[:5] }}", answer("So"), "changes its end"),
             ("{{ messages[1].content * 2 }}", answer("So"), "writes it twice"),
             (CHATML, calling, "tool calls"),

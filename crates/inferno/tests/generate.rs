@@ -81,7 +81,11 @@ fn a_saved_session_continues_the_text() {
     let other =
         Run::inferno().args(["generate", "--kv-dtype", "f16", "--load-session"]).args([&file]);
     let refused = other.args(["-m"]).args([model()]).args([""]).failure(1);
-    assert!(refused.stderr.contains("belongs to a different model or KV cache format"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("belongs to a different model or KV cache format"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]

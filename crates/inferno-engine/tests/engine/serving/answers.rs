@@ -71,7 +71,7 @@ fn a_request_that_cannot_be_answered_is_refused_with_the_reason() {
     assert!(unknown.contains("names token 34"), "{unknown}");
     for num_choices in [0, 129] {
         let many = refused(Request { num_choices, ..ask(&[2]) });
-        assert!(many.contains("from 1 to 128"), "{many}");
+        assert!(many.contains("between 1 and 128"), "{many}");
     }
     let mut hot = greedy(5);
     hot.sampling.temperature = -1.0;

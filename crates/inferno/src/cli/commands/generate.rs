@@ -44,7 +44,7 @@ Examples:
   inferno generate -m model.gguf --speculate 12 --prompt-file edit_this.txt
   inferno generate -m model.gguf --chat --system \"Be brief.\" \"Who are you?\"
   inferno generate -m model.gguf --chat --input request.json
-  inferno generate -m model.gguf --json-schema '{\"type\": \"object\"}' \"A user profile:\"
+  inferno generate -m model.gguf --json-schema person.json \"A person:\"
   inferno generate -m model.gguf --dry-run --context 32768
 
 Save the state after a long prompt, and continue from it later:
@@ -126,7 +126,8 @@ impl Prepared {
                 Ok((text, answer))
             }
             Self::Conversation(conversation) => {
-                let RenderedConversation { text, template, tools } = *conversation;
+                let tools = conversation.tools()?;
+                let RenderedConversation { text, template, .. } = *conversation;
                 let options = AnswerOptions { tools, format, reasoning_budget: None };
                 let is_free =
                     !options.tools.are_available() && options.format == OutputFormat::Text;

@@ -17,11 +17,20 @@ pub(crate) struct ChatInput {
     strftime_now: Option<String>,
 }
 
-/// A conversation as the model reads it, and the tools that the answer may call.
+/// A conversation rendered as a prompt.
 pub(crate) struct RenderedConversation {
     pub(crate) text: String,
     pub(crate) template: ChatTemplate,
-    pub(crate) tools: Tools,
+    request: ChatRequest,
+}
+
+impl RenderedConversation {
+    /// Returns the tools that the answer may call.
+    ///
+    /// **Errors**: an invalid tool or choice of tools. Templates may render such tools regardless.
+    pub(crate) fn tools(&self) -> Result<Tools, Error> {
+        tools(&self.request)
+    }
 }
 
 impl ChatInput {
@@ -47,15 +56,14 @@ impl ChatInput {
 
     /// Renders the conversation.
     ///
-    /// **Errors**: see [`ChatTemplate::render`]; an invalid tool or choice of tools.
+    /// **Errors**: see [`ChatTemplate::render`].
     pub(crate) fn render(self, template: ChatTemplate) -> Result<RenderedConversation, Error> {
-        let tools = tools(&self.request)?;
         let mut template = template.with_special_tokens(self.special_tokens);
         if let Some(text) = self.strftime_now {
             template = template.with_fixed_time(text);
         }
         let text = template.render(&self.request)?;
-        Ok(RenderedConversation { text, template, tools })
+        Ok(RenderedConversation { text, template, request: self.request })
     }
 }
 

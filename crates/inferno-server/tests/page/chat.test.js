@@ -196,12 +196,12 @@ test('a conversation is there after a reload, and beside others', async () => {
 
 test('a file that holds no conversation is refused in words', async () => {
   const cases = [
-    ['no json', 'it is not JSON'],
+    ['no json', 'it is not valid JSON'],
     ['{}', 'it has no list of messages'],
     ['{"messages": []}', 'it has no messages'],
     ['{"messages": [{"role": "system", "content": "Be brief."}]}', 'it has no messages'],
-    ['{"messages": [{"role": "user", "content": "Hi"}, {"role": "tool", "content": "4"}]}', 'message 2 is no text'],
-    ['{"messages": [{"role": "user", "content": [{"type": "image"}]}]}', 'message 1 is no text'],
+    ['{"messages": [{"role": "user", "content": "Hi"}, {"role": "tool", "content": "4"}]}', 'message 2 is not a text message'],
+    ['{"messages": [{"role": "user", "content": [{"type": "image"}]}]}', 'message 1 is not a text message'],
   ];
   for (const [text, why] of cases) {
     const told = page.waitForEvent('dialog');

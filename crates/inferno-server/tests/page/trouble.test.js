@@ -147,7 +147,7 @@ test('a server with keys asks for one on the page, which needs none itself', asy
   await page.getByRole('button', { name: 'Settings' }).click();
   await page.getByLabel('API key').fill('wrong');
   await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByText('is not one of this server').waitFor();
+  await page.getByText('invalid API key').waitFor();
   page.watched.expect(/401/);
   await page.getByLabel('API key').fill('open sesame');
   await page.getByRole('button', { name: 'Done' }).click();

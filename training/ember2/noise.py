@@ -43,6 +43,9 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
     if draw.chance(0.5) and not pieces[-1][1]:
         pieces[-1] = (pieces[-1][0].rstrip("?.! "), False)
     noised = "".join(piece for piece, _ in pieces)
+    # A message of punctuation alone keeps it.
+    if not noised.strip():
+        return text
     # What is to be copied ends where it ends.
     if draw.chance(0.06) and not pieces[-1][1] and not noised.endswith(("'", '"')):
         noised += draw.choice(_ENDINGS)

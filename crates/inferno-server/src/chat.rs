@@ -6,6 +6,6 @@ mod prompt;
 mod run;
 
 pub(crate) use inferno_chat::{OutputFormat, Tool, ToolChoice, Tools};
-pub(crate) use part_stream::{Part, PartStream, PartTeller};
+pub(crate) use part_stream::{Part, PartEvents, PartStream};
 pub(crate) use prompt::ChatJob;
 pub(crate) use run::{Answer, ChatEvent, ChatRun, FinishedChoice, ToolCall};

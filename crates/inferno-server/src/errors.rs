@@ -143,7 +143,7 @@ impl ApiError {
     }
 
     /// Rejects the first field that is given, of unsupported fields and the reasons.
-    pub fn refuse_given<const N: usize>(fields: [(&str, bool, &str); N]) -> Result<(), Self> {
+    pub fn reject_given<const N: usize>(fields: [(&str, bool, &str); N]) -> Result<(), Self> {
         match fields.into_iter().find(|(_, is_given, _)| *is_given) {
             Some((field, _, why)) => Err(Self::unsupported(field, why)),
             None => Ok(()),

@@ -140,7 +140,7 @@ impl ConversationFields {
         unknown: UnknownFields,
     ) -> Result<TemplateConversation, ApiError> {
         let is_fast = self.speed.as_deref().is_some_and(|speed| speed != "standard");
-        ApiError::refuse_given([("speed", is_fast, "only \"standard\" is available")])?;
+        ApiError::reject_given([("speed", is_fast, "only \"standard\" is available")])?;
         if let Some(management) = &self.context_management {
             management.check()?;
         }
@@ -206,7 +206,7 @@ impl ThinkingField {
     /// **Errors**: an unknown type, or a budget that does not match the type.
     fn budget(&self) -> Result<Option<usize>, ApiError> {
         let is_hidden = self.display.as_deref().is_some_and(|display| display != "summarized");
-        ApiError::refuse_given([("thinking.display", is_hidden, "reasoning is always returned")])?;
+        ApiError::reject_given([("thinking.display", is_hidden, "reasoning is always returned")])?;
         const FIELD: &str = "thinking.budget_tokens";
         match (self.kind.as_str(), self.budget_tokens) {
             ("enabled", Some(0)) => {

@@ -58,7 +58,7 @@ pub(super) fn tools(
         let at = |field: &str| format!("tools.{index}.{field}");
         let is_run_here = tool.kind.as_deref().is_some_and(|kind| kind != "custom");
         let is_called_by_code = tool.allowed_callers.is_some_and(|callers| callers != ["direct"]);
-        ApiError::refuse_given([
+        ApiError::reject_given([
             (&at("type"), is_run_here, "only custom tools are supported"),
             (
                 &at("defer_loading"),

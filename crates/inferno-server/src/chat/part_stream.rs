@@ -22,7 +22,7 @@ pub(crate) enum Part {
 }
 
 /// Formats the events of one API. One part is open at a time.
-pub(crate) trait PartTeller: Send + 'static {
+pub(crate) trait PartEvents: Send + 'static {
     /// The start of the answer.
     fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>);
 
@@ -50,7 +50,7 @@ pub(crate) struct PartStream<T> {
     open: Option<Part>,
 }
 
-impl<T: PartTeller> PartStream<T> {
+impl<T: PartEvents> PartStream<T> {
     pub fn new(run: ChatRun, teller: T) -> Self {
         Self { run, teller, has_begun: false, open: None }
     }
@@ -93,7 +93,7 @@ impl<T: PartTeller> PartStream<T> {
     }
 }
 
-impl<T: PartTeller> EventSource for PartStream<T> {
+impl<T: PartEvents> EventSource for PartStream<T> {
     async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
         if !self.has_begun {
             self.has_begun = true;

@@ -186,7 +186,7 @@ impl ChatFields {
         let why =
             "reasoning is always returned as reasoning_content; disable it with reasoning_effort";
         let is_not_text = |kinds: &Vec<String>| kinds.iter().any(|kind| kind != "text");
-        ApiError::refuse_given([
+        ApiError::reject_given([
             (
                 "store",
                 self.store == Some(true),

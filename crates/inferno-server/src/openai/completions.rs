@@ -185,7 +185,7 @@ pub(crate) async fn create(
     let returned = request.returned();
     if streaming.is_some() {
         let selects = request.text.best_of.is_some_and(|best_of| best_of > returned.num_choices);
-        ApiError::refuse_given([
+        ApiError::reject_given([
             (
                 "prompt_logprobs",
                 returned.prompt_logprobs.is_some(),

@@ -109,7 +109,7 @@ fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Valu
     };
     let why = "only text and tool calls are supported";
     let is_annotated = message.annotations.is_some_and(|list| !list.is_empty());
-    ApiError::refuse_given([
+    ApiError::reject_given([
         (&format!("{path}.annotations"), is_annotated, why),
         (&format!("{path}.audio"), message.audio.is_some(), why),
         (&format!("{path}.function_call"), message.function_call.is_some(), why),

@@ -169,7 +169,7 @@ impl ResponsesFields {
         let text = self.text.as_ref();
         let reasoning = self.reasoning.as_ref();
         let summaries = reasoning.map(|it| [&it.summary, &it.generate_summary]);
-        ApiError::refuse_given([
+        ApiError::reject_given([
             ("background", self.background == Some(true), "background responses are not available"),
             (
                 "truncation",
@@ -284,7 +284,7 @@ impl ResponsesRequest {
     ) -> Result<Option<PendingResponse>, ApiError> {
         let is_open = app.responses.is_open();
         let why = "this server does not store responses; start it with --response-store BYTES";
-        ApiError::refuse_given([("store", self.fields.store == Some(true) && !is_open, why)])?;
+        ApiError::reject_given([("store", self.fields.store == Some(true) && !is_open, why)])?;
         let is_stored = is_open && self.fields.store != Some(false);
         Ok(is_stored.then(|| {
             let mut items = earlier;
@@ -348,7 +348,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
-    ApiError::refuse_given([(
+    ApiError::reject_given([(
         "stream_options.continuous_usage_stats",
         streaming.is_some_and(|streaming| streaming.continuous_usage),
         "the last event contains the usage",

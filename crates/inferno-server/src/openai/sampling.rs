@@ -142,7 +142,7 @@ impl StreamOptions {
     /// **Errors**: a request for padding.
     pub fn refuse_unsupported(&self) -> Result<(), ApiError> {
         let field = "stream_options.include_obfuscation";
-        ApiError::refuse_given([(
+        ApiError::reject_given([(
             field,
             self.include_obfuscation == Some(true),
             "chunks are not padded",
@@ -199,7 +199,7 @@ impl SamplingFields {
         logprobs: Option<usize>,
     ) -> Result<GenerationParams, ApiError> {
         let base = recommended.for_temperature(self.temperature);
-        ApiError::refuse_given([
+        ApiError::reject_given([
             (
                 "spaces_between_special_tokens",
                 self.spaces_between_special_tokens == Some(false),

@@ -63,7 +63,7 @@ impl TokenizeRequest {
         match (self.prompt, self.messages) {
             (Some(prompt), None) => {
                 let why = "it only applies to messages; remove it";
-                ApiError::refuse_given([
+                ApiError::reject_given([
                     ("add_generation_prompt", self.add_generation_prompt.is_some(), why),
                     ("continue_final_message", self.continue_final_message.is_some(), why),
                     ("chat_template_kwargs", self.chat_template_kwargs.is_some(), why),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::response::{ContentBlock, Message, MessageUsage, stop_reason, stop_sequence};
-use crate::chat::{ChatRun, FinishedChoice, Part, PartTeller};
+use crate::chat::{ChatRun, FinishedChoice, Part, PartEvents};
 use crate::errors::{AnthropicErrorDetails, ApiError};
 use crate::sse::SseEvent;
 
@@ -80,7 +80,7 @@ impl MessageEvents {
     }
 }
 
-impl PartTeller for MessageEvents {
+impl PartEvents for MessageEvents {
     fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>) {
         let message = Message {
             id: self.id.clone(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::response::{ContentPart, Outline, OutputItem, ResponseObject, Status};
-use crate::chat::{ChatRun, FinishedChoice, Part, PartTeller};
+use crate::chat::{ChatRun, FinishedChoice, Part, PartEvents};
 use crate::errors::ApiError;
 use crate::request::fresh_id;
 use crate::sse::SseEvent;
@@ -150,7 +150,7 @@ impl ResponseEvents {
     }
 }
 
-impl PartTeller for ResponseEvents {
+impl PartEvents for ResponseEvents {
     fn begin(&mut self, _run: &ChatRun, events: &mut VecDeque<SseEvent>) {
         let response = self.outline.in_progress();
         self.event(ResponseEventKind::Created { response: response.clone() }, events);

@@ -1,10 +1,10 @@
-//! Cores on the runners of these tests.
+//! Generation cores over the test runners.
 
 use inferno_engine::{CoreOptions, GenerationCore, Runner};
 
 use crate::vocabulary::tokenizer;
 
-/// A core with the tokenizer of these tests and as many sequences as the runner's batches hold.
+/// A core with the test tokenizer and one sequence per logit row of the runner's batches.
 pub fn core(runner: impl Runner + 'static) -> GenerationCore {
     core_with(runner, CoreOptions::default())
 }

@@ -1,5 +1,5 @@
 //! A runner without a model: logits are a function of the tokens and positions that the cache
-//! holds, so that a wrong slot, block or position changes what is generated, or is caught at once.
+//! holds, so that a wrong slot, block or position changes the output or is detected at once.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::vocabulary::VOCAB_SIZE;
 /// Values in a hidden state.
 pub const HIDDEN_SIZE: usize = 5;
 
-/// What a slot of the cache holds: a token and its position, or nothing yet.
+/// The contents of a cache slot: a token and its position, or nothing yet.
 type Slot = Option<(u32, u32)>;
 
 /// Called before each pass with its number, from 0.
@@ -21,7 +21,7 @@ type Hook = Box<dyn FnMut(usize) -> Outcome + Send>;
 /// The logit of a token after a history.
 type Logits = Box<dyn Fn(&[u32], usize) -> f32 + Send>;
 
-/// What becomes of a pass.
+/// The outcome of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Runs,
@@ -47,7 +47,7 @@ impl FakeRunner {
     /// A runner with blocks of 4 tokens and batches of at most `max_num_tokens`.
     pub fn new(context_length: usize, max_num_tokens: usize) -> Self {
         let block_tokens = 4;
-        // With one layer, one head and one f32 a head, a slot takes two words.
+        // With one layer, one head and one f32 per head, a slot needs two words.
         let layout = KvLayout {
             num_layers: 1,
             num_kv_heads: 1,
@@ -71,40 +71,40 @@ impl FakeRunner {
         }
     }
 
-    /// The same as another model.
+    /// Sets the fingerprint, as of another model.
     pub fn with_fingerprint(self, fingerprint: u64) -> Self {
         Self { fingerprint: Fingerprint(fingerprint), ..self }
     }
 
-    /// The same with another number of blocks.
+    /// Sets the number of blocks.
     pub fn with_num_blocks(mut self, num_blocks: usize) -> Self {
         self.layout.num_blocks = num_blocks;
         self.slots = vec![None; num_blocks * self.layout.block_tokens];
         self
     }
 
-    /// The same with room for so many rows of logits in a batch.
+    /// Sets the number of logit rows in a batch.
     pub fn with_num_logit_rows(mut self, max_num_logit_rows: usize) -> Self {
         self.limits.max_num_logit_rows = max_num_logit_rows;
         self
     }
 
-    /// The same with more logits than the tokenizer has tokens.
+    /// Sets the number of logits, which may exceed the tokenizer's vocabulary.
     pub fn with_vocab_size(self, vocab_size: usize) -> Self {
         Self { vocab_size, ..self }
     }
 
-    /// The same with other logits.
+    /// Sets the function of the logits.
     pub fn with_logits(self, logit: impl Fn(&[u32], usize) -> f32 + Send + 'static) -> Self {
         Self { logit: Box::new(logit), ..self }
     }
 
-    /// The same with `hook` before each pass.
+    /// Calls `hook` before each pass.
     pub fn with_hook(self, hook: impl FnMut(usize) -> Outcome + Send + 'static) -> Self {
         Self { hook: Box::new(hook), ..self }
     }
 
-    /// The same with every pass for hidden states failing.
+    /// Makes every pass for hidden states fail.
     pub fn with_failing_hidden_passes(self) -> Self {
         Self { fails_hidden_passes: true, ..self }
     }
@@ -114,7 +114,7 @@ impl FakeRunner {
         Arc::clone(&self.passes)
     }
 
-    /// The tokens of positions 0 to `position`, as the cache has them.
+    /// The tokens of positions 0 to `position`, read from the cache.
     fn history(&self, table: &[BlockId], position: u32) -> Vec<u32> {
         (0..=position)
             .map(|position| {
@@ -135,7 +135,7 @@ impl FakeRunner {
     }
 }
 
-/// A number from -8 to 8 that any change of `history` changes.
+/// A hash of `history` and `token`, from -8 to 8.
 fn hashed_logit(history: &[u32], token: usize) -> f32 {
     let mut hash = token as u64 + 1;
     for &word in history {
@@ -173,14 +173,14 @@ impl Runner for FakeRunner {
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
         assert!(batch.num_tokens() <= self.limits.max_num_tokens, "the batch is too large");
         assert!(batch.logit_rows().len() <= self.limits.max_num_logit_rows, "too many logit rows");
-        // The hook may wait, while others look at the passes so far.
+        // The hook may block while other threads read the list of passes.
         let num_passes = self.passes.lock().expect("no pass panicked").len();
         let outcome = (self.hook)(num_passes);
         self.passes.lock().expect("no pass panicked").push(batch.num_tokens());
         if outcome == Outcome::Fails {
-            // A device that fails halfway leaves anything in the slots that it was to write.
+            // A device that fails halfway leaves arbitrary contents in the slots of the pass.
             batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
-            let reason = "it was told to".to_owned();
+            let reason = "as the test requested".to_owned();
             return Err(BackendError::Device { reason }.into());
         }
         self.logits.clear();
@@ -204,7 +204,7 @@ impl Runner for FakeRunner {
     }
 
     fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
-        // As many rows as tokens, of which each value is a function of the history, as logits are.
+        // One row per token; like logits, each value is a function of the history.
         if self.fails_hidden_passes {
             return Err(BackendError::Device { reason: "no hidden states".to_owned() }.into());
         }

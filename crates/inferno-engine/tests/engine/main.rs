@@ -1,4 +1,4 @@
-//! The engine on a runner that has no model, and on real ones.
+//! The engine on fake runners without a model, and on real models.
 
 mod cores;
 mod fake_runner;

@@ -63,7 +63,7 @@ fn greedy(max_tokens: usize) -> GenerationParams {
 }
 
 #[test]
-fn the_story_is_told_letter_for_letter() {
+fn the_story_matches_the_transcript() {
     let Some(mut session) = stories(true) else {
         return;
     };
@@ -75,7 +75,7 @@ fn the_story_is_told_letter_for_letter() {
 }
 
 #[test]
-fn a_story_goes_on_the_same_from_a_file_and_without_a_kv_cache() {
+fn a_story_continues_identically_from_a_file_and_without_a_kv_cache() {
     let Some(mut session) = stories(true) else {
         return;
     };
@@ -115,7 +115,7 @@ pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Scores the tokens beside each model of `folder`, and compares with the logits beside it.
+/// Computes the perplexity of each model in `folder` on its reference tokens and compares it with the reference logits.
 fn check_perplexity(folder: &Path) {
     #[derive(Deserialize)]
     struct Answer {
@@ -130,7 +130,8 @@ fn check_perplexity(folder: &Path) {
             continue;
         }
         num_checked += 1;
-        let answer = fs::read(path.with_extension("json")).expect("an answer beside each model");
+        let answer =
+            fs::read(path.with_extension("json")).expect("reference logits for each model");
         let answer: Answer = serde_json::from_slice(&answer).expect("tokens and logits");
 
         let window = answer.tokens.len();
@@ -152,7 +153,7 @@ fn check_perplexity(folder: &Path) {
 }
 
 #[test]
-fn perplexity_is_that_of_the_logits_of_transformers() {
+fn perplexity_matches_transformers() {
     check_perplexity(&small_models());
     if let Some(folder) = oracle() {
         check_perplexity(&folder.join("logits"));
@@ -160,7 +161,7 @@ fn perplexity_is_that_of_the_logits_of_transformers() {
 }
 
 #[test]
-fn every_architecture_goes_on_the_same_however_it_is_computed() {
+fn every_architecture_generates_the_same_tokens_in_every_mode() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let saved = folder.path().join("state");
     let prompt: Vec<u32> = (2..25).collect();
@@ -191,7 +192,7 @@ fn every_architecture_goes_on_the_same_however_it_is_computed() {
 }
 
 #[test]
-fn a_state_of_another_model_or_kv_format_is_refused() {
+fn a_state_of_another_model_or_kv_format_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let saved = folder.path().join("state");
     let session = |name: &str, kv_dtype| {
@@ -209,20 +210,20 @@ fn a_state_of_another_model_or_kv_format_is_refused() {
 }
 
 #[test]
-fn a_context_that_the_model_was_not_made_for_is_refused() {
+fn a_context_beyond_the_model_limit_is_rejected() {
     let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
     for asked_for in [0, 257] {
         let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
         let options = RunnerOptions { context_length: Some(asked_for), ..Default::default() };
         let fingerprint = Fingerprint::of_model(&checkpoint, None);
         let runner = ModelRunner::new(model.expect("a sound model"), fingerprint, options);
-        let Err(error) = runner else { panic!("a context of {asked_for} was taken") };
+        let Err(error) = runner else { panic!("a context of {asked_for} was accepted") };
         assert!(matches!(error, EngineError::ContextTooLong { limit: 256, .. }), "{error}");
     }
 }
 
 #[test]
-fn a_cache_has_room_for_several_contexts_where_it_is_asked_for() {
+fn a_cache_can_hold_several_contexts() {
     let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
     let model = Model::load(&checkpoint, Arc::new(ReferenceBackend::new()), None, &mut |_| ());
     let options = RunnerOptions {

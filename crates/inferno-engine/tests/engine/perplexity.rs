@@ -1,11 +1,11 @@
-//! Perplexity against torch's cross-entropy, on a model that is a table.
+//! Perplexity compared with torch's cross-entropy, on a model that is a lookup table.
 
 use inferno_engine::{EngineError, PerplexityOptions, perplexity};
 use serde::Deserialize;
 
 use crate::fake_runner::{FakeRunner, Outcome};
 
-/// What `tests/fixtures/make_perplexity.py` wrote.
+/// The output of `tests/fixtures/make_perplexity.py`.
 #[derive(Deserialize)]
 struct Fixture {
     table: Vec<Vec<f32>>,
@@ -36,7 +36,7 @@ fn table_runner(table: Vec<Vec<f32>>) -> FakeRunner {
 }
 
 #[test]
-fn the_second_half_of_each_window_is_scored_as_torch_scores_it() {
+fn the_second_half_of_each_window_matches_torch() {
     let fixture = fixture();
     let mut runner = table_runner(fixture.table);
     for case in &fixture.cases {
@@ -58,7 +58,7 @@ fn the_second_half_of_each_window_is_scored_as_torch_scores_it() {
 }
 
 #[test]
-fn windows_that_cannot_be_read_are_refused() {
+fn invalid_windows_are_rejected() {
     let mut runner = FakeRunner::new(20, 8);
     let mut score = |tokens: &[u32], window, stride| {
         let options = PerplexityOptions { window, stride };
@@ -75,7 +75,7 @@ fn windows_that_cannot_be_read_are_refused() {
 }
 
 #[test]
-fn a_logit_that_is_not_a_number_is_an_error() {
+fn a_nan_logit_is_an_error() {
     let mut runner = FakeRunner::new(20, 8).with_hook(|_| Outcome::GivesNan);
     let options = PerplexityOptions { window: 4, stride: None };
     let error = perplexity(&mut runner, &[2; 10], options, &mut |_| ()).expect_err("NaN");

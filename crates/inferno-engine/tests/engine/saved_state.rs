@@ -1,4 +1,4 @@
-//! Saved sessions: they come back as they were, and no other file is taken for one.
+//! Saved sessions: loading restores the saved state, and any other file is rejected.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn fresh() -> Session {
     session(FakeRunner::new(64, 8))
 }
 
-/// A session that has read and said something, saved to `path`.
+/// A session with a prompt and generated tokens, saved to `path`.
 fn saved_to(path: &Path) -> Session {
     let mut session = fresh();
     tokens_of(&mut session, &[5, 6, 7, 8, 9], &greedy(4));
@@ -20,7 +20,7 @@ fn saved_to(path: &Path) -> Session {
     session
 }
 
-/// Loads `path` into a session that holds something else, which must survive the refusal.
+/// Loads `path` into a session with other contents, which must survive the error.
 fn refusal(path: &Path, runner: FakeRunner) -> EngineError {
     let mut session = session(runner);
     session.extend(&[3, 4]).expect("it fits");
@@ -30,7 +30,7 @@ fn refusal(path: &Path, runner: FakeRunner) -> EngineError {
 }
 
 #[test]
-fn a_conversation_goes_on_from_its_file_without_reading_anything_again() {
+fn a_loaded_conversation_continues_without_prefill() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     let mut original = saved_to(&path);
@@ -48,7 +48,7 @@ fn a_conversation_goes_on_from_its_file_without_reading_anything_again() {
 }
 
 #[test]
-fn an_empty_session_can_be_saved_too() {
+fn an_empty_session_can_be_saved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     fresh().save(&path).expect("it can be written");
@@ -59,7 +59,7 @@ fn an_empty_session_can_be_saved_too() {
 }
 
 #[test]
-fn a_larger_context_takes_the_file_and_one_too_small_refuses_it() {
+fn a_session_loads_into_a_larger_context_but_not_a_smaller_one() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     let original = saved_to(&path);
@@ -75,7 +75,7 @@ fn a_larger_context_takes_the_file_and_one_too_small_refuses_it() {
 }
 
 #[test]
-fn the_file_of_another_model_is_refused() {
+fn a_file_of_another_model_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     saved_to(&path);
@@ -87,7 +87,7 @@ fn the_file_of_another_model_is_refused() {
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn every_truncation_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     saved_to(&path);
@@ -103,7 +103,7 @@ fn every_truncation_is_refused() {
 }
 
 #[test]
-fn every_changed_bit_is_refused() {
+fn every_flipped_bit_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     saved_to(&path);
@@ -134,7 +134,7 @@ fn every_changed_bit_is_refused() {
 }
 
 #[test]
-fn bytes_after_the_end_are_refused() {
+fn trailing_bytes_are_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     saved_to(&path);
@@ -146,7 +146,7 @@ fn bytes_after_the_end_are_refused() {
 }
 
 #[test]
-fn files_that_cannot_be_reached_are_errors_that_name_them() {
+fn errors_name_inaccessible_files() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("missing").join("state");
     let error = refusal(&path, FakeRunner::new(64, 8));
@@ -157,7 +157,7 @@ fn files_that_cannot_be_reached_are_errors_that_name_them() {
 }
 
 #[test]
-fn a_name_with_control_characters_is_shown_escaped() {
+fn control_characters_in_file_names_are_escaped() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a\u{1b}[31mb");
     fs::write(&path, [0; 100]).expect("it can be written");
@@ -167,7 +167,7 @@ fn a_name_with_control_characters_is_shown_escaped() {
 
 #[test]
 #[cfg(unix)]
-fn a_saved_conversation_is_for_its_owner_alone() {
+fn a_saved_conversation_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -178,7 +178,7 @@ fn a_saved_conversation_is_for_its_owner_alone() {
 }
 
 #[test]
-fn saving_replaces_an_older_file_and_leaves_nothing_beside_it() {
+fn saving_replaces_an_older_file_and_leaves_no_temporary_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("state");
     saved_to(&path);

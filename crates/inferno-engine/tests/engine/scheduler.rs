@@ -1,4 +1,4 @@
-//! The scheduler, with a memory that notices what is computed in the wrong place.
+//! The scheduler, with a simulated memory that detects computation in the wrong slot.
 
 mod order;
 mod properties;
@@ -25,21 +25,21 @@ pub fn limits(num_blocks: usize) -> SchedulerLimits {
     }
 }
 
-/// A scheduler with the memory that its plans are computed in. Each token that is sampled is a
+/// A scheduler with the simulated memory of its plans. Each sampled token is a
 /// function of those before it.
 pub struct Machine {
     pub scheduler: Scheduler,
     limits: SchedulerLimits,
-    /// For each slot, the tokens that were read up to it.
+    /// For each slot, the tokens computed up to and including it.
     memory: Vec<Vec<u32>>,
-    /// Tokens that each sequence is to have in the end.
+    /// The final number of tokens of each sequence.
     lengths: BTreeMap<SequenceId, usize>,
-    /// For each sequence, the first row that it has not had and wants.
+    /// For each sequence, the first logit row that it still needs.
     rows_from: BTreeMap<SequenceId, usize>,
-    /// Sequences that ended, with their tokens.
+    /// Finished sequences, with their tokens.
     pub ended: BTreeMap<SequenceId, Vec<u32>>,
     pub now: Instant,
-    /// Whether what may follow is drafted, sometimes rightly.
+    /// Whether to draft tokens, some of them correct.
     pub drafts: bool,
 }
 
@@ -76,11 +76,11 @@ impl Machine {
         };
         self.rows_from.insert(id, rows_from);
         let length = (prompt.len() + num_generated).min(self.scheduler.capacity());
-        assert!(self.lengths.insert(id, length).is_none(), "an id is given twice");
+        assert!(self.lengths.insert(id, length).is_none(), "an id was assigned twice");
         id
     }
 
-    /// Sequences that have not ended.
+    /// Unfinished sequences.
     pub fn open(&self) -> Vec<SequenceId> {
         self.lengths.keys().copied().collect()
     }
@@ -88,7 +88,7 @@ impl Machine {
     pub fn remove(&mut self, id: SequenceId) {
         self.lengths.remove(&id);
         assert!(self.scheduler.remove(id));
-        assert!(!self.scheduler.remove(id), "it has ended");
+        assert!(!self.scheduler.remove(id), "it has finished");
         self.check_blocks();
     }
 
@@ -99,12 +99,16 @@ impl Machine {
             self.draft(&mut plan);
         }
         for id in &plan.expired {
-            assert!(self.lengths.remove(id).is_some(), "it ends once");
+            assert!(self.lengths.remove(id).is_some(), "it finishes once");
         }
         assert!(plan.num_tokens() <= self.limits.max_num_batched_tokens);
         assert!(plan.chunks.len() <= self.limits.max_num_sequences);
         assert!(plan.num_logit_rows() <= self.limits.max_num_logit_rows);
-        assert_eq!(plan.chunks.is_empty(), self.lengths.is_empty(), "something always goes on");
+        assert_eq!(
+            plan.chunks.is_empty(),
+            self.lengths.is_empty(),
+            "a plan is empty only if no sequences are left"
+        );
         let mut written = HashSet::new();
         let mut sampled = Vec::new();
         let mut last = Vec::new();
@@ -119,7 +123,7 @@ impl Machine {
                     0 => Vec::new(),
                     _ => self.memory[slot(position - 1)].clone(),
                 };
-                assert_eq!(history.len(), position, "what comes before was computed");
+                assert_eq!(history.len(), position, "preceding tokens were computed");
                 history.push(token);
                 assert!(written.insert(slot(position)), "two sequences write to one slot");
                 self.memory[slot(position)] = history;
@@ -131,7 +135,7 @@ impl Machine {
             if planned.is_last {
                 let tokens: Vec<_> = (0..end).map(|at| self.memory[slot(at)][at]).collect();
                 assert_eq!(tokens, self.memory[slot(end - 1)], "a prefix is of other tokens");
-                // The tokens before the drafts, and those drafts that are right.
+                // The tokens before the drafts, and the correct drafts.
                 let mut len = end - planned.num_drafts;
                 while len < end && tokens[len] == next_token(&tokens[..len]) {
                     len += 1;
@@ -149,13 +153,13 @@ impl Machine {
         self.scheduler.commit(&plan, &sampled);
         for (id, tokens) in last {
             self.lengths.remove(&id);
-            assert!(self.ended.insert(id, tokens).is_none(), "it ends once");
+            assert!(self.ended.insert(id, tokens).is_none(), "it finishes once");
         }
         self.check_blocks();
         plan
     }
 
-    /// Drafts as much as there is room for, some of it wrong.
+    /// Drafts as many tokens as fit, some of them wrong.
     fn draft(&mut self, plan: &mut Plan) {
         for place in 0..plan.chunks.len() {
             let mut chunk = plan.chunks[place];
@@ -173,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// Steps until everything has ended, at most `max_num_steps` times.
+    /// Steps until all sequences have finished, at most `max_num_steps` times.
     pub fn run(&mut self, max_num_steps: usize) {
         for _ in 0..max_num_steps {
             if self.lengths.is_empty() {
@@ -181,10 +185,10 @@ impl Machine {
             }
             self.step();
         }
-        panic!("{} sequences have not ended", self.lengths.len());
+        panic!("{} sequences have not finished", self.lengths.len());
     }
 
-    /// Every block is free, cached, or in use, and none is lost.
+    /// Checks that every block is free, cached or in use.
     pub fn check_blocks(&self) {
         let in_use: HashSet<_> = self.scheduler.block_tables().flatten().collect();
         let usage = self.scheduler.block_usage();
@@ -195,13 +199,13 @@ impl Machine {
     }
 }
 
-/// No row that is wanted is left out, and none is computed of what is not wanted at all.
+/// Checks that all required rows are computed, and none that are not required.
 fn check_rows(planned: &PlannedChunk, chunk: &SequenceChunk<'_>, rows_from: &mut usize) {
     let end = chunk.start + chunk.tokens.len();
     let first = end - planned.num_rows;
     match planned.num_rows {
-        0 => assert!(end <= *rows_from, "a row is left out"),
-        _ => assert!(first <= *rows_from && end > *rows_from, "rows are left out or of no use"),
+        0 => assert!(end <= *rows_from, "a required row is missing"),
+        _ => assert!(first <= *rows_from && end > *rows_from, "rows are missing or not required"),
     }
     let expected = match planned.num_rows {
         0 => LogitRows::None,
@@ -215,12 +219,12 @@ fn check_rows(planned: &PlannedChunk, chunk: &SequenceChunk<'_>, rows_from: &mut
     *rows_from = end.max(*rows_from);
 }
 
-/// A token that depends on all before it.
+/// A token that depends on all tokens before it.
 pub fn next_token(tokens: &[u32]) -> u32 {
     tokens.iter().fold(7u32, |hash, token| hash.wrapping_mul(31).wrapping_add(*token)) % 5
 }
 
-/// What a sequence has read in the end when nothing else runs.
+/// The final tokens of a sequence that runs alone.
 pub fn alone(prompt: &[u32], num_generated: usize, capacity: usize) -> Vec<u32> {
     let mut tokens = prompt.to_vec();
     while tokens.len() < (prompt.len() + num_generated).min(capacity) {

@@ -1,4 +1,4 @@
-//! The engine: many requests at once, each as if it were alone.
+//! The engine: each of many concurrent requests generates what it would generate alone.
 
 mod answers;
 mod constraints;
@@ -33,14 +33,14 @@ fn engine(runner: FakeRunner) -> Engine {
     Engine::start(&core(runner), options()).expect("a sound runner")
 }
 
-/// What a session of its own says.
+/// The completion of a session that runs alone.
 fn alone(prompt: &[u32], params: &GenerationParams) -> Completion {
     let mut session: Session = session(FakeRunner::new(CONTEXT_LENGTH, 64));
     let generation = session.generate(prompt, params).expect("a sound request");
     generation.complete().expect("a runner that does not fail")
 }
 
-/// Everything that one choice has said, and its end.
+/// The text, tokens and final event of one choice.
 fn put_together(events: &[Event], choice: usize) -> (Completion, Finished) {
     let (mut tokens, mut text, mut logprobs) = (Vec::new(), String::new(), Vec::new());
     let mut end = None;
@@ -69,7 +69,7 @@ fn events(mut stream: EventStream) -> Vec<Event> {
     std::iter::from_fn(|| stream.blocking_next()).collect()
 }
 
-/// The only choice of a request.
+/// The result of a request with one choice.
 fn only(stream: EventStream) -> (Completion, Finished) {
     put_together(&events(stream), 0)
 }

@@ -1,4 +1,4 @@
-//! Sessions: the same tokens however they are computed, and a sound session whatever happens.
+//! Sessions: the same tokens in every mode, and a consistent session after every event.
 
 mod answers;
 mod endings;
@@ -23,7 +23,7 @@ fn fresh() -> Session {
     session(FakeRunner::new(CONTEXT_LENGTH, 8))
 }
 
-/// Greedy, `max_tokens` long, whatever the model thinks of ending.
+/// Greedy decoding of exactly `max_tokens` tokens, ignoring end tokens.
 pub fn greedy(max_tokens: usize) -> GenerationParams {
     GenerationParams {
         sampling: SamplingParams::greedy(),
@@ -37,7 +37,7 @@ pub fn tokens_of(session: &mut Session, prompt: &[u32], params: &GenerationParam
     generation.complete().expect("a runner that does not fail").tokens
 }
 
-/// What a session that never saw anything else says after `tokens`.
+/// The continuation of `tokens` by a fresh session.
 fn continuation_of_a_fresh_session(tokens: &[u32], max_tokens: usize) -> Vec<u32> {
     tokens_of(&mut fresh(), tokens, &greedy(max_tokens))
 }

@@ -1,4 +1,4 @@
-//! Sessions and engines on one core: each generates what it does alone.
+//! Sessions and engines on one core: each generates what it would generate alone.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -35,13 +35,13 @@ fn sampled(seed: u64, max_tokens: usize) -> GenerationParams {
     GenerationParams { sampling, num_speculative_tokens: seed as usize % 3, ..greedy(max_tokens) }
 }
 
-/// Prompts that begin alike and differ at the end.
+/// Prompts with a common prefix and different ends.
 fn prompt(which: u32) -> Vec<u32> {
     (2..16).chain([2 + which % 29, 3 + which % 7]).collect()
 }
 
 #[test]
-fn sessions_in_threads_and_an_engine_generate_what_they_do_alone() {
+fn sessions_in_threads_and_an_engine_do_not_affect_each_other() {
     // The engine's twelve sequences and the sessions' four do not fit at once.
     for num_blocks in [16, 24, 60] {
         let core = core(runner(num_blocks));
@@ -104,12 +104,12 @@ fn passes_of_four_sessions() -> usize {
 
 #[test]
 fn sessions_in_threads_share_passes() {
-    // The threads of a busy machine may happen to run one after the other, but not every time.
+    // On a busy machine the threads may run one after the other, but not in every attempt.
     assert!((0..50).any(|_| passes_of_four_sessions() < 4 * 40), "every token took its own pass");
 }
 
 #[test]
-fn a_prompt_that_another_session_computed_is_not_computed_again() {
+fn a_prompt_computed_by_another_session_is_reused() {
     let runner = runner(60);
     let passes = runner.passes();
     let core = core(runner);
@@ -117,12 +117,12 @@ fn a_prompt_that_another_session_computed_is_not_computed_again() {
     first.extend(&prompt(1)).expect("it fits");
     passes.lock().expect("no panic").clear();
     assert_eq!(tokens_of(&mut second, &prompt(2), &greedy(1)), alone(&prompt(2), &greedy(1)));
-    // Of 16 tokens, the first 14 are the same: three whole blocks.
+    // The first 14 of 16 tokens are equal: three full blocks.
     assert_eq!(*passes.lock().expect("no panic"), [4]);
 }
 
 #[test]
-fn a_session_computes_nothing_that_its_caller_does_not_ask_for() {
+fn a_session_computes_only_when_polled() {
     let runner = runner(60);
     let passes = runner.passes();
     let core = core(runner);
@@ -138,8 +138,8 @@ fn a_session_computes_nothing_that_its_caller_does_not_ask_for() {
 }
 
 #[test]
-fn sessions_that_do_not_fit_together_take_turns() {
-    // One context and a block: each session's turn takes the blocks of the other ones.
+fn sessions_that_do_not_fit_together_alternate() {
+    // One context and a block: each session's turn evicts the blocks of the others.
     let core = core(runner(17));
     let mut sessions: Vec<_> = (0..4).map(|_| open(&core)).collect();
     let mut expected = vec![Vec::new(); 4];
@@ -175,7 +175,7 @@ fn a_failed_pass_fails_the_sessions_in_it_and_they_continue() {
     let said = generation.next().expect("a step").expect("no error").token.expect("a token").id;
     *fails.lock().expect("no panic") = true;
     let error = generation.next().expect("a step").expect_err("the pass failed");
-    assert!(error.to_string().contains("told to"), "{error}");
+    assert!(error.to_string().contains("as the test requested"), "{error}");
     assert!(generation.next().is_none());
     drop(generation);
     let so_far = [&prompt(3)[..], &[said]].concat();
@@ -185,7 +185,7 @@ fn a_failed_pass_fails_the_sessions_in_it_and_they_continue() {
 }
 
 #[test]
-fn after_a_panic_of_the_runner_every_session_gets_an_error() {
+fn a_runner_panic_fails_every_session() {
     let hook = |pass| if pass == 1 { panic!("as the test wants") } else { Outcome::Runs };
     let core = core(runner(60).with_hook(hook));
     let (mut first, mut second) = (open(&core), open(&core));
@@ -200,7 +200,7 @@ fn after_a_panic_of_the_runner_every_session_gets_an_error() {
 }
 
 #[test]
-fn a_core_embeds_in_the_callers_thread() {
+fn a_core_embeds_on_the_callers_thread() {
     let shared = core(runner(60));
     let mut session = open(&shared);
     session.extend(&prompt(1)).expect("it fits");
@@ -216,7 +216,7 @@ fn a_core_embeds_in_the_callers_thread() {
     assert_eq!(failing.snapshot().blocks.num_in_use(), 0);
 }
 
-/// Something that happens to one of several sessions.
+/// An action on one of several sessions.
 #[derive(Debug, Clone)]
 enum Action {
     Generate { prompt: Vec<u32>, steps: usize, num_drafts: usize },
@@ -228,7 +228,7 @@ enum Action {
 }
 
 fn action() -> impl Strategy<Value = Action> {
-    // Few different tokens, so that sessions often begin alike.
+    // Few different tokens, so that sessions often share a prefix.
     let prompt = || prop::collection::vec(2u32..4, 0..14);
     prop_oneof![
         4 => (prompt(), 0usize..7, 0usize..5)
@@ -244,7 +244,7 @@ fn action() -> impl Strategy<Value = Action> {
 
 proptest! {
     #[test]
-    fn whatever_happens_to_others_a_session_continues_like_a_fresh_one(
+    fn other_sessions_do_not_change_what_a_session_generates(
         num_blocks in 16usize..40,
         prefix_cache in any::<bool>(),
         actions in prop::collection::vec((0usize..3, action()), 0..25),

@@ -1,14 +1,14 @@
-//! A small byte-level tokenizer, with characters that take two tokens.
+//! A small byte-level tokenizer in which some characters consist of two tokens.
 
 use std::sync::Arc;
 
 use inferno_gguf::{Metadata, StringArray};
 use inferno_tokenizer::Tokenizer;
 
-/// The model ends with this token.
+/// The end-of-sequence token.
 pub const END: u32 = 0;
 
-/// Begins every text.
+/// The beginning-of-sequence token.
 pub const BEGIN: u32 = 1;
 
 /// Tokens in the vocabulary.

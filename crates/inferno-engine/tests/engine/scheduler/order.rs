@@ -1,4 +1,4 @@
-//! Who goes on when, and who has to wait.
+//! The order in which sequences are scheduled.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use inferno_engine::{RowRequest, SchedulerLimits};
 
 use super::{Machine, limits};
 
-/// A prompt of `len` tokens that no other `seed` has.
+/// A prompt of `len` tokens, different for each `seed`.
 fn prompt(seed: u32, len: usize) -> Vec<u32> {
     (0..len as u32).map(|at| 1000 * (seed + 1) + at).collect()
 }
 
 #[test]
-fn a_long_prompt_does_not_hold_up_who_decodes() {
+fn a_long_prompt_does_not_delay_decoding_sequences() {
     let mut machine = Machine::new(limits(60));
     let short = machine.add(&prompt(0, 3), 20, 0);
     machine.step();
@@ -25,7 +25,7 @@ fn a_long_prompt_does_not_hold_up_who_decodes() {
 }
 
 #[test]
-fn prompts_get_on_beside_as_many_as_decode() {
+fn prompts_progress_while_sequences_decode() {
     let one_more = SchedulerLimits { max_num_batched_tokens: 5, ..limits(60) };
     let mut machine = Machine::new(one_more);
     for seed in 0..3 {
@@ -41,7 +41,7 @@ fn prompts_get_on_beside_as_many_as_decode() {
 }
 
 #[test]
-fn the_first_keep_their_blocks_and_the_last_is_computed_again() {
+fn the_last_sequence_is_preempted_first() {
     let mut machine = Machine::new(limits(8));
     let (first, last) = (machine.add(&prompt(0, 8), 20, 0), machine.add(&prompt(1, 8), 20, 0));
     let mut preempted = Vec::new();
@@ -55,7 +55,7 @@ fn the_first_keep_their_blocks_and_the_last_is_computed_again() {
 }
 
 #[test]
-fn a_lower_priority_goes_first_but_cannot_keep_others_waiting_for_ever() {
+fn priorities_order_sequences_without_starvation() {
     let one_by_one = SchedulerLimits { max_num_sequences: 1, ..limits(8) };
     let mut machine = Machine::new(one_by_one);
     machine.add(&prompt(0, 4), 4, 0);
@@ -67,18 +67,18 @@ fn a_lower_priority_goes_first_but_cannot_keep_others_waiting_for_ever() {
         machine.step();
         assert!(!machine.ended.contains_key(&patient));
     }
-    // More comes than can be done.
+    // More work arrives than can be computed.
     while !machine.ended.contains_key(&patient) {
         machine.add(&prompt(3 + num_steps, 4), 4, 0);
         machine.step();
         num_steps += 1;
         assert!(num_steps < 1000, "it never has its turn");
     }
-    assert!(num_steps > 64 * 4, "its priority counted for nothing: {num_steps}");
+    assert!(num_steps > 64 * 4, "the priority had no effect: {num_steps}");
 }
 
 #[test]
-fn nobody_overtakes_who_waits_for_blocks() {
+fn no_sequence_overtakes_one_that_waits_for_blocks() {
     let mut machine = Machine::new(limits(8));
     let running = machine.add(&prompt(0, 18), 6, 0);
     machine.step();
@@ -95,7 +95,7 @@ fn nobody_overtakes_who_waits_for_blocks() {
 }
 
 #[test]
-fn a_deadline_ends_who_runs_and_who_waits() {
+fn a_deadline_finishes_running_and_waiting_sequences() {
     let one_by_one = SchedulerLimits { max_num_sequences: 1, ..limits(20) };
     let mut machine = Machine::new(one_by_one);
     let deadline = machine.now + Duration::from_secs(5);
@@ -110,7 +110,7 @@ fn a_deadline_ends_who_runs_and_who_waits() {
 }
 
 #[test]
-fn who_is_removed_gives_up_its_blocks_at_once_also_while_its_prompt_is_read() {
+fn a_removed_sequence_frees_its_blocks_at_once() {
     let mut machine = Machine::new(SchedulerLimits { prefix_cache: false, ..limits(10) });
     let long = machine.add(&prompt(0, 38), 2, 0);
     let next = machine.add(&prompt(1, 38), 2, 0);

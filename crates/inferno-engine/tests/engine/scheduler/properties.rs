@@ -1,4 +1,4 @@
-//! Whatever comes in whatever order.
+//! Scheduler invariants under random sequences of events.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::{BLOCK_TOKENS, Machine, alone};
 
-/// Something that can happen to a scheduler.
+/// An event for a scheduler.
 #[derive(Debug, Clone)]
 enum Happening {
     Add {
@@ -23,7 +23,7 @@ enum Happening {
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
-    // Few different tokens, so that prompts often begin alike.
+    // Few different tokens, so that prompts often share a prefix.
     let prompt = prop::collection::vec(0u32..2, 1..30);
     let lifetime = prop::option::weighted(0.1, 0u64..20);
     let rows = prop_oneof![
@@ -45,7 +45,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn limits() -> impl Strategy<Value = SchedulerLimits> {
-    // A prompt of 29 tokens takes 8 blocks: with so many, one of them runs at a time.
+    // A prompt of 29 tokens needs 8 blocks: with 8 blocks, one such prompt runs at a time.
     let limits = (8usize..30, 1usize..6, 1usize..20, 0usize..6, any::<bool>());
     limits.prop_map(|(num_blocks, max_num_sequences, more_tokens, more_rows, prefix_cache)| {
         SchedulerLimits {
@@ -61,7 +61,7 @@ fn limits() -> impl Strategy<Value = SchedulerLimits> {
 
 proptest! {
     #[test]
-    fn no_block_is_lost_and_every_sequence_ends_once_with_the_tokens_it_has_alone(
+    fn no_block_leaks_and_every_sequence_matches_a_solo_run(
         limits in limits(),
         drafts in any::<bool>(),
         happenings in prop::collection::vec(happening(), 0..120),

@@ -1,11 +1,11 @@
-//! Prompts that begin alike.
+//! Prompts with a common prefix.
 
 use inferno_engine::SchedulerLimits;
 
 use super::{BLOCK_TOKENS, Machine, alone, limits};
 
 #[test]
-fn a_prompt_that_was_read_before_is_not_read_again() {
+fn a_cached_prompt_is_not_recomputed() {
     let mut machine = Machine::new(limits(20));
     let prompt: Vec<u32> = (100..119).collect();
     machine.add(&prompt, 4, 0);
@@ -19,7 +19,7 @@ fn a_prompt_that_was_read_before_is_not_read_again() {
 }
 
 #[test]
-fn a_conversation_that_goes_on_reads_only_what_is_new() {
+fn continuing_a_conversation_computes_only_new_tokens() {
     let mut machine = Machine::new(limits(20));
     let first = machine.add(&[1, 2, 3, 4, 5], 8, 0);
     machine.run(20);
@@ -27,13 +27,13 @@ fn a_conversation_that_goes_on_reads_only_what_is_new() {
     next.extend([9, 9]);
     machine.add(&next, 2, 0);
     let plan = machine.step();
-    // Of 13 tokens, three blocks are whole.
+    // 13 tokens fill three blocks.
     assert_eq!(plan.admitted[0].num_cached_tokens, 12);
     machine.run(20);
 }
 
 #[test]
-fn a_prompt_whose_last_token_ends_a_block_still_has_that_token_computed() {
+fn the_last_token_of_a_fully_cached_prompt_is_computed() {
     let mut machine = Machine::new(limits(20));
     let prompt: Vec<u32> = (100..100 + 2 * BLOCK_TOKENS as u32).collect();
     machine.add(&prompt, 2, 0);
@@ -43,7 +43,7 @@ fn a_prompt_whose_last_token_ends_a_block_still_has_that_token_computed() {
 }
 
 #[test]
-fn who_waits_to_share_blocks_is_told_from_who_waits_for_room() {
+fn waiting_for_a_shared_prefix_differs_from_waiting_for_blocks() {
     let mut machine = Machine::new(limits(20));
     let prompt: Vec<u32> = (100..100 + BLOCK_TOKENS as u32 + 1).collect();
     for _ in 0..2 {
@@ -56,7 +56,7 @@ fn who_waits_to_share_blocks_is_told_from_who_waits_for_room() {
 }
 
 #[test]
-fn choices_of_one_prompt_hold_its_blocks_together() {
+fn choices_of_one_prompt_share_its_blocks() {
     let mut machine = Machine::new(limits(20));
     let prompt: Vec<u32> = (100..118).collect();
     let ids = [(); 4].map(|()| machine.add(&prompt, 6, 0));
@@ -64,7 +64,7 @@ fn choices_of_one_prompt_hold_its_blocks_together() {
     while machine.scheduler.num_running() < 4 {
         num_computed += machine.step().num_tokens();
     }
-    // The prompt once, then what no block holds whole: two tokens each, and what was said meanwhile.
+    // The prompt once, then the tokens outside full blocks: two per choice, and the generated ones.
     assert!(num_computed < prompt.len() + 3 * 2 + 8, "{num_computed} tokens");
     assert_eq!(machine.scheduler.block_usage().num_in_use(), 4 + 4);
     machine.run(20);
@@ -74,7 +74,7 @@ fn choices_of_one_prompt_hold_its_blocks_together() {
 }
 
 #[test]
-fn what_was_not_used_for_longest_makes_room() {
+fn the_least_recently_used_blocks_are_evicted() {
     let mut machine = Machine::new(limits(6));
     let prompts = [0, 1, 2].map(|seed| -> Vec<u32> { (0..9).map(|at| 100 * seed + at).collect() });
     for prompt in [&prompts[0], &prompts[1], &prompts[0], &prompts[2]] {
@@ -87,11 +87,11 @@ fn what_was_not_used_for_longest_makes_room() {
         machine.run(10);
         num_cached_tokens
     });
-    assert_eq!(cached, [8, 4], "blocks go one by one, the last of a prompt first");
+    assert_eq!(cached, [8, 4], "blocks are evicted one by one, from the end of a prompt");
 }
 
 #[test]
-fn without_a_prefix_cache_nothing_is_kept() {
+fn without_a_prefix_cache_nothing_is_reused() {
     let mut machine = Machine::new(SchedulerLimits { prefix_cache: false, ..limits(20) });
     for _ in 0..2 {
         machine.add(&[1, 2, 3, 4, 5, 6, 7, 8, 9], 4, 0);

@@ -1,4 +1,4 @@
-//! What comes back: choices, cached tokens, times, and from which threads it is read.
+//! Responses: choices, cached tokens, times, and reading them from any thread.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -11,7 +11,7 @@ use crate::session::greedy;
 use crate::vocabulary::VOCAB_SIZE;
 
 #[test]
-fn a_prompt_that_was_read_before_says_how_much_of_it() {
+fn cached_prompt_tokens_are_reported() {
     let engine = engine(runner(40));
     let prompt: Vec<u32> = (2..20).collect();
     let (first, second) =
@@ -23,12 +23,12 @@ fn a_prompt_that_was_read_before_says_how_much_of_it() {
 }
 
 #[test]
-fn every_token_that_is_computed_belongs_to_a_step() {
+fn every_computed_token_belongs_to_a_step() {
     let engine = engine(runner(40));
     only(submit(&engine, &[2, 3, 4, 5, 6], &greedy(4)));
     let snapshot = at_rest(&engine);
     let steps = snapshot.step_tokens;
-    // The last token that is sampled is not computed.
+    // The last sampled token is not computed.
     assert_eq!((steps.num_tokens, snapshot.steps), (5 + 3, 4));
     assert_eq!((steps.num_steps[0], steps.num_steps[3]), (3, 1));
     assert_eq!(steps.num_steps.iter().sum::<u64>(), 4);
@@ -56,7 +56,7 @@ fn choices_share_their_prompt_and_differ_by_their_seed() {
 }
 
 #[test]
-fn a_request_that_cannot_be_answered_is_refused_with_the_reason() {
+fn an_invalid_request_is_rejected_with_the_reason() {
     let engine = engine(runner(40));
     let handle = engine.handle();
     let refused = |request: Request| match handle.submit(request) {
@@ -83,11 +83,11 @@ fn a_request_that_cannot_be_answered_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_cache_smaller_than_the_context_bounds_prompt_and_answer() {
+fn a_cache_smaller_than_the_context_limits_prompt_and_answer() {
     let engine = engine(runner(5));
     assert_eq!(engine.handle().context_length(), 20);
     let too_long = engine.handle().submit(Request::new(vec![2; 20], greedy(5))).err();
-    let Some(SubmitError::Refused(error)) = too_long else { panic!("it was taken") };
+    let Some(SubmitError::Refused(error)) = too_long else { panic!("it was accepted") };
     assert!(matches!(*error, EngineError::PromptTooLong { context_length: 20, .. }), "{error}");
     let (said, end) = only(submit(&engine, &[2; 15], &greedy(50)));
     assert_eq!((said.tokens.len(), end.reason.name()), (5, "context_full"));
@@ -116,5 +116,5 @@ fn events_can_be_awaited_without_any_runtime() {
         }
     }
     assert_eq!(put_together(&events, 0).0, alone(&[2, 3], &greedy(6)));
-    assert!(stream.blocking_next().is_none(), "nothing comes after the end");
+    assert!(stream.blocking_next().is_none(), "no event follows the end");
 }

@@ -1,4 +1,4 @@
-//! Answers that keep to rules.
+//! Constrained answers.
 
 use inferno_engine::{
     ConstraintError, ConstraintState, EngineError, FinishReason, Request, TokenConstraint,
@@ -10,7 +10,7 @@ use crate::fake_runner::FakeRunner;
 use crate::session::{greedy, session};
 use crate::vocabulary::VOCAB_SIZE;
 
-/// Even tokens and odd ones take turns.
+/// Even and odd tokens alternate.
 #[derive(Clone, Default)]
 pub struct Alternates {
     is_odd: bool,
@@ -50,7 +50,7 @@ impl TokenConstraint for CountsUp {
     }
 
     fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
-        assert!(allowed.words().iter().all(|&word| word == 0), "it comes empty");
+        assert!(allowed.words().iter().all(|&word| word == 0), "the mask is empty at first");
         allowed.allow(self.from);
         allowed.allow((self.from + 1).min(self.last));
         Ok(())
@@ -77,7 +77,7 @@ fn counting(num_choices: usize, breaks_at: Option<u32>) -> Request {
 }
 
 #[test]
-fn only_what_the_rules_allow_is_said_and_they_say_when_it_ends() {
+fn only_allowed_tokens_are_generated_until_the_constraint_ends() {
     let engine = engine(runner(40));
     let stream = engine.handle().submit(counting(4, None)).expect("a sound request");
     let events = events(stream);
@@ -89,11 +89,11 @@ fn only_what_the_rules_allow_is_said_and_they_say_when_it_ends() {
         assert_eq!((tokens.last(), end.reason), (Some(&20), FinishReason::EndOfGeneration));
         said.tokens
     });
-    assert!(all.iter().any(|tokens| *tokens != all[0]), "each choice goes its own way");
+    assert!(all.iter().any(|tokens| *tokens != all[0]), "the choices differ");
 }
 
 #[test]
-fn rules_that_break_fail_the_request() {
+fn a_failing_constraint_fails_the_request() {
     let engine = engine(runner(40));
     let stream = engine.handle().submit(counting(2, Some(12))).expect("a sound request");
     let failed = failure(stream);

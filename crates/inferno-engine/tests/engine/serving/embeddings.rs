@@ -1,4 +1,4 @@
-//! Vectors of texts.
+//! Embeddings.
 
 use std::fs;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn embed(engine: &Engine, prompt: &[u32], pooling: Pooling) -> EventStream {
     engine.handle().embed(asked(prompt, pooling)).expect("a sound request")
 }
 
-/// The vector and the end, which are all that comes.
+/// The vector and the final event, which are the only events.
 fn vector(stream: EventStream) -> (Vec<f32>, Finished) {
     match events(stream).as_slice() {
         [Event::Embedding(vector), Event::Finished(end)] => (vector.clone(), end.clone()),
@@ -38,7 +38,7 @@ fn vector(stream: EventStream) -> (Vec<f32>, Finished) {
 }
 
 #[test]
-fn they_are_those_of_the_hidden_states_of_transformers() {
+fn embeddings_match_the_hidden_states_of_transformers() {
     #[derive(Deserialize)]
     struct Answer {
         tokens: Vec<u32>,
@@ -46,7 +46,8 @@ fn they_are_those_of_the_hidden_states_of_transformers() {
     }
     for path in checkpoints(&small_models()) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        let answer = fs::read(path.with_extension("json")).expect("an answer beside each model");
+        let answer =
+            fs::read(path.with_extension("json")).expect("reference logits for each model");
         let answer: Answer = serde_json::from_slice(&answer).expect("tokens and hidden states");
         let backend = Arc::new(ReferenceBackend::new());
         let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a sound model");
@@ -85,7 +86,7 @@ fn pooling() -> impl Strategy<Value = Pooling> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn a_text_has_one_vector_whatever_runs_beside_it(
+    fn an_embedding_does_not_depend_on_concurrent_requests(
         texts in prop::collection::vec((prop::collection::vec(2u32..5, 1..40), pooling()), 1..12),
         num_blocks in 16usize..30,
     ) {
@@ -113,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn a_text_that_was_read_before_is_not_read_again_for_its_last_state() {
+fn a_cached_input_is_not_recomputed_for_its_last_state() {
     let engine = engine(runner(40));
     let text: Vec<u32> = (2..22).collect();
     let (first, end) = vector(embed(&engine, &text, Pooling::Last));
@@ -125,7 +126,7 @@ fn a_text_that_was_read_before_is_not_read_again_for_its_last_state() {
 }
 
 #[test]
-fn a_text_may_fill_the_context_and_no_more() {
+fn an_input_may_fill_the_context_but_not_exceed_it() {
     let engine = engine(runner(40));
     let (found, _) = vector(embed(&engine, &[3; CONTEXT_LENGTH], Pooling::Mean));
     assert_eq!(found.len(), HIDDEN_SIZE);
@@ -141,8 +142,10 @@ fn a_text_may_fill_the_context_and_no_more() {
 }
 
 #[test]
-fn a_pass_that_fails_ends_it_and_the_next_one_is_sound() {
-    for (outcome, word) in [(Outcome::Fails, "told to"), (Outcome::GivesNan, "not finite")] {
+fn a_failed_pass_fails_one_request_and_not_the_next() {
+    for (outcome, word) in
+        [(Outcome::Fails, "as the test requested"), (Outcome::GivesNan, "not finite")]
+    {
         let first_fails = move |pass| if pass == 0 { outcome } else { Outcome::Runs };
         let engine = engine(runner(40).with_hook(first_fails));
         let error = failure(embed(&engine, &[3; 9], Pooling::Mean));
@@ -153,7 +156,7 @@ fn a_pass_that_fails_ends_it_and_the_next_one_is_sound() {
 }
 
 #[test]
-fn a_failed_embedding_pass_fails_no_generation_of_the_same_step() {
+fn a_failed_embedding_pass_does_not_fail_generations_of_the_same_step() {
     let (runner, permits) = gated(runner(40).with_failing_hidden_passes());
     let engine = engine(runner);
     let prompt: Vec<u32> = (2..30).collect();
@@ -168,7 +171,7 @@ fn a_failed_embedding_pass_fails_no_generation_of_the_same_step() {
 }
 
 #[test]
-fn a_deadline_that_has_passed_ends_it_without_a_vector() {
+fn an_expired_deadline_ends_an_embedding_without_a_vector() {
     let engine = engine(runner(40));
     let request =
         EmbeddingRequest { deadline: Some(Instant::now()), ..asked(&[3; 9], Pooling::Last) };

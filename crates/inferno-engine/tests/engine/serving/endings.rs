@@ -1,4 +1,4 @@
-//! How requests end before their time, and how the engine does.
+//! Cancellation, deadlines, draining and shutdown.
 
 use std::sync::mpsc::{self, Sender};
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::fake_runner::{FakeRunner, Outcome};
 use crate::session::greedy;
 use crate::vocabulary::tokenizer;
 
-/// A runner whose passes each wait for a permit, or for the permits' end.
+/// A runner whose passes each wait for a permit, or for the permit channel to close.
 pub fn gated(runner: FakeRunner) -> (FakeRunner, Sender<()>) {
     let (permits, gate) = mpsc::channel();
     let runner = runner.with_hook(move |_| {
@@ -32,12 +32,12 @@ fn wait_until(condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_receiver_that_goes_cancels_within_one_step_also_while_the_prompt_is_read() {
+fn dropping_the_receiver_cancels_within_one_step() {
     for read in [0, 2] {
         let (runner, permits) = gated(runner(40));
         let passes = runner.passes();
         let engine = engine(runner);
-        // 50 tokens take five passes, and with them the first token comes.
+        // 50 tokens need five passes, the last of which yields the first token.
         let mut stream = submit(&engine, &[7; 50], &greedy(10));
         let num_passes = if read == 0 { 1 } else { 6 };
         (0..num_passes).for_each(|_| permits.send(()).expect("the engine runs"));
@@ -47,13 +47,13 @@ fn a_receiver_that_goes_cancels_within_one_step_also_while_the_prompt_is_read() 
         drop(permits);
         let snapshot = at_rest(&engine);
         assert_eq!(snapshot.num_running, 0);
-        // The pass whose turn it was when the receiver went.
+        // The pass that ran when the receiver was dropped.
         assert!(passes.lock().expect("no panic").len() <= num_passes + 1);
     }
 }
 
 #[test]
-fn a_full_queue_refuses_and_takes_again_when_one_runs() {
+fn a_full_queue_rejects_requests_until_one_starts() {
     let (runner, permits) = gated(runner(40));
     let core = core_with(runner, CoreOptions { max_num_sequences: Some(1), prefix_cache: true });
     let options = EngineOptions { max_num_waiting: 1, ..options() };
@@ -62,7 +62,7 @@ fn a_full_queue_refuses_and_takes_again_when_one_runs() {
     let ask = || handle.submit(Request::new(vec![2, 3], greedy(2)));
     let running = ask().expect("there is room");
     let waiting = loop {
-        // The first has left the queue as soon as its pass begins.
+        // The first leaves the queue when its pass begins.
         match ask() {
             Ok(waiting) => break waiting,
             Err(error) => assert!(matches!(error, SubmitError::QueueFull { limit: 1 }), "{error}"),
@@ -78,7 +78,7 @@ fn a_full_queue_refuses_and_takes_again_when_one_runs() {
 }
 
 #[test]
-fn a_deadline_ends_a_request_with_what_it_has_said() {
+fn a_deadline_finishes_a_request_with_its_tokens_so_far() {
     let engine = engine(runner(40));
     let request = Request { deadline: Some(Instant::now()), ..Request::new(vec![2], greedy(5)) };
     let (said, end) = only(engine.handle().submit(request).expect("a sound request"));
@@ -87,7 +87,7 @@ fn a_deadline_ends_a_request_with_what_it_has_said() {
 }
 
 #[test]
-fn an_engine_that_drains_takes_nothing_and_ends_what_it_has() {
+fn a_draining_engine_rejects_new_requests_and_finishes_running_ones() {
     let (runner, permits) = gated(runner(40));
     let engine = engine(runner);
     let handle = engine.handle();
@@ -107,7 +107,7 @@ fn an_engine_that_drains_takes_nothing_and_ends_what_it_has() {
 }
 
 #[test]
-fn an_engine_that_is_shut_down_cancels_what_it_has() {
+fn shutdown_cancels_running_requests() {
     let (runner, permits) = gated(runner(40));
     let engine = engine(runner);
     let handle = engine.handle();
@@ -117,7 +117,7 @@ fn an_engine_that_is_shut_down_cancels_what_it_has() {
     let stopping = std::thread::spawn(move || engine.shut_down());
     drop(permits);
     let last = std::iter::from_fn(|| stream.blocking_next()).last();
-    let Some(Event::Finished(end)) = last else { panic!("it ended otherwise: {last:?}") };
+    let Some(Event::Finished(end)) = last else { panic!("unexpected last event: {last:?}") };
     assert!(matches!(end.reason, FinishReason::Cancelled | FinishReason::Length));
     stopping.join().expect("no panic");
     let refused = handle.submit(Request::new(vec![2], greedy(1)));
@@ -125,11 +125,11 @@ fn an_engine_that_is_shut_down_cancels_what_it_has() {
 }
 
 #[test]
-fn a_pass_that_fails_ends_its_requests_and_no_others() {
+fn a_failed_pass_fails_only_its_own_requests() {
     let hook = |pass| if pass == 2 { Outcome::Fails } else { Outcome::Runs };
     let engine = engine(runner(40).with_hook(hook));
     let failed = failure(submit(&engine, &[2, 3, 4], &greedy(10)));
-    assert!(failed.contains("it was told to"), "{failed}");
+    assert!(failed.contains("as the test requested"), "{failed}");
     assert_eq!(finish_reason(submit(&engine, &[2, 3, 4], &greedy(10))), FinishReason::Length);
     let snapshot = at_rest(&engine);
     assert_eq!(snapshot.failed_steps, 1);
@@ -137,7 +137,7 @@ fn a_pass_that_fails_ends_its_requests_and_no_others() {
 }
 
 #[test]
-fn a_model_that_gives_nonsense_fails_the_request() {
+fn nan_logits_fail_the_request() {
     let hook = |pass| if pass == 2 { Outcome::GivesNan } else { Outcome::Runs };
     let engine = engine(runner(40).with_hook(hook));
     let request = Request { num_choices: 2, ..Request::new(vec![2, 3], greedy(10)) };
@@ -148,7 +148,7 @@ fn a_model_that_gives_nonsense_fails_the_request() {
 }
 
 #[test]
-fn an_engine_that_is_gone_says_so_to_everybody() {
+fn a_dead_engine_fails_every_request() {
     let hook = |pass| if pass == 1 { panic!("as the test wants") } else { Outcome::Runs };
     let engine = engine(runner(40).with_hook(hook));
     let handle = engine.handle();
@@ -160,7 +160,7 @@ fn an_engine_that_is_gone_says_so_to_everybody() {
 }
 
 #[test]
-fn limits_that_no_batch_can_meet_are_refused() {
+fn unsatisfiable_limits_are_rejected() {
     for max_num_sequences in [0, 9] {
         let max_num_sequences = Some(max_num_sequences);
         let options = CoreOptions { max_num_sequences, ..CoreOptions::default() };

@@ -1,4 +1,4 @@
-//! What a prompt's own tokens were worth.
+//! Log-probabilities of prompt tokens.
 
 use std::fs;
 use std::sync::Arc;
@@ -19,29 +19,31 @@ use crate::models::{checkpoints, small_models};
 use crate::session::greedy;
 use crate::vocabulary::tokenizer_of;
 
-/// A request that reads a prompt and says nothing.
+/// A request that scores a prompt and generates nothing.
 fn scoring(prompt: &[u32], count: usize) -> Request {
     let mut params = greedy(1);
     params.stop.max_tokens = Some(0);
     Request { prompt_logprobs: Some(count), ..Request::new(prompt.to_vec(), params) }
 }
 
-/// The log-probabilities that came for a choice; they come once, and before all else.
+/// The prompt log-probabilities of a choice, which must be its first event and occur once.
 fn scores(events: &[Event], choice: usize) -> Vec<TokenLogprobs> {
     let mut of_choice = events.iter().filter(|event| match event {
         Event::Prompt(event) => event.choice == choice,
         Event::Token(event) => event.choice == choice,
         Event::Finished(event) => event.choice == choice,
         Event::Failed(error) => panic!("the request failed: {error}"),
-        Event::Embedding(_) => panic!("nobody asked for it"),
+        Event::Embedding(_) => panic!("an embedding was not requested"),
     });
-    let Some(Event::Prompt(first)) = of_choice.next() else { panic!("they do not come first") };
-    assert!(!of_choice.any(|event| matches!(event, Event::Prompt(_))), "they come twice");
+    let Some(Event::Prompt(first)) = of_choice.next() else {
+        panic!("they are not the first event")
+    };
+    assert!(!of_choice.any(|event| matches!(event, Event::Prompt(_))), "they occur twice");
     first.logprobs.clone()
 }
 
 #[test]
-fn they_are_those_of_the_logits_of_transformers() {
+fn prompt_logprobs_match_transformers() {
     #[derive(Deserialize)]
     struct Answer {
         tokens: Vec<u32>,
@@ -49,7 +51,8 @@ fn they_are_those_of_the_logits_of_transformers() {
     }
     for path in checkpoints(&small_models()) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        let answer = fs::read(path.with_extension("json")).expect("an answer beside each model");
+        let answer =
+            fs::read(path.with_extension("json")).expect("reference logits for each model");
         let answer: Answer = serde_json::from_slice(&answer).expect("tokens and logits");
         let backend = Arc::new(ReferenceBackend::new());
         let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a sound model");
@@ -88,7 +91,7 @@ fn they_are_those_of_the_logits_of_transformers() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn a_text_is_worth_the_same_read_or_said_whatever_runs_beside_it(
+    fn prompt_logprobs_equal_generation_logprobs_under_load(
         prompts in prop::collection::vec((prop::collection::vec(2u32..9, 1..25), any::<bool>()), 1..10),
         num_blocks in 16usize..30,
         num_choices in 1usize..3,
@@ -125,7 +128,7 @@ proptest! {
 }
 
 #[test]
-fn a_prompt_of_one_token_has_none() {
+fn a_prompt_of_one_token_has_no_logprobs() {
     let engine = engine(runner(16));
     let stream = engine.handle().submit(scoring(&[5], 1)).expect("a sound request");
     let events = events(stream);
@@ -135,16 +138,16 @@ fn a_prompt_of_one_token_has_none() {
 }
 
 #[test]
-fn to_say_nothing_and_tell_nothing_is_refused() {
+fn a_request_for_no_tokens_and_no_logprobs_is_rejected() {
     let engine = engine(runner(16));
     let request = Request { prompt_logprobs: None, ..scoring(&[5, 6], 1) };
     let refused = engine.handle().submit(request).err();
-    let Some(SubmitError::Refused(error)) = refused else { panic!("it was taken") };
+    let Some(SubmitError::Refused(error)) = refused else { panic!("it was accepted") };
     assert!(error.to_string().contains("max_tokens"), "{error}");
 }
 
 #[test]
-fn logits_that_are_none_end_the_request_in_the_midst_of_its_prompt() {
+fn nan_logits_during_prefill_fail_the_request() {
     let runner = runner(16).with_hook(|pass| match pass {
         0 => Outcome::GivesNan,
         _ => Outcome::Runs,

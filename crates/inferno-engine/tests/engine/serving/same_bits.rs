@@ -1,4 +1,4 @@
-//! The same answer as alone, whatever else goes on.
+//! Concurrent requests are bit-identical to solo runs.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ struct Asked {
     params: GenerationParams,
     num_choices: usize,
     priority: i32,
-    /// Its events are not read to the end.
+    /// Drops the stream before the end.
     is_dropped_after: Option<usize>,
 }
 
 fn asked() -> impl Strategy<Value = Asked> {
-    // Prompts begin alike, and differ in the end.
+    // Prompts share a prefix and differ at the end.
     let prompt = (0usize..30, prop::collection::vec(2u32..VOCAB_SIZE as u32, 1..15));
     let prompt = prompt.prop_map(|(len, end)| {
         (0..len as u32).map(|at| 2 + at * at % 7).chain(end).collect::<Vec<_>>()
@@ -66,7 +66,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn each_choice_of_many_requests_says_what_it_says_alone(
+    fn each_choice_of_many_requests_matches_a_solo_run(
         requests in prop::collection::vec(asked(), 1..12),
         num_blocks in 16usize..40,
     ) {
@@ -107,7 +107,7 @@ proptest! {
 }
 
 #[test]
-fn a_cache_far_too_small_costs_time_and_changes_nothing() {
+fn a_very_small_cache_does_not_change_answers() {
     let engine = engine(runner(17));
     let requests: Vec<_> = (0..24u32)
         .map(|index| {
@@ -150,7 +150,7 @@ pub fn model_runner(
 }
 
 #[test]
-fn models_answer_many_requests_as_they_answer_one() {
+fn models_answer_many_requests_like_single_ones() {
     for path in checkpoints(&small_models()) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
         let options = CoreOptions { max_num_sequences: Some(6), ..CoreOptions::default() };

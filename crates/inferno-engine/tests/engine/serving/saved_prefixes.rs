@@ -1,4 +1,4 @@
-//! The prefix cache in a file: it comes back as it was, and no other file is taken for one.
+//! The prefix cache in a file: loading restores it, and any other file is rejected.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::fake_runner::FakeRunner;
 use crate::models::small_models;
 use crate::session::greedy;
 
-/// Bytes of the header, and of a block of four tokens with its parent and its contents.
+/// Sizes in bytes of the header and of a block of four tokens with its parent and contents.
 const HEADER_BYTES: usize = 56;
 const BLOCK_BYTES: usize = 4 + 4 * 4 + 8 * 4;
 
-/// What an engine holds that has read these prompts, in a file.
+/// Saves the cache of an engine that has computed these prompts.
 fn saved(prompts: &[Vec<u32>], path: &Path) -> usize {
     let engine = engine(runner(60));
     for prompt in prompts {
@@ -33,7 +33,7 @@ fn prompt(start: u32, len: u32) -> Vec<u32> {
     (0..len).map(|at| 2 + (start + at * at) % 30).collect()
 }
 
-/// Loads `path` into a new engine, which must be sound and empty after the refusal.
+/// Loads `path` into a new engine, which must be empty and usable after the error.
 fn refusal(path: &Path, runner: FakeRunner) -> EngineError {
     let engine = engine(runner);
     let error = engine.handle().load_prefixes(path).expect_err("it must be refused");
@@ -44,7 +44,7 @@ fn refusal(path: &Path, runner: FakeRunner) -> EngineError {
 }
 
 #[test]
-fn what_was_read_before_a_restart_is_not_read_again() {
+fn prompts_computed_before_a_restart_are_reused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     let prompts: Vec<_> = (0..4).map(|start| prompt(start, 20)).collect();
@@ -63,7 +63,7 @@ fn what_was_read_before_a_restart_is_not_read_again() {
 }
 
 #[test]
-fn of_more_than_finds_room_the_last_used_comes_back() {
+fn the_most_recently_used_blocks_are_loaded_into_a_smaller_cache() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     let prompts: Vec<_> = (0..4).map(|start| prompt(start, 21)).collect();
@@ -75,13 +75,13 @@ fn of_more_than_finds_room_the_last_used_comes_back() {
         assert_eq!(said, alone(prompt, &greedy(2)));
         end.cached_tokens
     };
-    // Whoever is answered takes a block of its own, from what was not used for the longest time.
+    // Each answer needs a block of its own, evicted from the least recently used.
     assert_eq!((cached(&prompts[3]), cached(&prompts[2])), (20, 16));
     assert_eq!(cached(&prompts[0]), 0);
 }
 
 #[test]
-fn an_engine_that_holds_some_of_it_already_takes_the_rest() {
+fn loading_adds_blocks_that_are_not_cached_yet() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     let prompts = [prompt(0, 20), prompt(1, 20)];
@@ -96,7 +96,7 @@ fn an_engine_that_holds_some_of_it_already_takes_the_rest() {
 }
 
 #[test]
-fn models_go_on_from_a_file_with_the_same_bits() {
+fn models_continue_from_a_file_bit_identically() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     let checkpoint = Gguf::open(small_models().join("qwen3.gguf")).expect("a sound file");
@@ -118,7 +118,7 @@ fn models_go_on_from_a_file_with_the_same_bits() {
 }
 
 #[test]
-fn the_file_of_another_model_or_block_size_is_refused() {
+fn a_file_of_another_model_or_block_size_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     saved(&[prompt(0, 20)], &path);
@@ -128,7 +128,7 @@ fn the_file_of_another_model_or_block_size_is_refused() {
         "{error}"
     );
 
-    // Of the same fingerprint, as a file that was made up could have.
+    // A forged file can have the same fingerprint.
     let mut changed = fs::read(&path).expect("it was written");
     changed[32] += 1;
     fs::write(&path, with_checksum(changed)).expect("it can be written");
@@ -136,7 +136,7 @@ fn the_file_of_another_model_or_block_size_is_refused() {
     assert!(matches!(error, EngineError::StateDamaged { .. }), "{error}");
 }
 
-/// Makes the checksum at the end right again.
+/// Corrects the checksum at the end.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let end = bytes.len() - 4;
     let checksum = crc32fast::hash(&bytes[..end]);
@@ -145,7 +145,7 @@ fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn every_truncation_is_rejected() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     saved(&[prompt(0, 9)], &path);
@@ -163,7 +163,7 @@ fn every_truncation_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn whatever_is_changed_is_refused(at in any::<prop::sample::Index>(), bit in 0..8) {
+    fn every_change_is_rejected(at in any::<prop::sample::Index>(), bit in 0..8) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("prefixes");
         saved(&[prompt(0, 9), prompt(1, 9)], &path);
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_that_were_made_up_are_refused_or_harmless(
+    fn forged_numbers_are_rejected_or_harmless(
         at in any::<prop::sample::Index>(),
         number in prop_oneof![Just(u32::MAX), Just(1 << 31), 0u32..40],
     ) {
@@ -183,7 +183,7 @@ proptest! {
         let path = folder.path().join("prefixes");
         saved(&[prompt(0, 13), prompt(1, 13)], &path);
         let mut changed = fs::read(&path).expect("it was written");
-        // Anywhere behind magic and version.
+        // Anywhere after magic and version.
         let place = 16 + 4 * at.index((changed.len() - 20) / 4);
         changed[place..place + 4].copy_from_slice(&number.to_le_bytes());
         fs::write(&path, with_checksum(changed)).expect("it can be written");
@@ -196,7 +196,7 @@ proptest! {
 }
 
 #[test]
-fn another_file_is_neither_read_nor_replaced() {
+fn an_unrelated_file_is_neither_read_nor_replaced() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("notes");
     fs::write(&path, "Buy milk. ".repeat(10)).expect("it can be written");
@@ -209,7 +209,7 @@ fn another_file_is_neither_read_nor_replaced() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_to_is_found_before_there_is_anything_to_lose() {
+fn an_unwritable_path_is_reported_at_start() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     EngineHandle::check_save_prefixes(folder.path().join("prefixes")).expect("it can be written");
     assert!(fs::read_dir(&folder).expect("it is there").next().is_none(), "nothing is left of it");
@@ -218,7 +218,7 @@ fn a_place_that_cannot_be_written_to_is_found_before_there_is_anything_to_lose()
 }
 
 #[test]
-fn an_engine_that_shares_nothing_takes_nothing_in() {
+fn an_engine_without_a_prefix_cache_loads_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     saved(&[prompt(0, 9)], &path);

@@ -1,4 +1,4 @@
-//! Drafts change how many steps it takes, and no answer.
+//! Speculative decoding changes the number of steps but no answer.
 
 use inferno_engine::{Completion, Engine, EngineOptions, GenerationParams, Request};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn alone(prompt: &[u32], params: &GenerationParams) -> Completion {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn every_answer_is_the_same_with_any_number_of_drafts(
+    fn answers_do_not_depend_on_the_number_of_drafts(
         requests in prop::collection::vec(
             (sampling(), stop(), prop::collection::vec(2u32..VOCAB_SIZE as u32, 1..30), 1usize..3),
             1..5,
@@ -62,7 +62,7 @@ proptest! {
 }
 
 #[test]
-fn what_repeats_itself_takes_fewer_steps() {
+fn repetitive_text_needs_fewer_steps() {
     let num_steps = |num_drafts| {
         let engine = engine(repetitive(), num_drafts);
         let request = Request::new(vec![2, 3, 4], greedy(CONTEXT_LENGTH - 10));
@@ -79,8 +79,8 @@ fn what_repeats_itself_takes_fewer_steps() {
 }
 
 #[test]
-fn a_constraint_holds_for_what_is_drafted_too() {
-    // What the model wants to repeat, the rules forbid at every other token.
+fn constraints_apply_to_drafts() {
+    // At every other token, the constraint forbids what the model would repeat.
     let engine = engine(repetitive(), 8);
     let constraint = Some(Box::new(super::constraints::Alternates::default()) as _);
     let request = Request::new(vec![2, 3, 4], greedy(60));

@@ -1,4 +1,4 @@
-//! What is said: the tokens, their text and their log-probabilities.
+//! Generated tokens, their text and their log-probabilities.
 
 use inferno_engine::{Completion, FinishReason, GenerationParams, SamplingParams};
 
@@ -7,7 +7,7 @@ use crate::fake_runner::FakeRunner;
 use crate::vocabulary::{END, VOCAB_SIZE, tokenizer};
 
 #[test]
-fn the_text_is_that_of_the_tokens_and_never_half_a_character() {
+fn text_matches_tokens_and_never_splits_a_character() {
     let mut session = session(FakeRunner::new(1000, 64));
     let generation = session.generate("a", &greedy(900)).expect("it fits");
     let mut text = String::new();
@@ -23,7 +23,7 @@ fn the_text_is_that_of_the_tokens_and_never_half_a_character() {
 }
 
 #[test]
-fn a_character_that_the_prompt_begins_and_the_answer_ends_is_shown_whole() {
+fn a_character_begun_by_the_prompt_is_returned_whole() {
     let tokenizer = tokenizer();
     let first_half = tokenizer.token_id("Ã").expect("it is in the vocabulary");
     let second_half = tokenizer.token_id("©").expect("it is in the vocabulary");
@@ -35,14 +35,14 @@ fn a_character_that_the_prompt_begins_and_the_answer_ends_is_shown_whole() {
 }
 
 #[test]
-fn tokens_without_a_text_are_never_said() {
+fn tokens_without_text_are_never_sampled() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8).with_vocab_size(10 * VOCAB_SIZE);
     let said = tokens_of(&mut session(runner), &[2], &greedy(20));
     assert_eq!(said, continuation_of_a_fresh_session(&[2], 20));
 }
 
 #[test]
-fn logprobs_and_seed_come_with_the_tokens() {
+fn tokens_carry_logprobs_and_the_seed() {
     let params = GenerationParams {
         sampling: SamplingParams { logprobs: Some(2), ..Default::default() },
         ..greedy(6)
@@ -59,7 +59,7 @@ fn logprobs_and_seed_come_with_the_tokens() {
     assert_eq!(tokens_of(&mut fresh(), &[2], &again), completion.tokens);
 }
 
-/// An answer whose first token is the first byte of é, and which ends as `change` has it.
+/// An answer whose first token is the first byte of é; `change` sets how it ends.
 fn half_a_character(change: impl Fn(&mut GenerationParams)) -> Completion {
     let first_half = tokenizer().token_id("Ã").expect("it is in the vocabulary");
     let mut params = greedy(1);
@@ -71,14 +71,14 @@ fn half_a_character(change: impl Fn(&mut GenerationParams)) -> Completion {
 }
 
 #[test]
-fn of_a_character_that_the_end_cuts_in_half_nothing_is_shown() {
+fn a_character_cut_by_the_end_is_omitted() {
     let second_half = tokenizer().token_id("©").expect("it is in the vocabulary");
     let by_length = half_a_character(|_| ());
     assert_eq!(by_length.finish_reason, FinishReason::Length);
     assert_eq!(by_length.tokens, [tokenizer().token_id("Ã").expect("it is in the vocabulary")]);
     assert_eq!(by_length.text, "");
 
-    // Stopped by the second half, which is not part of the text unless it is asked for.
+    // Stopped by the second half, which is part of the text only on request.
     let biased_to_stop = |params: &mut GenerationParams| {
         params.stop.max_tokens = Some(2);
         params.stop.min_tokens = 1;
@@ -103,7 +103,7 @@ fn of_a_character_that_the_end_cuts_in_half_nothing_is_shown() {
     assert_eq!(ended.finish_reason, FinishReason::EndOfGeneration);
     assert_eq!(ended.text, "");
 
-    // Two first halves: the first can no longer become a character.
+    // Two first halves: the first can no longer be completed.
     let broken = half_a_character(|params| params.stop.max_tokens = Some(2));
     assert_eq!(broken.text, "\u{fffd}");
 }

@@ -1,4 +1,4 @@
-//! How a generation ends: by itself, by a limit, by the caller, by an error.
+//! Finish reasons: end of sequence, limits, cancellation, errors.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use crate::fake_runner::{FakeRunner, Outcome};
 use crate::vocabulary::{END, tokenizer};
 
 #[test]
-fn each_end_has_its_own_reason() {
+fn each_ending_has_its_own_finish_reason() {
     let run = |change: fn(&mut GenerationParams)| {
         let mut params = greedy(30);
         change(&mut params);
@@ -46,7 +46,7 @@ fn each_end_has_its_own_reason() {
 }
 
 #[test]
-fn a_full_context_ends_the_generation_for_its_own_reason() {
+fn a_full_context_has_its_own_finish_reason() {
     let mut session = fresh();
     let generation = session.generate(&[2; 60], &greedy(1000)).expect("it fits");
     let completion = generation.complete().expect("a runner that does not fail");
@@ -59,7 +59,7 @@ fn a_full_context_ends_the_generation_for_its_own_reason() {
 }
 
 #[test]
-fn a_cancelled_prompt_stops_between_chunks_and_leaves_no_trace() {
+fn a_cancelled_prompt_stops_between_chunks_and_is_removed() {
     let handle: Arc<Mutex<Option<CancelHandle>>> = Arc::default();
     let hook = {
         let handle = Arc::clone(&handle);
@@ -90,7 +90,7 @@ fn a_cancelled_prompt_stops_between_chunks_and_leaves_no_trace() {
 }
 
 #[test]
-fn a_cancelled_answer_keeps_what_was_said_and_shows_what_was_held_back() {
+fn a_cancelled_answer_returns_held_back_text() {
     let mut session = fresh();
     let mut params = greedy(30);
     params.sampling.logit_bias = vec![(2, 100.0)];
@@ -107,7 +107,7 @@ fn a_cancelled_answer_keeps_what_was_said_and_shows_what_was_held_back() {
 }
 
 #[test]
-fn the_rest_of_a_generation_that_failed_is_an_error_and_not_a_completion() {
+fn a_failed_generation_does_not_return_a_completion() {
     let hook = |pass| match pass {
         1 => Outcome::Fails,
         _ => Outcome::Runs,
@@ -122,7 +122,7 @@ fn the_rest_of_a_generation_that_failed_is_an_error_and_not_a_completion() {
 }
 
 #[test]
-fn half_a_character_is_not_shown_by_a_cancelled_answer() {
+fn a_cancelled_answer_omits_half_a_character() {
     let half = tokenizer().token_id("Ã").expect("it is in the vocabulary");
     let mut params = greedy(5);
     params.sampling.logit_bias = vec![(half, 100.0)];
@@ -131,7 +131,7 @@ fn half_a_character_is_not_shown_by_a_cancelled_answer() {
         let mut generation = session.generate(&[2, half], &params).expect("it fits");
         let steps = generation.by_ref().take(num_steps);
         let said: String = steps.map(|step| step.expect("no error").text).collect();
-        // The first byte of é twice: the one of the prompt can no longer become a character.
+        // The first byte of é twice: the one in the prompt can no longer be completed.
         assert_eq!(said, "\u{fffd}".repeat(num_steps));
         generation.cancel_handle().cancel();
         let last = generation.next().expect("a step").expect("no error");

@@ -1,4 +1,4 @@
-//! What a generation is said to have taken.
+//! Metrics of a generation.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn metrics_count_prompt_tokens_generated_tokens_and_passes() {
 }
 
 #[test]
-fn what_the_caller_does_before_the_first_step_is_not_counted() {
+fn time_before_the_first_step_is_not_counted() {
     let mut session = fresh();
     let started = Instant::now();
     let mut generation = session.generate(&[2; 20], &greedy(2)).expect("it fits");

@@ -1,4 +1,4 @@
-//! What is computed when: chunks, caches, conversations that go on.
+//! Passes: chunked prefill, caching, continued conversations.
 
 use inferno_engine::{EngineError, Session, SessionOptions};
 
@@ -7,7 +7,7 @@ use crate::cores::core;
 use crate::fake_runner::FakeRunner;
 
 #[test]
-fn a_long_prompt_is_read_in_chunks_and_then_one_token_a_pass() {
+fn a_long_prompt_is_prefilled_in_chunks_and_decoded_token_by_token() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
     let passes = runner.passes();
     let tokens = tokens_of(&mut session(runner), &[5; 19], &greedy(4));
@@ -16,7 +16,7 @@ fn a_long_prompt_is_read_in_chunks_and_then_one_token_a_pass() {
 }
 
 #[test]
-fn without_a_kv_cache_every_step_reads_everything() {
+fn without_a_kv_cache_every_step_recomputes_everything() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
     let passes = runner.passes();
     let options = SessionOptions { kv_cache: false, ..Default::default() };
@@ -26,14 +26,14 @@ fn without_a_kv_cache_every_step_reads_everything() {
 }
 
 #[test]
-fn a_conversation_that_goes_on_reads_only_what_is_new() {
+fn continuing_a_conversation_computes_only_new_tokens() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8);
     let passes = runner.passes();
     let mut session = session(runner);
     let first = tokens_of(&mut session, &[3, 4, 5], &greedy(2));
     passes.lock().expect("no panic").clear();
     let second = tokens_of(&mut session, &[6, 7], &greedy(2));
-    // The token said last was never read; it comes with the new prompt.
+    // The last generated token was never computed; it is computed with the new prompt.
     assert_eq!(*passes.lock().expect("no panic"), [3, 1]);
 
     let whole = [&[3, 4, 5], &first[..], &[6, 7]].concat();
@@ -42,7 +42,7 @@ fn a_conversation_that_goes_on_reads_only_what_is_new() {
 }
 
 #[test]
-fn an_empty_prompt_goes_on_from_what_was_read() {
+fn an_empty_prompt_continues_from_the_session() {
     let mut session = fresh();
     session.extend(&[3, 4, 5, 6]).expect("it fits");
     assert_eq!(session.tokens(), [3, 4, 5, 6]);
@@ -51,10 +51,10 @@ fn an_empty_prompt_goes_on_from_what_was_read() {
 }
 
 #[test]
-fn a_cache_smaller_than_the_context_is_refused() {
+fn a_cache_smaller_than_the_context_is_rejected() {
     let runner = FakeRunner::new(CONTEXT_LENGTH, 8).with_num_blocks(3);
     let session = Session::new(core(runner), SessionOptions::default());
-    let Err(error) = session else { panic!("it was taken") };
+    let Err(error) = session else { panic!("it was accepted") };
     assert!(
         matches!(error, EngineError::CacheTooSmall { cache_tokens: 12, context_length: 64 }),
         "{error}"

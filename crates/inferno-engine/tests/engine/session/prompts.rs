@@ -1,4 +1,4 @@
-//! What may be asked, and what is refused.
+//! Valid and invalid prompts.
 
 use inferno_engine::{EngineError, GenerationParams, SamplingParams};
 
@@ -6,7 +6,7 @@ use super::{CONTEXT_LENGTH, continuation_of_a_fresh_session, fresh, greedy, toke
 use crate::vocabulary::{BEGIN, END, VOCAB_SIZE};
 
 #[test]
-fn a_text_at_the_start_gets_the_beginning_token_and_a_later_one_does_not() {
+fn only_the_first_prompt_gets_the_bos_token() {
     let mut session = fresh();
     session.extend("").expect("it fits");
     assert_eq!(session.tokens(), [BEGIN]);
@@ -19,7 +19,7 @@ fn a_text_at_the_start_gets_the_beginning_token_and_a_later_one_does_not() {
 }
 
 #[test]
-fn a_prompt_that_does_not_fit_is_refused_with_all_counts_and_changes_nothing() {
+fn a_prompt_that_does_not_fit_is_rejected_with_all_counts() {
     let mut session = fresh();
     session.extend(&[2; 10]).expect("it fits");
     for result in [
@@ -45,7 +45,7 @@ fn a_prompt_that_does_not_fit_is_refused_with_all_counts_and_changes_nothing() {
 }
 
 #[test]
-fn other_prompts_that_make_no_sense_are_refused() {
+fn other_invalid_prompts_are_rejected() {
     let mut session = fresh();
     let refused = |result: Result<_, EngineError>| result.map(|_| ()).expect_err("refused");
     let none: [u32; 0] = [];

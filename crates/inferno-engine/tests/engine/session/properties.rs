@@ -1,4 +1,4 @@
-//! Whatever is asked in whatever order, the same tokens come.
+//! The same tokens for any order and chunking of requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use crate::cores::core;
 use crate::fake_runner::{FakeRunner, Outcome};
 use crate::vocabulary::VOCAB_SIZE;
 
-/// Something that can happen to a session.
+/// An event for a session.
 #[derive(Debug, Clone)]
 enum Event {
     Generate { prompt: Vec<u32>, steps: usize },
@@ -33,7 +33,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 proptest! {
     #[test]
-    fn however_it_is_computed_the_same_tokens_come(
+    fn tokens_do_not_depend_on_how_they_are_computed(
         prompt in prop::collection::vec(2u32..VOCAB_SIZE as u32, 1..40),
         max_num_tokens in 1usize..50,
         seed: u64,
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_happened_a_session_goes_on_like_a_fresh_one_with_its_tokens(
+    fn a_session_continues_like_a_fresh_one_with_its_tokens(
         events in prop::collection::vec(event(), 0..12),
     ) {
         let next: Arc<Mutex<Outcome>> = Arc::new(Mutex::new(Outcome::Runs));

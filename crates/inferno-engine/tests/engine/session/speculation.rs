@@ -1,4 +1,4 @@
-//! Speculative decoding changes the number of passes, and nothing else.
+//! Speculative decoding changes only the number of passes.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::vocabulary::VOCAB_SIZE;
 
 pub const CONTEXT_LENGTH: usize = 120;
 
-/// A runner that repeats itself: what follows depends on the last two tokens alone.
+/// A repetitive runner: the next token depends only on the last two.
 pub fn repetitive() -> FakeRunner {
     FakeRunner::new(CONTEXT_LENGTH, 16).with_num_logit_rows(16).with_logits(|history, token| {
         let last = history.iter().rev().take(2).fold(token, |hash, &it| 37 * hash + it as usize);
@@ -23,7 +23,7 @@ pub fn repetitive() -> FakeRunner {
     })
 }
 
-/// A runner that goes on with `text`, position by position.
+/// A runner that generates `text`, position by position.
 fn scripted(text: Vec<u32>) -> FakeRunner {
     let context_length = text.len() + 1;
     FakeRunner::new(context_length, 64).with_num_logit_rows(64).with_logits(
@@ -49,7 +49,7 @@ fn steps(
     (steps.collect(), session.tokens().to_vec())
 }
 
-/// Text of `len` tokens that are no period of one another, the same for the same `seed`.
+/// An aperiodic text of `len` tokens, determined by `seed`.
 fn varied(seed: u32, len: usize) -> Vec<u32> {
     let mut state = seed;
     let next = |_| {
@@ -103,7 +103,7 @@ pub fn stop() -> impl Strategy<Value = StopParams> {
 
 proptest! {
     #[test]
-    fn every_step_is_the_same_with_any_number_of_drafts(
+    fn steps_do_not_depend_on_the_number_of_drafts(
         sampling in sampling(),
         stop in stop(),
         prompt in prop::collection::vec(2u32..VOCAB_SIZE as u32, 1..30),
@@ -116,7 +116,7 @@ proptest! {
         let expected = steps(&mut without, &prompt, &plain, dropped_after);
         prop_assert_eq!(&steps(&mut with, &prompt, &speculating, dropped_after), &expected);
 
-        // What was computed ahead and never said is gone from the cache too.
+        // Rejected drafts are removed from the cache as well.
         if with.tokens().len() + 2 < CONTEXT_LENGTH {
             let expected = steps(&mut without, &[5], &plain, usize::MAX);
             prop_assert_eq!(steps(&mut with, &[5], &plain, usize::MAX), expected);
@@ -125,7 +125,7 @@ proptest! {
 }
 
 #[test]
-fn a_text_that_quotes_its_prompt_takes_less_than_half_of_the_passes() {
+fn quoting_the_prompt_needs_fewer_than_half_of_the_passes() {
     let original = varied(1, 400);
     let mut edited = original.clone();
     for place in [30, 110, 111, 112, 230, 340] {
@@ -149,8 +149,8 @@ fn a_text_that_quotes_its_prompt_takes_less_than_half_of_the_passes() {
 }
 
 #[test]
-fn a_text_that_only_seems_to_repeat_soon_has_few_drafts() {
-    // The same three tokens come again and again, and each time one follows that never did before.
+fn false_repetitions_soon_get_few_drafts() {
+    // The same three tokens recur, each time followed by a new one.
     let mut text = vec![2, 3, 4];
     let mut followed = HashSet::new();
     for first_choice in varied(2, 900) {
@@ -169,7 +169,7 @@ fn a_text_that_only_seems_to_repeat_soon_has_few_drafts() {
 }
 
 #[test]
-fn an_error_comes_at_the_step_that_it_belongs_to() {
+fn an_error_is_returned_at_its_own_step() {
     let fails_at = 20;
     let runner = || {
         FakeRunner::new(CONTEXT_LENGTH, 16).with_num_logit_rows(16).with_logits(
@@ -198,7 +198,7 @@ fn an_error_comes_at_the_step_that_it_belongs_to() {
 }
 
 #[test]
-fn a_pass_that_fails_leaves_only_what_was_said() {
+fn a_failed_pass_leaves_only_returned_tokens() {
     for failing in 3..8 {
         let hook = move |pass| if pass == failing { Outcome::Fails } else { Outcome::Runs };
         let mut failed = session(repetitive().with_hook(hook));
@@ -220,7 +220,7 @@ fn a_pass_that_fails_leaves_only_what_was_said() {
 }
 
 #[test]
-fn a_cancelled_generation_holds_what_was_said() {
+fn a_cancelled_generation_keeps_returned_tokens() {
     let mut session = session(repetitive());
     let params = speculating(&greedy(100), 8);
     let mut generation = session.generate(&[2, 3, 4], &params).expect("a sound request");
@@ -234,7 +234,7 @@ fn a_cancelled_generation_holds_what_was_said() {
 }
 
 #[test]
-fn drafts_that_cannot_be_verified_are_refused() {
+fn more_drafts_than_logit_rows_are_rejected() {
     let mut small = session(FakeRunner::new(CONTEXT_LENGTH, 16).with_num_logit_rows(4));
     let refused = small.generate(&[2], &speculating(&greedy(5), 4)).err();
     let expected = EngineError::TooManyDrafts { asked_for: 4, limit: 3 }.to_string();

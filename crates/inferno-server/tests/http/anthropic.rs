@@ -1,4 +1,4 @@
-//! `/v1/messages` and the counting of tokens.
+//! `/v1/messages` and token counting.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::server::shared;
 
 const PATH: &str = "/v1/messages";
 
-/// A conversation of the fixtures in Anthropic's shape.
+/// A conversation of the fixtures in Anthropic's format.
 fn request(conversation: &Value) -> Value {
     let asked = &conversation["request"];
     let (system, messages): (Vec<_>, Vec<_>) = asked["messages"]
@@ -39,7 +39,7 @@ fn request(conversation: &Value) -> Value {
 }
 
 #[test]
-fn answers_are_those_of_transformers() {
+fn answers_match_transformers() {
     for kind in ["plain", "system", "memory"] {
         let expected = conversation(kind);
         let answer = post(shared(), PATH, &request(&expected)).ok();
@@ -63,7 +63,7 @@ fn answers_are_those_of_transformers() {
 }
 
 #[test]
-fn thoughts_and_calls_are_blocks() {
+fn reasoning_and_calls_are_blocks() {
     let answer = post(shared(), PATH, &request(&conversation("thinking"))).ok();
     assert_eq!(
         answer["content"][0],
@@ -97,7 +97,7 @@ fn thoughts_and_calls_are_blocks() {
 }
 
 #[test]
-fn a_stream_tells_blocks_one_after_the_other() {
+fn a_stream_returns_blocks_in_order() {
     for kind in ["thinking", "tool_call"] {
         let mut request = request(&conversation(kind));
         let whole = post(shared(), PATH, &request).ok();
@@ -139,7 +139,7 @@ fn a_stream_tells_blocks_one_after_the_other() {
 }
 
 #[test]
-fn an_answer_that_was_begun_goes_on() {
+fn a_prefilled_answer_is_continued() {
     let mut request = request(&conversation("plain"));
     request["max_tokens"] = json!(10);
     request["messages"] = json!([
@@ -151,7 +151,7 @@ fn an_answer_that_was_begun_goes_on() {
 }
 
 #[test]
-fn stop_sequences_are_told() {
+fn stop_sequences_are_reported() {
     let mut request = request(&conversation("system"));
     request["stop_sequences"] = json!([" is"]);
     let answer = post(shared(), PATH, &request).ok();
@@ -161,7 +161,7 @@ fn stop_sequences_are_told() {
 }
 
 #[test]
-fn mistakes_have_anthropic_s_shape() {
+fn errors_have_anthropic_s_format() {
     let hello = json!([{"role": "user", "content": "Hi"}]);
     let cases = [
         (json!({"messages": hello}), "max_tokens"),
@@ -225,18 +225,18 @@ fn mistakes_have_anthropic_s_shape() {
 }
 
 #[test]
-fn thoughts_end_at_their_budget() {
+fn reasoning_ends_at_its_budget() {
     let mut request = request(&conversation("thinking"));
     request["thinking"] = json!({"type": "enabled", "budget_tokens": 3});
     request["max_tokens"] = json!(40);
     let answer = post(shared(), PATH, &request).ok();
-    // Three tokens: the line's end after the mark, "2" and " +".
+    // Three tokens: the line break after the tag, "2" and " +".
     assert_eq!(answer["content"][0]["thinking"], "2 +");
     assert_eq!(answer["content"][1]["type"], "text");
 }
 
 #[test]
-fn what_asks_for_nothing_is_taken() {
+fn fields_without_effect_are_accepted() {
     let asked = request(&conversation("system"));
     let expected = post(shared(), PATH, &asked).ok();
     for (field, value) in [
@@ -288,7 +288,7 @@ fn what_asks_for_nothing_is_taken() {
 }
 
 #[test]
-fn an_answer_has_the_form_that_is_asked_for() {
+fn an_answer_has_the_requested_format() {
     let mut request = request(&conversation("plain"));
     request["output_config"] = json!({"format": {"type": "json_schema", "schema": {
         "type": "object", "properties": {"legs": {"enum": [2, 4]}}, "required": ["legs"],
@@ -302,7 +302,7 @@ fn an_answer_has_the_form_that_is_asked_for() {
 }
 
 #[test]
-fn a_system_message_may_come_in_between() {
+fn a_system_message_may_follow_others() {
     let expected = conversation("system");
     let messages = &expected["request"]["messages"];
     let mut request = request(&expected);

@@ -13,7 +13,7 @@ fn with(mut request: Value, fields: Value) -> Value {
     request
 }
 
-/// The text that the deltas of a stream make together, of one choice.
+/// The concatenated deltas of one choice of a stream.
 fn streamed(chunks: &[Value], field: &str, index: usize) -> String {
     chunks
         .iter()
@@ -24,7 +24,7 @@ fn streamed(chunks: &[Value], field: &str, index: usize) -> String {
 }
 
 #[test]
-fn answers_are_those_of_transformers() {
+fn answers_match_transformers() {
     for expected in conversations() {
         if expected["kind"] == "tool_call" {
             continue;
@@ -45,7 +45,7 @@ fn answers_are_those_of_transformers() {
         assert_eq!(answer["model"], "ember");
         let prompt_tokens = expected["prompt_tokens"].as_array().unwrap().len();
         assert_eq!(answer["usage"]["prompt_tokens"], prompt_tokens);
-        // The token that ends an answer counts.
+        // The end-of-turn token counts.
         let tokens = expected["tokens"].as_array().unwrap().len() + 1;
         assert_eq!(answer["usage"]["completion_tokens"], tokens);
         assert_eq!(answer["usage"]["total_tokens"], prompt_tokens + tokens);
@@ -53,7 +53,7 @@ fn answers_are_those_of_transformers() {
 }
 
 #[test]
-fn a_stream_tells_the_same_answer_role_first_and_reason_last() {
+fn a_stream_begins_with_the_role_and_ends_with_the_finish_reason() {
     for kind in ["plain", "thinking"] {
         let request = chat_request(&conversation(kind));
         let whole = post(shared(), PATH, &request).ok();
@@ -82,7 +82,7 @@ fn a_stream_tells_the_same_answer_role_first_and_reason_last() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_choices_streamed_or_not() {
+fn a_seed_determines_the_choices_streamed_or_not() {
     let request = json!({
         "messages": [{"role": "user", "content": "Tell me a story."}],
         "temperature": 1.5, "seed": 7, "n": 3, "max_tokens": 12,
@@ -110,7 +110,7 @@ fn the_same_seed_gives_the_same_choices_streamed_or_not() {
 }
 
 #[test]
-fn stop_texts_end_an_answer_and_are_not_told() {
+fn stop_strings_end_an_answer_and_are_not_returned() {
     let request = chat_request(&conversation("system"));
     let stopped = with(request.clone(), json!({"stop": ["Mars", " is Par"]}));
     let answer = post(shared(), PATH, &stopped).ok();
@@ -132,7 +132,7 @@ fn stop_texts_end_an_answer_and_are_not_told() {
 }
 
 #[test]
-fn logprobs_are_told_of_every_token_of_the_answer() {
+fn every_token_has_logprobs() {
     let expected = conversation("system");
     let request = with(chat_request(&expected), json!({"logprobs": true, "top_logprobs": 3}));
     let answer = post(shared(), PATH, &request).ok();
@@ -168,7 +168,7 @@ fn a_bias_bans_a_token() {
 }
 
 #[test]
-fn a_second_request_finds_the_prompt_of_the_first() {
+fn a_repeated_prompt_is_cached() {
     let request = json!({
         "messages": [
             {"role": "system", "content": "You are a helpful assistant who knows a hundred stories. ".repeat(8)},
@@ -185,7 +185,7 @@ fn a_second_request_finds_the_prompt_of_the_first() {
 }
 
 #[test]
-fn contents_may_come_in_parts_and_answers_may_go_on() {
+fn contents_may_have_parts_and_answers_may_be_continued() {
     let parts = json!({
         "messages": [{"role": "user", "content": [
             {"type": "text", "text": "What is the capital"}, {"type": "text", "text": "of France?"},
@@ -208,7 +208,7 @@ fn contents_may_come_in_parts_and_answers_may_go_on() {
 }
 
 #[test]
-fn a_message_goes_on_from_its_last_letter() {
+fn a_message_is_continued_from_its_last_character() {
     let cases = [
         (json!("<"), "<"),
         (json!("|"), "|"),
@@ -229,9 +229,9 @@ fn a_message_goes_on_from_its_last_letter() {
 }
 
 #[test]
-fn earlier_thoughts_go_back_by_either_name() {
+fn earlier_reasoning_is_accepted_under_both_names() {
     let prompt = |field: &str, thoughts: &str| {
-        // Templates tell thoughts of an answer that the tools of the same turn follow.
+        // Templates render reasoning of an answer that is followed by tool results in the same turn.
         let call = json!({"type": "function", "function": {"name": "f", "arguments": "{}"}});
         let answer =
             json!({"role": "assistant", "content": "", "tool_calls": [call], field: thoughts});

@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/1.1 byte by byte.
+//! A minimal HTTP/1.1 client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How long a test waits for anything.
+/// The timeout of all reads and waits.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A response, read whole.
+/// A complete response.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -34,13 +34,13 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// The JSON of a success.
+    /// The JSON body of a successful response.
     pub fn ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.body);
         self.json()
     }
 
-    /// The error of a failure with this status, in OpenAI's shape.
+    /// The error object of a response with this status, in OpenAI's format.
     pub fn error(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.body);
         let error = self.json()["error"].clone();
@@ -64,7 +64,7 @@ impl Reply {
             .collect()
     }
 
-    /// The JSON of the events, and whether they ended with `[DONE]`.
+    /// The JSON of all events, and whether the stream ended with `[DONE]`.
     pub fn chunks(&self) -> Vec<Value> {
         let mut events = self.events();
         assert_eq!(events.pop().expect("there are events").data, "[DONE]");
@@ -79,10 +79,10 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends bytes as they are, and reads what comes until the connection ends.
+/// Sends raw bytes and reads until the connection closes.
 pub fn raw(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
-    // The server may refuse before it has read all.
+    // The server may respond before it has read everything.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let mut answer = Vec::new();
@@ -100,7 +100,7 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -
     )
 }
 
-/// Sends a request and reads the response whole.
+/// Sends a request and reads the complete response.
 pub fn send(
     address: SocketAddr,
     method: &str,
@@ -121,7 +121,7 @@ pub fn post(address: SocketAddr, path: &str, body: &Value) -> Reply {
     send(address, "POST", path, &[("content-type", "application/json")], &body.to_string())
 }
 
-/// A number on the page of metrics, which one line must begin with.
+/// The value of the metric whose line has this prefix.
 pub fn metric(address: SocketAddr, name: &str) -> f64 {
     let page = get(address, "/metrics").body;
     let line = page.lines().find(|line| line.starts_with(name));
@@ -129,7 +129,7 @@ pub fn metric(address: SocketAddr, name: &str) -> f64 {
     number.unwrap_or_else(|| panic!("no {name} in {page}"))
 }
 
-/// Waits until nothing is computed any more.
+/// Waits until no request is running.
 pub fn wait_until_idle(address: SocketAddr) {
     let started = Instant::now();
     while metric(address, "inferno_http_requests_in_flight") != 0.0

@@ -13,7 +13,7 @@ fn request(prompt: &Value, expected: &Value) -> Value {
 }
 
 #[test]
-fn texts_go_on_as_transformers_goes_on() {
+fn continuations_match_transformers() {
     for expected in stories() {
         let answer = post(shared(), PATH, &request(&expected["prompt"], &expected)).ok();
         assert_eq!(answer["choices"][0]["text"], expected["text"]);
@@ -36,7 +36,7 @@ fn texts_go_on_as_transformers_goes_on() {
 }
 
 #[test]
-fn several_prompts_are_answered_each_in_its_place() {
+fn several_prompts_are_answered_in_order() {
     let stories = stories();
     let prompts: Vec<_> = stories.iter().map(|story| story["prompt"].clone()).collect();
     let alone = |prompt: &Value| {
@@ -58,7 +58,7 @@ fn several_prompts_are_answered_each_in_its_place() {
 }
 
 #[test]
-fn logprobs_are_told_beside_the_tokens() {
+fn logprobs_accompany_tokens() {
     let expected = &stories()[0];
     let mut asked = request(&expected["prompt"], expected);
     asked["logprobs"] = json!(2);
@@ -78,13 +78,13 @@ fn logprobs_are_told_beside_the_tokens() {
 }
 
 #[test]
-fn the_best_of_as_many_as_are_given_are_all() {
+fn best_of_equal_to_n_returns_all() {
     let asked = json!({"prompt": "Once", "max_tokens": 2, "n": 3, "best_of": 3});
     assert_eq!(post(shared(), PATH, &asked).ok()["choices"].as_array().unwrap().len(), 3);
 }
 
 #[test]
-fn the_best_answers_are_those_whose_tokens_are_most_probable_on_average() {
+fn best_of_ranks_by_mean_logprob() {
     let ask = |num_choices: usize| {
         json!({
             "prompt": ["Once upon", "The"], "max_tokens": 8, "temperature": 1, "seed": 5, "n": num_choices,
@@ -113,12 +113,12 @@ fn the_best_answers_are_those_whose_tokens_are_most_probable_on_average() {
     for (place, choice) in choices.iter().enumerate() {
         assert_eq!((&choice["index"], &choice["logprobs"]), (&json!(place), &Value::Null));
     }
-    // What was computed counts, also where it is not given.
+    // Usage counts all computed tokens, including those not returned.
     assert_eq!(best["usage"], all["usage"]);
 }
 
 #[test]
-fn an_empty_prompt_asks_for_any_text() {
+fn an_empty_prompt_is_accepted() {
     let asked = json!({"prompt": ["", ""], "max_tokens": 4, "temperature": 0, "echo": true});
     let answer = post(shared(), "/v1/completions", &asked).ok();
     assert_eq!(answer["usage"]["prompt_tokens"], 2, "a token stands for each");
@@ -127,7 +127,7 @@ fn an_empty_prompt_asks_for_any_text() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_by_name() {
+fn unsupported_fields_are_named() {
     let cases = [
         (json!({"prompt": []}), "prompt"),
         (json!({"prompt": "a", "prompt_logprobs": 21}), "prompt_logprobs"),
@@ -151,7 +151,7 @@ fn what_cannot_be_done_is_refused_by_name() {
 }
 
 #[test]
-fn half_a_character_is_never_told() {
+fn incomplete_characters_are_not_returned() {
     let tokens =
         post(shared(), "/tokenize", &json!({"prompt": "🦙", "return_token_strs": true})).ok();
     let first =

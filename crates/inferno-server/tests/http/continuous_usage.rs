@@ -1,11 +1,11 @@
-//! Streams that tell the usage with every part of an answer.
+//! Streams that report usage in every chunk.
 
 use serde_json::{Value, json};
 
 use crate::client::post;
 use crate::server::shared;
 
-/// Checks the usage of all parts of a stream, of two answers each, and gives it at the end.
+/// Checks the usage of all chunks of a stream with two choices, and returns the final usage.
 fn check(path: &str, mut request: Value) -> Value {
     for (field, value) in [
         ("stream", json!(true)),
@@ -36,7 +36,7 @@ fn check(path: &str, mut request: Value) -> Value {
 }
 
 #[test]
-fn every_chunk_tells_the_tokens_of_its_answer() {
+fn every_chunk_reports_the_tokens_of_its_choice() {
     let all = check("/v1/completions", json!({"prompt": "Once upon a time", "ignore_eos": true}));
     assert_eq!(all["completion_tokens"], 12);
     let messages = json!([{"role": "user", "content": "Tell me a story."}]);
@@ -45,7 +45,7 @@ fn every_chunk_tells_the_tokens_of_its_answer() {
 }
 
 #[test]
-fn without_the_usage_at_the_end_there_is_none_before() {
+fn continuous_usage_requires_final_usage() {
     let request = json!({
         "prompt": "Once", "max_tokens": 3, "stream": true, "stream_options": {"continuous_usage_stats": true},
     });

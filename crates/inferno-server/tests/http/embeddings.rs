@@ -12,7 +12,7 @@ use crate::fixtures::prompts;
 use crate::server::{shared, start_changed};
 
 const PATH: &str = "/v1/embeddings";
-/// The least cosine between what the embedded model's 8-bit products give and float32.
+/// The minimum cosine similarity between 8-bit products of the embedded model and float32.
 const MIN_COSINE: f64 = 0.995;
 
 fn numbers(list: &Value) -> Vec<f64> {
@@ -24,7 +24,7 @@ fn cosine(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Compares with transformers, whose vectors stand under `pooling` in the fixture.
+/// Compares with the vectors of transformers under `pooling` in the fixture.
 fn check(address: SocketAddr, pooling: &str) {
     let expected = prompts();
     let texts: Vec<_> = expected.iter().map(|it| it["prompt"].clone()).collect();
@@ -46,12 +46,12 @@ fn check(address: SocketAddr, pooling: &str) {
 }
 
 #[test]
-fn the_last_token_s_state_is_that_of_transformers() {
+fn the_last_hidden_state_matches_transformers() {
     check(shared(), "last");
 }
 
 #[test]
-fn a_file_that_asks_for_the_mean_gets_it() {
+fn the_pooling_type_of_the_file_is_used() {
     let server = start_changed(|metadata: &mut Metadata| {
         metadata.insert("qwen3.pooling_type", 1_u32);
     });
@@ -61,7 +61,7 @@ fn a_file_that_asks_for_the_mean_gets_it() {
 }
 
 #[test]
-fn a_text_may_be_given_in_any_form_and_its_vector_taken_in_any() {
+fn all_input_and_encoding_formats_are_accepted() {
     let expected = &prompts()[0];
     let (text, tokens) = (&expected["prompt"], &expected["prompt_tokens"]);
     let ask = |input: Value| post(shared(), PATH, &json!({"input": input})).ok()["data"].clone();
@@ -79,7 +79,7 @@ fn a_text_may_be_given_in_any_form_and_its_vector_taken_in_any() {
 }
 
 #[test]
-fn more_texts_than_may_wait_are_taken_all_the_same() {
+fn more_inputs_than_queue_slots_are_accepted() {
     let texts: Vec<_> = (0..300).map(|number| format!("Number {number}.")).collect();
     let answer = post(shared(), PATH, &json!({"input": texts})).ok();
     let data = answer["data"].as_array().unwrap();
@@ -89,7 +89,7 @@ fn more_texts_than_may_wait_are_taken_all_the_same() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_by_name() {
+fn unsupported_fields_are_named() {
     let long: Vec<u32> = vec![5; 1025];
     let cases = [
         (json!({}), "input"),

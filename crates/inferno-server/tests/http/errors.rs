@@ -1,4 +1,4 @@
-//! Requests that are refused, and how.
+//! Rejected requests and their errors.
 
 use inferno_server::{Limits, ServerOptions};
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ fn biases(count: usize) -> Value {
 }
 
 #[test]
-fn a_field_that_is_wrong_is_named() {
+fn an_invalid_field_is_named() {
     let long = "a ".repeat(3000);
     let cases = [
         ("messages", json!([]), "messages"),
@@ -94,7 +94,7 @@ fn a_field_that_is_wrong_is_named() {
 }
 
 #[test]
-fn errors_say_in_words_what_to_do() {
+fn errors_say_what_to_do() {
     let message = |path: &str, body: &Value| {
         let error = post(shared(), path, body).error(400);
         error["message"].as_str().unwrap().to_owned()
@@ -122,7 +122,7 @@ fn errors_say_in_words_what_to_do() {
 }
 
 #[test]
-fn a_prompt_beyond_the_context_is_refused_with_both_counts() {
+fn a_prompt_beyond_the_context_is_rejected_with_both_counts() {
     let prompt = vec![300; 5000];
     let error = post(shared(), "/v1/completions", &json!({"prompt": prompt})).error(400);
     assert_eq!(error["code"], "context_length_exceeded");
@@ -145,7 +145,7 @@ fn a_prompt_beyond_the_context_is_refused_with_both_counts() {
 }
 
 #[test]
-fn fields_that_are_null_are_not_there() {
+fn null_fields_are_treated_as_absent() {
     post(shared(), CHAT, &hello_with("temperature", Value::Null)).ok();
     post(shared(), CHAT, &hello_with("audio", Value::Null)).ok();
     post(shared(), CHAT, &hello_with("stop", Value::Null)).ok();
@@ -155,7 +155,7 @@ fn fields_that_are_null_are_not_there() {
 }
 
 #[test]
-fn what_asks_for_nothing_is_taken() {
+fn fields_without_effect_are_accepted() {
     for (field, value) in [
         ("store", json!(false)),
         ("metadata", json!({"a": "b"})),
@@ -178,9 +178,9 @@ fn what_asks_for_nothing_is_taken() {
     assert_eq!(error["param"], "stream_options.include_obfuscation");
 }
 
-/// What vllm-router 0.1.17 and smg 1.13.0 make of a request that has a model and a conversation only.
+/// The fields that vllm-router 0.1.17 and smg 1.13.0 add to a minimal request.
 #[test]
-fn what_routers_add_is_taken() {
+fn fields_added_by_routers_are_accepted() {
     let added = [
         (
             CHAT,
@@ -221,7 +221,7 @@ fn what_routers_add_is_taken() {
 }
 
 #[test]
-fn each_mistake_has_its_status() {
+fn each_kind_of_error_has_its_status() {
     let json = [("content-type", "application/json")];
     let address = shared();
     send(address, "POST", CHAT, &json, "{\"messages\": [").error(400);
@@ -260,7 +260,7 @@ fn the_limits_hold() {
 }
 
 #[test]
-fn a_key_is_asked_for_where_there_is_one() {
+fn requests_need_the_api_key_if_one_is_set() {
     let api_keys = vec!["first".to_owned(), "second".to_owned()];
     let server = start(ServerOptions { api_keys, ..ServerOptions::default() });
     let ask = |path: &str, headers: &[(&str, &str)]| {
@@ -289,7 +289,7 @@ fn a_key_is_asked_for_where_there_is_one() {
 }
 
 #[test]
-fn pages_of_other_origins_may_call_where_they_are_allowed() {
+fn only_allowed_origins_may_call() {
     let allowed_origins = vec!["http://a.example".to_owned()];
     let server = start(ServerOptions { allowed_origins, ..ServerOptions::default() });
     let preflight = |address, origin| {
@@ -311,7 +311,7 @@ fn pages_of_other_origins_may_call_where_they_are_allowed() {
 }
 
 #[test]
-fn every_response_carries_the_id_of_its_request() {
+fn every_response_has_a_request_id() {
     let headers = [("x-request-id", "mine-7")];
     let reply = send(shared(), "GET", "/v1/nothing", &headers, "");
     assert_eq!(reply.header("x-request-id"), Some("mine-7"));

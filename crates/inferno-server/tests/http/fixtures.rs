@@ -1,4 +1,4 @@
-//! What Hugging Face transformers says of the model (`crates/inferno/tests/fixtures/ember/make_fixtures.py`).
+//! Reference answers by Hugging Face transformers (`crates/inferno/tests/fixtures/ember/make_fixtures.py`).
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ fn read(file: &str, key: &str) -> Vec<Value> {
     }
 }
 
-/// Texts and how they go on, greedily.
+/// Prompts with their greedy continuations.
 pub fn stories() -> Vec<Value> {
     read("greedy.json", "stories")
 }
 
-/// Texts, what their tokens are worth, and the hidden states after them.
+/// Texts with the log-probabilities of their tokens and their hidden states.
 pub fn prompts() -> Vec<Value> {
     read("prompts.json", "prompts")
 }
 
-/// Conversations and how they are answered, greedily.
+/// Conversations with their greedy answers.
 pub fn conversations() -> Vec<Value> {
     read("chat.json", "conversations")
 }
@@ -35,7 +35,7 @@ pub fn conversation(kind: &str) -> Value {
     all.find(|found| found["kind"] == kind).expect("there is one of this kind")
 }
 
-/// The request of a conversation, as a chat completion that takes the most probable tokens.
+/// A greedy chat completion request for a conversation.
 pub fn chat_request(conversation: &Value) -> Value {
     let asked = &conversation["request"];
     let mut request = json!({
@@ -44,7 +44,7 @@ pub fn chat_request(conversation: &Value) -> Value {
         "max_tokens": conversation["max_tokens"],
         "chat_template_kwargs": {"enable_thinking": asked["enable_thinking"]},
     });
-    // Arguments are texts on the wire, and objects in templates.
+    // Arguments are strings in requests and objects in templates.
     for message in request["messages"].as_array_mut().expect("it is a list") {
         for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
             call["function"]["arguments"] = json!(call["function"]["arguments"].to_string());

@@ -1,4 +1,4 @@
-//! A model that a certain token kills.
+//! A runner that panics on one token.
 
 use inferno_backend::{Batch, BlockId, KvLayout};
 use inferno_engine::{EngineError, Fingerprint, Runner};

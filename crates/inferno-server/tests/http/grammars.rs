@@ -1,4 +1,4 @@
-//! Answers that are held to a form.
+//! Constrained answers.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn content(request: &Value) -> String {
 }
 
 #[test]
-fn an_answer_fits_its_schema() {
+fn an_answer_matches_its_schema() {
     let schema = json!({
         "type": "object",
         "properties": {"kind": {"enum": ["dragon", "bear"]}, "age": {"type": "integer", "minimum": 1, "maximum": 9}},
@@ -37,13 +37,13 @@ fn an_answer_fits_its_schema() {
     let format = json!({"type": "json_schema", "json_schema": {"name": "animal", "schema": schema, "strict": true}});
     check(content(&ask(json!({"response_format": format}))));
     check(content(&ask(json!({"structured_outputs": {"json": schema}}))));
-    // After thoughts, where the model has them.
+    // After reasoning, if the model reasons.
     let thinking = json!({"response_format": format, "chat_template_kwargs": {"enable_thinking": true}, "temperature": 0});
     check(content(&ask(thinking)));
 }
 
 #[test]
-fn a_form_that_no_token_may_begin_is_the_caller_s_mistake() {
+fn an_unsatisfiable_grammar_is_a_client_error() {
     let tokens = json!({"prompt": "a", "add_special_tokens": false});
     let tokens = post(shared(), "/tokenize", &tokens).ok()["tokens"].clone();
     let asked = json!({
@@ -54,7 +54,7 @@ fn a_form_that_no_token_may_begin_is_the_caller_s_mistake() {
 }
 
 #[test]
-fn a_form_too_large_to_compile_is_refused() {
+fn a_grammar_too_large_to_compile_is_rejected() {
     let texts: Vec<_> = (0..300).map(|number| format!("{number} {}", "a".repeat(1000))).collect();
     let asked = json!({"prompt": "Once", "structured_outputs": {"choice": texts}, "max_tokens": 4});
     let refused = post(shared(), "/v1/completions", &asked).error(400);
@@ -63,7 +63,7 @@ fn a_form_too_large_to_compile_is_refused() {
 }
 
 #[test]
-fn an_answer_fits_its_expression_or_is_one_of_a_list() {
+fn an_answer_matches_its_regex_or_choices() {
     let text = content(&ask(json!({"structured_outputs": {"regex": "[a-c]{3}/[0-9]{2}"}})));
     let (letters, digits) = text.split_once('/').unwrap();
     assert!(letters.len() == 3 && letters.bytes().all(|it| (b'a'..=b'c').contains(&it)), "{text}");
@@ -72,7 +72,7 @@ fn an_answer_fits_its_expression_or_is_one_of_a_list() {
     let text = content(&ask(json!({"structured_outputs": {"choice": ["red", "blue \"sky\""]}})));
     assert!(["red", "blue \"sky\""].contains(&text.as_str()), "{text}");
 
-    // More than a parser would keep apart as rules.
+    // More choices than a parser supports as rules.
     let many: Vec<_> = (0..5000).map(|number| format!("item {number}")).collect();
     let text = content(&ask(json!({"structured_outputs": {"choice": many}})));
     assert!(many.contains(&text), "{text}");
@@ -85,7 +85,7 @@ fn an_answer_fits_its_expression_or_is_one_of_a_list() {
 }
 
 #[test]
-fn an_answer_fits_a_grammar_of_the_user() {
+fn an_answer_matches_a_user_grammar() {
     let grammar = "start: animal \" is \" age\nanimal: \"dragon\" | \"bear\"\nage: /[1-9]/";
     for thinking in [false, true] {
         let text = content(&ask(json!({
@@ -99,7 +99,7 @@ fn an_answer_fits_a_grammar_of_the_user() {
 }
 
 #[test]
-fn what_does_not_compile_is_refused_by_name() {
+fn grammars_that_do_not_compile_are_rejected() {
     let cases = [
         (
             json!({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}}}}),
@@ -115,7 +115,7 @@ fn what_does_not_compile_is_refused_by_name() {
     for (fields, param) in cases {
         let error = post(shared(), "/v1/chat/completions", &ask(fields)).error(400);
         assert_eq!(error["param"], param, "{error}");
-        // Of what stands around it, the caller knows nothing.
+        // The error does not mention the surrounding grammar, which the caller did not write.
         assert!(!error["message"].as_str().unwrap().contains("thoughts"), "{error}");
     }
     let tool = |name: &str, schema: Value| json!({"type": "function", "function": {"name": name, "parameters": schema}});
@@ -127,21 +127,21 @@ fn what_does_not_compile_is_refused_by_name() {
 }
 
 #[test]
-fn a_grammar_that_asks_for_too_much_is_the_caller_s_mistake() {
+fn a_grammar_that_exceeds_a_limit_is_a_client_error() {
     let rules = |count: usize| {
         let texts: Vec<_> = (0..count).map(|number| format!("\"c{number}\"")).collect();
         json!({"structured_outputs": {"grammar": format!("start: {}", texts.join(" | "))}})
     };
     let long = post(shared(), "/v1/chat/completions", &ask(rules(10_000))).error(400);
     assert_eq!(long["param"], "structured_outputs.grammar");
-    // It compiles, and its parser gives up at the first token.
+    // It compiles, but its parser fails at the first token.
     let wide = post(shared(), "/v1/chat/completions", &ask(rules(4000))).error(400);
     assert_eq!(wide["code"], "invalid_grammar");
     assert!(!wide["message"].as_str().unwrap().contains("<state>"), "{wide}");
 }
 
 #[test]
-fn blanks_between_the_parts_of_json_come_to_an_end() {
+fn white_space_in_json_is_bounded() {
     let mut bias = serde_json::Map::new();
     for blank in ["\n", "\n\n"] {
         let tokens = post(shared(), "/tokenize", &json!({"prompt": blank})).ok()["tokens"].take();

@@ -1,4 +1,4 @@
-//! `suffix`: the gap between two texts, for models that have tokens for it.
+//! `suffix`: fill-in-the-middle, for models with the required tokens.
 
 use inferno_gguf::{Metadata, StringArray};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::server::{shared, start_changed};
 const PATH: &str = "/v1/completions";
 
 #[test]
-fn a_gap_is_asked_for_as_qwen_s_documentation_has_it() {
+fn the_infill_prompt_matches_qwen_s_documentation() {
     let (before, after) = ("Once upon a time, ", " and they were happy.");
     let ask = |prompt: &str, suffix: Value| {
         let asked = json!({
@@ -29,7 +29,7 @@ fn a_gap_is_asked_for_as_qwen_s_documentation_has_it() {
     assert_eq!(post(shared(), PATH, &echo).error(400)["param"], "echo");
 }
 
-/// Calls the tokens around gaps otherwise, so that nothing says what they are for.
+/// Renames the fill-in-the-middle tokens so that they are not recognized.
 fn without_marks(metadata: &mut Metadata) {
     let tokens: &StringArray = metadata.required("tokenizer.ggml.tokens").expect("it has tokens");
     let renamed: StringArray =
@@ -38,7 +38,7 @@ fn without_marks(metadata: &mut Metadata) {
 }
 
 #[test]
-fn a_model_without_tokens_for_it_says_so() {
+fn a_model_without_infill_tokens_is_an_error() {
     let server = start_changed(without_marks);
     let asked = json!({"prompt": "a", "suffix": "b"});
     let error = post(server.address, PATH, &asked).error(400);

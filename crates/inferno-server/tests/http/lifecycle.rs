@@ -1,4 +1,4 @@
-//! Clients that go away, and servers that stop.
+//! Disconnecting clients and server shutdown.
 
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn bytes(body: &Value) -> String {
 }
 
 #[test]
-fn clients_that_vanish_leave_no_work_behind() {
+fn disconnecting_clients_cancel_their_requests() {
     let server = start(ServerOptions::default());
     for place in 0..40 {
         let mut stream = connect(server.address);
@@ -33,7 +33,7 @@ fn clients_that_vanish_leave_no_work_behind() {
         body["stream"] = json!(place % 2 == 0);
         stream.write_all(bytes(&body).as_bytes()).unwrap();
         if place % 4 == 0 {
-            // After the first bytes of the answer; the others before.
+            // After the first bytes of the answer; the other clients before.
             let mut line = String::new();
             BufReader::new(&stream).read_line(&mut line).unwrap();
             assert!(line.contains("200"), "{line}");
@@ -46,7 +46,7 @@ fn clients_that_vanish_leave_no_work_behind() {
         &json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 4}),
     )
     .ok();
-    // Forty whole answers would take far longer.
+    // Forty complete answers would take far longer.
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     wait_until_idle(server.address);
     server.stop();
@@ -54,13 +54,13 @@ fn clients_that_vanish_leave_no_work_behind() {
 }
 
 #[test]
-fn what_runs_is_ended_before_the_server_stops() {
+fn shutdown_waits_for_running_requests() {
     let drain_timeout = crate::client::PATIENCE;
     let server = start(ServerOptions { drain_timeout, ..ServerOptions::default() });
     let mut stream = connect(server.address);
     stream.write_all(bytes(&story(900)).as_bytes()).unwrap();
     let mut reader = BufReader::new(stream);
-    // The first line says that it is running.
+    // The first line arrives once the request is running.
     reader.fill_buf().unwrap();
     server.stop();
     let started = Instant::now();
@@ -75,7 +75,7 @@ fn what_runs_is_ended_before_the_server_stops() {
 }
 
 #[test]
-fn what_runs_beyond_the_drain_timeout_ends_with_an_event_that_says_so() {
+fn the_drain_timeout_ends_streams_with_an_error_event() {
     let drain_timeout = Duration::from_millis(50);
     let server = start(ServerOptions { drain_timeout, ..ServerOptions::default() });
     let mut streams: Vec<_> = (0..4)
@@ -95,7 +95,7 @@ fn what_runs_beyond_the_drain_timeout_ends_with_an_event_that_says_so() {
 }
 
 #[test]
-fn a_server_says_that_its_model_is_loading() {
+fn requests_get_503_while_the_model_is_loading() {
     let (server, hold) = start_held();
     let health = get(server.address, "/health");
     assert_eq!((health.status, &health.json()["status"]), (503, &json!("loading")));
@@ -111,7 +111,7 @@ fn a_server_says_that_its_model_is_loading() {
 }
 
 #[test]
-fn a_dead_engine_is_told_to_those_who_wait_and_to_those_who_come() {
+fn a_dead_engine_fails_running_and_new_requests() {
     let server = start_fragile();
     let ask = |prompt: Value| json!({"prompt": prompt, "max_tokens": 1000, "ignore_eos": true});
     let streams: Vec<_> = (0..3)
@@ -131,7 +131,7 @@ fn a_dead_engine_is_told_to_those_who_wait_and_to_those_who_come() {
     assert_eq!(killed["code"], "engine_stopped");
     for mut reader in streams {
         let last = read(&mut reader).chunks().pop().unwrap();
-        // One that was quick had ended before.
+        // A fast one may already have finished.
         assert!(last["error"]["code"] == "engine_stopped" || last["choices"].is_array(), "{last}");
     }
     let health = get(server.address, "/health");
@@ -143,7 +143,7 @@ fn a_dead_engine_is_told_to_those_who_wait_and_to_those_who_come() {
 }
 
 #[test]
-fn a_long_prompt_is_bridged_by_comments() {
+fn comments_are_sent_during_a_long_prefill() {
     let limits = Limits { keep_alive: Duration::from_millis(1), ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() });
     let prompt: Vec<u32> = (0..1000).map(|at| 300 + at % 700).collect();
@@ -157,13 +157,13 @@ fn a_long_prompt_is_bridged_by_comments() {
 }
 
 #[test]
-fn a_request_of_many_parts_takes_no_more_places_than_there_are() {
+fn a_request_with_many_prompts_is_limited_by_the_queue() {
     let server =
         start_with_one_sequence(EngineOptions { max_num_waiting: 2, ..EngineOptions::default() });
     let texts: Vec<_> = (0..9).map(|number| format!("text {number}")).collect();
     let vectors = post(server.address, "/v1/embeddings", &json!({"input": texts})).ok();
     assert_eq!(vectors["data"].as_array().map(Vec::len), Some(9));
-    // Of prompts that are answered side by side as many as may wait: no try would help more of them.
+    // At most as many concurrent prompts as the queue holds: retrying would not help.
     let asked = json!({"prompt": texts, "max_tokens": 1});
     let refused = post(server.address, "/v1/completions", &asked).error(400);
     assert_eq!(refused["param"], "prompt");
@@ -172,7 +172,7 @@ fn a_request_of_many_parts_takes_no_more_places_than_there_are() {
 }
 
 #[test]
-fn a_full_queue_says_when_to_try_again() {
+fn a_full_queue_returns_retry_after() {
     let server =
         start_with_one_sequence(EngineOptions { max_num_waiting: 1, ..EngineOptions::default() });
     let mut streams = Vec::new();
@@ -181,7 +181,7 @@ fn a_full_queue_says_when_to_try_again() {
         let mut stream = connect(server.address);
         stream.write_all(bytes(&story(900)).as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
-        // Wait for the head, so that the requests come one after the other.
+        // Wait for the head, so that requests arrive in order.
         let head = reader.fill_buf().unwrap();
         if head.starts_with(b"HTTP/1.1 429") {
             refused = Some(read(&mut reader));
@@ -192,7 +192,7 @@ fn a_full_queue_says_when_to_try_again() {
     let refused = refused.expect("the queue is full at last");
     assert_eq!(refused.error(429)["code"], "queue_full");
     assert_eq!(refused.header("retry-after"), Some("1"));
-    // It was no answer that its client broke off.
+    // It was not an answer cancelled by its client.
     let metrics = get(server.address, "/metrics").body;
     let aborted = metrics.lines().filter(|line| line.contains("finished_reason=\"abort\""));
     assert!(aborted.clone().all(|line| line.ends_with(" 0")), "{:?}", aborted.collect::<Vec<_>>());

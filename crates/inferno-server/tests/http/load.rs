@@ -1,4 +1,4 @@
-//! Many at once, more than the cache holds, and clients that do not read.
+//! More concurrent requests than the cache holds, and clients that do not read.
 
 use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::server::{shared, start, start_with_cache};
 
 const CHAT: &str = "/v1/chat/completions";
 
-/// Stories of few beginnings, so that prompts are shared, each of its own length.
+/// Stories of different lengths with few different openings, so that prefixes are shared.
 fn story(seed: usize) -> Value {
     json!({
         "messages": [{"role": "user", "content": format!("Tell me story {}.", seed % 5)}],
@@ -24,7 +24,7 @@ fn story(seed: usize) -> Value {
     })
 }
 
-/// What a stream told: its text, why it ended, and its tokens.
+/// The text, finish reason and number of tokens of a stream.
 fn told(address: SocketAddr, seed: usize) -> (String, Value, u64) {
     let chunks = post(address, CHAT, &story(seed)).chunks();
     let (usage, chunks) = chunks.split_last().expect("there are chunks");
@@ -50,7 +50,7 @@ fn together(address: SocketAddr, seeds: std::ops::Range<usize>) -> Vec<(String, 
     threads.into_iter().map(|thread| thread.join().expect("it is answered")).collect()
 }
 
-/// Asks for so many streams at once, of which few find room together.
+/// Requests many streams at once, of which only a few fit into the cache.
 fn check_streams(num_streams: usize, cache_tokens: usize, num_speculative_tokens: usize) {
     let alone: Vec<_> = (0..num_streams).map(|seed| told(shared(), seed)).collect();
     let options = EngineOptions { num_speculative_tokens, ..EngineOptions::default() };
@@ -72,17 +72,17 @@ fn check_streams(num_streams: usize, cache_tokens: usize, num_speculative_tokens
 }
 
 #[test]
-fn streams_at_a_cache_far_too_small_are_each_the_answer_that_it_is_alone() {
-    // One answer of the context's length fits, and no more.
+fn streams_with_a_very_small_cache_match_solo_answers() {
+    // Exactly one answer of the context's length fits.
     check_streams(32, 1024, 0);
 }
 
 #[test]
-fn they_are_so_with_drafts_too() {
+fn streams_with_a_very_small_cache_and_drafts_match_solo_answers() {
     check_streams(6, 512, 8);
 }
 
-/// Asks for eight stories of 500 tokens in one stream, which log-probabilities make more than sockets hold.
+/// Requests eight stories of 500 tokens in one stream with log-probabilities, more than socket buffers hold.
 pub fn more_than_sockets_hold() -> String {
     let body = json!({
         "messages": [{"role": "user", "content": "Tell me a story."}], "temperature": 0,
@@ -92,7 +92,7 @@ pub fn more_than_sockets_hold() -> String {
     request("POST", CHAT, &[("content-type", "application/json")], &body.to_string())
 }
 
-/// A server with room for one client, who must read.
+/// A server for one client with a write timeout.
 pub fn one_place() -> ServerOptions {
     let limits = Limits {
         max_num_connections: 1,
@@ -103,7 +103,7 @@ pub fn one_place() -> ServerOptions {
 }
 
 #[test]
-fn who_does_not_read_keeps_nobody_waiting() {
+fn a_client_that_does_not_read_does_not_block_others() {
     let server = start(ServerOptions::default());
     let mut stream = connect(server.address);
     stream.write_all(more_than_sockets_hold().as_bytes()).unwrap();
@@ -114,7 +114,7 @@ fn who_does_not_read_keeps_nobody_waiting() {
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         sleep(Duration::from_millis(50));
     }
-    // It gets all of it nevertheless.
+    // It still receives the whole answer.
     let chunks = read(&mut BufReader::new(stream)).chunks();
     let ended = chunks.iter().filter(|it| it["choices"][0]["finish_reason"] == "length").count();
     let tokens = chunks.iter().filter(|it| it["choices"][0]["logprobs"].is_object()).count();
@@ -124,9 +124,9 @@ fn who_does_not_read_keeps_nobody_waiting() {
 }
 
 #[test]
-fn who_never_reads_loses_its_place() {
+fn a_client_that_never_reads_is_disconnected() {
     let server = start(one_place());
-    // Whoever was here before it may still have the only place.
+    // A previous client may still occupy the only connection.
     let mut silent = loop {
         let mut stream = connect(server.address);
         stream.write_all(more_than_sockets_hold().as_bytes()).unwrap();
@@ -149,7 +149,7 @@ fn who_never_reads_loses_its_place() {
 }
 
 #[test]
-fn idle_connections_are_ended_and_make_room() {
+fn idle_connections_are_closed() {
     let limits = Limits {
         max_num_connections: 64,
         read_timeout: Duration::from_millis(500),

@@ -1,4 +1,4 @@
-//! The server over real HTTP, on the embedded model's file. What the model says is what Hugging Face transformers says of it.
+//! The server over real HTTP with the embedded model. Expected answers are by Hugging Face transformers.
 
 mod anthropic;
 mod chat;

@@ -1,4 +1,4 @@
-//! Health, version, models, metrics and the description of the API.
+//! Health, version, models, metrics and the OpenAPI description.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use crate::client::{get, post};
 use crate::server::{shared, start};
 
 #[test]
-fn the_model_is_listed_by_all_its_names() {
+fn the_model_is_listed_under_all_its_names() {
     let models = get(shared(), "/v1/models").ok();
     assert_eq!(models["object"], "list");
     let names: Vec<_> = models["data"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
     assert_eq!(names, [&json!("ember"), &json!("alias")]);
-    // As Anthropic's clients read it.
+    // In the format of Anthropic's clients.
     let ends = [&models["first_id"], &models["last_id"], &models["has_more"]];
     assert_eq!(ends, [&json!("ember"), &json!("alias"), &json!(false)]);
     let one = get(shared(), "/v1/models/alias").ok();
     assert_eq!((&one["type"], &one["display_name"]), (&json!("model"), &json!("alias")));
     assert_eq!(one["max_model_len"], 1024);
-    // As models/ember.md says that the file recommends.
+    // The recommendation of the file, see models/ember.md.
     let sampling = json!({"temperature": 0.5, "top_p": 0.9, "top_k": 0, "min_p": 0.0});
     assert_eq!(one["default_sampling_params"], sampling);
     assert_eq!(one["takes_enable_thinking"], true);
@@ -27,8 +27,8 @@ fn the_model_is_listed_by_all_its_names() {
     assert_eq!(get(shared(), "/health").ok()["status"], "ready");
 }
 
-/// What the dashboards in vLLM's repository read (examples/observability), but for what belongs to adapters, to pictures, and to
-/// caches on other machines.
+/// The metrics of the dashboards in vLLM's repository (examples/observability), except those of adapters, images and
+/// remote caches.
 const READ_BY_DASHBOARDS: &[&str] = &[
     "http_requests_total",
     "process_start_time_seconds",
@@ -65,7 +65,7 @@ const READ_BY_DASHBOARDS: &[&str] = &[
     "vllm:time_to_first_token_seconds_bucket",
 ];
 
-/// The samples of a page by name and labels, without those that all have.
+/// The samples of a page by name and labels, without the common labels.
 fn samples(page: &str) -> BTreeMap<String, f64> {
     page.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
@@ -78,11 +78,11 @@ fn samples(page: &str) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn metrics_count_what_was_done_by_vllm_s_names() {
+fn metrics_have_vllm_s_names_and_count_requests() {
     let server = start(inferno_server::ServerOptions::default());
     let request = json!({"prompt": "Once upon a time there was", "max_tokens": 5, "temperature": 0, "ignore_eos": true});
     let usage = post(server.address, "/v1/completions", &request).ok()["usage"].clone();
-    // The engine tells its state after each step, and so just after the answer has gone out.
+    // The engine publishes its state after each step, just after the answer has been sent.
     let is_idle = |page: &str| {
         let mut lines = page.lines();
         lines.any(|line| line.starts_with("vllm:num_requests_running") && line.ends_with(" 0"))
@@ -162,13 +162,13 @@ fn every_endpoint_is_described() {
     ] {
         assert!(paths.contains_key(path), "{path}");
     }
-    // Every reference leads somewhere.
+    // Every reference has a target.
     let text = description.to_string();
     for reference in text.split("\"$ref\":\"#").skip(1) {
         let pointer = reference.split('"').next().unwrap();
         assert!(description.pointer(pointer).is_some(), "{pointer}");
     }
-    // So does every answer: it says what it is, and what stands in it.
+    // Every response has a description and a schema.
     let mut ids = BTreeSet::new();
     for (path, operations) in paths {
         for operation in operations.as_object().unwrap().values() {
@@ -179,7 +179,7 @@ fn every_endpoint_is_described() {
             }
         }
     }
-    // Those that OpenAI's endpoints share, and Anthropic's.
+    // Those shared by OpenAI's endpoints, and Anthropic's.
     let fields = text.matches("\"temperature\":{").count();
     assert!(fields >= 2, "the fields of requests are described");
     let refusal = "/paths/~1v1~1messages/post/responses/429/content/application~1json/schema/$ref";

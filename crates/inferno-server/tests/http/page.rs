@@ -1,4 +1,4 @@
-//! The chat page: its files, and how they are sent.
+//! The files of the chat page and their headers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use crate::client::{connect, get, request, send};
 use crate::server::{shared, start};
 
-/// The files in the folder of the page, by their paths on the server.
+/// The page's files, by their paths on the server.
 fn paths() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page");
     let files = std::fs::read_dir(folder).expect("the folder is there");
@@ -21,7 +21,7 @@ fn paths() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_file_is_sent_as_what_it_is() {
+fn every_file_has_its_content_type() {
     for path in paths() {
         let reply = get(shared(), &path);
         assert_eq!(reply.status, 200, "{path}");
@@ -34,7 +34,7 @@ fn every_file_is_sent_as_what_it_is() {
         assert_eq!(reply.header("content-type"), Some(media_type), "{path}");
         assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
         assert!(!reply.body.is_empty());
-        // The side that sends stays open: who closes it has gone away.
+        // The write side stays open, since closing it means that the client disconnected.
         let mut stream = connect(shared());
         stream.write_all(request("HEAD", &path, &[], "").as_bytes()).expect("it can be sent");
         let mut head = String::new();
@@ -46,7 +46,7 @@ fn every_file_is_sent_as_what_it_is() {
 }
 
 #[test]
-fn all_that_the_files_name_is_there() {
+fn all_referenced_files_exist() {
     let paths = paths();
     for path in &paths {
         let body = get(shared(), path).body;
@@ -59,7 +59,7 @@ fn all_that_the_files_name_is_there() {
 }
 
 #[test]
-fn the_page_may_ask_this_server_and_nobody_else() {
+fn the_page_may_only_connect_to_its_own_server() {
     for path in paths() {
         let reply = get(shared(), &path);
         let policy = reply.header("content-security-policy").expect("there is a policy");
@@ -74,14 +74,14 @@ fn the_page_may_ask_this_server_and_nobody_else() {
             assert!(directives.contains(&directive), "{policy}");
         }
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
-        // The one address is the name of SVG's namespace.
+        // The only address is the SVG namespace.
         let body = reply.body.replace("http://www.w3.org/2000/svg", "");
         assert!(!body.contains("http://") && !body.contains("https://"), "{path}");
     }
 }
 
 #[test]
-fn a_file_that_the_client_has_is_not_sent_again() {
+fn cached_files_are_not_sent_again() {
     let first = get(shared(), "/page/main.js");
     let tag = first.header("etag").expect("there is a tag").to_owned();
     assert_eq!(first.header("cache-control"), Some("no-cache"));
@@ -102,7 +102,7 @@ fn a_file_that_the_client_has_is_not_sent_again() {
 }
 
 #[test]
-fn the_page_can_be_read_without_a_key() {
+fn the_page_needs_no_api_key() {
     let options = ServerOptions { api_keys: vec!["key".to_owned()], ..ServerOptions::default() };
     let server = start(options);
     assert_eq!(get(server.address, "/").status, 200);

@@ -1,4 +1,4 @@
-//! A prefix cache that outlives its server.
+//! A prefix cache that persists across restarts.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::client::post;
 use crate::fixtures::stories;
 use crate::server::start_keeping;
 
-/// Goes on with the first story on a server of its own, which keeps its cache in `path`.
+/// Continues the first story on a new server with its cache in `path`.
 fn answer(path: &Path) -> Value {
     let server = start_keeping(path.to_owned());
     let story = &stories()[0];
@@ -27,7 +27,7 @@ fn cached_tokens(answer: &Value) -> u64 {
 }
 
 #[test]
-fn a_restarted_server_goes_on_from_it_with_the_same_bits() {
+fn a_restarted_server_reuses_the_cache_bit_identically() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     let (first, second) = (answer(&path), answer(&path));
@@ -37,7 +37,7 @@ fn a_restarted_server_goes_on_from_it_with_the_same_bits() {
 }
 
 #[test]
-fn a_damaged_file_is_passed_over_and_replaced() {
+fn a_damaged_file_is_ignored_and_replaced() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("prefixes");
     answer(&path);

@@ -1,4 +1,4 @@
-//! Requests that ask for much before anything is computed. None may end, stop or fill the server.
+//! Requests whose preparation is expensive. None may crash, block or exhaust the server.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use crate::server::{shared, start};
 
 const CHAT: &str = "/v1/chat/completions";
 
-/// Memory that a test may add to the most that the process ever had. Tests that run meanwhile need some of it.
+/// Memory that a test may add to the peak of the process, including that of concurrent tests.
 const MAX_GROWTH: u64 = 700 << 20;
 
-/// The most memory that this process had so far, in bytes.
+/// The peak memory of this process in bytes.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -31,7 +31,7 @@ fn hello(fields: Value) -> Value {
     request
 }
 
-/// Sends a schema by every way there is, and returns the statuses.
+/// Sends a schema through every field that accepts one, and returns the statuses.
 fn by_schema(address: SocketAddr, schema: &Value) -> Vec<Reply> {
     let format = json!({"type": "json_schema", "json_schema": {"name": "a", "schema": schema}});
     let function = json!({"name": "a", "parameters": schema, "strict": true});
@@ -62,7 +62,7 @@ fn by_grammar(address: SocketAddr, grammar: &str) -> Reply {
 
 fn check(address: SocketAddr, replies: impl IntoIterator<Item = Reply>, what: &str) {
     for reply in replies {
-        // On a machine that is busy, the time may be over first.
+        // On a busy machine the timeout may expire first.
         let is_answered = matches!(reply.status, 200 | 400 | 503);
         assert!(is_answered, "{what}: {} {}", reply.status, reply.body);
         assert!(reply.status == 200 || reply.json()["error"]["message"].is_string(), "{what}");
@@ -70,7 +70,7 @@ fn check(address: SocketAddr, replies: impl IntoIterator<Item = Reply>, what: &s
     post(address, CHAT, &hello(json!({}))).ok();
 }
 
-/// A grammar of definitions that each refer to the next.
+/// A grammar in which each rule refers to the next.
 fn chain(len: usize, name: &str, body: impl Fn(String) -> String) -> String {
     let mut grammar = format!("start: {name}0\n{name}{len}: \"a\"\n");
     for index in 0..len {
@@ -81,7 +81,7 @@ fn chain(len: usize, name: &str, body: impl Fn(String) -> String) -> String {
 }
 
 #[test]
-fn deep_grammars_are_compiled_or_refused() {
+fn deep_grammars_are_compiled_or_rejected() {
     let address = shared();
     for len in [680, 920, 5000] {
         let grammars = [
@@ -108,7 +108,7 @@ fn deep_grammars_are_compiled_or_refused() {
 }
 
 #[test]
-fn deep_schemas_are_compiled_or_refused() {
+fn deep_schemas_are_compiled_or_rejected() {
     let address = shared();
     let references = |len: usize, wrap: fn(Value) -> Value| {
         let reference = |index: usize| json!({"$ref": format!("#/$defs/d{index}")});
@@ -142,7 +142,7 @@ fn deep_schemas_are_compiled_or_refused() {
 }
 
 #[test]
-fn costly_grammars_take_neither_minutes_nor_gigabytes() {
+fn expensive_grammars_are_bounded_in_time_and_memory() {
     let address = shared();
     post(address, CHAT, &hello(json!({}))).ok();
     let (started, before) = (Instant::now(), peak_memory());
@@ -165,7 +165,7 @@ fn costly_grammars_take_neither_minutes_nor_gigabytes() {
         (1..40).map(|index| format!("/(.|\\n)*a.{{{index}}}b(.|\\n)*/")).collect();
     let grammar = format!("start: T\nT: {}", intersection.join(" & "));
     check(address, [by_grammar(address, &grammar)], "an intersection");
-    // All choices of a request together.
+    // The total of all choices of a request.
     for grammar in
         ["start: /(.*a.{40}|.*b.{41}|.*c.{42})*/", "start: s\ns: s s | /[a-z ]/ | /[A-Z.]/"]
     {
@@ -180,7 +180,7 @@ fn costly_grammars_take_neither_minutes_nor_gigabytes() {
 }
 
 #[test]
-fn bodies_of_many_small_values_do_not_multiply() {
+fn bodies_of_many_small_values_are_bounded_in_memory() {
     let address = shared();
     post(address, CHAT, &hello(json!({}))).ok();
     let before = peak_memory();
@@ -233,7 +233,7 @@ fn the_request_timeout_begins_at_arrival() {
 }
 
 #[test]
-fn clients_that_leave_take_their_place_in_the_queue_with_them() {
+fn disconnected_clients_leave_the_preparation_queue() {
     let server = start(ServerOptions::default());
     let properties: Map<_, _> = (0..2400).map(|index| (format!("p{index}"), json!({}))).collect();
     let asked = hello(
@@ -245,14 +245,14 @@ fn clients_that_leave_take_their_place_in_the_queue_with_them() {
     }
     let started = Instant::now();
     post(server.address, CHAT, &hello(json!({}))).ok();
-    // Each takes about a second of a core.
+    // Each needs about one second of CPU time.
     assert!(started.elapsed() < Duration::from_secs(25), "{:?}", started.elapsed());
     server.stop();
     server.join();
 }
 
 #[test]
-fn requests_for_other_hosts_are_refused() {
+fn requests_for_other_hosts_are_rejected() {
     let ask_at = |address: SocketAddr, host: &str| {
         let mut stream = connect(address);
         write!(stream, "GET /health HTTP/1.1\r\n{host}connection: close\r\n\r\n").unwrap();
@@ -277,7 +277,7 @@ fn requests_for_other_hosts_are_refused() {
 }
 
 #[test]
-fn long_names_are_not_repeated_whole() {
+fn long_names_are_truncated_in_errors() {
     let long = "m".repeat(1 << 20);
     let mut unknown = hello(json!({}));
     unknown[&long] = json!(1);

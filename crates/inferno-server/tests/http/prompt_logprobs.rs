@@ -1,4 +1,4 @@
-//! `/v1/completions` asked about the prompt itself: `echo` with `logprobs`, and `prompt_logprobs`.
+//! Prompt log-probabilities of `/v1/completions`: `echo` with `logprobs`, and `prompt_logprobs`.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::fixtures::{prompts, stories};
 use crate::server::shared;
 
 const PATH: &str = "/v1/completions";
-/// How far the embedded model's 8-bit products may be from float32, in nats.
+/// Tolerance of the embedded model's 8-bit products compared with float32, in nats.
 const TOLERANCE: f64 = 0.3;
 
-/// Reads a prompt and says nothing.
+/// A request that scores a prompt and generates nothing.
 fn scoring(prompt: &Value) -> Value {
     json!({"prompt": prompt, "max_tokens": 0, "echo": true, "logprobs": 1, "temperature": 0})
 }
@@ -20,7 +20,7 @@ fn strings(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn an_echo_tells_what_transformers_tells_of_the_prompt() {
+fn echoed_logprobs_match_transformers() {
     let (mut sum, mut count) = (0.0, 0);
     for expected in prompts() {
         let answer = post(shared(), PATH, &scoring(&expected["prompt"])).ok();
@@ -42,12 +42,12 @@ fn an_echo_tells_what_transformers_tells_of_the_prompt() {
             count += 1;
         }
     }
-    // Rounding goes either way.
+    // Rounding errors have both signs.
     assert!((sum / f64::from(count)).abs() < 0.05, "{}", sum / f64::from(count));
 }
 
 #[test]
-fn tokens_and_offsets_lead_through_the_text_into_the_answer() {
+fn offsets_continue_from_the_prompt_into_the_answer() {
     let expected = &stories()[0];
     let mut asked = scoring(&expected["prompt"]);
     asked["max_tokens"] = json!(6);
@@ -72,7 +72,7 @@ fn tokens_and_offsets_lead_through_the_text_into_the_answer() {
 }
 
 #[test]
-fn tokens_are_worth_the_same_read_or_said() {
+fn prompt_logprobs_equal_generation_logprobs() {
     for expected in stories() {
         let said = post(
             shared(),
@@ -92,7 +92,7 @@ fn tokens_are_worth_the_same_read_or_said() {
 }
 
 #[test]
-fn a_stream_begins_with_all_that_is_told_of_the_prompt() {
+fn a_stream_begins_with_the_prompt_logprobs() {
     let expected = &stories()[1];
     let mut asked = scoring(&expected["prompt"]);
     asked["max_tokens"] = json!(4);
@@ -108,7 +108,7 @@ fn a_stream_begins_with_all_that_is_told_of_the_prompt() {
 }
 
 #[test]
-fn vllm_s_form_says_the_same_by_token_ids() {
+fn vllm_s_format_has_the_same_values_by_token_id() {
     let expected = &prompts()[0];
     let mut asked = scoring(&expected["prompt"]);
     asked["prompt_logprobs"] = json!(2);
@@ -124,14 +124,14 @@ fn vllm_s_form_says_the_same_by_token_ids() {
         let mut ranks: Vec<_> =
             told.as_object().unwrap().values().map(|it| it["rank"].as_u64().unwrap()).collect();
         ranks.sort_unstable();
-        // The two best, and the prompt's own where it is another.
+        // The two most probable tokens, and the prompt token if it is not one of them.
         assert_eq!(ranks[..2], [1, 2]);
         assert_eq!(ranks.get(2).copied(), own["rank"].as_u64().filter(|&rank| rank > 2));
     }
 }
 
 #[test]
-fn an_echo_of_several_prompts_alone_says_them_again() {
+fn echo_without_generation_returns_all_prompts() {
     let prompts = json!(["Once upon", "One day"]);
     let asked = json!({"prompt": prompts, "max_tokens": 0, "echo": true});
     let answer = post(shared(), PATH, &asked).ok();

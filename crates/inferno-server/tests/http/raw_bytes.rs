@@ -1,4 +1,4 @@
-//! Bytes that are no HTTP, or hardly.
+//! Malformed HTTP.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::client::{connect, get, raw};
 use crate::server::{shared, start};
 
 #[test]
-fn nothing_that_is_sent_ends_the_server() {
+fn malformed_requests_do_not_crash_the_server() {
     let mut noise = Vec::new();
     let mut state = 1_u32;
     for _ in 0..4096 {
@@ -41,7 +41,7 @@ fn nothing_that_is_sent_ends_the_server() {
 }
 
 #[test]
-fn who_is_slow_is_not_waited_for() {
+fn slow_requests_time_out() {
     let limits = Limits { read_timeout: Duration::from_millis(200), ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() });
     let mut head = connect(server.address);
@@ -59,7 +59,7 @@ fn who_is_slow_is_not_waited_for() {
 }
 
 #[test]
-fn one_connection_too_many_is_told_so() {
+fn excess_connections_get_an_error() {
     let limits = Limits { max_num_connections: 2, ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() });
     let held = [connect(server.address), connect(server.address)];

@@ -13,7 +13,7 @@ fn ask(input: Value) -> Value {
 }
 
 #[test]
-fn the_tokens_of_what_would_be_answered_are_counted() {
+fn input_tokens_are_counted() {
     let asked = json!({"input": "Hello!", "instructions": "Be brief."});
     let counted = post(shared(), "/v1/responses/input_tokens", &asked).ok();
     assert_eq!(counted["object"], "response.input_tokens");
@@ -24,7 +24,7 @@ fn the_tokens_of_what_would_be_answered_are_counted() {
 }
 
 #[test]
-fn answers_are_those_of_transformers() {
+fn answers_match_transformers() {
     let expected = conversation("system");
     let messages = &expected["request"]["messages"];
     let mut request = ask(messages[1]["content"].clone());
@@ -42,7 +42,7 @@ fn answers_are_those_of_transformers() {
 }
 
 #[test]
-fn calls_and_what_they_gave_are_items() {
+fn calls_and_their_outputs_are_items() {
     let expected = conversation("tool_call");
     let function = &expected["request"]["tools"][0]["function"];
     let tool = json!({
@@ -71,7 +71,7 @@ fn calls_and_what_they_gave_are_items() {
 }
 
 #[test]
-fn a_stream_tells_the_same_response() {
+fn a_stream_returns_the_same_response() {
     let expected = conversation("thinking");
     let question = &expected["request"]["messages"][0]["content"];
     let mut request = json!({"input": question, "temperature": 0, "stream": true});
@@ -105,7 +105,7 @@ fn a_stream_tells_the_same_response() {
 }
 
 #[test]
-fn what_is_not_honoured_is_refused() {
+fn unsupported_features_are_rejected() {
     for (field, value) in [
         ("conversation", json!("conv_1")),
         ("background", json!(true)),
@@ -135,7 +135,7 @@ fn what_is_not_honoured_is_refused() {
     assert_eq!(response["incomplete_details"]["reason"], "max_output_tokens");
     assert_eq!(response["output"][0]["status"], "incomplete");
 
-    // Cut off in its thoughts, it has nothing else, streamed or not.
+    // If it is cut off while reasoning, it contains nothing else, streamed or not.
     let mut thinking = json!({"input": "What is 2 + 3?", "temperature": 0, "max_output_tokens": 4});
     let whole = post(shared(), PATH, &thinking).ok();
     thinking["stream"] = json!(true);
@@ -151,7 +151,7 @@ fn what_is_not_honoured_is_refused() {
 }
 
 #[test]
-fn an_item_that_is_wrong_is_named() {
+fn an_invalid_item_is_named() {
     let message = |part: Value| json!([{"role": "user", "content": [part]}]);
     let call = json!({"type": "function_call", "call_id": "a", "name": "f"});
     for (input, named) in [

@@ -23,14 +23,14 @@ use tokio::sync::Notify;
 use crate::client::get;
 use crate::fragile_runner::FragileRunner;
 
-/// A server that runs until it is told to stop.
+/// A server that runs until it is stopped or dropped.
 pub struct TestServer {
     pub address: SocketAddr,
     stop: Arc<Notify>,
     thread: JoinHandle<Result<(), ServerError>>,
 }
 
-/// The server that most tests share.
+/// The server shared by most tests.
 pub fn shared() -> SocketAddr {
     static SHARED: OnceLock<SocketAddr> = OnceLock::new();
     *SHARED.get_or_init(|| start(ServerOptions::default()).address)
@@ -43,7 +43,7 @@ pub fn start(options: ServerOptions) -> TestServer {
     server
 }
 
-/// Starts a server whose tokenizer reads other metadata than the file's, and waits until it is ready.
+/// Starts a server with modified tokenizer metadata, and waits until it is ready.
 pub fn start_changed(change: fn(&mut Metadata)) -> TestServer {
     let setup = Setup { change, ..Setup::default() };
     let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
@@ -51,7 +51,7 @@ pub fn start_changed(change: fn(&mut Metadata)) -> TestServer {
     server
 }
 
-/// Starts a server that keeps its prefix cache in this file, and waits until it is ready.
+/// Starts a server with its prefix cache in this file, and waits until it is ready.
 pub fn start_keeping(prefix_cache_file: PathBuf) -> TestServer {
     let setup = Setup { prefix_cache_file: Some(prefix_cache_file), ..Setup::default() };
     let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
@@ -59,7 +59,7 @@ pub fn start_keeping(prefix_cache_file: PathBuf) -> TestServer {
     server
 }
 
-/// Starts a server whose engine dies of [`DEADLY`](crate::fragile_runner::DEADLY), and waits until it is ready.
+/// Starts a server whose engine panics on [`DEADLY`](crate::fragile_runner::DEADLY), and waits until it is ready.
 pub fn start_fragile() -> TestServer {
     let setup = Setup { is_fragile: true, ..Setup::default() };
     let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
@@ -67,7 +67,7 @@ pub fn start_fragile() -> TestServer {
     server
 }
 
-/// Starts a server that begins to load its model when the sender is dropped, and does not wait.
+/// Starts a server that loads its model once the sender is dropped, and does not wait.
 pub fn start_held() -> (TestServer, Sender<()>) {
     let (hold, held) = channel();
     let setup = Setup { held: Some(held), ..Setup::default() };
@@ -87,7 +87,7 @@ pub fn start_with_one_sequence(engine: EngineOptions) -> TestServer {
     server
 }
 
-/// Starts a server whose KV cache holds so many tokens, and does not wait.
+/// Starts a server with a KV cache of the given number of tokens, and does not wait.
 pub fn start_with_cache(
     options: ServerOptions,
     engine: EngineOptions,
@@ -96,15 +96,15 @@ pub fn start_with_cache(
     launch(options, engine, Setup { cache_tokens, ..Setup::default() })
 }
 
-/// What is other than usual about a server's model.
+/// Changes to a server's model.
 struct Setup {
     cache_tokens: usize,
-    /// What becomes of the file's metadata before the tokenizer reads it.
+    /// Modifies the file's metadata before the tokenizer is built from it.
     change: fn(&mut Metadata),
     prefix_cache_file: Option<PathBuf>,
     max_num_sequences: Option<usize>,
     is_fragile: bool,
-    /// Loading waits for the end of this channel.
+    /// Loading waits until this channel closes.
     held: Option<Receiver<()>>,
 }
 
@@ -148,12 +148,12 @@ impl TestServer {
         }
     }
 
-    /// Does what SIGTERM does.
+    /// Starts a shutdown, as SIGTERM does.
     pub fn stop(&self) {
         self.stop.notify_one();
     }
 
-    /// Waits for the end.
+    /// Waits until the server has stopped.
     pub fn join(self) {
         self.thread.join().expect("the server does not panic").expect("it ends in order");
     }

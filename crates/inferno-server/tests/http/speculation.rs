@@ -1,4 +1,4 @@
-//! Drafts make answers come sooner, and change none.
+//! Speculative decoding does not change answers.
 
 use inferno_engine::EngineOptions;
 use inferno_server::ServerOptions;
@@ -9,7 +9,7 @@ use crate::fixtures::{chat_request, conversations, stories};
 use crate::server::{shared, start_with};
 
 #[test]
-fn answers_are_the_same_with_drafts() {
+fn drafts_do_not_change_answers() {
     let options = EngineOptions { num_speculative_tokens: 8, ..EngineOptions::default() };
     let server = start_with(ServerOptions::default(), options);
     server.wait_until_ready();
@@ -33,7 +33,7 @@ fn answers_are_the_same_with_drafts() {
             }),
         );
     }
-    // Calls have names of their own, which no two answers share.
+    // Call ids differ between answers.
     for conversation in conversations().iter().filter(|it| it["kind"] != "tool_call") {
         ask("/v1/chat/completions", &chat_request(conversation));
     }
@@ -42,7 +42,7 @@ fn answers_are_the_same_with_drafts() {
         "structured_outputs": {"regex": "( one, two, three,){4} done"},
     });
     ask("/v1/completions", &structured);
-    // Whatever the model thinks of it, one word again and again.
+    // A constraint that repeats one word.
     let repeated = json!({
         "prompt": "Once", "temperature": 0, "max_tokens": 40, "logit_bias": {"300": 100}, "ignore_eos": true,
     });
@@ -51,7 +51,7 @@ fn answers_are_the_same_with_drafts() {
         .map(|what| metric(server.address, &format!("vllm:spec_decode_num_{what}_total")));
     assert!(20.0 < accepted && accepted <= drafted, "{accepted} of {drafted}");
     assert!(0.0 < rounds && rounds <= drafted, "{drafted} in {rounds}");
-    // Who is right further on was right before.
+    // Acceptance cannot rise with the position in the draft.
     let [first, second] = [0, 1].map(|place| {
         let page = crate::client::get(server.address, "/metrics").body;
         let name = "vllm:spec_decode_num_accepted_tokens_per_pos_total";

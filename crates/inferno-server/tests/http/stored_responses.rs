@@ -1,4 +1,4 @@
-//! `/v1/responses` from memory: conversations that go on from a response, and responses that are read again or forgotten.
+//! Stored responses: continued, retrieved and deleted.
 
 use inferno_server::{Limits, ServerOptions};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn text(response: &Value) -> &str {
 }
 
 #[test]
-fn a_conversation_that_goes_on_is_the_same_as_one_that_comes_whole() {
+fn a_continued_conversation_equals_one_sent_whole() {
     let question = |text: &str| json!({"role": "user", "content": text});
     let first = post(shared(), PATH, &ask(json!("Tell me a story."))).ok();
     assert_eq!(first["store"], true);
@@ -44,12 +44,12 @@ fn a_conversation_that_goes_on_is_the_same_as_one_that_comes_whole() {
     let whole = post(shared(), PATH, &ask(json!(items))).ok();
     assert_eq!(text(third), text(&whole));
     assert_eq!(third["usage"]["input_tokens"], whole["usage"]["input_tokens"]);
-    // What was streamed is kept like what was not.
+    // Streamed responses are stored as well.
     assert_eq!(get(shared(), &path_of(third)).ok(), *third);
 }
 
 #[test]
-fn instructions_hold_for_one_response() {
+fn instructions_apply_to_one_response() {
     let mut first = ask(json!("Hello!"));
     first["instructions"] = json!("Answer in one word.");
     let first = post(shared(), PATH, &first).ok();
@@ -64,7 +64,7 @@ fn instructions_hold_for_one_response() {
 }
 
 #[test]
-fn a_kept_response_is_read_again_and_forgotten() {
+fn a_stored_response_is_retrieved_and_deleted() {
     let response = post(shared(), PATH, &ask(json!("Hello!"))).ok();
     let path = path_of(&response);
     assert_eq!(get(shared(), &path).ok(), response);
@@ -83,7 +83,7 @@ fn a_kept_response_is_read_again_and_forgotten() {
 }
 
 #[test]
-fn what_a_response_answered_is_listed_in_pages() {
+fn input_items_are_listed_in_pages() {
     let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
     let gave = json!({"type": "function_call_output", "call_id": "c", "output": "4"});
     let mine =
@@ -123,7 +123,7 @@ fn what_a_response_answered_is_listed_in_pages() {
 }
 
 #[test]
-fn pages_that_cannot_be_are_refused() {
+fn invalid_pages_are_rejected() {
     let path = path_of(&post(shared(), PATH, &ask(json!("Hello!"))).ok());
     for (query, param) in [("limit=0", "limit"), ("limit=101", "limit"), ("after=nobody", "after")]
     {
@@ -139,7 +139,7 @@ fn pages_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn what_is_not_to_be_kept_is_not() {
+fn store_false_is_honored() {
     let mut asked = ask(json!("Hello!"));
     asked["store"] = json!(false);
     let response = post(shared(), PATH, &asked).ok();
@@ -148,7 +148,7 @@ fn what_is_not_to_be_kept_is_not() {
 }
 
 #[test]
-fn a_server_that_keeps_nothing_says_so() {
+fn a_server_without_a_store_says_so() {
     let limits = Limits { max_stored_bytes: 0, ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() });
     let response = post(server.address, PATH, &ask(json!("Hello!"))).ok();

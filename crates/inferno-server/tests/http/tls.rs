@@ -25,7 +25,7 @@ fn tls(certificates: &str, key: &str) -> ServerOptions {
     ServerOptions { tls: Some(files), ..ServerOptions::default() }
 }
 
-/// A connection to the server that trusts the authority alone.
+/// A connection that trusts only the test authority.
 fn connect(server: &TestServer) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(fixture("authority.pem")).unwrap()).unwrap();
@@ -41,7 +41,7 @@ fn connect(server: &TestServer) -> StreamOwned<ClientConnection, TcpStream> {
 }
 
 #[test]
-fn a_server_with_a_certificate_speaks_tls() {
+fn a_server_with_a_certificate_uses_tls() {
     let server = start_with(tls("cert.pem", "key.pem"), Default::default());
     let mut stream = connect(&server);
     stream.write_all(request("GET", "/version", &[], "").as_bytes()).unwrap();
@@ -55,13 +55,13 @@ fn a_server_with_a_certificate_speaks_tls() {
 }
 
 #[test]
-fn who_never_reads_loses_its_place() {
+fn a_client_that_never_reads_is_disconnected() {
     let options = ServerOptions { tls: tls("cert.pem", "key.pem").tls, ..one_place() };
     let server = start_with(options, Default::default());
     let started = Instant::now();
     let send = |bytes: &str| loop {
         let mut stream = connect(&server);
-        // Without a place there is no handshake.
+        // Without a free connection there is no handshake.
         if stream.write_all(bytes.as_bytes()).is_ok() {
             return stream;
         }
@@ -77,7 +77,7 @@ fn who_never_reads_loses_its_place() {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named() {
+fn unusable_files_are_named() {
     let cases = [
         (tls("none.pem", "key.pem"), "none.pem"),
         (tls("key.pem", "key.pem"), "key.pem"),

@@ -1,4 +1,4 @@
-//! `/tokenize`, `/detokenize` and the rendering of conversations.
+//! `/tokenize`, `/detokenize` and rendering of conversations.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::fixtures::{chat_request, conversations, stories};
 use crate::server::shared;
 
 #[test]
-fn tokens_are_those_of_hugging_face_s_tokenizers() {
+fn token_ids_match_hugging_face_tokenizers() {
     for expected in stories() {
         let request = json!({"prompt": expected["prompt"], "return_token_strs": true});
         let reply = post(shared(), "/tokenize", &request).ok();
@@ -22,7 +22,7 @@ fn tokens_are_those_of_hugging_face_s_tokenizers() {
 }
 
 #[test]
-fn conversations_are_rendered_as_jinja2_renders_them() {
+fn rendered_conversations_match_jinja2() {
     for expected in conversations() {
         let mut request = chat_request(&expected);
         let rendered = post(shared(), "/v1/chat/completions/render", &request).ok();

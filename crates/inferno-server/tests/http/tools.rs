@@ -20,7 +20,7 @@ fn arguments(call: &Value) -> Value {
 #[test]
 fn a_call_is_told_as_one() {
     let expected = conversation("tool_call");
-    // One token more than the text: that which ends it.
+    // One token more than the text: the end-of-turn token.
     let request = chat_request(&expected);
     let answer = post(shared(), PATH, &request).ok();
     let choice = &answer["choices"][0];
@@ -46,14 +46,14 @@ fn a_call_is_told_as_one() {
 }
 
 #[test]
-fn an_answer_to_what_a_tool_gave_is_that_of_transformers() {
+fn an_answer_after_a_tool_result_matches_transformers() {
     let expected = conversation("tool_answer");
     let answer = post(shared(), PATH, &chat_request(&expected)).ok();
     assert_eq!(answer["choices"][0]["message"]["content"], expected["text"]);
 }
 
 #[test]
-fn a_schema_that_says_more_than_grammars_know_is_held_to_as_far_as_it_goes() {
+fn unsupported_schema_keywords_are_ignored_unless_strict() {
     let mut request = with(
         chat_request(&conversation("tool_call")),
         json!({"max_tokens": 200, "tool_choice": "required", "parallel_tool_calls": false}),
@@ -75,7 +75,7 @@ fn a_schema_that_says_more_than_grammars_know_is_held_to_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_function_without_parameters_takes_none() {
+fn a_function_without_parameters_accepts_no_arguments() {
     let mut request = with(
         chat_request(&conversation("tool_call")),
         json!({"max_tokens": 200, "tool_choice": "required", "parallel_tool_calls": false}),
@@ -86,7 +86,7 @@ fn a_function_without_parameters_takes_none() {
 }
 
 #[test]
-fn a_call_that_is_required_comes_whatever_is_asked() {
+fn a_required_call_is_always_made() {
     let mut request = with(chat_request(&conversation("tool_call")), json!({"max_tokens": 200}));
     request["messages"] = json!([{"role": "user", "content": "Hello!"}]);
     request["tools"].as_array_mut().unwrap().push(json!({"type": "function", "function": {
@@ -112,7 +112,7 @@ fn a_call_that_is_required_comes_whatever_is_asked() {
 }
 
 #[test]
-fn mistakes_about_tools_are_named() {
+fn invalid_tools_are_named() {
     let tool =
         json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
     let cases = [

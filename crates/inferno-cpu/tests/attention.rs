@@ -18,7 +18,7 @@ fn shapes() -> Vec<Shape> {
             Shape { dtype, num_heads: 7, num_kv_heads: 1, head_dim: 64, tokens: 33, ..SHAPE },
             Shape { dtype, num_heads: 1, num_kv_heads: 1, block_tokens: 5, tokens: 40, ..SHAPE },
             Shape { dtype, block_tokens: 40, tokens: 90, window: Some(17), ..SHAPE },
-            // The window of the last rows of a task begins behind the border of a span, at 256.
+            // The window of the last rows of a task begins after the span boundary at 256.
             Shape { dtype, tokens: 290, window: Some(3), ..SHAPE },
             Shape {
                 dtype,
@@ -55,7 +55,7 @@ fn attention_agrees_with_the_reference() {
 
 #[test]
 fn sums_of_the_largest_integers_fit() {
-    // Heads as wide as the cache takes. Each key is the query or its opposite, and so is each value.
+    // Heads of the maximum width. Each key and each value is the query or its negation.
     let shape = Shape { dtype: KvDType::I16, head_dim: 512, tokens: 40, ..SHAPE };
     let (heads, kv_heads) = (shape.num_heads * 512, shape.num_kv_heads * 512);
     let mut qkv = Vec::new();
@@ -71,8 +71,8 @@ fn sums_of_the_largest_integers_fit() {
 }
 
 #[test]
-fn a_component_that_stands_out_leaves_the_others_their_weight() {
-    // As biases of keys do in some models. Beside it the others have little but low halves.
+fn an_outlier_component_preserves_the_precision_of_others() {
+    // Key biases of some models cause such outliers. The other components then have only low halves.
     let shape = Shape { dtype: KvDType::I16, head_dim: 64, ..SHAPE };
     let mut qkv = inputs(&shape, 12);
     for row in qkv.chunks_exact_mut(shape.qkv().row_len()) {
@@ -91,7 +91,7 @@ fn a_component_that_stands_out_leaves_the_others_their_weight() {
 }
 
 #[test]
-fn integers_of_16_bits_are_closer_than_half_precision() {
+fn sixteen_bit_integers_are_more_accurate_than_half_precision() {
     for shape in shapes().into_iter().filter(|shape| shape.dtype == KvDType::F32) {
         let qkv = inputs(&shape, 11);
         let attended =
@@ -108,7 +108,7 @@ fn integers_of_16_bits_are_closer_than_half_precision() {
 }
 
 #[test]
-fn attention_gives_the_same_bits_on_every_instruction_set_and_number_of_threads() {
+fn attention_is_bit_identical_on_every_instruction_set_and_thread_count() {
     for shape in shapes() {
         let qkv = inputs(&shape, 2);
         let blocks = shape.blocks();
@@ -121,7 +121,7 @@ fn attention_gives_the_same_bits_on_every_instruction_set_and_number_of_threads(
     }
 }
 
-/// Single tokens at the start and around the borders of spans, which are of 256, else chunks.
+/// Single tokens at the start and around span boundaries (multiples of 256), chunks elsewhere.
 fn mostly_single(tokens: usize) -> Vec<usize> {
     let mut chunks = Vec::new();
     let mut start = 0;
@@ -135,7 +135,7 @@ fn mostly_single(tokens: usize) -> Vec<usize> {
 }
 
 #[test]
-fn attention_gives_the_same_bits_whole_in_chunks_and_token_by_token() {
+fn attention_is_bit_identical_for_every_chunking() {
     for shape in shapes() {
         let qkv = inputs(&shape, 3);
         let blocks = shape.blocks();
@@ -153,7 +153,7 @@ fn attention_gives_the_same_bits_whole_in_chunks_and_token_by_token() {
 }
 
 #[test]
-fn attention_gives_the_same_bits_whatever_the_blocks() {
+fn attention_does_not_depend_on_the_block_table() {
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, tokens: 300, ..SHAPE };
         let qkv = inputs(&shape, 4);
@@ -173,11 +173,11 @@ fn attention_gives_the_same_bits_whatever_the_blocks() {
 }
 
 #[test]
-fn sequences_of_one_batch_do_not_touch_each_other() {
+fn sequences_of_one_batch_are_independent() {
     let shape = Shape { tokens: 40, ..SHAPE };
     let layout = shape.qkv();
     let (first, second) = (inputs(&shape, 5), inputs(&shape, 6));
-    // 25 tokens of one sequence beside 40 of another, in interleaved blocks.
+    // 25 tokens of one sequence and 40 of another, in interleaved blocks.
     let cache_layout = KvLayout { num_blocks: 6, ..shape.cache() };
     let tables = [[0, 2, 4].map(BlockId), [1, 3, 5].map(BlockId)];
     let tokens = [0; 40];
@@ -208,8 +208,8 @@ fn sequences_of_one_batch_do_not_touch_each_other() {
 }
 
 #[test]
-fn what_a_row_does_not_see_cannot_reach_it() {
-    // Keys and values of later tokens of the same chunk are not numbers.
+fn masked_positions_do_not_affect_a_row() {
+    // Keys and values of later tokens of the same chunk are NaN.
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, tokens: 24, ..SHAPE };
         let mut qkv = inputs(&shape, 8);

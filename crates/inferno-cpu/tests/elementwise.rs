@@ -1,4 +1,4 @@
-//! Normalization, rotary embedding, and rows in and out.
+//! Normalization, rotary embedding, embedding lookup and row gathering.
 
 mod cases;
 
@@ -10,7 +10,7 @@ use inferno_backend::{
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::DType;
 
-/// Computes with every backend, and checks the bits among them and the values against the
+/// Computes with every backend; checks that all results are bit-identical and agree with the
 /// reference.
 macro_rules! check {
     ($what:expr, $compute:ident($($argument:expr),*)) => {{
@@ -25,7 +25,7 @@ macro_rules! check {
     }};
 }
 
-/// Few rows on one thread, and enough of them that threads share the work.
+/// Few rows for one thread, and enough rows to be shared between threads.
 const SIZES: [(usize, usize); 6] = [(0, 16), (1, 1), (2, 31), (3, 64), (5, 1000), (300, 200)];
 
 fn rms_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> Vec<f32> {
@@ -65,7 +65,7 @@ fn rope<B: Backend>(
 }
 
 #[test]
-fn rope_turns_queries_and_keys_alone_in_both_pairings() {
+fn rope_rotates_only_queries_and_keys_in_both_pairings() {
     let mut random = Random::new(4);
     for pairing in [RopePairing::Interleaved, RopePairing::Halves] {
         for (head_dim, width, num_heads, num_kv_heads) in [
@@ -142,7 +142,7 @@ fn logit_rows_are_gathered() {
 }
 
 #[test]
-fn a_backend_says_what_it_is() {
+fn a_backend_describes_itself() {
     assert_eq!(simplest().describe(), "cpu (scalar, 1 thread)");
     assert_eq!(backend(Isa::Scalar, 3).describe(), "cpu (scalar, 3 threads)");
     let default = CpuBackend::new(CpuOptions::default()).expect("this machine's own");
@@ -151,7 +151,7 @@ fn a_backend_says_what_it_is() {
 }
 
 #[test]
-fn a_pool_of_no_threads_is_refused() {
+fn a_pool_without_threads_is_rejected() {
     let refused = CpuBackend::new(CpuOptions { isa: None, threads: Some(0) });
     assert!(matches!(refused, Err(BackendError::Unavailable { .. })));
 }

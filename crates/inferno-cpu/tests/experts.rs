@@ -69,7 +69,7 @@ fn experts_agree_with_the_reference_and_with_each_other() {
 }
 
 #[test]
-fn a_token_alone_gives_the_bits_it_gives_beside_others() {
+fn a_token_alone_is_bit_identical_to_one_in_a_batch() {
     let mut random = Random::new(2);
     let params = ExpertParams { num_experts: 6, num_experts_used: 2, normalize: true };
     let rows = 70;
@@ -87,7 +87,7 @@ fn a_token_alone_gives_the_bits_it_gives_beside_others() {
 }
 
 #[test]
-fn among_equal_experts_the_lower_number_wins() {
+fn ties_between_experts_go_to_the_lower_index() {
     let params = ExpertParams { num_experts: 4, num_experts_used: 2, normalize: true };
     let x = Random::new(3).values(HIDDEN);
     for backend in all() {

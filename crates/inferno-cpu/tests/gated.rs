@@ -1,4 +1,4 @@
-//! The gated product: two projections and what joins them.
+//! The gated product: two projections and the activation that combines them.
 
 mod cases;
 
@@ -24,7 +24,7 @@ fn linear_gated<B: Backend>(
     read(backend, &out, rows * out_cols)
 }
 
-/// The same of both projections as [`Backend::linear`] gives them.
+/// The same from two separate [`Backend::linear`] calls.
 fn joined(rows: usize, x: &[f32], parts: &[WeightPart], bias: Option<&[f32]>) -> Vec<f32> {
     let backend = simplest();
     let out_cols = parts[0].rows();
@@ -43,7 +43,7 @@ fn joined(rows: usize, x: &[f32], parts: &[WeightPart], bias: Option<&[f32]>) ->
 }
 
 #[test]
-fn gates_and_ups_of_all_formats_are_joined_as_they_are_one_by_one() {
+fn gated_products_equal_separate_products_in_all_formats() {
     let mut random = Random::new(1);
     for (gate, up) in [
         (DType::F32, DType::F32),
@@ -54,7 +54,7 @@ fn gates_and_ups_of_all_formats_are_joined_as_they_are_one_by_one() {
         for (rows, out_cols) in
             [(0, 16), (1, 1), (2, 37), (9, 16), (37, 100), (525, 70), (1100, 20)]
         {
-            // Exponentials are near one, and beyond what floats hold.
+            // Exponentials near one, and beyond the range of floats.
             for scale in [0.1, 30.0] {
                 let parts = [gate, up].map(|dtype| random.weight(dtype, 1, out_cols, COLS));
                 let x: Vec<_> = random.values(rows * COLS).iter().map(|x| x * scale).collect();
@@ -74,7 +74,7 @@ fn gates_and_ups_of_all_formats_are_joined_as_they_are_one_by_one() {
 }
 
 #[test]
-fn a_row_of_no_numbers_leaves_the_others_alone() {
+fn a_row_of_nans_does_not_affect_others() {
     let mut random = Random::new(4);
     let parts = [(); 2].map(|()| random.weight(DType::Q8_0, 1, 40, COLS));
     let clean = random.values(20 * COLS);
@@ -96,7 +96,7 @@ fn a_row_of_no_numbers_leaves_the_others_alone() {
 }
 
 #[test]
-fn the_reference_joins_alike() {
+fn the_reference_agrees_on_gated_products() {
     let mut random = Random::new(2);
     let parts = [(); 2].map(|()| random.weight(DType::F32, 1, 50, COLS));
     let (x, bias) = (random.values(7 * COLS), random.values(100));
@@ -107,7 +107,7 @@ fn the_reference_joins_alike() {
 
 #[test]
 #[should_panic(expected = "a gate and an up projection")]
-fn a_single_part_is_refused() {
+fn a_single_part_is_rejected() {
     let part = Random::new(3).weight(DType::F32, 1, 32, COLS);
     let backend = simplest();
     let weight = backend.load_weight(&[part]).expect("a weight");

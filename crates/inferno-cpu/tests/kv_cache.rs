@@ -1,10 +1,10 @@
-//! The KV cache: what it stores, and what it makes of numbers that are none.
+//! The KV cache: stored values, and the treatment of NaN and infinity.
 //!
-//! The rule for these: F32 and F16 keep NaN and infinities, and what is too large for F16 becomes
-//! an infinity. Q8_0 has neither, so the 32 values that share a scale become NaN, all of them, where
-//! one is NaN or infinite or so large that the scale is; the others of the row stay. In I16 a row
-//! has one scale, so that all of it becomes NaN, where one is NaN or infinite. What is wrong stays
-//! wrong, so that it shows in the result.
+//! F32 and F16 preserve NaN and infinities; values too large for F16 become
+//! infinite. Q8_0 has neither, so all 32 values that share a scale become NaN if
+//! one is NaN or infinite or overflows the scale; the rest of the row is unchanged. An I16 row
+//! has one scale, so the whole row becomes NaN if one value is NaN or infinite. Invalid values
+//! thus propagate to the result.
 
 mod cases;
 
@@ -35,7 +35,7 @@ fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
 }
 
 #[test]
-fn saved_blocks_are_those_of_the_reference_and_come_back_the_same() {
+fn saved_blocks_match_the_reference_and_round_trip() {
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, tokens: 20, ..SHAPE };
         let qkv = inputs(&shape, 7);
@@ -56,7 +56,7 @@ fn saved_blocks_are_those_of_the_reference_and_come_back_the_same() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_had_is_refused() {
+fn a_cache_that_cannot_be_allocated_is_rejected() {
     let backend = simplest();
     let huge = KvLayout { num_blocks: 1 << 50, ..SHAPE.cache() };
     assert!(matches!(backend.alloc_kv_cache(&huge), Err(BackendError::OutOfMemory { .. })));
@@ -65,12 +65,12 @@ fn a_cache_that_cannot_be_had_is_refused() {
     assert!(matches!(backend.alloc(1 << 40, 1 << 20), Err(BackendError::OutOfMemory { .. })));
 }
 
-/// Numbers that some format cannot hold.
+/// Numbers that some format cannot represent.
 const BAD: [f32; 4] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30];
 
 const BAD_SHAPE: Shape = Shape { head_dim: 64, tokens: 20, ..SHAPE };
 
-/// Where component 3 of the first head's key or value stands in row 10.
+/// The index of component 3 of the first head's key or value in row 10.
 fn bad_places(shape: &Shape) -> [usize; 2] {
     let layout = shape.qkv();
     let row = 10 * layout.row_len();
@@ -79,7 +79,7 @@ fn bad_places(shape: &Shape) -> [usize; 2] {
 }
 
 #[test]
-fn what_a_cache_cannot_hold_stays_wrong_and_spares_its_neighbours() {
+fn unrepresentable_values_propagate_without_affecting_neighbors() {
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, ..BAD_SHAPE };
         let row_bytes = shape.cache().row_bytes().expect("whole pieces");
@@ -96,14 +96,14 @@ fn what_a_cache_cannot_hold_stays_wrong_and_spares_its_neighbours() {
             qkv[place] = bad;
             for backend in all() {
                 let bytes = saved(&backend, &shape, &qkv);
-                // Block 1 comes second, layer 1 comes second in it, and values come second there.
+                // Block 1 is second, layer 1 is second in it, and values are second there.
                 let rows = bytes.len() / row_bytes;
                 let row = rows / 2 + rows / 4 + rows / 8 + 10;
                 let (found, clean) = (decode(&bytes, row), decode(&clean, row));
                 let what = format!("{bad} {dtype} {backend:?}");
                 let (spoils, expected) = match dtype {
                     KvDType::F32 => (3..4, bad),
-                    // Beside so large a number nothing is left of the others.
+                    // Next to so large a number, all others round to zero.
                     KvDType::I16 if bad == 1e30 => continue,
                     KvDType::I16 => (0..64, f32::NAN),
                     KvDType::F16 if bad.is_nan() => (3..4, f32::NAN),
@@ -119,14 +119,14 @@ fn what_a_cache_cannot_hold_stays_wrong_and_spares_its_neighbours() {
     }
 }
 
-/// Whether both are NaN, or the same infinity, or the same number but for `error`.
+/// Whether both are NaN, the same infinity, or equal within `error`.
 fn agree(found: f32, expected: f32, error: f32) -> bool {
     let near = (found - expected).abs() <= error;
     found.is_nan() && expected.is_nan() || found == expected || near
 }
 
 #[test]
-fn attention_over_what_a_cache_cannot_hold_is_that_of_the_reference() {
+fn attention_over_unrepresentable_values_matches_the_reference() {
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, ..BAD_SHAPE };
         let blocks = shape.blocks();
@@ -141,8 +141,8 @@ fn attention_over_what_a_cache_cannot_hold_is_that_of_the_reference() {
                 for (i, (&found, &number)) in found.iter().zip(&expected).enumerate() {
                     let (row, column) = (i / shape.out_len(), i % shape.out_len());
                     let error = match dtype {
-                        // Queries and weights are rounded to 2^-16 of their largest; here scores are
-                        // some tens, so that a weight is off by some 10^-4 of itself.
+                        // Queries and weights are rounded to 2^-16 of their maximum; scores are around
+                        // 10 to 100 here, so the relative error of a weight is about 1e-4.
                         KvDType::I16 => {
                             let head = i / shape.head_dim * shape.head_dim;
                             let head = &expected[head..head + shape.head_dim];

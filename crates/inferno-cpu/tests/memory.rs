@@ -1,13 +1,13 @@
-//! What memory is taken from the system.
+//! Memory allocated from the system.
 //!
-//! The figures are those of the whole process, so this program has one test and nothing beside it.
+//! The figures are of the whole process, so this program has a single test.
 
 #![cfg(target_os = "linux")]
 
 use inferno_backend::{Backend, KvDType, KvLayout};
 use inferno_cpu::{CpuBackend, CpuOptions};
 
-/// Bytes of this process that lie in memory.
+/// Resident memory of this process in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -17,7 +17,7 @@ fn resident() -> usize {
 }
 
 #[test]
-fn blocks_that_were_never_written_take_no_memory() {
+fn unwritten_blocks_use_no_memory() {
     let backend = CpuBackend::new(CpuOptions::default()).expect("a backend");
     let layout = KvLayout {
         num_layers: 1,

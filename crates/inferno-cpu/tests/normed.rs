@@ -1,4 +1,4 @@
-//! Products of normalized rows: they are what the norm gives, multiplied.
+//! Products of normalized rows equal a norm followed by a product.
 
 mod cases;
 
@@ -36,7 +36,7 @@ fn products<B: Backend>(
 }
 
 #[test]
-fn normalizing_on_the_way_changes_no_bit() {
+fn fused_normalization_is_bit_identical() {
     let mut random = Random::new(1);
     for dtypes in [
         [DType::F32; 2],
@@ -61,7 +61,7 @@ fn normalizing_on_the_way_changes_no_bit() {
 }
 
 #[test]
-fn the_reference_normalizes_alike() {
+fn the_reference_agrees_on_fused_normalization() {
     let mut random = Random::new(2);
     let parts = [(); 2].map(|()| random.weight(DType::F32, 1, 50, 200));
     let (x, norm) = (random.values(7 * 200), random.values(200));
@@ -77,7 +77,7 @@ fn the_reference_normalizes_alike() {
 
 #[test]
 #[should_panic(expected = "the norm's weight is as wide as the input")]
-fn a_norm_of_another_width_is_refused() {
+fn a_norm_of_another_width_is_rejected() {
     let backend = cases::simplest();
     let weight = backend.load_weight(&[Random::new(3).weight(DType::F32, 1, 16, 64)]);
     let (x, norm) = (matrix(&backend, 1, 64, &[0.0; 64]), matrix(&backend, 1, 32, &[0.0; 32]));

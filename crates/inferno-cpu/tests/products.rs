@@ -7,7 +7,7 @@ use inferno_backend::{Backend, BackendError, ReferenceBackend, WeightPart};
 use inferno_cpu::Isa;
 use inferno_tensor::DType;
 
-/// Widths that the format's blocks divide, from the smallest; odd ones where it has no blocks.
+/// Multiples of the format's block size, from the smallest; odd widths if it has no blocks.
 fn widths(dtype: DType) -> &'static [usize] {
     match dtype.block_len() {
         1 => &[1, 33, 100],
@@ -34,7 +34,7 @@ fn linear<B: Backend>(
 }
 
 #[test]
-fn every_format_gives_the_same_bits_on_every_instruction_set_and_number_of_threads() {
+fn every_format_is_bit_identical_on_every_instruction_set_and_thread_count() {
     let mut random = Random::new(1);
     for dtype in DType::ALL {
         for &cols in widths(dtype) {
@@ -55,7 +55,7 @@ fn every_format_gives_the_same_bits_on_every_instruction_set_and_number_of_threa
 }
 
 #[test]
-fn more_rows_and_columns_than_are_taken_at_once_give_the_same_bits_too() {
+fn products_larger_than_one_tile_are_bit_identical() {
     let mut random = Random::new(10);
     for dtype in DType::ALL {
         for (rows, cols, out_cols) in [(18, 1280, 17), (275, 256, 16)] {
@@ -71,7 +71,7 @@ fn more_rows_and_columns_than_are_taken_at_once_give_the_same_bits_too() {
 }
 
 #[test]
-fn a_row_alone_gives_the_bits_it_gives_in_a_batch() {
+fn a_row_alone_is_bit_identical_to_one_in_a_batch() {
     let mut random = Random::new(2);
     for dtype in DType::ALL {
         let (rows, out_cols) = (70, 21);
@@ -100,7 +100,7 @@ fn every_format_agrees_with_the_reference_within_its_bound() {
         let bias = random.values(out_cols);
         let expected = linear(&ReferenceBackend::new(), rows, &x, &parts, Some(&bias));
         let found = linear(&simplest(), rows, &x, &parts, Some(&bias));
-        // Rounding activations to one of 127 steps of their block's largest costs about 0.4%.
+        // Rounding activations to 1/127 of their block's maximum costs about 0.4%.
         let bound = if dtype.is_float() { 1e-6 } else { 0.01 };
         let error = relative_error(&found, &expected);
         assert!(error < bound, "{dtype}: {error}");
@@ -141,7 +141,7 @@ fn integer_activations_and_weights_are_multiplied_exactly() {
 }
 
 #[test]
-fn parts_of_different_formats_and_odd_heights_stand_side_by_side() {
+fn parts_of_different_formats_and_odd_heights_can_be_stacked() {
     let mut random = Random::new(4);
     let (rows, cols) = (6, 256);
     let parts = [
@@ -168,7 +168,7 @@ fn parts_of_different_formats_and_odd_heights_stand_side_by_side() {
 }
 
 #[test]
-fn linear_add_adds_to_what_was_there_and_leaves_further_rows_alone() {
+fn linear_add_accumulates_and_leaves_further_rows_unchanged() {
     let mut random = Random::new(5);
     let (rows, cols, out_cols) = (5, 96, 23);
     for dtype in [DType::F32, DType::Q8_0, DType::Q5_1] {
@@ -193,11 +193,11 @@ fn linear_add_adds_to_what_was_there_and_leaves_further_rows_alone() {
     }
 }
 
-/// How columns stand out: row by row, where and how many times.
+/// Outlier columns: per row, their positions and factors.
 type Outliers = fn(&mut Random, usize) -> Vec<(usize, f32)>;
 
 #[test]
-fn columns_that_stand_out_cost_the_others_no_precision() {
+fn outlier_columns_preserve_the_precision_of_others() {
     let mut random = Random::new(11);
     let (cols, out_cols) = (512, 20);
     let kinds: [(&str, f64, Outliers); 4] = [
@@ -236,7 +236,7 @@ fn columns_that_stand_out_cost_the_others_no_precision() {
 }
 
 #[test]
-fn an_activation_that_is_no_number_shows_in_its_own_row_alone() {
+fn a_nan_activation_affects_only_its_own_row() {
     let mut random = Random::new(6);
     let (rows, cols, out_cols) = (3, 64, 18);
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
@@ -288,7 +288,7 @@ fn empty_products_give_empty_or_zero_results() {
 }
 
 #[test]
-fn packed_weights_take_what_was_foretold_and_little_more_than_the_file() {
+fn packed_weights_have_the_estimated_size_close_to_the_file() {
     let backend = simplest();
     // Rows and columns that fill panels and super-blocks.
     let (experts, rows, cols) = (2, 64, 1024);
@@ -302,7 +302,7 @@ fn packed_weights_take_what_was_foretold_and_little_more_than_the_file() {
 }
 
 #[test]
-fn parts_that_do_not_stack_are_refused() {
+fn parts_that_do_not_stack_are_rejected() {
     let mut random = Random::new(9);
     let parts = [random.weight(DType::F32, 1, 2, 8), random.weight(DType::F32, 1, 2, 9)];
     let refused = simplest().load_weight(&parts).expect_err("different widths");

@@ -193,7 +193,7 @@ fn arrays_nest_at_most_32_levels_deep() {
 fn alignments_other_than_powers_of_two_are_rejected() {
     for alignment in [0, 3, 48, (1 << 31) + 1, 1 << 31] {
         let raw = Raw::header(0, 1).key("general.alignment", U32).u32(alignment);
-        // After the header of 24 bytes stand the key with its length (25) and the type (4).
+        // The header has 24 bytes, the key with its length 25, the type 4.
         assert_rejected!(
             raw,
             GgufError::BadAlignment { found, offset: 53 } if *found == format!("u32 {alignment}")

@@ -109,7 +109,7 @@ fn misaligned_payloads_are_rejected() {
 
 #[test]
 fn payloads_past_the_end_of_the_file_are_rejected() {
-    // The index takes 24 + 33 bytes, the data begin at 64, the file ends at 1088.
+    // The index has 24 + 33 bytes, the data begin at 64, the file ends at 1088.
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[256], F32, 0)]).0).is_ok());
     assert_rejected!(
         with_tensors(&[("t", &[257], F32, 0)]),
@@ -171,7 +171,7 @@ fn many_tensors_are_read_in_linear_time() {
         Gguf::from_bytes(bytes.clone()).unwrap();
         started.elapsed()
     };
-    // The best of several rounds, as other work on the machine only adds time.
+    // The fastest of several rounds, as other load on the machine only adds time.
     let rounds = (0..7).map(|_| (time(&few), time(&many)));
     let best = rounds.reduce(|best, round| (best.0.min(round.0), best.1.min(round.1)));
     let (few_time, many_time) = best.unwrap();

@@ -50,7 +50,7 @@ fn an_unread_standard_error_stops_neither_requests_nor_sigterm() {
     while !get(address, "/health").starts_with("HTTP/1.1 200") {
         assert!(started.elapsed() < PATIENCE, "the model is not loaded");
     }
-    // From here on nobody reads. The pipe holds some hundred lines, the queue a thousand.
+    // The pipe is not read from here on. It holds some hundred lines, the queue a thousand.
     for _ in 0..3000 {
         assert!(get(address, "/nothing").starts_with("HTTP/1.1 404"));
     }

@@ -1,5 +1,5 @@
-//! What the tests of all operations need: inputs, the backends to compare, and how to compare.
-// Each test program uses some of it.
+//! Inputs, backends and comparisons shared by the tests of all operations.
+// Each test program uses a part of this module.
 #![allow(dead_code)]
 
 pub mod heads;
@@ -48,13 +48,13 @@ pub fn backend(isa: Isa, threads: usize) -> CpuBackend {
     CpuBackend::new(CpuOptions { isa: Some(isa), threads: Some(threads) }).expect("available")
 }
 
-/// The one whose answer all must give.
+/// The backend whose results all others must reproduce.
 pub fn simplest() -> CpuBackend {
     backend(Isa::Scalar, 1)
 }
 
-/// Every instruction set of this machine with one, two and three threads; or the one that
-/// `INFERNO_TESTED_ISA` names with two, where a processor is emulated for the sake of it.
+/// Every instruction set of this machine with one, two and three threads; or the one named by
+/// `INFERNO_TESTED_ISA` with two threads, for emulated processors.
 pub fn all() -> Vec<CpuBackend> {
     if let Ok(name) = std::env::var("INFERNO_TESTED_ISA") {
         return vec![backend(name.parse().expect("the name of an instruction set"), 2)];
@@ -73,7 +73,7 @@ pub fn read<B: Backend>(backend: &B, buffer: &B::Buffer, count: usize) -> Vec<f3
     backend.download(buffer, count, &mut Vec::new()).expect("memory can be read").to_vec()
 }
 
-/// The patterns of `values`, all NaNs made one.
+/// The bit patterns of `values`, with all NaNs mapped to one.
 pub fn bits(values: &[f32]) -> Vec<u32> {
     let pattern = |x: &f32| {
         if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
@@ -81,7 +81,7 @@ pub fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(pattern).collect()
 }
 
-/// The norm of the difference over the norm of what was expected.
+/// The norm of the difference relative to the norm of the expected values.
 pub fn relative_error(found: &[f32], expected: &[f32]) -> f64 {
     assert_eq!(found.len(), expected.len());
     let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();

@@ -1,4 +1,4 @@
-//! Files put together byte by byte, so that they can be wrong where a writer would be right.
+//! Files assembled byte by byte, including invalid ones that a writer would not produce.
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
@@ -30,12 +30,12 @@ impl Raw {
         self.u64(text.len() as u64).bytes(text)
     }
 
-    /// A key and the number of its value's type.
+    /// A key and the type number of its value.
     pub fn key(self, key: &str, type_id: u32) -> Self {
         self.string(key).u32(type_id)
     }
 
-    /// An entry of the tensor index; an F32 has the type 0.
+    /// An entry of the tensor index. F32 is type 0.
     pub fn tensor(self, name: &str, dims: &[u64], type_id: u32, data_offset: u64) -> Self {
         let raw = self.string(name).u32(dims.len() as u32);
         dims.iter().fold(raw, |raw, &dim| raw.u64(dim)).u32(type_id).u64(data_offset)

@@ -1,5 +1,5 @@
-//! A local server that speaks the paths of the Hugging Face hub: repository listings, redirects to another address
-//! for the bytes, entity tags, and ranges. It can break off in the middle of a file.
+//! A local server with the paths of the Hugging Face hub: repository listings, redirects to another address
+//! for the content, entity tags, and ranges. It can close the connection in the middle of a file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
@@ -20,14 +20,14 @@ pub struct HubServer {
 struct State {
     repo: String,
     files: BTreeMap<String, Vec<u8>>,
-    /// Sends wrong bytes while promising the right checksum.
+    /// Sends wrong bytes with the right checksum.
     corrupt: bool,
-    /// Sends whole files, whatever range is asked for.
+    /// Sends whole files and ignores ranges.
     ignore_ranges: bool,
-    /// How many downloads are still to be broken off half-way.
+    /// The number of downloads still to be interrupted halfway.
     breaks_left: usize,
     token: Option<String>,
-    /// Entity tags of the next answers, in place of the true ones.
+    /// Entity tags of the next responses, instead of the correct ones.
     etags: VecDeque<String>,
     requests: Vec<String>,
 }
@@ -51,7 +51,7 @@ impl HubServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (state, address) = (Arc::clone(&shared), address.clone());
-                // A client that goes away ends its own connection only.
+                // A disconnecting client only affects its own connection.
                 thread::spawn(move || serve(stream, &address, &state));
             }
         });
@@ -62,7 +62,7 @@ impl HubServer {
         &self.endpoint
     }
 
-    /// Breaks the next `count` downloads off half-way.
+    /// Interrupts the next `count` downloads halfway.
     pub fn break_off(&self, count: usize) {
         self.state.lock().unwrap().breaks_left = count;
     }
@@ -71,28 +71,28 @@ impl HubServer {
         self.state.lock().unwrap().corrupt = corrupt;
     }
 
-    /// Sends whole files from now on, whatever range is asked for.
+    /// Sends whole files and ignores ranges from now on.
     pub fn ignore_ranges(&self) {
         self.state.lock().unwrap().ignore_ranges = true;
     }
 
-    /// Refuses requests that do not bear this token.
+    /// Rejects requests without this bearer token.
     pub fn require_token(&self, token: &str) {
         self.state.lock().unwrap().token = Some(token.to_owned());
     }
 
-    /// Gives these entity tags with the next answers that carry one.
+    /// Uses these entity tags in the next responses that carry one.
     pub fn give_etags(&self, etags: &[&str]) {
         let etags = etags.iter().map(|&etag| etag.to_owned());
         self.state.lock().unwrap().etags.extend(etags);
     }
 
-    /// What was asked for since the last call: path, and range where there was one.
+    /// The requests since the last call: path and range, if any.
     pub fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().requests)
     }
 
-    /// The requests for bytes of files, apart from those that ask for one byte to learn the size.
+    /// The requests for file contents, except those for one byte to learn the size.
     pub fn downloads(&self) -> Vec<String> {
         let is_download =
             |request: &String| request.starts_with("/cdn/") && !request.ends_with("bytes=0-0");
@@ -142,7 +142,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Request> {
     }
 }
 
-/// The response, and whether the connection breaks off after it.
+/// The response, and whether the connection is closed in the middle of it.
 fn respond(request: &Request, endpoint: &str, state: &mut State) -> (Vec<u8>, bool) {
     let path = &request.path;
     let is_allowed = match &state.token {
@@ -210,7 +210,7 @@ fn with_body(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// The checksum as the hub writes it.
+/// The checksum in the hub's format.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

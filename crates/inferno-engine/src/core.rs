@@ -7,6 +7,8 @@
 //!
 //! Invariant: a sequence of a session is runnable only while its caller waits for a token.
 
+mod constraint;
+mod constraint_workers;
 mod drafter;
 mod embedding;
 mod event;
@@ -21,6 +23,7 @@ mod snapshot;
 mod state;
 mod task;
 mod text_stream;
+mod thread_time;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -31,8 +34,11 @@ use inferno_tokenizer::Tokenizer;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::{
-    EngineError, FinishReason, Runner, Scheduler, SchedulerLimits, SequenceId, state_file,
+    EngineError, FinishReason, Runner, Scheduler, SchedulerLimits, SequenceId, TokenConstraint,
+    state_file,
 };
+use constraint::Constraint;
+use constraint_workers::ConstraintWorkers;
 use state::CoreState;
 
 pub use event::{Event, Finished, PromptEvent, Timings, TokenEvent};
@@ -71,6 +77,7 @@ pub struct GenerationCore {
 struct Shared {
     info: ModelInfo,
     options: CoreOptions,
+    constraint_workers: ConstraintWorkers,
     state: Mutex<CoreState>,
     /// A copy for readers that must not wait for a forward pass.
     snapshot: Mutex<EngineSnapshot>,
@@ -106,8 +113,15 @@ impl GenerationCore {
         let info = ModelInfo::new(&*runner, tokenizer);
         let state = CoreState::new(runner, scheduler, info.vocab_size);
         let snapshot = Mutex::new(state.snapshot());
-        let (state, is_broken) = (Mutex::new(state), AtomicBool::new(false));
-        Ok(Self { shared: Arc::new(Shared { info, options, state, snapshot, is_broken }) })
+        let shared = Shared {
+            info,
+            options,
+            constraint_workers: ConstraintWorkers::default(),
+            state: Mutex::new(state),
+            snapshot,
+            is_broken: AtomicBool::new(false),
+        };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Returns the options of the core.
@@ -180,6 +194,16 @@ impl GenerationCore {
         let loaded = saved_prefixes::load(&mut state, path.as_ref());
         *self.shared.snapshot.lock() = state.snapshot();
         loaded
+    }
+
+    /// Prepares a constraint for a generation.
+    ///
+    /// **Errors**: [`EngineError::Thread`].
+    pub(crate) fn constraint(
+        &self,
+        constraint: Box<dyn TokenConstraint>,
+    ) -> Result<Constraint, EngineError> {
+        Constraint::new(constraint, self.vocab_size(), &self.shared.constraint_workers)
     }
 
     pub(crate) fn info(&self) -> &ModelInfo {

@@ -18,6 +18,7 @@
 //!   prompt that could share a block which another one is about to compute waits for it.
 
 mod admission;
+mod held;
 mod kv_blocks;
 mod parking;
 mod plan;
@@ -235,8 +236,8 @@ impl Scheduler {
         SequenceId { place, arrival }
     }
 
-    /// Returns the plan of the next step, which is empty only if no sequence runs or waits. Sequences whose deadline is
-    /// not after `now` are removed.
+    /// Returns the plan of the next step, which is empty only if every sequence is parked or [held](Self::hold).
+    /// Sequences whose deadline is not after `now` are removed.
     pub fn schedule(&mut self, now: Instant) -> Plan {
         let mut plan = Plan { expired: self.expire(now), ..Plan::default() };
         self.num_deferred = 0;
@@ -290,20 +291,26 @@ impl Scheduler {
             }
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
-            if !chunk.is_last {
-                continue;
+            if chunk.is_last && !scheduled.is_held {
+                self.continue_with(chunk.id, next);
             }
-            if let Some(token) = next {
-                scheduled.sequence.extend(&[token]);
-                let len = scheduled.sequence.tokens().len();
-                assert!(len <= self.limits.capacity(), "a sequence outgrows the cache");
-            }
-            if scheduled.retention == Retention::ParkedUncomputed {
-                self.blocks.rewind(scheduled, 0);
-            }
-            if next.is_none() || scheduled.retention != Retention::Removed {
-                self.stop(chunk.id);
-            }
+        }
+    }
+
+    /// Extends a running or waiting sequence with its next token, or ends it.
+    fn continue_with(&mut self, id: SequenceId, next: Option<u32>) {
+        let found = self.running.get_mut(&id).or_else(|| self.waiting.get_mut(&id));
+        let Some(scheduled) = found else { return };
+        if let Some(token) = next {
+            scheduled.sequence.extend(&[token]);
+            let len = scheduled.sequence.tokens().len();
+            assert!(len <= self.limits.capacity(), "a sequence outgrows the cache");
+        }
+        if scheduled.retention == Retention::ParkedUncomputed {
+            self.blocks.rewind(scheduled, 0);
+        }
+        if next.is_none() || scheduled.retention != Retention::Removed {
+            self.stop(id);
         }
     }
 

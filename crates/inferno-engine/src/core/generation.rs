@@ -1,7 +1,10 @@
 //! One generation: from rows of logits to tokens and their text.
 
+use std::time::Instant;
+
 use inferno_tokenizer::Detokenizer;
 
+use super::constraint::Constraint;
 use super::drafter::Drafter;
 use super::event::{Event, PromptEvent, TokenEvent};
 use super::event_sender::EventSender;
@@ -10,8 +13,8 @@ use super::prompt_logprobs::PromptLogprobs;
 use super::text_stream::TextStream;
 use crate::scheduler::Continuation;
 use crate::{
-    ConstraintState, EngineError, FinishReason, GenerationParams, Released, Sampler, StopChecker,
-    TokenConstraint, TokenMask,
+    ConstraintState, EngineError, FinishReason, GenerationParams, Released, SampledToken, Sampler,
+    StopChecker,
 };
 
 /// A generation that has not ended.
@@ -20,6 +23,8 @@ pub(crate) struct GenerationTask {
     sampler: Sampler,
     text: TextStream,
     constraint: Option<Constraint>,
+    /// Present while the constraint delays the generation.
+    held: Option<Held>,
     /// Present until they are sent, if they were requested.
     prompt_logprobs: Option<PromptLogprobs>,
     /// Ends when the prompt is computed.
@@ -28,17 +33,30 @@ pub(crate) struct GenerationTask {
     context_length: usize,
 }
 
-/// A constraint, and the mask that it fills.
-struct Constraint {
-    rules: Box<dyn TokenConstraint>,
-    mask: TokenMask,
+/// What waits for the constraint.
+enum Held {
+    /// The row of logits to sample from.
+    Row(Vec<f32>),
+    /// The token that was sampled.
+    Token(SampledToken),
 }
 
-impl Constraint {
-    fn mask(&mut self) -> Result<&TokenMask, EngineError> {
-        self.mask.clear();
-        self.rules.mask(&mut self.mask)?;
-        Ok(&self.mask)
+/// What sampling from a row led to.
+enum Sampled {
+    /// The token to continue with.
+    Next(u32),
+    /// The generation has ended.
+    End,
+    /// Nothing yet: the constraint is not ready.
+    Held,
+}
+
+impl Sampled {
+    fn next(&self) -> Option<u32> {
+        match *self {
+            Self::Next(token) => Some(token),
+            Self::End | Self::Held => None,
+        }
     }
 }
 
@@ -61,6 +79,7 @@ impl GenerationTask {
             sampler,
             text: TextStream::new(stop, detokenizer),
             constraint: None,
+            held: None,
             prompt_logprobs: None,
             only_scores_prompt: false,
             drafter: Drafter::new(params.num_speculative_tokens),
@@ -69,8 +88,8 @@ impl GenerationTask {
     }
 
     /// Restricts the tokens that may be sampled.
-    pub(crate) fn constrain(&mut self, rules: Box<dyn TokenConstraint>, vocab_size: usize) {
-        self.constraint = Some(Constraint { rules, mask: TokenMask::new(vocab_size) });
+    pub(crate) fn constrain(&mut self, constraint: Constraint) {
+        self.constraint = Some(constraint);
     }
 
     /// Sends the log-probabilities of the prompt too; nothing else if `only_scores_prompt`.
@@ -102,13 +121,15 @@ impl GenerationTask {
 
     /// Reads the rows of logits of a chunk, of which the first belongs to `position`. The continuation
     /// counts if the last row is the sequence's last; rows after drafts count as long as the sampled
-    /// token is the drafted one.
+    /// token is the drafted one. Waits for the constraint until `deadline` at most; if that is not enough, the
+    /// generation [is held](Self::is_held).
     ///
     /// **Errors**: as [`Sampler::sample`], and those of the constraint.
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
         rows: impl Iterator<Item = &'r [f32]>,
+        deadline: Instant,
     ) -> Result<Continuation, EngineError> {
         let mut continuation = Continuation::default();
         let mut rows = (position..).zip(rows).peekable();
@@ -124,7 +145,7 @@ impl GenerationTask {
                 self.sender.finish(FinishReason::Length, String::new());
                 break;
             }
-            continuation.next = self.sample(row)?;
+            continuation.next = self.sample(row, deadline)?.next();
             let draft = self.drafter.drafts().get(continuation.num_accepted).copied();
             if rows.peek().is_none() || continuation.next.is_none() || continuation.next != draft {
                 self.drafter.record_accepted(continuation.num_accepted);
@@ -132,19 +153,76 @@ impl GenerationTask {
             }
             continuation.num_accepted += 1;
         }
+        self.prepare_mask(continuation.next);
         Ok(continuation)
     }
 
-    /// Samples from a row of logits and sends the token. Returns the token to continue with, `None` at
-    /// the end.
-    fn sample(&mut self, logits: &[f32]) -> Result<Option<u32>, EngineError> {
-        let allowed = self.constraint.as_mut().map(Constraint::mask).transpose()?;
-        let token = self.sampler.sample_allowed(logits, self.text.stop().banned(), allowed)?;
-        let id = token.id;
-        let state = match &mut self.constraint {
-            Some(constraint) => constraint.rules.accept(id)?,
-            None => ConstraintState::Open,
+    /// Whether it waits for its constraint.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Continues a generation that [is held](Self::is_held), unless it still is at `deadline`. Returns the token to
+    /// continue with, `None` at the end and if it is still held.
+    ///
+    /// **Errors**: as [`read`](Self::read).
+    pub(super) fn resume(&mut self, deadline: Instant) -> Result<Option<u32>, EngineError> {
+        let sampled = match self.held.take() {
+            Some(Held::Row(row)) => self.sample(&row, deadline)?,
+            Some(Held::Token(token)) => self.accepted(token, deadline)?,
+            None => Sampled::Held,
         };
+        self.prepare_mask(sampled.next());
+        Ok(sampled.next())
+    }
+
+    /// Begins to compute the mask of the token after `next`.
+    fn prepare_mask(&mut self, next: Option<u32>) {
+        if let (Some(constraint), Some(_)) = (&mut self.constraint, next) {
+            constraint.prepare_mask();
+        }
+    }
+
+    /// Samples from a row of logits and sends the token.
+    fn sample(&mut self, logits: &[f32], deadline: Instant) -> Result<Sampled, EngineError> {
+        let banned = self.text.stop().banned();
+        let Some(constraint) = &mut self.constraint else {
+            let token = self.sampler.sample(logits, banned)?;
+            return self.send(token, ConstraintState::Open);
+        };
+        let Some(allowed) = constraint.mask(deadline)? else {
+            self.held = Some(Held::Row(logits.to_vec()));
+            return Ok(Sampled::Held);
+        };
+        let token = self.sampler.sample_allowed(logits, banned, Some(allowed))?;
+        match constraint.accept(token.id)? {
+            Some(state) => self.send(token, state),
+            None => self.accepted(token, deadline),
+        }
+    }
+
+    /// Sends a token when the constraint has accepted it.
+    fn accepted(&mut self, token: SampledToken, deadline: Instant) -> Result<Sampled, EngineError> {
+        let state = match &mut self.constraint {
+            Some(constraint) => constraint.state(deadline)?,
+            None => Some(ConstraintState::Open),
+        };
+        match state {
+            Some(state) => self.send(token, state),
+            None => {
+                self.held = Some(Held::Token(token));
+                Ok(Sampled::Held)
+            }
+        }
+    }
+
+    /// Sends a token after which the constraint has this state.
+    fn send(
+        &mut self,
+        token: SampledToken,
+        state: ConstraintState,
+    ) -> Result<Sampled, EngineError> {
+        let id = token.id;
         let time = self.sender.record_token();
         let num_tokens = self.sender.prompt_tokens() + self.sender.num_generated();
         let is_full = num_tokens == self.context_length;
@@ -157,10 +235,10 @@ impl GenerationTask {
         let event = TokenEvent { choice: self.sender.choice(), token, text, time };
         self.sender.send_token(event, self.text.held_back());
         match finish_reason {
-            None => Ok(Some(id)),
+            None => Ok(Sampled::Next(id)),
             Some(reason) => {
                 self.sender.finish(reason, String::new());
-                Ok(None)
+                Ok(Sampled::End)
             }
         }
     }

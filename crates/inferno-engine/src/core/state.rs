@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use inferno_backend::{Batch, BlockId};
 
@@ -12,6 +12,12 @@ use super::task::SequenceTask;
 use crate::forward::{RowKind, run_chunks};
 use crate::scheduler::{Continuation, Plan, RowRequest, Scheduler, SequenceId};
 use crate::{EngineError, FinishReason, Runner};
+
+/// How long a step waits for constraints, at least: in most cases they are ready, or will be in a moment.
+const MIN_CONSTRAINT_WAIT: Duration = Duration::from_millis(1);
+
+/// Share of the duration of a forward pass, as a divisor, that a step waits for constraints.
+const CONSTRAINT_WAIT_DIVISOR: u32 = 8;
 
 /// The runner and all sequences that are computed on it.
 pub(crate) struct CoreState {
@@ -24,6 +30,8 @@ pub(crate) struct CoreState {
     batch: Batch,
     /// How the chunks of the current step continue.
     continuations: Vec<Continuation>,
+    /// Sequences whose next token waits for their constraint.
+    held: Vec<SequenceId>,
     /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
     counters: EngineSnapshot,
 }
@@ -39,6 +47,7 @@ impl CoreState {
             vocab_size,
             batch: Batch::default(),
             continuations: Vec::new(),
+            held: Vec::new(),
             counters,
         }
     }
@@ -191,12 +200,15 @@ impl CoreState {
         self.tasks.clear();
     }
 
-    /// Computes one step for all runnable sequences.
+    /// Computes one step for all runnable sequences. If all of them wait for their constraints, the step only waits,
+    /// for a moment.
     pub(super) fn step(&mut self) {
         self.end_requests(FinishReason::Cancelled, EventSender::is_abandoned);
+        self.resume_held(Instant::now());
         let mut plan = self.scheduler.schedule(Instant::now());
         self.record_plan(&plan);
         if plan.chunks.is_empty() {
+            self.resume_held(Instant::now() + MIN_CONSTRAINT_WAIT);
             return;
         }
         self.add_drafts(&mut plan);
@@ -204,7 +216,30 @@ impl CoreState {
         self.scheduler.commit(&plan, &self.continuations);
         for (place, chunk) in plan.chunks.iter().enumerate() {
             if chunk.is_last && self.continuations[place].next.is_none() {
-                self.remove_request(chunk.id);
+                self.remove_finished(chunk.id);
+            }
+        }
+    }
+
+    /// Continues the sequences whose constraints are ready, or will be before `deadline`.
+    fn resume_held(&mut self, deadline: Instant) {
+        for id in std::mem::take(&mut self.held) {
+            let Some(task) = self.tasks.get_mut(&id).filter(|task| task.is_held()) else {
+                continue;
+            };
+            let before = task.sender().num_generated();
+            let resumed = task.resume(deadline);
+            let is_held = task.is_held();
+            self.counters.generation_tokens += (task.sender().num_generated() - before) as u64;
+            match resumed {
+                Ok(_) if is_held => self.held.push(id),
+                Ok(next) => {
+                    self.scheduler.continue_held(id, next);
+                    if next.is_none() {
+                        self.remove_finished(id);
+                    }
+                }
+                Err(error) => self.fail(id, Arc::new(error)),
             }
         }
     }
@@ -285,15 +320,21 @@ impl CoreState {
             RowKind::Logits => self.vocab_size,
             RowKind::Hidden => hidden_size,
         };
+        let wait = MIN_CONSTRAINT_WAIT.max(output.duration / CONSTRAINT_WAIT_DIVISOR);
+        let deadline = Instant::now() + wait;
         let (mut next_row, mut failed) = (0, Vec::new());
         for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
             let rows = output.rows().skip(next_row).take(chunk.num_rows).map(|row| &row[..known]);
             next_row += chunk.num_rows;
             let task = self.tasks.get_mut(&chunk.id).expect("what is computed has a task");
             let before = task.sender().num_generated();
-            match task.read(end - chunk.num_rows, rows) {
+            match task.read(end - chunk.num_rows, rows, deadline) {
                 Ok(continuation) => self.continuations[place] = continuation,
                 Err(error) => failed.push((chunk.id, error)),
+            }
+            if task.is_held() {
+                self.scheduler.hold(chunk.id);
+                self.held.push(chunk.id);
             }
             let sender = task.sender_mut();
             self.counters.generation_tokens += (sender.num_generated() - before) as u64;
@@ -316,13 +357,14 @@ impl CoreState {
         self.scheduler.stop(id);
         if let Some(task) = self.tasks.get_mut(&id) {
             task.sender_mut().fail(error);
-            self.remove_request(id);
+            self.remove_finished(id);
         }
     }
 
     /// Removes the task of a request that has ended. A session removes its own when it has read the events.
-    fn remove_request(&mut self, id: SequenceId) {
-        if self.tasks.get(&id).is_some_and(|task| !task.sender().is_queued()) {
+    fn remove_finished(&mut self, id: SequenceId) {
+        let is_finished = |task: &SequenceTask| !task.sender().is_queued() && !task.is_held();
+        if self.tasks.get(&id).is_some_and(is_finished) {
             self.tasks.remove(&id);
         }
     }

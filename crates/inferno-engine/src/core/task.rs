@@ -1,5 +1,7 @@
 //! The task of a sequence.
 
+use std::time::Instant;
+
 use super::embedding::EmbeddingTask;
 use super::event_sender::EventSender;
 use super::generation::GenerationTask;
@@ -47,16 +49,18 @@ impl SequenceTask {
     }
 
     /// Reads the rows of a chunk, of which the first belongs to `position`: logits for a generation,
-    /// hidden states for an embedding. The continuation counts if the last row is the sequence's last.
+    /// hidden states for an embedding. The continuation counts if the last row is the sequence's last. Waits for a
+    /// constraint until `deadline` at most; if that is not enough, the task [is held](Self::is_held).
     ///
     /// **Errors**: as [`GenerationTask::read`] and [`EmbeddingTask::read`].
     pub(super) fn read<'r>(
         &mut self,
         position: usize,
         rows: impl Iterator<Item = &'r [f32]>,
+        deadline: Instant,
     ) -> Result<Continuation, EngineError> {
         match self {
-            Self::Generation(task) => return task.read(position, rows),
+            Self::Generation(task) => return task.read(position, rows, deadline),
             Self::Embedding(task) => task.read(position, rows)?,
             Self::Prefill(sender) => {
                 if position + rows.count() == sender.prompt_tokens() {
@@ -65,6 +69,21 @@ impl SequenceTask {
             }
         }
         Ok(Continuation::default())
+    }
+
+    /// Whether it waits for its constraint.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self, Self::Generation(task) if task.is_held())
+    }
+
+    /// Continues a task that [is held](Self::is_held), as [`GenerationTask::resume`] does.
+    ///
+    /// **Errors**: as [`GenerationTask::read`].
+    pub(super) fn resume(&mut self, deadline: Instant) -> Result<Option<u32>, EngineError> {
+        match self {
+            Self::Generation(task) => task.resume(deadline),
+            Self::Embedding(_) | Self::Prefill(_) => Ok(None),
+        }
     }
 
     /// Ends it early.

@@ -257,7 +257,7 @@ impl EngineHandle {
                 GenerationTask::new(info, sender(index), prompt, &params, detokenizer)?;
             params.sampling.seed = Some(choice.seed().wrapping_add(1));
             if let Some(constraint) = constraint {
-                choice.constrain(constraint.fork(), info.vocab_size);
+                choice.constrain(self.shared.core.constraint(constraint.fork())?);
             }
             if let Some(num_top) = request.prompt_logprobs {
                 let logprobs = PromptLogprobs::new(Arc::clone(&scored), num_top);

@@ -20,6 +20,9 @@ impl Scheduler {
                 break;
             };
             last = Some(id);
+            if candidate.is_held {
+                continue;
+            }
             let held_blocks = candidate.holds_blocks();
             let path = match held_blocks {
                 true => Vec::new(),

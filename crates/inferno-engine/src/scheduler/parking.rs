@@ -22,7 +22,8 @@ impl Scheduler {
     /// Suspends a sequence until it [resumes](Self::resume).
     pub(super) fn park(&mut self, id: SequenceId) {
         let parked = self.running.remove(&id).or_else(|| self.waiting.remove(&id));
-        if let Some(scheduled) = parked {
+        if let Some(mut scheduled) = parked {
+            scheduled.is_held = false;
             self.parked.insert(id, scheduled);
         }
     }

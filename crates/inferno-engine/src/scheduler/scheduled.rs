@@ -14,6 +14,8 @@ pub(super) struct Scheduled {
     pub(super) path: Vec<PrefixNode>,
     pub(super) deadline: Option<Instant>,
     pub(super) was_admitted: bool,
+    /// Its next token is not known yet.
+    pub(super) is_held: bool,
     pub(super) rows: RowRequest,
     /// The first position whose row is still wanted: the last one, unless [`RowRequest`] selects all.
     pub(super) rows_from: usize,
@@ -39,6 +41,7 @@ impl Scheduled {
             path: Vec::new(),
             deadline: None,
             was_admitted: false,
+            is_held: false,
             rows: RowRequest::Last,
             rows_from: 0,
             retention,

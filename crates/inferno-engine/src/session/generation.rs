@@ -88,7 +88,7 @@ impl<'s> Generation<'s> {
         let sender = EventSender::to_queue(tokens.len());
         let mut task = GenerationTask::new(info, sender, tokens, params, detokenizer)?;
         if let Some(constraint) = constraint {
-            task.constrain(constraint, info.vocab_size);
+            task.constrain(session.core.constraint(constraint)?);
         }
         let seed = task.seed();
         session.begin(SequenceTask::Generation(Box::new(task)))?;

@@ -16,6 +16,7 @@ mod event_sender;
 mod generation;
 mod model_info;
 mod pooling;
+mod prefill_pacing;
 mod prompt_logprobs;
 mod prompt_lookup;
 mod saved_prefixes;
@@ -29,6 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use inferno_tokenizer::Tokenizer;
 use parking_lot::{Mutex, MutexGuard};
@@ -59,11 +61,14 @@ pub struct CoreOptions {
     pub max_num_sequences: Option<usize>,
     /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
+    /// Target for the time between two tokens of running streams while prompts are computed, which are then
+    /// computed in smaller chunks; `None` for the largest chunks. Outputs are the same with any value.
+    pub target_itl: Option<Duration>,
 }
 
 impl Default for CoreOptions {
     fn default() -> Self {
-        Self { max_num_sequences: None, prefix_cache: true }
+        Self { max_num_sequences: None, prefix_cache: true, target_itl: None }
     }
 }
 
@@ -111,7 +116,7 @@ impl GenerationCore {
             prefix_cache: options.prefix_cache,
         });
         let info = ModelInfo::new(&*runner, tokenizer);
-        let state = CoreState::new(runner, scheduler, info.vocab_size);
+        let state = CoreState::new(runner, scheduler, info.vocab_size, options.target_itl);
         let snapshot = Mutex::new(state.snapshot());
         let shared = Shared {
             info,

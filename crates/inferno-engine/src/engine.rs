@@ -33,11 +33,14 @@ pub struct EngineOptions {
     /// Maximum number of tokens drafted per sequence and step by prompt lookup, while few sequences
     /// run; 0 disables speculative decoding. Outputs are the same with any number.
     pub num_speculative_tokens: usize,
+    /// Whether requests are scheduled by their priority, which is ignored otherwise: a client that may set it can delay
+    /// all others.
+    pub honor_priority: bool,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { max_num_waiting: 256, num_speculative_tokens: 0 }
+        Self { max_num_waiting: 256, num_speculative_tokens: 0, honor_priority: false }
     }
 }
 

@@ -4,7 +4,8 @@
 //! [`commit`](Scheduler::commit) records what was sampled. Time is an argument.
 //!
 //! - Sequences that decode are planned first, one token each, so that no prompt delays them; prompts
-//!   use the remaining tokens of the step, in chunks, and there is always at least one.
+//!   share the remaining tokens of the step, in chunks, and there is always at least one. A part of them is for
+//!   prompts other than the first, so that a short one does not wait for a long one.
 //! - All sequences have one order: that of arrival, shifted by the priority. A sequence is never
 //!   preempted for a later one and, once it runs, waits for no later one's blocks; so the first always
 //!   progresses, and each becomes the first in time. No sequence is preempted to admit an earlier one.
@@ -22,6 +23,7 @@ mod held;
 mod kv_blocks;
 mod parking;
 mod plan;
+mod prefill;
 mod row_request;
 mod scheduled;
 mod speculation;
@@ -42,6 +44,10 @@ use speculation::MAX_SPECULATIVE_TOKENS;
 
 /// Places in the queue that one level of priority is equivalent to.
 const PRIORITY_PLACES: i64 = 64;
+
+/// The highest level of priority that counts, and the lowest: each sequence is overtaken by a limited number of later
+/// ones, however they are prioritized.
+const MAX_PRIORITY: i32 = 16;
 
 /// Configures a [`Scheduler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +141,8 @@ pub struct Scheduler {
     num_added: u64,
     /// Sequences that were not admitted in the last step, to share the blocks of a running one.
     num_deferred: usize,
+    /// Prompt tokens of a step in which sequences decode.
+    max_prefill_tokens: usize,
     counts: SchedulerCounts,
 }
 
@@ -156,6 +164,7 @@ impl Scheduler {
             parked: BTreeMap::new(),
             num_added: 0,
             num_deferred: 0,
+            max_prefill_tokens: usize::MAX,
             counts: SchedulerCounts::default(),
         }
     }
@@ -198,8 +207,8 @@ impl Scheduler {
         sequences.map(|(_, scheduled)| scheduled.sequence.block_table())
     }
 
-    /// Adds a waiting sequence. A lower `priority` is scheduled first: each level is equivalent to a fixed
-    /// number of places in the queue, so that no sequence starves.
+    /// Adds a waiting sequence. A lower `priority` is scheduled first: each level from -16 to 16 is equivalent to a
+    /// fixed number of places in the queue, so that no sequence starves.
     ///
     /// **Panics** when there are no tokens, or more than [`capacity`](Self::capacity).
     pub fn add(
@@ -232,20 +241,18 @@ impl Scheduler {
     fn next_id(&mut self, priority: i32) -> SequenceId {
         let arrival = self.num_added;
         self.num_added += 1;
-        let place = (arrival as i64).saturating_add(i64::from(priority) * PRIORITY_PLACES);
+        let level = i64::from(priority.clamp(-MAX_PRIORITY, MAX_PRIORITY));
+        let place = (arrival as i64).saturating_add(level * PRIORITY_PLACES);
         SequenceId { place, arrival }
     }
 
-    /// Returns the plan of the next step, which is empty only if every sequence is parked or [held](Self::hold).
+    /// Returns the plan of the next step, which is empty only if every sequence is parked, [held](Self::hold) or waits for a held one.
     /// Sequences whose deadline is not after `now` are removed.
     pub fn schedule(&mut self, now: Instant) -> Plan {
         let mut plan = Plan { expired: self.expire(now), ..Plan::default() };
         self.num_deferred = 0;
         self.plan_decodes(&mut plan);
         self.plan_prefills(&mut plan);
-        if plan.preempted.is_empty() {
-            self.admit(&mut plan);
-        }
         plan
     }
 
@@ -356,20 +363,13 @@ impl Scheduler {
         for id in decodes {
             while let Some(scheduled) = self.running.get_mut(&id) {
                 if self.blocks.reserve(&mut scheduled.sequence) {
-                    plan.push(id, scheduled, &self.limits);
+                    plan.push(id, scheduled, 1, &self.limits);
                     break;
                 }
                 if !self.reclaim_idle() {
                     self.preempt_last(plan);
                 }
             }
-        }
-    }
-
-    /// Plans chunks of the prompts that are being computed.
-    fn plan_prefills(&mut self, plan: &mut Plan) {
-        for (&id, scheduled) in self.running.iter().filter(|(_, it)| it.num_left() > 1) {
-            plan.push(id, scheduled, &self.limits);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Load options, and the requirements of a model.
 
+use std::time::Duration;
+
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_engine::{CoreOptions, EngineError, RunnerOptions};
@@ -37,12 +39,15 @@ pub struct LoadOptions {
     pub max_num_sequences: Option<usize>,
     /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
+    /// Target for the time between two tokens of running streams while prompts are computed; `None` for the largest
+    /// chunks of prompts. Outputs are the same with any value.
+    pub target_itl: Option<Duration>,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
         let RunnerOptions { kv_dtype, limits, .. } = RunnerOptions::default();
-        let CoreOptions { max_num_sequences, prefix_cache } = CoreOptions::default();
+        let CoreOptions { max_num_sequences, prefix_cache, target_itl } = CoreOptions::default();
         Self {
             backend: BackendChoice::default(),
             num_threads: None,
@@ -54,6 +59,7 @@ impl Default for LoadOptions {
             limits: BatchLimits { max_num_logit_rows: DEFAULT_NUM_LOGIT_ROWS, ..limits },
             max_num_sequences,
             prefix_cache,
+            target_itl,
         }
     }
 }
@@ -65,8 +71,8 @@ impl LoadOptions {
     }
 
     pub(crate) fn core(&self) -> CoreOptions {
-        let &Self { max_num_sequences, prefix_cache, .. } = self;
-        CoreOptions { max_num_sequences, prefix_cache }
+        let &Self { max_num_sequences, prefix_cache, target_itl, .. } = self;
+        CoreOptions { max_num_sequences, prefix_cache, target_itl }
     }
 }
 

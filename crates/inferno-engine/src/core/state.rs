@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use inferno_backend::{Batch, BlockId};
 
 use super::event_sender::{EventQueue, EventSender, PassRecord};
+use super::prefill_pacing::PrefillPacing;
 use super::snapshot::EngineSnapshot;
 use super::task::SequenceTask;
 use crate::forward::{RowKind, run_chunks};
@@ -32,12 +33,18 @@ pub(crate) struct CoreState {
     continuations: Vec<Continuation>,
     /// Sequences whose next token waits for their constraint.
     held: Vec<SequenceId>,
+    pacing: PrefillPacing,
     /// Counters; the rest is filled in by [`snapshot`](Self::snapshot).
     counters: EngineSnapshot,
 }
 
 impl CoreState {
-    pub(super) fn new(runner: Box<dyn Runner>, scheduler: Scheduler, vocab_size: usize) -> Self {
+    pub(super) fn new(
+        runner: Box<dyn Runner>,
+        scheduler: Scheduler,
+        vocab_size: usize,
+        target_itl: Option<Duration>,
+    ) -> Self {
         let counters =
             EngineSnapshot { block_tokens: runner.kv_layout().block_tokens, ..Default::default() };
         Self {
@@ -48,6 +55,7 @@ impl CoreState {
             batch: Batch::default(),
             continuations: Vec::new(),
             held: Vec::new(),
+            pacing: PrefillPacing::new(target_itl),
             counters,
         }
     }
@@ -205,6 +213,7 @@ impl CoreState {
     pub(super) fn step(&mut self) {
         self.end_requests(FinishReason::Cancelled, EventSender::is_abandoned);
         self.resume_held(Instant::now());
+        self.scheduler.limit_prefill(self.pacing.max_tokens());
         let mut plan = self.scheduler.schedule(Instant::now());
         self.record_plan(&plan);
         if plan.chunks.is_empty() {
@@ -287,13 +296,16 @@ impl CoreState {
     fn compute(&mut self, plan: &Plan) {
         self.continuations.clear();
         self.continuations.resize(plan.chunks.len(), Continuation::default());
-        let mut num_tokens = 0;
+        let (mut num_tokens, mut duration) = (0, Duration::ZERO);
         for kind in [RowKind::Logits, RowKind::Hidden] {
             if plan.chunks_with(kind).next().is_none() {
                 continue;
             }
             match self.run_pass(plan, kind) {
-                Ok(()) => num_tokens += self.batch.num_tokens(),
+                Ok(taken) => {
+                    num_tokens += self.batch.num_tokens();
+                    duration += taken;
+                }
                 Err(error) => {
                     self.counters.failed_steps += 1;
                     let error = Arc::new(error);
@@ -305,13 +317,16 @@ impl CoreState {
         }
         if num_tokens > 0 {
             self.counters.step_tokens.add(num_tokens);
+            let decode_tokens = plan.num_decode_tokens();
+            let prompt_tokens = num_tokens.saturating_sub(decode_tokens);
+            self.pacing.record(decode_tokens > 0, prompt_tokens, duration);
         }
     }
 
-    /// Runs the pass of the chunks whose rows hold `kind`.
+    /// Runs the pass of the chunks whose rows hold `kind`, and returns its duration.
     ///
     /// **Errors**: as [`run_chunks`].
-    fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<(), EngineError> {
+    fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<Duration, EngineError> {
         let hidden_size = self.runner.hidden_size();
         let chunks = plan.chunks_with(kind).map(|(_, chunk)| self.scheduler.chunk(chunk));
         let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
@@ -320,7 +335,8 @@ impl CoreState {
             RowKind::Logits => self.vocab_size,
             RowKind::Hidden => hidden_size,
         };
-        let wait = MIN_CONSTRAINT_WAIT.max(output.duration / CONSTRAINT_WAIT_DIVISOR);
+        let duration = output.duration;
+        let wait = MIN_CONSTRAINT_WAIT.max(duration / CONSTRAINT_WAIT_DIVISOR);
         let deadline = Instant::now() + wait;
         let (mut next_row, mut failed) = (0, Vec::new());
         for ((place, chunk), end) in plan.chunks_with(kind).zip(self.batch.context_lens()) {
@@ -340,7 +356,7 @@ impl CoreState {
             self.counters.generation_tokens += (sender.num_generated() - before) as u64;
             sender.record_pass(PassRecord {
                 num_tokens: chunk.num_tokens,
-                duration: output.duration,
+                duration,
                 num_drafts: chunk.num_drafts,
                 num_accepted: self.continuations[place].num_accepted,
             });
@@ -349,7 +365,7 @@ impl CoreState {
             self.fail(id, Arc::new(error));
         }
         self.counters.steps += 1;
-        Ok(())
+        Ok(duration)
     }
 
     /// Ends a sequence with an error.

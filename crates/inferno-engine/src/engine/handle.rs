@@ -127,6 +127,9 @@ impl EngineHandle {
         if !self.is_alive() {
             return Err(SubmitError::Stopped);
         }
+        if !self.shared.options.honor_priority {
+            submission.priority = 0;
+        }
         let queue = Arc::clone(&self.shared.queue);
         let limit = self.shared.options.max_num_waiting;
         let place = queue.try_acquire_owned().map_err(|_| SubmitError::QueueFull { limit })?;

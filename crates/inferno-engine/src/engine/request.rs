@@ -18,8 +18,8 @@ pub struct Request {
     /// Number of choices to generate, at least 1. They share the prompt's blocks; each uses the seed of the
     /// previous one plus one.
     pub num_choices: usize,
-    /// Lower values are scheduled first. One level is equivalent to 64 places in the queue, so that no request
-    /// starves.
+    /// Lower values are scheduled first, if the engine [honors](crate::EngineOptions::honor_priority) priorities. One
+    /// level, from -16 to 16, is equivalent to 64 places in the queue, so that no request starves.
     pub priority: i32,
     /// The request ends at this time at the latest.
     pub deadline: Option<Instant>,

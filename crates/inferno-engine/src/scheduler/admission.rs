@@ -2,15 +2,16 @@
 
 use std::ops::Bound;
 
+use super::prefill::share_of_one;
 use super::scheduled::Scheduled;
 use super::{Admission, Plan, Scheduler};
 
 impl Scheduler {
-    /// Admits sequences while there is room, in their order. None overtakes one that does not find enough
-    /// blocks.
-    pub(super) fn admit(&mut self, plan: &mut Plan) {
+    /// Admits sequences while the step has fewer than `max_num_tokens` tokens, in their order. None overtakes one that
+    /// does not find enough blocks.
+    pub(super) fn admit(&mut self, plan: &mut Plan, max_num_tokens: usize) {
         let mut last = None;
-        while plan.num_tokens() < self.limits.max_num_batched_tokens
+        while plan.num_tokens() < max_num_tokens
             && plan.num_logit_rows() < self.limits.max_num_logit_rows
             && self.running.len() < self.limits.max_num_sequences
         {
@@ -53,7 +54,8 @@ impl Scheduler {
                 self.counts.prefix_hits += num_cached as u64;
                 plan.admitted.push(Admission { id, num_cached_tokens: num_cached });
             }
-            plan.push(id, &admitted, &self.limits);
+            let share = share_of_one(max_num_tokens - plan.num_tokens());
+            plan.push(id, &admitted, share, &self.limits);
             self.running.insert(id, admitted);
         }
     }

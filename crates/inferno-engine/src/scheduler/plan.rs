@@ -34,6 +34,13 @@ pub struct PlannedChunk {
     pub is_last: bool,
 }
 
+impl PlannedChunk {
+    /// Whether it is one token, with drafts after it, for which the next one is sampled.
+    pub(super) fn decodes(&self) -> bool {
+        self.output == RowKind::Logits && self.is_last && self.num_tokens - self.num_drafts == 1
+    }
+}
+
 /// How a sequence continues after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Continuation {
@@ -58,6 +65,12 @@ impl Plan {
         self.chunks.iter().map(|chunk| chunk.num_tokens).sum()
     }
 
+    /// Returns the number of tokens of sequences that decode, with drafts.
+    pub fn num_decode_tokens(&self) -> usize {
+        let decodes = self.chunks.iter().filter(|chunk| chunk.decodes());
+        decodes.map(|chunk| chunk.num_tokens).sum()
+    }
+
     /// Rows of logits in the step, over all sequences.
     pub fn num_logit_rows(&self) -> usize {
         self.chunks_with(RowKind::Logits).map(|(_, chunk)| chunk.num_rows).sum()
@@ -68,26 +81,48 @@ impl Plan {
         self.chunks.iter().enumerate().filter(move |(_, chunk)| chunk.output == output)
     }
 
-    /// Adds as many remaining tokens of a sequence as fit.
-    pub(super) fn push(&mut self, id: SequenceId, scheduled: &Scheduled, limits: &SchedulerLimits) {
+    /// Adds as many remaining tokens of a sequence as fit, at most `max_num_tokens`.
+    pub(super) fn push(
+        &mut self,
+        id: SequenceId,
+        scheduled: &Scheduled,
+        max_num_tokens: usize,
+        limits: &SchedulerLimits,
+    ) {
+        self.chunks.extend(self.fitting(id, scheduled, max_num_tokens, limits));
+    }
+
+    /// Replaces the chunk at `place` by one with as many tokens of its sequence as fit, `num_more` more at most.
+    pub(super) fn grow(
+        &mut self,
+        place: usize,
+        scheduled: &Scheduled,
+        num_more: usize,
+        limits: &SchedulerLimits,
+    ) {
+        let chunk = self.chunks.remove(place);
+        let grown = self.fitting(chunk.id, scheduled, chunk.num_tokens + num_more, limits);
+        self.chunks.insert(place, grown.unwrap_or(chunk));
+    }
+
+    /// The chunk of the next tokens of a sequence, at most `max_num_tokens`, that the limits of a step allow.
+    fn fitting(
+        &self,
+        id: SequenceId,
+        scheduled: &Scheduled,
+        max_num_tokens: usize,
+        limits: &SchedulerLimits,
+    ) -> Option<PlannedChunk> {
         let budget = limits.max_num_batched_tokens - self.num_tokens();
         let output = scheduled.rows.output();
         let max_num_rows = match output {
             RowKind::Logits => limits.max_num_logit_rows - self.num_logit_rows(),
             RowKind::Hidden => usize::MAX,
         };
-        let num_tokens = scheduled.fitting(budget, max_num_rows);
-        if num_tokens > 0 {
-            let num_rows = scheduled.num_rows(num_tokens);
-            let is_last = num_tokens == scheduled.num_left();
-            self.chunks.push(PlannedChunk {
-                id,
-                num_tokens,
-                num_drafts: 0,
-                num_rows,
-                output,
-                is_last,
-            });
-        }
+        let num_tokens = scheduled.fitting(budget.min(max_num_tokens), max_num_rows);
+        let num_rows = scheduled.num_rows(num_tokens);
+        let is_last = num_tokens == scheduled.num_left();
+        let chunk = PlannedChunk { id, num_tokens, num_drafts: 0, num_rows, output, is_last };
+        (num_tokens > 0).then_some(chunk)
     }
 }

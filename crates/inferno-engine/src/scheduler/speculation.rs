@@ -1,7 +1,6 @@
 //! Drafts of a step.
 
 use super::{Plan, PlannedChunk, Scheduler, SchedulerLimits};
-use crate::RowKind;
 
 /// Maximum number of tokens of a step in which several sequences draft: that many rows cost little more
 /// than one, as reading the weights takes most of the time. More cost more, and drafts are often wrong.
@@ -20,12 +19,7 @@ impl Scheduler {
             _ => limit.min(MAX_SPECULATIVE_TOKENS),
         };
         let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
-        let decodes = |chunk: &PlannedChunk| {
-            chunk.output == RowKind::Logits
-                && chunk.is_last
-                && chunk.num_tokens - chunk.num_drafts == 1
-        };
-        if share == 0 || !plan.chunks.iter().all(decodes) {
+        if share == 0 || !plan.chunks.iter().all(PlannedChunk::decodes) {
             return 0;
         }
         share.min(self.blocks.room(&self.running[&chunk.id].sequence))

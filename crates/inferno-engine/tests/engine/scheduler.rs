@@ -41,6 +41,10 @@ pub struct Machine {
     pub now: Instant,
     /// Whether to draft tokens, some of them correct.
     pub drafts: bool,
+    /// Whether the next token of some sequences is known only one step later.
+    pub holds: bool,
+    /// Those sequences, with their tokens.
+    held: Vec<(SequenceId, Vec<u32>)>,
 }
 
 impl Machine {
@@ -54,6 +58,8 @@ impl Machine {
             ended: BTreeMap::new(),
             now: Instant::now(),
             drafts: false,
+            holds: false,
+            held: Vec::new(),
         }
     }
 
@@ -94,6 +100,7 @@ impl Machine {
 
     /// Schedules, computes and commits one step.
     pub fn step(&mut self) -> Plan {
+        let held = std::mem::take(&mut self.held);
         let mut plan = self.scheduler.schedule(self.now);
         if self.drafts {
             self.draft(&mut plan);
@@ -104,11 +111,13 @@ impl Machine {
         assert!(plan.num_tokens() <= self.limits.max_num_batched_tokens);
         assert!(plan.chunks.len() <= self.limits.max_num_sequences);
         assert!(plan.num_logit_rows() <= self.limits.max_num_logit_rows);
-        assert_eq!(
-            plan.chunks.is_empty(),
-            self.lengths.is_empty(),
-            "a plan is empty only if no sequences are left"
-        );
+        if held.is_empty() {
+            assert_eq!(
+                plan.chunks.is_empty(),
+                self.lengths.is_empty(),
+                "a plan is empty only if no sequences are left"
+            );
+        }
         let mut written = HashSet::new();
         let mut sampled = Vec::new();
         let mut last = Vec::new();
@@ -142,6 +151,12 @@ impl Machine {
                 }
                 continuation.num_accepted = len - (end - planned.num_drafts);
                 self.rows_from.insert(planned.id, len);
+                if self.holds && (len + planned.num_tokens).is_multiple_of(3) {
+                    self.scheduler.hold(planned.id);
+                    self.held.push((planned.id, tokens[..len].to_vec()));
+                    sampled.push(continuation);
+                    continue;
+                }
                 let goes_on = len < self.lengths[&planned.id];
                 continuation.next = goes_on.then(|| next_token(&tokens[..len]));
                 if !goes_on {
@@ -151,6 +166,14 @@ impl Machine {
             sampled.push(continuation);
         }
         self.scheduler.commit(&plan, &sampled);
+        for (id, tokens) in held {
+            let Some(&length) = self.lengths.get(&id) else { continue };
+            let goes_on = tokens.len() < length;
+            self.scheduler.continue_held(id, goes_on.then(|| next_token(&tokens)));
+            if !goes_on {
+                last.push((id, tokens));
+            }
+        }
         for (id, tokens) in last {
             self.lengths.remove(&id);
             assert!(self.ended.insert(id, tokens).is_none(), "it finishes once");

@@ -26,7 +26,7 @@ fn runner(num_blocks: usize) -> FakeRunner {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions { max_num_waiting: 64, ..EngineOptions::default() }
+    EngineOptions { max_num_waiting: 64, honor_priority: true, ..EngineOptions::default() }
 }
 
 fn engine(runner: FakeRunner) -> Engine {

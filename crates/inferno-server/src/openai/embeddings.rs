@@ -39,7 +39,7 @@ pub(crate) struct EmbeddingsRequest {
     dimensions: Option<usize>,
     /// Adds the special tokens that the model expects around an input (default: true).
     add_special_tokens: Option<bool>,
-    /// Scheduling priority; lower values are scheduled first.
+    /// Scheduling priority; lower values are scheduled first. Ignored unless the server runs with `--allow-priority`.
     priority: Option<i32>,
     /// An identifier of the end user; ignored.
     #[allow(dead_code, reason = "accepted and ignored")]

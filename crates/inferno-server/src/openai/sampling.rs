@@ -84,7 +84,7 @@ pub(crate) struct SamplingFields {
     /// Number of choices (default: 1).
     #[schema(minimum = 1)]
     n: Option<usize>,
-    /// Scheduling priority; lower values are scheduled first.
+    /// Scheduling priority; lower values are scheduled first. Ignored unless the server runs with `--allow-priority`.
     priority: Option<i32>,
     /// Streams the answer as server-sent events.
     stream: Option<bool>,

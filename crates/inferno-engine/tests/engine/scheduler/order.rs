@@ -120,3 +120,56 @@ fn a_removed_sequence_frees_its_blocks_at_once() {
     assert_eq!(machine.scheduler.block_usage().num_free, 10);
     assert_eq!(machine.step().chunks[0].id, next);
 }
+
+#[test]
+fn a_short_prompt_does_not_wait_for_long_ones() {
+    let mut machine = Machine::new(SchedulerLimits { max_num_batched_tokens: 32, ..limits(200) });
+    let long = machine.add(&prompt(0, 300), 2, 0);
+    assert_eq!(machine.step().num_tokens(), 32, "a prompt alone gets the whole step");
+    let second = machine.add(&prompt(1, 200), 2, 0);
+    let third = machine.add(&prompt(2, 100), 2, 0);
+    machine.step();
+    let short = machine.add(&prompt(3, 3), 1, 0);
+    let mut num_steps = 0;
+    while !machine.ended.contains_key(&short) {
+        let plan = machine.step();
+        assert_eq!(plan.num_tokens(), 32, "no token of the step is left");
+        let of = |id| plan.chunks.iter().find(|chunk| chunk.id == id).map_or(0, |it| it.num_tokens);
+        assert!(of(long) >= 24, "the first gets most of the step: {plan:?}");
+        num_steps += 1;
+        assert!(num_steps < 5, "the short prompt waits");
+    }
+    machine.run(100);
+    assert!([long, second, third].iter().all(|id| machine.ended.contains_key(id)));
+}
+
+#[test]
+fn prompts_use_limited_tokens_only_while_sequences_decode() {
+    let mut machine = Machine::new(SchedulerLimits { max_num_batched_tokens: 32, ..limits(200) });
+    machine.scheduler.limit_prefill(Some(6));
+    let decoding = machine.add(&prompt(0, 20), 12, 0);
+    assert_eq!(machine.step().num_tokens(), 20);
+    let long = machine.add(&prompt(1, 300), 2, 0);
+    while machine.open().contains(&decoding) {
+        let plan = machine.step();
+        assert_eq!(plan.chunks[0].id, decoding);
+        assert_eq!((plan.chunks[1].id, plan.chunks[1].num_tokens), (long, 6));
+    }
+    assert_eq!(machine.step().num_tokens(), 32);
+}
+
+#[test]
+fn the_most_urgent_requests_overtake_a_limited_number_of_others() {
+    let one_by_one = SchedulerLimits { max_num_sequences: 1, ..limits(8) };
+    let mut machine = Machine::new(one_by_one);
+    let patient = machine.add(&prompt(0, 1), 1, i32::MAX);
+    let mut num_others = 0;
+    while !machine.ended.contains_key(&patient) {
+        machine.add(&prompt(1 + num_others, 1), 1, i32::MIN);
+        machine.step();
+        num_others += 1;
+        assert!(num_others < 5000, "it never has its turn");
+    }
+    let num_overtaking = machine.ended.len() - 1;
+    assert!((2000..2049).contains(&num_overtaking), "{num_overtaking} overtook it");
+}

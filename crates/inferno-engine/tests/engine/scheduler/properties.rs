@@ -64,9 +64,10 @@ proptest! {
     fn no_block_leaks_and_every_sequence_matches_a_solo_run(
         limits in limits(),
         drafts in any::<bool>(),
+        holds in any::<bool>(),
         happenings in prop::collection::vec(happening(), 0..120),
     ) {
-        let mut machine = Machine { drafts, ..Machine::new(limits) };
+        let mut machine = Machine { drafts, holds, ..Machine::new(limits) };
         let capacity = machine.scheduler.capacity();
         let mut expected = BTreeMap::new();
         for happening in happenings {

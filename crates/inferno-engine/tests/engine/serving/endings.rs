@@ -55,7 +55,8 @@ fn dropping_the_receiver_cancels_within_one_step() {
 #[test]
 fn a_full_queue_rejects_requests_until_one_starts() {
     let (runner, permits) = gated(runner(40));
-    let core = core_with(runner, CoreOptions { max_num_sequences: Some(1), prefix_cache: true });
+    let core =
+        core_with(runner, CoreOptions { max_num_sequences: Some(1), ..CoreOptions::default() });
     let options = EngineOptions { max_num_waiting: 1, ..options() };
     let engine = Engine::start(&core, options).expect("a sound runner");
     let handle = engine.handle();

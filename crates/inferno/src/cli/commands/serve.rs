@@ -2,6 +2,8 @@
 
 mod server_args;
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 use inferno_engine::{EngineOptions, Pooling};
 use inferno_gguf::Gguf;
@@ -59,6 +61,13 @@ pub(crate) struct ServeArgs {
     /// Maximum number of waiting requests; further requests are rejected with status 429
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = EngineOptions::default().max_num_waiting)]
     max_num_waiting: usize,
+    /// Target for the time between two tokens of running streams while prompts are processed, in milliseconds: prompts
+    /// are split into smaller chunks to meet it; 0 always uses chunks of --max-num-batched-tokens
+    #[arg(long, value_name = "MS", value_parser = number_in(0..=MAX_TARGET_ITL), default_value_t = 100)]
+    target_itl: usize,
+    /// Schedule requests by their priority field, which is ignored otherwise; lower values are scheduled first
+    #[arg(long)]
+    allow_priority: bool,
     #[command(flatten)]
     speculate: SpeculateArgs,
     /// Disable reuse of cached prompt prefixes
@@ -82,6 +91,9 @@ pub(crate) struct ServeArgs {
 
 /// The largest batch. Each sequence needs a row of logits.
 const MAX_SEQUENCES: usize = 1 << 16;
+
+/// The longest target for the time between two tokens, in milliseconds.
+const MAX_TARGET_ITL: usize = 60_000;
 
 /// Default maximum number of sequences in a batch.
 const DEFAULT_SEQUENCES: usize = 64;
@@ -128,6 +140,8 @@ impl ServeArgs {
             cache_tokens,
             max_num_sequences: Some(self.max_num_seqs),
             prefix_cache: !self.no_prefix_cache,
+            target_itl: (self.target_itl > 0)
+                .then(|| Duration::from_millis(self.target_itl as u64)),
             ..load
         });
         if self.compute.dry_run {
@@ -165,6 +179,7 @@ impl ServeArgs {
             EngineOptions {
                 max_num_waiting: self.max_num_waiting,
                 num_speculative_tokens: self.speculate.speculate,
+                honor_priority: self.allow_priority,
             },
         )?;
         let served = ServedModel::new(engine, self.names(checkpoint))

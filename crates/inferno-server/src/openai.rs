@@ -10,5 +10,6 @@ pub(crate) mod models;
 pub(crate) mod render;
 pub(crate) mod responses;
 pub(crate) mod sampling;
+pub(crate) mod timings;
 pub(crate) mod tools;
 pub(crate) mod usage;

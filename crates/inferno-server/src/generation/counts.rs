@@ -1,6 +1,6 @@
 //! Tokens and choices of a running request, counted in this one place.
 
-use inferno_engine::Finished;
+use inferno_engine::{Finished, Timings};
 
 /// What a request has taken so far.
 #[derive(Debug, Clone)]
@@ -17,11 +17,13 @@ pub(crate) struct ChoiceCounts {
     pub generated_tokens: usize,
     /// Generated tokens that were reasoning.
     pub reasoning_tokens: usize,
+    /// Known when the choice has finished.
+    pub timings: Timings,
     pub is_finished: bool,
 }
 
 impl TokenCounts {
-    pub(super) fn new(prompt_tokens: usize, num_choices: usize) -> Self {
+    pub fn new(prompt_tokens: usize, num_choices: usize) -> Self {
         Self { prompt_tokens, choices: vec![ChoiceCounts::default(); num_choices] }
     }
 
@@ -35,6 +37,7 @@ impl TokenCounts {
         if let Some(choice) = self.choices.get_mut(finished.choice) {
             choice.cached_tokens = finished.cached_tokens;
             choice.generated_tokens = finished.generated_tokens;
+            choice.timings = finished.timings;
             choice.is_finished = true;
         }
     }

@@ -69,6 +69,13 @@ fn a_stream_begins_with_the_role_and_ends_with_the_finish_reason() {
         for field in ["prompt_tokens", "completion_tokens", "total_tokens"] {
             assert_eq!(usage["usage"][field], whole["usage"][field], "{field}");
         }
+        let timings = &usage["timings"];
+        assert_eq!(timings["predicted_n"], whole["usage"]["completion_tokens"]);
+        let counts = ["prompt_n", "cache_n"].map(|field| timings[field].as_u64().unwrap());
+        assert_eq!(counts[0] + counts[1], whole["usage"]["prompt_tokens"].as_u64().unwrap());
+        for field in ["prompt_ms", "prompt_per_second", "predicted_ms", "predicted_per_second"] {
+            assert!(timings[field].as_f64().unwrap() > 0.0, "{timings}");
+        }
         let (last, others) = chunks.split_last().unwrap();
         assert_eq!(last["choices"][0]["finish_reason"], "stop");
         for chunk in others {

@@ -12,6 +12,7 @@ use super::response::{finish_reason, stop_reason};
 use crate::chat::{ChatEvent, ChatRun, FinishedChoice};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::sampling::Streaming;
+use crate::openai::timings::RequestTimings;
 use crate::openai::usage::Usage;
 use crate::sse::{EventSource, SseEvent};
 use crate::time::unix_seconds;
@@ -30,6 +31,9 @@ pub(crate) struct ChatCompletionChunk {
     /// In the last chunk the total usage, if requested; with `continuous_usage_stats`, in each chunk that of its choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    /// With the total usage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<RequestTimings>,
 }
 
 /// New content of a choice.
@@ -114,21 +118,22 @@ impl ChatStream {
         Self { run, id, created: unix_seconds(), streaming, has_begun: false }
     }
 
-    fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<Usage>) -> SseEvent {
-        SseEvent::data(&ChatCompletionChunk {
+    fn chunk(&self, choices: Vec<ChunkChoice>, usage: Option<Usage>) -> ChatCompletionChunk {
+        ChatCompletionChunk {
             id: self.id.clone(),
             object: "chat.completion.chunk",
             created: self.created,
             model: self.run.model().name().to_owned(),
             choices,
             usage,
-        })
+            timings: None,
+        }
     }
 
     fn delta(&self, index: usize, delta: Delta, logprobs: Option<ChatLogprobs>) -> SseEvent {
         let stop_reason = Value::Null;
         let choice = ChunkChoice { index, delta, logprobs, finish_reason: None, stop_reason };
-        self.chunk(vec![choice], self.usage_so_far(index))
+        SseEvent::data(&self.chunk(vec![choice], self.usage_so_far(index)))
     }
 
     /// The usage of one choice, if requested.
@@ -163,11 +168,13 @@ impl ChatStream {
             finish_reason: Some(finish_reason(end)),
             stop_reason: stop_reason(&end.finish.cause),
         };
-        events.push_back(self.chunk(vec![choice], self.usage_so_far(index)));
+        events.push_back(SseEvent::data(&self.chunk(vec![choice], self.usage_so_far(index))));
         if self.run.counts().num_unfinished() == 0 {
             if self.streaming.include_usage {
-                let usage = Usage::of_chat(self.run.counts());
-                events.push_back(self.chunk(Vec::new(), Some(usage)));
+                let counts = self.run.counts();
+                let timings = Some(RequestTimings::of(counts));
+                let chunk = self.chunk(Vec::new(), Some(Usage::of_chat(counts)));
+                events.push_back(SseEvent::data(&ChatCompletionChunk { timings, ..chunk }));
             }
             events.push_back(SseEvent::done());
         }

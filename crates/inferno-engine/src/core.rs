@@ -159,7 +159,7 @@ impl GenerationCore {
         let rows = task.rows();
         let id = self.lock()?.add(tokens, rows, 0, None, SequenceTask::Embedding(task));
         let mut queue = EventQueue::default();
-        let stepped = self.next_events(id, &mut queue, || false);
+        let stepped = self.next_events(id, &mut queue, |_| false);
         self.finish(id);
         stepped?;
         match queue.events.pop_front().map(|queued| queued.event) {
@@ -239,19 +239,20 @@ impl GenerationCore {
         *self.shared.snapshot.lock() = state.snapshot();
     }
 
-    /// Steps until sequence `id` has events or `is_cancelled` returns true before a step. Moves the
-    /// events and passes so far into `queue`, which is empty.
+    /// Steps until sequence `id` has events or `is_cancelled` returns true before a step; it receives the
+    /// number of tokens computed for the sequence so far. Moves the events and passes so far into `queue`, which is
+    /// empty.
     ///
     /// **Errors**: as [`lock`](Self::lock).
     pub(crate) fn next_events(
         &self,
         id: SequenceId,
         queue: &mut EventQueue,
-        is_cancelled: impl Fn() -> bool,
+        mut is_cancelled: impl FnMut(usize) -> bool,
     ) -> Result<(), EngineError> {
         let mut state = self.lock()?;
         state.resume(id);
-        while !state.has_events(id) && !is_cancelled() {
+        while !state.has_events(id) && !is_cancelled(state.computed_tokens(id)) {
             // Threads that wait with sequences of their own add them to this step first.
             MutexGuard::bump(&mut state);
             if self.is_broken() {

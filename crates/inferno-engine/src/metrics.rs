@@ -119,23 +119,27 @@ impl fmt::Display for Metrics {
         }
         let prefill = &self.prefill_passes;
         let computed = prefill.num_tokens();
-        write!(f, "prompt       {} tokens, {computed} computed", self.prompt_tokens)?;
+        write!(
+            f,
+            "prompt       {}, {computed} computed",
+            count(self.prompt_tokens, "token", "tokens")
+        )?;
         write!(f, " in {}", seconds(prefill.total()))?;
         writeln!(f, "{}", per_second(self.prefill_tokens_per_second()))?;
         if let Some(time) = self.time_to_first_token {
             writeln!(f, "first token  after {}", seconds(time))?;
         }
-        write!(f, "generated    {} tokens", self.generated_tokens)?;
+        write!(f, "generated    {}", count(self.generated_tokens, "token", "tokens"))?;
         writeln!(f, "{}", per_second(self.decode_tokens_per_second()))?;
         if self.drafted_tokens > 0 {
-            let Self { drafted_tokens, accepted_tokens, .. } = self;
-            writeln!(f, "drafted      {drafted_tokens} tokens, {accepted_tokens} accepted")?;
+            let drafted = count(self.drafted_tokens, "token", "tokens");
+            writeln!(f, "drafted      {drafted}, {} accepted", self.accepted_tokens)?;
         }
         if let Some(reason) = self.finish_reason {
             writeln!(f, "finished     {}", reason.name())?;
         }
         for (name, passes) in [("prefill", prefill), ("decode", &self.decode_passes)] {
-            write!(f, "{name:<12} {} passes", passes.durations().len())?;
+            write!(f, "{name:<12} {}", count(passes.durations().len(), "pass", "passes"))?;
             for (name, percent) in Passes::PERCENTILES {
                 if let Some(time) = passes.percentile(percent) {
                     write!(f, ", {name} {:.2} ms", time.as_secs_f64() * 1e3)?;
@@ -148,6 +152,11 @@ impl fmt::Display for Metrics {
             None => write!(f, "peak memory  unknown on this system"),
         }
     }
+}
+
+/// Returns a number with its noun.
+fn count(number: usize, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
 }
 
 #[cfg(test)]

@@ -262,7 +262,7 @@ impl Session {
     fn prefill(&mut self) -> Result<(), EngineError> {
         self.begin(SequenceTask::Prefill(EventSender::to_queue(self.tokens.len())))?;
         let mut queue = EventQueue::default();
-        let computed = self.core.next_events(self.sequence, &mut queue, || false);
+        let computed = self.core.next_events(self.sequence, &mut queue, |_| false);
         self.core.finish(self.sequence);
         for pass in queue.passes.drain(..) {
             self.metrics.prefill_passes.record(pass.num_tokens, pass.duration);

@@ -137,6 +137,12 @@ impl CoreState {
         self.queue_mut(id).is_some_and(|queue| !queue.events.is_empty())
     }
 
+    /// Returns the number of tokens that were computed for a session's sequence since its events were taken.
+    pub(super) fn computed_tokens(&mut self, id: SequenceId) -> usize {
+        let passes = self.queue_mut(id).map(|queue| &queue.passes);
+        passes.into_iter().flatten().map(|pass| pass.num_tokens).sum()
+    }
+
     fn queue_mut(&mut self, id: SequenceId) -> Option<&mut EventQueue> {
         self.tasks.get_mut(&id)?.sender_mut().queue_mut()
     }

@@ -45,6 +45,8 @@ pub struct Generation<'s> {
     held_back: String,
     seed: u64,
     cancel: CancelHandle,
+    /// Receives the number of prompt tokens computed so far.
+    on_prompt: Option<Box<dyn FnMut(usize) + Send + 's>>,
     /// Duration of the call that began the generation.
     setup_time: Duration,
     /// The session's length before the prompt, until there is a first token.
@@ -71,6 +73,7 @@ impl<'s> Generation<'s> {
             held_back: String::new(),
             seed,
             cancel: CancelHandle::new(),
+            on_prompt: None,
             setup_time: started.elapsed(),
             rollback_to: Some(rollback_to),
             ended: false,
@@ -98,6 +101,12 @@ impl<'s> Generation<'s> {
     /// Returns a handle that stops this generation, from any thread.
     pub fn cancel_handle(&self) -> CancelHandle {
         self.cancel.clone()
+    }
+
+    /// Calls `on_prompt` between the forward passes that read the prompt, with the number of its tokens computed so
+    /// far. Tokens in the prefix cache are not computed.
+    pub fn on_prompt(&mut self, on_prompt: impl FnMut(usize) + Send + 's) {
+        self.on_prompt = Some(Box::new(on_prompt));
     }
 
     /// Returns the measurements of the generation so far.
@@ -168,8 +177,16 @@ impl<'s> Generation<'s> {
     /// The next event, which is computed if no earlier pass led to it; `None` when cancelled.
     fn next_event(&mut self) -> Result<Option<QueuedEvent>, EngineError> {
         if self.queue.events.is_empty() && !self.cancel.is_cancelled() {
-            let Self { session, queue, cancel, .. } = self;
-            session.core.next_events(session.sequence, queue, || cancel.is_cancelled())?;
+            let Self { session, queue, cancel, on_prompt, .. } = self;
+            session.core.next_events(session.sequence, queue, |computed_tokens| {
+                if let Some(on_prompt) = on_prompt {
+                    on_prompt(computed_tokens);
+                }
+                cancel.is_cancelled()
+            })?;
+            if !queue.events.is_empty() {
+                *on_prompt = None;
+            }
             for pass in queue.passes.drain(..) {
                 session.record_pass(pass);
             }

@@ -22,14 +22,14 @@ pub(crate) async fn with_request_id(request: Request, next: Next) -> Response {
         Some(id) if (1..=MAX_LEN).contains(&id.len()) => id.to_owned(),
         _ => unique_id("req_"),
     };
-    let span = tracing::info_span!("request", id = %id);
     let (method, path) = (request.method().clone(), shortened(request.uri().path()));
+    let span = tracing::info_span!("request", %id, %method, %path);
     let mut response = next.run(request).instrument(span.clone()).await;
     // Generation requests have a log line of their own, and successful probes need none.
     if let Some(error) = response.extensions().get::<ApiError>() {
         let _entered = span.enter();
         let status = response.status().as_u16();
-        tracing::info!(status, %method, %path, error = %error.message, "request failed");
+        tracing::info!(status, error = %error.message, "request failed");
     }
     if let Ok(value) = HeaderValue::try_from(id) {
         response.headers_mut().insert(HEADER, value.clone());

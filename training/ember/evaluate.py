@@ -42,7 +42,11 @@ class Inferno:
         """What the program prints; anything but success is an error."""
         command, *rest = arguments
         done = subprocess.run(
-            [str(self.program), command, "-m", str(self.model), *rest], capture_output=True, text=True, check=False
+            [str(self.program), command, "-m", str(self.model), *rest],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode != 0:
             raise RuntimeError(f"inferno {' '.join(arguments)}: {done.stderr}")

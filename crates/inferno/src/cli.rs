@@ -4,6 +4,7 @@
 
 mod arguments;
 mod commands;
+mod compatibility;
 mod configuration;
 mod dry_run;
 mod failure;
@@ -16,17 +17,18 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    bench, chat, completions, generate, inspect, logits, perplexity, pull, quantize, serve,
+    bench, chat, completions, generate, inspect, logits, models, perplexity, pull, quantize, serve,
     template, tokenize, tokenizer_demo,
 };
 use failure::Failure;
 
 /// Run large language models from GGUF files
 #[derive(Parser)]
-#[command(name = "inferno", version, max_term_width = 100, subcommand_required = true)]
+#[command(name = "inferno", version, max_term_width = 80, subcommand_required = true)]
 #[command(after_help = "\
 Examples:
   inferno generate \"Once upon a time\"
+  inferno run qwen3:0.6b \"Why is the sky blue?\"
   inferno generate -m hf:Qwen/Qwen3-0.6B-GGUF:Q8_0 -n 64 \"The sky is\"
   inferno chat
   inferno serve
@@ -51,17 +53,27 @@ struct Inferno {
 
 #[derive(Subcommand)]
 enum Command {
+    #[command(alias = "complete")]
     Generate(Box<generate::GenerateArgs>),
+    Run(Box<chat::RunArgs>),
     Chat(Box<chat::ChatCommandArgs>),
     Bench(Box<bench::BenchArgs>),
+    #[command(alias = "server")]
     Serve(Box<serve::ServeArgs>),
+    #[command(alias = "info")]
     Inspect(inspect::InspectArgs),
     Tokenize(tokenize::TokenizeArgs),
     Template(template::TemplateArgs),
     Logits(logits::LogitsArgs),
     Perplexity(perplexity::PerplexityArgs),
     Quantize(quantize::QuantizeArgs),
+    #[command(alias = "download")]
     Pull(pull::PullArgs),
+    #[command(visible_alias = "ls", alias = "models")]
+    List(models::ListArgs),
+    Show(models::ShowArgs),
+    #[command(alias = "remove", alias = "delete")]
+    Rm(models::RmArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -69,6 +81,7 @@ impl Inferno {
     fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Generate(args) => args.run(),
+            Command::Run(args) => args.run(),
             Command::Chat(args) => args.run(),
             Command::Bench(args) => args.run(),
             Command::Serve(args) => args.run(),
@@ -79,6 +92,9 @@ impl Inferno {
             Command::Perplexity(args) => args.run(),
             Command::Quantize(args) => args.run(),
             Command::Pull(args) => args.run(),
+            Command::List(args) => args.run(),
+            Command::Show(args) => args.run(),
+            Command::Rm(args) => args.run(),
             Command::Completions(args) => args.run(),
         }
     }

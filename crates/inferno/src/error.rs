@@ -42,6 +42,14 @@ pub enum Error {
         cause: String,
     },
 
+    /// An input is longer than the program reads.
+    #[error("{input} has more than {}; use a shorter input", BinaryBytes(*max_bytes))]
+    InputTooLong {
+        /// The name of the input.
+        input: String,
+        /// The limit, in bytes.
+        max_bytes: u64,
+    },
     /// An input is not UTF-8.
     #[error("{input} is not valid UTF-8 at byte {offset}; convert it to UTF-8")]
     InvalidUtf8 {
@@ -57,6 +65,19 @@ pub enum Error {
         input: String,
         /// The cause.
         source: serde_json::Error,
+    },
+    /// A conversation has no messages.
+    #[error("messages is empty; it must contain at least one message")]
+    NoMessages,
+    /// A message has a role that models do not know.
+    #[error(
+        "messages[{index}].role must be system, developer, user, assistant or tool, but is {role:?}"
+    )]
+    UnknownRole {
+        /// Index of the message.
+        index: usize,
+        /// The role; empty if it is missing.
+        role: String,
     },
     /// The model has no chat template, and none was specified.
     #[error(
@@ -88,6 +109,17 @@ pub enum Error {
     ConversationNotReplaced {
         /// The output.
         path: PathBuf,
+    },
+    /// A prompt does not fit the longest context of the model.
+    #[error(
+        "the prompt has {prompt_tokens} tokens, but this model supports a context of {context_length} tokens at most; \
+         shorten the prompt, or use a model with a longer context"
+    )]
+    PromptExceedsModel {
+        /// Tokens of the prompt and of what precedes it.
+        prompt_tokens: usize,
+        /// The maximum of the model, in tokens.
+        context_length: usize,
     },
     /// An input is not a list of token ids.
     #[error("{input} is not a JSON array of token ids such as [1, 2, 3]: {source}")]
@@ -153,6 +185,30 @@ pub enum Error {
     HubOffline {
         /// The requested model.
         reference: HubReference,
+    },
+    /// No such model was downloaded.
+    #[error("{reference} is not in the cache; inferno list shows the downloaded models")]
+    NotCached {
+        /// The requested model.
+        reference: HubReference,
+    },
+    /// The model is a file, but a downloaded model is required.
+    #[error(
+        "{} is not a model on the Hugging Face Hub; expected hf:OWNER/REPO[:QUANTIZATION] or a short name of inferno list \
+         --catalog",
+        path.display()
+    )]
+    NotOnHub {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A name looks like a short name, but no model has it.
+    #[error("no file and no model is named {name:?}; {}", if similar.is_empty() { "inferno list --catalog shows all short names".to_owned() } else { format!("similar short names:{}", list(similar)) })]
+    UnknownShortName {
+        /// The name.
+        name: String,
+        /// Short names of the same family.
+        similar: Vec<String>,
     },
     /// The hub could not be reached, or the connection was lost.
     #[error("download from {endpoint} failed; run the command again to resume it")]
@@ -244,6 +300,14 @@ pub enum Error {
     OutputExists {
         /// The output.
         path: PathBuf,
+    },
+    /// The directory of the output does not exist.
+    #[error("cannot write {}: the directory {} does not exist; create it first", path.display(), folder.display())]
+    OutputFolder {
+        /// The output.
+        path: PathBuf,
+        /// The directory.
+        folder: PathBuf,
     },
     /// The output is a directory, a pipe or a device.
     #[error("{} is not a regular file; choose another name for the output", path.display())]
@@ -364,6 +428,23 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the same error, or [`Self::PromptExceedsModel`] if a prompt does not fit and the context cannot be longer
+    /// than `max_context_length`.
+    pub(crate) fn at_maximum(self, max_context_length: usize) -> Self {
+        let Self::Engine(error) = &self else {
+            return self;
+        };
+        match **error {
+            EngineError::PromptTooLong {
+                prompt_tokens, session_tokens, context_length, ..
+            } if context_length >= max_context_length => {
+                let prompt_tokens = prompt_tokens + session_tokens;
+                Self::PromptExceedsModel { prompt_tokens, context_length }
+            }
+            _ => self,
+        }
+    }
+
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Io { path: path.into(), source }
     }

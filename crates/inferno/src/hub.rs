@@ -4,6 +4,8 @@
 //! the hub reports one. No value from the hub becomes part of a path before it is validated to stay inside the cache. A
 //! file gets its final name only after verification. Interrupted downloads keep the partial file and resume from it.
 
+mod cache;
+pub(crate) mod catalog;
 mod download;
 mod reference;
 mod select;
@@ -18,6 +20,7 @@ use hf_hub::{Cache, Repo, RepoType};
 use ureq::Agent;
 
 use crate::Error;
+pub use cache::CachedModel;
 use download::RemoteFile;
 pub use reference::HubReference;
 use select::select;

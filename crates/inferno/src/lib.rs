@@ -41,12 +41,15 @@ mod load;
 mod loaded_model;
 mod model;
 mod output_file;
+mod plural;
 mod quantize;
 mod source;
 
 pub use device::BackendChoice;
 pub use error::Error;
-pub use hub::{DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled};
+pub use hub::{
+    CachedModel, DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled,
+};
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};
 pub use inferno_cpu::{Isa, Roofs};

@@ -23,15 +23,44 @@ pub(crate) fn ensure_not_input(checkpoint: &Gguf, output: &Path) -> Result<(), E
 
 /// Identifies a file by device and inode, which hard links share.
 #[cfg(unix)]
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
+pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// Identifies a file by its canonical path.
 #[cfg(not(unix))]
-fn identity(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn identity(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
+}
+
+/// Checks that `output` can be written in place, before the work whose result it stores.
+///
+/// **Errors**: as [`ensure_creatable`]; a file that cannot be opened for writing.
+pub(crate) fn ensure_writable(output: &Path) -> Result<(), Error> {
+    match fs::metadata(output) {
+        // Pipes and devices are opened when there is something to write.
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Ok(()),
+        Ok(_) => match fs::OpenOptions::new().append(true).open(output) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::io(output, error)),
+        },
+        Err(_) => ensure_creatable(output),
+    }
+}
+
+/// Checks that a file can be created at `output`, or replaced there, before the work whose result it stores.
+///
+/// **Errors**: [`Error::OutputFolder`]; a folder that cannot be written to.
+pub(crate) fn ensure_creatable(output: &Path) -> Result<(), Error> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Error::OutputFolder { path: output.to_owned(), folder: folder.to_owned() });
+    }
+    // The message of the error contains the name of the temporary file, its kind does not.
+    let created = tempfile::tempfile_in(folder);
+    created.map(drop).map_err(|error| Error::io(output, io::Error::from(error.kind())))
 }
 
 /// Returns the file to write for `output`, with symbolic links resolved.

@@ -15,7 +15,7 @@ use inferno_tensor::{DType, quant};
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::output_file::{ensure_not_input, replaceable};
+use crate::output_file::{ensure_creatable, ensure_not_input, replaceable};
 use format_selection::FormatSelection;
 pub use recipe::Recipe;
 
@@ -66,7 +66,7 @@ pub struct QuantizedTensor {
 ///
 /// `on_progress` is called every few rows, and may cancel the conversion.
 ///
-/// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`],
+/// **Errors**: [`Error::OutputExists`], [`Error::OutputIsInput`], [`Error::OutputNotFile`], [`Error::OutputFolder`],
 /// [`Error::AlreadyQuantized`], [`Error::UndecodableTensor`], [`Error::QuantizeRow`], [`Error::Cancelled`],
 /// [`Error::Threads`]; a failed write.
 pub fn quantize(
@@ -77,6 +77,7 @@ pub fn quantize(
 ) -> Result<Vec<QuantizedTensor>, Error> {
     ensure_not_input(gguf, output)?;
     let output = replaceable(output, options.overwrite)?;
+    ensure_creatable(&output)?;
     let plan = plan(gguf, options)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.num_threads.unwrap_or(0))

@@ -1,18 +1,24 @@
 //! Sources of models.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::hub::OnDownload;
+use crate::hub::catalog::{self, similar};
 use crate::{Error, Hub, HubReference};
 
 /// A model file on disk or a model on the Hugging Face Hub.
+///
+/// Well-known models on the hub have short names; `inferno list --catalog` prints them.
 ///
 /// ```
 /// use inferno::ModelSource;
 ///
 /// let source: ModelSource = "hf:Qwen/Qwen3-0.6B-GGUF:Q8_0".parse()?;
+/// assert!(matches!(source, ModelSource::Hub(_)));
+/// let source: ModelSource = "qwen3:0.6b".parse()?;
 /// assert!(matches!(source, ModelSource::Hub(_)));
 /// let source: ModelSource = "models/qwen3.gguf".parse()?;
 /// assert!(matches!(source, ModelSource::File(_)));
@@ -29,11 +35,30 @@ pub enum ModelSource {
 impl ModelSource {
     /// Returns the path of the model file, downloading it if needed.
     ///
-    /// **Errors**: see [`Hub::resolve`].
+    /// **Errors**: [`Error::UnknownShortName`]; see also [`Hub::resolve`].
     pub fn locate(&self, on_progress: OnDownload<'_>) -> Result<PathBuf, Error> {
         match self {
-            Self::File(path) => Ok(path.clone()),
+            Self::File(path) => match unknown_short_name(path) {
+                Some(name) => {
+                    Err(Error::UnknownShortName { name: name.to_owned(), similar: similar(name) })
+                }
+                None => Ok(path.clone()),
+            },
             Self::Hub(reference) => Hub::from_env()?.resolve(reference, on_progress),
+        }
+    }
+}
+
+impl TryFrom<OsString> for ModelSource {
+    type Error = Error;
+
+    /// Parses a reference as [`from_str`](Self::from_str) does; a name that is not UTF-8 is a path.
+    ///
+    /// **Errors**: [`Error::HubReference`].
+    fn try_from(text: OsString) -> Result<Self, Error> {
+        match text.to_str() {
+            Some(text) => text.parse(),
+            None => Ok(Self::File(PathBuf::from(text))),
         }
     }
 }
@@ -41,15 +66,27 @@ impl ModelSource {
 impl FromStr for ModelSource {
     type Err = Error;
 
-    /// Parses `hf:OWNER/REPO[:QUANT]` or a path.
+    /// Parses `hf:OWNER/REPO[:QUANT]`, a short name such as `qwen3:0.6b` or a path. A file takes precedence over a short
+    /// name.
     ///
     /// **Errors**: [`Error::HubReference`].
     fn from_str(text: &str) -> Result<Self, Error> {
-        match text.starts_with(HubReference::PREFIX) {
-            true => text.parse().map(Self::Hub),
-            false => Ok(Self::File(PathBuf::from(text))),
+        if text.starts_with(HubReference::PREFIX) {
+            return text.parse().map(Self::Hub);
+        }
+        let path = PathBuf::from(text);
+        match catalog::find(text).filter(|_| !path.exists()) {
+            Some(reference) => Ok(Self::Hub(reference)),
+            None => Ok(Self::File(path)),
         }
     }
+}
+
+/// Returns a path that does not exist and has the form `FAMILY:SIZE` of a short name.
+fn unknown_short_name(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let has_form = text.contains(':') && !text.contains(['/', '\\']) && !text.ends_with(".gguf");
+    (has_form && !path.exists()).then_some(text)
 }
 
 impl fmt::Display for ModelSource {

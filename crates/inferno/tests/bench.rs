@@ -115,7 +115,7 @@ fn the_tables_list_all_measurements() {
         ": qwen3.gguf, 0 MB",
         ", scalar; KV cache i16; loaded in ",
         " with 16 prompt tokens.",
-        "| median of 1 runs | tokens/s | min | max |\n|---|---:|---:|---:|\n| prefill 16 | ",
+        "| median of 1 run | tokens/s | min | max |\n|---|---:|---:|---:|\n| prefill 16 | ",
         "\n| decode 2 at depth 4 | ",
         "\n| decode 2 x 2 at depth 4 | ",
         "| forward passes, ms | count | p50 | p90 | p99 | max |\n|---|---:|---:|---:|---:|---:|\n",

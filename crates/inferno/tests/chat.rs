@@ -67,6 +67,21 @@ fn a_conversation_is_read_from_a_file() {
                 <|im_start|>user: Ha<|im_end|>\n<|im_start|>assistant: <think></think>";
     assert_eq!(chat().args([file]).success().stdout, answer_to(text));
     assert_eq!(chat().args(["-"]).stdin(request.to_string()).success().stdout, answer_to(text));
+    let messages = chat().args(["-", "--no-think"]).stdin(request["messages"].to_string());
+    assert_eq!(messages.success().stdout, answer_to(text));
+}
+
+#[test]
+fn conversations_that_no_model_knows_are_rejected() {
+    let (_folder, template) = template();
+    for (messages, expected) in [
+        (json!([]), "messages is empty; it must contain at least one message"),
+        (json!([{"role": "bob", "content": "Hi"}]), "messages[0].role must be system, developer,"),
+    ] {
+        let chat = greedy().args(["--chat", "--input", "-", "--chat-template"]).args([&template]);
+        let refused = chat.stdin(json!({"messages": messages}).to_string()).failure(1);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
 }
 
 #[test]

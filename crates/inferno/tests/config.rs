@@ -126,6 +126,74 @@ fn switches_in_the_environment_are_true_or_false() {
 }
 
 #[test]
+fn an_invalid_environment_variable_is_reported_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, value: &str| {
+        let run = Run::inferno().args(["generate", "--dry-run", "-m", &model(), "hi"]);
+        run.current_dir(folder.path()).env(name, value)
+    };
+    for (name, value, expected) in [
+        (
+            "INFERNO_MAX_TOKENS",
+            "many",
+            "environment variable INFERNO_MAX_TOKENS: invalid value 'many'",
+        ),
+        (
+            "INFERNO_GREEDY",
+            "perhaps",
+            "environment variable INFERNO_GREEDY: invalid value 'perhaps'",
+        ),
+    ] {
+        let refused = run(name, value).failure(2);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+    assert_eq!(run("INFERNO_GREEDY", "").success().stderr, "");
+    run("INFERNO_MAX_TOKENS", "many").args(["-n", "3"]).success();
+    for (name, advice) in [
+        ("INFERNO_MAX_TOKEN", "; did you mean INFERNO_MAX_TOKENS?\n"),
+        ("INFERNO_TEMPERATUR", "; did you mean INFERNO_TEMPERATURE?\n"),
+        ("INFERNO_FLUX_CAPACITOR", "INFERNO_FLUX_CAPACITOR\n"),
+    ] {
+        let stderr = run(name, "1").success().stderr;
+        let warning = format!("warning: unknown environment variable {name}");
+        assert!(stderr.starts_with(&warning) && stderr.ends_with(advice), "{stderr}");
+    }
+}
+
+#[test]
+fn paths_in_the_file_are_relative_to_it() {
+    let config = folder("model = \"tiny.gguf\"");
+    fs::copy(model(), config.path().join("tiny.gguf")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = config.path().join("inferno.toml");
+    let outcome = tokenize(elsewhere.path()).env("INFERNO_CONFIG", &file).success();
+    assert_eq!(outcome.stdout, "[104,105]\n");
+
+    fs::write(&file, "model = \"~/tiny.gguf\"").unwrap();
+    let run = tokenize(elsewhere.path()).env("INFERNO_CONFIG", &file).env("HOME", config.path());
+    assert_eq!(run.success().stdout, "[104,105]\n");
+}
+
+#[test]
+fn a_directory_with_the_name_of_the_file_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("inferno.toml")).unwrap();
+    let refused = tokenize(folder.path()).args(["-m", &model()]).failure(2);
+    assert!(refused.stderr.contains("inferno.toml: cannot be read"), "{}", refused.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_name_of_a_model_need_not_be_utf8() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"m\xff.gguf");
+    fs::copy(model(), folder.path().join(name)).unwrap();
+    let outcome = tokenize(folder.path()).args(["-m"]).args([name]).success();
+    assert_eq!(outcome.stdout, "[104,105]\n");
+}
+
+#[test]
 fn the_small_programs_read_the_table_of_their_command() {
     let config = folder(&format!(
         "model = {:?}\n[generate]\ngreedy = true\nno_kv = true\nmax_tokens = 3\n[inspect]\njson = true\ntensors = false",

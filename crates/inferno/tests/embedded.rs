@@ -30,6 +30,23 @@ fn text_is_generated_without_a_model_option() {
 }
 
 #[test]
+fn chat_introduces_it_as_a_demo() {
+    let chat = inferno(&["chat", "--greedy", "-n", "4", "--no-think"]).stdin("Hello!\n");
+    let stderr = with_note(chat).stderr;
+    assert!(
+        stderr.contains("It is a demo; chat with a real model with: inferno chat -m"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn quantizing_quantized_weights_is_reported_to_have_no_effect() {
+    let run = inferno(&["generate", "--requantize", "q4_k", "-n", "1", "--greedy", "Once"]);
+    let stderr = with_note(run).stderr;
+    assert!(stderr.contains("note: --requantize q4_k has no effect"), "{stderr}");
+}
+
+#[test]
 fn model_generate_prints_the_same_text_as_generate() {
     let args = ["--greedy", "-n", "8", "Once upon a time"];
     let inferno = with_note(Run::inferno().args(["generate"]).args(args)).stdout;

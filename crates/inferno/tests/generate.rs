@@ -186,6 +186,20 @@ fn outputs_never_overwrite_the_model() {
 }
 
 #[test]
+fn outputs_that_cannot_be_written_are_rejected_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing/out");
+    for flag in ["--save-session", "--stats-json"] {
+        let refused = greedy("4").args([flag]).args([&missing]).args([PROMPT]).failure(1);
+        let path = missing.display();
+        let message = format!("error: cannot write {path}: the directory ");
+        assert!(refused.stderr.starts_with(&message), "{}", refused.stderr);
+    }
+    let refused = greedy("4").args(["--stats-json"]).args([folder.path()]).args([PROMPT]);
+    refused.failure(1);
+}
+
+#[test]
 fn saving_overwrites_only_saved_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let (notes, session) = (folder.path().join("notes.txt"), folder.path().join("session.bin"));
@@ -234,7 +248,7 @@ fn a_dry_run_prints_the_memory_needed() {
 fn invalid_options_exit_with_2_and_a_hint() {
     for (flags, expected) in [
         (&["--max-tokens", "0"][..], "expected a number of at least 1"),
-        (&["--max-tokens", "-1"], "expected a number of at least 1"),
+        (&["--max-tokens", "-2"], "expected a number of at least 1"),
         (&["--temperature", "-1"], "temperature must be 0 or more, but is -1"),
         (&["--top-p", "1.5"], "top_p must be above 0 and at most 1, but is 1.5"),
         (
@@ -249,7 +263,7 @@ fn invalid_options_exit_with_2_and_a_hint() {
         ),
         (&["--isa", "mmx"], "invalid value 'mmx' for '--isa <ISA>'"),
         (
-            &["--context", "100000"],
+            &["--context", "100000", "--strict-context"],
             "the context length is 100000, but this model supports 1 to 256 tokens",
         ),
         (&["--stop", ""], "stop string 0 is empty"),
@@ -261,6 +275,20 @@ fn invalid_options_exit_with_2_and_a_hint() {
         let outcome = run.args(flags).args([PROMPT]).failure(2);
         assert!(outcome.stderr.contains(expected), "{flags:?}: {}", outcome.stderr);
     }
+}
+
+#[test]
+fn a_context_above_the_maximum_of_the_model_is_reduced_with_a_warning() {
+    let outcome = greedy("4").args(["--context", "100000", "--dry-run", PROMPT]).success();
+    assert!(outcome.stdout.contains("for 256 tokens"), "{}", outcome.stdout);
+    let warning = "warning: the model supports a context of 256 tokens; --context 100000 was";
+    assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
+}
+
+#[test]
+fn an_endless_input_is_rejected() {
+    let refused = greedy("4").args(["--prompt-file", "/dev/zero"]).failure(1);
+    assert!(refused.stderr.contains("/dev/zero has more than 256.00 MiB"), "{}", refused.stderr);
 }
 
 #[test]
@@ -290,9 +318,11 @@ fn an_empty_prompt_generates_text() {
 #[test]
 fn invalid_prompts_are_rejected() {
     let long = greedy("4").stdin("x".repeat(300)).failure(1);
-    for part in ["300 tokens", "256", "\nhint: increase --context"] {
+    for part in ["300 tokens", "256", "use a model with a longer context"] {
         assert!(long.stderr.contains(part), "{}", long.stderr);
     }
+    let context = greedy("4").args(["--context", "64"]).stdin("x".repeat(100)).failure(1);
+    assert!(context.stderr.contains("\nhint: increase --context"), "{}", context.stderr);
     let twice = greedy("4").args(["--prompt-file", "x", PROMPT]).failure(2);
     assert!(
         twice.stderr.contains("both a prompt and --prompt-file were specified"),

@@ -140,6 +140,20 @@ fn the_type_is_required() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.gguf");
     let missing = Run::inferno().args(["quantize"]).args([&model(), &output]).failure(2);
-    assert!(missing.stderr.contains("no format specified; pass --type"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("no format specified; pass it after OUT"),
+        "{}",
+        missing.stderr
+    );
     quantize(&model(), &output, "q9_9").failure(2);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_rejected_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("missing/out.gguf");
+    let refused = Run::inferno().args(["quantize"]).args([&model(), &output]).args(["q8_0"]);
+    let stderr = refused.failure(1).stderr;
+    let message = format!("error: cannot write {}: the directory", output.display());
+    assert!(stderr.starts_with(&message), "{stderr}");
 }

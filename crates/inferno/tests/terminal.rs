@@ -215,6 +215,33 @@ fn pasted_lines_are_one_message() {
 }
 
 #[test]
+fn commands_are_completed() {
+    let home = tempfile::tempdir().unwrap();
+    let mut user = User::start(home.path(), &GREEDY);
+    user.types("/ret\t\r");
+    user.sees("there is no reply yet");
+    user.sees_prompt();
+    user.exits();
+}
+
+#[test]
+fn control_characters_of_the_model_are_escaped() {
+    let pair = openpty(None, None).expect("a terminal can be opened");
+    // The vocabulary consists of bytes; 27 is the escape character.
+    let run = Run::inferno().args(["generate", "--greedy", "--logit-bias", "27=100", "-n", "3"]);
+    let run = run.args(["-m"]).args([support::model()]).args(["x"]);
+    let mut child = run.start_at(&pair.slave);
+    drop(pair.slave);
+    let mut screen = Vec::new();
+    // Reading fails when the other end is closed.
+    let _ = File::from(pair.master).read_to_end(&mut screen);
+    assert!(child.wait().expect("the program ends").success());
+    let screen = String::from_utf8_lossy(&screen);
+    assert!(screen.contains("\\u{1b}\\u{1b}\\u{1b}"), "{screen:?}");
+    assert!(!screen.contains("\x1b\x1b"), "{screen:?}");
+}
+
+#[test]
 fn sigterm_restores_the_terminal() {
     let home = tempfile::tempdir().unwrap();
     let mut user = User::start(home.path(), &GREEDY);

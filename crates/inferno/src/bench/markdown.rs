@@ -5,6 +5,7 @@ use std::fmt;
 use inferno_engine::Passes;
 
 use super::{BenchReport, PhaseReport, RoofReport};
+use crate::plural::count;
 
 impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +67,11 @@ impl BenchReport {
     }
 
     fn write_speeds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n| median of {} runs | tokens/s | min | max |", self.workload.repetitions)?;
+        writeln!(
+            f,
+            "\n| median of {} | tokens/s | min | max |",
+            count(self.workload.repetitions, "run")
+        )?;
         writeln!(f, "|---|---:|---:|---:|")?;
         for (name, phase) in self.phases() {
             let rate = phase.tokens_per_second;

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod logits;
+pub(crate) mod models;
 pub(crate) mod perplexity;
 pub(crate) mod pull;
 pub(crate) mod quantize;

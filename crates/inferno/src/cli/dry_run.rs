@@ -2,12 +2,16 @@
 
 use indicatif::BinaryBytes;
 
+use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::free_memory::free_bytes;
-use crate::{Error, Footprint, LoadEstimate, Model};
+use crate::{Footprint, LoadEstimate, Model};
 
-/// Prints the memory estimate and whether it fits in free memory.
-pub(super) fn report(model: &Model) -> Result<(), Error> {
+/// Prints the memory estimate and whether it fits in free memory. `smaller_cache` is the advice that makes the KV cache
+/// smaller.
+///
+/// **Errors**: [`Failure::Reported`] if the model does not fit; those of [`Model::estimate`].
+pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> {
     let LoadEstimate { footprint, cache_tokens, backend, .. } = model.estimate()?;
     let Footprint { weight_bytes, kv_cache_bytes, workspace_bytes, mapped_bytes } = footprint;
     let mut output = Output::new();
@@ -27,12 +31,19 @@ pub(super) fn report(model: &Model) -> Result<(), Error> {
     let total = footprint.total_bytes() as u64;
     output.line(format_args!("total         {:>12}", BinaryBytes(total).to_string()))?;
     let free = free_bytes();
-    let verdict = match total <= free {
-        true => "the model fits",
+    let fits = total <= free;
+    let verdict = match total.saturating_sub(kv_cache_bytes as u64) <= free {
+        _ if fits => "the model fits".to_owned(),
+        true => format!("the model does not fit; {smaller_cache}, or use --kv-dtype q8_0"),
         false => {
-            "the model does not fit; reduce --context, or use --kv-dtype q8_0 or a smaller model"
+            "the model does not fit, even without a KV cache; use a smaller model or quantization"
+                .to_owned()
         }
     };
     output.line(format_args!("free memory   {:>12}  {verdict}", BinaryBytes(free).to_string()))?;
-    output.flush()
+    output.flush()?;
+    if fits { Ok(()) } else { Err(Failure::Reported) }
 }
+
+/// The advice for commands with `--context`.
+pub(super) const REDUCE_CONTEXT: &str = "reduce --context";

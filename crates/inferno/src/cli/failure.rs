@@ -97,6 +97,8 @@ fn is_usage(error: &Error) -> bool {
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
         | Error::HubReference { .. }
+        | Error::UnknownShortName { .. }
+        | Error::NotOnHub { .. }
         | Error::OutputIsInput { .. }
         | Error::OutputNotFile { .. }
         | Error::EmptyWorkload

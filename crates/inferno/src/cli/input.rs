@@ -2,45 +2,123 @@
 
 pub(crate) mod conversation;
 
-use std::io::{self, Read};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::Error;
+use crate::cli::terminal::note::print_note;
 
 const STDIN: &str = "standard input";
 
 /// The path that means standard input.
 pub(super) const STDIN_PATH: &str = "-";
 
+/// The largest input, in bytes. Endless inputs such as /dev/zero fail instead of exhausting memory.
+const MAX_INPUT_BYTES: u64 = 1 << 28;
+
+/// How long standard input may be silent before a note explains what the program is waiting for.
+const SILENCE: Duration = Duration::from_secs(2);
+
 /// Reads all of standard input.
 pub(super) fn read_stdin() -> Result<String, Error> {
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes).map_err(Error::Stdin)?;
+    let bytes = read_bounded(io::stdin().lock(), STDIN, MAX_INPUT_BYTES, Error::Stdin)?;
     into_text(bytes, STDIN)
 }
 
-/// Reads a whole file.
+/// Returns `prompt`, followed by a blank line and standard input if that is not a terminal and not empty. One line
+/// break at the end of the input is removed.
+pub(super) fn with_stdin(prompt: String) -> Result<String, Error> {
+    if io::stdin().is_terminal() {
+        return Ok(prompt);
+    }
+    let (sender, receiver) = mpsc::channel();
+    let reader = thread::Builder::new().spawn(move || {
+        // The receiver waits for the result.
+        let _ = sender.send(read_stdin());
+    });
+    reader.map_err(Error::Thread)?;
+    let input = receiver.recv_timeout(SILENCE).or_else(|_| {
+        print_note("note: reading standard input as a part of the prompt; < /dev/null omits it");
+        receiver.recv()
+    });
+    // The sender is dropped without a result only if the thread panics.
+    let input = input.unwrap_or_else(|error| Err(Error::Stdin(io::Error::other(error))))?;
+    let input = input.strip_suffix('\n').unwrap_or(&input);
+    let input = input.strip_suffix('\r').unwrap_or(input);
+    Ok(match (prompt.is_empty(), input.is_empty()) {
+        (_, true) => prompt,
+        (true, false) => input.to_owned(),
+        (false, false) => format!("{prompt}\n\n{input}"),
+    })
+}
+
+/// Reads a whole file; `-` reads standard input.
 pub(super) fn read_file(path: &Path) -> Result<String, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::io(path, error))?;
-    into_text(bytes, &path.display().to_string())
+    if path.as_os_str() == STDIN_PATH {
+        return read_stdin();
+    }
+    let input = path.display().to_string();
+    let failed = |error| Error::io(path, error);
+    let file = File::open(path).map_err(failed)?;
+    into_text(read_bounded(file, &input, MAX_INPUT_BYTES, failed)?, &input)
 }
 
-/// Reads a JSON object from a file or from standard input.
-pub(super) fn read_json(path: &Path) -> Result<Map<String, Value>, Error> {
-    let (text, input) = match path.as_os_str() == STDIN_PATH {
-        true => (read_stdin()?, STDIN.to_owned()),
-        false => (read_file(path)?, path.display().to_string()),
-    };
-    serde_json::from_str(&text).map_err(|source| Error::InvalidJson { input, source })
+/// Reads to the end of `reader`.
+///
+/// **Errors**: [`Error::InputTooLong`] if there are more than `max_bytes`; those of `failed` if reading fails.
+pub(super) fn read_bounded(
+    reader: impl Read,
+    input: &str,
+    max_bytes: u64,
+    failed: impl Fn(io::Error) -> Error,
+) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    reader.take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() as u64 > max_bytes {
+        true => Err(Error::InputTooLong { input: input.to_owned(), max_bytes }),
+        false => Ok(bytes),
+    }
 }
 
-/// Reads a JSON array of token ids from standard input.
-pub(super) fn read_ids() -> Result<Vec<u32>, Error> {
-    let text = read_stdin()?;
-    serde_json::from_str(&text)
-        .map_err(|source| Error::InvalidIds { input: STDIN.to_owned(), source })
+/// Reads a conversation from a file or from standard input: a JSON object, or only its list of messages.
+pub(super) fn read_conversation(path: &Path) -> Result<Map<String, Value>, Error> {
+    let text = read_file(path)?;
+    if let Ok(messages) = serde_json::from_str::<Vec<Map<String, Value>>>(&text)
+        && !messages.is_empty()
+    {
+        let messages = messages.into_iter().map(Value::Object).collect();
+        return Ok(Map::from_iter([("messages".to_owned(), Value::Array(messages))]));
+    }
+    let invalid = |source| Error::InvalidJson { input: name(path), source };
+    serde_json::from_str(&text).map_err(invalid)
+}
+
+/// Returns a path, with a leading `~/` expanded.
+pub(super) fn expand_home(text: &str) -> PathBuf {
+    match (text.strip_prefix("~/"), dirs::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// Returns the name of an input in messages.
+fn name(path: &Path) -> String {
+    match path.as_os_str() == STDIN_PATH {
+        true => STDIN.to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Parses a JSON array of token ids.
+pub(super) fn parse_ids(text: &str) -> Result<Vec<u32>, Error> {
+    serde_json::from_str(text)
+        .map_err(|source| Error::InvalidIds { input: "the input".to_owned(), source })
 }
 
 /// Converts the bytes of `input` to text.

@@ -16,8 +16,8 @@ use crate::Error;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubReference {
-    repo: String,
-    quant: Option<String>,
+    pub(super) repo: String,
+    pub(super) quant: Option<String>,
 }
 
 impl HubReference {

@@ -39,9 +39,9 @@ pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<S
 }
 
 /// One checkpoint of a repository, possibly incomplete.
-struct Checkpoint {
+pub(super) struct Checkpoint {
     /// Its only file or first shard, which also serves as its name.
-    first: String,
+    pub(super) first: String,
 }
 
 impl Checkpoint {
@@ -76,7 +76,7 @@ impl Checkpoint {
 }
 
 /// Groups the files of language models into checkpoints.
-fn checkpoints(files: &[String]) -> Vec<Checkpoint> {
+pub(super) fn checkpoints(files: &[String]) -> Vec<Checkpoint> {
     let first = |path: &String| match ShardName::parse(path) {
         Some(name) => name.sibling(1),
         None => path.clone(),

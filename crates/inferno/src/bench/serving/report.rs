@@ -8,6 +8,7 @@ use inferno_engine::{Passes, percentile};
 use serde_json::{Map, Value, json};
 
 use super::{Arrivals, CompletedRequest, ServingWorkload, seconds};
+use crate::plural::count;
 
 /// The results of all rounds.
 #[derive(Debug, Clone)]
@@ -90,8 +91,7 @@ impl RoundReport {
 
     fn load(&self) -> String {
         match self.arrivals {
-            Arrivals::Closed { num_clients: 1 } => "1 client".to_owned(),
-            Arrivals::Closed { num_clients } => format!("{num_clients} clients"),
+            Arrivals::Closed { num_clients } => count(num_clients, "client"),
             Arrivals::Poisson { rate } => format!("{rate} requests/s"),
         }
     }

@@ -63,7 +63,11 @@ impl ChatArgs {
         message: impl FnOnce() -> Result<String, Failure>,
     ) -> Result<ChatInput, Failure> {
         let mut conversation = match &self.input {
-            Some(path) => ChatInput::read(path, true)?,
+            Some(path) => {
+                let conversation = ChatInput::read(path, true)?;
+                conversation.check_messages()?;
+                conversation
+            }
             None => {
                 let system =
                     self.setup.system.iter().map(|text| json!({"role": "system", "content": text}));

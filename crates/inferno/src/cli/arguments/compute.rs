@@ -2,9 +2,12 @@
 
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
+use inferno_gguf::{Gguf, TensorInfo};
 use inferno_model::Requantize;
+use inferno_tensor::DType;
 
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
+use crate::cli::terminal::note::print_note;
 use crate::{BackendChoice, BatchLimits, LoadOptions};
 
 /// Backend, threads and number formats.
@@ -17,7 +20,7 @@ pub(crate) struct ComputeArgs {
     #[arg(value_parser = one_of::<BackendChoice>(BackendChoice::ALL.map(BackendChoice::name)))]
     backend: BackendChoice,
     /// Number of threads to use [default: all cores; 1 for scalar and simd]
-    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
+    #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
     /// Instruction set to use; results are identical with all of them [default: the best available; scalar for the scalar backend]
     #[arg(long, value_name = "ISA", ignore_case = true)]
@@ -37,12 +40,16 @@ pub(crate) struct ComputeArgs {
 }
 
 impl ComputeArgs {
-    /// Returns the load options for this context length (in tokens) and these batch limits.
+    /// Returns the load options for a model with this context length (in tokens) and these batch limits.
     pub(crate) fn options(
         &self,
+        checkpoint: &Gguf,
         context_length: Option<usize>,
         limits: BatchLimits,
     ) -> LoadOptions {
+        if let Some(format) = self.requantize {
+            note_requantize(format, checkpoint);
+        }
         LoadOptions {
             backend: self.backend,
             num_threads: self.threads,
@@ -54,6 +61,28 @@ impl ComputeArgs {
             limits,
             ..LoadOptions::default()
         }
+    }
+}
+
+/// Float weights of at least this size take long to quantize, in bytes.
+const LARGE_BYTES: usize = 200 << 20;
+
+/// Prints a note if quantizing while loading has no effect, or takes long.
+fn note_requantize(format: Requantize, checkpoint: &Gguf) {
+    let is_float = |info: &&TensorInfo| {
+        let dtype = DType::from_ggml_id(info.ggml_type().id());
+        info.dims().len() > 1 && dtype.is_some_and(DType::is_float)
+    };
+    let float_bytes = checkpoint.tensors().iter().filter(is_float).map(TensorInfo::num_bytes).sum();
+    match float_bytes {
+        0 => print_note(&format!(
+            "note: --requantize {} has no effect: the weights of this file are already quantized",
+            format.name()
+        )),
+        LARGE_BYTES.. => print_note(
+            "note: quantizing while loading; to do it only once, convert the file with inferno quantize",
+        ),
+        _ => {}
     }
 }
 

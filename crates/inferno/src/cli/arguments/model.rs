@@ -3,20 +3,29 @@
 use std::path::PathBuf;
 use std::sync::Once;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
 
+use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::progress::{DownloadBars, bytes_bar};
-use crate::{Error, ModelSource, embedded};
+use crate::{Error, HubReference, ModelSource, embedded};
 
 /// The model to use.
 #[derive(clap::Args)]
 pub(crate) struct SourceArgs {
-    /// Model to use: a GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
+    /// Model to use: a GGUF file (any shard of a split model), hf:OWNER/REPO[:QUANTIZATION] or a short name such as
+    /// qwen3:0.6b (see inferno list --catalog)
     #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
-    #[arg(short, long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL", value_parser = model_source())]
     model: Option<ModelSource>,
+}
+
+impl From<ModelSource> for SourceArgs {
+    fn from(model: ModelSource) -> Self {
+        Self { model: Some(model) }
+    }
 }
 
 impl SourceArgs {
@@ -38,23 +47,70 @@ impl SourceArgs {
     ///
     /// **Errors**: see [`open`].
     pub(crate) fn open(&self) -> Result<Gguf, Error> {
-        open(self.model.as_ref(), "-m FILE or -m hf:OWNER/REPO")
+        open(self.model.as_ref(), "Pass -m FILE or -m hf:OWNER/REPO to use another.")
+    }
+
+    /// Like [`open`](Self::open), with a note for people who expect to chat with a capable model.
+    ///
+    /// **Errors**: see [`open`].
+    pub(crate) fn open_for_chat(&self) -> Result<Gguf, Error> {
+        open(
+            self.model.as_ref(),
+            "It is a demo; chat with a real model with: inferno chat -m qwen3:0.6b (639 MB)",
+        )
+    }
+}
+
+/// Returns a parser for models. File names need not be UTF-8.
+pub(crate) fn model_source() -> impl TypedValueParser<Value = ModelSource> {
+    OsStringValueParser::new().try_map(ModelSource::try_from)
+}
+
+/// Parses a model on the hub: a reference or a short name.
+///
+/// **Errors**: [`Error::HubReference`], [`Error::NotOnHub`], [`Error::UnknownShortName`].
+pub(crate) fn hub_reference(text: &str) -> Result<HubReference, Error> {
+    match text.parse()? {
+        ModelSource::Hub(reference) => Ok(reference),
+        ModelSource::File(path) => {
+            ModelSource::File(path.clone()).locate(&mut |_| {})?;
+            Err(Error::NotOnHub { path })
+        }
+    }
+}
+
+/// Rejects a prompt that is the name of a model, whose option is missing.
+///
+/// **Errors**: [`Failure::Usage`].
+pub(crate) fn ensure_not_model(prompt: &str) -> Result<(), Failure> {
+    let is_model = match prompt.parse() {
+        Ok(ModelSource::Hub(_)) => true,
+        Ok(ModelSource::File(path)) => {
+            path.extension().is_some_and(|ending| ending == "gguf") && path.is_file()
+        }
+        Err(_) => false,
+    };
+    match is_model {
+        true => Err(Failure::Usage(format!(
+            "{prompt} is a model, but is used as the prompt; pass the model with -m {prompt}"
+        ))),
+        false => Ok(()),
     }
 }
 
 /// Opens a model file, downloading it first if needed. Without a source, opens the built-in model and prints a note
-/// once; `alternative` is how the user specifies another model.
+/// once; `advice` is how the user specifies another model.
 ///
 /// **Errors**: [`Error::NoModel`] if this build has no built-in model; see also [`ModelSource::locate`] and
 /// [`Gguf::open`].
-pub(crate) fn open(source: Option<&ModelSource>, alternative: &str) -> Result<Gguf, Error> {
+pub(crate) fn open(source: Option<&ModelSource>, advice: &str) -> Result<Gguf, Error> {
     static NOTE: Once = Once::new();
     let Some(source) = source else {
         let checkpoint = embedded::checkpoint()?;
         NOTE.call_once(|| {
             let megabytes = checkpoint.file_bytes() as f64 / 1e6;
             print_note(&format!(
-                "note: no model specified, using the built-in Ember ({megabytes:.0} MB). Pass {alternative} to use another."
+                "note: no model specified, using the built-in Ember ({megabytes:.0} MB). {advice}"
             ));
         });
         return Ok(checkpoint);

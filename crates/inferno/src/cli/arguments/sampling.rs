@@ -4,6 +4,7 @@ use inferno_engine::SamplingParams;
 use inferno_gguf::Metadata;
 
 use crate::Error;
+use crate::cli::arguments::values::{OrDefault, or_default, whole};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
@@ -16,7 +17,7 @@ pub(crate) struct SamplingArgs {
     #[arg(long)]
     greedy: bool,
     /// Sampling temperature; higher values are more random [default: from the model, else 1]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "temp", value_name = "T", allow_negative_numbers = true)]
     temperature: Option<f32>,
     /// Sample from the K most probable tokens; 0 disables the limit [default: from the model, else 0]
     #[arg(long, value_name = "K")]
@@ -44,9 +45,9 @@ pub(crate) struct SamplingArgs {
     /// Add BIAS to the logit of token ID; can be repeated
     #[arg(long, value_name = "ID=BIAS", value_parser = logit_bias)]
     logit_bias: Vec<(u32, f32)>,
-    /// Random seed; the same seed reproduces the same output [default: random]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    /// Random seed; the same seed reproduces the same output [default: -1, a random one]
+    #[arg(long, value_name = "N", value_parser = or_default(whole::<u64>))]
+    seed: Option<OrDefault<u64>>,
 }
 
 impl SamplingArgs {
@@ -97,7 +98,7 @@ impl SamplingArgs {
             frequency_penalty: self.frequency_penalty,
             presence_penalty: self.presence_penalty,
             logit_bias: self.logit_bias.clone(),
-            seed: self.seed,
+            seed: OrDefault::value_of(self.seed),
             logprobs: base.logprobs,
         }
     }

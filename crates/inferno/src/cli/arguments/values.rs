@@ -1,7 +1,7 @@
 //! Parsers for the values of options.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
-
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -23,6 +23,32 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
         Ok(number) => Ok(number),
         Err(error) => Err(format!("expected a number of at least 1: {error}")),
     }
+}
+
+/// The value of an option for which -1 stands for the default, as in llama.cpp and Ollama.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OrDefault<T>(pub(crate) Option<T>);
+
+impl<T> OrDefault<T> {
+    /// Returns the value of an option, or `None` if the default applies.
+    pub(crate) fn value_of(option: Option<Self>) -> Option<T> {
+        option.and_then(|Self(value)| value)
+    }
+}
+
+/// Returns a parser that accepts -1 for the default, and otherwise parses with `parse`.
+pub(crate) fn or_default<T>(
+    parse: impl Fn(&str) -> Result<T, String> + Clone,
+) -> impl Fn(&str) -> Result<OrDefault<T>, String> + Clone {
+    move |text| match text {
+        "-1" => Ok(OrDefault(None)),
+        text => parse(text).map(|value| OrDefault(Some(value))),
+    }
+}
+
+/// Parses a whole number.
+pub(crate) fn whole<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| format!("expected a whole number: {error}"))
 }
 
 /// Returns a parser for numbers in this range.

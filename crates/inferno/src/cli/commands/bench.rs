@@ -17,7 +17,7 @@ use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::{bytes_bar, steps_bar};
-use crate::output_file::ensure_not_input;
+use crate::output_file::{ensure_not_input, ensure_writable};
 use crate::{Error, LoadOptions, LoadProgress, Model};
 
 /// Measure how fast a model runs on this machine
@@ -93,14 +93,15 @@ impl BenchArgs {
         if let Some(BenchCommand::Serve(args)) = self.command {
             return args.run();
         }
-        let options = self.compute.options(None, LoadOptions::default().limits);
-        let model = Model::from(self.source.open()?).with_options(options);
+        let checkpoint = self.source.open()?;
+        let options = self.compute.options(&checkpoint, None, LoadOptions::default().limits);
+        let model = Model::from(checkpoint).with_options(options);
         if self.ladder {
             return self.climb(model);
         }
         let workload = self.workload();
         if self.compute.dry_run {
-            return Ok(dry_run::report(&fitted(model, &workload)?)?);
+            return dry_run::report(&fitted(model, &workload)?, "reduce -p, -n, -d or --batch");
         }
         let bars = Bars::new();
         let report = bench(model, &workload, &mut |progress| bars.show(progress));
@@ -136,6 +137,7 @@ impl BenchArgs {
         }
         if let Some(path) = &self.svg {
             ensure_not_input(model.checkpoint(), path)?;
+            ensure_writable(path)?;
         }
         let bars = Bars::new();
         let ladder = climb(model, options, &mut |rung, progress| bars.show_rung(rung, progress));

@@ -12,26 +12,27 @@ use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::arguments::chat::ChatArgs;
 use crate::cli::arguments::compute::ComputeArgs;
-use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::limits::{ContextArgs, StopArgs};
+use crate::cli::arguments::model::{SourceArgs, ensure_not_model, with_loading_bar};
 use crate::cli::arguments::output_format::OutputFormatArgs;
 use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
-use crate::cli::arguments::values::positive;
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::{ChatInput, RenderedConversation};
-use crate::cli::input::{STDIN_PATH, read_file, read_stdin};
+use crate::cli::input::{STDIN_PATH, read_file, read_stdin, with_stdin};
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
-use crate::output_file::ensure_not_input;
+use crate::cli::terminal::progress::prompt_bar;
+use crate::output_file::{ensure_creatable, ensure_not_input, ensure_writable};
 use crate::{Error, Model};
 use answer::Answer;
 
 /// Generate text from a prompt
 ///
-/// The output is written to standard output as it is generated. The prompt is an argument, a file (--prompt-file) or
-/// standard input. Special tokens that the model expects before the text (such as BOS) are added automatically. With
+/// The output is written to standard output as it is generated. The prompt is an argument or a file (--prompt-file),
+/// followed by a blank line and standard input if that is not a terminal; either part may be missing. Special tokens that the model expects before the text (such as BOS) are added automatically. With
 /// --chat, the prompt is a user message and the output is the model's reply.
 ///
 /// If the conversation in --input has tools, the model may call them: each call is printed as one line of JSON with the fields
@@ -53,24 +54,28 @@ Save the state after a long prompt, and continue from it later:
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Read the prompt from this file
+    /// Prompt; same as the argument
+    #[arg(
+        id = "prompt_option",
+        short,
+        long = "prompt",
+        value_name = "TEXT",
+        allow_hyphen_values = true
+    )]
+    prompt_option: Option<String>,
+    /// Read the prompt from this file; - reads standard input
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Stop after N tokens [default: until the context is full]
-    #[arg(short = 'n', long, value_name = "N", value_parser = positive)]
-    max_tokens: Option<usize>,
-    /// Stop before this text; can be repeated
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    stop: Vec<String>,
+    #[command(flatten)]
+    stop: StopArgs,
     /// Continue past end-of-generation tokens
     #[arg(long)]
     ignore_eos: bool,
     /// Treat special tokens written in the prompt as plain text
     #[arg(long)]
     no_special: bool,
-    /// Context length: maximum number of tokens of prompt and output [default: the model's maximum, at most 4096]
-    #[arg(long, value_name = "N", value_parser = positive)]
-    context: Option<usize>,
+    #[command(flatten)]
+    context: ContextArgs,
     #[command(flatten)]
     speculate: SpeculateArgs,
     /// Recompute the whole sequence at every step instead of caching keys and values; the output is identical
@@ -88,7 +93,7 @@ pub(crate) struct GenerateArgs {
     /// Write timings, rates and memory usage to this file as JSON
     #[arg(long, value_name = "FILE")]
     stats_json: Option<PathBuf>,
-    /// Prompt; - reads standard input, as does leaving it out when standard input is not a terminal
+    /// Prompt, which standard input follows if that is not a terminal; - reads only standard input
     prompt: Option<String>,
     #[command(flatten)]
     chat: ChatArgs,
@@ -145,7 +150,7 @@ impl Prepared {
 ///
 /// Decoding is greedy unless --temperature is set. Every step recomputes the whole sequence unless --kv is set.
 #[derive(Parser)]
-#[command(name = "model-generate", version, max_term_width = 100)]
+#[command(name = "model-generate", version, max_term_width = 80)]
 #[command(mut_arg("no_kv", |arg| arg.hide(true)))]
 #[command(after_help = "\
 Examples:
@@ -171,14 +176,16 @@ impl GenerateArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.chat.check()?;
         self.sampling.check()?;
-        let stop = self.stop_params()?;
+        let stop = StopParams { ignore_eos: self.ignore_eos, ..self.stop.params()? };
         let format = self.output_format.format()?;
         let model = || -> Result<Model, Error> {
-            let options = self.compute.options(self.context, self.speculate.limits());
-            Ok(Model::from(self.source.open()?).with_options(options))
+            let checkpoint = self.source.open()?;
+            let context = self.context.length(&checkpoint)?;
+            let options = self.compute.options(&checkpoint, context, self.speculate.limits());
+            Ok(Model::from(checkpoint).with_options(options))
         };
         if self.compute.dry_run {
-            return Ok(dry_run::report(&model()?)?);
+            return dry_run::report(&model()?, dry_run::REDUCE_CONTEXT);
         }
         let prompt = self.read_prompt()?;
         let model = model()?;
@@ -206,23 +213,15 @@ impl GenerateArgs {
         let interrupt = Interrupt::watch();
         let (prompt, answer) = prompt.compile(format, &session)?;
         params.skip_special_tokens &= !answer.needs_control_tokens;
-        let finish_reason = self.generate(&mut session, &prompt, &params, answer, &interrupt)?;
+        let max_context_length = model.config()?.context_length;
+        let finish_reason = self
+            .generate(&mut session, &prompt, &params, answer, &interrupt)
+            .map_err(|error| error.at_maximum(max_context_length))?;
         self.finish(&session)?;
         match finish_reason {
             FinishReason::Cancelled => Err(Failure::Interrupted),
             _ => Ok(()),
         }
-    }
-
-    fn stop_params(&self) -> Result<StopParams, Error> {
-        let stop = StopParams {
-            max_tokens: self.max_tokens,
-            stop: self.stop.clone(),
-            ignore_eos: self.ignore_eos,
-            ..StopParams::default()
-        };
-        stop.validate()?;
-        Ok(stop)
     }
 
     fn read_prompt(&self) -> Result<UserInput, Failure> {
@@ -233,26 +232,40 @@ impl GenerateArgs {
     }
 
     fn read_text(&self) -> Result<String, Failure> {
-        match (&self.prompt, &self.prompt_file) {
-            (Some(_), Some(_)) => Err(Failure::Usage(
-                "both a prompt and --prompt-file were specified; remove one of them".to_owned(),
-            )),
-            (None, Some(path)) => Ok(read_file(path)?),
-            (Some(prompt), None) if prompt != STDIN_PATH => Ok(prompt.clone()),
-            (None, None) if stdin().is_terminal() => Err(Failure::Usage(
-                "no prompt specified; pass it as the last argument, or - to type it".to_owned(),
-            )),
-            _ => Ok(read_stdin()?),
+        let prompt = match (&self.prompt, &self.prompt_option, &self.prompt_file) {
+            (None, None, None) if stdin().is_terminal() => {
+                return Err(Failure::Usage(
+                    "no prompt specified; pass it as the last argument, or - to type it".to_owned(),
+                ));
+            }
+            (None, None, None) => return Ok(read_stdin()?),
+            (Some(prompt), None, None) if prompt == STDIN_PATH => return Ok(read_stdin()?),
+            (Some(prompt), None, None) | (None, Some(prompt), None) => prompt.clone(),
+            (None, None, Some(path)) if path.as_os_str() == STDIN_PATH => return Ok(read_stdin()?),
+            (None, None, Some(path)) => read_file(path)?,
+            _ => {
+                return Err(Failure::Usage(
+                    "both a prompt and --prompt-file were specified; remove one of them".to_owned(),
+                ));
+            }
+        };
+        if !self.source.is_given() {
+            ensure_not_model(&prompt)?;
         }
+        Ok(with_stdin(prompt)?)
     }
 
-    /// Rejects output files that must not be overwritten, before anything is computed.
+    /// Rejects output files that cannot or must not be written, before anything is computed.
     fn check_outputs(&self, model: &Model) -> Result<(), Error> {
         for path in self.save_session.iter().chain(&self.stats_json) {
             ensure_not_input(model.checkpoint(), path)?;
         }
         if let Some(path) = &self.save_session {
+            ensure_creatable(path)?;
             Session::check_save(path)?;
+        }
+        if let Some(path) = &self.stats_json {
+            ensure_writable(path)?;
         }
         Ok(())
     }
@@ -282,6 +295,7 @@ impl GenerateArgs {
             None => session.generate(prompt, params)?,
         };
         interrupt.cancels(generation.cancel_handle());
+        generation.on_prompt(prompt_bar(tokens.len()));
 
         let mut output = Output::new();
         let mut finish_reason = FinishReason::Cancelled;
@@ -296,7 +310,7 @@ impl GenerateArgs {
                 }
             }
             if !text.is_empty() {
-                output.write(&text)?;
+                output.model_text(&text)?;
                 output.flush()?;
                 ends_line = text.ends_with('\n');
             }

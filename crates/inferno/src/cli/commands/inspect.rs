@@ -5,14 +5,16 @@ mod summary;
 mod table;
 mod values;
 
+use std::path::Path;
+
 use clap::Parser;
 use inferno_gguf::{Gguf, MetadataValue};
 
-use crate::cli::arguments::model::open;
+use crate::cli::arguments::model::{model_source, open};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::printable::printable_lines;
-use crate::{Error, ModelSource, embedded};
+use crate::{Error, ModelSource};
 use summary::FileSummary;
 
 /// Show the metadata, tokenizer and tensors of a GGUF file
@@ -29,8 +31,11 @@ Examples:
 pub(crate) struct InspectArgs {
     /// GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
     #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
-    #[arg(required = !embedded::IS_BUILT_IN)]
+    #[arg(value_parser = model_source())]
     model: Option<ModelSource>,
+    /// Same as the argument
+    #[arg(id = "model_option", short, long = "model", value_name = "MODEL", value_parser = model_source())]
+    model_option: Option<ModelSource>,
     /// List the tensors
     #[arg(long)]
     tensors: bool,
@@ -48,14 +53,14 @@ pub(crate) struct InspectArgs {
 
 /// Show the metadata, tokenizer and tensors of a GGUF file
 #[derive(Parser)]
-#[command(name = "gguf-inspect", version, max_term_width = 100)]
+#[command(name = "gguf-inspect", version, max_term_width = 80)]
 #[command(after_help = "\
 Example:
   gguf-inspect model.gguf")]
 pub(crate) struct GgufInspect {
     /// GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
     #[cfg_attr(feature = "embedded-model", doc = "[default: the built-in Ember]")]
-    #[arg(value_name = "FILE", required = !embedded::IS_BUILT_IN)]
+    #[arg(value_name = "FILE", value_parser = model_source())]
     model: Option<ModelSource>,
     /// Print one JSON object
     #[arg(long)]
@@ -65,13 +70,15 @@ pub(crate) struct GgufInspect {
 impl GgufInspect {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Self { model, json } = self;
-        InspectArgs { model, json, tensors: true, metadata: Vec::new(), tensor: Vec::new() }.run()
+        let (metadata, tensor) = (Vec::new(), Vec::new());
+        InspectArgs { model, model_option: None, json, tensors: true, metadata, tensor }.run()
     }
 }
 
 impl InspectArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let gguf = open(self.model.as_ref(), "FILE or hf:OWNER/REPO")?;
+        let model = self.model.as_ref().or(self.model_option.as_ref());
+        let gguf = open(model, "Pass FILE or hf:OWNER/REPO to use another.")?;
         let mut output = Output::new();
         if !self.metadata.is_empty() || !self.tensor.is_empty() {
             self.write_requested(&gguf, &mut output)?;
@@ -106,6 +113,14 @@ impl InspectArgs {
         }
         Ok(())
     }
+}
+
+/// Prints the summary of the model file at `path`.
+///
+/// **Errors**: an unreadable or damaged file; a failed write.
+pub(crate) fn write_summary(path: &Path, output: &mut Output) -> Result<(), Error> {
+    let gguf = Gguf::open(path)?;
+    table::write_summary(&gguf, &FileSummary::of(&gguf), output)
 }
 
 /// Returns the keys that contain `key`.

@@ -57,10 +57,10 @@ impl LogitsArgs {
         let rows = self.batch_tokens.unwrap_or_else(|| num_logit_rows(vocab_size));
         let rows = rows.min(self.tokens.len());
         let limits = BatchLimits { max_num_tokens: rows, max_num_logit_rows: rows };
-        let options = self.compute.options(Some(self.tokens.len()), limits);
+        let options = self.compute.options(&checkpoint, Some(self.tokens.len()), limits);
         let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
-            return Ok(dry_run::report(&model)?);
+            return dry_run::report(&model, "pass fewer --tokens");
         }
         let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
         let mut output = Output::new();

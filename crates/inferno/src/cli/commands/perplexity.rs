@@ -15,7 +15,11 @@ use crate::cli::input::read_file;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::cli::terminal::progress::steps_bar;
+use crate::plural::count;
 use crate::{BatchLimits, LoadOptions, Model};
+
+/// The shortest window with a token to score after half of it.
+const MIN_WINDOW: usize = 3;
 
 /// Measure the perplexity of a model on a text; lower is better
 ///
@@ -29,11 +33,11 @@ Examples:
 pub(crate) struct PerplexityArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Text file to score
+    /// Text file to score; - reads standard input
     #[arg(value_name = "FILE")]
     text: PathBuf,
     /// Window length in tokens
-    #[arg(long, value_name = "N", value_parser = positive, default_value = "512")]
+    #[arg(short, long, value_name = "N", value_parser = positive, default_value = "512")]
     context: usize,
     /// Tokens from the start of one window to the start of the next [default: the window length]
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -44,16 +48,19 @@ pub(crate) struct PerplexityArgs {
 
 impl PerplexityArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.context < MIN_WINDOW {
+            return Err(Failure::Usage(format!("--context must be at least {MIN_WINDOW} tokens")));
+        }
         let checkpoint = self.source.open()?;
         let config = Config::from_checkpoint(&checkpoint)?;
         let limits = BatchLimits {
             max_num_logit_rows: num_logit_rows(config.vocab_size).min(self.context),
             ..LoadOptions::default().limits
         };
-        let options = self.compute.options(Some(self.context), limits);
+        let options = self.compute.options(&checkpoint, Some(self.context), limits);
         let model = Model::from(checkpoint).with_options(options);
         if self.compute.dry_run {
-            return Ok(dry_run::report(&model)?);
+            return dry_run::report(&model, dry_run::REDUCE_CONTEXT);
         }
         let text = read_file(&self.text)?;
         let tokens = model
@@ -69,7 +76,8 @@ impl PerplexityArgs {
         });
         bar.finish_and_clear();
         let result = result?;
-        print_note(&format!("{} windows of {} tokens", result.num_windows, self.context));
+        let windows = count(result.num_windows, "window");
+        print_note(&format!("{windows} of {} tokens", self.context));
         let mut output = Output::new();
         output.line(serde_json::json!({
             "perplexity": result.value(),

@@ -1,5 +1,6 @@
 //! `inferno pull`: downloads a model from the Hugging Face Hub.
 
+use crate::cli::arguments::model::hub_reference;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
@@ -14,12 +15,13 @@ use crate::{Hub, HubReference, Pulled};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
+  inferno pull qwen3:0.6b
   inferno pull hf:Qwen/Qwen3-0.6B-GGUF:Q8_0
   inferno pull hf:Qwen/Qwen3-0.6B-GGUF:Qwen3-0.6B-Q8_0.gguf
   inferno inspect \"$(inferno pull hf:Qwen/Qwen3-0.6B-GGUF)\"")]
 pub(crate) struct PullArgs {
-    /// Model: hf:OWNER/REPO, hf:OWNER/REPO:QUANTIZATION or hf:OWNER/REPO:FILE
-    #[arg(value_name = "MODEL")]
+    /// Model: hf:OWNER/REPO, hf:OWNER/REPO:QUANTIZATION, hf:OWNER/REPO:FILE or a short name of inferno list --catalog
+    #[arg(value_name = "MODEL", value_parser = hub_reference)]
     reference: HubReference,
 }
 

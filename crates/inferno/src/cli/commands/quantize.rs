@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use indicatif::BinaryBytes;
 use inferno_gguf::Gguf;
 
-use crate::cli::arguments::model::locate;
+use crate::cli::arguments::model::{locate, model_source};
 use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
@@ -24,19 +24,23 @@ use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quanti
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  inferno quantize --type q8_0 model-f16.gguf model-q8_0.gguf
-  inferno quantize --type q4_k_m model-f16-00001-of-00004.gguf model-q4.gguf")]
+  inferno quantize model-f16.gguf model-q8_0.gguf q8_0
+  inferno quantize model-f16-00001-of-00004.gguf model-q4.gguf q4_k_m")]
 pub(crate) struct QuantizeArgs {
     /// Model to read: a GGUF file (any shard of a split model) or hf:OWNER/REPO[:QUANTIZATION]
-    #[arg(value_name = "IN")]
+    #[arg(value_name = "IN", value_parser = model_source())]
     input: ModelSource,
     /// File to write
     #[arg(value_name = "OUT")]
     output: PathBuf,
     /// Format of the output; q3_k, q4_k and q5_k are short for q3_k_m, q4_k_m and q5_k_m
-    #[arg(long = "type", value_name = "TYPE", ignore_case = true)]
+    #[arg(value_name = "TYPE", ignore_case = true)]
     #[arg(value_parser = one_of::<Recipe>(Recipe::names()))]
     recipe: Option<Recipe>,
+    /// Same as the argument TYPE
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true, hide_possible_values = true)]
+    #[arg(value_parser = one_of::<Recipe>(Recipe::names()))]
+    recipe_option: Option<Recipe>,
     /// Use the same format for all weights
     #[arg(long)]
     pure: bool,
@@ -47,15 +51,15 @@ pub(crate) struct QuantizeArgs {
     #[arg(long)]
     force: bool,
     /// Number of threads to use [default: all cores]
-    #[arg(long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
+    #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
 }
 
 impl QuantizeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Some(recipe) = self.recipe else {
+        let Some(recipe) = self.recipe.or(self.recipe_option) else {
             return Err(Failure::Usage(
-                "no format specified; pass --type, for example --type q8_0".to_owned(),
+                "no format specified; pass it after OUT, for example q8_0".to_owned(),
             ));
         };
         let gguf = Gguf::open(locate(&self.input)?)?;
@@ -100,7 +104,8 @@ fn report(gguf: &Gguf, tensors: &[QuantizedTensor], output: &Path) -> Result<(),
         *counts.entry((tensor.from, tensor.to)).or_default() += 1;
     }
     for ((from, to), count) in counts {
-        print_note(&format!("{count:>6} tensors {from:>8} -> {to}"));
+        let noun = if count == 1 { "tensor " } else { "tensors" };
+        print_note(&format!("{count:>6} {noun} {from:>8} -> {to}"));
     }
     let written = std::fs::metadata(output).map_err(|error| Error::io(output, error))?.len();
     print_note(&format!("{} -> {}", BinaryBytes(gguf.file_bytes()), BinaryBytes(written)));

@@ -10,6 +10,7 @@ use inferno_gguf::Gguf;
 use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs, print_line};
 
 use crate::cli::arguments::compute::ComputeArgs;
+use crate::cli::arguments::limits::ContextArgs;
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
 use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::arguments::values::{number_in, positive};
@@ -46,9 +47,8 @@ pub(crate) struct ServeArgs {
     /// Use the chat template in this file instead of the one in the model file
     #[arg(long, value_name = "FILE")]
     chat_template: Option<std::path::PathBuf>,
-    /// Context length: maximum number of tokens of a prompt and its output [default: the model's maximum, at most 4096]
-    #[arg(long, value_name = "N", value_parser = positive)]
-    context: Option<usize>,
+    #[command(flatten)]
+    context: ContextArgs,
     /// Size of the KV cache in tokens, shared by running sequences and cached prefixes [default: 4 times the context]
     #[arg(long, value_name = "N", value_parser = positive)]
     kv_cache_tokens: Option<usize>,
@@ -126,7 +126,8 @@ impl ServeArgs {
             max_num_logit_rows: self.max_num_seqs.max(1 + self.speculate.speculate),
         };
         let checkpoint = self.source.open()?;
-        let load = self.compute.options(self.context, limits);
+        let context = self.context.length(&checkpoint)?;
+        let load = self.compute.options(&checkpoint, context, limits);
         let model = Model::from(checkpoint).with_options(load);
         let one = model.context_length()?;
         if let Some(tokens) = self.kv_cache_tokens.filter(|&tokens| tokens < one) {
@@ -145,16 +146,31 @@ impl ServeArgs {
             ..load
         });
         if self.compute.dry_run {
-            return Ok(dry_run::report(&model)?);
+            return dry_run::report(&model, "reduce --kv-cache-tokens or --context");
         }
         let logs = init_logs(match self.log_format {
             LogFormatArg::Text => LogFormat::Text,
             LogFormatArg::Json => LogFormat::Json,
         });
         logs.map_err(|error| Error::from(ServerError::Runtime(error)))?;
+        let has_keys = !options.api_keys.is_empty();
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let server = Server::bind(options).map_err(Error::from)?;
-        print_line(&format!("listening on {scheme}://{}", server.address()));
+        let address = server.address();
+        print_line(&format!("listening on {scheme}://{address}"));
+        if let LogFormatArg::Text = self.log_format {
+            let host = if address.ip().is_unspecified() {
+                format!("localhost:{}", address.port())
+            } else {
+                address.to_string()
+            };
+            print_line(&format!("open {scheme}://{host} in a browser to chat"));
+            if !has_keys && !address.ip().is_loopback() {
+                print_line(
+                    "warning: other machines can use this server without a key; set --api-key or --api-key-file",
+                );
+            }
+        }
         server.run(move || self.load(&model)).map_err(|error| match error {
             // Loading errors are reported as in every other command.
             ServerError::Load(cause) => match cause.downcast::<Error>() {

@@ -4,20 +4,24 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
 use crate::cli::arguments::model::SourceArgs;
 use crate::cli::failure::Failure;
-use crate::cli::input::{read_ids, read_stdin};
+use crate::cli::input::{STDIN_PATH, parse_ids, read_stdin};
 use crate::cli::terminal::output::Output;
 
-/// Convert text on standard input to token ids, or ids to text
+/// Convert text to token ids, or ids to text
 ///
-/// The ids are printed as a JSON array on one line. A GGUF file with a vocabulary but no weights is sufficient.
+/// The input is the argument, or standard input without it. The ids are printed as a JSON array on one line. A GGUF file with a vocabulary but no weights is sufficient.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  echo -n \"Once upon a time\" | inferno tokenize -m model.gguf
+  inferno tokenize -m model.gguf \"Once upon a time\"
+  inferno tokenize -m model.gguf < story.txt
   echo \"[9038, 2501]\" | inferno tokenize -m model.gguf --decode")]
 pub(crate) struct TokenizeArgs {
     #[command(flatten)]
     source: SourceArgs,
+    /// Text, or with --decode a JSON array of ids; - reads standard input [default: standard input]
+    #[arg(value_name = "TEXT")]
+    input: Option<String>,
     /// Convert a JSON array of ids to text; no newline is added
     #[arg(long)]
     decode: bool,
@@ -33,15 +37,19 @@ impl TokenizeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let gguf = self.source.open()?;
         let tokenizer = Tokenizer::from_metadata(gguf.metadata())?;
+        let input = match self.input.as_deref() {
+            Some(text) if text != STDIN_PATH => text.to_owned(),
+            _ => read_stdin()?,
+        };
         let mut output = Output::new();
         if self.decode {
-            let ids = read_ids()?;
+            let ids = parse_ids(&input)?;
             let ids = if self.no_bos { &ids[..] } else { without_added(&tokenizer, &ids) };
-            output.bytes(&tokenizer.decode_bytes(ids, self.no_special)?)?;
+            output.model_bytes(&tokenizer.decode_bytes(ids, self.no_special)?)?;
         } else {
             let options =
                 EncodeOptions { add_special: !self.no_bos, parse_special: !self.no_special };
-            let ids = tokenizer.encode(&read_stdin()?, options);
+            let ids = tokenizer.encode(&input, options);
             output.line(serde_json::Value::from(ids))?;
         }
         output.flush()?;

@@ -8,11 +8,12 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use crate::cli::arguments::model::open;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::output::Output;
+use crate::plural::count;
 use crate::{Error, embedded};
 
 /// Show how a text is split into tokens
 #[derive(Parser)]
-#[command(name = "tokenizer-demo", version, max_term_width = 100)]
+#[command(name = "tokenizer-demo", version, max_term_width = 80)]
 #[command(override_usage = "tokenizer-demo [FILE] TEXT")]
 #[command(after_help = "\
 Examples:
@@ -70,5 +71,5 @@ fn show(
         let role = if tokenizer.is_special(id) { "  (special)" } else { "" };
         output.line(format_args!("{id:>7}  {}{role}", piece(id)))?;
     }
-    output.line(format_args!("{} tokens", ids.len()))
+    output.line(count(ids.len(), "token"))
 }

@@ -3,13 +3,19 @@
 //! Invariant: every key is an existing option and every value is valid for it. Anything else is rejected with its line.
 
 use std::any::TypeId;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Command};
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
+
+use crate::ModelSource;
+use crate::cli::arguments::values::OrDefault;
+use crate::cli::input::{STDIN_PATH, expand_home};
 
 /// Name of the file in the current directory and in the user's configuration directory.
 const FILE_NAME: &str = "inferno.toml";
@@ -36,7 +42,7 @@ impl fmt::Display for ConfigError {
 /// Returns the default file, if there is one: `./inferno.toml`, or the one in the user's configuration directory.
 pub(super) fn default_path() -> Option<PathBuf> {
     let user = dirs::config_dir().map(|folder| folder.join("inferno").join(FILE_NAME));
-    [Some(PathBuf::from(FILE_NAME)), user].into_iter().flatten().find(|path| path.is_file())
+    [Some(PathBuf::from(FILE_NAME)), user].into_iter().flatten().find(|path| path.exists())
 }
 
 /// Checks the file at `path` against `command` and returns the settings of one subcommand.
@@ -59,7 +65,7 @@ pub(super) struct Setting {
     /// The id of the option in clap.
     pub(super) id: String,
     /// The values, as on the command line; several if the option can be repeated.
-    pub(super) values: Vec<String>,
+    pub(super) values: Vec<OsString>,
 }
 
 /// A configuration file.
@@ -184,13 +190,20 @@ impl ConfigFile<'_> {
         arg: &Arg,
         key: &Spanned<impl AsRef<str>>,
         value: &Spanned<DeValue<'_>>,
-    ) -> Result<String, ConfigError> {
+    ) -> Result<OsString, ConfigError> {
         let expected = ValueType::of(arg);
         let text = match (expected, value.get_ref()) {
-            (ValueType::Boolean, DeValue::Boolean(value)) => return Ok(value.to_string()),
-            (ValueType::Integer | ValueType::Number, DeValue::Integer(number)) => decimal(number),
-            (ValueType::Number, DeValue::Float(number)) => number.as_str().to_owned(),
-            (ValueType::Text, DeValue::String(text)) => text.to_string(),
+            (ValueType::Boolean, DeValue::Boolean(value)) => return Ok(value.to_string().into()),
+            (ValueType::Integer | ValueType::Number, DeValue::Integer(number)) => {
+                decimal(number).into()
+            }
+            (ValueType::Number, DeValue::Float(number)) => number.as_str().into(),
+            (ValueType::Path, DeValue::String(text)) => self.resolved(text).into_os_string(),
+            (ValueType::Model, DeValue::String(text)) => match text.parse() {
+                Ok(ModelSource::File(_)) => self.resolved(text).into_os_string(),
+                _ => text.as_ref().into(),
+            },
+            (ValueType::Text, DeValue::String(text)) => text.as_ref().into(),
             (_, found) => {
                 let problem = format!(
                     "`{}` expects {}, found {}",
@@ -201,15 +214,17 @@ impl ConfigFile<'_> {
                 return Err(self.error(value.span(), problem));
             }
         };
-        // Parse a command line with only this option, so that the option's own parser checks the value.
-        let long = arg.get_long().unwrap_or_default();
-        let alone = arg.clone().required(false).env(None::<&str>);
-        Command::new("inferno")
-            .no_binary_name(true)
-            .arg(alone)
-            .try_get_matches_from([format!("--{long}={text}")])
-            .map_err(|error| self.error(value.span(), reason(&error)))?;
+        check_value(arg, &text).map_err(|problem| self.error(value.span(), problem))?;
         Ok(text)
+    }
+
+    /// Returns a path in the file: `~/` is the home directory, and other relative paths start at the folder of the file.
+    fn resolved(&self, text: &str) -> PathBuf {
+        if text == STDIN_PATH {
+            return PathBuf::from(text);
+        }
+        // Joining an absolute path replaces the folder.
+        self.path.parent().unwrap_or(Path::new("")).join(expand_home(text))
     }
 
     fn error(&self, span: Range<usize>, problem: String) -> ConfigError {
@@ -217,6 +232,22 @@ impl ConfigFile<'_> {
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         ConfigError { path: self.path.to_owned(), line: Some(line), problem }
     }
+}
+
+/// Checks a value of an option with the option's own parser.
+///
+/// **Errors**: the problem.
+pub(super) fn check_value(arg: &Arg, value: &OsStr) -> Result<(), String> {
+    // A command line with only this option. A switch has a value here as well.
+    let alone = arg.clone().required(false).env(None::<&str>);
+    let alone = match arg.get_action().takes_values() {
+        true => alone,
+        false => alone.action(ArgAction::Set).value_parser(BoolishValueParser::new()),
+    };
+    let mut argument = OsString::from(format!("--{}=", arg.get_long().unwrap_or_default()));
+    argument.push(value);
+    let command = Command::new("inferno").no_binary_name(true).arg(alone);
+    command.try_get_matches_from([argument]).map(drop).map_err(|error| reason(&error))
 }
 
 /// Returns a number in decimal, whatever its radix in the file.
@@ -234,18 +265,31 @@ enum ValueType {
     Integer,
     Number,
     Text,
+    Path,
+    Model,
 }
 
 impl ValueType {
     fn of(arg: &Arg) -> Self {
         let value_type = arg.get_value_parser().type_id();
         let is_one_of = |types: &[TypeId]| types.iter().any(|known| value_type == *known);
+        let integers = [
+            TypeId::of::<usize>(),
+            TypeId::of::<u32>(),
+            TypeId::of::<u64>(),
+            TypeId::of::<OrDefault<usize>>(),
+            TypeId::of::<OrDefault<u64>>(),
+        ];
         if !arg.get_action().takes_values() {
             Self::Boolean
-        } else if is_one_of(&[TypeId::of::<usize>(), TypeId::of::<u32>(), TypeId::of::<u64>()]) {
+        } else if is_one_of(&integers) {
             Self::Integer
         } else if is_one_of(&[TypeId::of::<f32>()]) {
             Self::Number
+        } else if is_one_of(&[TypeId::of::<PathBuf>()]) {
+            Self::Path
+        } else if is_one_of(&[TypeId::of::<ModelSource>()]) {
+            Self::Model
         } else {
             Self::Text
         }
@@ -256,7 +300,7 @@ impl ValueType {
             Self::Boolean => "true or false",
             Self::Integer => "an integer",
             Self::Number => "a number",
-            Self::Text => "a string",
+            Self::Text | Self::Path | Self::Model => "a string",
         }
     }
 }

@@ -4,6 +4,8 @@
 //! the values of the file as defaults.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
@@ -12,19 +14,35 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use super::file::{self, Setting};
 use crate::cli::Inferno;
+use crate::cli::compatibility;
 use crate::cli::failure::Failure;
+use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::printable::printable;
+
+/// The start of the names of all environment variables.
+const PREFIX: &str = "INFERNO_";
+
+/// Environment variables that are not options: one of this program, one of its tests.
+const OTHER_VARIABLES: [&str; 2] = [CONFIG_VARIABLE, "INFERNO_ORACLE"];
 
 /// The environment variable with the path of the configuration file, like `--config`.
 const CONFIG_VARIABLE: &str = "INFERNO_CONFIG";
 
 /// Options that exclude each other: one that comes from a higher source overrides the other.
-const EXCLUSIVE: [(&str, &str); 2] = [("greedy", "temperature"), ("prompt", "prompt_file")];
+const EXCLUSIVE: [(&str, &str); 5] = [
+    ("greedy", "temperature"),
+    ("prompt", "prompt_file"),
+    ("prompt", "prompt_option"),
+    ("prompt_option", "prompt_file"),
+    ("model", "model_option"),
+];
 
 /// Parses the command line of a program with subcommands, with the environment and the configuration file.
 pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> {
     let command = P::command().mut_subcommands(with_environment);
     let command = command.mut_arg("config", |arg| arg.env(CONFIG_VARIABLE).hide_env(true));
-    let matches = matches_of(command.clone())?;
+    let arguments = std::env::args_os().collect();
+    let (arguments, matches) = parse_first(&command, arguments)?;
     let Some((name, given)) = matches.subcommand() else {
         return from_matches(matches);
     };
@@ -32,7 +50,28 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> 
     let settings = settings(given.get_one("config").cloned(), &command, name)?;
     let command =
         command.mut_subcommand(name, |subcommand| with_lower_sources(subcommand, given, settings));
-    from_matches(matches_of(command)?)
+    from_matches(matches_of(command, arguments)?)
+}
+
+/// Parses the command line with the environment only. An invalid value is reported with its variable rather than with
+/// an option that is not on the command line.
+fn parse_first(
+    command: &Command,
+    arguments: Vec<OsString>,
+) -> Result<(Vec<OsString>, ArgMatches), Failure> {
+    let subcommand = compatibility::subcommand(command, &arguments).cloned();
+    match compatibility::parse(command, arguments) {
+        Ok(parsed) => {
+            warn_of_unknown_variables(command);
+            Ok(parsed)
+        }
+        Err(error) => {
+            if let Some(subcommand) = subcommand.filter(|_| error.use_stderr()) {
+                check_environment(&subcommand)?;
+            }
+            Err(Failure::CommandLine(error))
+        }
+    }
 }
 
 /// Parses the command line of a program without subcommands, with the environment and the configuration file.
@@ -40,10 +79,11 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> 
 /// `table` is the subcommand of `inferno` whose options, environment and configuration table apply.
 pub(crate) fn parse_alone<P: CommandFactory + FromArgMatches>(table: &str) -> Result<P, Failure> {
     let command = with_environment(P::command());
-    let given = matches_of(command.clone())?;
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let given = matches_of(command.clone(), arguments.clone())?;
     let named = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
     let settings = settings(named, &Inferno::command(), table)?;
-    from_matches(matches_of(with_lower_sources(command, &given, settings))?)
+    from_matches(matches_of(with_lower_sources(command, &given, settings), arguments)?)
 }
 
 /// Reads the settings of a subcommand from the specified or the default configuration file.
@@ -74,8 +114,8 @@ fn with_lower_sources(command: Command, given: &ArgMatches, settings: Vec<Settin
     })
 }
 
-fn matches_of(command: Command) -> Result<ArgMatches, Failure> {
-    command.try_get_matches().map_err(Failure::CommandLine)
+fn matches_of(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, Failure> {
+    command.try_get_matches_from(arguments).map_err(Failure::CommandLine)
 }
 
 fn from_matches<P: FromArgMatches>(matches: ArgMatches) -> Result<P, Failure> {
@@ -83,21 +123,21 @@ fn from_matches<P: FromArgMatches>(matches: ArgMatches) -> Result<P, Failure> {
 }
 
 /// The last line of the help of every command.
-const ENVIRONMENT_HELP: &str = "Every option can also be set in the environment as INFERNO_<OPTION>, with '_' for '-', \
-                                or in inferno.toml. See 'inferno help'.";
+const ENVIRONMENT_HELP: &str = "\
+Every option can also be set in the environment as INFERNO_<OPTION>, with '_'
+for '-', or in inferno.toml. See 'inferno help'.";
 
-/// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and documents it.
+/// Reads every option from the environment as well, `--max-tokens` from `INFERNO_MAX_TOKENS`, and documents it. An empty
+/// variable is the same as none.
 fn with_environment(command: Command) -> Command {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let command = command.after_help(format!("{examples}\n\n{ENVIRONMENT_HELP}"));
     command.mut_args(|arg| {
-        let variable = match arg.get_long() {
-            Some(long) if !arg.is_hide_set() && !is_built_in(&arg) => {
-                format!("INFERNO_{}", long.replace('-', "_").to_uppercase())
-            }
-            _ => return arg,
+        let Some(variable) = variable(&arg) else {
+            return arg;
         };
-        let arg = arg.env(variable).hide_env(true);
+        let is_empty = std::env::var_os(&variable).is_some_and(|value| value.is_empty());
+        let arg = if is_empty { arg } else { arg.env(variable).hide_env(true) };
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(BoolishValueParser::new()),
             // Otherwise `-1` after an option is parsed as an unknown option instead of an out-of-range number.
@@ -105,6 +145,56 @@ fn with_environment(command: Command) -> Command {
             _ => arg,
         }
     })
+}
+
+/// Returns the environment variable of an option, if it can be set there.
+fn variable(arg: &Arg) -> Option<String> {
+    let long = arg.get_long().filter(|_| !arg.is_hide_set() && !is_built_in(arg))?;
+    Some(format!("{PREFIX}{}", long.replace('-', "_").to_uppercase()))
+}
+
+/// Checks the environment variables of a subcommand.
+///
+/// **Errors**: a value that the option's own parser rejects.
+fn check_environment(subcommand: &Command) -> Result<(), Failure> {
+    for arg in subcommand.get_arguments() {
+        let Some(variable) = variable(arg) else { continue };
+        if let Some(value) = std::env::var_os(&variable).filter(|value| !value.is_empty()) {
+            file::check_value(arg, &value).map_err(|problem| {
+                Failure::Usage(format!("environment variable {variable}: {problem}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Warns about variables that no subcommand reads.
+fn warn_of_unknown_variables(inferno: &Command) {
+    let commands = inferno.get_subcommands();
+    let commands = commands.flat_map(|command| command.get_subcommands().chain([command]));
+    let known = commands.flat_map(Command::get_arguments).filter_map(variable);
+    let known: BTreeSet<String> = known.chain(OTHER_VARIABLES.map(str::to_owned)).collect();
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let unknown = set.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
+    for name in unknown {
+        let advice = match similar(&name, &known) {
+            Some(similar) => format!("; did you mean {similar}?"),
+            None => String::new(),
+        };
+        print_note(&format!("warning: unknown environment variable {}{advice}", printable(&name)));
+    }
+}
+
+/// Returns the name that shares the longest start and end with `name`, if `name` may be a misspelling of it.
+fn similar<'n>(name: &str, known: &'n BTreeSet<String>) -> Option<&'n String> {
+    let shared = |known: &String| {
+        let pairs = name.chars().rev().zip(known.chars().rev());
+        let suffix = pairs.take_while(|(a, b)| a == b).count();
+        let prefix = name.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
+        prefix + suffix
+    };
+    let best = known.iter().max_by_key(|known| shared(known))?;
+    (shared(best) + 2 >= name.len().max(best.len())).then_some(best)
 }
 
 fn is_built_in(arg: &Arg) -> bool {

@@ -7,7 +7,10 @@ use inferno_gguf::Metadata;
 use serde_json::{Map, Value, json};
 
 use crate::Error;
-use crate::cli::input::{STDIN_PATH, read_file, read_json, read_stdin};
+use crate::cli::input::{read_conversation, read_file};
+
+/// The roles of messages.
+const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
 /// A conversation, with the overrides for its rendering.
 #[derive(Default)]
@@ -34,12 +37,12 @@ impl RenderedConversation {
 }
 
 impl ChatInput {
-    /// Reads a JSON object with the fields of the request, `special_tokens` and `strftime_now`. `add_generation_prompt`
-    /// is the default of the field with this name.
+    /// Reads a JSON object with the fields of the request, `special_tokens` and `strftime_now`, or a list of messages.
+    /// `add_generation_prompt` is the default of the field with this name.
     ///
     /// **Errors**: an unreadable file; a file that is not a JSON object; a field of the wrong type.
     pub(crate) fn read(path: &Path, add_generation_prompt: bool) -> Result<Self, Error> {
-        let mut fields: Map<String, Value> = read_json(path)?;
+        let mut fields: Map<String, Value> = read_conversation(path)?;
         let special_tokens = match fields.shift_remove("special_tokens") {
             None | Some(Value::Null) => Vec::new(),
             Some(tokens) => special_tokens(tokens)?,
@@ -52,6 +55,22 @@ impl ChatInput {
         let name = "add_generation_prompt";
         fields.entry(name).or_insert(add_generation_prompt.into());
         Ok(Self { request: ChatRequest::from_json(fields)?, special_tokens, strftime_now })
+    }
+
+    /// Checks that the messages are ones that models are trained with, so that the template cannot ignore one.
+    ///
+    /// **Errors**: [`Error::NoMessages`]; [`Error::UnknownRole`].
+    pub(crate) fn check_messages(&self) -> Result<(), Error> {
+        if self.request.messages.is_empty() {
+            return Err(Error::NoMessages);
+        }
+        for (index, message) in self.request.messages.iter().enumerate() {
+            let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+            if !ROLES.contains(&role) {
+                return Err(Error::UnknownRole { index, role: role.to_owned() });
+            }
+        }
+        Ok(())
     }
 
     /// Renders the conversation.
@@ -91,8 +110,7 @@ pub(crate) fn template_of(
 ///
 /// **Errors**: an unreadable file; a malformed template.
 pub(crate) fn template_from_file(path: &Path) -> Result<ChatTemplate, Error> {
-    let source = if path.as_os_str() == STDIN_PATH { read_stdin()? } else { read_file(path)? };
-    Ok(ChatTemplate::new(&source)?)
+    Ok(ChatTemplate::new(&read_file(path)?)?)
 }
 
 /// Returns the special tokens that are not null.

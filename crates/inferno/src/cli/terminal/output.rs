@@ -1,9 +1,10 @@
 //! Standard output, for results only.
 
 use std::fmt;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use crate::Error;
+use crate::cli::terminal::printable::printable_lines;
 
 /// Buffered standard output. A failed write is an error, never a panic.
 pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
@@ -21,6 +22,22 @@ impl Output {
     /// Writes text and a newline.
     pub(crate) fn line(&mut self, text: impl fmt::Display) -> Result<(), Error> {
         writeln!(self.0, "{text}").map_err(Error::Stdout)
+    }
+
+    /// Writes text of a model, with control characters escaped if standard output is a terminal.
+    pub(crate) fn model_text(&mut self, text: &str) -> Result<(), Error> {
+        match io::stdout().is_terminal() {
+            true => self.write(printable_lines(text)),
+            false => self.write(text),
+        }
+    }
+
+    /// Writes bytes of a model like [`model_text`](Self::model_text). They need not be UTF-8.
+    pub(crate) fn model_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        match io::stdout().is_terminal() {
+            true => self.write(printable_lines(&String::from_utf8_lossy(bytes))),
+            false => self.bytes(bytes),
+        }
     }
 
     /// Writes bytes unchanged.

@@ -1,5 +1,7 @@
 //! Progress bars on standard error, drawn only if it is a terminal.
 
+use std::time::{Duration, Instant};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::hub::{DownloadProgress, DownloadStage};
@@ -12,6 +14,29 @@ pub(crate) fn bytes_bar(action: &'static str, total_bytes: u64) -> ProgressBar {
 /// Returns a bar that counts steps.
 pub(crate) fn steps_bar(action: &'static str, total_steps: u64) -> ProgressBar {
     bar(action, total_steps, "{msg} [{bar:30}] {pos}/{len} {eta}")
+}
+
+/// Returns a bar for a prompt of this many tokens. It appears only if reading takes a while.
+pub(crate) fn prompt_bar(num_tokens: usize) -> impl FnMut(usize) + Send {
+    let started = Instant::now();
+    let bar = PromptBar(steps_bar("reading the prompt", num_tokens as u64));
+    move |computed_tokens| {
+        if started.elapsed() > SILENCE {
+            bar.0.set_position(computed_tokens as u64);
+        }
+    }
+}
+
+/// How long a prompt is read without a progress bar.
+const SILENCE: Duration = Duration::from_millis(500);
+
+/// A bar that disappears when it is dropped.
+struct PromptBar(ProgressBar);
+
+impl Drop for PromptBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 fn bar(action: &'static str, total: u64, template: &str) -> ProgressBar {

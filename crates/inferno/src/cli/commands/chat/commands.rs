@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::cli::input::expand_home;
+
 /// A line of input.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
@@ -39,15 +41,18 @@ pub(crate) enum CommandError {
     NoReply,
 }
 
+/// The argument of commands with a file.
+pub(super) const FILE: &str = "FILE";
+
 /// Each command, its argument and its description.
-const COMMANDS: [(&str, &str, &str); 9] = [
+pub(super) const COMMANDS: [(&str, &str, &str); 9] = [
     ("/retry", "", "regenerate the last reply"),
     ("/reset", "", "clear the conversation, keep the system prompt"),
     ("/system", "[TEXT]", "set the system prompt, or clear it without TEXT"),
     ("/think", "on|off", "switch reasoning on or off, if the model supports it"),
     ("/stats", "", "show timings and memory usage of the last reply"),
-    ("/save", "FILE", "save the conversation as JSON"),
-    ("/load", "FILE", "continue a saved conversation"),
+    ("/save", FILE, "save the conversation as JSON"),
+    ("/load", FILE, "continue a saved conversation"),
     ("/help", "", "show this list"),
     ("/exit", "", "exit; so does Ctrl-D, or Ctrl-C twice on an empty line"),
 ];
@@ -67,7 +72,7 @@ pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
     let Some((_, expected, _)) = COMMANDS.iter().find(|(known, _, _)| *known == name) else {
         return Err(CommandError::Unknown { name: name.to_owned() });
     };
-    let path = || (!argument.is_empty()).then(|| path(argument));
+    let path = || (!argument.is_empty()).then(|| expand_home(argument));
     let command = match (name, argument) {
         ("/retry", "") => Some(ChatCommand::Retry),
         ("/reset", "") => Some(ChatCommand::Reset),
@@ -95,17 +100,9 @@ pub(super) fn help() -> String {
         format!("  {usage:<16}{purpose}\n")
     });
     let end = "\
-End a line with \\ to continue the message on the next line. Pasted lines are kept
-together. Ctrl-C stops the reply.";
+End a line with \\ to continue the message on the next line. Pasted lines are
+kept together. Tab completes commands. Ctrl-C stops the reply.";
     commands.chain([end.to_owned()]).collect()
-}
-
-/// Returns a path, with a leading `~/` expanded.
-fn path(argument: &str) -> PathBuf {
-    match (argument.strip_prefix("~/"), dirs::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(argument),
-    }
 }
 
 #[cfg(test)]

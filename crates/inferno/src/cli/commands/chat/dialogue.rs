@@ -12,6 +12,7 @@ use crate::Error;
 use crate::cli::arguments::chat::ENABLE_THINKING;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
+use crate::cli::terminal::progress::prompt_bar;
 
 /// One over the share of the context that is reserved for the reply, if leaving out old exchanges can free it.
 const REPLY_SHARE: usize = 4;
@@ -19,6 +20,8 @@ const REPLY_SHARE: usize = 4;
 /// A conversation with a model.
 pub(super) struct Dialogue {
     session: Session,
+    /// The longest context that the model supports, in tokens.
+    max_context_length: usize,
     template: ChatTemplate,
     params: GenerationParams,
     pub(super) history: ChatHistory,
@@ -31,11 +34,13 @@ pub(super) struct Dialogue {
 impl Dialogue {
     pub(super) fn new(
         session: Session,
+        max_context_length: usize,
         template: ChatTemplate,
         params: GenerationParams,
         history: ChatHistory,
     ) -> Self {
-        Self { session, template, params, history, thinks: None, num_replies: 0 }
+        let (thinks, num_replies) = (None, 0);
+        Self { session, max_context_length, template, params, history, thinks, num_replies }
     }
 
     pub(super) fn context_length(&self) -> usize {
@@ -79,6 +84,7 @@ impl Dialogue {
         params.sampling.seed = params.sampling.seed.map(|seed| seed.wrapping_add(self.num_replies));
         let mut generation = self.session.generate(Prompt::Tokens(&tokens[num_kept..]), &params)?;
         interrupt.cancels(generation.cancel_handle());
+        generation.on_prompt(prompt_bar(tokens.len() - num_kept));
 
         let is_reasoning = Reasoning::after(&self.template, &text) == Reasoning::Open;
         let mut parser = AnswerParser::new(None, is_reasoning);
@@ -146,13 +152,16 @@ impl Dialogue {
         let prompt_tokens = fitted.prompt.tokens.len();
         match prompt_tokens < context_length {
             true => Ok(fitted),
-            false => Err(EngineError::PromptTooLong {
-                prompt_tokens,
-                session_tokens: 0,
-                room: 1,
-                context_length,
+            false => {
+                let (session_tokens, room) = (0, 1);
+                let error = EngineError::PromptTooLong {
+                    prompt_tokens,
+                    session_tokens,
+                    room,
+                    context_length,
+                };
+                Err(Error::from(error).at_maximum(self.max_context_length))
             }
-            .into()),
         }
     }
 

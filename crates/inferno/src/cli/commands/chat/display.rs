@@ -75,13 +75,13 @@ impl ReplyDisplay<'_> {
                     if !std::mem::replace(&mut self.in_reasoning, true) {
                         self.write(&format!("{REASONING_OPEN}\n"), true)?;
                     }
-                    self.write(&printable_lines(text), true)?;
+                    self.write(text, true)?;
                 }
                 AnswerDelta::Content(text) => {
                     if std::mem::replace(&mut self.in_reasoning, false) {
                         self.write(&format!("\n{REASONING_CLOSE}\n\n"), true)?;
                     }
-                    self.write(&printable_lines(text), false)?;
+                    self.write(text, false)?;
                 }
                 AnswerDelta::ToolCall { .. } | AnswerDelta::Arguments { .. } => {}
             }
@@ -96,8 +96,8 @@ impl ReplyDisplay<'_> {
         self.ends_line = text.ends_with('\n');
         match is_dimmed {
             // Every write resets its own style, so that none remains wherever the reply stops.
-            true => self.output.write(self.display.dimmed(text))?,
-            false => self.output.write(text)?,
+            true => self.output.write(self.display.dimmed(&printable_lines(text)))?,
+            false => self.output.model_text(text)?,
         }
         self.output.flush()
     }

@@ -1,17 +1,18 @@
 //! Input lines from a terminal, with line editing, or from a pipe.
 
 use std::fs;
-use std::io::{self, BufRead, IsTerminal, StdinLock, stdin, stdout};
+use std::io::{self, BufRead, IsTerminal, Read, StdinLock, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use rustyline::config::{Behavior, Config};
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Editor, Event, EventContext, EventHandler, KeyEvent, Movement,
-    RepeatCount,
+    Cmd, CompletionType, ConditionalEventHandler, Editor, Event, EventContext, EventHandler,
+    KeyEvent, Movement, RepeatCount,
 };
 
+use super::completion::CommandCompleter;
 use crate::Error;
 use crate::cli::input::into_text;
 use crate::cli::terminal::note::print_note;
@@ -19,6 +20,8 @@ use crate::cli::terminal::note::print_note;
 const PROMPT: &str = "> ";
 const CONTINUATION_PROMPT: &str = ". ";
 const MAX_HISTORY_LINES: usize = 1000;
+/// The longest line of a pipe with its continuation lines, in bytes.
+const MAX_LINE_BYTES: u64 = 1 << 24;
 /// Continues the message on the next line.
 const CONTINUES: char = '\\';
 
@@ -56,12 +59,17 @@ impl LineReader {
 }
 
 fn piped_line(input: &mut impl BufRead) -> Result<Option<String>, Error> {
+    let name = "a line of standard input";
+    let mut room = MAX_LINE_BYTES;
     join(|| {
         let mut bytes = Vec::new();
-        if input.read_until(b'\n', &mut bytes).map_err(Error::Stdin)? == 0 {
+        let mut bounded = input.by_ref().take(room + 1);
+        if bounded.read_until(b'\n', &mut bytes).map_err(Error::Stdin)? == 0 {
             return Ok(None);
         }
-        let mut line = into_text(bytes, "a line of standard input")?;
+        let too_long = || Error::InputTooLong { input: name.to_owned(), max_bytes: MAX_LINE_BYTES };
+        room = room.checked_sub(bytes.len() as u64).ok_or_else(too_long)?;
+        let mut line = into_text(bytes, name)?;
         let end = line.strip_suffix('\n').unwrap_or(&line);
         line.truncate(end.strip_suffix('\r').unwrap_or(end).len());
         Ok(Some(line))
@@ -89,7 +97,7 @@ fn join<E>(mut next: impl FnMut() -> Result<Option<String>, E>) -> Result<Option
 
 /// A terminal with line editing.
 pub(super) struct LineEditor {
-    editor: Editor<(), DefaultHistory>,
+    editor: Editor<CommandCompleter, DefaultHistory>,
     /// The file that stores the history between chats.
     history_file: Option<PathBuf>,
 }
@@ -102,8 +110,10 @@ impl LineEditor {
             .behavior(behavior)
             .max_history_size(MAX_HISTORY_LINES)?
             .bracketed_paste(true)
+            .completion_type(CompletionType::List)
             .build();
         let mut editor = Editor::with_config(config)?;
+        editor.set_helper(Some(CommandCompleter::new()));
         let clear = EventHandler::Conditional(Box::new(ClearLine));
         editor.bind_sequence(KeyEvent::ctrl('C'), clear);
         let mut this = Self { editor, history_file: None };
@@ -212,5 +222,12 @@ mod tests {
     fn a_line_that_is_not_utf8_is_rejected() {
         let rejected = piped_line(&mut &b"Hi \xff\n"[..]);
         assert!(matches!(rejected, Err(Error::InvalidUtf8 { offset: 3, .. })), "{rejected:?}");
+    }
+
+    #[test]
+    fn an_endless_line_is_rejected() {
+        let mut endless = io::BufReader::new(io::repeat(0));
+        let rejected = piped_line(&mut endless);
+        assert!(matches!(rejected, Err(Error::InputTooLong { .. })), "{rejected:?}");
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::history::{ChatHistory, HistoryMessage, MessageRole};
 use crate::Error;
 use crate::cli::input::read_file;
-use crate::output_file::replaceable;
+use crate::output_file::{ensure_creatable, replaceable};
 
 const SAVED_BY: &str = "inferno chat";
 
@@ -35,6 +35,7 @@ pub(super) fn save(path: &Path, model: &str, conversation: &ChatHistory) -> Resu
     if target.exists() && !is_replaceable(&target) {
         return Err(Error::ConversationNotReplaced { path: path.to_owned() });
     }
+    ensure_creatable(&target)?;
     let failed = |error| Error::io(path, error);
     let saved = SavedConversation {
         saved_by: Some(SAVED_BY.to_owned()),

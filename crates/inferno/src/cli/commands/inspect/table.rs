@@ -34,7 +34,12 @@ pub(super) fn write(
     Ok(())
 }
 
-fn write_summary(gguf: &Gguf, summary: &FileSummary, output: &mut Output) -> Result<(), Error> {
+/// Writes the summary.
+pub(super) fn write_summary(
+    gguf: &Gguf,
+    summary: &FileSummary,
+    output: &mut Output,
+) -> Result<(), Error> {
     let mut row =
         |label: &str, value: &dyn fmt::Display| output.line(format_args!("{label:<19}{value}"));
     for (index, path) in gguf.paths().enumerate() {

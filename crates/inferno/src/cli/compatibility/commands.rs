@@ -1,0 +1,53 @@
+//! Subcommands of other programs.
+
+/// Advice for a command line without a subcommand.
+pub(super) const MISSING: &str = "options follow a command, for example inferno generate -m model.gguf -p \"Hello\" or inferno chat -m model.gguf";
+
+/// Names of commands, and what to use instead.
+const COMMANDS: [(&[&str], &str); 12] = [
+    (&["ps"], "one program runs one model; GET /v1/models of a running server names it"),
+    (&["stop", "unload"], "press Ctrl-C in the terminal of the server, or send it SIGTERM"),
+    (
+        &["create", "cp", "copy"],
+        "GGUF files are used directly: pass -m FILE, --system and --chat-template to each command",
+    ),
+    (
+        &["push", "signin", "signout", "login", "keys"],
+        "private models on the Hugging Face Hub can be accessed by setting HF_TOKEN",
+    ),
+    (
+        &["prompt", "ask", "query", "cli"],
+        "use inferno run MODEL PROMPT, or inferno generate --chat -m MODEL PROMPT",
+    ),
+    (&["embed", "embedding", "embeddings", "embed-multi"], "use /v1/embeddings of inferno serve"),
+    (
+        &["convert"],
+        "use inferno quantize IN OUT TYPE; safetensors files are converted by llama.cpp's convert_hf_to_gguf.py",
+    ),
+    (
+        &["search", "find"],
+        "search for GGUF repositories on huggingface.co, then use -m hf:OWNER/REPO",
+    ),
+    (&["logs", "history"], "conversations are saved with /save in inferno chat"),
+    (
+        &["start", "web", "ui", "webui"],
+        "use inferno serve, which serves a chat page at http://127.0.0.1:8080",
+    ),
+    (&["update", "upgrade"], "run cargo install --path crates/inferno in an updated clone"),
+    (&["eval", "evaluate"], "use inferno perplexity, or an evaluation client with inferno serve"),
+];
+
+/// Returns what to use instead of an unknown subcommand.
+pub(super) fn advice(name: &str) -> Option<&'static str> {
+    let known = COMMANDS.iter().find(|(names, _)| names.contains(&name));
+    match known {
+        Some((_, advice)) => Some(advice),
+        None if name.contains(char::is_whitespace) => {
+            Some("to send a prompt, use inferno run MODEL PROMPT or inferno generate PROMPT")
+        }
+        None if name.ends_with(".gguf") || name.starts_with("hf:") => Some(
+            "a model follows a command, for example inferno run MODEL or inferno chat -m MODEL",
+        ),
+        None => None,
+    }
+}

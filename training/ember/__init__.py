@@ -1,1 +1,4 @@
-"""Ember: data, training, export and evaluation of the small model that ships inside inferno."""
+"""Ember 2's training material: chats and stories, recombined from the seeds in `training/seeds`.
+
+Only Python's standard library is used. `python -m ember.sample --kind K -n 20` prints samples of a kind.
+"""

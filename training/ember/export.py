@@ -1,8 +1,6 @@
-"""Writes the trained model as GGUF, F16 and Q8_0, by Python's own `gguf` package.
+"""Writes the trained model as GGUF with Python's `gguf` package: `ember-f16.gguf` and `ember.gguf` (Q8_0).
 
     python -m ember.export --out out
-
-makes `ember-f16.gguf` and `ember.gguf` (Q8_0) in the folder.
 """
 
 import argparse
@@ -88,14 +86,13 @@ def write(path: Path, state: dict, tokenizer: dict, quantization: gguf.GGMLQuant
 def main() -> None:
     """Exports `state.pt` of a folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("out"), help="the folder that holds state.pt")
-    parser.add_argument("--mean-with", type=Path, help="the folder of another run: its weights and these are averaged")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder that holds state.pt")
+    parser.add_argument("--average", action="store_true", help="export the average of the weights, for a run before its cooldown")
     arguments = parser.parse_args()
     out: Path = arguments.out
     state = torch.load(out / "state.pt", map_location="cpu")
-    if arguments.mean_with:
-        other = torch.load(arguments.mean_with / "state.pt", map_location="cpu")["model"]
-        state["model"] = {name: (weights + other[name]) / 2 for name, weights in state["model"].items()}
+    if arguments.average:
+        state["model"] = state["average"]
     tokenizer = json.loads((out / "tokenizer.json").read_text())
     write(out / "ember-f16.gguf", state, tokenizer, gguf.GGMLQuantizationType.F16)
     write(out / "ember.gguf", state, tokenizer, gguf.GGMLQuantizationType.Q8_0)

@@ -1,4 +1,4 @@
-"""The Qwen3 decoder, as small as it can be written: grouped-query attention with normalized queries and keys.
+"""The Qwen3 decoder in its smallest form: grouped-query attention with normalized queries and keys.
 
 Names of parameters are those of the GGUF format, so that the export is a copy (`export.py`).
 Source: the Qwen3 technical report (arXiv 2505.09388), section 2.
@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-#: Queries that attend together; smaller chunks skip more of the future, larger ones are fewer.
-QUERY_CHUNK = 64
+#: Queries of a row attend together in chunks of a quarter of the row, and of this many at least: smaller chunks skip more of the
+#: future, larger ones mean fewer products.
+SHORTEST_CHUNK = 128
 
 
 @dataclass(frozen=True)
@@ -31,67 +31,91 @@ class Config:
     rms_norm_eps: float = 1e-6
 
     def as_dict(self) -> dict:
-        """The fields by name, for the saved state."""
+        """Returns the fields by name, for the saved state."""
         return asdict(self)
 
 
 def rotary_tables(config: Config, length: int) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of the rotation of each position and pair of dimensions, both `[length, head_dim / 2]`."""
+    """Returns cosines and sines of the rotation of each position and pair of dimensions, both `[length, head_dim / 2]`."""
     exponents = torch.arange(0, config.head_dim, 2).float() / config.head_dim
     angles = torch.outer(torch.arange(length).float(), config.rope_base**-exponents)
     return angles.cos(), angles.sin()
 
 
 def rotate(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Rotates `x` `[batch, heads, length, head_dim]`: dimension i is paired with i + head_dim / 2."""
-    left, right = x.chunk(2, dim=-1)
-    return torch.cat((left * cosines - right * sines, right * cosines + left * sines), dim=-1).to(x.dtype)
+    """Rotates `x` `[batch, length, heads, head_dim]`: dimension i is paired with i + head_dim / 2."""
+    left, right = x.float().chunk(2, dim=-1)
+    return torch.cat((left * cosines - right * sines, right * cosines + left * sines), dim=-1).to(torch.bfloat16)
+
+
+def norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """Root-mean-square normalization over the last dimension, computed in float32; the result is bfloat16."""
+    x = x.float()
+    return (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight).to(torch.bfloat16)
+
+
+def linear(x: Tensor, weight: Tensor) -> Tensor:
+    """A product in bfloat16 with float32 weights."""
+    return F.linear(x, weight.to(torch.bfloat16))
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> Tensor:
     """Causal attention within each document, in chunks of queries that read no key after their last.
 
-    `query` is `[batch, num_heads, length, head_dim]`, `key` and `value` have `num_kv_heads`, `documents`
-    `[batch, length]` numbers the document of each token. On a CPU this takes half the time of torch's own kernel,
-    which counts every head of a group and every key.
+    `query` is `[batch, length, num_heads, head_dim]`, `key` and `value` have `num_kv_heads`, `documents` `[batch, length]`
+    numbers the document of each token. The result has the shape of `query`.
     """
-    batch, num_heads, length, head_dim = query.shape
-    num_kv_heads = key.shape[1]
+    batch, length, num_heads, head_dim = query.shape
+    num_kv_heads = key.shape[2]
     group = num_heads // num_kv_heads
-    query = query.reshape(batch, num_kv_heads, group, length, head_dim)
+    query = query.view(batch, length, num_kv_heads, group, head_dim).permute(0, 2, 3, 1, 4)
+    key, value = key.transpose(1, 2), value.transpose(1, 2)
     chunks = []
-    for start in range(0, length, QUERY_CHUNK):
-        end = min(start + QUERY_CHUNK, length)
+    size = max(SHORTEST_CHUNK, length // 4)
+    for start in range(0, length, size):
+        end = min(start + size, length)
         rows = end - start
         q = query[:, :, :, start:end].reshape(batch * num_kv_heads, group * rows, head_dim)
         k = key[:, :, :end].reshape(batch * num_kv_heads, end, head_dim)
         v = value[:, :, :end].reshape(batch * num_kv_heads, end, head_dim)
-        scores = torch.bmm(q, k.transpose(1, 2)).float() * head_dim**-0.5
+        scores = torch.bmm(q, k.transpose(1, 2)).view(batch, num_kv_heads, group, rows, end).float() * head_dim**-0.5
         causal = torch.ones(rows, end, dtype=torch.bool, device=query.device).tril(start)
         visible = causal & (documents[:, start:end, None] == documents[:, None, :end])
-        scores = scores.view(batch, num_kv_heads, group, rows, end)
         scores = scores.masked_fill(~visible[:, None, None], float("-inf"))
-        weights = scores.softmax(-1).to(v.dtype).view(batch * num_kv_heads, group * rows, end)
+        weights = scores.softmax(-1).to(torch.bfloat16).view(batch * num_kv_heads, group * rows, end)
         chunks.append(torch.bmm(weights, v).view(batch, num_kv_heads, group, rows, head_dim))
-    return torch.cat(chunks, dim=3).reshape(batch, num_heads, length, head_dim)
+    return torch.cat(chunks, dim=3).permute(0, 3, 1, 2, 4).reshape(batch, length, num_heads * head_dim)
+
+
+class Norm(nn.Module):
+    """The weights of a normalization."""
+
+    def __init__(self, size: int, eps: float):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalizes the last dimension of `x`."""
+        return norm(x, self.weight, self.eps)
 
 
 class Block(nn.Module):
-    """One decoder layer: attention, then a gated feed-forward network, each added to the stream."""
+    """One decoder layer: attention, then a gated feed-forward network, each added to the residual stream."""
 
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
         query_size = config.num_heads * config.head_dim
         kv_size = config.num_kv_heads * config.head_dim
-        self.attn_norm = nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps)
+        self.attn_norm = Norm(config.hidden_size, config.rms_norm_eps)
         self.attn_q = nn.Linear(config.hidden_size, query_size, bias=False)
         self.attn_k = nn.Linear(config.hidden_size, kv_size, bias=False)
         self.attn_v = nn.Linear(config.hidden_size, kv_size, bias=False)
-        self.attn_q_norm = nn.RMSNorm(config.head_dim, eps=config.rms_norm_eps)
-        self.attn_k_norm = nn.RMSNorm(config.head_dim, eps=config.rms_norm_eps)
+        self.attn_q_norm = Norm(config.head_dim, config.rms_norm_eps)
+        self.attn_k_norm = Norm(config.head_dim, config.rms_norm_eps)
         self.attn_output = nn.Linear(query_size, config.hidden_size, bias=False)
-        self.ffn_norm = nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps)
+        self.ffn_norm = Norm(config.hidden_size, config.rms_norm_eps)
         self.ffn_gate = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.ffn_up = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.ffn_down = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
@@ -99,18 +123,18 @@ class Block(nn.Module):
     def forward(self, x: Tensor, documents: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
         """`x` is `[batch, length, hidden_size]`, and so is the result."""
         batch, length, _ = x.shape
+        config = self.config
         normed = self.attn_norm(x)
-
-        def heads(projection: nn.Linear, count: int) -> Tensor:
-            return projection(normed).view(batch, length, count, self.config.head_dim).transpose(1, 2)
-
-        query = rotate(self.attn_q_norm(heads(self.attn_q, self.config.num_heads)), cosines, sines)
-        key = rotate(self.attn_k_norm(heads(self.attn_k, self.config.num_kv_heads)), cosines, sines)
-        value = heads(self.attn_v, self.config.num_kv_heads)
-        attended = attend(query, key, value, documents)
-        x = x + self.attn_output(attended.transpose(1, 2).reshape(batch, length, -1))
-        normed = self.ffn_norm(x)
-        return x + self.ffn_down(F.silu(self.ffn_gate(normed)) * self.ffn_up(normed))
+        query_size, kv_size = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
+        # One product for all three: larger products use the processor better.
+        projections = torch.cat((self.attn_q.weight, self.attn_k.weight, self.attn_v.weight))
+        query, key, value = linear(normed, projections).split((query_size, kv_size, kv_size), dim=-1)
+        query = rotate(self.attn_q_norm(query.view(batch, length, config.num_heads, config.head_dim)), cosines, sines)
+        key = rotate(self.attn_k_norm(key.view(batch, length, config.num_kv_heads, config.head_dim)), cosines, sines)
+        value = value.view(batch, length, config.num_kv_heads, config.head_dim)
+        x = x + linear(attend(query, key, value, documents), self.attn_output.weight)
+        gate, up = linear(self.ffn_norm(x), torch.cat((self.ffn_gate.weight, self.ffn_up.weight))).chunk(2, dim=-1)
+        return x + linear((F.silu(gate.float()) * up.float()).to(torch.bfloat16), self.ffn_down.weight)
 
 
 class Ember(nn.Module):
@@ -121,13 +145,13 @@ class Ember(nn.Module):
         self.config = config
         self.token_embd = nn.Embedding(config.vocab_size, config.hidden_size)
         self.blk = nn.ModuleList(Block(config) for _ in range(config.num_layers))
-        self.output_norm = nn.RMSNorm(config.hidden_size, eps=config.rms_norm_eps)
+        self.output_norm = Norm(config.hidden_size, config.rms_norm_eps)
         cosines, sines = rotary_tables(config, config.context_length)
         self.register_buffer("cosines", cosines, persistent=False)
         self.register_buffer("sines", sines, persistent=False)
         self.apply(self._initialize)
         for block in self.blk:
-            # The two projections that add to the stream start at zero: each layer is the identity at first.
+            # The two projections that add to the residual stream start at zero: each layer is the identity at first.
             nn.init.zeros_(block.attn_output.weight)
             nn.init.zeros_(block.ffn_down.weight)
 
@@ -139,13 +163,55 @@ class Ember(nn.Module):
             nn.init.normal_(module.weight, std=0.02)
 
     def forward(self, token_ids: Tensor, documents: Tensor) -> Tensor:
-        """Logits `[batch, length, vocab_size]` of the token after each of `token_ids` `[batch, length]`.
+        """Returns the normalized hidden states `[batch, length, hidden_size]` of `token_ids` `[batch, length]`, in bfloat16.
 
         `documents`, of the same shape, numbers the document that each token belongs to.
         """
         length = token_ids.shape[1]
-        cosines, sines = self.cosines[:length], self.sines[:length]
-        x = self.token_embd(token_ids)
+        cosines, sines = self.cosines[:length, None], self.sines[:length, None]
+        x = self.token_embd(token_ids).to(torch.bfloat16)
         for block in self.blk:
             x = block(x, documents, cosines, sines)
-        return F.linear(self.output_norm(x), self.token_embd.weight)
+        return self.output_norm(x)
+
+
+@torch.compile(dynamic=False)
+def _losses_and_gradients(logits: Tensor, targets: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of each row of `logits`, and its gradient times the row's weight."""
+    logits = logits.float()
+    log_sum = logits.logsumexp(-1, keepdim=True)
+    losses = log_sum.squeeze(-1) - logits.gather(-1, targets[:, None]).squeeze(-1)
+    hits = targets[:, None] == torch.arange(logits.shape[-1], device=logits.device)
+    gradient = ((logits - log_sum).exp() - hits.float()) * weights[:, None]
+    return losses, gradient.to(torch.bfloat16)
+
+
+class OutputLoss(torch.autograd.Function):
+    """The weighted sum of the cross-entropies after the output head, a chunk of positions at a time.
+
+    Logits are the largest tensor of a step. In chunks they stay in the cache, and their gradient is computed at once.
+    """
+
+    CHUNK = 512
+
+    @staticmethod
+    def forward(ctx, hidden: Tensor, embedding: Tensor, targets: Tensor, weights: Tensor) -> Tensor:  # type: ignore[override]
+        """`hidden` `[positions, hidden_size]` in bfloat16, a multiple of `CHUNK` positions; `embedding` in float32."""
+        head = embedding.to(torch.bfloat16)
+        hidden_gradient = torch.empty_like(hidden)
+        head_gradient = torch.zeros_like(embedding)
+        total = torch.zeros((), device=hidden.device)
+        for start in range(0, len(hidden), OutputLoss.CHUNK):
+            part = slice(start, start + OutputLoss.CHUNK)
+            losses, gradient = _losses_and_gradients(hidden[part] @ head.T, targets[part], weights[part])
+            total += (losses * weights[part]).sum()
+            hidden_gradient[part] = gradient @ head
+            head_gradient += gradient.T @ hidden[part]
+        ctx.save_for_backward(hidden_gradient, head_gradient)
+        return total
+
+    @staticmethod
+    def backward(ctx, scale: Tensor):  # type: ignore[override]
+        """Scales the gradients of the forward pass."""
+        hidden_gradient, head_gradient = ctx.saved_tensors
+        return hidden_gradient * scale.to(torch.bfloat16), head_gradient * scale, None, None

@@ -12,11 +12,10 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the way of drawing is chosen first)
 
-from .train import BATCH_ROWS  # noqa: E402
-from .prepare import ROW_TOKENS  # noqa: E402
+from .train import BATCH_TOKENS  # noqa: E402
 
-COLORS = {"train": "#c8c8c8", "stories": "#d1495b", "chats": "#2e7d8c", "books": "#8d6b94"}
-LABELS = {"train": "training", "stories": "held-out stories", "chats": "held-out chats", "books": "held-out books"}
+COLORS = {"train": "#c8c8c8", "stories": "#d1495b", "chats": "#2e7d8c"}
+LABELS = {"train": "training", "stories": "held-out stories", "chats": "held-out chats"}
 
 
 def read(log: Path) -> dict[str, list[tuple[int, float]]]:
@@ -39,10 +38,10 @@ def main() -> None:
     plt.rcParams["svg.hashsalt"] = "ember"
     figure, axes = plt.subplots(figsize=(8, 4))
     for kind, values in read(arguments.log).items():
-        tokens = [step * BATCH_ROWS * ROW_TOKENS / 1e6 for step, _ in values]
+        tokens = [step * BATCH_TOKENS / 1e6 for step, _ in values]
         axes.plot(tokens, [loss for _, loss in values], color=COLORS[kind], label=LABELS[kind],
                   marker="" if kind == "train" else "o", markersize=4, linewidth=1.5)
-    axes.set(xlabel="tokens read, in millions", ylabel="loss, nats per token", ylim=(0, 6))
+    axes.set(xlabel="tokens read, in millions", ylabel="loss, nats per token", ylim=(0, 5))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.tight_layout()

@@ -1,178 +1,146 @@
-"""Makes the vocabulary and the rows of tokens that training reads.
+"""Makes the vocabulary and the shards of tokens that training reads.
 
-    python -m ember.prepare --corpus ../../shared/corpus/children-books.txt.xz --out out --stage language
+    python -m ember.prepare vocabulary --out out
+    python -m ember.prepare shards --out out --stage conversation --first 0 --count 20
+    python -m ember.prepare held-out --out out
 
-A row is `ROW_TOKENS` + 1 tokens of whole documents, each closed by `<|endoftext|>`, filled up with that same mark; its
-weights say which tokens are to be predicted. Of a chat only the answer is.
+A shard holds rows of whole documents, each document followed by `<|endoftext|>`, in two lengths: attention within a row costs
+the square of its length, and most documents are short. Attention never crosses documents. The sign of a token says whether it
+is predicted.
 """
 
 import argparse
-import random
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from bisect import bisect_right
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from . import released, tokens
-from .books import passages
-from .chat_text import answer_text, prompt_text
-from .chats import chat as make_chat
-from .model import Config
+from . import documents, released, tokens
+from .documents import CHAT_SHARES, Document
+from .draw import Draw
 from .split import Split
-from .stories import story as make_story
 
-#: Tokens that a row predicts: as many as the model is said to hold.
-ROW_TOKENS = Config().context_length
-#: Documents that wait to find a row they fit in.
-PACKING_WINDOW = 64
-#: A rest of a row that is not worth another text.
-SHORTEST_REST = 16
-
-#: Rows of each source to train on, stage by stage, enough for the steps that the README names.
-STAGES = {
-    "language": {"books": 5_000, "stories": 19_000, "chats": 16_000},
-    "conversation": {"books": 500, "stories": 4_000, "chats": 10_500},
-    "refinement": {"books": 700, "stories": 13_000, "chats": 17_100},
-}
-HELD_OUT_ROWS = 48
-
-#: One chat in this many is told to answer without thinking.
-THINKING_SHARE = 0.5
+#: Tokens that the rows of a shard predict at most, in increasing order. Longer documents are left out.
+ROW_LENGTHS = (256, 512)
+#: Documents of a shard.
+SHARD_DOCUMENTS = 16_000
+HELD_OUT_DOCUMENTS = 1_500
+VOCABULARY_DOCUMENTS = 60_000
 
 
-@dataclass(frozen=True)
-class Document:
-    """Token ids of one text, and from which of them on it is to be predicted."""
-
-    token_ids: list[int]
-    first_predicted: int
-
-
-def book_documents(tokenizer: Tokenizer, corpus: Path, split: Split, rng: random.Random) -> Iterator[Document]:
-    """Passages of the books in random order, again and again."""
-    texts = list(passages(corpus, split))
-    while True:
-        rng.shuffle(texts)
-        for text in texts:
-            yield Document(tokenizer.encode(text).ids, 0)
+def encoded(tokenizer: Tokenizer, document: Document) -> np.ndarray:
+    """Returns the tokens of a document `[length]`, those that are not predicted as their bitwise complement."""
+    parts = tokenizer.encode_batch([segment.text for segment in document.segments])
+    ids = [np.array(part.ids, dtype=np.int16) for part in parts]
+    return np.concatenate([part if segment.predicted else ~part for part, segment in zip(ids, document.segments)])
 
 
-def story_documents(tokenizer: Tokenizer, split: Split, rng: random.Random) -> Iterator[Document]:
-    """Stories without end."""
-    while True:
-        yield Document(tokenizer.encode(make_story(rng, split)).ids, 0)
+def closed(ids: np.ndarray, end_of_text: int, is_text: bool) -> np.ndarray:
+    """Returns a document with `<|endoftext|>`, which is predicted after a text."""
+    return np.append(ids, np.int16(end_of_text if is_text else ~end_of_text))
 
 
-def chat_documents(tokenizer: Tokenizer, split: Split, rng: random.Random, refining: bool) -> Iterator[Document]:
-    """Chats without end, thinking or not; the few that are longer than a row are left out."""
-    while True:
-        chat = make_chat(rng, split, refining)
-        thinking = rng.random() < THINKING_SHARE
-        prompt = tokenizer.encode(prompt_text(chat, thinking)).ids
-        answer = tokenizer.encode(answer_text(chat, thinking) + tokens.TURN_END).ids
-        if len(prompt) + len(answer) <= ROW_TOKENS:
-            yield Document(prompt + answer, len(prompt))
+def pack(found: list[np.ndarray], end_of_text: int, rng: Random) -> dict[int, np.ndarray]:
+    """Returns rows `[number, length + 1]` of whole documents by length, and leaves out documents longer than a row.
 
-
-def pack(documents: Iterable[Document], end_of_text: int, num_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of tokens and of weights `[num_rows, ROW_TOKENS + 1]`, each filled with the largest documents that fit.
-
-    Where none fits, a text that is predicted whole is cut to fill the row; an answer without its end teaches nothing.
+    A row begins with a document that needs its length and is filled up with the longest documents that fit.
     """
-    size = ROW_TOKENS + 1
-    rows = np.full((num_rows, size), end_of_text, dtype=np.uint16)
-    weights = np.zeros((num_rows, size), dtype=np.uint8)
-    source = iter(documents)
-    waiting: list[Document] = []
-    for row in range(num_rows):
-        filled = 0
-        while size - filled > SHORTEST_REST:
-            waiting.extend(islice(source, PACKING_WINDOW - len(waiting)))
-            room = size - filled - 1
-            if filled == 0:
-                document = waiting[0]
-            else:
-                fitting = [document for document in waiting if len(document.token_ids) <= room]
-                cuttable = [document for document in waiting if document.first_predicted == 0]
-                if not fitting and not cuttable:
-                    break
-                document = max(fitting, key=lambda document: len(document.token_ids)) if fitting else cuttable[0]
-            waiting.remove(document)
-            whole = len(document.token_ids) <= room
-            ids = document.token_ids[:room]
-            end = filled + len(ids)
-            rows[row, filled:end] = ids
-            weights[row, filled + document.first_predicted : end] = 1
-            # The end of a text that is predicted whole is predicted too; a chat ends with its own mark.
-            weights[row, end] = whole and document.first_predicted == 0
-            filled = end + 1
-    return rows, weights
+    waiting = sorted((document for document in found if len(document) <= ROW_LENGTHS[-1] + 1), key=len)
+    lengths = [len(document) for document in waiting]
+    rows: dict[int, np.ndarray] = {}
+    for at, length in reversed(list(enumerate(ROW_LENGTHS))):
+        shortest = ROW_LENGTHS[at - 1] + 1 if at else 0
+        made = []
+        while waiting and lengths[-1] > shortest:
+            row = np.full(length + 1, ~end_of_text, dtype=np.int16)
+            index = rng.randrange(bisect_right(lengths, shortest), len(lengths))
+            filled = 0
+            while index >= 0:
+                document = waiting.pop(index)
+                lengths.pop(index)
+                row[filled : filled + len(document)] = document
+                filled += len(document)
+                index = bisect_right(lengths, length + 1 - filled) - 1
+            made.append(row)
+        rng.shuffle(made)
+        rows[length] = np.array(made, dtype=np.int16).reshape(-1, length + 1)
+    return rows
 
 
-def vocabulary_texts(corpus: Path) -> Iterator[str]:
-    """About ten million characters of every source, for learning the merges."""
-    rng = random.Random("vocabulary")
-    books = list(passages(corpus, Split.TRAIN))
-    yield from rng.sample(books, min(2_000, len(books)))
-    yield from (make_story(rng, Split.TRAIN) for _ in range(3_000))
-    for _ in range(8_000):
-        chat = make_chat(rng, Split.TRAIN)
-        yield from (message["content"] for message in chat.messages)
-        yield from (chat.thought, chat.answer)
-    for _ in range(200):
-        yield prompt_text(make_chat(rng, Split.TRAIN), thinking=True).replace(tokens.TURN_START, "").replace(tokens.TURN_END, "")
+def drawn(draw: Draw, chat_share: float, number: int) -> Iterator[Document]:
+    """Yields documents."""
+    return (documents.document(draw, chat_share) for _ in range(number))
+
+
+def rows_of(tokenizer: Tokenizer, found: Iterator[Document], rng: Random) -> dict[str, np.ndarray]:
+    """Returns packed documents by the name under which a shard stores them."""
+    end_of_text = tokenizer.token_to_id(tokens.END_OF_TEXT)
+    ids = [closed(encoded(tokenizer, one), end_of_text, not one.segments[-1].text.endswith(tokens.TURN_END)) for one in found]
+    return {f"rows_{length}": rows for length, rows in pack(ids, end_of_text, rng).items()}
+
+
+def make_vocabulary(path: Path) -> None:
+    """Learns the merges from documents of both stages."""
+    rng = Random("vocabulary")
+    draw = Draw(rng)
+    special = [*tokens.CONTROL_TOKENS, *tokens.TEXT_TOKENS]
+
+    def plain() -> Iterator[str]:
+        for document in drawn(draw, 0.6, VOCABULARY_DOCUMENTS):
+            text = "".join(segment.text for segment in document.segments)
+            for token in special:
+                text = text.replace(token, "\n")
+            yield text
+
+    tokens.train(plain()).save(str(path))
+
+
+def make_shard(tokenizer: Tokenizer, out: Path, stage: str, number: int) -> None:
+    """Writes one shard; the same number of the same stage always holds the same documents."""
+    rng = Random(f"{stage} {number}")
+    rows = rows_of(tokenizer, drawn(Draw(rng), CHAT_SHARES[stage], SHARD_DOCUMENTS), rng)
+    path = out / f"{stage}-{number:04}.npz"
+    np.savez(path.with_suffix(".partial.npz"), **rows)
+    path.with_suffix(".partial.npz").replace(path)
+    size = sum(part.size for part in rows.values())
+    predicted = sum(int((part >= 0).sum()) for part in rows.values())
+    print(f"{path}: {size / 1e6:.2f} M tokens, {predicted / size:.0%} predicted, rows "
+        + ", ".join(f"{len(part)} x {part.shape[1] - 1}" for part in rows.values()), flush=True)
+
+
+def make_held_out(tokenizer: Tokenizer, out: Path) -> None:
+    """Writes documents of held-out words, wordings and kinds: `held-out-stories.npz` and `held-out-chats.npz`."""
+    for name, chat_share in (("stories", 0.0), ("chats", 1.0)):
+        rng = Random(f"held out {name}")
+        found = drawn(Draw(rng, Split.HELD_OUT), chat_share, HELD_OUT_DOCUMENTS)
+        np.savez(out / f"held-out-{name}.npz", **rows_of(tokenizer, found, rng))
 
 
 def main() -> None:
-    """Writes `tokenizer.json`, `train.npz` and a `held_out_*.npz` for each source."""
+    """Makes one of the three."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", type=Path, required=True, help="children-books.txt.xz")
+    parser.add_argument("what", choices=("vocabulary", "shards", "held-out"))
     parser.add_argument("--out", type=Path, default=Path("out"))
-    parser.add_argument("--stage", choices=STAGES, default="language", help="the first stage makes the vocabulary")
-    parser.add_argument("--seed", type=int, default=0, help="another number makes other rows")
-    parser.add_argument("--rows", type=int, help="so many rows instead, in the stage's shares")
-    parser.add_argument("--from", dest="start", type=Path, help="a model file whose vocabulary to take")
+    parser.add_argument("--stage", choices=CHAT_SHARES, default="conversation")
+    parser.add_argument("--first", type=int, default=0, help="number of the first shard")
+    parser.add_argument("--count", type=int, default=1, help="number of shards")
+    parser.add_argument("--from", dest="start", type=Path, help="model file whose vocabulary to use instead of learning one")
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-
-    vocabulary = arguments.out / "tokenizer.json"
-    if arguments.start:
-        tokenizer = released.tokenizer(arguments.start)
-        tokenizer.save(str(vocabulary))
-    elif arguments.stage == "language":
-        tokenizer = tokens.train(vocabulary_texts(arguments.corpus))
-        tokenizer.save(str(vocabulary))
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    vocabulary = out / "tokenizer.json"
+    if arguments.what == "vocabulary":
+        released.tokenizer(arguments.start).save(str(vocabulary)) if arguments.start else make_vocabulary(vocabulary)
+        return
+    tokenizer = tokens.load(vocabulary)
+    if arguments.what == "held-out":
+        make_held_out(tokenizer, out)
     else:
-        tokenizer = tokens.load(vocabulary)
-    end_of_text = tokenizer.token_to_id(tokens.END_OF_TEXT)
-
-    def documents(source: str, split: Split) -> Iterator[Document]:
-        rng = random.Random(f"{arguments.stage} {arguments.seed} {source} {split.value}")
-        match source:
-            case "books":
-                return book_documents(tokenizer, arguments.corpus, split, rng)
-            case "stories":
-                return story_documents(tokenizer, split, rng)
-            case _:
-                return chat_documents(tokenizer, split, rng, refining=arguments.stage == "refinement")
-
-    packed = []
-    stage = STAGES[arguments.stage]
-    scale = arguments.rows / sum(stage.values()) if arguments.rows else 1.0
-    for source, rows_of_stage in stage.items():
-        num_rows = round(rows_of_stage * scale)
-        held_out = pack(documents(source, Split.HELD_OUT), end_of_text, HELD_OUT_ROWS)
-        np.savez(arguments.out / f"held_out_{source}.npz", rows=held_out[0], weights=held_out[1])
-        packed.append(pack(documents(source, Split.TRAIN), end_of_text, num_rows))
-        rows, weights = packed[-1]
-        print(f"{source}: {rows.size / 1e6:.1f} M tokens, {weights.mean():.0%} of them predicted", flush=True)
-    rows = np.concatenate([rows for rows, _ in packed])
-    weights = np.concatenate([weights for _, weights in packed])
-    order = np.random.default_rng(0).permutation(len(rows))
-    np.savez(arguments.out / "train.npz", rows=rows[order], weights=weights[order])
+        for number in range(arguments.first, arguments.first + arguments.count):
+            make_shard(tokenizer, out, arguments.stage, number)
 
 
 if __name__ == "__main__":

@@ -1,171 +1,250 @@
-"""Trains ember on prepared rows, and can be stopped and resumed at any time.
+"""Trains Ember on the shards of a folder; stops and resumes at any time.
 
-    python -m ember.train --out out
-    python -m ember.train --out out --resume
-    python -m ember.train --out out --from ../models/ember.gguf
+    python -m ember.train --out out --steps 6000
+    python -m ember.train --out out --steps 8000 --resume
+    python -m ember.train --out out --steps 2000 --from ../models/ember.gguf
 
-Hidden matrices are trained by Muon, embeddings and norms by AdamW. The rate warms up, stays, and falls to zero over
-the last part of the run. `log.csv` gets a line every few steps, `state.pt` is written every few minutes.
+Hidden matrices are trained by Muon, embeddings and norms by AdamW. The rate warms up, stays constant, and falls to zero over the
+last part of the run, so that a resumed run can be extended or ended early by another `--steps`. `log.csv` gets a line every few
+steps, `state.pt` is written every few minutes, with an average of the weights over time.
 Source: Muon, Jordan et al. 2024; the scale of its update is that of Moonlight (arXiv 2502.16982).
 """
 
 import argparse
 import csv
+import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from . import released
-from .model import Config, Ember
+from .model import Config, Ember, OutputLoss
 
-BATCH_ROWS = 8
+#: Tokens of a step.
+BATCH_TOKENS = 8_192
 PEAK_RATE = 3e-3
 WEIGHT_DECAY = 0.1
 WARMUP_STEPS = 100
 #: The part of the run, at its end, over which the rate falls to zero.
-COOLDOWN_SHARE = 0.5
+COOLDOWN_SHARE = 0.2
+#: The average of the weights moves this far towards the weights, every `AVERAGE_EVERY_STEPS`.
+AVERAGE_STEP = 0.02
+AVERAGE_EVERY_STEPS = 8
 LOG_EVERY_STEPS = 20
-EVALUATE_EVERY_STEPS = 400
+EVALUATE_EVERY_STEPS = 200
 SAVE_EVERY_SECONDS = 240
 HELD_OUT_BATCHES = 4
 
 
 def rate_at(step: int, num_steps: int, peak_rate: float) -> float:
-    """The learning rate of `step`."""
+    """Returns the learning rate of `step`."""
     warmup = min(1.0, (step + 1) / WARMUP_STEPS)
     cooldown = min(1.0, (num_steps - step) / (COOLDOWN_SHARE * num_steps))
     return peak_rate * min(warmup, cooldown)
 
 
-def load_rows(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and weights as `prepare` wrote them."""
+def batches_of(path: Path) -> list[np.ndarray]:
+    """Returns the batches of a shard, each `[rows, length + 1]` with rows of one length, in an order of their own."""
+    found = []
     with np.load(path) as archive:
-        return archive["rows"], archive["weights"]
+        for rows in archive.values():
+            number = BATCH_TOKENS // (rows.shape[1] - 1) if rows.size else 1
+            found += [rows[start : start + number] for start in range(0, len(rows) - number + 1, number)]
+    order = np.random.default_rng(0).permutation(len(found))
+    return [found[index] for index in order]
 
 
-def batch_of(rows: np.ndarray, weights: np.ndarray, end_of_text: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Inputs, their documents, targets and weights of targets, each `[rows, length]`."""
-    tokens = torch.from_numpy(rows.astype(np.int64))
-    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+def shards_after(out: Path, name: str | None) -> Iterator[Path]:
+    """Yields the shards that follow the one called `name`, in the order of their stages and numbers, and then those of the last
+    stage again. Shards may be added while training runs."""
+    while True:
+        found = sorted(out.glob("language-*.npz")) + sorted(out.glob("conversation-*.npz"))
+        found = [path for path in found if "partial" not in path.name]
+        names = [path.name for path in found]
+        index = names.index(name) + 1 if name in names else 0
+        if index == len(found):
+            index = next(i for i, other in enumerate(names) if other.split("-")[0] == names[-1].split("-")[0])
+        name = names[index]
+        yield found[index]
+
+
+def tensors_of(batch: np.ndarray, end_of_text: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Returns inputs and documents `[rows, length]`; and positions, targets and weights of what is predicted, filled up with
+    weights of zero to a multiple of the loss's chunk."""
+    predicted = batch >= 0
+    tokens = torch.from_numpy(np.where(predicted, batch, ~batch).astype(np.int64))
+    inputs = tokens[:, :-1].contiguous()
     ends = (inputs == end_of_text).int()
-    documents = ends.cumsum(1) - ends
-    return inputs.contiguous(), documents.contiguous(), targets.contiguous(), torch.from_numpy(weights[:, 1:].astype(np.float32))
+    positions = torch.from_numpy(np.flatnonzero(predicted[:, 1:]))
+    number = len(positions)
+    filled = -(-number // OutputLoss.CHUNK) * OutputLoss.CHUNK
+    weights = torch.zeros(filled)
+    weights[:number] = 1 / number
+    positions = torch.cat((positions, positions.new_zeros(filled - number)))
+    return inputs, (ends.cumsum(1) - ends).contiguous(), positions, tokens[:, 1:].flatten()[positions], weights
+
+
+class Trainer:
+    """The model with its optimizers, and everything that a saved state holds."""
+
+    def __init__(self, out: Path, rate: float, end_of_text: int):
+        self.out = out
+        self.rate = rate
+        self.end_of_text = end_of_text
+        self.model = Ember(Config())
+        hidden = [p for p in self.model.blk.parameters() if p.ndim == 2]
+        others = [p for p in self.model.parameters() if not any(p is matrix for matrix in hidden)]
+        self.optimizers = [
+            torch.optim.Muon(hidden, lr=rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.AdamW(others, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+        ]
+        self.average = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.step = 0
+        self.seconds = 0.0
+        self.shard: str | None = None
+        self.batch = 0
+        # All blocks share one compiled form, so that compiling costs seconds rather than minutes.
+        for block in self.model.blk:
+            block.compile(dynamic=False)
+
+    def start_from(self, weights: dict[str, Tensor]) -> None:
+        """Sets the weights of a new run."""
+        self.model.load_state_dict(weights)
+        self.average = {name: value.clone() for name, value in weights.items()}
+
+    def load(self) -> None:
+        """Restores `state.pt`."""
+        state = torch.load(self.out / "state.pt")
+        self.model.load_state_dict(state["model"])
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+        self.average = state["average"]
+        self.step, self.seconds, self.shard, self.batch = state["step"], state["seconds"], state["shard"], state["batch"]
+
+    def save(self) -> None:
+        """Writes `state.pt`."""
+        state = {
+            "model": self.model.state_dict(),
+            "average": self.average,
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "config": self.model.config.as_dict(),
+            "step": self.step,
+            "seconds": self.seconds,
+            "shard": self.shard,
+            "batch": self.batch,
+        }
+        partial = self.out / "state.partial"
+        torch.save(state, partial)
+        partial.replace(self.out / "state.pt")
+
+    def loss(self, batch: np.ndarray) -> Tensor:
+        """Returns the mean cross-entropy of the predicted tokens of a batch."""
+        inputs, documents, positions, targets, weights = tensors_of(batch, self.end_of_text)
+        hidden = self.model(inputs, documents).flatten(0, 1)[positions]
+        return OutputLoss.apply(hidden, self.model.token_embd.weight, targets, weights)
+
+    def train(self, batch: np.ndarray, rate: float) -> float:
+        """Takes one step and returns the loss before it."""
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+        loss = self.loss(batch)
+        loss.backward()
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        if self.step % AVERAGE_EVERY_STEPS == 0:
+            for name, value in self.model.state_dict().items():
+                self.average[name].lerp_(value, max(AVERAGE_STEP, AVERAGE_EVERY_STEPS / self.step))
+        return loss.item()
+
+    def evaluate(self) -> dict[str, float]:
+        """Returns the loss of each kind of held-out documents."""
+        found = {}
+        for path in sorted(self.out.glob("held-out-*.npz")):
+            batches = [batch for batch in batches_of(path) ][:HELD_OUT_BATCHES]
+            # With gradients, although nobody needs them: without, all would be compiled once more.
+            found[path.stem.removeprefix("held-out-")] = round(sum(self.loss(b).item() for b in batches) / len(batches), 4)
+        return found
 
 
 def main() -> None:
     """Runs the training from the beginning or from the saved state."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("out"), help="the folder that prepare wrote")
-    parser.add_argument("--steps", type=int, default=5_500, help="batches of %d rows" % BATCH_ROWS)
-    parser.add_argument("--rate", type=float, default=PEAK_RATE, help="the learning rate at its highest")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder that prepare wrote")
+    parser.add_argument("--steps", type=int, required=True, help=f"number of steps of {BATCH_TOKENS} tokens")
+    parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
     start = parser.add_mutually_exclusive_group()
-    start.add_argument("--resume", action="store_true", help="go on from OUT/state.pt")
-    start.add_argument("--from", dest="start", type=Path, help="begin a new run with the weights of a model file")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    start.add_argument("--resume", action="store_true", help="resume from OUT/state.pt")
+    start.add_argument("--from", dest="start", type=Path, help="start a new run with the weights of a model file")
     arguments = parser.parse_args()
     out: Path = arguments.out
-
     torch.manual_seed(0)
-    device = torch.device(arguments.device)
-    model = Ember(Config()).to(device)
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
+    with np.load(out / "held-out-chats.npz") as archive:
+        end_of_text = int(~archive["rows_256"][0, -1])
+    trainer = Trainer(out, arguments.rate, end_of_text)
     if arguments.start:
-        model.load_state_dict(released.weights(arguments.start))
-    hidden = [p for p in model.blk.parameters() if p.ndim == 2]
-    others = [p for p in model.parameters() if not any(p is matrix for matrix in hidden)]
-    optimizers = [
-        torch.optim.Muon(hidden, lr=arguments.rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"),
-        torch.optim.AdamW(others, lr=arguments.rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
-    ]
-    rows, weights = load_rows(out / "train.npz")
-    held_out = {path.stem.removeprefix("held_out_"): load_rows(path) for path in sorted(out.glob("held_out_*.npz"))}
-    end_of_text = int(rows[0, -1])
-
-    state_path = out / "state.pt"
-    step = 0
-    seconds_before = 0.0
+        trainer.start_from(released.weights(arguments.start))
     if arguments.resume:
-        state = torch.load(state_path, map_location=device)
-        model.load_state_dict(state["model"])
-        for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(saved)
-        step, seconds_before = state["step"], state["seconds"]
+        trainer.load()
+    run(trainer, arguments.steps, arguments.resume)
 
-    @torch.compile
-    def loss_of(inputs: Tensor, documents: Tensor, targets: Tensor, target_weights: Tensor) -> Tensor:
-        with torch.autocast(device.type, torch.bfloat16):
-            logits = model(inputs, documents)
-        losses = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="none")
-        return (losses * target_weights.flatten()).sum() / target_weights.sum()
 
-    def batch_at(rows: np.ndarray, weights: np.ndarray, index: int) -> list[Tensor]:
-        chosen = np.arange(index * BATCH_ROWS, (index + 1) * BATCH_ROWS) % len(rows)
-        return [part.to(device) for part in batch_of(rows[chosen], weights[chosen], end_of_text)]
-
-    asked_to_stop = False
+def run(trainer: Trainer, num_steps: int, resumed: bool) -> None:
+    """Trains up to `num_steps`, or until SIGINT or SIGTERM, and saves."""
+    stopping = False
 
     def stop(*_: object) -> None:
-        nonlocal asked_to_stop
-        asked_to_stop = True
+        nonlocal stopping
+        stopping = True
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
 
-    started = time.monotonic()
+    def steps() -> Iterator[np.ndarray]:
+        first = trainer.out / trainer.shard if trainer.shard else None
+        while True:
+            path = first if first and first.exists() else next(shards_after(trainer.out, trainer.shard))
+            if path is not first:
+                trainer.batch = 0
+            first = None
+            trainer.shard = path.name
+            for batch in batches_of(path)[trainer.batch :]:
+                trainer.batch += 1
+                yield batch
 
-    def elapsed() -> float:
-        return seconds_before + time.monotonic() - started
-
-    def save() -> None:
-        state = {
-            "model": model.state_dict(),
-            "optimizers": [optimizer.state_dict() for optimizer in optimizers],
-            "config": model.config.as_dict(),
-            "step": step,
-            "seconds": elapsed(),
-        }
-        partial = state_path.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(state_path)
-
-    log_path = out / "log.csv"
-    names = ["step", "seconds", "train", *held_out]
-    with log_path.open("a" if arguments.resume else "w", newline="") as log_file:
-        log = csv.DictWriter(log_file, names)
-        if not arguments.resume:
+    saved_at = clock = time.monotonic()
+    recent: list[float] = []
+    with (trainer.out / "log.csv").open("a" if resumed else "w", newline="") as file:
+        log = csv.DictWriter(file, ["step", "seconds", "train", "chats", "stories"])
+        if not resumed:
             log.writeheader()
-        recent: list[float] = []
-        saved_at = time.monotonic()
-        while step < arguments.steps and not asked_to_stop:
-            for optimizer in optimizers:
-                for group in optimizer.param_groups:
-                    group["lr"] = rate_at(step, arguments.steps, arguments.rate)
-            loss = loss_of(*batch_at(rows, weights, step))
-            loss.backward()
-            for optimizer in optimizers:
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
-            recent.append(loss.item())
-            step += 1
-            last = step == arguments.steps
-            if step % LOG_EVERY_STEPS == 0 or last:
-                line = {"step": step, "seconds": round(elapsed()), "train": round(sum(recent) / len(recent), 4)}
+        for batch in steps():
+            recent.append(trainer.train(batch, rate_at(trainer.step, num_steps, trainer.rate)))
+            last = trainer.step >= num_steps or stopping
+            now = time.monotonic()
+            trainer.seconds += now - clock
+            clock = now
+            if trainer.step % LOG_EVERY_STEPS == 0 or last:
+                line = {"step": trainer.step, "seconds": round(trainer.seconds), "train": round(sum(recent) / len(recent), 4)}
                 recent.clear()
-                if step % EVALUATE_EVERY_STEPS == 0 or last:
-                    with torch.no_grad():
-                        for source, (held_rows, held_weights) in held_out.items():
-                            losses = [loss_of(*batch_at(held_rows, held_weights, i)).item() for i in range(HELD_OUT_BATCHES)]
-                            line[source] = round(sum(losses) / len(losses), 4)
+                if trainer.step % EVALUATE_EVERY_STEPS == 0 or last:
+                    line |= trainer.evaluate()
                 log.writerow(line)
-                log_file.flush()
-                print(line, flush=True)
-            if last or asked_to_stop or time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
-                save()
-                saved_at = time.monotonic()
+                file.flush()
+                print(line, f"{trainer.shard} cpu {time.process_time():.0f}", flush=True)
+            if last or now - saved_at > SAVE_EVERY_SECONDS:
+                trainer.save()
+                saved_at = now
+            if last:
+                return
 
 
 if __name__ == "__main__":

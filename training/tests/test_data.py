@@ -1,71 +1,229 @@
 """What the generated data promise. Run in `training/`: python3 -m unittest discover tests"""
 
-import random
+import json
+import re
 import sys
 import unittest
 from pathlib import Path
+from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ember.chats import KINDS, chat, judge  # noqa: E402
-from ember.chats.chat import Check  # noqa: E402
-from ember.split import Split, split_of  # noqa: E402
-from ember.stories import SUBJECTS, opening, story  # noqa: E402
+from ember import chat_text, documents, seeds, stories, swapping, texts, vocabulary  # noqa: E402
+from ember.chat import Chat, assistant, system, tool, user  # noqa: E402
+from ember.draw import Draw  # noqa: E402
+from ember.fill import fill  # noqa: E402
+from ember.grammar import article, listed, number_word, plural  # noqa: E402
+from ember.kinds import chats, sums  # noqa: E402
+from ember.noise import noisy  # noqa: E402
+from ember.split import HELD_OUT_KINDS, Split  # noqa: E402
+
+TEMPLATE = Path(__file__).parents[1] / "ember" / "chat_template.jinja"
 
 
-class Stories(unittest.TestCase):
-    def test_the_same_seed_tells_the_same_story(self):
-        told = [story(random.Random(7), Split.TRAIN) for _ in range(2)]
-        self.assertEqual(*told)
+def drawn(number: int, split: Split = Split.TRAIN, seed: int = 0, family: str | None = None) -> list[Chat]:
+    """So many chats."""
+    draw = Draw(Random(seed), split)
+    return [chats.chat(draw, family) for _ in range(number)]
 
-    def test_a_story_names_its_subject_early_and_again(self):
-        rng = random.Random(1)
-        for subject in [*rng.sample(SUBJECTS, 60), "blorvin", "red kite"]:
-            text = story(rng, split_of(subject), subject).lower()
-            self.assertIn(subject, ".".join(text.split(".")[:3]), text)
-            self.assertGreaterEqual(text.count(subject), 3, text)
 
-    def test_stories_have_the_length_that_the_model_can_hold(self):
-        rng = random.Random(2)
-        for split in Split:
-            for _ in range(200):
-                words = len(story(rng, split).split())
-                self.assertTrue(120 <= words <= 330, words)
+class Seeds(unittest.TestCase):
+    def test_there_is_as_much_as_was_asked_for(self):
+        self.assertGreaterEqual(len(seeds.dialogues()), 400)
+        self.assertGreaterEqual(len(seeds.facts("capitals")), 120)
+        self.assertGreaterEqual(len(seeds.facts("opposites")), 200)
+        self.assertGreaterEqual(len(seeds.facts("comparisons")), 150)
+        self.assertGreaterEqual(len(seeds.facts("explain")), 150)
+        self.assertGreaterEqual(len(seeds.facts("jokes")), 150)
+        self.assertGreaterEqual(len(seeds.haiku()), 150)
+        self.assertGreaterEqual(len(seeds.poems()), 80)
 
-    def test_an_opening_begins_a_story(self):
-        rng = random.Random(3)
-        for _ in range(50):
-            self.assertTrue(opening(rng, Split.HELD_OUT)[0].isupper())
+    def test_tables_have_all_their_columns(self):
+        for path in (seeds.FOLDER / "facts").glob("*.tsv"):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            columns = lines[0].count("\t")
+            for line in lines:
+                self.assertEqual(line.count("\t"), columns, f"{path.name}: {line}")
+
+    def test_every_turn_is_answered(self):
+        for dialogue in seeds.dialogues():
+            for said, answer in dialogue.turns:
+                self.assertTrue(said and answer, dialogue)
+        for intent in seeds.intents():
+            self.assertTrue(intent.wordings and intent.answers, intent)
+
+    def test_no_wording_asks_for_two_things(self):
+        wordings = [wording for intent in seeds.intents() for wording in intent.wordings]
+        self.assertEqual(sorted(wordings), sorted(set(wordings)))
+
+
+class Grammar(unittest.TestCase):
+    def test_articles_and_plurals(self):
+        self.assertEqual([article(word) for word in ("owl", "hour", "unicorn", "ukulele", "umbrella")],
+            ["an", "an", "a", "a", "an"])
+        self.assertEqual([plural(word) for word in ("fox", "pony", "wolf", "sheep", "potato", "bus stop")],
+            ["foxes", "ponies", "wolves", "sheep", "potatoes", "bus stops"])
+        self.assertEqual(listed(["a", "b", "c"]), "a, b and c")
+        self.assertEqual(number_word(42), "forty-two")
+
+    def test_slots_are_filled_alike_with_their_articles(self):
+        filled = fill(Draw(Random(1)), "A {animal} saw a {animal} and {Animal}.", {"animal": "owl"})
+        self.assertEqual(filled, "An owl saw an owl and Owl.")
+
+
+class Noise(unittest.TestCase):
+    def test_what_is_protected_stays(self):
+        draw = Draw(Random(2))
+        for _ in range(500):
+            self.assertIn("Blue KETTLE", noisy(draw, "Please repeat the words Blue KETTLE for me now.", ("Blue KETTLE",)))
+
+    def test_numbers_stay(self):
+        draw = Draw(Random(3))
+        for _ in range(500):
+            self.assertEqual(re.findall(r"\d+", noisy(draw, "What is 12 plus 30, please tell me?")), ["12", "30"])
 
 
 class Chats(unittest.TestCase):
-    def test_every_answer_passes_its_own_check(self):
-        rng = random.Random(4)
-        seen = set()
-        for number in range(2_000):
-            made = chat(rng, Split.HELD_OUT if number % 4 == 0 else Split.TRAIN, refining=number % 2 == 0)
-            seen.add(made.kind)
-            self.assertIsNone(judge(made.check, made.answer), made)
-            self.assertIn(made.messages[-1]["role"], ("user", "tool"))
-        self.assertEqual(seen, set(KINDS))
+    def test_the_same_seed_makes_the_same_chats(self):
+        self.assertEqual(drawn(50, seed=5), drawn(50, seed=5))
 
-    def test_what_is_held_out_is_not_asked_in_training(self):
-        rng = random.Random(5)
-        asked = {split: {made.messages[-1]["content"] for made in (KINDS["sums"][0](rng, split) for _ in range(2_000))}
-                 for split in Split}
-        self.assertFalse(asked[Split.TRAIN] & asked[Split.HELD_OUT])
+    def test_every_family_makes_whole_chats(self):
+        for family in [*chats.FAMILIES, "tools"]:
+            for split in Split:
+                for made in drawn(60, split, seed=6, family=family):
+                    roles = [message["role"] for message in made.messages]
+                    self.assertEqual(roles[-1], "assistant", made)
+                    self.assertIn(roles[0], ("user", "system"), made)
+                    for message in made.messages:
+                        self.assertTrue(str(message["content"]).strip(), made)
 
-    def test_a_wrong_answer_is_told_apart(self):
-        check = Check(contains=("7",), lacks=("8",))
-        self.assertIsNone(judge(check, "<think>\n3 + 5 = 8\n</think>\n\n3 + 4 = 7."))
-        self.assertIsNotNone(judge(check, "It is 17."))
-        self.assertIsNotNone(judge(check, "7 or 8."))
-        self.assertIsNone(judge(Check(json={"a": [1]}), '{"a": [1]}'))
-        self.assertIsNotNone(judge(Check(json={"a": [1]}), '{"a": [2]}'))
-        call = {"name": "get_time", "arguments": {"city": "Oslo"}}
-        said = '<tool_call>\n{"name": "get_time", "arguments": {"city": "Oslo"}}\n</tool_call>'
-        self.assertIsNone(judge(Check(tool_calls=(call,)), said))
-        self.assertIsNotNone(judge(Check(tool_calls=(call,)), said.replace("Oslo", "Bern")))
+    def test_no_slot_is_left(self):
+        for made in drawn(4_000, seed=7):
+            for message in made.messages:
+                self.assertIsNone(re.search(r"\{[A-Za-z]+\d?\}", str(message["content"])), made)
+
+    def test_held_out_kinds_are_not_trained_on(self):
+        kinds = {made.kind for made in drawn(6_000, seed=8)}
+        self.assertFalse(kinds & HELD_OUT_KINDS)
+        held_out = {made.kind for made in drawn(6_000, Split.HELD_OUT, seed=9)}
+        self.assertGreater(len(held_out & HELD_OUT_KINDS), 8)
+
+    def test_held_out_words_are_not_drawn_in_training(self):
+        for kind in ("name", "animal", "object", "word"):
+            self.assertFalse(set(vocabulary.of_kind(kind, Split.TRAIN)) & set(vocabulary.of_kind(kind, Split.HELD_OUT)))
+
+    def test_sums_are_right(self):
+        for made in drawn(1_500, seed=10, family="sums"):
+            for message in made.messages:
+                if message["role"] == "assistant":
+                    for first, sign, second, result in re.findall(r"(?<![+×\-] )\b(\d+) ([+×-]) (\d+) = (\d+)",
+                        str(message["content"])):
+                        operation = {"+": "plus", "-": "minus", "×": "times"}[sign]
+                        self.assertEqual(int(result), sums.result_of(int(first), int(second), operation), made)
+
+    def test_json_is_json_with_what_was_asked_for(self):
+        for made in drawn(1_000, seed=11, family="json"):
+            for message in made.messages:
+                said = str(message["content"])
+                if message["role"] == "assistant" and said[0] in "{[":
+                    json.loads(said)
+
+    def test_calls_name_a_tool_on_offer_with_its_parameters(self):
+        calls = 0
+        for made in drawn(1_500, seed=12, family="tools"):
+            offered = {one["function"]["name"]: one["function"]["parameters"] for one in made.tools}
+            self.assertEqual(len(offered), len(made.tools), made)
+            asked = " ".join(str(message["content"]) for message in made.messages if message["role"] == "user").lower()
+            for message in made.messages:
+                for found in re.findall(r"<tool_call>\n(.*)\n</tool_call>", str(message["content"])):
+                    call = json.loads(found)
+                    calls += 1
+                    self.assertEqual(set(call["arguments"]), set(offered[call["name"]]["properties"]), made)
+                    for value in call["arguments"].values():
+                        if not isinstance(value, bool):
+                            self.assertIn(str(value).lower(), asked, made)
+        self.assertGreater(calls, 900)
+
+    def test_answers_repeat_what_was_told(self):
+        for made in drawn(300, seed=13, family="words"):
+            if made.kind == "words/spell" and "spell" in str(made.messages[0]["content"]):
+                letters = re.sub(r"[^a-z]", "", str(made.messages[-1]["content"]).lower())
+                self.assertTrue(letters, made)
+
+
+class Text(unittest.TestCase):
+    def test_names_are_swapped_wherever_they_stand(self):
+        draw = Draw(Random(14))
+        for _ in range(200):
+            one = draw.choice(seeds.stories())
+            names = swapping.swapping_names(draw, one)
+            text = swapping.renamed(one.text, names)
+            for name in names:
+                self.assertIsNone(re.search(rf"\b{re.escape(name)}\b", text), text)
+
+    def test_an_opening_and_its_rest_are_the_story(self):
+        draw = Draw(Random(15))
+        for _ in range(300):
+            told = stories.story(draw)
+            opening, rest = stories.cut(draw, told.text)
+            self.assertTrue(opening and told.text.startswith(opening) and told.text.endswith(rest), told.text)
+
+    def test_texts_of_every_family(self):
+        draw = Draw(Random(16))
+        for family in texts.FAMILIES:
+            for _ in range(60):
+                made = texts.text(draw, family)
+                self.assertTrue(made.rest)
+                self.assertIsNone(re.search(r"[{}]|\|\|", made.opening + made.rest), made)
+
+
+class Documents(unittest.TestCase):
+    def test_each_ends_with_what_is_predicted(self):
+        draw = Draw(Random(17))
+        for _ in range(800):
+            made = documents.document(draw)
+            self.assertTrue(made.segments[-1].predicted, made)
+            for first, second in zip(made.segments, made.segments[1:]):
+                self.assertNotEqual(first.predicted, second.predicted, made)
+
+
+class Rendering(unittest.TestCase):
+    def setUp(self):
+        self.weather = {"type": "function", "function": {"name": "weather", "description": "Weather.",
+            "parameters": {"type": "object", "properties": {}}}}
+
+    def test_every_answer_is_predicted_and_its_reasoning_only_if_there_is_any(self):
+        chat = Chat("test", [user("hi"), assistant("Hello!"), user("bye"), assistant("Bye!")])
+        predicted = [segment.text for segment in chat_text.segments(chat) if segment.predicted]
+        self.assertEqual(predicted, ["Hello!<|im_end|>", "Bye!<|im_end|>"])
+        predicted = [segment.text for segment in chat_text.segments(chat, "A farewell.") if segment.predicted]
+        self.assertEqual(predicted, ["Hello!<|im_end|>", "<think>\nA farewell.\n</think>\n\nBye!<|im_end|>"])
+
+    def test_it_is_what_the_template_renders(self):
+        try:
+            import jinja2
+        except ImportError:
+            self.skipTest("Jinja is not installed")
+        environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+        environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
+        template = environment.from_string(TEMPLATE.read_text())
+        call = '<tool_call>\n{"name": "weather", "arguments": {}}\n</tool_call>'
+        cases = [
+            Chat("test", [user("hi"), assistant("Hello!")]),
+            Chat("test", [system("Be kind."), user("hi"), assistant("Hello!"), user("bye"), assistant("Bye!")]),
+            Chat("test", [user("rain?"), assistant(call), tool('{"rain": true}'), assistant("Yes.")], [self.weather]),
+            Chat("test", [system("Be kind."), user("rain?"), assistant(call)], [self.weather]),
+        ]
+        for chat in cases:
+            for thought, options in ((None, {}), (None, {"enable_thinking": False}), ("So.", {"enable_thinking": True})):
+                before = template.render(messages=chat.messages[:-1], tools=chat.tools or None, add_generation_prompt=True,
+                    **options)
+                answer = f"{chat.messages[-1]['content']}<|im_end|>"
+                reasoning = f"<think>\n{thought}\n</think>\n\n" if thought else ""
+                self.assertEqual(chat_text.text(chat, thought), f"{before}{reasoning}{answer}")
+            reasoned = {**chat.messages[-1], "reasoning_content": "So."}
+            whole = template.render(messages=[*chat.messages[:-1], reasoned], tools=chat.tools or None)
+            self.assertEqual(whole, chat_text.text(chat, "So.") + "\n")
 
 
 if __name__ == "__main__":

@@ -15,20 +15,20 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 10),
     "intents": (written.intent_turns, 16),
     "declining": (declining.chat, 9),
-    "sums": (sums.chat, 13),
-    "facts": (facts.chat, 16),
+    "sums": (sums.chat, 20),
+    "facts": (facts.chat, 26),
     "explaining": (explaining.chat, 10),
-    "lists": (lists.chat, 8),
-    "words": (word_tasks.chat, 10),
-    "rewriting": (rewriting.chat, 5),
-    "json": (json_chats.chat, 9),
+    "lists": (lists.chat, 10),
+    "words": (word_tasks.chat, 12),
+    "rewriting": (rewriting.chat, 8),
+    "json": (json_chats.chat, 11),
     "memory": (lambda draw: memory.chat(draw, conversation.part), 8),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 7),
+    "story chats": (story_chats.chat, 6),
     "conversation": (conversation.chat, 10),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 16
+TOOLS_WEIGHT = 7
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -1,4 +1,4 @@
-"""Prints samples: `python -m ember2.sample --kind facts -n 20`.
+"""Prints samples: `python -m ember.sample --kind facts -n 20`.
 
 A kind is a family of chats (`facts`), a family of texts (`text/frames`), or `chats` or `texts` for the mixture of all.
 """

@@ -1,4 +1,0 @@
-"""Ember 2's training material: chats and stories, recombined from the seeds in `training/seeds`.
-
-Only Python's standard library is used. `python -m ember2.sample --kind K -n 20` prints samples of a kind.
-"""

@@ -11,10 +11,10 @@ import gguf
 import torch
 
 from . import tokens
-from .chat_text import TEMPLATE_PATH
 from .model import Config
 
 LICENSE = "MIT OR Apache-2.0"
+TEMPLATE_PATH = Path(__file__).with_name("chat_template.jinja")
 
 
 def write_metadata(writer: gguf.GGUFWriter, config: Config, tokenizer: dict) -> None:

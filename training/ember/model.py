@@ -10,9 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-#: Queries of a row attend together in chunks of a quarter of the row, and of this many at least: smaller chunks skip more of the
-#: future, larger ones mean fewer products.
-SHORTEST_CHUNK = 128
+from .attention import attend
 
 
 @dataclass(frozen=True)
@@ -57,34 +55,6 @@ def norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 def linear(x: Tensor, weight: Tensor) -> Tensor:
     """A product in bfloat16 with float32 weights."""
     return F.linear(x, weight.to(torch.bfloat16))
-
-
-def attend(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> Tensor:
-    """Causal attention within each document, in chunks of queries that read no key after their last.
-
-    `query` is `[batch, length, num_heads, head_dim]`, `key` and `value` have `num_kv_heads`, `documents` `[batch, length]`
-    numbers the document of each token. The result has the shape of `query`.
-    """
-    batch, length, num_heads, head_dim = query.shape
-    num_kv_heads = key.shape[2]
-    group = num_heads // num_kv_heads
-    query = query.view(batch, length, num_kv_heads, group, head_dim).permute(0, 2, 3, 1, 4)
-    key, value = key.transpose(1, 2), value.transpose(1, 2)
-    chunks = []
-    size = max(SHORTEST_CHUNK, length // 4)
-    for start in range(0, length, size):
-        end = min(start + size, length)
-        rows = end - start
-        q = query[:, :, :, start:end].reshape(batch * num_kv_heads, group * rows, head_dim)
-        k = key[:, :, :end].reshape(batch * num_kv_heads, end, head_dim)
-        v = value[:, :, :end].reshape(batch * num_kv_heads, end, head_dim)
-        scores = torch.bmm(q, k.transpose(1, 2)).view(batch, num_kv_heads, group, rows, end).float() * head_dim**-0.5
-        causal = torch.ones(rows, end, dtype=torch.bool, device=query.device).tril(start)
-        visible = causal & (documents[:, start:end, None] == documents[:, None, :end])
-        scores = scores.masked_fill(~visible[:, None, None], float("-inf"))
-        weights = scores.softmax(-1).to(torch.bfloat16).view(batch * num_kv_heads, group * rows, end)
-        chunks.append(torch.bmm(weights, v).view(batch, num_kv_heads, group, rows, head_dim))
-    return torch.cat(chunks, dim=3).permute(0, 3, 1, 2, 4).reshape(batch, length, num_heads * head_dim)
 
 
 class Norm(nn.Module):
@@ -132,7 +102,7 @@ class Block(nn.Module):
         query = rotate(self.attn_q_norm(query.view(batch, length, config.num_heads, config.head_dim)), cosines, sines)
         key = rotate(self.attn_k_norm(key.view(batch, length, config.num_kv_heads, config.head_dim)), cosines, sines)
         value = value.view(batch, length, config.num_kv_heads, config.head_dim)
-        x = x + linear(attend(query, key, value, documents), self.attn_output.weight)
+        x = x + linear(attend(query, key, value, documents).flatten(2), self.attn_output.weight)
         gate, up = linear(self.ffn_norm(x), torch.cat((self.ffn_gate.weight, self.ffn_up.weight))).chunk(2, dim=-1)
         return x + linear((F.silu(gate.float()) * up.float()).to(torch.bfloat16), self.ffn_down.weight)
 

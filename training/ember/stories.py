@@ -31,7 +31,7 @@ class Frame:
 
 def story(draw: Draw) -> Told:
     """A story of either sort."""
-    return from_seed(draw) if draw.chance(0.6) else from_frame(draw)
+    return from_seed(draw) if draw.chance(0.3) else from_frame(draw)
 
 
 def short_kind(kind: str) -> str:

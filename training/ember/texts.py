@@ -89,10 +89,10 @@ _SENTENCES = [
 
 #: By name: what makes a text, and its share.
 FAMILIES = {
-    "seeds": (seed_text, 40),
-    "frames": (frame_text, 25),
-    "openings": (opened_text, 26),
-    "continued": (continued_text, 10),
+    "seeds": (seed_text, 14),
+    "frames": (frame_text, 36),
+    "openings": (opened_text, 18),
+    "continued": (continued_text, 34),
     "short": (short_text, 4),
     "written": (written_text, 3),
 }

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from . import released
+from .documents import CHAT_SHARES
 from .model import Config, Ember, OutputLoss
 
 #: Tokens of a step.
@@ -33,7 +34,7 @@ WARMUP_STEPS = 100
 #: The part of the run, at its end, over which the rate falls to zero.
 COOLDOWN_SHARE = 0.2
 #: The average of the weights moves this far towards the weights, every `AVERAGE_EVERY_STEPS`.
-AVERAGE_STEP = 0.02
+AVERAGE_STEP = 0.06
 AVERAGE_EVERY_STEPS = 8
 LOG_EVERY_STEPS = 20
 EVALUATE_EVERY_STEPS = 200
@@ -59,18 +60,23 @@ def batches_of(path: Path) -> list[np.ndarray]:
     return [found[index] for index in order]
 
 
-def shards_after(out: Path, name: str | None) -> Iterator[Path]:
-    """Yields the shards that follow the one called `name`, in the order of their stages and numbers, and then those of the last
-    stage again. Shards may be added while training runs."""
-    while True:
-        found = sorted(out.glob("language-*.npz")) + sorted(out.glob("conversation-*.npz"))
-        found = [path for path in found if "partial" not in path.name]
-        names = [path.name for path in found]
-        index = names.index(name) + 1 if name in names else 0
-        if index == len(found):
-            index = next(i for i, other in enumerate(names) if other.split("-")[0] == names[-1].split("-")[0])
-        name = names[index]
-        yield found[index]
+def next_shard(out: Path, name: str | None) -> Path:
+    """Returns the shard after the one called `name`, by stage and number, or the first of the last stage after all others.
+
+    Shards may be added while training runs.
+    """
+    found = [path for stage in CHAT_SHARES for path in sorted(out.glob(f"{stage}-????.npz"))]
+    if not found:
+        raise FileNotFoundError(f"no shards in {out}: run python -m ember.prepare shards")
+    if name is None:
+        return found[0]
+    stages = list(CHAT_SHARES)
+
+    def order(shard: str) -> tuple[int, str]:
+        return stages.index(shard.split("-")[0]), shard
+
+    later = [path for path in found if order(path.name) > order(name)]
+    return later[0] if later else next(path for path in found if order(path.name)[0] == order(found[-1].name)[0])
 
 
 def tensors_of(batch: np.ndarray, end_of_text: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -211,7 +217,7 @@ def run(trainer: Trainer, num_steps: int, resumed: bool) -> None:
     def steps() -> Iterator[np.ndarray]:
         first = trainer.out / trainer.shard if trainer.shard else None
         while True:
-            path = first if first and first.exists() else next(shards_after(trainer.out, trainer.shard))
+            path = first if first and first.exists() else next_shard(trainer.out, trainer.shard)
             if path is not first:
                 trainer.batch = 0
             first = None

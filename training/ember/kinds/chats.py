@@ -22,13 +22,13 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "words": (word_tasks.chat, 12),
     "rewriting": (rewriting.chat, 8),
     "json": (json_chats.chat, 11),
-    "memory": (lambda draw: memory.chat(draw, conversation.part), 8),
+    "memory": (lambda draw: memory.chat(draw, conversation.part), 7),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
     "story chats": (story_chats.chat, 6),
-    "conversation": (conversation.chat, 10),
+    "conversation": (conversation.chat, 7),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 7
+TOOLS_WEIGHT = 6
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -1,0 +1,87 @@
+"""Causal attention within documents: compiled from `attention.cpp` on a processor, by PyTorch on other devices."""
+
+import ctypes
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+_SOURCE = Path(__file__).with_name("attention.cpp")
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """Compiles and loads the functions for this processor, which must have AVX-512 BF16."""
+    path = Path(tempfile.mkdtemp(prefix="ember-")) / "attention.so"
+    subprocess.run(["g++", "-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", str(_SOURCE), "-o", str(path)], check=True)
+    return ctypes.CDLL(str(path))
+
+
+def _call(function: str, tensors: list[Tensor], query: Tensor, key: Tensor) -> None:
+    rows, length, heads, _ = query.shape
+    pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
+    getattr(_library(), function)(*pointers, rows, length, heads, key.shape[2])
+
+
+@torch.library.custom_op("ember::attention", mutates_args=(), device_types="cpu")
+def _attention(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the output and the logarithms of the sums of exponentials, which the backward pass needs."""
+    query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
+    output = torch.empty_like(query)
+    log_sums = torch.empty(query.shape[:3], dtype=torch.float32)
+    _call("attention_forward", [query, key, value, documents, output, log_sums], query, key)
+    return output, log_sums
+
+
+@_attention.register_fake
+def _(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> tuple[Tensor, Tensor]:
+    return query.new_empty(query.shape), query.new_empty(query.shape[:3], dtype=torch.float32)
+
+
+@torch.library.custom_op("ember::attention_backward", mutates_args=(), device_types="cpu")
+def _attention_backward(query: Tensor, key: Tensor, value: Tensor, documents: Tensor, output: Tensor, log_sums: Tensor,
+    d_output: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    given = [tensor.contiguous() for tensor in (query, key, value, documents, output, log_sums, d_output)]
+    found = [torch.empty_like(tensor) for tensor in given[:3]]
+    _call("attention_backward", [*given, *found], given[0], given[1])
+    return found[0], found[1], found[2]
+
+
+@_attention_backward.register_fake
+def _(query: Tensor, key: Tensor, value: Tensor, *_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
+
+
+def _keep(ctx, inputs: tuple, output: tuple) -> None:
+    ctx.save_for_backward(*inputs, *output)
+
+
+def _differentiate(ctx, d_output: Tensor, _: Tensor) -> tuple:
+    return *_attention_backward(*ctx.saved_tensors, d_output), None
+
+
+_attention.register_autograd(_differentiate, setup_context=_keep)
+
+
+def masked_attention(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> Tensor:
+    """The same by PyTorch's own operations, over all pairs of a row."""
+    length, group = query.shape[1], query.shape[2] // key.shape[2]
+    causal = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
+    visible = causal & (documents[:, :, None] == documents[:, None, :])
+    key, value = (tensor.transpose(1, 2).repeat_interleave(group, 1) for tensor in (key, value))
+    attended = torch.nn.functional.scaled_dot_product_attention(query.transpose(1, 2), key, value, visible[:, None])
+    return attended.transpose(1, 2)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> Tensor:
+    """Attention of each token to itself and the earlier tokens of its document, in bfloat16.
+
+    `query` and the result are `[rows, length, heads, 64]`, `key` and `value` have a divisor of that many heads, `documents`
+    `[rows, length]` numbers the document of each token.
+    """
+    if query.device.type == "cpu":
+        return _attention(query, key, value, documents)[0]
+    return masked_attention(query, key, value, documents)

@@ -1,0 +1,77 @@
+"""Shards, batches and the schedule of training."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+try:
+    import numpy as np
+    import tokenizers  # noqa: F401
+    import torch
+except ImportError:
+    torch = None
+
+
+@unittest.skipUnless(torch, "needs PyTorch, NumPy and tokenizers")
+class Shards(unittest.TestCase):
+    def test_the_shards_of_the_stages_follow_each_other(self):
+        from ember.train import next_shard
+
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder)
+            with self.assertRaises(FileNotFoundError):
+                next_shard(out, None)
+            for name in ("language-0000", "language-0001", "conversation-0000", "conversation-0002", "conversation-0001.partial"):
+                (out / f"{name}.npz").touch()
+            found = [None]
+            for _ in range(5):
+                found.append(next_shard(out, found[-1]).name)
+            self.assertEqual(found[1:], ["language-0000.npz", "language-0001.npz", "conversation-0000.npz",
+                "conversation-0002.npz", "conversation-0000.npz"])
+            # The current shard may have been removed.
+            self.assertEqual(next_shard(out, "conversation-0001.npz").name, "conversation-0002.npz")
+
+    def test_rows_hold_whole_documents_and_lose_none(self):
+        from random import Random
+
+        from ember.prepare import ROW_LENGTHS, pack
+
+        rng = Random(1)
+        documents = [np.full(rng.randint(2, ROW_LENGTHS[-1] + 1), number, dtype=np.int16) for number in range(1, 400)]
+        rows = pack(documents, 0, Random(2))
+        counts = sum(np.bincount(part[part >= 0].ravel(), minlength=400) for part in rows.values())
+        self.assertEqual([len(document) for document in documents], counts[1:].tolist())
+        for length, part in rows.items():
+            self.assertEqual(part.shape[1], length + 1)
+            for row in part:
+                changes = np.flatnonzero(np.diff(row)) + 1
+                self.assertEqual(len(changes) + 1, len(set(row.tolist())), "a document is divided")
+
+    def test_only_marked_tokens_are_predicted(self):
+        from ember.model import OutputLoss
+        from ember.train import tensors_of
+
+        batch = np.array([[~5, ~6, 7, 8, ~0, 9, 0]], dtype=np.int16)
+        inputs, documents, positions, targets, weights = tensors_of(batch, 0)
+        self.assertEqual(inputs.tolist(), [[5, 6, 7, 8, 0, 9]])
+        self.assertEqual(documents.tolist(), [[0, 0, 0, 0, 0, 1]])
+        self.assertEqual(positions[:4].tolist(), [1, 2, 4, 5])
+        self.assertEqual(targets[:4].tolist(), [7, 8, 9, 0])
+        self.assertEqual(len(weights), OutputLoss.CHUNK)
+        self.assertAlmostEqual(weights.sum().item(), 1.0)
+        self.assertEqual(weights[4:].sum().item(), 0.0)
+
+    def test_the_rate_warms_up_stays_and_falls(self):
+        from ember.train import rate_at
+
+        rates = [rate_at(step, 1000, 2.0) for step in (0, 99, 799, 900, 999)]
+        self.assertEqual(rates[1:4], [2.0, 2.0, 1.0])
+        self.assertLess(rates[0], 0.1)
+        self.assertAlmostEqual(rates[4], 0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .attention import attend
+from .kernels import attend, gated
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Block(nn.Module):
         key = rotate(self.attn_k_norm(key.view(batch, length, config.num_kv_heads, config.head_dim)), cosines, sines)
         value = value.view(batch, length, config.num_kv_heads, config.head_dim)
         x = x + linear(attend(query, key, value, documents).flatten(2), self.attn_output.weight)
-        gate, up = linear(self.ffn_norm(x), torch.cat((self.ffn_gate.weight, self.ffn_up.weight))).chunk(2, dim=-1)
-        return x + linear((F.silu(gate.float()) * up.float()).to(torch.bfloat16), self.ffn_down.weight)
+        gate_up = linear(self.ffn_norm(x), torch.cat((self.ffn_gate.weight, self.ffn_up.weight)))
+        return x + linear(gated(gate_up), self.ffn_down.weight)
 
 
 class Ember(nn.Module):

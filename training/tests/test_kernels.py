@@ -1,4 +1,4 @@
-"""Attention compiled for this processor, compared with PyTorch's."""
+"""Functions compiled for this processor, compared with PyTorch's."""
 
 import sys
 import unittest
@@ -19,9 +19,9 @@ def has_processor() -> bool:
 
 
 @unittest.skipUnless(torch and has_processor(), "needs PyTorch and AVX-512 BF16")
-class Attention(unittest.TestCase):
-    def test_outputs_and_gradients_are_those_of_pytorch(self):
-        from ember.attention import attend, masked_attention
+class Kernels(unittest.TestCase):
+    def test_attention_and_its_gradients_are_those_of_pytorch(self):
+        from ember.kernels import attend, masked_attention
 
         torch.manual_seed(0)
         lengths = [1, 7, 8, 9, 31, 100, 44]
@@ -38,6 +38,21 @@ class Attention(unittest.TestCase):
         for ours, theirs in zip(*found):
             difference = (ours.float() - theirs).norm() / theirs.norm()
             self.assertLess(difference.item(), 0.01)
+
+    def test_gates_and_their_gradients_are_those_of_pytorch(self):
+        from ember.kernels import gated
+
+        torch.manual_seed(1)
+        given = (torch.randn(5, 64) * 8).bfloat16().requires_grad_()
+        upstream = torch.randn(5, 32)
+        exact = given.detach().float().requires_grad_()
+        gate, up = exact.chunk(2, dim=-1)
+        expected = torch.nn.functional.silu(gate) * up
+        found = gated(given)
+        (found.float() * upstream.bfloat16().float()).sum().backward()
+        (expected * upstream.bfloat16().float()).sum().backward()
+        for ours, theirs in ((found, expected), (given.grad, exact.grad)):
+            self.assertLess(((ours.float() - theirs).norm() / theirs.norm()).item(), 0.01)
 
 
 if __name__ == "__main__":

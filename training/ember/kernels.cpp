@@ -1,7 +1,8 @@
-// Causal attention within documents, forward and backward, for processors with AVX-512; heads of 64 dimensions.
+// Causal attention within documents and the gate of the feed-forward network, forward and backward, for processors with
+// AVX-512 BF16. Inputs and outputs are bfloat16, everything in between is float32. Heads have 64 dimensions.
 //
 // Rows hold many short documents. A framework's attention computes all pairs of a row and masks most of them; this computes
-// the pairs within a document only. Everything is float32 in between, bfloat16 outside.
+// the pairs within a document only.
 
 #include <immintrin.h>
 
@@ -24,7 +25,8 @@ void to_bf16(uint16_t* to, __m512 value) { _mm256_storeu_si256((__m256i*)to, (__
 
 // e^x by a polynomial of degree 5 for the fraction of x / ln 2.
 __m512 exponential(__m512 x) {
-    const __m512 scaled = _mm512_max_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), _mm512_set1_ps(-120.0f));
+    __m512 scaled = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504f));
+    scaled = _mm512_min_ps(_mm512_max_ps(scaled, _mm512_set1_ps(-120.0f)), _mm512_set1_ps(120.0f));
     const __m512 whole = _mm512_roundscale_ps(scaled, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     const __m512 f = _mm512_sub_ps(scaled, whole);
     __m512 p = _mm512_set1_ps(1.3333558e-3f);
@@ -82,11 +84,11 @@ void transpose(const std::vector<float>& from, int padded, std::vector<float>& t
 
 // Calls `visit(first token, length)` for each document of a row.
 template <typename Visit>
-void each_document(const int64_t* documents, int length, Visit visit) {
-    for (int start = 0; start < length;) {
-        int end = start + 1;
+void each_document(const int64_t* documents, long length, Visit visit) {
+    for (long start = 0; start < length;) {
+        long end = start + 1;
         while (end < length && documents[end] == documents[start]) end++;
-        visit(start, end - start);
+        visit(start, (int)(end - start));
         start = end;
     }
 }
@@ -121,13 +123,13 @@ float log_sum_of(const float* scores, int i) {
 // Shapes: query and output [rows, length, heads, 64], key and value [rows, length, kv_heads, 64], log_sums
 // [rows, length, heads], documents [rows, length].
 extern "C" void attention_forward(const uint16_t* query, const uint16_t* key, const uint16_t* value, const int64_t* documents,
-    uint16_t* output, float* log_sums, int rows, int length, int heads, int kv_heads) {
+    uint16_t* output, float* log_sums, long rows, long length, long heads, long kv_heads) {
     std::vector<float> q, k, v, keys, scores, out;
-    const long q_stride = (long)heads * DIM, kv_stride = (long)kv_heads * DIM;
-    for (int row = 0; row < rows; row++)
-        for (int head = 0; head < heads; head++)
-            each_document(documents + (long)row * length, length, [&](int start, int size) {
-                const long token = (long)row * length + start;
+    const long q_stride = heads * DIM, kv_stride = kv_heads * DIM;
+    for (long row = 0; row < rows; row++)
+        for (int head = 0; head < (int)heads; head++)
+            each_document(documents + row * length, length, [&](long start, int size) {
+                const long token = row * length + start;
                 const long at = token * q_stride + head * DIM;
                 const long kv_at = token * kv_stride + head / (heads / kv_heads) * DIM;
                 const int padded = rounded(size, 16);
@@ -153,14 +155,14 @@ extern "C" void attention_forward(const uint16_t* query, const uint16_t* key, co
 
 extern "C" void attention_backward(const uint16_t* query, const uint16_t* key, const uint16_t* value, const int64_t* documents,
     const uint16_t* output, const float* log_sums, const uint16_t* d_output, uint16_t* d_query, uint16_t* d_key,
-    uint16_t* d_value, int rows, int length, int heads, int kv_heads) {
+    uint16_t* d_value, long rows, long length, long heads, long kv_heads) {
     std::vector<float> q, k, v, o, d_o, keys, values, weights, d_scores, d_q, d_k, d_v;
-    const long q_stride = (long)heads * DIM, kv_stride = (long)kv_heads * DIM;
-    const int group = heads / kv_heads;
-    for (int row = 0; row < rows; row++)
-        for (int kv_head = 0; kv_head < kv_heads; kv_head++)
-            each_document(documents + (long)row * length, length, [&](int start, int size) {
-                const long token = (long)row * length + start;
+    const long q_stride = heads * DIM, kv_stride = kv_heads * DIM;
+    const int group = (int)(heads / kv_heads);
+    for (long row = 0; row < rows; row++)
+        for (int kv_head = 0; kv_head < (int)kv_heads; kv_head++)
+            each_document(documents + row * length, length, [&](long start, int size) {
+                const long token = row * length + start;
                 const long kv_at = token * kv_stride + kv_head * DIM;
                 const int padded = rounded(size, 16);
                 load(key + kv_at, kv_stride, size, k);
@@ -209,4 +211,30 @@ extern "C" void attention_backward(const uint16_t* query, const uint16_t* key, c
                 store(d_k, d_key + kv_at, kv_stride, size);
                 store(d_v, d_value + kv_at, kv_stride, size);
             });
+}
+
+// `gate_up` [tokens, 2 width] holds gates and values; output [tokens, width] = silu(gate) * value. The width is a multiple of 16.
+extern "C" void gate_forward(const uint16_t* gate_up, uint16_t* output, long tokens, long width) {
+    const __m512 one = _mm512_set1_ps(1.0f);
+    for (long token = 0; token < tokens; token++, gate_up += 2 * width, output += width)
+        for (int i = 0; i < width; i += 16) {
+            const __m512 gate = from_bf16(gate_up + i);
+            const __m512 inverse = _mm512_add_ps(one, exponential(_mm512_sub_ps(_mm512_setzero_ps(), gate)));
+            to_bf16(output + i, _mm512_mul_ps(_mm512_div_ps(gate, inverse), from_bf16(gate_up + width + i)));
+        }
+}
+
+extern "C" void gate_backward(const uint16_t* gate_up, const uint16_t* d_output, uint16_t* d_gate_up, long tokens, long width) {
+    const __m512 one = _mm512_set1_ps(1.0f);
+    for (long token = 0; token < tokens; token++, gate_up += 2 * width, d_gate_up += 2 * width, d_output += width)
+        for (int i = 0; i < width; i += 16) {
+            const __m512 gate = from_bf16(gate_up + i), d = from_bf16(d_output + i);
+            const __m512 sigmoid =
+                _mm512_div_ps(one, _mm512_add_ps(one, exponential(_mm512_sub_ps(_mm512_setzero_ps(), gate))));
+            const __m512 silu = _mm512_mul_ps(gate, sigmoid);
+            // silu' = sigmoid + silu (1 - sigmoid)
+            const __m512 slope = _mm512_fmadd_ps(silu, _mm512_sub_ps(one, sigmoid), sigmoid);
+            to_bf16(d_gate_up + i, _mm512_mul_ps(_mm512_mul_ps(d, slope), from_bf16(gate_up + width + i)));
+            to_bf16(d_gate_up + width + i, _mm512_mul_ps(d, silu));
+        }
 }

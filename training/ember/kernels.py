@@ -1,4 +1,4 @@
-"""Causal attention within documents: compiled from `attention.cpp` on a processor, by PyTorch on other devices."""
+"""Attention within documents and gates: compiled from `kernels.cpp` on a processor, by PyTorch on other devices."""
 
 import ctypes
 import subprocess
@@ -9,21 +9,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-_SOURCE = Path(__file__).with_name("attention.cpp")
+_SOURCE = Path(__file__).with_name("kernels.cpp")
 
 
 @cache
 def _library() -> ctypes.CDLL:
     """Compiles and loads the functions for this processor, which must have AVX-512 BF16."""
-    path = Path(tempfile.mkdtemp(prefix="ember-")) / "attention.so"
+    path = Path(tempfile.mkdtemp(prefix="ember-")) / "kernels.so"
     subprocess.run(["g++", "-O3", "-march=native", "-std=c++20", "-shared", "-fPIC", str(_SOURCE), "-o", str(path)], check=True)
     return ctypes.CDLL(str(path))
 
 
-def _call(function: str, tensors: list[Tensor], query: Tensor, key: Tensor) -> None:
-    rows, length, heads, _ = query.shape
-    pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors]
-    getattr(_library(), function)(*pointers, rows, length, heads, key.shape[2])
+def _call(function: str, tensors: list[Tensor], *sizes: int) -> None:
+    getattr(_library(), function)(*(ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors), *map(ctypes.c_long, sizes))
 
 
 @torch.library.custom_op("ember::attention", mutates_args=(), device_types="cpu")
@@ -32,7 +30,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> 
     query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
     output = torch.empty_like(query)
     log_sums = torch.empty(query.shape[:3], dtype=torch.float32)
-    _call("attention_forward", [query, key, value, documents, output, log_sums], query, key)
+    _call("attention_forward", [query, key, value, documents, output, log_sums], *query.shape[:3], key.shape[2])
     return output, log_sums
 
 
@@ -46,7 +44,7 @@ def _attention_backward(query: Tensor, key: Tensor, value: Tensor, documents: Te
     d_output: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     given = [tensor.contiguous() for tensor in (query, key, value, documents, output, log_sums, d_output)]
     found = [torch.empty_like(tensor) for tensor in given[:3]]
-    _call("attention_backward", [*given, *found], given[0], given[1])
+    _call("attention_backward", [*given, *found], *query.shape[:3], key.shape[2])
     return found[0], found[1], found[2]
 
 
@@ -85,3 +83,43 @@ def attend(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> Tens
     if query.device.type == "cpu":
         return _attention(query, key, value, documents)[0]
     return masked_attention(query, key, value, documents)
+
+
+@torch.library.custom_op("ember::gate", mutates_args=(), device_types="cpu")
+def _gate(gate_up: Tensor) -> Tensor:
+    gate_up = gate_up.contiguous()
+    output = gate_up.new_empty((*gate_up.shape[:-1], gate_up.shape[-1] // 2))
+    _call("gate_forward", [gate_up, output], output.numel() // output.shape[-1], output.shape[-1])
+    return output
+
+
+@_gate.register_fake
+def _(gate_up: Tensor) -> Tensor:
+    return gate_up.new_empty((*gate_up.shape[:-1], gate_up.shape[-1] // 2))
+
+
+@torch.library.custom_op("ember::gate_backward", mutates_args=(), device_types="cpu")
+def _gate_backward(gate_up: Tensor, d_output: Tensor) -> Tensor:
+    gate_up, d_output = gate_up.contiguous(), d_output.contiguous()
+    found = torch.empty_like(gate_up)
+    _call("gate_backward", [gate_up, d_output, found], d_output.numel() // d_output.shape[-1], d_output.shape[-1])
+    return found
+
+
+@_gate_backward.register_fake
+def _(gate_up: Tensor, d_output: Tensor) -> Tensor:
+    return gate_up.new_empty(gate_up.shape)
+
+
+_gate.register_autograd(
+    lambda ctx, d_output: _gate_backward(ctx.saved_tensors[0], d_output),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+)
+
+
+def gated(gate_up: Tensor) -> Tensor:
+    """Returns `silu(gate) * up` in bfloat16 for `gate_up` `[..., 2 width]`, whose first half are the gates."""
+    if gate_up.device.type == "cpu":
+        return _gate(gate_up)
+    gate, up = gate_up.float().chunk(2, dim=-1)
+    return (torch.nn.functional.silu(gate) * up).to(gate_up.dtype)

@@ -90,6 +90,11 @@ impl ChatTemplate {
         ToolCallFormat::of_template(self)
     }
 
+    /// Returns the source of the template.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Whether the source contains this text: a variable that the template reads, or a delimiter that
     /// it writes.
     pub fn mentions(&self, text: &str) -> bool {

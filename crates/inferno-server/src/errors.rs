@@ -81,6 +81,16 @@ pub(crate) struct ApiError {
     pub code: Option<&'static str>,
     /// Seconds after which the client may retry.
     pub retry_after: Option<u32>,
+    /// Names a feature of Anthropic's API that the client can do without.
+    pub details: Option<UnsupportedFeature>,
+}
+
+/// A feature of Anthropic's API that this server does not support, so that the client can retry without it.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub(crate) struct UnsupportedFeature {
+    error_code: &'static str,
+    /// The request fields of the feature.
+    unsupported: &'static [&'static str],
 }
 
 /// An error body.
@@ -118,13 +128,16 @@ pub(crate) struct AnthropicErrorDetails {
     #[serde(rename = "type")]
     kind: &'static str,
     message: String,
+    /// A feature that the client can do without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<UnsupportedFeature>,
 }
 
 impl ApiError {
     /// Messages may repeat what the request sent; what is beyond 2000 characters is cut off.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         let message = cut(message.into(), MAX_MESSAGE_CHARS);
-        Self { status, message, param: None, code: None, retry_after: None }
+        Self { status, message, param: None, code: None, retry_after: None, details: None }
     }
 
     /// An invalid field of the request.
@@ -148,6 +161,16 @@ impl ApiError {
             Some((field, _, why)) => Err(Self::unsupported(field, why)),
             None => Ok(()),
         }
+    }
+
+    /// Conversations that the server stores, which Anthropic's clients resend as a whole after this error.
+    pub fn thread_unsupported() -> Self {
+        let mut error = Self::unsupported("thread", "send the whole conversation");
+        error.details = Some(UnsupportedFeature {
+            error_code: "thread_unsupported_request",
+            unsupported: &["thread"],
+        });
+        error
     }
 
     pub fn internal(message: impl Into<String>) -> Self {
@@ -207,7 +230,8 @@ impl ApiError {
             }
             _ => self.message.clone(),
         };
-        let error = AnthropicErrorDetails { kind: self.anthropic_type(), message };
+        let error =
+            AnthropicErrorDetails { kind: self.anthropic_type(), message, details: self.details };
         AnthropicError { kind: "error", error }
     }
 

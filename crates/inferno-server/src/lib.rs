@@ -4,11 +4,12 @@
 //! file; they share:
 //!
 //! - `request`: bodies, preparation, limits, keys and ids, before an endpoint runs;
+//! - `fields`: the policy on request fields that are unknown or not implemented;
 //! - `chat`: conversations, rendered for the model, and answers, split into reasoning, text and tool calls;
 //! - `generation`: requests in the engine, measured and logged;
 //! - `openai`, `anthropic`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!
-//! Invariants: every field of a request is either supported or rejected by name; a client that disconnects aborts its request;
+//! Invariants: every field of a request is honored, ignored with a report, or rejected by name; a client that disconnects aborts its request;
 //! no request makes the server panic, and none fails because of another.
 
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@
 mod anthropic;
 mod chat;
 mod errors;
+mod fields;
 mod generation;
 mod model;
 mod openai;

@@ -11,5 +11,6 @@ pub(crate) mod render;
 pub(crate) mod responses;
 pub(crate) mod sampling;
 pub(crate) mod timings;
+mod token_limit;
 pub(crate) mod tools;
 pub(crate) mod usage;

@@ -1,7 +1,9 @@
 //! Endpoints and logs for operators.
 
 pub(crate) mod health;
+pub(crate) mod loads;
 pub(crate) mod logs;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
+pub(crate) mod server_info;
 pub(crate) mod version;

@@ -4,8 +4,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::request::UnknownFields;
-
 /// Options of a server, without its model.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -16,10 +14,10 @@ pub struct ServerOptions {
     /// Host names that requests may use in addition to loopback names; `*` accepts any. If empty, a server on a loopback address
     /// accepts only loopback names, and any other server every name.
     pub allowed_hosts: Vec<String>,
-    /// Web origins that may call from a browser; `*` allows all.
+    /// Web origins that may call from a browser; `*` allows all. If empty, pages from loopback addresses may call.
     pub allowed_origins: Vec<String>,
-    /// Ignores fields that the API does not define, instead of rejecting them.
-    pub allow_unknown_fields: bool,
+    /// Rejects fields that the API does not define, instead of ignoring and reporting them.
+    pub strict_fields: bool,
     /// Limits on requests.
     pub limits: Limits,
     /// Time that running requests may take to finish when the server stops.
@@ -58,15 +56,6 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-impl ServerOptions {
-    pub(crate) fn unknown_fields(&self) -> UnknownFields {
-        match self.allow_unknown_fields {
-            true => UnknownFields::Ignored,
-            false => UnknownFields::Rejected,
-        }
-    }
-}
-
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
@@ -74,7 +63,7 @@ impl Default for ServerOptions {
             api_keys: Vec::new(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
-            allow_unknown_fields: false,
+            strict_fields: false,
             limits: Limits::default(),
             drain_timeout: Duration::from_secs(30),
             tls: None,

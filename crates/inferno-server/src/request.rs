@@ -4,18 +4,17 @@ mod api_key;
 mod body;
 mod host;
 mod id;
-mod mismatch;
-mod nested;
+mod ignored_fields;
 mod preparation;
 mod query;
 mod segment;
 
 pub(crate) use api_key::require_api_key;
-pub(crate) use body::{Body, Reader, RequestBody, Unsupported};
-pub(crate) use host::require_allowed_host;
+pub(crate) use body::{Body, Reader, RequestBody};
+pub(crate) use host::{is_loopback, require_allowed_host};
 pub(crate) use id::with_request_id;
+pub(crate) use ignored_fields::{IGNORED_FIELDS, report_ignored_fields};
 pub(crate) use inferno_chat::unique_id as fresh_id;
-pub(crate) use nested::UnknownFields;
 pub(crate) use preparation::{
     PREPARATION_STACK_BYTES, Preparation, PreparationStage, parsed_bytes,
 };

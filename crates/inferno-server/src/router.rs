@@ -8,38 +8,54 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{Any as AnyOrigin, CorsLayer};
+use tower_http::cors::{AllowOrigin, Any as AnyOrigin, CorsLayer};
 
 use crate::errors::ApiError;
-use crate::request::{require_allowed_host, require_api_key, with_request_id};
+use crate::request::{
+    IGNORED_FIELDS, is_loopback, report_ignored_fields, require_allowed_host, require_api_key,
+    with_request_id,
+};
 use crate::state::App;
 use crate::{anthropic, openai, operation, page, tokens};
 
 /// All routes of the server.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    let guarded = Router::new()
-        .route("/v1/models", get(openai::models::list))
-        .route("/v1/models/{*model}", get(openai::models::one))
-        .route("/v1/chat/completions", post(openai::chat::create))
-        .route("/v1/chat/completions/render", post(openai::render::render))
-        .route("/v1/completions", post(openai::completions::create))
-        .route("/v1/embeddings", post(openai::embeddings::create))
-        .route("/v1/responses", post(openai::responses::create))
-        .route("/v1/responses/input_tokens", post(openai::responses::input_tokens::count))
+    // OpenAI's clients leave out /v1 if their base URL does.
+    let openai = Router::new()
+        .route("/models", get(openai::models::list))
+        .route("/models/{*model}", get(openai::models::one))
+        .route("/chat/completions", post(openai::chat::create))
+        .route("/chat/completions/render", post(openai::render::chat))
+        .route("/completions", post(openai::completions::create))
+        .route("/completions/render", post(openai::render::completion))
+        .route("/embeddings", post(openai::embeddings::create))
+        .route("/responses", post(openai::responses::create))
+        .route("/responses/input_tokens", post(openai::responses::input_tokens::count))
+        // Without it, the name would be an id.
+        .route("/responses/compact", any(no_compaction))
         .route(
-            "/v1/responses/{id}",
+            "/responses/{id}",
             get(openai::responses::stored::one).delete(openai::responses::stored::delete),
         )
-        .route("/v1/responses/{id}/input_items", get(openai::responses::input_items::list))
+        .route("/responses/{id}/input_items", get(openai::responses::input_items::list));
+    let guarded = openai
+        .clone()
+        .nest("/v1", openai)
         .route("/v1/messages", post(anthropic::messages::create))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
         .route("/tokenize", post(tokens::tokenize::tokenize))
         .route("/detokenize", post(tokens::detokenize::detokenize))
+        .route("/tokenizer_info", get(tokens::info::tokenizer_info))
+        .route("/server_info", get(operation::server_info::server_info))
+        .route("/loads", get(operation::loads::loads))
+        .route("/v1/loads", get(operation::loads::loads))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), report_ignored_fields))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), require_api_key));
     let open = Router::new()
         .route("/health", get(operation::health::health))
+        .route("/v1/health", get(operation::health::health))
         .route("/version", get(operation::version::version))
         .route("/metrics", get(operation::metrics::page))
         .route("/openapi.json", get(operation::openapi::description))
@@ -54,38 +70,48 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .layer(middleware::from_fn(anthropic_errors))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), operation::metrics::count))
         .with_state(app);
-    let router = match cors {
-        Some(cors) => router.layer(cors),
-        None => router,
-    };
-    router.layer(middleware::from_fn(with_request_id))
+    router.layer(cors).layer(middleware::from_fn(with_request_id))
 }
 
-/// Allows requests from pages of these origins, if there are any.
-fn cors(origins: &[String]) -> Option<CorsLayer> {
+/// Allows requests from pages of these origins; without any, from pages that a loopback address serves.
+///
+/// It grants other sites nothing: their pages have other origins, and a name that they rebind to this machine is not a
+/// loopback name.
+fn cors(origins: &[String]) -> CorsLayer {
     let cors = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers(tower_http::cors::AllowHeaders::mirror_request())
-        .expose_headers([HeaderName::from_static("x-request-id"), header::RETRY_AFTER]);
+        .expose_headers([
+            HeaderName::from_static("x-request-id"),
+            IGNORED_FIELDS,
+            header::RETRY_AFTER,
+        ]);
     match origins {
-        [] => None,
-        origins if origins.iter().any(|origin| origin == "*") => Some(cors.allow_origin(AnyOrigin)),
+        [] => cors.allow_origin(AllowOrigin::predicate(|origin, _| is_loopback_origin(origin))),
+        origins if origins.iter().any(|origin| origin == "*") => cors.allow_origin(AnyOrigin),
         origins => {
             let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
-            Some(cors.allow_origin(origins.collect::<Vec<_>>()))
+            cors.allow_origin(origins.collect::<Vec<_>>())
         }
     }
 }
 
+fn is_loopback_origin(origin: &HeaderValue) -> bool {
+    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    origin.is_some_and(|origin| {
+        matches!(origin.scheme_str(), Some("http" | "https"))
+            && origin.host().is_some_and(is_loopback)
+    })
+}
+
+async fn no_compaction() -> ApiError {
+    let message = "responses cannot be compacted by this server; shorten the input";
+    ApiError::new(StatusCode::NOT_FOUND, message)
+}
+
 async fn not_found(uri: Uri) -> ApiError {
     let path = uri.path();
-    let hint = match path.starts_with("/v1/") {
-        true => "see /openapi.json for all paths",
-        false => {
-            "the paths of OpenAI and Anthropic begin with /v1; see /openapi.json for all paths"
-        }
-    };
-    let message = format!("path {path} not found; {hint}");
+    let message = format!("path {path} not found; see /openapi.json for all paths");
     ApiError::new(StatusCode::NOT_FOUND, message)
 }
 

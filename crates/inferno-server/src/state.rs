@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use tokio::sync::watch;
 
 use crate::errors::{ApiError, shortened};
+use crate::fields::IgnoredFields;
 use crate::openai::responses::ResponseStore;
 use crate::operation::metrics::Metrics;
 use crate::request::PreparationStage;
@@ -17,6 +18,7 @@ pub(crate) struct App {
     pub options: ServerOptions,
     model: OnceLock<Arc<ServedModel>>,
     pub metrics: Metrics,
+    pub ignored_fields: IgnoredFields,
     pub responses: Arc<ResponseStore>,
     pub preparation: Arc<PreparationStage>,
     is_draining: AtomicBool,
@@ -38,6 +40,7 @@ impl App {
         Self {
             model: OnceLock::new(),
             metrics: Metrics::new(),
+            ignored_fields: IgnoredFields::default(),
             responses: Arc::new(ResponseStore::new(options.limits.max_stored_bytes)),
             preparation: Arc::new(PreparationStage::new(&options.limits)),
             is_draining: AtomicBool::new(false),

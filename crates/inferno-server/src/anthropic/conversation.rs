@@ -5,11 +5,9 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::tools::{ToolChoiceField, ToolField, tools};
-use crate::ServedModel;
 use crate::chat::{OutputFormat, Tools};
 use crate::errors::ApiError;
-use crate::openai::chat::set_reasoning_effort;
-use crate::request::UnknownFields;
+use crate::fields::UnknownFields;
 
 /// The fields that `/v1/messages` and `/v1/messages/count_tokens` share.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -26,16 +24,11 @@ pub(crate) struct ConversationFields {
     tool_choice: Option<ToolChoiceField>,
     thinking: Option<ThinkingField>,
     output_config: Option<OutputConfigField>,
-    context_management: Option<ContextManagementField>,
-    /// Only `standard` is supported.
-    speed: Option<String>,
-    /// Accepted for compatibility; prompts are always cached.
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
 }
 
 /// A message.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
+#[schema(as = AnthropicMessage)]
 pub(crate) struct MessageField {
     /// `user`, `assistant` or `system`.
     #[schema(pattern = "^(user|assistant|system)$")]
@@ -48,10 +41,36 @@ pub(crate) struct MessageField {
 #[derive(Debug, Clone, Deserialize)]
 struct TextBlock {
     text: String,
-    /// Only an empty array is supported.
+    #[allow(dead_code, reason = "citations are not part of the prompt")]
     citations: Option<Vec<Value>>,
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
+}
+
+/// A block of type `document`.
+#[derive(Debug, Clone, Deserialize)]
+struct DocumentBlock {
+    source: Value,
+    title: Option<String>,
+    context: Option<String>,
+    #[allow(dead_code, reason = "answers have no citations")]
+    citations: Option<Value>,
+    #[allow(dead_code, reason = "prompts are always cached")]
+    cache_control: Option<Value>,
+}
+
+/// The source of a document: text.
+#[derive(Debug, Clone, Deserialize)]
+struct TextSource {
+    data: String,
+    #[allow(dead_code, reason = "it is always text/plain")]
+    media_type: Option<String>,
+}
+
+/// The source of a document: a string, or blocks.
+#[derive(Debug, Clone, Deserialize)]
+struct ContentSource {
+    content: Value,
 }
 
 /// A block of type `thinking`.
@@ -89,16 +108,15 @@ pub(crate) struct ThinkingField {
     #[schema(pattern = "^(enabled|adaptive|disabled)$")]
     #[serde(rename = "type")]
     kind: String,
-    /// With `enabled`: maximum number of reasoning tokens.
+    /// Maximum number of reasoning tokens, for models with reasoning tags.
+    #[schema(minimum = 1)]
     budget_tokens: Option<usize>,
-    /// Only `summarized` is supported; reasoning is returned in full.
-    display: Option<String>,
 }
 
 /// Effort and format of the answer.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OutputConfigField {
-    /// Reasoning effort, for templates that support it.
+    /// Reasoning effort, a hint for templates that support it.
     effort: Option<String>,
     format: Option<OutputFormatField>,
 }
@@ -112,21 +130,15 @@ pub(crate) struct OutputFormatField {
     schema: Map<String, Value>,
 }
 
-/// Edits of the conversation; only those that keep everything are supported.
-#[derive(Debug, Clone, Deserialize, ToSchema)]
-pub(crate) struct ContextManagementField {
-    /// Empty, or edits of type `clear_thinking_20251015` that keep `all`.
-    edits: Option<Vec<Value>>,
-}
-
 /// A conversation in the format that chat templates expect.
 pub(super) struct TemplateConversation {
     pub messages: Vec<Value>,
     pub tools: Tools,
     pub variables: Map<String, Value>,
     pub format: OutputFormat,
+    pub reasoning_effort: Option<String>,
     /// Maximum number of reasoning tokens.
-    pub thinking_budget: Option<usize>,
+    pub reasoning_budget: Option<usize>,
     /// Whether the last message is from the assistant, and is continued.
     pub continues_last: bool,
 }
@@ -134,32 +146,20 @@ pub(super) struct TemplateConversation {
 impl ConversationFields {
     /// **Errors**: an invalid or unsupported block or tool, by its path; as in Anthropic's API, a continued message that ends
     /// with whitespace.
-    pub fn read(
-        self,
-        model: &ServedModel,
-        unknown: UnknownFields,
-    ) -> Result<TemplateConversation, ApiError> {
-        let is_fast = self.speed.as_deref().is_some_and(|speed| speed != "standard");
-        ApiError::reject_given([("speed", is_fast, "only \"standard\" is available")])?;
-        if let Some(management) = &self.context_management {
-            management.check()?;
-        }
+    pub fn read(self, unknown: &UnknownFields) -> Result<TemplateConversation, ApiError> {
         let (messages, continues_last) = self.template_messages(unknown)?;
         let mut variables = Map::new();
-        let mut thinking_budget = None;
+        let (mut reasoning_effort, mut reasoning_budget) = (None, None);
         // In this API, reasoning is off by default.
         let mut thinks = false;
         if let Some(thinking) = self.thinking {
-            thinking_budget = thinking.budget()?;
+            reasoning_budget = thinking.budget()?;
             thinks = thinking.kind != "disabled";
         }
         variables.insert("enable_thinking".to_owned(), json!(thinks));
         let mut format = OutputFormat::Text;
         if let Some(config) = self.output_config {
-            if let Some(effort) = &config.effort {
-                let field = "output_config.effort";
-                set_reasoning_effort(effort, field, model, &mut variables)?;
-            }
+            reasoning_effort = config.effort;
             if let Some(asked) = config.format {
                 format = asked.format()?;
             }
@@ -167,9 +167,10 @@ impl ConversationFields {
         Ok(TemplateConversation {
             messages,
             format,
-            tools: tools(self.tools, self.tool_choice)?,
+            tools: tools(self.tools, self.tool_choice, unknown)?,
             variables,
-            thinking_budget,
+            reasoning_effort,
+            reasoning_budget,
             continues_last,
         })
     }
@@ -177,7 +178,7 @@ impl ConversationFields {
     /// The messages, and whether the last one is continued.
     ///
     /// **Errors**: as [`read`](Self::read).
-    fn template_messages(&self, unknown: UnknownFields) -> Result<(Vec<Value>, bool), ApiError> {
+    fn template_messages(&self, unknown: &UnknownFields) -> Result<(Vec<Value>, bool), ApiError> {
         let mut messages = Vec::new();
         if let Some(system) = &self.system {
             messages.push(json!({"role": "system", "content": text(system, "system", unknown)?}));
@@ -203,21 +204,16 @@ impl ConversationFields {
 impl ThinkingField {
     /// Maximum number of reasoning tokens.
     ///
-    /// **Errors**: an unknown type, or a budget that does not match the type.
+    /// **Errors**: an unknown type, or a budget that is missing or 0.
     fn budget(&self) -> Result<Option<usize>, ApiError> {
-        let is_hidden = self.display.as_deref().is_some_and(|display| display != "summarized");
-        ApiError::reject_given([("thinking.display", is_hidden, "reasoning is always returned")])?;
         const FIELD: &str = "thinking.budget_tokens";
         match (self.kind.as_str(), self.budget_tokens) {
             ("enabled", Some(0)) => {
                 Err(ApiError::invalid(FIELD, format!("{FIELD} must be at least 1")))
             }
-            ("enabled", Some(budget)) => Ok(Some(budget)),
             ("enabled", None) => Err(ApiError::invalid(FIELD, format!("{FIELD} is missing"))),
-            ("adaptive" | "disabled", None) => Ok(None),
-            ("adaptive" | "disabled", Some(_)) => {
-                Err(ApiError::invalid(FIELD, format!("{FIELD} requires type \"enabled\"")))
-            }
+            ("enabled" | "adaptive", budget) => Ok(budget),
+            ("disabled", _) => Ok(None),
             (kind, _) => {
                 let message =
                     format!("thinking.type must be enabled, adaptive or disabled, but is {kind:?}");
@@ -242,26 +238,12 @@ impl OutputFormatField {
     }
 }
 
-impl ContextManagementField {
-    /// **Errors**: an edit that would remove content.
-    fn check(&self) -> Result<(), ApiError> {
-        let keeps_all = json!({"type": "clear_thinking_20251015", "keep": "all"});
-        match self.edits.iter().flatten().position(|edit| *edit != keeps_all) {
-            Some(index) => {
-                let param = format!("context_management.edits.{index}");
-                Err(ApiError::unsupported(param, "conversations are never truncated"))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
 impl MessageField {
     /// Appends the message in the format of templates; tool results become separate messages.
     fn read(
         &self,
         path: &str,
-        unknown: UnknownFields,
+        unknown: &UnknownFields,
         messages: &mut Vec<Value>,
     ) -> Result<(), ApiError> {
         let is_assistant = match self.role.as_str() {
@@ -290,6 +272,11 @@ impl MessageField {
             let path = format!("{path}.content.{index}");
             match (block["type"].as_str().unwrap_or_default(), is_assistant) {
                 ("text", _) => texts.push(block_text(block, &path, unknown)?),
+                ("document", false) => texts.push(document_text(block, &path, unknown)?),
+                // It is readable only for the server that encrypted it.
+                ("redacted_thinking", true) => {
+                    unknown.report(&format!("{path}[redacted_thinking]"))
+                }
                 ("thinking", true) => {
                     thoughts.push(unknown.read::<ThinkingBlock>(block, &path)?.thinking);
                 }
@@ -323,7 +310,7 @@ impl MessageField {
 }
 
 /// The result of a tool.
-fn tool_result(block: &Value, path: &str, unknown: UnknownFields) -> Result<Value, ApiError> {
+fn tool_result(block: &Value, path: &str, unknown: &UnknownFields) -> Result<Value, ApiError> {
     let ToolResultBlock { tool_use_id, content, is_error, .. } = unknown.read(block, path)?;
     let content = match content {
         None => String::new(),
@@ -337,7 +324,7 @@ fn tool_result(block: &Value, path: &str, unknown: UnknownFields) -> Result<Valu
 }
 
 /// A string, or the lines of text blocks.
-fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
+fn text(content: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
     let blocks = match content {
         Value::String(text) => return Ok(text.clone()),
         Value::Array(blocks) => blocks,
@@ -355,9 +342,10 @@ fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, A
             let path = format!("{path}.{index}");
             match block["type"].as_str() {
                 Some("text") => block_text(block, &path, unknown),
+                Some("document") => document_text(block, &path, unknown),
                 _ => Err(ApiError::unsupported(
                     format!("{path}.type"),
-                    "only text blocks are supported",
+                    "only text and documents of text are supported",
                 )),
             }
         })
@@ -365,11 +353,27 @@ fn text(content: &Value, path: &str, unknown: UnknownFields) -> Result<String, A
     Ok(texts?.join("\n"))
 }
 
-fn block_text(block: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
-    let TextBlock { text, citations, .. } = unknown.read(block, path)?;
-    if citations.is_some_and(|list| !list.is_empty()) {
-        let why = "text blocks cannot have citations";
-        return Err(ApiError::unsupported(format!("{path}.citations"), why));
-    }
+fn block_text(block: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
+    let TextBlock { text, .. } = unknown.read(block, path)?;
     Ok(text)
+}
+
+/// The title and the text of a document.
+///
+/// **Errors**: a document that is not text.
+fn document_text(block: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
+    let DocumentBlock { source, title, context, .. } = unknown.read(block, path)?;
+    let path = format!("{path}.source");
+    let content = match source["type"].as_str() {
+        Some("text") => unknown.read::<TextSource>(&source, &path)?.data,
+        Some("content") => {
+            let source: ContentSource = unknown.read(&source, &path)?;
+            text(&source.content, &format!("{path}.content"), unknown)?
+        }
+        _ => {
+            let why = "documents must be of type text or content";
+            return Err(ApiError::unsupported(format!("{path}.type"), why));
+        }
+    };
+    Ok([title, context, Some(content)].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::conversation::ConversationFields;
 use super::messages::chat_job;
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
@@ -27,6 +28,8 @@ pub(crate) struct TokenCount {
 }
 
 impl RequestBody for CountTokensRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::anthropic::CONVERSATION];
+
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { conversation: reader.part()? })
     }
@@ -38,12 +41,11 @@ impl RequestBody for CountTokensRequest {
     responses((status = 200, body = TokenCount)))]
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<CountTokensRequest>,
+    Body { request, unknown, preparation }: Body<CountTokensRequest>,
 ) -> Result<Json<TokenCount>, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
-    let unknown = app.options.unknown_fields();
     let rendered = preparation.run(move || {
-        let job = chat_job(request.conversation.read(&model, unknown)?);
+        let job = chat_job(request.conversation.read(&unknown)?);
         job.render(&model)
     });
     let rendered = rendered.await?;

@@ -9,14 +9,15 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use inferno_engine::{GenerationParams, SamplingParams, StopParams};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::conversation::{ConversationFields, TemplateConversation};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, PartStream};
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, UnknownFields, Unsupported, fresh_id};
+use crate::fields::{self, FieldTable, UnknownFields};
+use crate::request::{Body, Reader, RequestBody, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use response::Message;
@@ -49,27 +50,17 @@ pub(crate) struct AnswerFields {
     /// Nucleus sampling: samples from the most probable tokens whose probabilities add up to this.
     #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
     top_p: Option<f32>,
-    /// An identifier of the end user; ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    metadata: Option<Map<String, Value>>,
-    /// `auto` or `standard_only`.
-    #[schema(pattern = "^(auto|standard_only)$")]
-    service_tier: Option<String>,
+    /// Only null is supported: a conversation is sent as a whole.
+    thread: Option<Value>,
 }
 
 impl RequestBody for MessagesRequest {
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
-        ("mcp_servers", "tools are called by the client"),
-        ("container", "code execution is not available"),
-        ("diagnostics", "see the server log"),
-        ("output_format", "use output_config.format"),
-        ("inference_geo", "requests are always processed by this server"),
-    ]];
-    const ELSEWHERE: &'static [Unsupported] = &[
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::anthropic::MESSAGES, fields::anthropic::CONVERSATION];
+    const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("max_completion_tokens", "use max_tokens"),
         ("max_output_tokens", "use max_tokens"),
         ("stop", "use stop_sequences"),
-        ("reasoning_effort", "use output_config.effort"),
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -84,7 +75,8 @@ pub(super) fn chat_job(conversation: TemplateConversation) -> ChatJob {
         tools,
         variables,
         format,
-        thinking_budget,
+        reasoning_effort,
+        reasoning_budget,
         continues_last,
     } = conversation;
     ChatJob {
@@ -94,7 +86,8 @@ pub(super) fn chat_job(conversation: TemplateConversation) -> ChatJob {
         variables,
         format,
         format_field: "output_config.format",
-        thinking_budget,
+        reasoning_effort,
+        reasoning_budget,
         add_generation_prompt: !continues_last,
         continue_final_message: continues_last,
         num_choices: 1,
@@ -128,13 +121,13 @@ impl AnswerFields {
 }
 
 impl MessagesRequest {
-    fn job(self, model: &ServedModel, unknown: UnknownFields) -> Result<ChatJob, ApiError> {
+    fn job(self, model: &ServedModel, unknown: &UnknownFields) -> Result<ChatJob, ApiError> {
         let Self { conversation, answer } = self;
-        if !matches!(answer.service_tier.as_deref(), None | Some("auto" | "standard_only")) {
-            return Err(ApiError::unsupported("service_tier", "only \"auto\" is available"));
+        if answer.thread.is_some() {
+            return Err(ApiError::thread_unsupported());
         }
         let params = answer.params(&model.sampling)?;
-        Ok(ChatJob { params, ..chat_job(conversation.read(model, unknown)?) })
+        Ok(ChatJob { params, ..chat_job(conversation.read(unknown)?) })
     }
 }
 
@@ -146,13 +139,12 @@ impl MessagesRequest {
             (Message = "application/json"), (MessageEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<MessagesRequest>,
+    Body { request, unknown, preparation }: Body<MessagesRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.conversation.model.as_deref())?;
     let is_streamed = request.answer.stream == Some(true);
-    let unknown = app.options.unknown_fields();
     let reader = Arc::clone(&model);
-    let job = preparation.run(move || request.job(&reader, unknown)).await?;
+    let job = preparation.run(move || request.job(&reader, &unknown)).await?;
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
     let id = fresh_id("msg_");
     if is_streamed {

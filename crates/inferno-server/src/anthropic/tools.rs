@@ -6,15 +6,17 @@ use utoipa::ToSchema;
 
 use crate::chat::{Tool, ToolChoice, Tools};
 use crate::errors::ApiError;
+use crate::fields::UnknownFields;
 use crate::openai::tools::checked;
 
 /// A tool.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
+#[schema(as = AnthropicTool)]
 pub(crate) struct ToolField {
-    /// Always `custom`.
-    #[schema(pattern = "^custom$")]
+    /// `custom`; tools of other types are ignored.
     #[serde(rename = "type")]
     kind: Option<String>,
+    #[serde(default)]
     name: String,
     description: Option<String>,
     /// A JSON schema.
@@ -25,10 +27,14 @@ pub(crate) struct ToolField {
     /// Accepted for compatibility; inputs are always streamed as they are generated.
     #[allow(dead_code, reason = "inputs are always streamed")]
     eager_input_streaming: Option<bool>,
-    /// Only false is supported.
+    /// Accepted for compatibility; all tools are loaded at the start.
+    #[allow(dead_code, reason = "all tools are loaded at the start")]
     defer_loading: Option<bool>,
-    /// Only `["direct"]` is supported.
+    /// A tool that does not list `direct` is ignored.
     allowed_callers: Option<Vec<String>>,
+    /// Examples of inputs; ignored, as chat templates have no place for them.
+    #[allow(dead_code, reason = "chat templates have no place for them")]
+    input_examples: Option<Vec<Value>>,
     /// Rejects a schema with unsupported keywords, instead of ignoring those.
     strict: Option<bool>,
 }
@@ -48,25 +54,24 @@ pub(crate) struct ToolChoiceField {
 
 /// Reads the tools of a request.
 ///
-/// **Errors**: an unsupported tool type or option, an invalid choice.
+/// **Errors**: an invalid choice; in strict mode, a tool that the server would have to run.
 pub(super) fn tools(
     list: Option<Vec<ToolField>>,
     choice: Option<ToolChoiceField>,
+    unknown: &UnknownFields,
 ) -> Result<Tools, ApiError> {
     let mut tools = Tools::default();
-    for (index, tool) in list.unwrap_or_default().into_iter().enumerate() {
-        let at = |field: &str| format!("tools.{index}.{field}");
-        let is_run_here = tool.kind.as_deref().is_some_and(|kind| kind != "custom");
-        let is_called_by_code = tool.allowed_callers.is_some_and(|callers| callers != ["direct"]);
-        ApiError::reject_given([
-            (&at("type"), is_run_here, "only custom tools are supported"),
-            (
-                &at("defer_loading"),
-                tool.defer_loading == Some(true),
-                "all tools are loaded at the start",
-            ),
-            (&at("allowed_callers"), is_called_by_code, "only direct calls are supported"),
-        ])?;
+    for tool in list.unwrap_or_default() {
+        // The server runs no tools, and no code that calls tools.
+        if let Some(kind) = tool.kind.as_deref().filter(|kind| *kind != "custom") {
+            unknown.found(&format!("tools[{kind}]"))?;
+            continue;
+        }
+        let is_direct = |callers: &Vec<String>| callers.iter().any(|caller| caller == "direct");
+        if !tool.allowed_callers.as_ref().is_none_or(is_direct) {
+            unknown.found("tools[].allowed_callers")?;
+            continue;
+        }
         let schema = tool.input_schema.map_or_else(|| json!({"type": "object"}), Value::Object);
         tools.list.push(Tool {
             name: tool.name,

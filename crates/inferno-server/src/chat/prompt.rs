@@ -7,10 +7,13 @@ use inferno_chat::{AnswerOptions, AnswerSetup, AnswerSetupError, ChatRequest, Ch
 use inferno_chat::{OutputFormat, Tools};
 use inferno_engine::GenerationParams;
 use inferno_tokenizer::EncodeOptions;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::ServedModel;
 use crate::errors::ApiError;
+
+/// The template variable of the reasoning effort.
+const REASONING_EFFORT: &str = "reasoning_effort";
 
 /// A conversation and its options, independent of the API it arrived through.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +35,10 @@ pub(crate) struct ChatJob {
     pub params: GenerationParams,
     pub num_choices: usize,
     pub priority: i32,
-    /// Maximum number of reasoning tokens.
-    pub thinking_budget: Option<usize>,
+    /// Reasoning effort, such as `low` or `none`: a hint, which templates may not support.
+    pub reasoning_effort: Option<String>,
+    /// Maximum number of reasoning tokens, if the model has reasoning tags.
+    pub reasoning_budget: Option<usize>,
 }
 
 /// A rendered conversation.
@@ -57,6 +62,7 @@ impl ChatJob {
         let template = template(model)?;
         let mut request = ChatRequest::new(self.messages.iter().cloned());
         request.variables = self.variables.clone();
+        let is_effort_set = self.set_reasoning_effort(template, &mut request.variables);
         request.add_generation_prompt = self.add_generation_prompt && !self.continue_final_message;
         if self.tools.are_available() {
             if template.tool_call_format().is_none() {
@@ -64,9 +70,17 @@ impl ChatJob {
             }
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
-        let text = match self.continue_final_message {
+        let render = |request: ChatRequest| match self.continue_final_message {
             true => template.render_continuation(request),
             false => template.render(&request),
+        };
+        let text = match is_effort_set {
+            // A template may reject an effort that it does not know.
+            true => render(request.clone()).or_else(|_| {
+                request.variables.remove(REASONING_EFFORT);
+                render(request)
+            }),
+            false => render(request),
         };
         let text = text.map_err(|error| ApiError::of_template(self.messages_field, &error))?;
         // Chat templates write all special tokens themselves.
@@ -75,13 +89,30 @@ impl ChatJob {
         Ok(Rendered { text, tokens })
     }
 
+    /// Sets the template variables for the reasoning effort, and returns whether the template reads the effort itself.
+    fn set_reasoning_effort(
+        &self,
+        template: &ChatTemplate,
+        variables: &mut Map<String, Value>,
+    ) -> bool {
+        let Some(effort) = &self.reasoning_effort else {
+            return false;
+        };
+        if template.mentions(REASONING_EFFORT) {
+            variables.insert(REASONING_EFFORT.to_owned(), json!(effort));
+            return true;
+        }
+        if template.mentions("enable_thinking") {
+            let thinks = !matches!(effort.as_str(), "none" | "minimal");
+            variables.entry("enable_thinking").or_insert(json!(thinks));
+        }
+        false
+    }
+
     fn setup_error(&self, error: AnswerSetupError) -> ApiError {
         let message = error.to_string();
         match error {
             AnswerSetupError::ToolsUnsupported => ApiError::unsupported("tools", &message),
-            AnswerSetupError::ReasoningBudgetUnsupported => {
-                ApiError::unsupported("thinking.budget_tokens", &message)
-            }
             AnswerSetupError::Format(_) => ApiError::invalid_grammar(self.format_field, &message),
             AnswerSetupError::ToolSchema { index, .. } => {
                 ApiError::invalid_grammar(&format!("tools[{index}]"), &message)
@@ -108,15 +139,19 @@ impl ChatJob {
             let len = rendered.tokens.len();
             return Err(ApiError::context_length_exceeded(self.messages_field, len, room));
         }
-        let options = AnswerOptions {
-            tools: self.tools.clone(),
-            format: self.format.clone(),
-            reasoning_budget: self.thinking_budget,
+        let template = template(model)?;
+        let setup = |reasoning_budget| {
+            let (tools, format) = (self.tools.clone(), self.format.clone());
+            let options = AnswerOptions { tools, format, reasoning_budget };
+            let (tokenizer, grammars) = (model.tokenizer(), &model.grammars);
+            AnswerSetup::new(template, &rendered.text, tokenizer, grammars, &options)
         };
-        let (tokenizer, grammars) = (model.tokenizer(), &model.grammars);
-        let answers =
-            AnswerSetup::new(template(model)?, &rendered.text, tokenizer, grammars, &options)
-                .map_err(|error| self.setup_error(error))?;
+        // A budget is a hint as well.
+        let answers = match setup(self.reasoning_budget) {
+            Err(AnswerSetupError::ReasoningBudgetUnsupported) => setup(None),
+            answers => answers,
+        };
+        let answers = answers.map_err(|error| self.setup_error(error))?;
         Ok(Prepared { tokens: rendered.tokens, answers })
     }
 

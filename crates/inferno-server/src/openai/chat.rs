@@ -13,12 +13,14 @@ use utoipa::ToSchema;
 
 use super::format::output_format;
 use super::messages::{self, MessageField};
-use super::sampling::{self, SamplingFields};
+use super::sampling::SamplingFields;
+use super::token_limit::TokenLimit;
 use super::tools::{self, ToolField};
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, OutputFormat};
 use crate::errors::ApiError;
-use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
+use crate::fields::{self, FieldTable, UnknownFields};
+use crate::request::{Body, Reader, RequestBody, fresh_id};
 use crate::sse;
 use crate::state::App;
 pub(crate) use response::ChatCompletion;
@@ -41,12 +43,12 @@ pub(crate) struct ChatFields {
     /// The conversation, oldest message first.
     #[schema(min_items = 1)]
     messages: Vec<MessageField>,
-    /// Maximum number of generated tokens (default: the rest of the context).
-    #[schema(minimum = 1)]
-    max_tokens: Option<usize>,
+    /// Maximum number of generated tokens (default and -1: the rest of the context).
+    #[schema(value_type = Option<i64>, minimum = -1)]
+    max_tokens: Option<TokenLimit>,
     /// The newer name of `max_tokens`.
-    #[schema(minimum = 1)]
-    max_completion_tokens: Option<usize>,
+    #[schema(value_type = Option<i64>, minimum = -1)]
+    max_completion_tokens: Option<TokenLimit>,
     /// Returns the log-probability of each generated token.
     logprobs: Option<bool>,
     /// Number of most probable alternatives to return for each token.
@@ -54,19 +56,23 @@ pub(crate) struct ChatFields {
     top_logprobs: Option<usize>,
     /// Functions that the model may call.
     tools: Option<Vec<ToolField>>,
-    /// `auto`, `none`, `required`, or `{"type": "function", "function": {"name": …}}`.
+    /// `auto`, `none`, `required`, `{"type": "function", "function": {"name": …}}`, or `{"type": "allowed_tools", …}`.
     tool_choice: Option<Value>,
     /// Allows several tool calls in one answer (default: true).
     parallel_tool_calls: Option<bool>,
     response_format: Option<ResponseFormat>,
-    /// Only true is supported: reasoning is always returned as `reasoning_content`. Routers send these names.
-    include_reasoning: Option<bool>,
-    /// As `include_reasoning`.
-    separate_reasoning: Option<bool>,
-    /// As `include_reasoning`.
-    stream_reasoning: Option<bool>,
-    /// Reasoning effort, for templates that support it; `none` disables reasoning.
+    /// Reasoning effort, a hint for templates that support it; `none` disables reasoning.
     reasoning_effort: Option<String>,
+    /// Enables or disables reasoning, for templates that support it; short for `chat_template_kwargs.enable_thinking`.
+    enable_thinking: Option<bool>,
+    /// Maximum number of reasoning tokens, for models with reasoning tags; -1 for no limit.
+    #[serde(
+        alias = "thinking_budget",
+        alias = "thinking_budget_tokens",
+        alias = "reasoning_budget"
+    )]
+    #[schema(value_type = Option<i64>, minimum = -1)]
+    thinking_token_budget: Option<TokenLimit>,
     /// Additional variables of the chat template, such as `enable_thinking`.
     chat_template_kwargs: Option<Map<String, Value>>,
     /// Documents for templates that support them.
@@ -75,24 +81,6 @@ pub(crate) struct ChatFields {
     add_generation_prompt: Option<bool>,
     /// Continues the last message instead of answering it.
     continue_final_message: Option<bool>,
-    /// Only `["text"]` is supported.
-    modalities: Option<Vec<String>>,
-    /// Only false is supported: chat completions are not stored.
-    store: Option<bool>,
-    /// `auto` or `default`.
-    #[schema(pattern = "^(auto|default)$")]
-    service_tier: Option<String>,
-    /// Only `medium` is supported.
-    verbosity: Option<String>,
-    /// Accepted for compatibility; prompts are always cached.
-    #[allow(dead_code, reason = "prompts are always cached")]
-    prompt_cache_key: Option<String>,
-    /// An identifier of the end user; ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    safety_identifier: Option<String>,
-    /// Metadata of the caller; ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    metadata: Option<Map<String, Value>>,
 }
 
 /// The format of the answer.
@@ -104,6 +92,8 @@ pub(crate) struct ResponseFormat {
     kind: String,
     /// With `json_schema`.
     json_schema: Option<JsonSchemaFormat>,
+    /// A schema for `json_object` and `json_schema`, as in llama.cpp.
+    schema: Option<Map<String, Value>>,
 }
 
 /// A schema and its name.
@@ -119,26 +109,12 @@ pub(crate) struct JsonSchemaFormat {
     strict: Option<bool>,
 }
 
-/// Fields that the API defines and this server does not support.
-const UNSUPPORTED: &[Unsupported] = &[
-    ("audio", "answers are text"),
-    ("functions", "use tools"),
-    ("function_call", "use tool_choice"),
-    ("prediction", "predicted outputs are not supported"),
-    ("web_search_options", "web search is not available"),
-    ("echo", "use continue_final_message"),
-    ("chat_template", "start the server with --chat-template"),
-    ("mm_processor_kwargs", "messages must be text"),
-];
-
 impl RequestBody for ChatCompletionRequest {
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[UNSUPPORTED, sampling::UNSUPPORTED];
-    const ELSEWHERE: &'static [Unsupported] = &[
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::openai::CHAT, fields::openai::SAMPLING];
+    const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("prompt", "use messages, or /v1/completions"),
         ("input", "use messages, or /v1/responses"),
         ("max_output_tokens", "use max_completion_tokens"),
-        ("best_of", "use n, and choose on the client"),
-        ("enable_thinking", "use chat_template_kwargs.enable_thinking"),
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -154,15 +130,18 @@ impl ChatCompletionRequest {
     /// Reads the request.
     ///
     /// **Errors**: an invalid or unsupported field.
-    pub fn job(self, app: &App, model: &ServedModel) -> Result<ChatJob, ApiError> {
+    pub fn job(
+        self,
+        app: &App,
+        model: &ServedModel,
+        unknown: &UnknownFields,
+    ) -> Result<ChatJob, ApiError> {
         let Self { chat, sampling } = self;
-        let unknown = app.options.unknown_fields();
-        chat.refuse_unsupported()?;
         let logprobs = chat.num_logprobs()?;
         let max_tokens = chat.max_tokens()?;
         let params = sampling.params(&model.sampling, max_tokens, logprobs)?;
         let (format, format_field) = chat.format(&sampling)?;
-        let variables = chat.variables(model)?;
+        let variables = chat.variables()?;
         let tools = tools::tools(chat.tools, chat.tool_choice, chat.parallel_tool_calls, unknown)?;
         Ok(ChatJob {
             messages: messages::for_template(chat.messages, unknown)?,
@@ -176,50 +155,24 @@ impl ChatCompletionRequest {
             params,
             num_choices: sampling.num_choices(1, &app.options.limits)?,
             priority: sampling.priority(),
-            thinking_budget: None,
+            reasoning_effort: chat.reasoning_effort,
+            reasoning_budget: chat.thinking_token_budget.and_then(TokenLimit::get),
         })
     }
 }
 
 impl ChatFields {
-    fn refuse_unsupported(&self) -> Result<(), ApiError> {
-        let why =
-            "reasoning is always returned as reasoning_content; disable it with reasoning_effort";
-        let is_not_text = |kinds: &Vec<String>| kinds.iter().any(|kind| kind != "text");
-        ApiError::reject_given([
-            (
-                "store",
-                self.store == Some(true),
-                "chat completions are not stored; use /v1/responses",
-            ),
-            ("include_reasoning", self.include_reasoning == Some(false), why),
-            ("separate_reasoning", self.separate_reasoning == Some(false), why),
-            ("stream_reasoning", self.stream_reasoning == Some(false), why),
-            ("modalities", self.modalities.as_ref().is_some_and(is_not_text), "answers are text"),
-            (
-                "service_tier",
-                !matches!(self.service_tier.as_deref(), None | Some("auto" | "default")),
-                "only \"default\" is available",
-            ),
-            (
-                "verbosity",
-                !matches!(self.verbosity.as_deref(), None | Some("medium")),
-                "only \"medium\" is supported; ask for the length in a message",
-            ),
-        ])
-    }
-
     fn max_tokens(&self) -> Result<Option<usize>, ApiError> {
         match (self.max_tokens, self.max_completion_tokens) {
             (Some(old), Some(new)) if old != new => {
                 let message = "max_tokens and max_completion_tokens differ; send only one";
                 Err(ApiError::invalid("max_completion_tokens", message))
             }
-            (_, Some(0)) => {
-                let message = "max_completion_tokens must be 1 or more";
+            (_, Some(limit)) if limit.get() == Some(0) => {
+                let message = "max_completion_tokens must be 1 or more, or -1";
                 Err(ApiError::invalid("max_completion_tokens", message))
             }
-            (old, new) => Ok(new.or(old)),
+            (old, new) => Ok(new.or(old).and_then(TokenLimit::get)),
         }
     }
 
@@ -249,13 +202,13 @@ impl ChatFields {
         sampling.format_or(asked, "response_format")
     }
 
-    fn variables(&self, model: &ServedModel) -> Result<Map<String, Value>, ApiError> {
+    fn variables(&self) -> Result<Map<String, Value>, ApiError> {
         let mut variables = template_variables(self.chat_template_kwargs.clone())?;
         if let Some(documents) = &self.documents {
             variables.insert("documents".to_owned(), json!(documents));
         }
-        if let Some(effort) = &self.reasoning_effort {
-            set_reasoning_effort(effort, "reasoning_effort", model, &mut variables)?;
+        if let Some(thinks) = self.enable_thinking {
+            variables.entry("enable_thinking").or_insert(json!(thinks));
         }
         Ok(variables)
     }
@@ -279,41 +232,10 @@ pub(crate) fn template_variables(
     Ok(variables)
 }
 
-/// Sets the template variable for the reasoning effort in `field`.
-///
-/// **Errors**: a template without a variable for it; an unknown effort, if the template can only switch reasoning on and off.
-pub(crate) fn set_reasoning_effort(
-    effort: &str,
-    field: &str,
-    model: &ServedModel,
-    variables: &mut Map<String, Value>,
-) -> Result<(), ApiError> {
-    let mentions =
-        |name: &str| model.template.as_ref().is_some_and(|template| template.mentions(name));
-    if mentions("reasoning_effort") {
-        variables.insert("reasoning_effort".to_owned(), json!(effort));
-    } else if mentions("enable_thinking") {
-        let thinks = match effort {
-            "none" | "minimal" => false,
-            "low" | "medium" | "high" | "xhigh" | "max" => true,
-            _ => {
-                let message = format!(
-                    "{field} must be none, minimal, low, medium, high, xhigh or max, but is {effort:?}"
-                );
-                return Err(ApiError::invalid(field, message));
-            }
-        };
-        variables.entry("enable_thinking").or_insert(json!(thinks));
-    } else {
-        let why = "the chat template of this model does not support it";
-        return Err(ApiError::unsupported(field, why));
-    }
-    Ok(())
-}
-
 impl ResponseFormat {
     fn format(&self) -> Result<OutputFormat, ApiError> {
-        let schema = self.json_schema.as_ref().and_then(|it| it.schema.as_ref());
+        let named = self.json_schema.as_ref().and_then(|it| it.schema.as_ref());
+        let schema = named.or(self.schema.as_ref());
         let (field, schema_field) = ("response_format", "response_format.json_schema.schema");
         output_format(&self.kind, schema, field, schema_field)
     }
@@ -327,12 +249,12 @@ impl ResponseFormat {
             (ChatCompletion = "application/json"), (ChatCompletionChunk = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<ChatCompletionRequest>,
+    Body { request, unknown, preparation }: Body<ChatCompletionRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.model_name())?;
     let streaming = request.sampling.streaming()?;
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
-    let job = preparation.run(move || request.job(&reader_app, &reader_model)).await?;
+    let job = preparation.run(move || request.job(&reader_app, &reader_model, &unknown)).await?;
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
     let id = fresh_id("chatcmpl-");
     match streaming {

@@ -12,11 +12,13 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::sampling::{self, SamplingFields, check_num_choices};
+use super::sampling::{SamplingFields, check_num_choices};
+use super::token_limit::TokenLimit;
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::generation::Job;
-use crate::request::{Body, Reader, RequestBody, Unsupported, fresh_id};
+use crate::request::{Body, Reader, RequestBody, fresh_id};
 use crate::sse;
 use crate::state::App;
 use prompt::EncodedPrompt;
@@ -38,8 +40,9 @@ pub(crate) struct CompletionRequest {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextFields {
     prompt: PromptField,
-    /// Maximum number of generated tokens (default: 16). May be 0 with `echo` or `prompt_logprobs`, to only score the prompt.
-    max_tokens: Option<usize>,
+    /// Maximum number of generated tokens (default: 16; -1: the rest of the context). May be 0 with `echo` or `prompt_logprobs`, to only score the prompt.
+    #[schema(value_type = Option<i64>, minimum = -1)]
+    max_tokens: Option<TokenLimit>,
     /// Prepends the prompt to each answer; with `logprobs`, also the log-probabilities of its tokens.
     echo: Option<bool>,
     /// Returns the log-probability of each token, and of this many alternatives.
@@ -63,14 +66,9 @@ const DEFAULT_MAX_TOKENS: usize = 16;
 const MAX_LOGPROBS: usize = 20;
 
 impl RequestBody for CompletionRequest {
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[
-        &[
-            ("response_format", "use structured_outputs"),
-            ("prompt_embeds", "prompts must be text or tokens"),
-        ],
-        sampling::UNSUPPORTED,
-    ];
-    const ELSEWHERE: &'static [Unsupported] = &[
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::openai::COMPLETIONS, fields::openai::SAMPLING];
+    const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("messages", "use prompt, or /v1/chat/completions"),
         ("input", "use prompt, or /v1/responses"),
         ("max_completion_tokens", "use max_tokens"),
@@ -105,16 +103,16 @@ impl CompletionRequest {
                 format!("best_of must be at least n ({num_returned}), but is {num_choices}");
             return Err(ApiError::invalid("best_of", message));
         }
-        let max_tokens = max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+        let max_tokens = max_tokens.map_or(Some(DEFAULT_MAX_TOKENS), TokenLimit::get);
         let returned = self.returned();
         let alternatives = returned.echo_logprobs.max(returned.prompt_logprobs);
-        let only_scores = max_tokens == 0 && (echo || alternatives.is_some());
+        let only_scores = max_tokens == Some(0) && (echo || alternatives.is_some());
         let prompt_logprobs = alternatives.or(only_scores.then_some(0));
-        let max_answer = (!only_scores).then_some(max_tokens);
+        let max_answer = max_tokens.filter(|_| !only_scores);
         // best_of needs them, even if they are not returned.
         let logprobs = logprobs.or((num_choices > num_returned).then_some(0));
         let mut params = self.sampling.params(&model.sampling, max_answer, logprobs)?;
-        params.stop.max_tokens = Some(max_tokens);
+        params.stop.max_tokens = max_tokens;
         let prompts = self.text.prompt.read(
             suffix.as_deref(),
             self.text.add_special_tokens.unwrap_or(true),
@@ -136,6 +134,17 @@ impl CompletionRequest {
             (prompt, job)
         });
         Ok(jobs.collect())
+    }
+
+    pub fn model_name(&self) -> Option<&str> {
+        self.sampling.model.as_deref()
+    }
+
+    /// The tokens of each prompt, checked like a request.
+    ///
+    /// **Errors**: an invalid or unsupported field.
+    pub fn prompts(&self, app: &App, model: &ServedModel) -> Result<Vec<Vec<u32>>, ApiError> {
+        Ok(self.jobs(app, model)?.into_iter().map(|(prompt, _)| prompt.tokens).collect())
     }
 
     fn returned(&self) -> Returned {
@@ -178,9 +187,9 @@ impl TextFields {
         (status = 429), (status = 503)))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<CompletionRequest>,
+    Body { request, preparation, .. }: Body<CompletionRequest>,
 ) -> Result<Response, ApiError> {
-    let model = app.model_named(request.sampling.model.as_deref())?;
+    let model = app.model_named(request.model_name())?;
     let streaming = request.sampling.streaming()?;
     let returned = request.returned();
     if streaming.is_some() {

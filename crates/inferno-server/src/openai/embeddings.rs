@@ -15,10 +15,11 @@ use super::completions::PromptField;
 use super::usage::Usage;
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::generation::{
     GenerationEvent, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
 };
-use crate::request::{Body, Reader, RequestBody, Unsupported};
+use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
 /// Maximum number of inputs per request, as in OpenAI's API.
@@ -41,9 +42,6 @@ pub(crate) struct EmbeddingsRequest {
     add_special_tokens: Option<bool>,
     /// Scheduling priority; lower values are scheduled first. Ignored unless the server runs with `--allow-priority`.
     priority: Option<i32>,
-    /// An identifier of the end user; ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    user: Option<String>,
 }
 
 /// Encoding of an embedding.
@@ -86,12 +84,7 @@ pub(crate) enum Vector {
 }
 
 impl RequestBody for EmbeddingsRequest {
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[&[
-        ("messages", "input must be strings or tokens"),
-        ("truncate_prompt_tokens", "inputs are never truncated; shorten them"),
-        ("normalize", "embeddings are always normalized"),
-        ("pooling", "start the server with --pooling"),
-    ]];
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::openai::EMBEDDINGS];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
@@ -185,7 +178,7 @@ async fn embed(
     responses((status = 200, body = EmbeddingList)))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<EmbeddingsRequest>,
+    Body { request, preparation, .. }: Body<EmbeddingsRequest>,
 ) -> Result<Json<EmbeddingList>, ApiError> {
     let started = preparation.arrived();
     let model = app.model_named(request.model.as_deref())?;

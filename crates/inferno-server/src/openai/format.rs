@@ -16,8 +16,8 @@ pub(super) fn output_format(
 ) -> Result<OutputFormat, ApiError> {
     match (kind, schema) {
         ("text", _) => Ok(OutputFormat::Text),
-        ("json_object", _) => Ok(OutputFormat::json_object()),
-        ("json_schema", Some(schema)) => {
+        ("json_object", None) => Ok(OutputFormat::json_object()),
+        ("json_object" | "json_schema", Some(schema)) => {
             Ok(OutputFormat::JsonSchema(Value::Object(schema.clone())))
         }
         ("json_schema", None) => {

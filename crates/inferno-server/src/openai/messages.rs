@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::errors::ApiError;
-use crate::request::UnknownFields;
+use crate::fields::UnknownFields;
 
 /// A message of a conversation.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -27,7 +27,8 @@ pub(crate) struct MessageField {
     tool_call_id: Option<String>,
     /// Refusal of an assistant, instead of content.
     refusal: Option<String>,
-    /// Only an empty array is supported.
+    /// Ignored: annotations are not part of the prompt.
+    #[allow(dead_code, reason = "accepted and ignored")]
     annotations: Option<Vec<Value>>,
     /// Only null is supported.
     audio: Option<Value>,
@@ -39,7 +40,8 @@ pub(crate) struct MessageField {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextPart {
     text: String,
-    /// Only an empty array is supported.
+    /// Ignored: annotations are not part of the prompt.
+    #[allow(dead_code, reason = "accepted and ignored")]
     annotations: Option<Vec<Value>>,
     /// Ignored.
     #[allow(dead_code, reason = "accepted and ignored")]
@@ -84,7 +86,7 @@ pub(crate) struct CalledFunction {
 /// **Errors**: an invalid or unsupported field, by its path.
 pub(crate) fn for_template(
     messages: Vec<MessageField>,
-    unknown: UnknownFields,
+    unknown: &UnknownFields,
 ) -> Result<Vec<Value>, ApiError> {
     if messages.is_empty() {
         return Err(ApiError::invalid("messages", "there must be at least one message"));
@@ -94,7 +96,7 @@ pub(crate) fn for_template(
     messages.map(|(index, message)| one(message, &at(index), unknown)).collect()
 }
 
-fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Value, ApiError> {
+fn one(message: MessageField, path: &str, unknown: &UnknownFields) -> Result<Value, ApiError> {
     let role = match message.role.as_str() {
         // Models are trained with "system" for OpenAI's developer role.
         "developer" => "system",
@@ -108,9 +110,7 @@ fn one(message: MessageField, path: &str, unknown: UnknownFields) -> Result<Valu
         }
     };
     let why = "only text and tool calls are supported";
-    let is_annotated = message.annotations.is_some_and(|list| !list.is_empty());
     ApiError::reject_given([
-        (&format!("{path}.annotations"), is_annotated, why),
         (&format!("{path}.audio"), message.audio.is_some(), why),
         (&format!("{path}.function_call"), message.function_call.is_some(), why),
     ])?;
@@ -181,7 +181,7 @@ pub(super) fn arguments_object(arguments: &str, path: &str) -> Result<Value, Api
 pub(crate) fn text(
     content: &Value,
     path: &str,
-    unknown: UnknownFields,
+    unknown: &UnknownFields,
 ) -> Result<String, ApiError> {
     const EXPECTED: &str = "must be a string or an array of parts";
     match content {
@@ -198,14 +198,10 @@ pub(crate) fn text(
     }
 }
 
-fn part_text(part: &Value, path: &str, unknown: UnknownFields) -> Result<String, ApiError> {
+fn part_text(part: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
     match part["type"].as_str() {
         Some("text" | "input_text" | "output_text") => {
-            let TextPart { text, annotations, .. } = unknown.read(part, path)?;
-            if annotations.is_some_and(|list| !list.is_empty()) {
-                let why = "text parts cannot have annotations";
-                return Err(ApiError::unsupported(format!("{path}.annotations"), why));
-            }
+            let TextPart { text, .. } = unknown.read(part, path)?;
             Ok(text)
         }
         Some("refusal") => Ok(unknown.read::<RefusalPart>(part, path)?.refusal),

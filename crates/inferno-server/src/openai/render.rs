@@ -1,4 +1,4 @@
-//! `/v1/chat/completions/render`: the rendered prompt.
+//! `/v1/chat/completions/render` and `/v1/completions/render`: prompts without answers.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::chat::ChatCompletionRequest;
+use super::completions::CompletionRequest;
 use crate::errors::ApiError;
 use crate::request::Body;
 use crate::state::App;
 
-/// A rendered prompt.
+/// A rendered conversation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RenderedPrompt {
     /// The output of the chat template.
@@ -21,15 +22,41 @@ pub(crate) struct RenderedPrompt {
     token_ids: Vec<u32>,
 }
 
+/// The tokens of a prompt.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct EncodedTokens {
+    token_ids: Vec<u32>,
+}
+
+/// The tokens of each prompt, in the order of the request.
+#[derive(Serialize, ToSchema)]
+#[serde(transparent)]
+pub(crate) struct RenderedCompletions(Vec<EncodedTokens>);
+
 /// Renders the prompt of a conversation without generating an answer.
 #[utoipa::path(post, path = "/v1/chat/completions/render", tag = "openai",
     request_body = ChatCompletionRequest,
     responses((status = 200, body = RenderedPrompt)))]
-pub(crate) async fn render(
+pub(crate) async fn chat(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<ChatCompletionRequest>,
+    Body { request, unknown, preparation }: Body<ChatCompletionRequest>,
 ) -> Result<Json<RenderedPrompt>, ApiError> {
     let model = app.model_named(request.model_name())?;
-    let rendered = preparation.run(move || request.job(&app, &model)?.render(&model)).await?;
+    let rendered = preparation.run(move || request.job(&app, &model, &unknown)?.render(&model));
+    let rendered = rendered.await?;
     Ok(Json(RenderedPrompt { prompt: rendered.text, token_ids: rendered.tokens }))
+}
+
+/// Encodes the prompts of a completion without generating an answer.
+#[utoipa::path(post, path = "/v1/completions/render", tag = "openai",
+    request_body = CompletionRequest,
+    responses((status = 200, body = RenderedCompletions)))]
+pub(crate) async fn completion(
+    State(app): State<Arc<App>>,
+    Body { request, preparation, .. }: Body<CompletionRequest>,
+) -> Result<Json<RenderedCompletions>, ApiError> {
+    let model = app.model_named(request.model_name())?;
+    let prompts = preparation.run(move || request.prompts(&app, &model)).await?;
+    let encoded = prompts.into_iter().map(|token_ids| EncodedTokens { token_ids });
+    Ok(Json(RenderedCompletions(encoded.collect())))
 }

@@ -6,29 +6,35 @@ pub(crate) mod input_tokens;
 mod response;
 mod store;
 pub(crate) mod stored;
+mod stored_input;
 mod stream;
+mod tools;
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::format::output_format;
-use super::sampling::{self, SamplingFields};
-use super::tools::{self, Name, parameters};
+use super::sampling::SamplingFields;
+use super::token_limit::TokenLimit;
+use super::tools::{Name, checked, tool_choice};
 use crate::ServedModel;
-use crate::chat::{ChatJob, ChatRun, OutputFormat, PartStream, Tool, Tools};
+use crate::chat::{ChatJob, ChatRun, OutputFormat, PartStream, Tools};
 use crate::errors::ApiError;
-use crate::request::{Body, Preparation, Reader, RequestBody, UnknownFields, Unsupported};
+use crate::fields::{self, FieldTable, UnknownFields};
+use crate::request::{Body, Reader, RequestBody};
 use crate::sse;
 use crate::state::App;
-use response::{Outline, OutputItem, ResponseObject};
+use response::{Outline, ResponseObject};
+use store::PendingResponse;
 pub(crate) use store::ResponseStore;
-use store::{PendingResponse, StoredResponse};
+use stored_input::StoredInput;
 use stream::{ResponseEvent, ResponseEvents};
+use tools::{ToolField, ToolOrigins};
 
 /// A response request.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -42,16 +48,18 @@ pub(crate) struct ResponsesRequest {
 /// The input, and how to answer it.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ResponsesFields {
-    /// A string, or an array of items: messages, function calls and their outputs, reasoning.
+    /// A string, or an array of items: messages, calls of functions and custom tools and their outputs, reasoning, references to
+    /// items of stored responses.
     input: Value,
     /// The system prompt.
     instructions: Option<String>,
-    /// Maximum number of generated tokens (default: the rest of the context).
-    #[schema(minimum = 1)]
-    max_output_tokens: Option<usize>,
-    /// Functions that the model may call.
-    tools: Option<Vec<FunctionTool>>,
-    /// `auto`, `none`, `required`, or `{"type": "function", "name": …}`.
+    /// Maximum number of generated tokens (default and -1: the rest of the context).
+    #[schema(value_type = Option<i64>, minimum = -1)]
+    max_output_tokens: Option<TokenLimit>,
+    /// Tools that the model may call.
+    #[schema(value_type = Option<Vec<ToolField>>)]
+    tools: Option<Vec<Value>>,
+    /// `auto`, `none`, `required`, `{"type": "function", "name": …}`, or `{"type": "allowed_tools", …}`.
     tool_choice: Option<Value>,
     /// Allows several tool calls in one answer (default: true).
     parallel_tool_calls: Option<bool>,
@@ -61,47 +69,14 @@ pub(crate) struct ResponsesFields {
     store: Option<bool>,
     /// The response that this one continues.
     previous_response_id: Option<String>,
-    /// Only false is supported.
-    background: Option<bool>,
-    /// Only `disabled` is supported.
-    #[schema(pattern = "^disabled$")]
-    truncation: Option<String>,
-    /// Only `reasoning.encrypted_content` is accepted; reasoning is returned unencrypted.
-    include: Option<Vec<String>>,
-    /// `auto` or `default`.
-    #[schema(pattern = "^(auto|default)$")]
-    service_tier: Option<String>,
     /// Metadata of the caller, which the response returns: at most 16 pairs of strings.
     metadata: Option<Map<String, Value>>,
-    /// Accepted for compatibility; prompts are always cached.
-    #[allow(dead_code, reason = "prompts are always cached")]
-    prompt_cache_key: Option<String>,
-    /// An identifier of the end user; ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    safety_identifier: Option<String>,
-}
-
-/// A function that the model may call.
-#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
-pub(crate) struct FunctionTool {
-    /// Always `function`.
-    #[schema(pattern = "^function$")]
-    #[serde(rename = "type")]
-    kind: String,
-    name: Option<String>,
-    description: Option<String>,
-    /// A JSON schema of the arguments.
-    parameters: Option<Map<String, Value>>,
-    /// Rejects a schema with unsupported keywords, instead of ignoring those.
-    strict: Option<bool>,
 }
 
 /// Options of the answer's text.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct TextField {
     format: Option<TextFormat>,
-    /// Only `medium` is supported.
-    verbosity: Option<String>,
 }
 
 /// The format of the answer's text.
@@ -125,12 +100,8 @@ pub(crate) struct TextFormat {
 /// Reasoning options.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct ReasoningField {
-    /// Reasoning effort, for templates that support it; `none` disables reasoning.
+    /// Reasoning effort, a hint for templates that support it; `none` disables reasoning.
     effort: Option<String>,
-    /// Only `auto` is supported; reasoning is returned in full.
-    summary: Option<String>,
-    /// The former name of `summary`.
-    generate_summary: Option<String>,
 }
 
 /// Pairs of metadata, as OpenAI limits them.
@@ -140,23 +111,14 @@ const MAX_METADATA_NAME_BYTES: usize = 256;
 /// Bytes of a value in metadata: 512 characters of UTF-8.
 const MAX_METADATA_VALUE_BYTES: usize = 2048;
 
-/// Fields that the API defines and this server does not support.
-const UNSUPPORTED: &[Unsupported] = &[
-    ("conversation", "use previous_response_id, or send the whole conversation as input"),
-    ("prompt", "stored prompt templates are not available; send the text"),
-    ("max_tool_calls", "the client executes tool calls"),
-    ("top_logprobs", "use /v1/chat/completions"),
-    ("context_management", "conversations are never truncated"),
-];
-
 impl RequestBody for ResponsesRequest {
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[UNSUPPORTED, sampling::UNSUPPORTED];
-    const ELSEWHERE: &'static [Unsupported] = &[
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::openai::RESPONSES, fields::openai::SAMPLING];
+    const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("messages", "use input, or /v1/chat/completions"),
         ("max_tokens", "use max_output_tokens"),
         ("max_completion_tokens", "use max_output_tokens"),
         ("response_format", "use text.format"),
-        ("reasoning_effort", "use reasoning.effort"),
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -165,40 +127,6 @@ impl RequestBody for ResponsesRequest {
 }
 
 impl ResponsesFields {
-    fn refuse_unsupported(&self) -> Result<(), ApiError> {
-        let text = self.text.as_ref();
-        let reasoning = self.reasoning.as_ref();
-        let summaries = reasoning.map(|it| [&it.summary, &it.generate_summary]);
-        ApiError::reject_given([
-            ("background", self.background == Some(true), "background responses are not available"),
-            (
-                "truncation",
-                is_other(&self.truncation, &["disabled"]),
-                "conversations are never truncated",
-            ),
-            (
-                "include",
-                self.include.iter().flatten().any(|it| it != "reasoning.encrypted_content"),
-                "only reasoning.encrypted_content is accepted",
-            ),
-            (
-                "service_tier",
-                is_other(&self.service_tier, &["auto", "default"]),
-                "only \"default\" is available",
-            ),
-            (
-                "text.verbosity",
-                text.is_some_and(|it| is_other(&it.verbosity, &["medium"])),
-                "only \"medium\" is supported; ask for the length in a message",
-            ),
-            (
-                "reasoning.summary",
-                summaries.into_iter().flatten().any(|it| is_other(it, &["auto"])),
-                "reasoning is returned in full",
-            ),
-        ])
-    }
-
     /// **Errors**: more metadata than OpenAI accepts; it is stored and returned with the response.
     fn check_metadata(&self) -> Result<(), ApiError> {
         let metadata = self.metadata.iter().flatten();
@@ -216,29 +144,15 @@ impl ResponsesFields {
         Err(ApiError::invalid("metadata", message))
     }
 
-    fn tools(&self, unknown: UnknownFields) -> Result<Tools, ApiError> {
-        let mut list = Vec::new();
-        for (index, tool) in self.tools.iter().flatten().enumerate() {
-            let name = tool.name.clone().filter(|_| tool.kind == "function").ok_or_else(|| {
-                ApiError::unsupported(
-                    format!("tools[{index}]"),
-                    "only functions with a name are supported",
-                )
-            })?;
-            let schema = parameters(tool.parameters.clone());
-            list.push(Tool {
-                name,
-                description: tool.description.clone(),
-                parameters: schema,
-                strict: tool.strict == Some(true),
-            });
-        }
+    fn tools(&self, unknown: &UnknownFields) -> Result<(Tools, ToolOrigins), ApiError> {
+        let (mut list, origins) = tools::read(self.tools.as_deref().unwrap_or_default(), unknown)?;
         let named = |choice: &Value| {
             let choice: Name = unknown.read(choice, "tool_choice")?;
-            Ok(choice.name)
+            Ok(tools::model_name(choice.namespace.as_deref(), &choice.name))
         };
-        let choice = tools::tool_choice(self.tool_choice.clone(), named)?;
-        tools::checked(Tools { list, choice, single: self.parallel_tool_calls == Some(false) })
+        let choice = tool_choice(self.tool_choice.clone(), named, &mut list)?;
+        let single = self.parallel_tool_calls == Some(false);
+        Ok((checked(Tools { list, choice, single })?, origins))
     }
 
     fn format(&self) -> Result<OutputFormat, ApiError> {
@@ -252,28 +166,6 @@ impl ResponsesFields {
 }
 
 impl ResponsesRequest {
-    /// The stored response that this one continues, and memory to read it.
-    ///
-    /// **Errors**: a response that is not stored, 503 without memory.
-    fn earlier(
-        &self,
-        app: &App,
-        preparation: &mut Preparation,
-    ) -> Result<Option<Arc<StoredResponse>>, ApiError> {
-        const FIELD: &str = "previous_response_id";
-        let Some(id) = &self.fields.previous_response_id else {
-            return Ok(None);
-        };
-        let stored = app.responses.get(id).ok_or_else(|| {
-            let message = format!(
-                "{FIELD}: response {id:?} not found, or evicted; send the whole conversation as input"
-            );
-            ApiError::invalid(FIELD, message).with_code("previous_response_not_found")
-        })?;
-        preparation.reserve_stored(stored.parsed_bytes)?;
-        Ok(Some(stored))
-    }
-
     /// Stores the response when it has finished, if requested.
     ///
     /// **Errors**: a server that does not store responses.
@@ -293,24 +185,26 @@ impl ResponsesRequest {
         }))
     }
 
-    fn job(&self, app: &App, model: &ServedModel, earlier: &[Value]) -> Result<ChatJob, ApiError> {
+    fn job(
+        &self,
+        app: &App,
+        model: &ServedModel,
+        earlier: &[Value],
+        unknown: &UnknownFields,
+    ) -> Result<(ChatJob, ToolOrigins), ApiError> {
         let Self { fields, sampling } = self;
-        let unknown = app.options.unknown_fields();
-        fields.refuse_unsupported()?;
         fields.check_metadata()?;
         if sampling.num_choices(1, &app.options.limits)? != 1 {
             return Err(ApiError::unsupported("n", "a response has one answer"));
         }
-        if fields.max_output_tokens == Some(0) {
+        let max_output_tokens = fields.max_output_tokens.and_then(TokenLimit::get);
+        if max_output_tokens == Some(0) {
             let message = "max_output_tokens must be at least 1";
             return Err(ApiError::invalid("max_output_tokens", message));
         }
-        let mut variables = Map::new();
-        if let Some(effort) = fields.reasoning.as_ref().and_then(|it| it.effort.as_deref()) {
-            super::chat::set_reasoning_effort(effort, "reasoning.effort", model, &mut variables)?;
-        }
         let (format, format_field) = sampling.format_or(fields.format()?, "text.format")?;
-        Ok(ChatJob {
+        let (tools, origins) = fields.tools(unknown)?;
+        let job = ChatJob {
             messages: input::messages(
                 fields.instructions.as_deref(),
                 earlier,
@@ -318,22 +212,18 @@ impl ResponsesRequest {
                 unknown,
             )?,
             messages_field: "input",
-            tools: fields.tools(unknown)?,
+            tools,
             format,
             format_field,
-            variables,
+            reasoning_effort: fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
             add_generation_prompt: true,
-            params: sampling.params(&model.sampling, fields.max_output_tokens, None)?,
+            params: sampling.params(&model.sampling, max_output_tokens, None)?,
             num_choices: 1,
             priority: sampling.priority(),
             ..ChatJob::default()
-        })
+        };
+        Ok((job, origins))
     }
-}
-
-/// Whether a value is present and not one of the supported ones.
-fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
-    asked.as_deref().is_some_and(|asked| !words.contains(&asked))
 }
 
 /// Creates a response.
@@ -344,7 +234,7 @@ fn is_other(asked: &Option<String>, words: &[&str]) -> bool {
             (ResponseObject = "application/json"), (ResponseEvent = "text/event-stream")))))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, mut preparation }: Body<ResponsesRequest>,
+    Body { mut request, unknown, mut preparation }: Body<ResponsesRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
     let streaming = request.sampling.streaming()?;
@@ -353,13 +243,13 @@ pub(crate) async fn create(
         streaming.is_some_and(|streaming| streaming.continuous_usage),
         "the last event contains the usage",
     )])?;
-    let earlier = request.earlier(&app, &mut preparation)?;
+    let stored = StoredInput::find(&request.fields, &app.responses, &mut preparation)?;
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let read = preparation.run(move || {
-        let earlier = earlier.map_or(Ok(Vec::new()), |earlier| earlier.items())?;
-        let job = request.job(&reader_app, &reader_model, &earlier)?;
+        let earlier = stored.resolve(&mut request.fields.input)?;
+        let (job, origins) = request.job(&reader_app, &reader_model, &earlier, &unknown)?;
         let pending = request.pending(&reader_app, earlier)?;
-        let outline = Outline::new(&request, &reader_model, &job.params, pending);
+        let outline = Outline::new(&request, &reader_model, &job.params, origins, pending);
         Ok((job, outline))
     });
     let (job, mut outline) = read.await?;
@@ -370,7 +260,7 @@ pub(crate) async fn create(
     }
     match run.complete().await?.0.pop() {
         Some((answer, end)) => {
-            let output = OutputItem::of_answer(answer, &end);
+            let output = outline.output(answer, &end);
             Ok(axum::Json(outline.ended(output, &end)).into_response())
         }
         None => Err(ApiError::internal("the engine returned no answer")),

@@ -10,24 +10,6 @@ use utoipa::ToSchema;
 use crate::Limits;
 use crate::chat::OutputFormat;
 use crate::errors::ApiError;
-use crate::request::Unsupported;
-
-/// Fields that these APIs define and this server does not support.
-pub(super) const UNSUPPORTED: &[Unsupported] = &[
-    ("use_beam_search", "only sampling is available"),
-    ("guided_json", "use structured_outputs"),
-    ("guided_regex", "use structured_outputs"),
-    ("guided_choice", "use structured_outputs"),
-    ("guided_grammar", "use structured_outputs"),
-    ("prompt_logprobs", "use /v1/completions"),
-    ("truncate_prompt_tokens", "prompts are never truncated; shorten the prompt"),
-    ("length_penalty", "it only applies to beam search"),
-    ("logits_processors", "custom logits processors are not available"),
-    ("bad_words", "use logit_bias"),
-    ("prompt_cache_options", "prompts are always cached, and evicted by recency"),
-    ("prompt_cache_retention", "cached prompts are evicted by recency"),
-    ("moderation", "answers are not moderated"),
-];
 
 /// Bytes of a grammar in a request; rules take longer to compile than a schema of the same size.
 const MAX_LARK_BYTES: usize = 64 << 10;
@@ -58,6 +40,12 @@ pub(crate) struct SamplingFields {
     /// Penalizes tokens of the prompt and the answer; above 1, they become less likely.
     #[schema(exclusive_minimum = 0.0)]
     repetition_penalty: Option<f32>,
+    /// llama.cpp's name of `repetition_penalty`.
+    #[schema(exclusive_minimum = 0.0)]
+    repeat_penalty: Option<f32>,
+    /// Locally typical sampling: the probability mass of the most typical tokens to sample from; 1 for all.
+    #[schema(exclusive_minimum = 0.0, maximum = 1.0)]
+    typical_p: Option<f32>,
     /// Biases that are added to logits, from -100 to 100, by token id.
     logit_bias: Option<BTreeMap<String, f32>>,
     /// Seed; the same request with the same seed returns the same answer.
@@ -75,12 +63,8 @@ pub(crate) struct SamplingFields {
     include_stop_str_in_output: Option<bool>,
     /// SGLang's name of `include_stop_str_in_output`, which routers send.
     no_stop_trim: Option<bool>,
-    /// Only false is supported.
-    return_hidden_states: Option<bool>,
     /// Omits control tokens from the answer (default: true).
     skip_special_tokens: Option<bool>,
-    /// Only true is supported.
-    spaces_between_special_tokens: Option<bool>,
     /// Number of choices (default: 1).
     #[schema(minimum = 1)]
     n: Option<usize>,
@@ -110,8 +94,6 @@ pub(crate) struct StreamOptions {
     include_usage: Option<bool>,
     /// With `include_usage`: sends the usage so far of its choice with each chunk.
     continuous_usage_stats: Option<bool>,
-    /// Only false is supported: chunks are not padded.
-    include_obfuscation: Option<bool>,
 }
 
 /// A constraint on the answer: exactly one of these.
@@ -138,18 +120,6 @@ pub(crate) struct Streaming {
     pub continuous_usage: bool,
 }
 
-impl StreamOptions {
-    /// **Errors**: a request for padding.
-    pub fn refuse_unsupported(&self) -> Result<(), ApiError> {
-        let field = "stream_options.include_obfuscation";
-        ApiError::reject_given([(
-            field,
-            self.include_obfuscation == Some(true),
-            "chunks are not padded",
-        )])
-    }
-}
-
 impl SamplingFields {
     /// The options of the stream, if the answer is to be streamed.
     ///
@@ -158,7 +128,6 @@ impl SamplingFields {
         match (self.stream, &self.stream_options) {
             (Some(true), None) => Ok(Some(Streaming::default())),
             (Some(true), Some(options)) => {
-                options.refuse_unsupported()?;
                 let include_usage = options.include_usage == Some(true);
                 let continuous_usage =
                     include_usage && options.continuous_usage_stats == Some(true);
@@ -199,25 +168,14 @@ impl SamplingFields {
         logprobs: Option<usize>,
     ) -> Result<GenerationParams, ApiError> {
         let base = recommended.for_temperature(self.temperature);
-        ApiError::reject_given([
-            (
-                "spaces_between_special_tokens",
-                self.spaces_between_special_tokens == Some(false),
-                "spaces are part of the tokens; remove it",
-            ),
-            (
-                "return_hidden_states",
-                self.return_hidden_states == Some(true),
-                "hidden states are not returned",
-            ),
-        ])?;
         let sampling = SamplingParams {
             temperature: self.temperature.unwrap_or(base.temperature),
             top_k: self.top_k.map_or(Ok(base.top_k), top_k)?,
             top_p: self.top_p.unwrap_or(base.top_p),
             min_p: self.min_p.unwrap_or(base.min_p),
-            typical_p: base.typical_p,
-            repetition_penalty: self.repetition_penalty.unwrap_or(base.repetition_penalty),
+            typical_p: self.typical_p.unwrap_or(base.typical_p),
+            repetition_penalty: (self.repetition_penalty.or(self.repeat_penalty))
+                .unwrap_or(base.repetition_penalty),
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
             logit_bias: self.logit_bias.iter().flatten().map(bias).collect::<Result<_, _>>()?,

@@ -55,6 +55,13 @@ impl Metrics {
         }
     }
 
+    /// A request field was ignored; `label` is its name, or stands for many.
+    pub fn ignored_field(&self, label: &str) {
+        if let Some(registered) = self.registered.get() {
+            registered.ignored_fields.with_label_values(&[label]).inc();
+        }
+    }
+
     /// A request was submitted to the engine.
     pub fn admitted(&self, num_choices: usize, max_tokens: Option<usize>) {
         if let Some(registered) = self.registered.get() {

@@ -1,6 +1,12 @@
 //! `/openapi.json`: the API description.
 
+mod request_fields;
+
+use std::sync::Arc;
+
 use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
@@ -9,6 +15,7 @@ use utoipa::openapi::{ContentBuilder, OpenApi as Description, Ref, ResponseBuild
 use utoipa::{Modify, OpenApi, ToSchema};
 
 use crate::errors::{AnthropicError, OpenAiError};
+use crate::state::App;
 use crate::{anthropic, openai, operation, tokens};
 
 /// The description of the API.
@@ -19,7 +26,8 @@ use crate::{anthropic, openai, operation, tokens};
         openai::models::list,
         openai::models::one,
         openai::chat::create,
-        openai::render::render,
+        openai::render::chat,
+        openai::render::completion,
         openai::completions::create,
         openai::embeddings::create,
         openai::responses::create,
@@ -31,7 +39,10 @@ use crate::{anthropic, openai, operation, tokens};
         anthropic::count_tokens::count,
         tokens::tokenize::tokenize,
         tokens::detokenize::detokenize,
+        tokens::info::tokenizer_info,
         operation::health::health,
+        operation::loads::loads,
+        operation::server_info::server_info,
         operation::version::version,
         operation::metrics::page,
     ),
@@ -134,6 +145,8 @@ fn add(operation: &mut Operation, (status, description): &(&str, &str), schema: 
 }
 
 /// Returns the API description in OpenAPI 3.1.
-pub(crate) async fn description() -> Json<Description> {
-    Json(Api::openapi())
+pub(crate) async fn description(State(app): State<Arc<App>>) -> Json<Value> {
+    let mut description = json!(Api::openapi());
+    request_fields::describe(&mut description, app.options.strict_fields);
+    Json(description)
 }

@@ -1,4 +1,4 @@
-//! Request bodies: JSON whose every field is either read or rejected by name.
+//! Request bodies: JSON whose every field is read, ignored with a report, or rejected by name.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -11,23 +11,21 @@ use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::UnknownFields;
-use super::mismatch::mismatch;
 use super::preparation::{Preparation, UNRESERVED_BYTES, parsed_bytes};
 use crate::Limits;
-use crate::errors::{ApiError, shortened};
+use crate::errors::ApiError;
+use crate::fields::{
+    self, FieldTable, UnknownFields, is_given, mismatch, path_notation, unknown_field,
+};
 use crate::state::App;
-
-/// A field that an API defines and this server does not support, with the reason.
-pub(crate) type Unsupported = (&'static str, &'static str);
 
 /// A request that is read from a JSON object.
 pub(crate) trait RequestBody: Sized + Send + 'static {
-    /// Fields that the API defines and that are rejected, even if unknown fields are ignored.
-    const UNSUPPORTED: &'static [&'static [Unsupported]] = &[];
+    /// Fields that the API defines and this server does not implement.
+    const UNIMPLEMENTED: &'static [FieldTable] = &[];
 
-    /// Fields of other endpoints, and what to use instead.
-    const ELSEWHERE: &'static [Unsupported] = &[];
+    /// Fields of other endpoints, and what to use instead. They would change the answer, so they are errors.
+    const ELSEWHERE: &'static [(&'static str, &'static str)] = &[];
 
     /// Reads each structure of the request; a field is known if any of them has it.
     ///
@@ -38,6 +36,8 @@ pub(crate) trait RequestBody: Sized + Send + 'static {
 /// A received, checked and parsed body.
 pub(crate) struct Body<T> {
     pub request: T,
+    /// Unknown fields of the request, for parts that are read later.
+    pub unknown: UnknownFields,
     /// Runs the remaining preparation, and holds the memory reservation until it is dropped.
     pub preparation: Preparation,
 }
@@ -81,67 +81,20 @@ impl<'j> Reader<'j> {
         Ok(part)
     }
 
-    /// Rejects the fields that were not read.
-    fn finish(
-        self,
-        unsupported: &[&[Unsupported]],
-        elsewhere: &[Unsupported],
-        unknown: UnknownFields,
-    ) -> Result<(), ApiError> {
+    /// Reports or rejects the fields that were neither read nor listed as unimplemented.
+    fn finish<R: RequestBody>(self, unknown: &UnknownFields) -> Result<(), ApiError> {
         let unread = self.unread.unwrap_or_default();
-        for name in &unread {
-            if let Some((_, why)) =
-                unsupported.iter().copied().flatten().find(|(field, _)| field == name)
-            {
-                return Err(ApiError::unsupported(name, why));
+        for name in unread.iter().chain(&self.unread_inside) {
+            if fields::is_listed(R::UNIMPLEMENTED, name) {
+                continue;
             }
+            if let Some((_, advice)) = R::ELSEWHERE.iter().find(|(field, _)| field == name) {
+                return Err(unknown_field(name, advice));
+            }
+            unknown.found(name)?;
         }
-        match unread.iter().chain(&self.unread_inside).next() {
-            Some(name) if unknown == UnknownFields::Rejected => Err(unknown_field(name, elsewhere)),
-            _ => Ok(()),
-        }
+        Ok(())
     }
-}
-
-/// Whether the value at a path is not null; null fields count as missing.
-pub(super) fn is_given(json: &Value, path: &serde_ignored::Path<'_>) -> bool {
-    !found(json, path).is_null()
-}
-
-fn found<'j>(json: &'j Value, path: &serde_ignored::Path<'_>) -> &'j Value {
-    use serde_ignored::Path;
-    match path {
-        Path::Root => json,
-        Path::Seq { parent, index } => &found(json, parent)[*index],
-        Path::Map { parent, key } => &found(json, parent)[key.as_str()],
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => found(json, parent),
-    }
-}
-
-/// A path in the notation of type errors, such as `messages[0].role`.
-pub(super) fn path_notation(path: &serde_ignored::Path<'_>) -> String {
-    use serde_ignored::Path;
-    match path {
-        Path::Root => String::new(),
-        Path::Seq { parent, index } => format!("{}[{index}]", path_notation(parent)),
-        Path::Map { parent, key } => match path_notation(parent) {
-            parent if parent.is_empty() => key.clone(),
-            parent => format!("{parent}.{key}"),
-        },
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => path_notation(parent),
-    }
-}
-
-/// The error for a field that the API does not define, or that another endpoint has.
-pub(super) fn unknown_field(path: &str, elsewhere: &[Unsupported]) -> ApiError {
-    let known = elsewhere.iter().find(|(field, _)| *field == path);
-    let advice = known.map_or("remove it", |(_, advice)| advice);
-    let message = format!("unknown field {}; {advice}", shortened(path));
-    ApiError::invalid(path, message).with_code("unknown_field")
 }
 
 impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
@@ -149,6 +102,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         check_content_type(request.headers())?;
+        let unknown = request.extensions().get::<UnknownFields>().cloned().unwrap_or_default();
         let mut preparation = app.preparation.begin();
         let bytes = receive(request.into_body(), app.options.limits, &mut preparation).await?;
         let is_small = bytes.len() <= UNRESERVED_BYTES;
@@ -163,14 +117,14 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
             false => preparation.run(measure).await?,
         };
         preparation.reserve_parsed(size).await?;
-        let unknown = app.options.unknown_fields();
-        let parse = move || parse(&bytes, unknown);
+        let unread = unknown.clone();
+        let parse = move || parse(&bytes, &unread);
         let request = match is_small {
             true => parse()?,
             false => preparation.run(parse).await?,
         };
         preparation.release_body();
-        Ok(Self { request, preparation })
+        Ok(Self { request, unknown, preparation })
     }
 }
 
@@ -225,21 +179,32 @@ fn not_json(error: serde_json::Error) -> ApiError {
         .with_code("invalid_json")
 }
 
-fn parse<T: RequestBody>(bytes: &[u8], unknown: UnknownFields) -> Result<T, ApiError> {
-    let json: Value = serde_json::from_slice(bytes).map_err(not_json)?;
-    if !json.is_object() {
+fn parse<T: RequestBody>(bytes: &[u8], unknown: &UnknownFields) -> Result<T, ApiError> {
+    let mut json: Value = serde_json::from_slice(bytes).map_err(not_json)?;
+    let Some(fields) = json.as_object_mut() else {
         let message = "the body must be a JSON object";
         return Err(ApiError::new(StatusCode::BAD_REQUEST, message).with_code("invalid_type"));
-    }
+    };
+    fields.values_mut().for_each(to_integer);
+    fields::check(&json, T::UNIMPLEMENTED, unknown)?;
     let mut reader = Reader::new(&json);
     let body = T::read(&mut reader).map_err(|error| {
         // The wrong endpoint is the more useful error.
-        let mut elsewhere = T::ELSEWHERE.iter().map(|(field, _)| field);
-        let field = elsewhere.find(|field| !json[field].is_null());
-        field.map_or(error, |field| unknown_field(field, T::ELSEWHERE))
+        let mut others = T::ELSEWHERE.iter().filter(|(field, _)| !json[field].is_null());
+        others.next().map_or(error, |(field, advice)| unknown_field(field, advice))
     })?;
-    reader.finish(T::UNSUPPORTED, T::ELSEWHERE, unknown)?;
+    reader.finish::<T>(unknown)?;
     Ok(body)
+}
+
+/// Converts a number without a fractional part, such as `3.0`, to an integer, as JSON Schema defines integers.
+fn to_integer(value: &mut Value) {
+    /// Integers up to 2^53 are exact.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = value.as_f64().filter(|_| value.is_f64());
+    if let Some(float) = float.filter(|it| it.fract() == 0.0 && it.abs() <= MAX_EXACT) {
+        *value = Value::from(float as i64);
+    }
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {

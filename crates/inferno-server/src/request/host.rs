@@ -65,7 +65,8 @@ fn is_allowed(authority: &Authority, options: &ServerOptions) -> bool {
     is_listed || is_loopback(host) || (options.allowed_hosts.is_empty() && !is_on_loopback)
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether a host name or address, with brackets for IPv6, is on this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || address.parse().is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())

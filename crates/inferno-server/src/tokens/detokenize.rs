@@ -36,7 +36,7 @@ impl RequestBody for DetokenizeRequest {
     responses((status = 200, body = DetokenizeResponse)))]
 pub(crate) async fn detokenize(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<DetokenizeRequest>,
+    Body { request, preparation, .. }: Body<DetokenizeRequest>,
 ) -> Result<Json<DetokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
     let decode = move || {

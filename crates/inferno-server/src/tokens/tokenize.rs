@@ -12,10 +12,11 @@ use utoipa::ToSchema;
 use crate::ServedModel;
 use crate::chat::ChatJob;
 use crate::errors::ApiError;
+use crate::fields::UnknownFields;
 use crate::openai::chat::template_variables;
 use crate::openai::messages::{self, MessageField};
 use crate::openai::tools::{self, ToolField};
-use crate::request::{Body, Reader, RequestBody, UnknownFields};
+use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
 /// Text or a conversation: exactly one of `prompt` and `messages`.
@@ -59,7 +60,7 @@ impl RequestBody for TokenizeRequest {
 }
 
 impl TokenizeRequest {
-    fn tokens(self, model: &ServedModel, unknown: UnknownFields) -> Result<Vec<u32>, ApiError> {
+    fn tokens(self, model: &ServedModel, unknown: &UnknownFields) -> Result<Vec<u32>, ApiError> {
         match (self.prompt, self.messages) {
             (Some(prompt), None) => {
                 let why = "it only applies to messages; remove it";
@@ -99,13 +100,12 @@ impl TokenizeRequest {
     responses((status = 200, body = TokenizeResponse)))]
 pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
-    Body { request, preparation }: Body<TokenizeRequest>,
+    Body { request, unknown, preparation }: Body<TokenizeRequest>,
 ) -> Result<Json<TokenizeResponse>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
-    let unknown = app.options.unknown_fields();
     let returns_texts = request.return_token_strs == Some(true);
     let encoding = preparation.run(move || {
-        let tokens = request.tokens(&model, unknown)?;
+        let tokens = request.tokens(&model, &unknown)?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()

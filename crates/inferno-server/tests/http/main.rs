@@ -7,6 +7,7 @@ mod completions;
 mod continuous_usage;
 mod embeddings;
 mod errors;
+mod fields;
 mod fixtures;
 mod fragile_runner;
 mod grammars;

@@ -8,7 +8,7 @@ use inferno_server::{Limits, ServerOptions};
 use serde_json::{Map, Value, json};
 
 use crate::client::{Reply, connect, get, metric, post, request, send};
-use crate::server::{shared, start};
+use crate::server::{shared, start, strict};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -284,11 +284,11 @@ fn long_names_are_truncated_in_errors() {
     let bodies = [
         hello(json!({"model": long})),
         unknown,
-        hello(json!({"service_tier": long})),
+        hello(json!({"tools": [{"type": long}]})),
         hello(json!({"tool_choice": {"type": "function", "function": {"name": long}}})),
     ];
     for body in bodies {
-        let refused = post(shared(), CHAT, &body);
+        let refused = post(strict(), CHAT, &body);
         assert!((400..500).contains(&refused.status), "{}", refused.status);
         assert!(refused.body.len() < 10_000, "{} bytes", refused.body.len());
     }

@@ -36,6 +36,14 @@ pub fn shared() -> SocketAddr {
     *SHARED.get_or_init(|| start(ServerOptions::default()).address)
 }
 
+/// The server of tests that expect unknown fields to be rejected.
+pub fn strict() -> SocketAddr {
+    static STRICT: OnceLock<SocketAddr> = OnceLock::new();
+    *STRICT.get_or_init(|| {
+        start(ServerOptions { strict_fields: true, ..ServerOptions::default() }).address
+    })
+}
+
 /// Starts a server with these options, on a free port, and waits until it is ready.
 pub fn start(options: ServerOptions) -> TestServer {
     let server = start_with(options, EngineOptions::default());

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::post;
 use crate::fixtures::{chat_request, conversation};
-use crate::server::shared;
+use crate::server::{shared, strict};
 
 const PATH: &str = "/v1/chat/completions";
 
@@ -116,7 +116,7 @@ fn invalid_tools_are_named() {
     let tool =
         json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
     let cases = [
-        (json!({"tools": [{"type": "retrieval", "function": {"name": "f"}}]}), "tools[0].type"),
+        (json!({"tools": [{"type": "retrieval", "function": {"name": "f"}}]}), "tools[retrieval]"),
         (json!({"tools": [tool, tool]}), "tools[1]"),
         (json!({"tools": [tool], "tool_choice": "maybe"}), "tool_choice"),
         (
@@ -135,7 +135,7 @@ fn invalid_tools_are_named() {
     ];
     for (fields, param) in cases {
         let request = with(json!({"messages": [{"role": "user", "content": "Hi"}]}), fields);
-        let error = post(shared(), PATH, &request).error(400);
+        let error = post(strict(), PATH, &request).error(400);
         assert_eq!(error["param"], param, "{error}");
     }
 }

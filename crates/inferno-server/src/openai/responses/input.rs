@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::tools::{custom_arguments, model_name};
 use crate::errors::ApiError;
+use crate::fields::UnknownFields;
 use crate::openai::messages::{arguments_object, text};
-use crate::request::UnknownFields;
 
 /// A message. Ids and statuses are accepted as clients send them back.
 #[derive(Deserialize)]
@@ -24,16 +25,30 @@ struct MessageItem {
 struct CallItem {
     call_id: String,
     name: String,
+    namespace: Option<String>,
     arguments: String,
     id: Option<String>,
     status: Option<String>,
 }
 
-/// The output of a function.
+/// A call of a custom tool.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "ids and statuses are accepted and ignored")]
+struct CustomCallItem {
+    call_id: String,
+    name: String,
+    namespace: Option<String>,
+    input: String,
+    id: Option<String>,
+    status: Option<String>,
+}
+
+/// The output of a function or a custom tool.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "ids and statuses are accepted and ignored")]
 struct FunctionOutputItem {
     call_id: String,
+    name: Option<String>,
     output: Value,
     id: Option<String>,
     status: Option<String>,
@@ -63,7 +78,7 @@ pub(super) fn messages(
     instructions: Option<&str>,
     earlier: &[Value],
     input: &Value,
-    unknown: UnknownFields,
+    unknown: &UnknownFields,
 ) -> Result<Vec<Value>, ApiError> {
     let mut conversation = ItemReader { messages: Vec::new(), reasoning: None, unknown };
     if let Some(instructions) = instructions {
@@ -93,20 +108,45 @@ pub(super) fn messages(
 }
 
 /// Converts items to messages.
-struct ItemReader {
+struct ItemReader<'u> {
     messages: Vec<Value>,
     /// Reasoning before the next message or call.
     reasoning: Option<String>,
-    unknown: UnknownFields,
+    unknown: &'u UnknownFields,
 }
 
-impl ItemReader {
+impl ItemReader<'_> {
     fn read(&mut self, item: &Value, path: &str) -> Result<(), ApiError> {
         match item["type"].as_str() {
             None | Some("message") => self.message(self.unknown.read(item, path)?, path),
-            Some("function_call") => self.call(self.unknown.read(item, path)?, path),
-            Some("function_call_output") => self.output(self.unknown.read(item, path)?, path),
+            Some("function_call") => {
+                let item: CallItem = self.unknown.read(item, path)?;
+                let arguments = arguments_object(&item.arguments, &format!("{path}.arguments"))?;
+                self.call(
+                    item.call_id,
+                    &model_name(item.namespace.as_deref(), &item.name),
+                    arguments,
+                );
+                Ok(())
+            }
+            Some("custom_tool_call") => {
+                let item: CustomCallItem = self.unknown.read(item, path)?;
+                let name = model_name(item.namespace.as_deref(), &item.name);
+                self.call(item.call_id, &name, custom_arguments(&item.input));
+                Ok(())
+            }
+            Some("function_call_output" | "custom_tool_call_output") => {
+                self.output(self.unknown.read(item, path)?, path)
+            }
             Some("reasoning") => self.reasoning(self.unknown.read(item, path)?, path),
+            // They record what another server did.
+            Some(
+                kind @ ("web_search_call" | "file_search_call" | "tool_search_call"
+                | "tool_search_output"),
+            ) => {
+                self.unknown.report(&format!("input[{kind}]"));
+                Ok(())
+            }
             Some(kind) => {
                 let why = format!("items of type {kind:?} are not supported");
                 Err(ApiError::unsupported(format!("{path}.type"), &why))
@@ -137,13 +177,9 @@ impl ItemReader {
         Ok(())
     }
 
-    fn call(&mut self, item: CallItem, path: &str) -> Result<(), ApiError> {
-        let arguments = arguments_object(&item.arguments, &format!("{path}.arguments"))?;
-        let call = json!({
-            "id": item.call_id,
-            "type": "function",
-            "function": {"name": item.name, "arguments": arguments},
-        });
+    fn call(&mut self, id: String, name: &str, arguments: Value) {
+        let function = json!({"name": name, "arguments": arguments});
+        let call = json!({"id": id, "type": "function", "function": function});
         // Consecutive calls belong to one message.
         match self.messages.last_mut() {
             Some(last) if last["role"] == "assistant" => match last["tool_calls"].as_array_mut() {
@@ -156,7 +192,6 @@ impl ItemReader {
                 self.messages.push(message);
             }
         }
-        Ok(())
     }
 
     fn output(&mut self, item: FunctionOutputItem, path: &str) -> Result<(), ApiError> {
@@ -167,9 +202,9 @@ impl ItemReader {
     }
 
     fn reasoning(&mut self, item: ReasoningItem, path: &str) -> Result<(), ApiError> {
-        if item.encrypted_content.is_some() {
-            let why = "this server cannot decrypt it";
-            return Err(ApiError::unsupported(format!("{path}.encrypted_content"), why));
+        if item.encrypted_content.is_some_and(|content| !content.is_empty()) {
+            // Only the server that encrypted it can read it.
+            self.unknown.report(&format!("{path}.encrypted_content"));
         }
         let (name, parts) = match (item.content, item.summary) {
             (Some(parts), _) => ("content", parts),

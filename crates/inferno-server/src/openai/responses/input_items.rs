@@ -62,6 +62,8 @@ pub(super) fn listed(input: &Value) -> Vec<Value> {
         let prefix = match kind.as_str() {
             "function_call" => "fc_",
             "function_call_output" => "fco_",
+            "custom_tool_call" => "ctc_",
+            "custom_tool_call_output" => "ctco_",
             "reasoning" => "rs_",
             _ => "msg_",
         };

@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ResponsesRequest;
+use super::stored_input::StoredInput;
 use crate::errors::ApiError;
 use crate::request::Body;
 use crate::state::App;
@@ -26,13 +27,13 @@ pub(crate) struct InputTokens {
     responses((status = 200, body = InputTokens)))]
 pub(crate) async fn count(
     State(app): State<Arc<App>>,
-    Body { request, mut preparation }: Body<ResponsesRequest>,
+    Body { mut request, unknown, mut preparation }: Body<ResponsesRequest>,
 ) -> Result<Json<InputTokens>, ApiError> {
     let model = app.model_named(request.sampling.model.as_deref())?;
-    let earlier = request.earlier(&app, &mut preparation)?;
+    let stored = StoredInput::find(&request.fields, &app.responses, &mut preparation)?;
     let rendered = preparation.run(move || {
-        let earlier = earlier.map_or(Ok(Vec::new()), |earlier| earlier.items())?;
-        request.job(&app, &model, &earlier)?.render(&model)
+        let earlier = stored.resolve(&mut request.fields.input)?;
+        request.job(&app, &model, &earlier, &unknown)?.0.render(&model)
     });
     let rendered = rendered.await?;
     let input_tokens = rendered.tokens.len();

@@ -6,10 +6,12 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::store::PendingResponse;
-use super::{FunctionTool, ResponsesRequest, TextFormat};
+use super::tools::ToolOrigins;
+use super::{ResponsesRequest, TextFormat};
 use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice};
 use crate::generation::StopCause;
+use crate::openai::token_limit::TokenLimit;
 use crate::openai::usage::{CompletionTokensDetails, PromptTokensDetails};
 use crate::request::fresh_id;
 use crate::time::unix_seconds;
@@ -46,7 +48,9 @@ pub(crate) struct ResponseObject {
     temperature: f64,
     text: TextOptions,
     tool_choice: Value,
-    tools: Vec<FunctionTool>,
+    /// As in the request.
+    #[schema(value_type = Vec<Object>)]
+    tools: Vec<Value>,
     top_p: f64,
     /// Always `disabled`.
     truncation: &'static str,
@@ -143,8 +147,22 @@ pub(crate) enum OutputItem {
         status: Status,
         call_id: String,
         name: String,
+        /// The namespace that declared the function.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
         /// JSON, as the model generated it.
         arguments: String,
+    },
+    /// A call of a custom tool.
+    CustomToolCall {
+        id: String,
+        status: Status,
+        call_id: String,
+        name: String,
+        /// The namespace that declared the tool.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        input: String,
     },
 }
 
@@ -187,34 +205,9 @@ impl OutputItem {
         match self {
             Self::Reasoning { status, .. }
             | Self::Message { status, .. }
-            | Self::FunctionCall { status, .. } => *status = now,
+            | Self::FunctionCall { status, .. }
+            | Self::CustomToolCall { status, .. } => *status = now,
         }
-    }
-
-    /// The items of a complete answer.
-    pub fn of_answer(answer: Answer, end: &FinishedChoice) -> Vec<Self> {
-        let status = Status::Completed;
-        let mut items = Vec::new();
-        if !answer.reasoning.is_empty() {
-            let content = vec![ContentPart::reasoning(answer.reasoning)];
-            items.push(Self::reasoning(fresh_id("rs_"), content, status));
-        }
-        if !answer.content.is_empty() || (items.is_empty() && answer.calls.is_empty()) {
-            let content = vec![ContentPart::output(answer.content)];
-            items.push(Self::message(fresh_id("msg_"), content, status));
-        }
-        items.extend(answer.calls.into_iter().map(|call| Self::FunctionCall {
-            id: fresh_id("fc_"),
-            status,
-            call_id: call.id,
-            name: call.name,
-            arguments: call.arguments,
-        }));
-        // Only the last item can be cut off.
-        if let Some(last) = items.last_mut() {
-            last.set_status(Status::of(end));
-        }
-        items
     }
 }
 
@@ -246,6 +239,7 @@ impl ResponseUsage {
 /// An unfinished response.
 pub(super) struct Outline {
     response: ResponseObject,
+    origins: ToolOrigins,
     /// Set if the response will be stored.
     pending: Option<PendingResponse>,
 }
@@ -255,11 +249,10 @@ impl Outline {
         request: &ResponsesRequest,
         model: &ServedModel,
         params: &GenerationParams,
+        origins: ToolOrigins,
         pending: Option<PendingResponse>,
     ) -> Self {
         let ResponsesRequest { fields, sampling } = request;
-        let tools = fields.tools.iter().flatten();
-        let tools = tools.map(|it| FunctionTool { strict: it.strict.or(Some(true)), ..it.clone() });
         let response = ResponseObject {
             id: fresh_id("resp_"),
             object: "response",
@@ -271,7 +264,7 @@ impl Outline {
             output: Vec::new(),
             usage: None,
             instructions: fields.instructions.clone(),
-            max_output_tokens: fields.max_output_tokens,
+            max_output_tokens: fields.max_output_tokens.and_then(TokenLimit::get),
             metadata: fields.metadata.clone().unwrap_or_default(),
             model: model.name().to_owned(),
             parallel_tool_calls: fields.parallel_tool_calls.unwrap_or(true),
@@ -287,17 +280,45 @@ impl Outline {
                 format: FormatOptions::of(fields.text.as_ref().and_then(|it| it.format.as_ref())),
             },
             tool_choice: fields.tool_choice.clone().unwrap_or_else(|| json!("auto")),
-            tools: tools.collect(),
+            tools: fields.tools.iter().flatten().map(returned_tool).collect(),
             top_p: shortest(params.sampling.top_p),
             truncation: "disabled",
             user: sampling.user.clone(),
         };
-        Self { response, pending }
+        Self { response, origins, pending }
     }
 
     /// The response while it is generated.
     pub fn in_progress(&self) -> ResponseObject {
         self.response.clone()
+    }
+
+    /// How calls are converted to items.
+    pub fn origins(&self) -> &ToolOrigins {
+        &self.origins
+    }
+
+    /// The items of a complete answer.
+    pub fn output(&self, answer: Answer, end: &FinishedChoice) -> Vec<OutputItem> {
+        let status = Status::Completed;
+        let mut items = Vec::new();
+        if !answer.reasoning.is_empty() {
+            let content = vec![ContentPart::reasoning(answer.reasoning)];
+            items.push(OutputItem::reasoning(fresh_id("rs_"), content, status));
+        }
+        if !answer.content.is_empty() || (items.is_empty() && answer.calls.is_empty()) {
+            let content = vec![ContentPart::output(answer.content)];
+            items.push(OutputItem::message(fresh_id("msg_"), content, status));
+        }
+        items.extend(answer.calls.into_iter().map(|call| {
+            let id = self.origins.fresh_item_id(&call.name);
+            self.origins.item(id, call, status)
+        }));
+        // Only the last item can be cut off.
+        if let Some(last) = items.last_mut() {
+            last.set_status(Status::of(end));
+        }
+        items
     }
 
     /// The finished response, which is also stored if requested.
@@ -312,7 +333,7 @@ impl Outline {
             ..self.response.clone()
         };
         if let Some(pending) = self.pending.take() {
-            let output = response.output.iter().map(|item| json!(item));
+            let output = response.output.iter().map(|item| json!(item)).collect();
             pending.store(&response.id, json!(response).to_string(), output);
         }
         response
@@ -335,6 +356,16 @@ impl FormatOptions {
         let name = asked.and_then(|asked| asked.name.clone());
         Self { kind, name, strict: schema.as_ref().map(|_| true), schema }
     }
+}
+
+/// A tool of the request, with the default that the API documents.
+fn returned_tool(tool: &Value) -> Value {
+    let mut tool = tool.clone();
+    if let Some(fields) = tool.as_object_mut().filter(|fields| fields["type"] == "function") {
+        let strict = fields.entry("strict").or_insert(Value::Null);
+        *strict = json!(strict.as_bool().unwrap_or(true));
+    }
+    tool
 }
 
 /// The shortest decimal form of a number: 0.7, not 0.699999988079071.

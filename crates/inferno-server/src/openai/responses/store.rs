@@ -21,6 +21,8 @@ pub(crate) struct ResponseStore {
 struct Stored {
     /// Keys of `responses`, by id.
     arrivals: HashMap<String, u64>,
+    /// Output items by id: the key of their response, and their position in it.
+    outputs: HashMap<String, (u64, usize)>,
     /// By arrival, the oldest first.
     responses: BTreeMap<u64, Arc<StoredResponse>>,
     num_bytes: usize,
@@ -38,6 +40,47 @@ pub(super) struct StoredResponse {
     pub parsed_bytes: usize,
     /// Number of input items, without those of the response.
     pub num_input_items: usize,
+    /// The items of the response itself.
+    pub outputs: Vec<StoredItem>,
+}
+
+/// An output item.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct StoredItem {
+    id: String,
+    json: String,
+    /// About how much memory the item takes once it is parsed.
+    parsed_bytes: usize,
+}
+
+/// An output item that stays available while it is used.
+pub(super) struct ItemHandle {
+    response: Arc<StoredResponse>,
+    index: usize,
+}
+
+impl ItemHandle {
+    /// About how much memory the item takes once it is parsed.
+    pub fn parsed_bytes(&self) -> usize {
+        self.response.outputs[self.index].parsed_bytes
+    }
+
+    /// The item.
+    ///
+    /// **Errors**: invalid JSON, which is an internal error.
+    pub fn parse(&self) -> Result<Value, ApiError> {
+        let item = serde_json::from_str(&self.response.outputs[self.index].json);
+        item.map_err(|error| ApiError::internal(error.to_string()))
+    }
+}
+
+impl StoredItem {
+    /// An item without an id cannot be referred to.
+    fn new(item: &Value) -> Option<Self> {
+        let (id, json) = (item["id"].as_str()?.to_owned(), item.to_string());
+        let parsed_bytes = parsed_bytes(json.as_bytes()).unwrap_or(usize::MAX);
+        Some(Self { id, json, parsed_bytes })
+    }
 }
 
 impl StoredResponse {
@@ -49,8 +92,10 @@ impl StoredResponse {
     }
 
     fn num_bytes(&self) -> usize {
-        // The index contains the id as well.
-        2 * self.id.len() + self.response.len() + self.items.len()
+        // The indices contain the ids as well.
+        let outputs: usize =
+            self.outputs.iter().map(|item| 2 * item.id.len() + item.json.len()).sum();
+        2 * self.id.len() + self.response.len() + self.items.len() + outputs
     }
 }
 
@@ -70,6 +115,13 @@ impl ResponseStore {
         stored.responses.get(stored.arrivals.get(id)?).cloned()
     }
 
+    /// An output item of a stored response.
+    pub(super) fn item(&self, id: &str) -> Option<ItemHandle> {
+        let stored = self.stored();
+        let &(arrival, index) = stored.outputs.get(id)?;
+        Some(ItemHandle { response: Arc::clone(stored.responses.get(&arrival)?), index })
+    }
+
     /// Deletes a response; returns false if it is not stored.
     pub(super) fn remove(&self, id: &str) -> bool {
         let mut stored = self.stored();
@@ -84,6 +136,9 @@ impl ResponseStore {
         stored.num_arrived += 1;
         stored.num_bytes += response.num_bytes();
         stored.arrivals.insert(response.id.clone(), arrival);
+        for (index, item) in response.outputs.iter().enumerate() {
+            stored.outputs.insert(item.id.clone(), (arrival, index));
+        }
         stored.responses.insert(arrival, Arc::new(response));
         while stored.num_bytes > self.max_bytes {
             let oldest = stored.responses.first_key_value().map(|(&arrival, _)| arrival);
@@ -104,6 +159,9 @@ impl Stored {
             return false;
         };
         self.arrivals.remove(&response.id);
+        for item in &response.outputs {
+            self.outputs.remove(&item.id);
+        }
         self.num_bytes -= response.num_bytes();
         true
     }
@@ -122,8 +180,9 @@ impl PendingResponse {
     }
 
     /// Stores the finished response, with its output items.
-    pub fn store(mut self, id: &str, response: String, output: impl Iterator<Item = Value>) {
+    pub fn store(mut self, id: &str, response: String, output: Vec<Value>) {
         let num_input_items = self.items.len();
+        let outputs = output.iter().filter_map(StoredItem::new).collect();
         self.items.extend(output);
         let items = Value::Array(self.items).to_string();
         self.responses.insert(StoredResponse {
@@ -132,6 +191,7 @@ impl PendingResponse {
             parsed_bytes: parsed_bytes(items.as_bytes()).unwrap_or(usize::MAX),
             items,
             num_input_items,
+            outputs,
         });
     }
 }
@@ -142,7 +202,15 @@ mod tests {
 
     fn response(id: &str, len: usize) -> StoredResponse {
         let (id, items) = (id.to_owned(), "[]".to_owned());
-        StoredResponse { id, response: "x".repeat(len), items, parsed_bytes: 0, num_input_items: 0 }
+        let response = "x".repeat(len);
+        StoredResponse {
+            id,
+            response,
+            items,
+            parsed_bytes: 0,
+            num_input_items: 0,
+            outputs: Vec::new(),
+        }
     }
 
     #[test]

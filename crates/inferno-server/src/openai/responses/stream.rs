@@ -7,7 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::response::{ContentPart, Outline, OutputItem, ResponseObject, Status};
-use crate::chat::{ChatRun, FinishedChoice, Part, PartEvents};
+use super::tools::input;
+use crate::chat::{ChatRun, FinishedChoice, Part, PartEvents, ToolCall};
 use crate::errors::ApiError;
 use crate::request::fresh_id;
 use crate::sse::SseEvent;
@@ -55,6 +56,10 @@ pub(crate) enum ResponseEventKind {
     },
     #[serde(rename = "response.function_call_arguments.delta")]
     ArgumentsDelta { item_id: String, output_index: usize, delta: String },
+    #[serde(rename = "response.custom_tool_call_input.delta")]
+    InputDelta { item_id: String, output_index: usize, delta: String },
+    #[serde(rename = "response.custom_tool_call_input.done")]
+    InputDone { item_id: String, output_index: usize, input: String },
     #[serde(rename = "response.reasoning_text.done")]
     ReasoningDone {
         #[serde(flatten)]
@@ -135,7 +140,8 @@ impl ResponseEvents {
             Part::Reasoning => OutputItem::reasoning(id, content, status),
             Part::Content => OutputItem::message(id, content, status),
             Part::Call { id: call_id, name } => {
-                OutputItem::FunctionCall { id, status, call_id, name, arguments: self.text.clone() }
+                let call = ToolCall { id: call_id, name, arguments: self.text.clone() };
+                self.outline.origins().item(id, call, status)
             }
         }
     }
@@ -158,11 +164,11 @@ impl PartEvents for ResponseEvents {
     }
 
     fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>) {
-        self.id = fresh_id(match part {
-            Part::Reasoning => "rs_",
-            Part::Content => "msg_",
-            Part::Call { .. } => "fc_",
-        });
+        self.id = match part {
+            Part::Reasoning => fresh_id("rs_"),
+            Part::Content => fresh_id("msg_"),
+            Part::Call { name, .. } => self.outline.origins().fresh_item_id(name),
+        };
         self.text.clear();
         let item = self.item(part.clone(), Vec::new(), Status::InProgress);
         let output_index = self.output.len();
@@ -178,6 +184,8 @@ impl PartEvents for ResponseEvents {
         let kind = match part {
             Part::Reasoning => ResponseEventKind::ReasoningDelta { place, delta },
             Part::Content => ResponseEventKind::TextDelta { place, delta, logprobs: Vec::new() },
+            // The input is complete when the call is.
+            Part::Call { name, .. } if self.outline.origins().is_custom(name) => return,
             Part::Call { .. } => {
                 let PartPlace { item_id, output_index, .. } = place;
                 ResponseEventKind::ArgumentsDelta { item_id, output_index, delta }
@@ -194,6 +202,16 @@ impl PartEvents for ResponseEvents {
             Part::Reasoning => ResponseEventKind::ReasoningDone { place: place.clone(), text },
             Part::Content => {
                 ResponseEventKind::TextDone { place: place.clone(), text, logprobs: Vec::new() }
+            }
+            Part::Call { name, .. } if self.outline.origins().is_custom(name) => {
+                let (item_id, input) = (place.item_id.clone(), input(&text));
+                let delta = input.clone();
+                let item = item_id.clone();
+                self.event(
+                    ResponseEventKind::InputDelta { item_id: item, output_index, delta },
+                    events,
+                );
+                ResponseEventKind::InputDone { item_id, output_index, input }
             }
             Part::Call { name, .. } => ResponseEventKind::ArgumentsDone {
                 item_id: place.item_id.clone(),

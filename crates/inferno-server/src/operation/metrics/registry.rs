@@ -30,6 +30,7 @@ pub(super) struct ServerMetrics {
     registry: Registry,
     pub request_success: IntCounterVec,
     pub http_requests: IntCounterVec,
+    pub ignored_fields: IntCounterVec,
     pub time_to_first_token: Histogram,
     pub inter_token_latency: Histogram,
     pub params_n: Histogram,
@@ -129,6 +130,11 @@ impl ServerMetrics {
                 "http_requests_total",
                 "HTTP responses, by route, method and status class.",
                 &["handler", "method", "status"],
+            )?,
+            ignored_fields: make.counters(
+                "inferno_ignored_fields_total",
+                "Request fields that were ignored, by name; names beyond the first 100 are \"other\".",
+                &["field"],
             )?,
             time_to_first_token: make.histogram(
                 "vllm:time_to_first_token_seconds",

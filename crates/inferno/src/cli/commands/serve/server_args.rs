@@ -33,12 +33,13 @@ pub(super) struct ServerArgs {
     /// [default: any; on a loopback address only localhost, 127.0.0.0/8 and ::1]
     #[arg(long, value_name = "NAME")]
     allowed_host: Vec<String>,
-    /// Web origin allowed to send cross-origin requests, or * for all; can be repeated [default: none]
+    /// Web origin allowed to send cross-origin requests, or * for all; can be repeated
+    /// [default: pages served from this machine]
     #[arg(long, value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// Ignore unknown request fields instead of rejecting the request
+    /// Reject requests with unknown fields instead of ignoring the fields
     #[arg(long)]
-    allow_unknown_fields: bool,
+    strict_fields: bool,
     /// Maximum size of a request body, in bytes
     #[arg(long, value_name = "BYTES", value_parser = positive, default_value_t = Limits::default().max_body_bytes)]
     max_body_size: usize,
@@ -117,7 +118,7 @@ impl ServerArgs {
             api_keys,
             allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.cors_origin.clone(),
-            allow_unknown_fields: self.allow_unknown_fields,
+            strict_fields: self.strict_fields,
             limits: Limits {
                 max_body_bytes: self.max_body_size,
                 max_num_connections: self.max_connections,

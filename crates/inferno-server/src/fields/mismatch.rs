@@ -6,7 +6,7 @@ use crate::errors::ApiError;
 const MAX_FOUND: usize = 80;
 
 /// The error for a field that is missing or has the wrong type.
-pub(super) fn mismatch(path: &str, error: &serde_json::Error) -> ApiError {
+pub(crate) fn mismatch(path: &str, error: &serde_json::Error) -> ApiError {
     let text = error.to_string();
     // If a field is missing, the path is that of its object.
     let missing = text.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());

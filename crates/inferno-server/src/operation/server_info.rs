@@ -1,0 +1,47 @@
+//! `/server_info`: the configuration that routers read.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::errors::ApiError;
+use crate::state::App;
+
+/// The configuration of the server, with SGLang's names.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ServerInfo {
+    /// Version of the server.
+    version: &'static str,
+    /// Name of the model in responses.
+    served_model_name: String,
+    /// The same name.
+    model_path: String,
+    /// Context length: the maximum number of tokens of a prompt and its answer.
+    max_model_len: usize,
+    /// Tokens that the KV cache holds.
+    max_total_num_tokens: usize,
+    /// Always 1: there is one engine.
+    dp_size: usize,
+    /// Always 1: the model is on one device.
+    tp_size: usize,
+}
+
+/// Returns the configuration of the server.
+#[utoipa::path(get, path = "/server_info", tag = "operation",
+    responses((status = 200, body = ServerInfo)))]
+pub(crate) async fn server_info(State(app): State<Arc<App>>) -> Result<Json<ServerInfo>, ApiError> {
+    let model = app.model()?;
+    let now = model.handle.snapshot();
+    Ok(Json(ServerInfo {
+        version: env!("CARGO_PKG_VERSION"),
+        served_model_name: model.name().to_owned(),
+        model_path: model.name().to_owned(),
+        max_model_len: model.handle.context_length(),
+        max_total_num_tokens: now.blocks.num_blocks * now.block_tokens,
+        dp_size: 1,
+        tp_size: 1,
+    }))
+}

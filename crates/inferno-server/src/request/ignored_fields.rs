@@ -1,0 +1,66 @@
+//! Reports the ignored fields of each request.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use crate::fields::UnknownFields;
+use crate::state::App;
+
+/// Names the ignored fields of a request, separated by commas.
+pub(crate) const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-inferno-ignored-fields");
+/// Bytes of the header's value; names beyond are omitted.
+const MAX_HEADER_BYTES: usize = 1024;
+
+/// Collects the ignored fields of a request, and reports them.
+pub(crate) async fn report_ignored_fields(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let unknown = UnknownFields::new(app.options.strict_fields);
+    request.extensions_mut().insert(unknown.clone());
+    let mut response = next.run(request).await;
+    let names = unknown.take();
+    for name in &names {
+        app.metrics.ignored_field(app.ignored_fields.label(name));
+    }
+    if let Some(value) = header_value(&names) {
+        response.headers_mut().insert(IGNORED_FIELDS, value);
+    }
+    response
+}
+
+/// The names, as far as there is room; characters that headers cannot contain are replaced.
+fn header_value(names: &[String]) -> Option<HeaderValue> {
+    let mut value = String::new();
+    for name in names {
+        let separator = if value.is_empty() { "" } else { ", " };
+        if value.len() + separator.len() + name.chars().count() > MAX_HEADER_BYTES {
+            break;
+        }
+        value.push_str(separator);
+        value.extend(name.chars().map(|char| match char {
+            ' '..='~' if char != ',' => char,
+            _ => '?',
+        }));
+    }
+    HeaderValue::try_from(value).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_bounded_and_visible_ascii() {
+        let names = ["a\nb,é".to_owned(), "messages[].mood".to_owned()];
+        assert_eq!(header_value(&names).unwrap(), "a?b??, messages[].mood");
+        assert_eq!(header_value(&[]), None);
+        let many: Vec<_> = (0..32).map(|index| format!("{index}").repeat(100)).collect();
+        assert!(header_value(&many).unwrap().len() <= MAX_HEADER_BYTES);
+    }
+}

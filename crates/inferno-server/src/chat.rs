@@ -1,6 +1,7 @@
 //! Conversations with the served model: preparation, generation, and streaming by part. Templates, tool calls and grammars
 //! are in `inferno-chat`.
 
+mod merged_messages;
 mod part_stream;
 mod prompt;
 mod run;

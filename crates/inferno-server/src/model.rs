@@ -14,8 +14,10 @@ pub struct ServedModel {
     /// Owns the engine's thread, until the server stops.
     engine: Mutex<Option<Engine>>,
     pub(crate) handle: EngineHandle,
-    /// Names that requests may use; responses contain the first.
+    /// Names of the model; responses contain the first.
     pub(crate) names: Vec<String>,
+    /// Whether requests may use any other name as well.
+    accepts_any_name: bool,
     pub(crate) template: Option<ChatTemplate>,
     /// Sampling defaults from the model file.
     pub(crate) sampling: SamplingParams,
@@ -40,12 +42,19 @@ impl ServedModel {
             engine: Mutex::new(Some(engine)),
             handle,
             names,
+            accepts_any_name: false,
             template: None,
             prefix_cache_file: None,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
             created: unix_seconds(),
         }
+    }
+
+    /// Answers requests for any model name, instead of only its own names.
+    pub fn with_any_name(mut self) -> Self {
+        self.accepts_any_name = true;
+        self
     }
 
     /// Sets the chat template, which also determines the format of tool calls.
@@ -83,6 +92,16 @@ impl ServedModel {
         }
         self.prefix_cache_file = Some(path);
         Ok(self)
+    }
+
+    /// Whether a request may use this name.
+    pub(crate) fn accepts_name(&self, name: &str) -> bool {
+        self.accepts_any_name || self.has_name(name)
+    }
+
+    /// Whether this is one of its names.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
     }
 
     /// The name in responses.

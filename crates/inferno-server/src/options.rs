@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::ScriptedAnswers;
+
 /// Options of a server, without its model.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -18,6 +20,8 @@ pub struct ServerOptions {
     pub allowed_origins: Vec<String>,
     /// Rejects fields that the API does not define, instead of ignoring and reporting them.
     pub strict_fields: bool,
+    /// Generates these answers to conversations, to test clients.
+    pub scripted: Option<ScriptedAnswers>,
     /// Limits on requests.
     pub limits: Limits,
     /// Time that running requests may take to finish when the server stops.
@@ -64,6 +68,7 @@ impl Default for ServerOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             strict_fields: false,
+            scripted: None,
             limits: Limits::default(),
             drain_timeout: Duration::from_secs(30),
             tls: None,

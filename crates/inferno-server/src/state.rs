@@ -69,21 +69,25 @@ impl App {
         })
     }
 
-    /// The model with this name, or the only one if no name is given.
+    /// The model for requests with this name, or the only one if no name is given.
     ///
-    /// **Errors**: 404 for another name, 503 before the model is loaded.
+    /// **Errors**: 404 for a name that it does not accept, 503 before the model is loaded.
     pub fn model_named(&self, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
         let model = self.model()?;
         match name {
-            Some(name) if !model.names.iter().any(|known| known == name) => {
-                let known = model.names.join(", ");
-                let name = shortened(name);
-                let message = format!("model {name:?} not found; this server has {known}");
-                let mut error = ApiError::new(StatusCode::NOT_FOUND, message);
-                error.param = Some("model".to_owned());
-                Err(error.with_code("model_not_found"))
-            }
+            Some(name) if !model.accepts_name(name) => Err(model_not_found(&model, name)),
             _ => Ok(model),
+        }
+    }
+
+    /// The model that is listed under this name.
+    ///
+    /// **Errors**: 404 for another name, 503 before the model is loaded.
+    pub fn listed_model(&self, name: &str) -> Result<Arc<ServedModel>, ApiError> {
+        let model = self.model()?;
+        match model.has_name(name) {
+            true => Ok(model),
+            false => Err(model_not_found(&model, name)),
         }
     }
 
@@ -124,6 +128,15 @@ impl App {
     pub fn num_in_flight(&self) -> usize {
         *self.num_in_flight.borrow()
     }
+}
+
+fn model_not_found(model: &ServedModel, name: &str) -> ApiError {
+    let known = model.names.join(", ");
+    let name = shortened(name);
+    let message = format!("model {name:?} not found; this server has {known}");
+    let mut error = ApiError::new(StatusCode::NOT_FOUND, message);
+    error.param = Some("model".to_owned());
+    error.with_code("model_not_found")
 }
 
 /// A request in the engine.

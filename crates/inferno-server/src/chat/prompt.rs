@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use inferno_chat::{AnswerOptions, AnswerSetup, AnswerSetupError, ChatRequest, ChatTemplate};
+use inferno_chat::{
+    AnswerOptions, AnswerSetup, AnswerSetupError, ChatRequest, ChatTemplate, ChatTemplateError,
+};
 use inferno_chat::{OutputFormat, Tools};
 use inferno_engine::GenerationParams;
 use inferno_tokenizer::EncodeOptions;
 use serde_json::{Map, Value, json};
 
+use super::merged_messages::merged;
 use crate::ServedModel;
 use crate::errors::ApiError;
 
@@ -62,7 +65,6 @@ impl ChatJob {
         let template = template(model)?;
         let mut request = ChatRequest::new(self.messages.iter().cloned());
         request.variables = self.variables.clone();
-        let is_effort_set = self.set_reasoning_effort(template, &mut request.variables);
         request.add_generation_prompt = self.add_generation_prompt && !self.continue_final_message;
         if self.tools.are_available() {
             if template.tool_call_format().is_none() {
@@ -70,23 +72,49 @@ impl ChatJob {
             }
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
-        let render = |request: ChatRequest| match self.continue_final_message {
-            true => template.render_continuation(request),
-            false => template.render(&request),
-        };
-        let text = match is_effort_set {
-            // A template may reject an effort that it does not know.
-            true => render(request.clone()).or_else(|_| {
-                request.variables.remove(REASONING_EFFORT);
-                render(request)
-            }),
-            false => render(request),
-        };
+        let has_effort = self.set_reasoning_effort(template, &mut request.variables);
+        let text = self.render_leniently(template, request, has_effort);
         let text = text.map_err(|error| ApiError::of_template(self.messages_field, &error))?;
         // Chat templates write all special tokens themselves.
         let options = EncodeOptions { add_special: false, parse_special: true };
         let tokens = model.tokenizer().encode(&text, options);
         Ok(Rendered { text, tokens })
+    }
+
+    /// Renders a conversation. If the template rejects it, tries without the effort, which is a hint, and with merged messages.
+    ///
+    /// **Errors**: those of the first attempt.
+    fn render_leniently(
+        &self,
+        template: &ChatTemplate,
+        request: ChatRequest,
+        has_effort: bool,
+    ) -> Result<String, ChatTemplateError> {
+        let render = |request: ChatRequest| match self.continue_final_message {
+            true => template.render_continuation(request),
+            false => template.render(&request),
+        };
+        let rejected = match render(request.clone()) {
+            Err(error @ ChatTemplateError::Raised { .. }) => error,
+            rendered => return rendered,
+        };
+        let merged = merged(&self.messages);
+        for (drops_effort, merges) in [(true, false), (false, true), (true, true)] {
+            if (drops_effort && !has_effort) || (merges && merged == self.messages) {
+                continue;
+            }
+            let mut request = request.clone();
+            if drops_effort {
+                request.variables.remove(REASONING_EFFORT);
+            }
+            if merges {
+                request.messages = merged.clone();
+            }
+            if let Ok(text) = render(request) {
+                return Ok(text);
+            }
+        }
+        Err(rejected)
     }
 
     /// Sets the template variables for the reasoning effort, and returns whether the template reads the effort itself.

@@ -76,6 +76,8 @@ impl ChatRun {
         let shared = Arc::clone(model);
         let (prepared, job) = preparation.run(move || Ok((job.prepare(&shared)?, job))).await?;
         let params = job.params(&prepared.answers);
+        let script = app.options.scripted.as_ref();
+        let script = script.map(|script| script.constraint(&job, model.tokenizer()));
         let parsers = (0..job.num_choices).map(|_| prepared.answers.parser()).collect();
         let running = RunningRequest::submit(
             app,
@@ -87,7 +89,7 @@ impl ChatRun {
                 prompt_logprobs: None,
                 num_choices: job.num_choices,
                 priority: job.priority,
-                constraint: prepared.answers.constraint,
+                constraint: script.or(prepared.answers.constraint),
             },
         )?;
         Ok(Self { running, parsers })

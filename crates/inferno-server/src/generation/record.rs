@@ -14,6 +14,9 @@ use crate::state::App;
 /// vLLM's finish reason of a request that the engine failed at.
 const FAILED: &str = "error";
 
+/// nginx's status of a request whose client disconnected.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+
 /// What is measured of one request. If it is dropped before all choices have finished, it counts as aborted.
 pub(super) struct Record {
     app: Arc<App>,
@@ -28,6 +31,8 @@ pub(super) struct Record {
     /// When each choice had its last token.
     last_token: Vec<Option<Instant>>,
     outcome: &'static str,
+    /// How the request ended, as an HTTP status; a stream has already been answered with 200 if it fails.
+    status: u16,
 }
 
 impl Record {
@@ -52,6 +57,7 @@ impl Record {
             time_to_first_token: None,
             last_token: vec![None; num_choices],
             outcome: "abort",
+            status: CLIENT_CLOSED_REQUEST,
         }
     }
 
@@ -78,6 +84,11 @@ impl Record {
         self.preemptions += finished.timings.num_preemptions;
         self.queued = finished.timings.queued;
         self.outcome = finished_reason(finished.reason);
+        self.status = match finished.reason {
+            FinishReason::Cancelled => 503,
+            FinishReason::DeadlineExceeded => 504,
+            _ => 200,
+        };
         self.app.metrics.finished(finished, self.outcome);
         if self.counts.num_unfinished() == 0 {
             self.app.metrics.ended(self.counts.max_generated_tokens());
@@ -86,8 +97,10 @@ impl Record {
 
     pub fn failed(&mut self, error: &EngineError) {
         self.outcome = FAILED;
+        let status = ApiError::failed(error).status;
+        self.status = status.as_u16();
         let _entered = self.span.enter();
-        match ApiError::failed(error).status.is_server_error() {
+        match status.is_server_error() {
             true => tracing::error!(%error, "the engine failed"),
             false => tracing::warn!(%error, "the request failed"),
         }
@@ -124,11 +137,13 @@ impl Drop for Record {
             // Other choices may have finished normally.
             if self.outcome != FAILED {
                 self.outcome = "abort";
+                self.status = CLIENT_CLOSED_REQUEST;
             }
             self.app.metrics.aborted(num_unfinished, self.outcome);
         }
         let _entered = self.span.enter();
         tracing::info!(
+            status = self.status,
             outcome = self.outcome,
             prompt_tokens = self.counts.prompt_tokens,
             cached_tokens = self.counts.max_cached_tokens(),

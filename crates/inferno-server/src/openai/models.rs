@@ -102,6 +102,6 @@ pub(crate) async fn one(
     State(app): State<Arc<App>>,
     Segment(name): Segment,
 ) -> Result<Json<ModelCard>, ApiError> {
-    let model = app.model_named(Some(&name))?;
+    let model = app.listed_model(&name)?;
     Ok(Json(card(&model, &name)))
 }

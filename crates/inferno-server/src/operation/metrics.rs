@@ -2,14 +2,15 @@
 
 mod builder;
 mod engine;
+mod open_metrics;
 mod process;
 mod registry;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use inferno_engine::Finished;
@@ -40,8 +41,8 @@ impl Metrics {
         }
     }
 
-    /// A response with this status was sent.
-    pub fn answered(&self, handler: &str, method: &Method, status: StatusCode) {
+    /// A response with this status was sent; it took this long until its headers.
+    pub fn answered(&self, handler: &str, method: &Method, status: StatusCode, took: Duration) {
         if let Some(registered) = self.registered.get() {
             // Clients may send arbitrary methods.
             let method = match *method {
@@ -52,6 +53,8 @@ impl Metrics {
             };
             let kind = format!("{}xx", status.as_u16() / 100);
             registered.http_requests.with_label_values(&[handler, method, &kind]).inc();
+            let seconds = took.as_secs_f64();
+            registered.http_duration.with_label_values(&[handler, method]).observe(seconds);
         }
     }
 
@@ -116,23 +119,31 @@ pub(crate) async fn count(
     request: Request,
     next: Next,
 ) -> Response {
-    let method = request.method().clone();
+    let (method, started) = (request.method().clone(), Instant::now());
     let response = next.run(request).await;
     let handler = path.as_ref().map_or("none", MatchedPath::as_str);
-    app.metrics.answered(handler, &method, response.status());
+    app.metrics.answered(handler, &method, response.status(), started.elapsed());
     response
 }
 
-/// Returns the metrics of the server and its engine.
+/// Returns the metrics of the server and its engine, in the format of OpenMetrics if the client accepts it.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses(
     (status = 200, content_type = "text/plain", body = String),
 ))]
-pub(crate) async fn page(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+pub(crate) async fn page(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let text = match (app.metrics.registered.get(), app.loaded()) {
         (Some(registered), Some(model)) => registered
             .text(&model.handle.snapshot(), app.num_in_flight())
             .map_err(|error| ApiError::internal(error.to_string()))?,
         _ => String::new(),
     };
-    Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let (content_type, text) = match accepted.is_some_and(open_metrics::is_accepted) {
+        true => (open_metrics::CONTENT_TYPE, open_metrics::of_prometheus(&text)),
+        false => (prometheus::TEXT_FORMAT, text),
+    };
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
 }

@@ -1,6 +1,6 @@
 //! Signals that stop the server.
 
-/// The next SIGTERM or Ctrl-C.
+/// The next SIGTERM, SIGHUP or Ctrl-C.
 pub(super) async fn next() {
     #[cfg(unix)]
     {
@@ -8,8 +8,12 @@ pub(super) async fn next() {
         let Ok(mut terminate) = signal(SignalKind::terminate()) else {
             return interrupt().await;
         };
+        let Ok(mut hang_up) = signal(SignalKind::hangup()) else {
+            return interrupt().await;
+        };
         tokio::select! {
             _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
             () = interrupt() => {}
         }
     }

@@ -1,5 +1,6 @@
 //! The server over real HTTP with the embedded model. Expected answers are by Hugging Face transformers.
 
+mod agents;
 mod anthropic;
 mod chat;
 mod client;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use crate::client::{get, post};
+use crate::client::{get, post, send};
 use crate::server::{shared, start};
 
 #[test]
@@ -30,7 +30,10 @@ fn the_model_is_listed_under_all_its_names() {
 /// The metrics of the dashboards in vLLM's repository (examples/observability), except those of adapters, images and
 /// remote caches.
 const READ_BY_DASHBOARDS: &[&str] = &[
+    "http_request_duration_seconds_bucket",
     "http_requests_total",
+    "process_cpu_seconds_total",
+    "process_open_fds",
     "process_start_time_seconds",
     "vllm:e2e_request_latency_seconds_bucket",
     "vllm:engine_sleep_state",
@@ -138,6 +141,48 @@ fn metrics_have_vllm_s_names_and_count_requests() {
 }
 
 #[test]
+fn metrics_are_available_as_open_metrics() {
+    let headers = [("accept", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")];
+    let page = send(shared(), "GET", "/metrics", &headers, "");
+    assert!(page.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    assert!(page.body.ends_with("# EOF\n"));
+    assert!(page.body.contains("# TYPE vllm:generation_tokens counter\n"), "{}", page.body);
+    assert!(page.body.contains("\nvllm:generation_tokens_total{"), "{}", page.body);
+}
+
+#[test]
+fn routers_and_evaluations_find_what_they_read() {
+    let load = &get(shared(), "/v1/loads").ok()["loads"][0];
+    assert!(load["num_running_reqs"].is_u64() && load["token_usage"].is_f64(), "{load}");
+    assert_eq!(get(shared(), "/loads").status, 200);
+    let server = get(shared(), "/server_info").ok();
+    assert_eq!(
+        (&server["served_model_name"], &server["max_model_len"]),
+        (&json!("ember"), &json!(1024))
+    );
+    let tokenizer = get(shared(), "/tokenizer_info").ok();
+    assert!(tokenizer["chat_template"].as_str().unwrap().contains("add_generation_prompt"));
+    assert!(tokenizer["eos_token"].is_string(), "{tokenizer}");
+    let prompts = json!({"prompt": ["Once", "Once upon"]});
+    let rendered = post(shared(), "/v1/completions/render", &prompts).ok();
+    let tokens = post(shared(), "/tokenize", &json!({"prompt": "Once upon"})).ok();
+    assert_eq!(rendered[1]["token_ids"], tokens["tokens"]);
+}
+
+#[test]
+fn paths_may_omit_the_version() {
+    let hello = json!({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 1});
+    post(shared(), "/chat/completions", &hello).ok();
+    post(shared(), "/completions", &json!({"prompt": "Once", "max_tokens": 1})).ok();
+    post(shared(), "/responses", &json!({"input": "Hello!", "max_output_tokens": 1})).ok();
+    post(shared(), "/embeddings", &json!({"input": "Hello!"})).ok();
+    assert_eq!(get(shared(), "/models").ok()["data"][0]["id"], "ember");
+    assert_eq!(get(shared(), "/models/alias").ok()["id"], "alias");
+    assert_eq!(get(shared(), "/v1/health").ok()["status"], "ready");
+    post(shared(), "/v1/responses/compact", &json!({})).error(404);
+}
+
+#[test]
 fn every_endpoint_is_described() {
     let description = get(shared(), "/openapi.json").ok();
     assert!(description["openapi"].as_str().unwrap().starts_with("3.1"));
@@ -146,6 +191,7 @@ fn every_endpoint_is_described() {
         "/v1/chat/completions",
         "/v1/chat/completions/render",
         "/v1/completions",
+        "/v1/completions/render",
         "/v1/embeddings",
         "/v1/responses",
         "/v1/responses/{id}",
@@ -156,6 +202,9 @@ fn every_endpoint_is_described() {
         "/v1/models/{model}",
         "/tokenize",
         "/detokenize",
+        "/tokenizer_info",
+        "/server_info",
+        "/v1/loads",
         "/health",
         "/version",
         "/metrics",

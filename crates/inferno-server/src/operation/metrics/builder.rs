@@ -2,8 +2,8 @@
 
 use prometheus::core::Collector;
 use prometheus::{
-    Error, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry,
+    Counter, Error, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
+    IntGauge, IntGaugeVec, Opts, Registry,
 };
 
 /// Creates metrics and registers them.
@@ -12,6 +12,11 @@ pub(super) struct MetricBuilder<'r>(pub &'r Registry);
 impl MetricBuilder<'_> {
     pub fn counter(&self, name: &str, help: &str) -> Result<IntCounter, Error> {
         self.register(IntCounter::new(name, help)?)
+    }
+
+    /// A floating-point counter.
+    pub fn float_counter(&self, name: &str, help: &str) -> Result<Counter, Error> {
+        self.register(Counter::new(name, help)?)
     }
 
     pub fn counters(
@@ -39,6 +44,17 @@ impl MetricBuilder<'_> {
     pub fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> Result<Histogram, Error> {
         let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
         self.register(Histogram::with_opts(options)?)
+    }
+
+    pub fn histograms(
+        &self,
+        name: &str,
+        help: &str,
+        buckets: &[f64],
+        labels: &[&str],
+    ) -> Result<HistogramVec, Error> {
+        let options = HistogramOpts::new(name, help).buckets(buckets.to_vec());
+        self.register(HistogramVec::new(options, labels)?)
     }
 
     pub fn register<C: Collector + Clone + 'static>(&self, metric: C) -> Result<C, Error> {

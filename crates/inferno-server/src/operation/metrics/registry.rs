@@ -3,7 +3,9 @@
 use std::sync::Mutex;
 
 use inferno_engine::{EngineHandle, EngineSnapshot, Finished};
-use prometheus::{Error, Histogram, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
+use prometheus::{
+    Error, Histogram, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TextEncoder,
+};
 
 use super::builder::MetricBuilder;
 use super::engine::EngineMetrics;
@@ -30,6 +32,7 @@ pub(super) struct ServerMetrics {
     registry: Registry,
     pub request_success: IntCounterVec,
     pub http_requests: IntCounterVec,
+    pub http_duration: HistogramVec,
     pub ignored_fields: IntCounterVec,
     pub time_to_first_token: Histogram,
     pub inter_token_latency: Histogram,
@@ -130,6 +133,12 @@ impl ServerMetrics {
                 "http_requests_total",
                 "HTTP responses, by route, method and status class.",
                 &["handler", "method", "status"],
+            )?,
+            http_duration: make.histograms(
+                "http_request_duration_seconds",
+                "Time from a request to the headers of its response, by route and method.",
+                LATENCIES,
+                &["handler", "method"],
             )?,
             ignored_fields: make.counters(
                 "inferno_ignored_fields_total",

@@ -41,7 +41,7 @@ Send a request:
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Name of the model in API requests; can be repeated [default: the file name]
+    /// Name of the model in API requests; can be repeated, and * accepts any further name [default: the file name, and *]
     #[arg(long, value_name = "NAME")]
     served_model_name: Vec<String>,
     /// Use the chat template in this file instead of the one in the model file
@@ -97,6 +97,9 @@ const MAX_TARGET_ITL: usize = 60_000;
 
 /// Default maximum number of sequences in a batch.
 const DEFAULT_SEQUENCES: usize = 64;
+
+/// The value of `--served-model-name` that accepts any name.
+const ANY_NAME: &str = "*";
 
 /// Default size of the KV cache, in multiples of the context length.
 const DEFAULT_CONTEXTS: usize = 4;
@@ -205,16 +208,27 @@ impl ServeArgs {
             Some(template) => served.with_chat_template(template),
             None => served,
         };
+        let served = match self.accepts_any_name() {
+            true => served.with_any_name(),
+            false => served,
+        };
         Ok(match &self.prefix_cache_file {
             Some(path) => served.with_prefix_cache_file(path.clone()).map_err(|error| *error)?,
             None => served,
         })
     }
 
-    /// Returns the names under which requests may address the model.
+    /// Returns whether requests may use any model name: clients often have one built in.
+    fn accepts_any_name(&self) -> bool {
+        self.served_model_name.is_empty() || self.served_model_name.iter().any(|it| it == ANY_NAME)
+    }
+
+    /// Returns the names of the model; responses contain the first.
     fn names(&self, checkpoint: &Gguf) -> Vec<String> {
-        if !self.served_model_name.is_empty() {
-            return self.served_model_name.clone();
+        let names: Vec<_> =
+            self.served_model_name.iter().filter(|it| *it != ANY_NAME).cloned().collect();
+        if !names.is_empty() {
+            return names;
         }
         vec![self.source.name().unwrap_or_else(|| {
             let name = checkpoint.metadata().optional::<String>("general.name").ok().flatten();

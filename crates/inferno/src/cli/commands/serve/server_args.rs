@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inferno_server::{Limits, ServerOptions, TlsFiles};
+use inferno_server::{Limits, ScriptedAnswers, ServerOptions, TlsFiles};
 
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
@@ -40,6 +40,9 @@ pub(super) struct ServerArgs {
     /// Reject requests with unknown fields instead of ignoring the fields
     #[arg(long)]
     strict_fields: bool,
+    /// Generate the answers in this JSON file instead of the model's own, to test clients
+    #[arg(long, value_name = "FILE", hide = true)]
+    scripted_answers: Option<PathBuf>,
     /// Maximum size of a request body, in bytes
     #[arg(long, value_name = "BYTES", value_parser = positive, default_value_t = Limits::default().max_body_bytes)]
     max_body_size: usize,
@@ -89,6 +92,18 @@ fn address_of(host: &str) -> Result<IpAddr, String> {
 }
 
 impl ServerArgs {
+    /// Returns the scripted answers, if there are any.
+    ///
+    /// **Errors**: a file that cannot be read, or has another format.
+    fn scripted(&self) -> Result<Option<ScriptedAnswers>, Failure> {
+        let Some(path) = &self.scripted_answers else {
+            return Ok(None);
+        };
+        let answers = ScriptedAnswers::from_json(&read_file(path)?);
+        let invalid = |error| Failure::Usage(format!("{}: {error}", path.display()));
+        answers.map(Some).map_err(invalid)
+    }
+
     /// Returns the options for the server.
     ///
     /// **Errors**: an API key file that cannot be read or contains no key; an empty key.
@@ -119,6 +134,7 @@ impl ServerArgs {
             allowed_hosts: self.allowed_host.clone(),
             allowed_origins: self.cors_origin.clone(),
             strict_fields: self.strict_fields,
+            scripted: self.scripted()?,
             limits: Limits {
                 max_body_bytes: self.max_body_size,
                 max_num_connections: self.max_connections,

@@ -65,5 +65,5 @@ test('tokens are counted', async () => {
 test('errors are of their kinds', async () => {
   const ask = (further) => claude.messages.create(message(conversation('plain'), further));
   await assert.rejects(ask({ temperature: -1 }), Anthropic.BadRequestError);
-  await assert.rejects(ask({ model: 'claude' }), Anthropic.NotFoundError);
+  await assert.rejects(claude.models.retrieve('claude'), Anthropic.NotFoundError);
 });

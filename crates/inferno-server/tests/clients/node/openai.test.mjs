@@ -139,7 +139,7 @@ test('errors are of their kinds', async () => {
   const ask = (further) => openai.chat.completions.create(chat(expected, further));
   await assert.rejects(ask({ temperature: -1 }), (error) =>
     error instanceof OpenAI.BadRequestError && error.param === 'temperature' && Boolean(error.requestID));
-  await assert.rejects(ask({ model: 'gpt-4o' }), OpenAI.NotFoundError);
+  await assert.rejects(openai.models.retrieve('gpt-4o'), OpenAI.NotFoundError);
   await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError);
 });
 

@@ -17,8 +17,8 @@ def test_a_mistake_is_a_bad_request_that_names_its_field(client, claude):
     assert (raised.value.param, raised.value.type) == ("temperature", "invalid_request_error")
     assert raised.value.request_id
     with pytest.raises(openai.BadRequestError) as raised:
-        client.chat.completions.create(**HELLO, extra_body={"colour": "blue"})
-    assert (raised.value.param, raised.value.code) == ("colour", "unknown_field")
+        client.chat.completions.create(**HELLO, extra_body={"use_beam_search": True})
+    assert (raised.value.param, raised.value.code) == ("use_beam_search", "unsupported_parameter")
     with pytest.raises(anthropic.BadRequestError, match="temperature") as raised:
         claude.messages.create(**HELLO, max_tokens=1, extra_body={"temperature": -1})
     assert raised.value.body["error"]["type"] == "invalid_request_error"
@@ -34,12 +34,26 @@ def test_a_prompt_beyond_the_context_tells_both_counts(client, claude):
         claude.messages.create(model=MODEL, messages=long, max_tokens=1)
 
 
-def test_an_unknown_model_is_not_found(client, claude):
+def test_an_unknown_field_is_ignored_and_reported(client, claude):
+    colour = {"extra_body": {"colour": "blue"}, "max_tokens": 1}
+    for answer in (
+        client.chat.completions.with_raw_response.create(**HELLO, **colour),
+        claude.messages.with_raw_response.create(**HELLO, **colour),
+    ):
+        assert answer.headers["x-inferno-ignored-fields"] == "colour"
+
+
+def test_an_unknown_model_is_only_an_error_if_the_server_names_its_model(client, claude, narrow_url):
+    answer = client.chat.completions.create(**HELLO | {"model": "gpt-4o"}, max_tokens=1)
+    assert answer.model == MODEL
+    assert claude.messages.create(**HELLO | {"model": "claude"}, max_tokens=1).model == MODEL
+    narrow = openai.OpenAI(base_url=f"{narrow_url}/v1", api_key="any", max_retries=0)
     with pytest.raises(openai.NotFoundError) as raised:
-        client.chat.completions.create(**HELLO | {"model": "gpt-4o"})
+        narrow.chat.completions.create(**HELLO | {"model": "gpt-4o"})
     assert (raised.value.param, raised.value.code) == ("model", "model_not_found")
+    narrow = anthropic.Anthropic(base_url=narrow_url, api_key="any", max_retries=0)
     with pytest.raises(anthropic.NotFoundError):
-        claude.messages.create(**HELLO | {"model": "claude"}, max_tokens=1)
+        narrow.messages.create(**HELLO | {"model": "claude"}, max_tokens=1)
 
 
 def test_a_wrong_key_is_no_authentication(url):

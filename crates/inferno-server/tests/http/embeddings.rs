@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::client::post;
 use crate::fixtures::prompts;
-use crate::server::{shared, start_changed};
+use crate::server::{shared, start_changed, strict};
 
 const PATH: &str = "/v1/embeddings";
 /// The minimum cosine similarity between 8-bit products of the embedded model and float32.
@@ -106,7 +106,7 @@ fn unsupported_fields_are_named() {
         (json!({"input": "a", "temperature": 1}), "temperature"),
     ];
     for (request, param) in cases {
-        let error = post(shared(), PATH, &request).error(400);
+        let error = post(strict(), PATH, &request).error(400);
         assert_eq!(error["param"], param, "{error}");
     }
     post(shared(), PATH, &json!({"input": "a", "model": "other"})).error(404);

@@ -1,4 +1,4 @@
-// Markdown's blocks: paragraphs, headings, lists, quotations, code, tables, rules. A subset of CommonMark, and GitHub's
+// Markdown's blocks: paragraphs, headings, lists, quotations, code, tables, rules, formulas. A subset of CommonMark, and GitHub's
 // tables, as models write them. Deliberately unsupported: HTML, which is shown as text; setext headings and lazy continuation
 // lines, which would change earlier output while an answer is streaming; reference links.
 //
@@ -13,6 +13,7 @@ const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const QUOTATION = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|(\d{1,9})[.)])(?:( +)(.*)|)$/;
 const INDENTED = /^ {4}/;
+const FORMULA = /^ {0,3}(\$\$|\\\[)(.*)$/;
 
 /** The blocks of a text. */
 export function blocks(text) {
@@ -59,6 +60,8 @@ function take(lines, at, depth) {
   if (depth < MAX_DEPTH && QUOTATION.test(line)) return quotation(lines, at, depth);
   if (depth < MAX_DEPTH && ITEM.test(line)) return list(lines, at, depth);
   if (isTable(lines, at)) return table(lines, at);
+  const end = formulaEnd(lines, at);
+  if (end !== null) return formula(lines, at, end);
   return paragraph(lines, at, depth);
 }
 
@@ -189,9 +192,28 @@ function cells(line) {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
+/** Where the formula that begins at a line ends; null if there is none, or if its end has not arrived. */
+function formulaEnd(lines, at) {
+  const [, open, first] = FORMULA.exec(lines[at]) ?? [];
+  if (open === undefined) return null;
+  const close = open === '$$' ? '$$' : '\\]';
+  for (let end = at, rest = first; ; rest = lines[end]) {
+    end += 1;
+    const place = rest.indexOf(close);
+    // Text after the formula makes it part of a paragraph.
+    if (place >= 0) return rest.slice(place + close.length).trim() === '' ? end : null;
+    if (end >= lines.length || isBlank(lines[end]) || (open !== close && lines[end].includes(open))) return null;
+  }
+}
+
+function formula(lines, at, end) {
+  const source = lines.slice(at, end).map((line) => line.trim()).join('\n');
+  return { block: { type: 'math', tex: source.slice(2, -2), isDisplay: true }, end };
+}
+
 function paragraph(lines, at, depth) {
   let end = at + 1;
-  while (end < lines.length && !isBlank(lines[end]) && !interrupts(lines[end], depth) && !isTable(lines, end)) end += 1;
+  while (end < lines.length && !isBlank(lines[end]) && !interrupts(lines[end], depth) && !isTable(lines, end) && formulaEnd(lines, end) === null) end += 1;
   const text = lines.slice(at, end).map((line) => line.trimStart()).join('\n').trimEnd();
   return { block: { type: 'paragraph', text }, end };
 }

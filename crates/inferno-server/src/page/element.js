@@ -13,6 +13,15 @@ export function element(tag, properties = {}, ...children) {
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
+const MATHML = 'http://www.w3.org/1998/Math/MathML';
+
+/** The element of a MathML tree, as `tex.js` makes it. */
+export function mathElement({ tag, attributes, text, children = [] }) {
+  const made = document.createElementNS(MATHML, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...(text === undefined ? children.map(mathElement) : [text]));
+  return made;
+}
 
 /** One of the icons that `index.html` defines. */
 export function icon(name) {

@@ -35,11 +35,31 @@ export async function readFile(file) {
   const [first] = found.messages;
   const hasSystem = first?.role === 'system' && typeof first.content === 'string';
   const messages = found.messages.slice(hasSystem ? 1 : 0).map((message, index) => {
-    const { role, content, reasoning_content: reasoning } = message ?? {};
-    const isShown = ['user', 'assistant'].includes(role) && typeof content === 'string';
-    if (!isShown) refuse(`message ${index + (hasSystem ? 2 : 1)} is not a text message from the user or the assistant`);
-    return { role, content, ...(typeof reasoning === 'string' && reasoning !== '' ? { reasoning } : {}) };
+    const read = readMessage(message ?? {});
+    if (!read) refuse(`message ${index + (hasSystem ? 2 : 1)} is not a text message, a tool call or the result of one`);
+    return read;
   });
   if (messages.length === 0) refuse('it has no messages');
   return { ...newConversation(hasSystem ? first.content : ''), messages };
+}
+
+/** A message in the format of requests; null if the page cannot show it. */
+function readMessage({ role, content, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId }) {
+  const isText = (value) => typeof value === 'string';
+  if (role === 'tool') return isText(content) && isText(callId) ? { role, content, callId } : null;
+  const found = role === 'assistant' && Array.isArray(calls) ? calls.map(readCall) : [];
+  const text = content ?? (found.length > 0 ? '' : null);
+  if (!['user', 'assistant'].includes(role) || !isText(text) || found.includes(null)) return null;
+  return {
+    role,
+    content: text,
+    ...(isText(reasoning) && reasoning !== '' ? { reasoning } : {}),
+    ...(found.length > 0 ? { calls: found } : {}),
+  };
+}
+
+function readCall(call) {
+  const { id, function: { name, arguments: given } = {} } = call ?? {};
+  if (typeof id !== 'string' || typeof name !== 'string') return null;
+  return { id, name, arguments: typeof given === 'string' ? given : JSON.stringify(given ?? {}) };
 }

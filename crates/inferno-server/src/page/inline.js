@@ -1,5 +1,5 @@
-// Markdown inside of a block: emphasis, code, links, line breaks. As in CommonMark, with two differences: line
-// breaks are preserved, and bare URLs are links.
+// Markdown inside of a block: emphasis, code, links, line breaks, formulas. As in CommonMark, with three differences: line
+// breaks are preserved, bare URLs are links, and TeX between dollar signs or in `\(…\)` and `\[…\]` is a formula.
 //
 // The result is a flat list of text, breaks, code, and markers that open and close an element. Markers are always balanced, so
 // that elements can be built with a stack instead of recursion.
@@ -7,7 +7,10 @@
 const SAFE_SCHEME = /^(?:https?|mailto):/i;
 const PUNCTUATION = /[\p{P}\p{S}]/u;
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
-const WORDS = /[^\\`\n*_~[\]!<&h]+|h[^\\`\n*_~[\]!<&h]*/y;
+const WORDS = /[^\\`\n*_~[\]!<&$h]+|h[^\\`\n*_~[\]!<&$h]*/y;
+/** Prices are not formulas: there is no space inside of the dollar signs, and no digit after them. */
+const DOLLARS = /\$\$((?:\\[^\n]|[^\\$\n])+)\$\$|\$(?!\s)((?:\\[^\n]|[^\\$\n])+)(?<!\s)\$(?!\d)/y;
+const BRACKETED = /\\\[((?:[^\\]|\\[^[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)/y;
 const LINE_BREAK = /\n */y;
 const ADDRESS = /https?:\/\/[^\s<>"]*[^\s<>"'.,:;!?*_~)\]}]/iy;
 const NAMED_ADDRESS = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/iy;
@@ -23,7 +26,7 @@ export function isSafe(address) {
   return SAFE_SCHEME.test(address);
 }
 
-/** The parts of a text: `{ text }`, `{ code }`, `{ isBreak }`, `{ open: 'strong' | 'em' | 's' | 'a', href, title }`, `{ close }`. */
+/** The parts of a text: `{ text }`, `{ code }`, `{ tex, isDisplay, source }`, `{ isBreak }`, `{ open: 'strong' | 'em' | 's' | 'a', href, title }`, `{ close }`. */
 export function inlineParts(text) {
   return new Scanner(text).parts();
 }
@@ -50,7 +53,9 @@ class Scanner {
     const character = this.#text[this.#at];
     switch (character) {
       case '\\':
-        return this.#escape();
+        return this.#find(BRACKETED) ? this.#formula(BRACKETED) : this.#escape();
+      case '$':
+        return this.#formula(DOLLARS);
       case '`':
         return this.#code();
       case '\n':
@@ -117,6 +122,13 @@ class Scanner {
     if (next === '\n') return this.#add({ isBreak: true }, 2);
     if (ESCAPABLE.test(next)) return this.#add({ text: next }, 2);
     return this.#literal('\\');
+  }
+
+  #formula(pattern) {
+    this.#match(pattern, ([source, displayed, tex]) => {
+      const isDisplay = displayed !== undefined;
+      this.#add({ tex: displayed ?? tex, isDisplay, source }, source.length);
+    });
   }
 
   /** Spaces around a line break are not shown. */

@@ -1,21 +1,19 @@
 // Entry point: connects the parts of the page.
 
-import { servedModel } from './api.js';
 import { beginComposer, focusPrompt } from './composer.js';
 import { ConversationView } from './conversation.js';
-import { apiKey, askForKey, beginSettings, keptSystem, showModelDefaults, showSystem } from './settings.js';
+import { beginKey } from './key.js';
+import { findModels, servedModel } from './models.js';
+import { beginSettings, keptSystem, showModelDefaults, showSystem } from './settings.js';
 import { beginSidebar, closeSidebar, listConversations } from './sidebar.js';
-import { deleteConversation, loadConversation, newConversation, onOtherTab, saveConversation } from './store.js';
+import { deleteConversation, loadConversation, newConversation, onOtherTab, renameConversation, saveConversation } from './store.js';
 
 const status = document.getElementById('status');
-const modelTitle = document.getElementById('model');
 const context = document.getElementById('context');
 const scroller = document.getElementById('scroller');
 const toEnd = document.getElementById('to-end');
 
-let model = null;
-
-const view = new ConversationView({ modelName: () => model?.id, onChange: keep });
+const view = new ConversationView({ onChange: keep });
 
 /** Shows a notice that is not about one message. */
 function report(text) {
@@ -25,12 +23,23 @@ function report(text) {
 
 function keep(conversation) {
   conversation.updated = Date.now();
-  try {
+  orReport(() => {
     if (conversation.messages.length > 0) saveConversation(conversation);
+  });
+  listConversations(view.conversation.id);
+}
+
+/** Saves something, or reports that the browser has no space for it. */
+function orReport(save) {
+  try {
+    save();
   } catch {
     report('Browser storage is full: this conversation is not saved. Delete other conversations.');
   }
-  listConversations(view.conversation.id);
+}
+
+function connect() {
+  return findModels({ onModel: showModelDefaults, report });
 }
 
 async function open(conversation) {
@@ -55,36 +64,15 @@ function openNamed() {
   return open(kept ?? newConversation(keptSystem()));
 }
 
-/** Polls for the model, which may still be loading. */
-async function findModel() {
-  for (;;) {
-    try {
-      model = await servedModel(apiKey());
-      break;
-    } catch (error) {
-      if (error.status === 401) {
-        report('API key required.');
-        askForKey(apiKey() === '' ? 'This server requires an API key.' : error.message);
-        return;
-      }
-      report(error.code === 'loading' ? 'The model is loading…' : error.message);
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-    }
-  }
-  modelTitle.textContent = model.id;
-  document.title = `${model.id} · inferno`;
-  context.textContent = `${model.max_model_len.toLocaleString('en')} tokens of context`;
-  showModelDefaults(model);
-}
-
 beginSettings({
   onSystem: (text) => {
     view.conversation.system = text;
     keep(view.conversation);
   },
-  onKey: findModel,
   onProblem: report,
 });
+
+beginKey({ onKey: connect, onProblem: report });
 
 beginComposer({
   onSend: (text) => {
@@ -109,7 +97,12 @@ beginSidebar({
     keep(conversation);
     history.pushState(null, '', `#${conversation.id}`);
   },
-  modelName: () => model?.id,
+  onRename: (id, name) => {
+    if (view.conversation.id === id) view.conversation.name = name;
+    orReport(() => renameConversation(id, name));
+    listConversations(view.conversation.id);
+  },
+  modelName: () => servedModel()?.id,
 });
 
 for (const button of document.querySelectorAll('#suggestions button')) {
@@ -132,18 +125,23 @@ document.addEventListener('keydown', (event) => {
 
 // Follows a growing answer, unless the user has scrolled away.
 let followsEnd = true;
+let lastTop = 0;
 const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 const scrollToEnd = () => scroller.scrollTo({ top: scroller.scrollHeight });
 scroller.addEventListener('scroll', () => {
-  followsEnd = distanceToEnd() < 40;
+  // The content may have grown since the page scrolled itself, so only moving up stops following.
+  const movedUp = scroller.scrollTop < lastTop;
+  lastTop = scroller.scrollTop;
+  followsEnd = distanceToEnd() < 40 || (followsEnd && !movedUp);
   toEnd.hidden = followsEnd;
 });
 scroller.addEventListener('grown', (event) => {
-  if (followsEnd || event.detail?.jump) scrollToEnd();
+  followsEnd ||= event.detail?.jump === true;
+  if (followsEnd) scrollToEnd();
 });
 toEnd.addEventListener('click', scrollToEnd);
 
 onOtherTab(() => listConversations(view.conversation.id));
 addEventListener('popstate', openNamed);
 await openNamed();
-findModel();
+connect();

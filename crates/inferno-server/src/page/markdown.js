@@ -1,8 +1,10 @@
 // Renders Markdown to elements. Any model output becomes text and a few harmless elements.
 
 import { blocks } from './blocks.js';
-import { copyButton, element } from './element.js';
+import { copyButton, element, mathElement } from './element.js';
 import { inlineParts } from './inline.js';
+import { highlight } from './syntax.js';
+import { parseTex } from './tex.js';
 
 /** Maximum nesting; deeper formatting is ignored. */
 const MAX_DEPTH = 24;
@@ -37,6 +39,8 @@ function blockElement(block) {
       return list(block);
     case 'table':
       return table(block);
+    case 'math':
+      return element('p', { className: 'formula', tabIndex: 0 }, math(block));
     default:
       return element('p', {}, ...inline(block.text));
   }
@@ -44,7 +48,14 @@ function blockElement(block) {
 
 function code({ language, text }) {
   const bar = element('div', { className: 'bar' }, element('span', {}, language || 'text'), copyButton('Copy code', () => text));
-  return element('div', { className: 'code' }, bar, element('pre', { tabIndex: 0 }, element('code', {}, text)));
+  const pieces = highlight(text, language).map((piece) => (piece.kind ? element('span', { className: piece.kind }, piece.text) : piece.text));
+  return element('div', { className: 'code' }, bar, element('pre', { tabIndex: 0 }, element('code', {}, ...pieces)));
+}
+
+/** A formula, or its source if it cannot be shown. */
+function math({ tex, isDisplay, source }) {
+  const tree = parseTex(tex, isDisplay);
+  return tree ? mathElement(tree) : element('code', {}, source);
 }
 
 function list({ start, isLoose, items }) {
@@ -81,6 +92,8 @@ function inline(text) {
       open.pop();
     } else if (part.isBreak) {
       append(element('br'));
+    } else if (part.tex !== undefined) {
+      append(math(part));
     } else if (part.code !== undefined) {
       append(element('code', {}, part.code));
     } else {

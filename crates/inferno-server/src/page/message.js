@@ -1,20 +1,42 @@
-// One message on the page: its text, its reasoning, and its actions.
+// One message on the page: its text, its reasoning, its tool calls, and its actions.
 
+import { branchPosition } from './branches.js';
 import { grow, isSendKey } from './composer.js';
 import { copyButton, element, icon, iconButton } from './element.js';
 import { MarkdownView } from './markdown.js';
+import { isEmpty } from './receive.js';
+import { callBlock } from './tools.js';
 
-/** A user message. `onEdit`, if it can be edited, receives the new text. */
-export function userMessage(message, onEdit) {
+/** A user message; `onEdit` receives the new text, and `switcher` shows its other versions. */
+export function userMessage(message, onEdit, switcher) {
   const text = element('div', { className: 'text' }, message.content);
-  const buttons = element('div', { className: 'buttons' }, copyButton('Copy message', () => message.content));
+  const buttons = element('div', { className: 'buttons' }, switcher, copyButton('Copy message', () => message.content));
   const article = element('article', { className: 'user', 'aria-label': 'You' }, text, buttons);
-  if (onEdit) {
-    const edit = () => article.replaceChildren(editor(message.content, onEdit, () => article.replaceChildren(text, buttons)));
-    buttons.append(iconButton('edit', 'Edit message', edit));
-    article.edit = edit;
-  }
+  const stopEditing = () => {
+    article.replaceChildren(text, buttons);
+    buttons.lastChild.focus();
+  };
+  article.edit = () => article.replaceChildren(editor(message.content, onEdit, stopEditing));
+  buttons.append(iconButton('edit', 'Edit message', article.edit));
   return article;
+}
+
+/** Buttons that show the other versions of a message, if there are any; `onSwitch` receives the number of one. */
+export function branchSwitch(message, onSwitch) {
+  const { shown, count } = branchPosition(message);
+  if (count === 1) return '';
+  const button = (name, label, number) => {
+    const made = iconButton(name, label, () => onSwitch(number));
+    made.disabled = number < 0 || number >= count;
+    return made;
+  };
+  return element(
+    'span',
+    { className: 'branches', role: 'group', 'aria-label': 'Versions' },
+    button('previous', 'Previous version', shown - 1),
+    element('span', { 'aria-label': `Version ${shown + 1} of ${count}`, role: 'img' }, `${shown + 1}/${count}`),
+    button('next', 'Next version', shown + 1),
+  );
 }
 
 function editor(content, onEdit, onCancel) {
@@ -46,6 +68,7 @@ function editor(content, onEdit, onCancel) {
 export class AnswerView {
   #message;
   #markdown = new MarkdownView();
+  #calls = element('div', { className: 'calls' });
   #thoughts = element('div', { className: 'thoughts' });
   #summary = element('summary');
   #reasoning;
@@ -62,6 +85,7 @@ export class AnswerView {
       this.#reasoning,
       this.#waiting,
       this.#markdown.element,
+      this.#calls,
       this.#footer,
     );
   }
@@ -76,27 +100,28 @@ export class AnswerView {
     });
   }
 
-  /** Shows the complete answer; `onAgain`, if given, regenerates it. */
-  finish(onAgain) {
+  /** Shows the complete answer. `onAgain`, if given, regenerates it; `switcher` shows its other versions. */
+  finish(onAgain, switcher) {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.element.setAttribute('aria-busy', 'false');
     this.#draw(false);
-    this.#footer.replaceChildren(copyButton('Copy answer', () => this.#message.content));
+    this.#footer.replaceChildren(switcher, copyButton('Copy answer', () => this.#message.content || this.#message.reasoning));
     if (onAgain) this.#footer.append(iconButton('again', 'Regenerate', onAgain));
-    const note = ending(this.#message);
-    if (note) this.#footer.append(element('span', { className: 'note' }, note));
-    this.#footer.append(figures(this.#message.figures));
+    const notes = endings(this.#message).map((note) => element('span', { className: 'note' }, note));
+    this.#footer.append(...notes, figures(this.#message.figures));
+    if (isReasoningOnly(this.#message)) this.#reasoning.open = true;
   }
 
   #draw(isComing) {
-    const { content, reasoning, thinkingSeconds: time } = this.#message;
+    const { content, reasoning, calls = [], thinkingSeconds: time } = this.#message;
     this.#markdown.show(content);
-    this.#waiting.hidden = !isComing || content !== '' || Boolean(reasoning);
+    this.#calls.replaceChildren(...calls.map(callBlock));
+    this.#waiting.hidden = !isComing || !isEmpty(this.#message);
     this.#reasoning.hidden = !reasoning;
     if (!reasoning) return;
     this.#thoughts.textContent = reasoning;
-    const isThinking = isComing && content === '';
+    const isThinking = isComing && isReasoningOnly(this.#message);
     this.#reasoning.classList.toggle('live', isThinking);
     this.#summary.replaceChildren(icon('think'), isThinking ? 'Thinking' : thought(time));
   }
@@ -107,18 +132,24 @@ function thought(time) {
   return time === undefined || time < 0.1 ? 'Reasoning' : `Thought for ${seconds(time)}`;
 }
 
-/** Why an answer is incomplete. */
-function ending(message) {
-  switch (message.finish) {
-    case 'stopped':
-      return 'Stopped.';
-    case 'length':
-      return 'Cut off: the token limit or the context length was reached.';
-    case 'failed':
-      return 'Interrupted.';
-    default:
-      return null;
-  }
+function isReasoningOnly({ content, reasoning, calls }) {
+  return Boolean(reasoning) && content === '' && !calls;
+}
+
+const ENDINGS = {
+  stopped: 'Stopped.',
+  length: 'Cut off: the token limit or the context length was reached.',
+  failed: 'Interrupted.',
+};
+
+/** What is unusual about an answer. */
+function endings(message) {
+  const { finish, hasDropped } = message;
+  return [
+    ...(isReasoningOnly(message) && finish === 'stop' ? ['The model ended after its reasoning, without an answer.'] : []),
+    ...(finish in ENDINGS ? [ENDINGS[finish]] : []),
+    ...(hasDropped ? ['The oldest messages were left out: they no longer fit into the context.'] : []),
+  ];
 }
 
 /** Statistics: tokens, rate, time to first token. */

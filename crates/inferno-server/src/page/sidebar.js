@@ -12,9 +12,12 @@ const narrow = matchMedia('(max-width: 52rem)');
 
 let actions;
 
-/** Initializes the list; `onOpen` and `onDelete` receive an id, `onImport` a conversation; `modelName` is for exported files. */
-export function beginSidebar({ onNew, onOpen, onDelete, onImport, modelName }) {
-  actions = { onOpen, onDelete, modelName };
+/**
+ * Initializes the list. `onOpen` and `onDelete` receive an id, `onRename` an id and a name, `onImport` a conversation;
+ * `modelName` is for exported files.
+ */
+export function beginSidebar({ onNew, onOpen, onDelete, onRename, onImport, modelName }) {
+  actions = { onOpen, onDelete, onRename, modelName };
   const chooser = document.getElementById('import-file');
   document.getElementById('import').addEventListener('click', () => chooser.click());
   chooser.addEventListener('change', async () => {
@@ -80,9 +83,31 @@ function entry(conversation, currentId) {
     name,
   );
   if (conversation.id === currentId) open.setAttribute('aria-current', 'true');
+  const rename = iconButton('edit', `Rename “${name}”`, () => item.replaceChildren(nameField(conversation, name, currentId)));
   const exportIt = iconButton('export', `Export “${name}” as JSON`, () => giveFile(conversation, actions.modelName()));
   const deleteIt = iconButton('delete', `Delete “${name}”`, () => {
     if (confirm(`Delete “${name}”?`)) actions.onDelete(conversation.id);
   });
-  return element('li', {}, open, element('span', {}, exportIt, deleteIt));
+  const item = element('li', {}, open, element('span', {}, rename, exportIt, deleteIt));
+  return item;
+}
+
+/** A field for the name of a conversation; Enter and leaving it save, Escape does not. */
+function nameField(conversation, name, currentId) {
+  let isDone = false;
+  const finish = (save) => {
+    // Redrawing the list removes the field, which leaves it.
+    if (isDone) return;
+    isDone = true;
+    if (save) actions.onRename(conversation.id, field.value.trim());
+    else listConversations(currentId);
+  };
+  const onkeydown = (event) => {
+    event.stopPropagation();
+    if (event.key === 'Enter' && !event.isComposing) finish(true);
+    else if (event.key === 'Escape') finish(false);
+  };
+  const field = element('input', { value: name, 'aria-label': 'Name of the conversation', onkeydown, onblur: () => finish(true) });
+  requestAnimationFrame(() => field.select());
+  return field;
 }

@@ -79,10 +79,15 @@ export function onOtherTab(callback) {
   });
 }
 
-/** The title of a conversation: its first message. */
-export function title(conversation) {
-  const first = conversation.messages[0]?.content.trim().split('\n')[0] ?? '';
-  return first === '' ? 'New conversation' : first;
+/** The title of a conversation: the name that the user gave it, or its first message. */
+export function title({ name, messages }) {
+  return name || messages[0]?.content.trim().split('\n')[0] || 'New conversation';
+}
+
+/** Renames a stored conversation; an empty name restores the default title. Throws if the storage is full. */
+export function renameConversation(id, name) {
+  const conversation = loadConversation(id);
+  if (conversation) saveConversation({ ...conversation, name });
 }
 
 /** All messages in request format, the system message first. */
@@ -96,20 +101,32 @@ export function requestMessages(conversation) {
 }
 
 function withSystem({ system }, messages) {
-  const sent = messages.map(({ role, content, reasoning }) => ({
+  const sent = messages.map(({ role, content, reasoning, calls, callId }) => ({
     role,
     content,
     ...(reasoning ? { reasoning_content: reasoning } : {}),
+    ...(calls ? { tool_calls: calls.map(({ id, ...called }) => ({ id, type: 'function', function: called })) } : {}),
+    ...(callId ? { tool_call_id: callId } : {}),
   }));
   return system ? [{ role: 'system', content: system }, ...sent] : sent;
 }
 
 function isConversation(value) {
-  const isText = (text) => typeof text === 'string';
-  return (
-    isText(value?.id) &&
-    Number.isFinite(value.updated) &&
-    Array.isArray(value.messages) &&
-    value.messages.every((message) => isText(message?.role) && isText(message.content))
-  );
+  return isText(value?.id) && Number.isFinite(value.updated) && isList(value.messages, isMessage);
+}
+
+function isMessage(value) {
+  const { role, content, calls = [], branches = [null] } = value ?? {};
+  const isCall = (call) => isText(call?.id) && isText(call.name) && isText(call.arguments);
+  const isBranch = (branch) => branch === null || (isList(branch, isMessage) && branch.length > 0);
+  const hasOneShown = isList(branches, isBranch) && branches.filter((branch) => branch === null).length === 1;
+  return isText(role) && isText(content) && isList(calls, isCall) && hasOneShown;
+}
+
+function isText(value) {
+  return typeof value === 'string';
+}
+
+function isList(value, isItem) {
+  return Array.isArray(value) && value.every(isItem);
 }

@@ -40,6 +40,21 @@ export async function openPage(browser, address, options = {}) {
   return page;
 }
 
+/** Opens the page with the function `render` in it, which returns the element of a Markdown text. */
+export async function openRenderer(browser, address) {
+  const page = await openPage(browser, address);
+  await page.evaluate(async () => {
+    const { MarkdownView } = await import('./page/markdown.js');
+    window.MarkdownView = MarkdownView;
+    window.render = (text) => {
+      const view = new MarkdownView();
+      view.show(text);
+      return view.element;
+    };
+  });
+  return page;
+}
+
 /** Writes a message and sends it. */
 export async function send(page, text) {
   await page.getByLabel('Message', { exact: true }).fill(text);
@@ -54,7 +69,15 @@ export async function answers(page) {
 
 /** Sets a field of the settings. */
 export async function setting(page, label, value) {
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await openSettings(page);
   await page.getByLabel(label).fill(value);
   await page.getByRole('button', { name: 'Done' }).click();
+}
+
+/** Opens the settings with the advanced ones. */
+export async function openSettings(page) {
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.locator('#advanced').evaluate((it) => {
+    it.open = true;
+  });
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { answers, openPage, send, setting, startBrowser } from './browser.js';
+import { answers, openPage, openSettings, send, setting, startBrowser } from './browser.js';
 import { startLine } from './line.js';
 import { startServer } from './server.js';
 
@@ -140,7 +140,7 @@ test('the settings are those of the request, and stay', async () => {
     });
     assert.deepEqual(messages[0], { role: 'system', content: 'You are terse.' });
   }
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await openSettings(page);
   await page.getByRole('button', { name: 'Reset sampling' }).click();
   const [card] = (await (await fetch(`${server.address}/v1/models`)).json()).data;
   const shown = await page.getByLabel('Temperature').getAttribute('placeholder');
@@ -252,12 +252,12 @@ test('the last message can be edited and sent again', async () => {
   await answers(page);
   await send(page, 'What is the capital of Spain?');
   await answers(page);
-  assert.equal(await page.getByRole('button', { name: 'Edit message' }).count(), 1);
+  assert.equal(await page.getByRole('button', { name: 'Edit message' }).count(), 2);
   await page.getByLabel('Message', { exact: true }).press('ArrowUp');
   const field = page.getByLabel('Your message');
   assert.equal(await field.inputValue(), 'What is the capital of Spain?');
   await field.press('Escape');
-  await page.getByRole('button', { name: 'Edit message' }).click();
+  await page.getByRole('button', { name: 'Edit message' }).last().click();
   await field.fill(CAPITAL);
   await field.press('Enter');
   await page.locator('.user', { hasText: CAPITAL }).waitFor();

@@ -13,7 +13,7 @@ export async function startLine(address) {
     delay: 0,
     /** Events of a stream after which the connection breaks. */
     cutAfter: Infinity,
-    /** An answer to give in place of the server's to chat completions: `{ status, body }`. */
+    /** A response to chat completions instead of the server's: `{ status, body }`, or `{ chunks }` for a stream. */
     instead: null,
     /** The bodies of the chat completions that were asked for. */
     requests: [],
@@ -25,8 +25,7 @@ export async function startLine(address) {
     const isChat = incoming.url === '/v1/chat/completions';
     if (isChat) line.requests.push(JSON.parse(body));
     if (isChat && line.instead) {
-      outgoing.writeHead(line.instead.status, { 'content-type': 'application/json' });
-      outgoing.end(JSON.stringify(line.instead.body));
+      respondInstead(outgoing, line.instead);
       return;
     }
     const onward = request(line.server + incoming.url, { method: incoming.method, headers: incoming.headers });
@@ -47,6 +46,21 @@ export async function startLine(address) {
     server.close();
   };
   return Object.assign(line, { address: `http://127.0.0.1:${server.address().port}`, close });
+}
+
+function respondInstead(outgoing, { status = 200, body, chunks }) {
+  outgoing.writeHead(status, { 'content-type': chunks ? 'text/event-stream' : 'application/json' });
+  if (chunks) for (const chunk of chunks) outgoing.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  outgoing.end(chunks ? 'data: [DONE]\n\n' : JSON.stringify(body));
+}
+
+/** The chunks of a streamed answer: these deltas, why it finished, and its usage. */
+export function answerChunks(deltas, finish = 'stop', usage = { prompt_tokens: 20, completion_tokens: deltas.length }) {
+  return [
+    ...deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] })),
+    { choices: [{ index: 0, delta: {}, finish_reason: finish }] },
+    { choices: [], usage, timings: { predicted_per_second: 40 } },
+  ];
 }
 
 async function passEvents(answer, outgoing, line) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { answers, openPage, send, startBrowser } from './browser.js';
+import { answers, openPage, openSettings, send, startBrowser } from './browser.js';
 import { startServer } from './server.js';
 
 let browser;
@@ -99,7 +99,7 @@ test('a narrow screen has everything, and nothing sticks out', async () => {
     await list.waitFor();
     await page.keyboard.press('Escape');
     await list.waitFor({ state: 'hidden' });
-    await page.getByRole('button', { name: 'Settings' }).click();
+    await openSettings(page);
     assert.ok(await page.getByLabel('Seed').isVisible());
     assert.ok(!(await sticksOut()));
     await page.getByRole('button', { name: 'Close' }).click();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import MarkdownIt from 'markdown-it';
-import { openPage, startBrowser } from './browser.js';
+import { openRenderer, startBrowser } from './browser.js';
 import { startServer } from './server.js';
 
 let browser;
@@ -12,16 +12,7 @@ let page;
 
 before(async () => {
   [browser, server] = await Promise.all([startBrowser(), startServer()]);
-  page = await openPage(browser, server.address);
-  await page.evaluate(async () => {
-    const { MarkdownView } = await import('./page/markdown.js');
-    window.MarkdownView = MarkdownView;
-    window.render = (text) => {
-      const view = new MarkdownView();
-      view.show(text);
-      return view.element;
-    };
-  });
+  page = await openRenderer(browser, server.address);
 });
 after(async () => {
   page?.watched.check();
@@ -34,6 +25,8 @@ function ours(text) {
   return page.evaluate((given) => {
     const view = render(given);
     for (const bar of view.querySelectorAll('.bar')) bar.remove();
+    for (const piece of view.querySelectorAll('code span')) piece.replaceWith(...piece.childNodes);
+    for (const code of view.querySelectorAll('code')) code.normalize();
     for (const frame of view.querySelectorAll('.code, .table')) frame.replaceWith(...frame.childNodes);
     for (const it of view.querySelectorAll('*')) {
       for (const name of ['target', 'rel', 'tabindex']) it.removeAttribute(name);
@@ -115,9 +108,12 @@ test('an answer that grows ends as one that came whole, and what is done stays a
 /** Tags and attributes that Markdown may become. */
 const ALLOWED = {
   a: ['href', 'title', 'target', 'rel'], ol: ['start'], pre: ['tabindex'], div: ['class', 'tabindex'], td: ['class'], th: ['class'],
-  button: ['type', 'class', 'title', 'aria-label'], svg: ['class', 'aria-hidden'], use: ['href'],
+  button: ['type', 'class', 'title', 'aria-label'], svg: ['class', 'aria-hidden'], use: ['href'], span: ['class'], p: ['class', 'tabindex'],
+  math: ['display'], mi: ['mathvariant'], mo: ['form', 'stretchy', 'lspace', 'rspace', 'minsize', 'maxsize', 'movablelimits'], mspace: ['width'],
+  mtable: ['class', 'displaystyle'], mfrac: ['displaystyle', 'linethickness'], mover: ['accent'], mrow: ['class'], mtext: ['class'],
   ...Object.fromEntries(
-    'p h3 h4 h5 h6 hr code em strong s br ul li blockquote table thead tbody tr span'.split(' ').map((tag) => [tag, []]),
+    ('h3 h4 h5 h6 hr code em strong s br ul li blockquote table thead tbody tr ' +
+      'mn msub msup msubsup munder munderover msqrt mroot mtr mtd mphantom').split(' ').map((tag) => [tag, []]),
   ),
 };
 
@@ -144,7 +140,8 @@ test('no text makes anything that could act', async () => {
     '[a](\tjavascript:alert(1))', '[a](<javascript:alert(1)>)', '<javascript:alert(1)>', '![a](javascript:alert(1))', '[a](vbscript:x)',
     '![a](https://example.org/x.png)', '[a](https://example.org "onclick=alert(1)")', '```"><script>\na\n```', '[a](//example.org)', '[a](/etc)',
     '[<img src=x>](https://example.org)', '&lt;script&gt;', '[a](&#106;avascript:alert(1))', '[a](java\\script:alert(1))', '\u0000\ufffe\ud800',
-    '| <b> | " onx=1 |\n|---|---|\n| <i> | 2 |', '# <svg onload=alert(1)>', '- <iframe src=x>', '[a](file:///etc/passwd)', '[a](blob:x)',
+    '$<img src=x onerror=alert(1)>$', '$\\href{javascript:alert(1)}{a}$', '$$\\text{<script>}\\class{a}{b}$$', '\\(\\unicode{x3c}script>\\)',
+    '```html"><script>\n<img src=x onerror=alert(1)>\n```', '| <b> | " onx=1 |\n|---|---|\n| <i> | 2 |', '# <svg onload=alert(1)>', '- <iframe src=x>', '[a](file:///etc/passwd)', '[a](blob:x)',
   ];
   assert.deepEqual(await forbidden(hostile), []);
 });
@@ -162,7 +159,7 @@ function random(seed) {
 
 test('no text of signs breaks it, or gets lost', async () => {
   const draw = random(7);
-  const pieces = ['*', '**', '_', '`', '```', '~~', '[', '](https://a.b)', '](x)', '!', '<', '>', '> ', '- ', '1. ', '# ', '|', '|-|', '\n', '\n\n', '    ', '\t', '\\', '&', '&amp;', 'word', 'h', 'https://a.b', ' ', '\u{1F999}', '\ud800'];
+  const pieces = ['*', '**', '_', '`', '```', '~~', '[', '](https://a.b)', '](x)', '!', '<', '>', '> ', '- ', '1. ', '# ', '|', '|-|', '\n', '\n\n', '    ', '\t', '\\', '&', '&amp;', 'word', 'h', 'https://a.b', ' ', '\u{1F999}', '\ud800', '$', '$$', '\\(', '\\)', '\\[', '\\frac', '{', '}', '^'];
   const texts = Array.from({ length: 3000 }, () =>
     Array.from({ length: 1 + Math.floor(draw() * 24) }, () => pieces[Math.floor(draw() * pieces.length)]).join(''),
   );
@@ -181,6 +178,9 @@ test('long and deep texts are shown in reasonable time', async () => {
     many('> '), many('- '), many('- a\n'), many('>'), many('1. '), many('#'), `# ${many(' ')}x`, `# a ${many('# ')}b`, `|a|\n|-|\n${many('|a|\n')}`, many('|'),
     many('a|b\n'), many('\n'), many(' '), many('\\'), many('https://'), many('*a **b '), many('~~~\n'), many('(('), `[a](${many('(')}`, many('![a'),
     `${many('|-')}\n${many('|-')}`, Array.from({ length: 400 }, (_, depth) => `${'  '.repeat(depth)}- a`).join('\n'), many('***a b '), many('-'), many('- -'),
+    many('$a'), many('$a '), many('\\(a'), many('\\[a\n'), many('$$\n'), many('$$a\n'), `$$\n${many('a\n')}`, `$${many('x^{', 1000)}$`, `$${many('\\frac', 700)}$`,
+    `$${many('x_', 2000)}$`, `$\\begin{matrix}${many('&', 4000)}\\end{matrix}$`, ...['rust', 'python', 'html', 'css', 'yaml', 'sql'].flatMap((language) =>
+      ['"', "'", '/*', '<', 'a-', '\n', '- ', '"""', '\\', '`', '0x', 'a:'].map((text) => `\`\`\`${language}\n${many(text, 9000)}\n`)),
   ];
   for (const text of texts) {
     const time = await page.evaluate((given) => {
@@ -194,7 +194,8 @@ test('long and deep texts are shown in reasonable time', async () => {
 
 test('deep texts are not too deep for the browser', async () => {
   const many = (text) => text.repeat(5000);
-  const texts = [many('> '), many('- '), many('*a **b '), many('[a'), `${many('**a *b ')}${many('* **')}`, `${many('> - ')}a`];
+  const texts = [many('> '), many('- '), many('*a **b '), many('[a'), `${many('**a *b ')}${many('* **')}`, `${many('> - ')}a`, `$${'\\frac{'.repeat(500)}$`,
+    ...[4, 11, 12, 13].map((depth) => `$${'\\frac{\\left('.repeat(depth / 2)}a${'\\right)}{b}'.repeat(depth / 2)}$`)];
   for (const text of texts) {
     const depth = await page.evaluate((given) => {
       const view = render(given);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { answers, openPage, send, setting, startBrowser } from './browser.js';
+import { answers, openPage, openSettings, send, setting, startBrowser } from './browser.js';
 import { startLine } from './line.js';
 import { startServer } from './server.js';
 
@@ -61,7 +61,7 @@ test('a message that is too long is told with both counts, and can be edited', (
     assert.ok(answer.length > 0);
   }));
 
-test('a conversation that has outgrown the model goes on without its oldest messages', () =>
+test('a conversation that exceeds the context continues without its oldest messages', () =>
   withLine(async (page, line) => {
     await setting(page, 'Max tokens', '3');
     await page.getByRole('button', { name: 'Reasoning' }).click();
@@ -71,13 +71,9 @@ test('a conversation that has outgrown the model goes on without its oldest mess
       await page.locator('#stop').waitFor({ state: 'hidden' });
       if ((await page.locator('.failure').count()) > 0) break;
     }
-    assert.match(await page.locator('.failure').innerText(), /exceeds the context.* 1024 tokens/);
-    page.watched.expect(/400/);
-    const before = await page.locator('.answer').count();
-    await page.getByRole('button', { name: 'Drop the oldest messages' }).click();
-    await page.locator('.answer').nth(before).waitFor();
-    await answers(page);
+    assert.equal(await page.locator('.answer').count(), 5);
     assert.equal(await page.locator('.failure').count(), 0);
+    assert.ok(await page.getByText('The oldest messages were left out').first().isVisible());
     const sent = line.requests.at(-1).messages.map((message) => message.content);
     const shown = await page.locator('article.user .text').allInnerTexts();
     assert.equal(shown[0], long('one'));
@@ -88,6 +84,30 @@ test('a conversation that has outgrown the model goes on without its oldest mess
     await page.reload();
     assert.equal(await isAbove(), sent[0]);
     assert.equal((await page.locator('article.user').count()), shown.length);
+  }));
+
+test('oldest messages are also left out if the server rejects a request for its length', () =>
+  withLine(async (page, line) => {
+    await setting(page, 'Max tokens', '3');
+    await page.getByRole('button', { name: 'Reasoning' }).click();
+    await send(page, 'Hello!');
+    await answers(page);
+    await send(page, 'word '.repeat(700).trim());
+    await answers(page);
+    await send(page, 'other '.repeat(600).trim());
+    await answers(page);
+    await page.locator('.answer').nth(2).waitFor();
+    assert.equal(await page.locator('.failure').count(), 0);
+    assert.equal(line.requests.at(-1).messages.length, 1);
+    assert.ok(line.requests.length > 3, 'the first request was rejected');
+    page.watched.expect(/400/);
+    // Editing a message that was left out sends it again.
+    await page.getByRole('button', { name: 'Edit message' }).first().click();
+    await page.getByLabel('Your message').fill('Hello again!');
+    await page.getByRole('button', { name: 'Send edited' }).click();
+    await answers(page);
+    assert.deepEqual(line.requests.at(-1).messages, [{ role: 'user', content: 'Hello again!' }]);
+    assert.equal(await page.locator('.left-out').count(), 0);
   }));
 
 test('an answer whose connection breaks is kept as far as it came', () =>
@@ -144,13 +164,14 @@ test('a server with keys asks for one on the page, which needs none itself', asy
   page.watched.expect(/401/);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await openSettings(page);
+  await page.getByRole('button', { name: 'Change API key' }).click();
   await page.getByLabel('API key').fill('wrong');
-  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByText('invalid API key').waitFor();
   page.watched.expect(/401/);
   await page.getByLabel('API key').fill('open sesame');
-  await page.getByRole('button', { name: 'Done' }).click();
+  await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'ember' }).waitFor();
   await setting(page, 'Max tokens', '3');
   await send(page, 'Hello!');
@@ -162,3 +183,27 @@ test('a server with keys asks for one on the page, which needs none itself', asy
   await page.context().close();
   await guarded.stop();
 });
+
+for (const [width, height] of [[1280, 800], [375, 667], [320, 568]]) {
+  test(`the API key dialog is visible at ${width} by ${height}`, async () => {
+    const guarded = await startServer('--api-key', 'open sesame');
+    const page = await openPage(browser, guarded.address, { viewport: { width, height } });
+    await page.getByText('This server requires an API key.').waitFor();
+    await page.getByLabel('API key').fill('wrong');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByText('invalid API key').waitFor();
+    page.watched.expect(/401/);
+    const isOnTop = (locator) =>
+      locator.evaluate((it) => {
+        const { left, right, top, bottom } = it.getBoundingClientRect();
+        const isInside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+        return isInside && it.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+      });
+    assert.ok(await isOnTop(page.getByLabel('API key')));
+    assert.ok(await isOnTop(page.locator('#key-note')));
+    assert.ok(await isOnTop(page.getByRole('button', { name: 'Connect' })));
+    page.watched.check();
+    await page.context().close();
+    await guarded.stop();
+  });
+}

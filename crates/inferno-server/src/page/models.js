@@ -1,0 +1,63 @@
+// The served models, and which of them answers.
+
+import { listModels } from './api.js';
+import { element } from './element.js';
+import { apiKey, askForKey } from './key.js';
+import { read, write } from './store.js';
+
+/** The name of the model that is built into the program. */
+const DEMO = 'ember';
+
+const heading = document.getElementById('model');
+const chooser = document.getElementById('models');
+const context = document.getElementById('context');
+const demo = document.getElementById('demo');
+
+let models = [];
+let chosen = null;
+
+/** The model that answers: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`; null before it is known. */
+export function servedModel() {
+  return chosen;
+}
+
+/** Finds the models, waiting for the server; `onModel` is called with the chosen one. `report` shows what is missing. */
+export async function findModels({ onModel, report }) {
+  chooser.onchange = () => {
+    try {
+      write('model', chooser.value);
+    } catch {
+      // The choice then applies until the page is closed.
+    }
+    onModel(choose(chooser.value));
+  };
+  for (;;) {
+    try {
+      models = await listModels(apiKey());
+      break;
+    } catch (error) {
+      if (error.status === 401) {
+        report('API key required.');
+        askForKey(apiKey() === '' ? 'This server requires an API key.' : `The key was rejected: ${error.message}.`);
+        return;
+      }
+      report(error.code === 'loading' ? 'The model is loading…' : error.message);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+  chooser.replaceChildren(...models.map(({ id }) => element('option', {}, id)));
+  onModel(choose(read('model', null)));
+}
+
+function choose(id) {
+  chosen = models.find((model) => model.id === id) ?? models[0];
+  const isOnly = models.length === 1;
+  heading.textContent = chosen.id;
+  heading.classList.toggle('unseen', !isOnly);
+  chooser.hidden = isOnly;
+  chooser.value = chosen.id;
+  document.title = `${chosen.id} · inferno`;
+  context.textContent = `${chosen.max_model_len.toLocaleString('en')} tokens of context`;
+  demo.hidden = chosen.id !== DEMO;
+  return chosen;
+}

@@ -4,7 +4,7 @@ import { element } from './element.js';
 import { allMessages, newConversation, title } from './store.js';
 
 /** Downloads a conversation as a file. */
-export function giveFile(conversation, model) {
+export function downloadConversation(conversation, model) {
   const file = { model, messages: allMessages(conversation) };
   const blob = new Blob([`${JSON.stringify(file, null, 2)}\n`], { type: 'application/json' });
   const link = element('a', {

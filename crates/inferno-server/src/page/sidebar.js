@@ -1,7 +1,7 @@
 // The list of conversations; on narrow screens it overlays the page.
 
 import { element, iconButton } from './element.js';
-import { giveFile, readFile } from './files.js';
+import { downloadConversation, readFile } from './files.js';
 import { allConversations, title } from './store.js';
 
 const sidebar = document.getElementById('sidebar');
@@ -84,7 +84,7 @@ function entry(conversation, currentId) {
   );
   if (conversation.id === currentId) open.setAttribute('aria-current', 'true');
   const rename = iconButton('edit', `Rename “${name}”`, () => item.replaceChildren(nameField(conversation, name, currentId)));
-  const exportIt = iconButton('export', `Export “${name}” as JSON`, () => giveFile(conversation, actions.modelName()));
+  const exportIt = iconButton('export', `Export “${name}” as JSON`, () => downloadConversation(conversation, actions.modelName()));
   const deleteIt = iconButton('delete', `Delete “${name}”`, () => {
     if (confirm(`Delete “${name}”?`)) actions.onDelete(conversation.id);
   });

@@ -1,4 +1,4 @@
-// Light, dark, or following the system. A classic script in the head, so that the first paint has the right colours already.
+// Light, dark, or following the system. A classic script in the head, so that the first paint has the right colors.
 
 (() => {
   const KEY = 'inferno.theme';

@@ -1,4 +1,4 @@
-// A headless Chromium, and a page in it that is watched: it may complain of nothing and ask nobody but the server.
+// A headless Chromium, and pages that must not log errors or send requests to anything but the server.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ export async function startBrowser() {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
 
-/** Opens the page in a browser profile of its own. `page.watched.check()` fails if it did what it must not. */
+/** Opens the page in its own browser profile. `page.watched.check()` fails if it logged an error or sent a request elsewhere. */
 export async function openPage(browser, address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -25,13 +25,13 @@ export async function openPage(browser, address, options = {}) {
   });
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
-    if (origin !== address && protocol !== 'blob:') complaints.push(`asked ${request.url()}`);
+    if (origin !== address && protocol !== 'blob:') complaints.push(`requested ${request.url()}`);
   });
   page.watched = {
-    /** Forgets what fits: a refused request shows as an error in the console. */
+    /** Removes the matching complaints; there must be some. The console reports every failed request as an error. */
     expect: (pattern) => {
       const rest = complaints.filter((complaint) => !pattern.test(complaint));
-      assert.ok(rest.length < complaints.length, `nothing fits ${pattern}: ${complaints}`);
+      assert.ok(rest.length < complaints.length, `nothing matches ${pattern}: ${complaints}`);
       complaints.splice(0, Infinity, ...rest);
     },
     check: () => assert.deepEqual(complaints, []),
@@ -55,13 +55,13 @@ export async function openRenderer(browser, address) {
   return page;
 }
 
-/** Writes a message and sends it. */
+/** Enters a message and sends it. */
 export async function send(page, text) {
   await page.getByLabel('Message', { exact: true }).fill(text);
   await page.keyboard.press('Enter');
 }
 
-/** Waits until no answer is coming, and gives the texts of all answers. */
+/** Waits until no answer is running, and returns the text of each answer. */
 export async function answers(page) {
   await page.locator('#stop').waitFor({ state: 'hidden' });
   return page.locator('.answer .markdown').allInnerTexts();

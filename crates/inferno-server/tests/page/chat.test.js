@@ -1,4 +1,4 @@
-// A conversation on the page, as a person has it.
+// Conversations as a user has them.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -32,13 +32,13 @@ afterEach(async () => {
   line.close();
 });
 
-/** Sets the page up to answer alike each time. */
+/** Makes answers deterministic. */
 async function greedy() {
   await page.getByRole('button', { name: 'Reasoning' }).click();
   await setting(page, 'Temperature', '0');
 }
 
-test('a message is answered, with what the answer took', async () => {
+test('a message is answered, with statistics', async () => {
   await greedy();
   await send(page, CAPITAL);
   // What transformers answers is in the server's own tests.
@@ -50,11 +50,12 @@ test('a message is answered, with what the answer took', async () => {
   assert.deepEqual(request.messages, [{ role: 'user', content: CAPITAL }]);
   assert.deepEqual(request.chat_template_kwargs, { enable_thinking: false });
   assert.equal(request.temperature, 0);
-  assert.ok(!('top_p' in request), 'what is not set is left to the model');
+  assert.ok(!('top_p' in request), 'fields that are not set are not sent');
 });
 
-test('thoughts are folded away and can be opened', async () => {
-  line.delay = 10;
+test('reasoning is collapsed and can be opened', async () => {
+  await setting(page, 'Temperature', '0');
+  line.delay = 40;
   await send(page, CAPITAL);
   const thoughts = page.locator('.thoughts');
   await page.getByText('Thinking').waitFor();
@@ -70,7 +71,7 @@ test('thoughts are folded away and can be opened', async () => {
   assert.deepEqual(roles, ['user', 'assistant', 'user']);
 });
 
-test('an answer grows as it comes, and Escape stops it and the work', async () => {
+test('an answer is shown while it streams, and Escape stops it', async () => {
   line.delay = 20;
   await send(page, STORY);
   const text = page.locator('.answer .markdown');
@@ -83,16 +84,16 @@ test('an answer grows as it comes, and Escape stops it and the work', async () =
   assert.match(await page.locator('.note').innerText(), /Stopped/);
   assert.match(await page.locator('.figures').innerText(), /^about \d+ tokens/);
   await page.waitForTimeout(200);
-  assert.equal(await text.innerText(), stopped, 'nothing more comes');
+  assert.equal(await text.innerText(), stopped, 'no text arrives after the stop');
 
   line.delay = 0;
   await page.getByRole('button', { name: 'Regenerate' }).click();
   const [whole] = await answers(page);
   assert.ok(whole.length > stopped.length);
-  assert.equal(await page.locator('.answer').count(), 1, 'it takes the place of the first');
+  assert.equal(await page.locator('.answer').count(), 1, 'it replaces the first');
 });
 
-test('who stops an answer, or leaves the page, ends the work on it', async () => {
+test('stopping an answer and leaving the page abort the request', async () => {
   const slow = await startServer('--isa', 'scalar');
   const own = await openPage(browser, slow.address);
   const numAborted = async () => {
@@ -102,11 +103,11 @@ test('who stops an answer, or leaves the page, ends the work on it', async () =>
   const comesTo = async (count) => {
     const begun = Date.now();
     while ((await numAborted()) !== count) {
-      assert.ok(Date.now() - begun < 5000, `${await numAborted()} answers were ended, not ${count}`);
+      assert.ok(Date.now() - begun < 5000, `${await numAborted()} answers were aborted, expected ${count}`);
       await own.waitForTimeout(10);
     }
   };
-  // Words without sense find no end, and would take seconds.
+  // At this temperature, answers do not end and would take seconds.
   await setting(own, 'Temperature', '5');
   assert.equal(await numAborted(), 0);
   await send(own, STORY);
@@ -121,7 +122,7 @@ test('who stops an answer, or leaves the page, ends the work on it', async () =>
   await slow.stop();
 });
 
-test('the settings are those of the request, and stay', async () => {
+test('settings are sent with requests, and stored', async () => {
   for (const [label, value] of [['Temperature', '1.5'], ['Top p', '0.8'], ['Top k', '30'], ['Min p', '0.05'], ['Seed', '7']]) {
     await setting(page, label, value);
   }
@@ -148,7 +149,7 @@ test('the settings are those of the request, and stay', async () => {
   await page.keyboard.press('Escape');
 });
 
-test('a conversation is there after a reload, and beside others', async () => {
+test('conversations are stored, listed, exported, imported and deleted', async () => {
   await greedy();
   await send(page, CAPITAL);
   await answers(page);
@@ -194,7 +195,7 @@ test('a conversation is there after a reload, and beside others', async () => {
   assert.deepEqual(await list.locator('.open').allInnerTexts(), [CAPITAL, CAPITAL]);
 });
 
-test('a file that holds no conversation is refused in words', async () => {
+test('a file without a conversation is rejected with the reason', async () => {
   const cases = [
     ['no json', 'it is not valid JSON'],
     ['{}', 'it has no list of messages'],
@@ -215,7 +216,7 @@ test('a file that holds no conversation is refused in words', async () => {
   assert.ok(await page.getByText('How can I help?').isVisible());
 });
 
-test('a conversation that the terminal saved is imported with its thoughts and its system message', async () => {
+test('a conversation saved by inferno chat is imported with its reasoning and system message', async () => {
   const saved = {
     saved_by: 'inferno chat',
     model: 'ember',
@@ -235,7 +236,7 @@ test('a conversation that the terminal saved is imported with its thoughts and i
   assert.deepEqual(line.requests.at(-1).messages, saved.messages);
 });
 
-test('what was said so far is there after a reload in the middle of an answer', async () => {
+test('a partial answer is stored when the page is reloaded', async () => {
   line.delay = 20;
   await page.getByRole('button', { name: 'Reasoning' }).click();
   await send(page, STORY);
@@ -269,7 +270,7 @@ test('the last message can be edited and sent again', async () => {
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'The capital of France is Paris.');
 });
 
-test('in the middle of an answer, one can leave for another conversation, edit, and delete', async () => {
+test('during an answer, conversations can be switched, edited and deleted', async () => {
   const field = page.getByLabel('Message', { exact: true });
   const list = page.getByRole('navigation');
   const hasBegun = () => page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
@@ -303,7 +304,7 @@ test('in the middle of an answer, one can leave for another conversation, edit, 
   assert.equal(await list.locator('.open').count(), 0);
 });
 
-test('the keyboard suffices', async () => {
+test('messages can be entered by keyboard only', async () => {
   const field = page.getByLabel('Message', { exact: true });
   await page.getByRole('heading', { level: 1 }).focus();
   await page.keyboard.press('/');

@@ -1,4 +1,4 @@
-// Formulas and code: TeX as temml reads it, and which parts of code are highlighted.
+// Formulas compared with Temml, and highlighted code.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -91,13 +91,13 @@ function textOf(markup) {
     .replace(/[\s\u2061\u2009\u200b]/g, '');
 }
 
-/** How often elements occur that determine the shape of a formula. Browsers decide where limits are, so their place is not compared. */
+/** The counts of elements that determine a formula's shape. Browsers place limits, so their position is not compared. */
 function shapeOf(markup) {
   const tags = ['mfrac', 'msqrt', 'mroot', 'mtr', 'msub|munder', 'msup|mover', 'msubsup|munderover'];
   return Object.fromEntries(tags.map((tag) => [tag, markup.split(new RegExp(`<(?:${tag})[ >]`)).length - 1]));
 }
 
-test('formulas are what temml makes of them', async () => {
+test('formulas match Temml', async () => {
   for (const tex of FORMULAS) {
     const ours = await render(`$$${tex}$$`);
     const theirs = temml.renderToString(tex, { displayMode: true, throwOnError: true });
@@ -108,7 +108,7 @@ test('formulas are what temml makes of them', async () => {
   }
 });
 
-test('formulas in text are found in every notation, and prices are none', async () => {
+test('formulas are found in every notation, and prices are not formulas', async () => {
   const cases = {
     'Let $x$ be \\(y\\).': 2, '$$\nx\n$$': 1, 'so\n$$x$$\nand': 1, '\\[\nx\n\\]': 1, 'a \\[x\\] b': 1, '- $x$\n- $y$': 2, '| $a$ |\n|---|\n| $b$ |': 2,
     'It costs $5 or $10.': 0, 'between $5-$10': 0, '$ x $': 0, 'US$': 0, '\\$x\\$': 0, '`$x$`': 0, '$$\nnot closed': 0, '```\n$x$\n```': 0, '$$ $$': 0,
@@ -118,13 +118,13 @@ test('formulas in text are found in every notation, and prices are none', async 
   }
 });
 
-test('a formula with something unknown is shown as its source', async () => {
+test('an unsupported formula is shown as its source', async () => {
   for (const tex of ['\\unknown{x}', '\\frac{1}', 'x^1^2', '{x', 'x}', '\\left( x', '\\begin{pmatrix} 1', '\\begin{tikzpicture}\\end{tikzpicture}', '#']) {
     assert.equal(await render(`a $${tex}$`), `<p>a <code>$${tex}$</code></p>`);
   }
 });
 
-test('a displayed formula has a size, and its parts are where TeX puts them', async () => {
+test('the parts of a displayed formula are laid out', async () => {
   const boxes = await page.evaluate(() => {
     const view = render('$$\\frac{a}{b} \\quad \\sum_{i}^{n} x^2$$');
     document.body.append(view);

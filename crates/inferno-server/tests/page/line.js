@@ -1,4 +1,4 @@
-// A line between the page and the server that can be slow, and can break: the model inside answers faster than anybody can
+// A proxy between the page and the server that can delay and break streams: the built-in model answers faster than a test can
 // press a button.
 
 import { createServer, request } from 'node:http';
@@ -15,7 +15,7 @@ export async function startLine(address) {
     cutAfter: Infinity,
     /** A response to chat completions instead of the server's: `{ status, body }`, or `{ chunks }` for a stream. */
     instead: null,
-    /** The bodies of the chat completions that were asked for. */
+    /** The bodies of the requests for chat completions. */
     requests: [],
   };
   const server = createServer(async (incoming, outgoing) => {

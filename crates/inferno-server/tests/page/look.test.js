@@ -1,4 +1,4 @@
-// Light, dark, narrow, and what people who do not see the page hear of it.
+// Themes, narrow screens, and announcements for screen readers.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,7 +23,7 @@ async function withPage(options, then) {
   await page.context().close();
 }
 
-/** The red, green and blue of a computed colour, 0 to 1, over `below` where it is not opaque. */
+/** The red, green and blue of a computed color, from 0 to 1. */
 const COLOUR = `(text) => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   canvas.fillStyle = text;
@@ -42,12 +42,12 @@ function contrast(one, other) {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** A colour of the page. */
+/** A color of the page. */
 function colour(page, selector, property) {
   return page.evaluate(`(${COLOUR})(getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${property}'))`);
 }
 
-test('the page follows the system, until a theme is chosen, which stays', async () => {
+test('the theme follows the system until one is chosen, which is stored', async () => {
   await withPage({ colorScheme: 'dark' }, async (page) => {
     const paper = () => colour(page, 'html', 'background-color').then(luminance);
     assert.ok((await paper()) < 0.1);
@@ -64,7 +64,7 @@ test('the page follows the system, until a theme is chosen, which stays', async 
 });
 
 for (const colorScheme of ['light', 'dark']) {
-  test(`text can be read, ${colorScheme}`, async () => {
+  test(`text has sufficient contrast, ${colorScheme}`, async () => {
     await withPage({ colorScheme }, async (page) => {
       await send(page, 'What is the capital of France?');
       await answers(page);
@@ -87,7 +87,7 @@ for (const colorScheme of ['light', 'dark']) {
   });
 }
 
-test('a narrow screen has everything, and nothing sticks out', async () => {
+test('narrow screens show everything without horizontal scrolling', async () => {
   await withPage({ viewport: { width: 320, height: 568 }, hasTouch: true, isMobile: true }, async (page) => {
     await send(page, `A word that is long: ${'extraordinarily'.repeat(12)}`);
     await answers(page);
@@ -113,7 +113,7 @@ test('a narrow screen has everything, and nothing sticks out', async () => {
   });
 });
 
-test('what happens is told to those who do not see it', async () => {
+test('changes are announced, controls have names, and focus is visible', async () => {
   await withPage({}, async (page) => {
     await send(page, 'What is the capital of France?');
     await answers(page);
@@ -128,11 +128,11 @@ test('what happens is told to those who do not see it', async () => {
     await page.getByLabel('Message', { exact: true }).focus();
     await page.keyboard.press('Tab');
     const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
-    assert.equal(outline, 'solid', 'what has the focus is marked');
+    assert.equal(outline, 'solid', 'the focused element is marked');
   });
 });
 
-test('the policy of the page forbids to make elements from text', async () => {
+test('the content security policy forbids elements from text', async () => {
   await withPage({}, async (page) => {
     const refused = await page.evaluate(() => {
       try {

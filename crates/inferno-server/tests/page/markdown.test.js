@@ -1,4 +1,4 @@
-// Markdown as the page shows it, in the browser: what it means by markdown-it, and that nothing harmful comes of any text.
+// Markdown as the page renders it, compared with markdown-it, and with hostile, random, long and deeply nested text.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -20,7 +20,7 @@ after(async () => {
   await server?.stop();
 });
 
-/** HTML of the page's elements, without what only the page adds: bars over code, frames of tables, where links open. */
+/** HTML of the page's elements, without what only the page adds: bars above code, highlighting, frames of tables, link targets. */
 function ours(text) {
   return page.evaluate((given) => {
     const view = render(given);
@@ -35,7 +35,7 @@ function ours(text) {
   }, text);
 }
 
-/** What markdown-it makes of it, in the page's terms: no HTML, line breaks as they stand, headings two levels down. */
+/** The output of markdown-it with the page's options: no HTML, line breaks preserved, headings two levels lower. */
 function theirs(text) {
   const markdown = new MarkdownIt({ html: false, breaks: true, linkify: true });
   markdown.disable(['lheading', 'reference', 'image']);
@@ -83,12 +83,12 @@ const CASES = {
 };
 
 for (const [kind, texts] of Object.entries(CASES)) {
-  test(`${kind} are what markdown-it makes of them`, async () => {
+  test(`${kind} match markdown-it`, async () => {
     for (const text of texts) assert.equal(await ours(text), theirs(text), JSON.stringify(text));
   });
 }
 
-test('an answer that grows ends as one that came whole, and what is done stays as it is', async () => {
+test('a streamed answer ends like a complete one, and finished blocks keep their elements', async () => {
   const text = Object.values(CASES).flat().join('\n\n');
   const result = await page.evaluate((whole) => {
     const view = new MarkdownView();
@@ -102,7 +102,7 @@ test('an answer that grows ends as one that came whole, and what is done stays a
     return { numKept, isSame: view.element.innerHTML === render(whole).innerHTML };
   }, text);
   assert.ok(result.isSame);
-  assert.ok(result.numKept > 100, 'the first paragraph was not made again');
+  assert.ok(result.numKept > 100, 'the first paragraph is not recreated');
 });
 
 /** Tags and attributes that Markdown may become. */
@@ -117,7 +117,7 @@ const ALLOWED = {
   ),
 };
 
-/** Everything in the elements of a text that may not be there. */
+/** The elements of rendered strings that are not allowed. */
 function forbidden(texts) {
   return page.evaluate(
     ([given, allowed]) =>
@@ -134,7 +134,7 @@ function forbidden(texts) {
   );
 }
 
-test('no text makes anything that could act', async () => {
+test('hostile text becomes harmless elements', async () => {
   const hostile = [
     '<img src=x onerror=alert(1)>', '[a](javascript:alert(1))', '[a](JaVaScRiPt:alert(1))', '[a](data:text/html,<script>alert(1)</script>)',
     '[a](\tjavascript:alert(1))', '[a](<javascript:alert(1)>)', '<javascript:alert(1)>', '![a](javascript:alert(1))', '[a](vbscript:x)',
@@ -157,7 +157,7 @@ function random(seed) {
   };
 }
 
-test('no text of signs breaks it, or gets lost', async () => {
+test('random text becomes harmless elements and is not lost', async () => {
   const draw = random(7);
   const pieces = ['*', '**', '_', '`', '```', '~~', '[', '](https://a.b)', '](x)', '!', '<', '>', '> ', '- ', '1. ', '# ', '|', '|-|', '\n', '\n\n', '    ', '\t', '\\', '&', '&amp;', 'word', 'h', 'https://a.b', ' ', '\u{1F999}', '\ud800', '$', '$$', '\\(', '\\)', '\\[', '\\frac', '{', '}', '^'];
   const texts = Array.from({ length: 3000 }, () =>
@@ -171,7 +171,7 @@ test('no text of signs breaks it, or gets lost', async () => {
   assert.deepEqual(lost, []);
 });
 
-test('long and deep texts are shown in reasonable time', async () => {
+test('long and deeply nested text is rendered in reasonable time', async () => {
   const many = (text, count = 20_000) => text.repeat(count);
   const texts = [
     many('*a '), many('**'), many('a**b'), many('_a*b~~'), many('`'), many('`a``b'), many('['), many('[a]('), many('[a](b "'), many('<a:'), many('&'),
@@ -192,7 +192,7 @@ test('long and deep texts are shown in reasonable time', async () => {
   }
 });
 
-test('deep texts are not too deep for the browser', async () => {
+test('deeply nested text does not exceed the depth of browsers', async () => {
   const many = (text) => text.repeat(5000);
   const texts = [many('> '), many('- '), many('*a **b '), many('[a'), `${many('**a *b ')}${many('* **')}`, `${many('> - ')}a`, `$${'\\frac{'.repeat(500)}$`,
     ...[4, 11, 12, 13].map((depth) => `$${'\\frac{\\left('.repeat(depth / 2)}a${'\\right)}{b}'.repeat(depth / 2)}$`)];

@@ -1,5 +1,5 @@
-// Takes the pictures of the page that the documents show: `node screenshots.js FOLDER`. What is said in them is what the model
-// says, at temperature 0; how fast depends on the machine and the build.
+// Takes the pictures of the page for the documentation: `node screenshots.js FOLDER`. The answers are the model's own at
+// temperature 0; the speeds depend on the machine and the build.
 
 import { join } from 'node:path';
 import { answers, openPage, send, setting, startBrowser } from './browser.js';

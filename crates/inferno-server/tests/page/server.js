@@ -1,4 +1,4 @@
-// `inferno serve` with the model inside of the program, on a free port.
+// `inferno serve` with the built-in model on a free port.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 const binary = process.env.INFERNO_BINARY;
 
-/** Starts a server with these further flags and gives its address and a way to end it. */
+/** Starts a server with additional options; returns its address and a function that stops it. */
 export async function startServer(...flags) {
   if (!binary) throw new Error('INFERNO_BINARY names no program');
   const server = spawn(binary, ['serve', '--port', '0', '--threads', '1', ...flags], {

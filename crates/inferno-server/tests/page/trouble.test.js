@@ -1,4 +1,4 @@
-// What the page says when something is wrong.
+// Errors: what the page shows, and how the user continues.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -26,7 +26,7 @@ async function withLine(then) {
   line.close();
 }
 
-test('a refusal is shown in the server’s words, and can be tried again', () =>
+test('an error response is shown with its message, and can be retried', () =>
   withLine(async (page, line) => {
     line.instead = { status: 429, body: { error: { message: '9 requests are waiting', type: 'rate_limit_error', code: 'queue_full' } } };
     await send(page, 'Hello!');
@@ -39,7 +39,7 @@ test('a refusal is shown in the server’s words, and can be tried again', () =>
     assert.equal(await page.locator('.failure').count(), 0);
   }));
 
-test('a proxy that answers in no known shape is told by its status', () =>
+test('an error in an unknown format is shown with its status', () =>
   withLine(async (page, line) => {
     line.instead = { status: 502, body: 'Bad gateway' };
     await send(page, 'Hello!');
@@ -47,7 +47,7 @@ test('a proxy that answers in no known shape is told by its status', () =>
     page.watched.expect(/502/);
   }));
 
-test('a message that is too long is told with both counts, and can be edited', () =>
+test('a message that is too long is shown with both counts, and can be edited', () =>
   withLine(async (page) => {
     await send(page, 'a '.repeat(3000));
     const note = page.locator('.failure');
@@ -110,7 +110,7 @@ test('oldest messages are also left out if the server rejects a request for its 
     assert.equal(await page.locator('.left-out').count(), 0);
   }));
 
-test('an answer whose connection breaks is kept as far as it came', () =>
+test('a partial answer is kept if the connection breaks', () =>
   withLine(async (page, line) => {
     line.cutAfter = 12;
     line.delay = 5;
@@ -125,7 +125,7 @@ test('an answer whose connection breaks is kept as far as it came', () =>
     page.watched.expect(/ERR_INCOMPLETE_CHUNKED_ENCODING/);
   }));
 
-test('an error in the middle of a stream is told', () =>
+test('an error in a stream is shown', () =>
   withLine(async (page, line) => {
     line.instead = { status: 200, body: null };
     await page.route('**/v1/chat/completions', (route) =>
@@ -139,7 +139,7 @@ test('an error in the middle of a stream is told', () =>
     assert.deepEqual(await answers(page), ['Half']);
   }));
 
-test('a server that is gone is told, and found again', async () => {
+test('an unreachable server is reported, and found again', async () => {
   const gone = await startServer();
   const line = await startLine(gone.address);
   const page = await openPage(browser, line.address);
@@ -157,7 +157,7 @@ test('a server that is gone is told, and found again', async () => {
   line.close();
 });
 
-test('a server with keys asks for one on the page, which needs none itself', async () => {
+test('the page loads without an API key and requests one', async () => {
   const guarded = await startServer('--api-key', 'open sesame');
   const page = await openPage(browser, guarded.address);
   await page.getByText('This server requires an API key.').waitFor();

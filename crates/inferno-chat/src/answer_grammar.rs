@@ -82,7 +82,8 @@ impl Rules {
     fn format(&mut self, format: &OutputFormat) -> Option<String> {
         let body = match format {
             OutputFormat::Text => return None,
-            OutputFormat::JsonSchema(schema) => json(schema, true),
+            OutputFormat::JsonSchema(schema) => json(schema, false),
+            OutputFormat::StrictJsonSchema(schema) => json(schema, true),
             OutputFormat::Regex(regex) => regex_literal(regex),
             OutputFormat::Choice(texts) => {
                 // One terminal: as many rules would exceed the limits of the parser.

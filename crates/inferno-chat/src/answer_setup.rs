@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::answer::ToolCallRules;
 use crate::answer_grammar::lark;
+use crate::enforcement::compile_enforceable;
 use crate::output_format::check_arguments;
 use crate::reasoning::reasoning_tokens;
 use crate::reasoning_budget::ReasoningBudget;
@@ -78,17 +79,20 @@ impl AnswerSetup {
         grammars: &GrammarCompiler,
         options: &AnswerOptions,
     ) -> Result<Self, AnswerSetupError> {
-        let AnswerOptions { tools, format, reasoning_budget } = options;
+        let AnswerOptions { tools, reasoning_budget, .. } = options;
         let call_format = match tools.are_available() {
             true => Some(template.tool_call_format().ok_or(AnswerSetupError::ToolsUnsupported)?),
             false => None,
         };
         let reasoning = Reasoning::after(template, prompt);
         let control = |text: &str| tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id));
-        let calls = call_format.map(|call_format| (tools, call_format));
-        let lark = lark(format, calls, reasoning, control);
-        let constraint = lark.map(|lark| grammars.compile(lark)).transpose();
-        let mut constraint = constraint.map_err(|error| diagnosis(options, grammars, error))?;
+        let constraint = compile_enforceable(options, grammars, |options| {
+            let calls = call_format.map(|call_format| (&options.tools, call_format));
+            let lark = lark(&options.format, calls, reasoning, control);
+            lark.map(|lark| grammars.compile(lark)).transpose()
+        });
+        let mut constraint =
+            constraint.map_err(|failed| diagnosis(&failed.options, grammars, failed.error))?;
         let is_reasoning = reasoning == Reasoning::Open;
         if let Some(budget) = *reasoning_budget {
             let delimiters = reasoning_tokens(tokenizer);

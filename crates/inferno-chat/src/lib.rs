@@ -22,8 +22,13 @@ mod answer;
 mod answer_grammar;
 mod answer_setup;
 mod continuation;
+mod enforcement;
 mod error;
+mod gbnf;
 mod grammar;
+mod json_schema;
+#[cfg(test)]
+mod matching;
 mod output_format;
 mod reasoning;
 mod reasoning_budget;

@@ -4,7 +4,8 @@ use inferno_tokenizer::TokenConstraint;
 use serde_json::Value;
 
 use crate::answer_grammar::{lark_of_arguments, lark_of_text};
-use crate::{GrammarCompiler, GrammarError, Tool};
+use crate::enforcement::compile_enforceable;
+use crate::{AnswerOptions, GrammarCompiler, GrammarError, Tool};
 
 /// The format that an answer must have.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -12,13 +13,16 @@ pub enum OutputFormat {
     /// Any text.
     #[default]
     Text,
-    /// A JSON value that matches a schema.
+    /// A JSON value that matches a schema, as far as a grammar can enforce it.
     JsonSchema(Value),
+    /// A JSON value that matches a schema. Keywords that cannot be enforced are an error.
+    StrictJsonSchema(Value),
     /// Text that fully matches a regular expression.
     Regex(String),
     /// One of these strings.
     Choice(Vec<String>),
-    /// Text that matches a grammar in llguidance's dialect of Lark.
+    /// Text that matches a grammar in llguidance's dialect of Lark or in GBNF, llama.cpp's grammar language: a grammar
+    /// that defines rules with `::=` is GBNF.
     Lark(String),
 }
 
@@ -35,10 +39,13 @@ impl OutputFormat {
         &self,
         grammars: &GrammarCompiler,
     ) -> Result<Option<Box<dyn TokenConstraint>>, GrammarError> {
-        let compiled = lark_of_text(self).map(|lark| grammars.compile(lark)).transpose();
-        compiled.map_err(|error| match self {
-            Self::Lark(_) => error,
-            _ => without_generated_lines(&error),
+        let options = AnswerOptions { format: self.clone(), ..AnswerOptions::default() };
+        let compiled = compile_enforceable(&options, grammars, |options| {
+            lark_of_text(&options.format).map(|lark| grammars.compile(lark)).transpose()
+        });
+        compiled.map_err(|failed| match self {
+            Self::Lark(_) => failed.error,
+            _ => without_generated_lines(&failed.error),
         })
     }
 }

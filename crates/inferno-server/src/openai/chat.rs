@@ -104,8 +104,7 @@ pub(crate) struct JsonSchemaFormat {
     #[allow(dead_code, reason = "for the caller only")]
     description: Option<String>,
     schema: Option<Map<String, Value>>,
-    /// Accepted for compatibility; the schema is always enforced.
-    #[allow(dead_code, reason = "the schema is always enforced")]
+    /// Rejects keywords that cannot be enforced, which are ignored otherwise.
     strict: Option<bool>,
 }
 
@@ -236,8 +235,9 @@ impl ResponseFormat {
     fn format(&self) -> Result<OutputFormat, ApiError> {
         let named = self.json_schema.as_ref().and_then(|it| it.schema.as_ref());
         let schema = named.or(self.schema.as_ref());
+        let strict = self.json_schema.as_ref().and_then(|it| it.strict);
         let (field, schema_field) = ("response_format", "response_format.json_schema.schema");
-        output_format(&self.kind, schema, field, schema_field)
+        output_format(&self.kind, schema, strict, field, schema_field)
     }
 }
 

@@ -92,8 +92,7 @@ pub(crate) struct TextFormat {
     description: Option<String>,
     /// With `json_schema`.
     schema: Option<Map<String, Value>>,
-    /// Accepted for compatibility; the schema is always enforced.
-    #[allow(dead_code, reason = "the schema is always enforced")]
+    /// Rejects keywords that cannot be enforced, which are ignored otherwise.
     strict: Option<bool>,
 }
 
@@ -158,8 +157,9 @@ impl ResponsesFields {
     fn format(&self) -> Result<OutputFormat, ApiError> {
         match self.text.as_ref().and_then(|text| text.format.as_ref()) {
             None => Ok(OutputFormat::Text),
-            Some(TextFormat { kind, schema, .. }) => {
-                output_format(kind, schema.as_ref(), "text.format", "text.format.schema")
+            Some(TextFormat { kind, schema, strict, .. }) => {
+                let schema = schema.as_ref();
+                output_format(kind, schema, *strict, "text.format", "text.format.schema")
             }
         }
     }

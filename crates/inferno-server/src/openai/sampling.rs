@@ -107,7 +107,7 @@ pub(crate) struct StructuredOutputs {
     regex: Option<String>,
     /// Possible answers.
     choice: Option<Vec<String>>,
-    /// A grammar in llguidance's dialect of Lark.
+    /// A grammar in llguidance's dialect of Lark, or in GBNF.
     grammar: Option<String>,
 }
 

@@ -102,7 +102,7 @@ fn an_answer_matches_a_user_grammar() {
 fn grammars_that_do_not_compile_are_rejected() {
     let cases = [
         (
-            json!({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}}}}),
+            json!({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}, "strict": true}}}),
             "response_format",
         ),
         (json!({"structured_outputs": {"regex": "(["}}), "structured_outputs"),
@@ -118,7 +118,10 @@ fn grammars_that_do_not_compile_are_rejected() {
         // The error does not mention the surrounding grammar, which the caller did not write.
         assert!(!error["message"].as_str().unwrap().contains("thoughts"), "{error}");
     }
-    let tool = |name: &str, schema: Value| json!({"type": "function", "function": {"name": name, "parameters": schema}});
+    let tool = |name: &str, schema: Value| {
+        let function = json!({"name": name, "parameters": schema, "strict": true});
+        json!({"type": "function", "function": function})
+    };
     let tools = [tool("good", json!({"type": "object"})), tool("bad", json!({"type": "nonsense"}))];
     let error = post(shared(), "/v1/chat/completions", &ask(json!({"tools": tools}))).error(400);
     assert_eq!(error["param"], "tools[1]");
@@ -156,4 +159,57 @@ fn white_space_in_json_is_bounded() {
     let text = content(&ask(json!({"structured_outputs": {"json": schema}, "logit_bias": bias})));
     let answer: Value = serde_json::from_str(&text).unwrap();
     assert!(answer["is_old"].is_boolean() && text.contains('\n'), "{text}");
+}
+
+#[test]
+fn schemas_are_enforced_as_far_as_possible_unless_they_are_strict() {
+    let schema = json!({
+        "type": "object", "not": {"required": ["x"]}, "required": ["kind", "undeclared"], "additionalProperties": false,
+        "properties": {"kind": {"enum": ["dragon"], "format": "animal"}, "age": {"type": "int", "multipleOf": 86400}},
+    });
+    let format = |strict: bool| json!({"type": "json_schema", "json_schema": {"name": "animal", "schema": schema, "strict": strict}});
+    let text = content(&ask(json!({"response_format": format(false)})));
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["kind"], "dragon");
+    let refused =
+        post(shared(), "/v1/chat/completions", &ask(json!({"response_format": format(true)})));
+    assert_eq!(refused.error(400)["param"], "response_format");
+
+    // A schema that does not compile at all leaves the other tools' schemas in force.
+    let many: serde_json::Map<_, _> =
+        (0..3000).map(|index| (format!("p{index}"), json!({}))).collect();
+    let tool = |name: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
+    let tools = [
+        tool(
+            "roll",
+            json!({"type": "object", "properties": {"sides": {"enum": [6]}}, "required": ["sides"], "additionalProperties": false}),
+        ),
+        tool("many", json!({"type": "object", "properties": many})),
+    ];
+    let mut num_rolls = 0;
+    for seed in 0..6 {
+        let asked = json!({
+            "tools": tools, "tool_choice": "required", "parallel_tool_calls": false, "seed": seed,
+        });
+        let answer = post(shared(), "/v1/chat/completions", &ask(asked)).ok();
+        let call = &answer["choices"][0]["message"]["tool_calls"][0]["function"];
+        if call["name"] == "roll" {
+            let arguments: Value =
+                serde_json::from_str(call["arguments"].as_str().unwrap()).unwrap();
+            assert_eq!(arguments, json!({"sides": 6}));
+            num_rolls += 1;
+        }
+    }
+    assert!(num_rolls > 0, "the tool is never called");
+}
+
+#[test]
+fn an_answer_matches_a_gbnf_grammar() {
+    let grammar = "root ::= animal \" is \" age # years\nanimal ::= \"dragon\" | \"bear\"\nage ::= [1-9]{1,2}";
+    let text = content(&ask(json!({"structured_outputs": {"grammar": grammar}})));
+    let (animal, age) = text.split_once(" is ").unwrap();
+    assert!(["dragon", "bear"].contains(&animal) && age.parse::<u8>().is_ok(), "{text}");
+    let broken = json!({"structured_outputs": {"grammar": "root ::= \"a\"\nother ::= ("}});
+    let refused = post(shared(), "/v1/chat/completions", &ask(broken)).error(400);
+    assert!(refused["message"].as_str().unwrap().contains("GBNF: line 2"), "{refused}");
 }

@@ -14,7 +14,7 @@ pub(crate) struct OutputFormatArgs {
     /// Restrict the output to JSON that matches a JSON schema, given as a file or inline
     #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["grammar", "regex"])]
     json_schema: Option<String>,
-    /// Restrict the output to a grammar in Lark syntax (llguidance dialect)
+    /// Restrict the output to a grammar in GBNF (llama.cpp) or Lark syntax (llguidance dialect)
     #[arg(long, value_name = "FILE", conflicts_with = "regex")]
     grammar: Option<PathBuf>,
     /// Restrict the output to text that matches a regular expression from start to end
@@ -31,7 +31,9 @@ impl OutputFormatArgs {
             let is_inline = schema.trim_start().starts_with('{');
             let text = if is_inline { schema.clone() } else { read_file(schema.as_ref())? };
             return match serde_json::from_str(&text) {
-                Ok(schema @ serde_json::Value::Object(_)) => Ok(OutputFormat::JsonSchema(schema)),
+                Ok(schema @ serde_json::Value::Object(_)) => {
+                    Ok(OutputFormat::StrictJsonSchema(schema))
+                }
                 Ok(_) => Err(Failure::Usage("--json-schema must be a JSON object".to_owned())),
                 Err(error) => {
                     Err(Failure::Usage(format!("--json-schema is not valid JSON: {error}")))

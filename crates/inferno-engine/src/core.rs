@@ -15,6 +15,7 @@ mod event;
 mod event_sender;
 mod generation;
 mod model_info;
+mod params;
 mod pooling;
 mod prefill_pacing;
 mod prompt_logprobs;
@@ -44,6 +45,7 @@ use constraint_workers::ConstraintWorkers;
 use state::CoreState;
 
 pub use event::{Event, Finished, PromptEvent, Timings, TokenEvent};
+pub use params::GenerationParams;
 pub use pooling::Pooling;
 pub use snapshot::{EngineSnapshot, StepTokens};
 

@@ -37,8 +37,8 @@ mod stop;
 
 pub use block_pool::BlockPool;
 pub use core::{
-    CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, Pooling, PromptEvent, StepTokens,
-    Timings, TokenEvent,
+    CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
+    PromptEvent, StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
     EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, SubmitError,
@@ -61,7 +61,6 @@ pub use scheduler::{
 };
 pub use sequence::Sequence;
 pub use session::{
-    CancelHandle, Completion, Generation, GenerationParams, GenerationStep, Prompt, Session,
-    SessionOptions,
+    CancelHandle, Completion, Generation, GenerationStep, Prompt, Session, SessionOptions,
 };
 pub use stop::{FinishReason, Released, StopChecker, StopParams};

@@ -6,7 +6,6 @@
 
 mod cancel;
 mod generation;
-mod params;
 mod prompt;
 mod saved_state;
 
@@ -19,11 +18,10 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use crate::core::{EventQueue, EventSender, ModelInfo, PassRecord, SequenceTask};
 use crate::scheduler::SequenceId;
 use crate::state_file;
-use crate::{EngineError, Event, GenerationCore, Metrics, TokenConstraint};
+use crate::{EngineError, Event, GenerationCore, GenerationParams, Metrics, TokenConstraint};
 
 pub use cancel::CancelHandle;
 pub use generation::{Completion, Generation, GenerationStep};
-pub use params::GenerationParams;
 pub use prompt::Prompt;
 
 /// Configures a [`Session`].

@@ -93,23 +93,26 @@ pub(crate) fn check_write(path: &Path, kind: &Kind) -> Result<(), EngineError> {
     })
 }
 
-/// Writes a file whole or not at all, readable only by its owner. `payload` writes its contents.
+/// Writes a file whole or not at all, readable only by its owner. `payload` writes its contents; the file is discarded,
+/// and false returned, if it returns false.
 pub(crate) fn write(
     path: &Path,
     kind: &Kind,
     header: Header,
-    payload: impl FnOnce(&mut Output<'_>) -> Result<(), EngineError>,
-) -> Result<(), EngineError> {
+    payload: impl FnOnce(&mut Output<'_>) -> Result<bool, EngineError>,
+) -> Result<bool, EngineError> {
     let failed = |source| EngineError::StateIo { path: path.to_owned(), action: "write", source };
     let mut file = PrivateFile::beside(&target(path, kind)?).map_err(failed)?;
     let mut output = Output { path, file: Checksummed::new(BufWriter::new(&mut file)) };
     output.write(&header.to_bytes(kind))?;
-    payload(&mut output)?;
+    if !payload(&mut output)? {
+        return Ok(false);
+    }
     let checksum = output.file.checksum();
     output.write(&checksum.to_le_bytes())?;
     output.file.flush().map_err(failed)?;
     drop(output);
-    file.finish().map_err(failed)
+    file.finish().map(|()| true).map_err(failed)
 }
 
 /// A file that is being written.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_chat::{AnswerSetupError, OutputFormat};
+use inferno_chat::{AnswerSetupError, GrammarCompiler, OutputFormat};
 use inferno_engine::{Engine, EngineOptions, GenerationCore, Pooling, Session, SessionOptions};
 use inferno_gguf::Gguf;
 use inferno_model::LoadProgress;
@@ -37,6 +37,7 @@ use crate::{Error, Model};
 pub struct LoadedModel {
     checkpoint: Arc<Gguf>,
     core: GenerationCore,
+    grammars: Arc<GrammarCompiler>,
     load_time: Duration,
 }
 
@@ -51,7 +52,9 @@ impl LoadedModel {
         let tokenizer = Arc::new(model.tokenizer()?);
         let runner = model.runner(on_progress)?;
         let core = GenerationCore::new(runner, tokenizer, model.options().core())?;
-        Ok(Self { checkpoint, core, load_time: started.elapsed() })
+        let grammars = GrammarCompiler::new(Arc::clone(core.tokenizer()), core.vocab_size());
+        let load_time = started.elapsed();
+        Ok(Self { checkpoint, core, grammars: Arc::new(grammars), load_time })
     }
 
     /// Creates a session, which is computed in the caller's thread.
@@ -145,7 +148,7 @@ impl LoadedModel {
         &self,
         format: &OutputFormat,
     ) -> Result<Option<Box<dyn TokenConstraint>>, Error> {
-        with_grammars(self.tokenizer(), self.core.vocab_size(), |grammars| {
+        with_grammars(&self.grammars, |grammars| {
             format.compile(grammars).map_err(AnswerSetupError::Format)
         })
     }

@@ -42,7 +42,7 @@ pub(super) fn save(core: &CoreState, path: &Path) -> Result<usize, EngineError> 
             runner.read_kv_block(cached.block, &mut bytes)?;
             output.write(&bytes)?;
         }
-        Ok(())
+        Ok(true)
     })?;
     Ok(blocks.len())
 }

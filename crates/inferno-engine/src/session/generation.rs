@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::{CancelHandle, GenerationParams, Session};
+use super::{CancelHandle, Session};
 use crate::core::{EventQueue, EventSender, GenerationTask, QueuedEvent, SequenceTask};
 use crate::{
-    EngineError, Event, FinishReason, Metrics, SampledToken, TokenConstraint, TokenLogprobs,
+    EngineError, Event, FinishReason, GenerationParams, Metrics, SampledToken, TokenConstraint,
+    TokenLogprobs,
 };
 
 /// One step of a generation.

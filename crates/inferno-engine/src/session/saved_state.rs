@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use inferno_backend::BlockId;
+
 use super::Session;
 use crate::EngineError;
 use crate::core::ModelInfo;
@@ -11,14 +13,46 @@ use crate::state_file::{self, CHECKSUM_BYTES, HEADER_BYTES, Header, Input, Kind,
 pub(super) const SAVED_SESSION: Kind =
     Kind { name: "a saved session", magic: *b"INFERNOS", version: 1 };
 
-/// Writes `session` to `path`.
+/// Blocks that are copied at a time.
+const BLOCKS_PER_COPY: usize = 8;
+
+/// Writes `session` to `path`. The core is locked only while blocks are copied to memory, so that others are not
+/// delayed by the disk. If the session loses blocks to them meanwhile, those are written that are left.
 pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
+    let (core, sequence) = (&session.core, session.sequence);
+    loop {
+        let (num_computed, blocks) = {
+            let mut state = core.lock()?;
+            state.set_tokens(sequence, &session.tokens);
+            let (num_computed, blocks) = state.computed_blocks(sequence);
+            (num_computed, blocks.to_vec())
+        };
+        let copy = |copied: &[BlockId], bytes: &mut Vec<u8>| {
+            let state = core.lock()?;
+            if state.computed_blocks(sequence) != (num_computed, &blocks[..]) {
+                return Ok(false);
+            }
+            copied.iter().try_for_each(|&block| state.read_block(block, bytes))?;
+            Ok(true)
+        };
+        if write(session, path, num_computed, &blocks, copy)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Writes `session` with the blocks of its first `num_computed` tokens, which `copy` appends to a buffer. False, and
+/// nothing is written, if they have changed.
+fn write(
+    session: &Session,
+    path: &Path,
+    num_computed: usize,
+    blocks: &[BlockId],
+    copy: impl Fn(&[BlockId], &mut Vec<u8>) -> Result<bool, EngineError>,
+) -> Result<bool, EngineError> {
     let info = session.info();
     let block_bytes = info.layout.block_bytes()? as u64;
     let num_tokens = session.tokens.len() as u64;
-    let mut core = session.core.lock()?;
-    core.set_tokens(session.sequence, &session.tokens);
-    let (num_computed, blocks) = core.computed_blocks(session.sequence);
     let payload_bytes = 4 * num_tokens + blocks.len() as u64 * block_bytes;
     let header = Header {
         fingerprint: info.fingerprint.0,
@@ -31,12 +65,14 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
             output.write(&token.to_le_bytes())?;
         }
         let mut bytes = Vec::new();
-        for &block in blocks {
+        for copied in blocks.chunks(BLOCKS_PER_COPY) {
             bytes.clear();
-            core.read_block(block, &mut bytes)?;
+            if !copy(copied, &mut bytes)? {
+                return Ok(false);
+            }
             output.write(&bytes)?;
         }
-        Ok(())
+        Ok(true)
     })
 }
 

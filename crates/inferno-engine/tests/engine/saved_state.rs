@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-use inferno_engine::{EngineError, Session};
+use inferno_engine::{EngineError, Session, SessionOptions};
 
+use crate::cores::core;
 use crate::fake_runner::FakeRunner;
 use crate::session::{greedy, session, tokens_of};
 
@@ -45,6 +48,34 @@ fn a_loaded_conversation_continues_without_prefill() {
     let said = tokens_of(&mut loaded, &[10], &greedy(6));
     assert_eq!(said, tokens_of(&mut original, &[10], &greedy(6)));
     assert_eq!(*passes.lock().expect("no panic"), [2, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_session_can_be_saved_while_others_take_its_blocks() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("state");
+    let shared = core(FakeRunner::new(64, 8));
+    let open = || Session::new(shared.clone(), SessionOptions::default()).expect("room for it");
+    let (mut original, mut other) = (open(), open());
+    tokens_of(&mut original, &[5; 30], &greedy(4));
+    let expected = tokens_of(&mut fresh(), original.tokens(), &greedy(6));
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                other.reset();
+                tokens_of(&mut other, &[6; 50], &greedy(4));
+            }
+        });
+        for _ in 0..20 {
+            original.save(&path).expect("it can be written");
+            let mut loaded = fresh();
+            loaded.load(&path).expect("it can be read");
+            assert_eq!(loaded.tokens(), original.tokens());
+            assert_eq!(tokens_of(&mut loaded, &[], &greedy(6)), expected);
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

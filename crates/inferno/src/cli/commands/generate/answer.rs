@@ -1,5 +1,7 @@
 //! Constrained answers: compiling what an answer may contain, and printing tool calls.
 
+use std::sync::Arc;
+
 use inferno_chat::{
     AnswerDelta, AnswerOptions, AnswerParser, AnswerSetup, AnswerSetupError, ChatTemplate,
     GrammarCompiler, OutputFormat, REASONING_CLOSE, REASONING_OPEN,
@@ -26,12 +28,10 @@ impl Answer {
     ///
     /// **Errors**: [`Error::AnswerSetup`].
     pub(super) fn plain(format: &OutputFormat, session: &Session) -> Result<Self, Error> {
-        let compile =
-            |grammars: &GrammarCompiler| format.compile(grammars).map_err(AnswerSetupError::Format);
-        Ok(Self {
-            constraint: with_grammars(session.tokenizer(), session.vocab_size(), compile)?,
-            ..Self::default()
-        })
+        let constraint = with_grammars(&grammars_of(session), |grammars| {
+            format.compile(grammars).map_err(AnswerSetupError::Format)
+        })?;
+        Ok(Self { constraint, ..Self::default() })
     }
 
     /// Compiles the format and the tool calls of a chat answer to `prompt`.
@@ -43,7 +43,7 @@ impl Answer {
         options: &AnswerOptions,
         session: &Session,
     ) -> Result<Self, Error> {
-        let setup = with_grammars(session.tokenizer(), session.vocab_size(), |grammars| {
+        let setup = with_grammars(&grammars_of(session), |grammars| {
             AnswerSetup::new(template, prompt, session.tokenizer(), grammars, options)
         })?;
         let has_tools = options.tools.are_available();
@@ -53,6 +53,11 @@ impl Answer {
             constraint: setup.constraint,
         })
     }
+}
+
+/// The compiler of grammars for a session's vocabulary.
+fn grammars_of(session: &Session) -> GrammarCompiler {
+    GrammarCompiler::new(Arc::clone(session.tokenizer()), session.vocab_size())
 }
 
 /// Prints an answer that may call tools: reasoning and content as text, each call as one line of JSON.

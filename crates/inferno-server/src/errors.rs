@@ -114,6 +114,12 @@ pub(crate) struct OpenAiErrorDetails {
 
 /// An error body.
 #[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OllamaError {
+    error: String,
+}
+
+/// An error body.
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AnthropicError {
     /// Always `error`.
     #[serde(rename = "type")]
@@ -190,6 +196,7 @@ impl ApiError {
             StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             StatusCode::NOT_FOUND => "not_found_error",
             StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => "timeout_error",
+            StatusCode::NOT_IMPLEMENTED => "not_supported_error",
             status if status.is_server_error() => "server_error",
             _ => "invalid_request_error",
         }
@@ -235,6 +242,11 @@ impl ApiError {
         AnthropicError { kind: "error", error }
     }
 
+    /// The error body in Ollama's format.
+    pub fn ollama(&self) -> OllamaError {
+        OllamaError { error: self.message.clone() }
+    }
+
     /// A response with this body.
     pub fn response(self, body: &impl Serialize) -> Response {
         let mut response = (self.status, axum::Json(body)).into_response();
@@ -251,7 +263,7 @@ impl ApiError {
 }
 
 impl IntoResponse for ApiError {
-    /// In OpenAI's format; the router converts errors on Anthropic's paths.
+    /// In OpenAI's format; the router converts errors on the paths of other APIs.
     fn into_response(self) -> Response {
         let body = self.openai();
         self.response(&body)

@@ -1,4 +1,4 @@
-//! The HTTP server: OpenAI's and Anthropic's APIs over the engine.
+//! The HTTP server: the APIs of OpenAI, Anthropic, Ollama and llama-server over the engine.
 //!
 //! [`Server`] binds an address, answers `/health` while it loads a model, and serves until it is stopped. Each endpoint is one
 //! file; they share:
@@ -7,7 +7,7 @@
 //! - `fields`: the policy on request fields that are unknown or not implemented;
 //! - `chat`: conversations, rendered for the model, and answers, split into reasoning, text and tool calls;
 //! - `generation`: requests in the engine, measured and logged;
-//! - `openai`, `anthropic`, `tokens`, `operation`: the endpoints; `page`: the chat page.
+//! - `openai`, `anthropic`, `ollama`, `llama_server`, `tokens`, `operation`: the endpoints; `page`: the chat page.
 //!
 //! Invariants: every field of a request is honored, ignored with a report, or rejected by name; a client that disconnects aborts its request;
 //! no request makes the server panic, and none fails because of another.
@@ -16,10 +16,16 @@
 
 mod anthropic;
 mod chat;
+mod embedding;
 mod errors;
 mod fields;
+mod fill_in_the_middle;
 mod generation;
+mod llama_sampling;
+mod llama_server;
 mod model;
+mod model_file;
+mod ollama;
 mod openai;
 mod operation;
 mod options;
@@ -35,6 +41,7 @@ mod tokens;
 
 pub use errors::ServerError;
 pub use model::ServedModel;
+pub use model_file::ModelFile;
 pub use operation::logs::{LogFormat, init_logs, print_line};
 pub use options::{Limits, ServerOptions, TlsFiles};
 pub use scripted::ScriptedAnswers;

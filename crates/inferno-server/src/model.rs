@@ -7,6 +7,7 @@ use inferno_chat::{ChatTemplate, GrammarCompiler};
 use inferno_engine::{Engine, EngineError, EngineHandle, Pooling, SamplingParams};
 use inferno_tokenizer::Tokenizer;
 
+use crate::ModelFile;
 use crate::time::unix_seconds;
 
 /// A loaded model with its engine, names, template and defaults.
@@ -26,6 +27,7 @@ pub struct ServedModel {
     /// When it was loaded, in seconds since 1970.
     pub(crate) created: u64,
     pub(crate) grammars: GrammarCompiler,
+    pub(crate) file: ModelFile,
     /// File that stores the prefix cache across restarts.
     prefix_cache_file: Option<PathBuf>,
 }
@@ -44,6 +46,7 @@ impl ServedModel {
             names,
             accepts_any_name: false,
             template: None,
+            file: ModelFile::default(),
             prefix_cache_file: None,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
@@ -72,6 +75,12 @@ impl ServedModel {
     /// Sets how hidden states are pooled into an embedding.
     pub fn with_pooling(mut self, pooling: Pooling) -> Self {
         self.pooling = pooling;
+        self
+    }
+
+    /// Sets the facts about the model's file that the server reports.
+    pub fn with_file(mut self, file: ModelFile) -> Self {
+        self.file = file;
         self
     }
 

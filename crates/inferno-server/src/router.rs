@@ -18,7 +18,7 @@ use crate::request::{
     with_request_id,
 };
 use crate::state::App;
-use crate::{anthropic, openai, operation, page, tokens};
+use crate::{anthropic, llama_server, ollama, openai, operation, page, tokens};
 
 /// All routes of the server.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -51,6 +51,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/server_info", get(operation::server_info::server_info))
         .route("/loads", get(operation::loads::loads))
         .route("/v1/loads", get(operation::loads::loads))
+        .merge(ollama_routes())
+        .merge(llama_server_routes())
         .layer(middleware::from_fn_with_state(Arc::clone(&app), report_ignored_fields))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), require_api_key));
     let open = Router::new()
@@ -67,10 +69,44 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), require_allowed_host))
-        .layer(middleware::from_fn(anthropic_errors))
+        .layer(middleware::from_fn(error_formats))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), operation::metrics::count))
         .with_state(app);
     router.layer(cors).layer(middleware::from_fn(with_request_id))
+}
+
+fn ollama_routes() -> Router<Arc<App>> {
+    let unavailable = || post(ollama::manage::unavailable).delete(ollama::manage::unavailable);
+    Router::new()
+        .route("/api/chat", post(ollama::chat::create))
+        .route("/api/generate", post(ollama::generate::create))
+        .route("/api/embed", post(ollama::embed::create))
+        .route("/api/embeddings", post(ollama::embed::create_one))
+        .route("/api/tags", get(ollama::models::list))
+        .route("/api/ps", get(ollama::models::running))
+        .route("/api/version", get(ollama::models::version))
+        .route("/api/show", post(ollama::show::show))
+        .route("/api/pull", post(ollama::manage::pull))
+        .route("/api/create", unavailable())
+        .route("/api/copy", unavailable())
+        .route("/api/push", unavailable())
+        .route("/api/delete", unavailable())
+        .route("/api/blobs/{digest}", unavailable())
+}
+
+fn llama_server_routes() -> Router<Arc<App>> {
+    let count = || post(llama_server::input_tokens::count);
+    let adapters = get(llama_server::lora_adapters::list).post(llama_server::lora_adapters::change);
+    Router::new()
+        .route("/completion", post(llama_server::completion::create))
+        .route("/infill", post(llama_server::infill::create))
+        .route("/embedding", post(llama_server::embedding::create))
+        .route("/apply-template", post(llama_server::apply_template::apply))
+        .route("/chat/completions/input_tokens", count())
+        .route("/v1/chat/completions/input_tokens", count())
+        .route("/props", get(llama_server::props::props))
+        .route("/slots", get(llama_server::slots::list))
+        .route("/lora-adapters", adapters)
 }
 
 /// Allows requests from pages of these origins; without any, from pages that a loopback address serves.
@@ -131,14 +167,19 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
     ApiError::internal("internal error; see the server log").into_response()
 }
 
-/// Converts errors on Anthropic's paths to Anthropic's format.
-async fn anthropic_errors(request: Request, next: Next) -> Response {
-    let is_anthropic = request.uri().path().starts_with("/v1/messages");
+/// Converts errors on the paths of other APIs from OpenAI's format to theirs.
+async fn error_formats(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_anthropic = path.starts_with("/v1/messages");
+    let is_ollama = path.starts_with("/api/");
     let response = next.run(request).await;
-    match response.extensions().get::<ApiError>() {
+    match response.extensions().get::<ApiError>().cloned() {
         Some(error) if is_anthropic => {
-            let error = error.clone();
             let body = error.anthropic();
+            error.response(&body)
+        }
+        Some(error) if is_ollama => {
+            let body = error.ollama();
             error.response(&body)
         }
         _ => response,

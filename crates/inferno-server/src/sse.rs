@@ -1,14 +1,15 @@
-//! Server-sent events.
+//! Streamed responses: server-sent events, and lines of JSON.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
 
-use axum::http::{HeaderName, HeaderValue};
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::sse::{Event as WireEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 
 use crate::errors::ApiError;
@@ -64,19 +65,34 @@ pub(crate) trait EventSource: Send + 'static {
     fn next(&mut self, events: &mut VecDeque<SseEvent>) -> impl Future<Output = bool> + Send;
 }
 
-/// A response that streams the events of `source`. When the client disconnects, the source is dropped.
-pub(crate) fn respond(source: impl EventSource, keep_alive: Duration) -> Response {
+/// The events of `source`. When the stream is dropped, the source is.
+fn events_of(source: impl EventSource) -> impl Stream<Item = SseEvent> {
     let state = (source, VecDeque::new(), true);
-    let events = stream::unfold(state, |(mut source, mut events, mut has_more)| async move {
+    stream::unfold(state, |(mut source, mut events, mut has_more)| async move {
         while events.is_empty() && has_more {
             has_more = source.next(&mut events).await;
         }
         let event: SseEvent = events.pop_front()?;
-        Some((Ok::<_, Infallible>(event.into_wire()), (source, events, has_more)))
-    });
+        Some((event, (source, events, has_more)))
+    })
+}
+
+/// A response that streams the events of `source`. When the client disconnects, the source is dropped.
+pub(crate) fn respond(source: impl EventSource, keep_alive: Duration) -> Response {
+    let events = events_of(source).map(|event| Ok::<_, Infallible>(event.into_wire()));
     let keep_alive = KeepAlive::new().interval(keep_alive).text("keep-alive");
-    let mut response = Sse::new(events).keep_alive(keep_alive).into_response();
-    // Tells nginx not to buffer the stream.
+    unbuffered(Sse::new(events).keep_alive(keep_alive).into_response())
+}
+
+/// As [`respond`], with the data of each event on a line of its own (NDJSON), as in Ollama's streams.
+pub(crate) fn respond_lines(source: impl EventSource) -> Response {
+    let lines = events_of(source).map(|event| Ok::<_, Infallible>(event.data + "\n"));
+    let content_type = (header::CONTENT_TYPE, "application/x-ndjson");
+    unbuffered(([content_type], Body::from_stream(lines)).into_response())
+}
+
+/// Disables the buffering of nginx.
+fn unbuffered(mut response: Response) -> Response {
     let name = HeaderName::from_static("x-accel-buffering");
     response.headers_mut().insert(name, HeaderValue::from_static("no"));
     response

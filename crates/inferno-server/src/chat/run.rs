@@ -1,6 +1,7 @@
 //! A running chat request.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use inferno_chat::{AnswerDelta, AnswerParser};
 use inferno_engine::SampledToken;
@@ -17,7 +18,8 @@ use crate::state::App;
 /// A running chat request with one or more choices; dropping it aborts the request.
 pub(crate) struct ChatRun {
     running: RunningRequest,
-    parsers: Vec<AnswerParser>,
+    /// One for each choice; none if answers are text as it is.
+    parsers: Vec<Option<AnswerParser>>,
 }
 
 /// An event of a chat request.
@@ -78,7 +80,7 @@ impl ChatRun {
         let params = job.params(&prepared.answers);
         let script = app.options.scripted.as_ref();
         let script = script.map(|script| script.constraint(&job, model.tokenizer()));
-        let parsers = (0..job.num_choices).map(|_| prepared.answers.parser()).collect();
+        let parsers = (0..job.num_choices).map(|_| Some(prepared.answers.parser())).collect();
         let running = RunningRequest::submit(
             app,
             model,
@@ -92,6 +94,21 @@ impl ChatRun {
                 constraint: script.or(prepared.answers.constraint),
             },
         )?;
+        Ok(Self { running, parsers })
+    }
+
+    /// Submits a prompt that arrived at `started` and that no template renders: its answers are text, without reasoning or
+    /// tool calls.
+    ///
+    /// **Errors**: what the engine rejects.
+    pub fn begin_text(
+        app: &Arc<App>,
+        model: &Arc<ServedModel>,
+        started: Instant,
+        job: Job,
+    ) -> Result<Self, ApiError> {
+        let parsers = (0..job.num_choices).map(|_| None).collect();
+        let running = RunningRequest::submit(app, model, started, job)?;
         Ok(Self { running, parsers })
     }
 
@@ -118,22 +135,38 @@ impl ChatRun {
         match event {
             GenerationEvent::Token(event) => {
                 let choice = event.choice;
-                let parser = self.parsers.get_mut(choice).ok_or_else(unexpected_event)?;
-                parser.push(&event.text, &mut deltas);
-                if parser.is_reasoning() {
-                    self.running.count_reasoning(choice);
+                match self.parsers.get_mut(choice).ok_or_else(unexpected_event)? {
+                    Some(parser) => {
+                        parser.push(&event.text, &mut deltas);
+                        if parser.is_reasoning() {
+                            self.running.count_reasoning(choice);
+                        }
+                    }
+                    None => push_text(event.text, &mut deltas),
                 }
                 let token = (!self.running.is_end(&event.token)).then_some(event.token);
                 Ok(ChatEvent::Token { choice, token, deltas })
             }
             GenerationEvent::Finished { choice, text, finish } => {
-                let parser = self.parsers.get_mut(choice).ok_or_else(unexpected_event)?;
-                parser.push(&text, &mut deltas);
-                parser.finish(&mut deltas);
-                let end = FinishedChoice { finish, num_calls: parser.num_calls() };
+                let num_calls = match self.parsers.get_mut(choice).ok_or_else(unexpected_event)? {
+                    Some(parser) => {
+                        parser.push(&text, &mut deltas);
+                        parser.finish(&mut deltas);
+                        parser.num_calls()
+                    }
+                    None => {
+                        push_text(text, &mut deltas);
+                        0
+                    }
+                };
+                let end = FinishedChoice { finish, num_calls };
                 Ok(ChatEvent::Finished { choice, deltas, end })
             }
-            GenerationEvent::Prompt(_) | GenerationEvent::Embedding(_) => Err(unexpected_event()),
+            // The log-probabilities of a prompt are only requested to read it without an answer.
+            GenerationEvent::Prompt(event) => {
+                Ok(ChatEvent::Token { choice: event.choice, token: None, deltas })
+            }
+            GenerationEvent::Embedding(_) => Err(unexpected_event()),
         }
     }
 
@@ -160,6 +193,12 @@ impl ChatRun {
         let ended = answers.into_iter().zip(ends);
         let ended = ended.map(|(answer, end)| Ok((answer, end.ok_or_else(engine_stopped)?)));
         Ok((ended.collect::<Result<_, ApiError>>()?, self.counts().clone()))
+    }
+}
+
+fn push_text(text: String, deltas: &mut Vec<AnswerDelta>) {
+    if !text.is_empty() {
+        deltas.push(AnswerDelta::Content(text));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tokens and choices of a running request, counted in this one place.
 
+use std::time::Duration;
+
 use inferno_engine::{Finished, Timings};
 
 /// What a request has taken so far.
@@ -17,7 +19,7 @@ pub(crate) struct ChoiceCounts {
     pub generated_tokens: usize,
     /// Generated tokens that were reasoning.
     pub reasoning_tokens: usize,
-    /// Known when the choice has finished.
+    /// While the choice is running, those of its tokens so far, without its time in the queue.
     pub timings: Timings,
     pub is_finished: bool,
 }
@@ -27,9 +29,12 @@ impl TokenCounts {
         Self { prompt_tokens, choices: vec![ChoiceCounts::default(); num_choices] }
     }
 
-    pub(super) fn add_token(&mut self, choice: usize) {
+    /// Adds a token that was sampled this long after the request arrived.
+    pub(super) fn add_token(&mut self, choice: usize, elapsed: Duration) {
         if let Some(choice) = self.choices.get_mut(choice) {
             choice.generated_tokens += 1;
+            let first = *choice.timings.time_to_first_token.get_or_insert(elapsed);
+            choice.timings.decode = elapsed.saturating_sub(first);
         }
     }
 

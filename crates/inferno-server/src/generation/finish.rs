@@ -1,7 +1,7 @@
 //! Why a choice finished.
 
 use axum::http::StatusCode;
-use inferno_engine::{FinishReason, Finished, StopParams};
+use inferno_engine::{FinishReason, Finished, StopParams, Timings};
 
 use crate::errors::ApiError;
 
@@ -26,6 +26,7 @@ pub(crate) struct Finish {
     pub cached_tokens: usize,
     pub generated_tokens: usize,
     pub reasoning_tokens: usize,
+    pub timings: Timings,
 }
 
 impl Finish {
@@ -55,6 +56,7 @@ impl Finish {
             cached_tokens: finished.cached_tokens,
             generated_tokens: finished.generated_tokens,
             reasoning_tokens,
+            timings: finished.timings,
         })
     }
 }

@@ -62,7 +62,8 @@ impl Record {
     }
 
     pub fn token(&mut self, token: &TokenEvent) {
-        self.counts.add_token(token.choice);
+        let elapsed = token.time.saturating_duration_since(self.started);
+        self.counts.add_token(token.choice, elapsed);
         let Some(last) = self.last_token.get_mut(token.choice) else {
             return;
         };
@@ -71,9 +72,8 @@ impl Record {
                 self.app.metrics.inter_token(token.time.saturating_duration_since(before));
             }
             None if self.time_to_first_token.is_none() => {
-                let took = token.time.saturating_duration_since(self.started);
-                self.time_to_first_token = Some(took);
-                self.app.metrics.first_token(took);
+                self.time_to_first_token = Some(elapsed);
+                self.app.metrics.first_token(elapsed);
             }
             None => {}
         }

@@ -253,6 +253,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.model_name())?;
     let streaming = request.sampling.streaming()?;
+    let has_timings = request.sampling.has_timings();
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let job = preparation.run(move || request.job(&reader_app, &reader_model, &unknown)).await?;
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
@@ -264,7 +265,8 @@ pub(crate) async fn create(
         }
         None => {
             let (choices, counts) = run.complete().await?;
-            Ok(axum::Json(ChatCompletion::new(id, &model, choices, &counts)).into_response())
+            let completion = ChatCompletion::new(id, &model, choices, &counts, has_timings);
+            Ok(axum::Json(completion).into_response())
         }
     }
 }

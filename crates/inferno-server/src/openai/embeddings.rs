@@ -1,31 +1,22 @@
 //! `/v1/embeddings`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::completions::PromptField;
 use super::usage::Usage;
 use crate::ServedModel;
+use crate::embedding::{check_dimensions, check_inputs, embed_all};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
-use crate::generation::{
-    GenerationEvent, RunningRequest, TokenCounts, engine_stopped, unexpected_event,
-};
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
-
-/// Maximum number of inputs per request, as in OpenAI's API.
-const MAX_NUM_INPUTS: usize = 2048;
-/// Inputs of one request that are in the engine at once, so that its queue has room for others.
-const MAX_NUM_AT_ONCE: usize = 16;
 
 /// Inputs to embed.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -97,43 +88,9 @@ impl EmbeddingsRequest {
     /// **Errors**: no input, or too many; one that is empty, or exceeds the context; a token outside the vocabulary; embeddings of
     /// another size than the model's.
     fn inputs(&self, model: &ServedModel) -> Result<Vec<Vec<u32>>, ApiError> {
-        let size = model.handle.hidden_size();
-        if let Some(asked) = self.dimensions.filter(|&asked| asked != size) {
-            let message =
-                format!("dimensions must be {size}, the hidden size of this model, but is {asked}");
-            return Err(ApiError::invalid("dimensions", message));
-        }
+        check_dimensions(self.dimensions, model)?;
         let texts = self.input.tokens(self.add_special_tokens.unwrap_or(true), model);
-        if texts.is_empty() || texts.len() > MAX_NUM_INPUTS {
-            let found = texts.len();
-            let message =
-                format!("input must have between 1 and {MAX_NUM_INPUTS} items, but has {found}");
-            return Err(ApiError::invalid("input", message));
-        }
-        let (room, vocab_size) = (model.handle.context_length(), model.handle.vocab_size());
-        for (place, text) in texts.iter().enumerate() {
-            let len = text.len();
-            if len == 0 {
-                let message = match texts.len() {
-                    1 => "input has no tokens".to_owned(),
-                    _ => format!("input[{place}] has no tokens"),
-                };
-                return Err(ApiError::invalid("input", message));
-            }
-            if len > room {
-                let message = format!(
-                    "input[{place}] has {len} tokens, but this model's maximum context length is {room} tokens; shorten it"
-                );
-                return Err(
-                    ApiError::invalid("input", message).with_code("context_length_exceeded")
-                );
-            }
-            if let Some(token) = text.iter().find(|&&token| token as usize >= vocab_size) {
-                let message =
-                    format!("token {token} is outside the vocabulary of {vocab_size} tokens");
-                return Err(ApiError::invalid("input", message));
-            }
-        }
+        check_inputs(&texts, "input", model)?;
         Ok(texts)
     }
 }
@@ -148,28 +105,6 @@ impl Vector {
             }
         }
     }
-}
-
-/// Computes one embedding, and returns it with the tokens it took.
-async fn embed(
-    app: Arc<App>,
-    model: Arc<ServedModel>,
-    started: Instant,
-    text: Vec<u32>,
-    priority: i32,
-) -> Result<(Vec<f32>, TokenCounts), ApiError> {
-    let mut running = RunningRequest::embed(&app, &model, started, text, priority)?;
-    let mut vector = None;
-    while let Some(event) = running.next().await {
-        match event? {
-            GenerationEvent::Embedding(values) => vector = Some(values),
-            GenerationEvent::Finished { .. } => {}
-            GenerationEvent::Prompt(_) | GenerationEvent::Token(_) => {
-                return Err(unexpected_event());
-            }
-        }
-    }
-    Ok((vector.ok_or_else(engine_stopped)?, running.counts().clone()))
 }
 
 /// Computes an embedding for each input: its hidden states after the final norm, pooled as the model specifies (default: the
@@ -188,18 +123,13 @@ pub(crate) async fn create(
     let texts = preparation.run(move || request.inputs(&reader)).await?;
     drop(preparation);
     let name = model.name().to_owned();
-    let num_at_once = MAX_NUM_AT_ONCE.min(model.handle.options().max_num_waiting);
-    let work = texts
-        .into_iter()
-        .map(move |text| embed(Arc::clone(&app), Arc::clone(&model), started, text, priority));
-    let mut vectors = stream::iter(work).buffered(num_at_once);
-    let (mut data, mut counts) = (Vec::new(), Vec::new());
-    while let Some(vector) = vectors.next().await {
-        let (values, taken) = vector?;
-        counts.push(taken);
-        let embedding = Vector::new(values, format);
-        data.push(EmbeddingObject { object: "embedding", index: data.len(), embedding });
-    }
-    let usage = Usage::of(&counts);
+    let embeddings = embed_all(&app, &model, started, texts, priority).await?;
+    let usage = Usage::of(embeddings.iter().map(|embedding| &embedding.counts));
+    let data = embeddings.into_iter().enumerate();
+    let data = data.map(|(index, it)| {
+        let embedding = Vector::new(it.values, format);
+        EmbeddingObject { object: "embedding", index, embedding }
+    });
+    let data = data.collect();
     Ok(Json(EmbeddingList { object: "list", data, model: name, usage }))
 }

@@ -60,11 +60,12 @@ impl TokenLogprob {
 }
 
 /// JSON has no infinity; -9999 represents it, as in OpenAI's API.
-fn finite(logprob: f32) -> f32 {
+pub(crate) fn finite(logprob: f32) -> f32 {
     logprob.max(-9999.0)
 }
 
-fn spelled(id: u32, tokenizer: &Tokenizer) -> (String, Vec<u8>) {
+/// The text and the bytes of a token.
+pub(crate) fn spelled(id: u32, tokenizer: &Tokenizer) -> (String, Vec<u8>) {
     let bytes = tokenizer.token_bytes(id).unwrap_or_default().into_owned();
     (String::from_utf8_lossy(&bytes).into_owned(), bytes)
 }

@@ -73,6 +73,8 @@ pub(crate) struct SamplingFields {
     /// Streams the answer as server-sent events.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
+    /// Returns `timings`, in the format of llama-server; in a stream of a chat, those so far with each chunk.
+    timings_per_token: Option<bool>,
     /// Constrains the answer to a schema, expression, list or grammar.
     structured_outputs: Option<StructuredOutputs>,
     /// An identifier of the end user; ignored.
@@ -85,6 +87,15 @@ pub(crate) struct SamplingFields {
 pub(crate) enum StopTexts {
     One(String),
     Many(Vec<String>),
+}
+
+impl StopTexts {
+    pub fn into_vec(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Many(texts) => texts,
+        }
+    }
 }
 
 /// Options of a stream.
@@ -118,6 +129,8 @@ pub(crate) struct Streaming {
     pub include_usage: bool,
     /// The usage so far of a choice with each of its chunks.
     pub continuous_usage: bool,
+    /// The timings so far with each chunk.
+    pub timings: bool,
 }
 
 impl SamplingFields {
@@ -126,12 +139,16 @@ impl SamplingFields {
     /// **Errors**: `stream_options` without `stream`.
     pub fn streaming(&self) -> Result<Option<Streaming>, ApiError> {
         match (self.stream, &self.stream_options) {
-            (Some(true), None) => Ok(Some(Streaming::default())),
+            (Some(true), None) => {
+                let timings = self.has_timings();
+                Ok(Some(Streaming { timings, ..Streaming::default() }))
+            }
             (Some(true), Some(options)) => {
                 let include_usage = options.include_usage == Some(true);
                 let continuous_usage =
                     include_usage && options.continuous_usage_stats == Some(true);
-                Ok(Some(Streaming { include_usage, continuous_usage }))
+                let timings = self.has_timings();
+                Ok(Some(Streaming { include_usage, continuous_usage, timings }))
             }
             (_, None) => Ok(None),
             (_, Some(_)) => {
@@ -139,6 +156,11 @@ impl SamplingFields {
                 Err(ApiError::invalid("stream_options", message))
             }
         }
+    }
+
+    /// Whether timings are returned.
+    pub fn has_timings(&self) -> bool {
+        self.timings_per_token == Some(true)
     }
 
     /// Number of choices per prompt.
@@ -178,20 +200,19 @@ impl SamplingFields {
                 .unwrap_or(base.repetition_penalty),
             frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
             presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
-            logit_bias: self.logit_bias.iter().flatten().map(bias).collect::<Result<_, _>>()?,
+            logit_bias: match &self.logit_bias {
+                Some(biases) => biases.iter().map(bias).collect::<Result<_, _>>()?,
+                None => base.logit_bias,
+            },
             // Negative seeds are valid as well.
-            seed: self.seed.map(i64::cast_unsigned),
+            seed: self.seed.map(i64::cast_unsigned).or(base.seed),
             logprobs,
         };
         sampling.validate()?;
         let stop = StopParams {
             max_tokens,
             min_tokens: self.min_tokens.unwrap_or(0),
-            stop: match &self.stop {
-                None => Vec::new(),
-                Some(StopTexts::One(text)) => vec![text.clone()],
-                Some(StopTexts::Many(texts)) => texts.clone(),
-            },
+            stop: self.stop.clone().map_or_else(Vec::new, StopTexts::into_vec),
             stop_token_ids: self.stop_token_ids.clone().unwrap_or_default(),
             ignore_eos: self.ignore_eos.unwrap_or(false),
             include_stop_str_in_output: self.include_stop_str_in_output == Some(true)

@@ -16,12 +16,16 @@ pub(crate) struct RequestTimings {
     pub prompt_n: usize,
     /// Milliseconds until the first token was generated.
     pub prompt_ms: f64,
+    /// Milliseconds per computed prompt token.
+    pub prompt_per_token_ms: f64,
     /// Computed prompt tokens per second.
     pub prompt_per_second: f64,
     /// Generated tokens of all choices.
     pub predicted_n: usize,
     /// Milliseconds from the first token to the last; with several choices, those of the slowest.
     pub predicted_ms: f64,
+    /// Milliseconds per token after the first of each choice; 0 if there were none.
+    pub predicted_per_token_ms: f64,
     /// Tokens per second after the first of each choice; 0 if there were none.
     pub predicted_per_second: f64,
 }
@@ -40,14 +44,17 @@ impl RequestTimings {
         let prompt_n = counts.prompt_tokens.saturating_sub(first.cached_tokens);
         let predicted_n = counts.generated_tokens();
         let after_first = counts.choices.iter().map(|it| it.generated_tokens.saturating_sub(1));
+        let after_first = after_first.sum();
         Self {
             cache_n: first.cached_tokens,
             prompt_n,
             prompt_ms: milliseconds(prompt),
+            prompt_per_token_ms: per_token(prompt_n, prompt),
             prompt_per_second: per_second(prompt_n, prompt),
             predicted_n,
             predicted_ms: milliseconds(decode),
-            predicted_per_second: per_second(after_first.sum(), decode),
+            predicted_per_token_ms: per_token(after_first, decode),
+            predicted_per_second: per_second(after_first, decode),
         }
     }
 }
@@ -55,6 +62,14 @@ impl RequestTimings {
 /// Rounded to microseconds.
 fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1000.0
+}
+
+/// Milliseconds; 0 if there are no tokens.
+fn per_token(count: usize, duration: Duration) -> f64 {
+    match count {
+        0 => 0.0,
+        count => duration.as_secs_f64() * 1000.0 / count as f64,
+    }
 }
 
 /// 0 if no time passed.
@@ -98,9 +113,11 @@ mod tests {
             cache_n: 60,
             prompt_n: 40,
             prompt_ms: 200.0,
+            prompt_per_token_ms: 5.0,
             prompt_per_second: 200.0,
             predicted_n: 17,
             predicted_ms: 500.0,
+            predicted_per_token_ms: 500.0 / 15.0,
             predicted_per_second: 30.0,
         };
         let counts = counts(100, 60, &[(11, timings(500)), (6, timings(400))]);

@@ -14,14 +14,14 @@ use utoipa::openapi::security::{
 use utoipa::openapi::{ContentBuilder, OpenApi as Description, Ref, ResponseBuilder};
 use utoipa::{Modify, OpenApi, ToSchema};
 
-use crate::errors::{AnthropicError, OpenAiError};
+use crate::errors::{AnthropicError, OllamaError, OpenAiError};
 use crate::state::App;
-use crate::{anthropic, openai, operation, tokens};
+use crate::{anthropic, llama_server, ollama, openai, operation, tokens};
 
 /// The description of the API.
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "inferno", description = "OpenAI's and Anthropic's APIs over one model."),
+    info(title = "inferno", description = "The APIs of OpenAI, Anthropic, Ollama and llama-server over one model."),
     paths(
         openai::models::list,
         openai::models::one,
@@ -37,6 +37,23 @@ use crate::{anthropic, openai, operation, tokens};
         openai::responses::input_items::list,
         anthropic::messages::create,
         anthropic::count_tokens::count,
+        ollama::chat::create,
+        ollama::generate::create,
+        ollama::embed::create,
+        ollama::embed::create_one,
+        ollama::models::list,
+        ollama::models::running,
+        ollama::models::version,
+        ollama::show::show,
+        ollama::manage::pull,
+        llama_server::completion::create,
+        llama_server::infill::create,
+        llama_server::embedding::create,
+        llama_server::apply_template::apply,
+        llama_server::input_tokens::count,
+        llama_server::props::props,
+        llama_server::slots::list,
+        llama_server::lora_adapters::list,
         tokens::tokenize::tokenize,
         tokens::detokenize::detokenize,
         tokens::info::tokenizer_info,
@@ -46,7 +63,7 @@ use crate::{anthropic, openai, operation, tokens};
         operation::version::version,
         operation::metrics::page,
     ),
-    components(schemas(OpenAiError, AnthropicError)),
+    components(schemas(OpenAiError, AnthropicError, OllamaError)),
     modifiers(&OperationIds, &ErrorResponses, &SecuritySchemes)
 )]
 struct Api;
@@ -95,9 +112,10 @@ impl Modify for OperationIds {
 impl Modify for ErrorResponses {
     fn modify(&self, description: &mut Description) {
         for (path, item) in model_paths(description) {
-            let schema = match path.starts_with("/v1/messages") {
-                true => AnthropicError::name(),
-                false => OpenAiError::name(),
+            let schema = match path.as_str() {
+                path if path.starts_with("/v1/messages") => AnthropicError::name(),
+                path if path.starts_with("/api/") => OllamaError::name(),
+                _ => OpenAiError::name(),
             };
             for (_, operation) in operations(item) {
                 let has_body = operation.request_body.is_some();
@@ -127,7 +145,8 @@ impl Modify for SecuritySchemes {
 /// The model endpoints, which need an API key.
 fn model_paths(description: &mut Description) -> impl Iterator<Item = (&String, &mut PathItem)> {
     let paths = description.paths.paths.iter_mut();
-    paths.filter(|(path, _)| path.starts_with("/v1/") || path.ends_with("tokenize"))
+    const OPEN: [&str; 3] = ["/health", "/version", "/metrics"];
+    paths.filter(|(path, _)| !OPEN.contains(&path.as_str()))
 }
 
 /// The operations of a path, by method.

@@ -4,6 +4,9 @@ use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// Identifies the build: llama-server's name begins with a b.
+pub(crate) const BUILD_INFO: &str = concat!("build-", env!("CARGO_PKG_VERSION"));
+
 /// The server's version.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Version {

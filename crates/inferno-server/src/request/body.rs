@@ -27,6 +27,10 @@ pub(crate) trait RequestBody: Sized + Send + 'static {
     /// Fields of other endpoints, and what to use instead. They would change the answer, so they are errors.
     const ELSEWHERE: &'static [(&'static str, &'static str)] = &[];
 
+    /// Whether bodies without a JSON content type are accepted, which `curl -d` sends. Pages of other sites could send them
+    /// without asking the server first, so requests of browsers need the content type in any case.
+    const ACCEPTS_ANY_TYPE: bool = false;
+
     /// Reads each structure of the request; a field is known if any of them has it.
     ///
     /// **Errors**: those of [`Reader::part`].
@@ -101,7 +105,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
-        check_content_type(request.headers())?;
+        check_content_type(request.headers(), T::ACCEPTS_ANY_TYPE)?;
         let unknown = request.extensions().get::<UnknownFields>().cloned().unwrap_or_default();
         let mut preparation = app.preparation.begin();
         let bytes = receive(request.into_body(), app.options.limits, &mut preparation).await?;
@@ -207,14 +211,15 @@ fn to_integer(value: &mut Value) {
     }
 }
 
-fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
+fn check_content_type(headers: &HeaderMap, accepts_any: bool) -> Result<(), ApiError> {
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         let message = "the body is compressed; send it without a content-encoding";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
+    let is_from_browser = headers.contains_key(header::ORIGIN);
+    if essence.eq_ignore_ascii_case("application/json") || (accepts_any && !is_from_browser) {
         return Ok(());
     }
     let found = if essence.is_empty() { "none" } else { essence };

@@ -23,6 +23,8 @@ pub(crate) struct DetokenizeRequest {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DetokenizeResponse {
     prompt: String,
+    /// The same text, under llama-server's name.
+    content: String,
 }
 
 impl RequestBody for DetokenizeRequest {
@@ -43,5 +45,6 @@ pub(crate) async fn detokenize(
         let text = model.tokenizer().decode(&request.tokens, false);
         text.map_err(|error| ApiError::invalid("tokens", error.to_string()))
     };
-    Ok(Json(DetokenizeResponse { prompt: preparation.run(decode).await? }))
+    let prompt = preparation.run(decode).await?;
+    Ok(Json(DetokenizeResponse { content: prompt.clone(), prompt }))
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::content::{ContentTokens, content_tokens};
 use crate::ServedModel;
 use crate::chat::ChatJob;
 use crate::errors::ApiError;
@@ -19,13 +20,21 @@ use crate::openai::tools::{self, ToolField};
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
-/// Text or a conversation: exactly one of `prompt` and `messages`.
+/// Text or a conversation: exactly one of `prompt`, `messages` and `content`.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TokenizeRequest {
     /// Name of the model (default: the served model).
     model: Option<String>,
     /// Text to encode.
     prompt: Option<String>,
+    /// llama-server's name of `prompt`, to which it adds no special tokens by default.
+    content: Option<String>,
+    /// With `content`: adds the special tokens that the model expects before text (default: false).
+    add_special: Option<bool>,
+    /// With `content`: encodes control tokens in the text as such (default: true).
+    parse_special: Option<bool>,
+    /// With `content`: returns the text of each token along with its id.
+    with_pieces: Option<bool>,
     /// A conversation, which the chat template renders.
     messages: Option<Vec<MessageField>>,
     /// Adds the special tokens that the model expects before text (default: true). Only for `prompt`; chat templates write them.
@@ -53,6 +62,14 @@ pub(crate) struct TokenizeResponse {
     token_strs: Option<Vec<String>>,
 }
 
+/// The encoded tokens; for `content`, in the format of llama-server.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum EncodedTokens {
+    Prompt(TokenizeResponse),
+    Content(ContentTokens),
+}
+
 impl RequestBody for TokenizeRequest {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
@@ -60,6 +77,25 @@ impl RequestBody for TokenizeRequest {
 }
 
 impl TokenizeRequest {
+    /// Encodes `content`, if the request has it.
+    ///
+    /// **Errors**: a prompt or messages in addition.
+    fn content(&self, model: &ServedModel) -> Result<Option<ContentTokens>, ApiError> {
+        let Some(text) = &self.content else {
+            return Ok(None);
+        };
+        if self.prompt.is_some() || self.messages.is_some() {
+            let message = "send exactly one of prompt, messages and content";
+            return Err(ApiError::invalid("content", message));
+        }
+        let options = EncodeOptions {
+            add_special: self.add_special == Some(true),
+            parse_special: self.parse_special.unwrap_or(true),
+        };
+        let with_pieces = self.with_pieces == Some(true);
+        Ok(Some(content_tokens(text, options, with_pieces, model)))
+    }
+
     fn tokens(self, model: &ServedModel, unknown: &UnknownFields) -> Result<Vec<u32>, ApiError> {
         match (self.prompt, self.messages) {
             (Some(prompt), None) => {
@@ -90,32 +126,37 @@ impl TokenizeRequest {
                 };
                 Ok(job.render(model)?.tokens)
             }
-            _ => Err(ApiError::invalid("prompt", "send exactly one of prompt and messages")),
+            _ => {
+                Err(ApiError::invalid("prompt", "send exactly one of prompt, messages and content"))
+            }
         }
     }
 }
 
 /// Encodes text or a conversation.
 #[utoipa::path(post, path = "/tokenize", tag = "tokens", request_body = TokenizeRequest,
-    responses((status = 200, body = TokenizeResponse)))]
+    responses((status = 200, body = EncodedTokens)))]
 pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
     Body { request, unknown, preparation }: Body<TokenizeRequest>,
-) -> Result<Json<TokenizeResponse>, ApiError> {
+) -> Result<Json<EncodedTokens>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
     let returns_texts = request.return_token_strs == Some(true);
     let encoding = preparation.run(move || {
+        if let Some(encoded) = request.content(&model)? {
+            return Ok(EncodedTokens::Content(encoded));
+        }
         let tokens = request.tokens(&model, &unknown)?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        Ok(TokenizeResponse {
+        Ok(EncodedTokens::Prompt(TokenizeResponse {
             count: tokens.len(),
             max_model_len: model.handle.context_length(),
             token_strs: returns_texts.then(|| tokens.iter().map(text).collect()),
             tokens,
-        })
+        }))
     });
     encoding.await.map(Json)
 }

@@ -16,7 +16,7 @@ use inferno_engine::{
 };
 use inferno_gguf::{Gguf, Metadata};
 use inferno_model::{BatchLimits, Model};
-use inferno_server::{ServedModel, Server, ServerError, ServerOptions};
+use inferno_server::{ModelFile, ServedModel, Server, ServerError, ServerOptions};
 use inferno_tokenizer::Tokenizer;
 use tokio::sync::Notify;
 
@@ -201,6 +201,7 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
     let served = ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
         .with_chat_template(template.expect("the model has a template"))
         .with_sampling(sampling)
+        .with_file(ModelFile::of(&checkpoint))
         .with_pooling(Pooling::recommended(&metadata)?.unwrap_or_default());
     Ok(match setup.prefix_cache_file {
         Some(path) => served.with_prefix_cache_file(path)?,

@@ -8,7 +8,9 @@ use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice, ToolCall};
 use crate::generation::{StopCause, TokenCounts};
 use crate::openai::logprobs::ChatLogprobs;
+use crate::openai::timings::RequestTimings;
 use crate::openai::usage::Usage;
+use crate::operation::version::BUILD_INFO;
 use crate::time::unix_seconds;
 
 /// A chat completion.
@@ -22,7 +24,11 @@ pub(crate) struct ChatCompletion {
     model: String,
     choices: Vec<ChatChoice>,
     usage: Usage,
-    system_fingerprint: Option<String>,
+    /// With `timings_per_token`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<RequestTimings>,
+    /// The build of the server.
+    system_fingerprint: &'static str,
 }
 
 /// A choice.
@@ -85,6 +91,7 @@ impl ChatCompletion {
         model: &ServedModel,
         choices: Vec<(Answer, FinishedChoice)>,
         counts: &TokenCounts,
+        has_timings: bool,
     ) -> Self {
         let choice = |(index, (answer, end))| ChatChoice::new(index, answer, &end, model);
         Self {
@@ -94,7 +101,8 @@ impl ChatCompletion {
             model: model.name().to_owned(),
             choices: choices.into_iter().enumerate().map(choice).collect(),
             usage: Usage::of_chat(counts),
-            system_fingerprint: None,
+            timings: has_timings.then(|| RequestTimings::of(counts)),
+            system_fingerprint: BUILD_INFO,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::sampling::Streaming;
 use crate::openai::timings::RequestTimings;
 use crate::openai::usage::Usage;
+use crate::operation::version::BUILD_INFO;
 use crate::sse::{EventSource, SseEvent};
 use crate::time::unix_seconds;
 
@@ -26,12 +27,14 @@ pub(crate) struct ChatCompletionChunk {
     /// Seconds since 1970; the same in all chunks.
     created: u64,
     model: String,
+    /// The build of the server.
+    system_fingerprint: &'static str,
     /// One choice; none in the usage chunk.
     choices: Vec<ChunkChoice>,
     /// In the last chunk the total usage, if requested; with `continuous_usage_stats`, in each chunk that of its choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// With the total usage.
+    /// With the total usage; with `timings_per_token`, in each chunk with new content.
     #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<RequestTimings>,
 }
@@ -57,8 +60,10 @@ pub(crate) struct Delta {
     /// In the first chunk only.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
+    /// Null in the first chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<String>,
+    #[schema(value_type = Option<String>)]
+    content: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +97,7 @@ impl From<AnswerDelta> for Delta {
             Self { tool_calls: Some([CallDelta { index, id, kind, function }]), ..Self::default() }
         };
         match delta {
-            AnswerDelta::Content(text) => Self { content: Some(text), ..Self::default() },
+            AnswerDelta::Content(text) => Self { content: Some(Some(text)), ..Self::default() },
             AnswerDelta::Reasoning(text) => {
                 Self { reasoning_content: Some(text), ..Self::default() }
             }
@@ -124,10 +129,18 @@ impl ChatStream {
             object: "chat.completion.chunk",
             created: self.created,
             model: self.run.model().name().to_owned(),
+            system_fingerprint: BUILD_INFO,
             choices,
             usage,
-            timings: None,
+            timings: self.timings_so_far(),
         }
+    }
+
+    /// The timings, if requested and if there are any.
+    fn timings_so_far(&self) -> Option<RequestTimings> {
+        let counts = self.run.counts();
+        let has_tokens = self.streaming.timings && counts.generated_tokens() > 0;
+        has_tokens.then(|| RequestTimings::of(counts))
     }
 
     fn delta(&self, index: usize, delta: Delta, logprobs: Option<ChatLogprobs>) -> SseEvent {
@@ -155,7 +168,7 @@ impl ChatStream {
             events.push_back(self.delta(choice, delta.into(), logprobs.take()));
         }
         if logprobs.is_some() {
-            let nothing = Delta { content: Some(String::new()), ..Delta::default() };
+            let nothing = Delta { content: Some(Some(String::new())), ..Delta::default() };
             events.push_back(self.delta(choice, nothing, logprobs));
         }
     }
@@ -187,7 +200,7 @@ impl EventSource for ChatStream {
             self.has_begun = true;
             for index in 0..self.run.num_choices() {
                 let role = Some("assistant");
-                let delta = Delta { role, content: Some(String::new()), ..Delta::default() };
+                let delta = Delta { role, content: Some(None), ..Delta::default() };
                 events.push_back(self.delta(index, delta, None));
             }
             return true;

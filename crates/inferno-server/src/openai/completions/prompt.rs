@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::fill_in_the_middle::fill_in_the_middle;
 
 /// A string, tokens, or several of either.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -65,7 +66,7 @@ impl PromptField {
         let text = |text: &String| {
             let options = EncodeOptions { add_special, parse_special: true };
             let tokens = match suffix {
-                Some(suffix) => fill_in_the_middle(text, suffix, add_special, model)?,
+                Some(suffix) => fill_in_the_middle(text, suffix, add_special, "suffix", model)?,
                 None => model.tokenizer().encode_prompt(text, options),
             };
             // Text that spells the token itself was not added to.
@@ -120,33 +121,4 @@ fn read(
         len if len >= room => Err(ApiError::context_length_exceeded("prompt", len, room)),
         _ => Ok(EncodedPrompt { tokens, echo, num_added }),
     }
-}
-
-/// The text before and after the gap, with the model's fill-in-the-middle tokens.
-fn fill_in_the_middle(
-    before: &str,
-    after: &str,
-    add_special: bool,
-    model: &ServedModel,
-) -> Result<Vec<u32>, ApiError> {
-    let tokenizer = model.tokenizer();
-    let special = tokenizer.special_tokens();
-    let (Some(prefix), Some(suffix), Some(middle)) =
-        (special.fim_prefix, special.fim_suffix, special.fim_middle)
-    else {
-        let why = "this model has no tokens for filling in the middle";
-        return Err(ApiError::unsupported("suffix", why));
-    };
-    // Only the token before text: nothing may come between the gap and the completion.
-    let mut tokens = match add_special {
-        true => tokenizer.encode("", EncodeOptions { add_special, parse_special: false }),
-        false => Vec::new(),
-    };
-    tokens.retain(|&token| Some(token) == special.bos);
-    tokens.push(prefix);
-    tokens.extend(tokenizer.encode(before, EncodeOptions::default()));
-    tokens.push(suffix);
-    tokens.extend(tokenizer.encode(after, EncodeOptions::default()));
-    tokens.push(middle);
-    Ok(tokens)
 }

@@ -10,6 +10,7 @@ use crate::generation::{Finish, StopCause};
 use crate::openai::chat::stop_reason;
 use crate::openai::logprobs::{PromptLogprobs, TextLogprobs};
 use crate::openai::usage::Usage;
+use crate::operation::version::BUILD_INFO;
 use crate::time::unix_seconds;
 
 /// A text completion, complete or in part.
@@ -21,6 +22,8 @@ pub(crate) struct TextCompletion {
     /// Seconds since 1970; the same in all parts.
     created: u64,
     model: String,
+    /// The build of the server.
+    system_fingerprint: &'static str,
     choices: Vec<TextChoice>,
     /// In a stream, the total usage in the last part, if requested; with `continuous_usage_stats`, in each part that of its choice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,6 +85,7 @@ impl TextCompletion {
         usage: Option<Usage>,
     ) -> Self {
         let model = model.name().to_owned();
-        Self { id, object: "text_completion", created, model, choices, usage }
+        let system_fingerprint = BUILD_INFO;
+        Self { id, object: "text_completion", created, model, system_fingerprint, choices, usage }
     }
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import Anthropic from '@anthropic-ai/sdk';
+import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 
 export const MODEL = 'ember';
@@ -10,6 +11,7 @@ const apiKey = process.env.INFERNO_KEY;
 
 export const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
 export const claude = new Anthropic({ baseURL: url, apiKey, maxRetries: 0 });
+export const ollama = new Ollama({ host: url, headers: { Authorization: `Bearer ${apiKey}` } });
 export const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'wrong', maxRetries: 0 });
 
 const read = (file) => JSON.parse(readFileSync(`${process.env.INFERNO_FIXTURES}/${file}`, 'utf8'));

@@ -1,5 +1,6 @@
 """The servers that `.ci/clients` started, the official clients for them, and what transformers says of the model."""
 
+import copy
 import json
 import os
 from pathlib import Path
@@ -53,6 +54,7 @@ class Conversation:
         self.tools = asked.get("tools")
         self.thinks = asked["enable_thinking"]
         self.messages = asked["messages"]
+        self.ollama_messages = copy.deepcopy(self.messages)
         # Arguments are texts on the wire, and objects in templates.
         for message in self.messages:
             for call in message.get("tool_calls", ()):

@@ -9,7 +9,8 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
 
-/// Sampling parameters. The recommendations of the model file are the defaults.
+/// Sampling parameters: of the output, or the defaults of requests to a server. The recommendations of the model file are
+/// the defaults.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Sampling")]
 pub(crate) struct SamplingArgs {

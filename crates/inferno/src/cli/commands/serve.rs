@@ -7,18 +7,21 @@ use std::time::Duration;
 use clap::ValueEnum;
 use inferno_engine::{EngineOptions, Pooling};
 use inferno_gguf::Gguf;
-use inferno_server::{LogFormat, ServedModel, Server, ServerError, init_logs, print_line};
+use inferno_server::{
+    LogFormat, ModelFile, ServedModel, Server, ServerError, init_logs, print_line,
+};
 
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::limits::ContextArgs;
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
+use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::arguments::values::{number_in, positive};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::template_of;
 use crate::cli::terminal::note::print_note;
-use crate::{BatchLimits, Error, LoadOptions, Model, SamplingParams};
+use crate::{BatchLimits, Error, LoadOptions, Model};
 use server_args::ServerArgs;
 
 /// Serve a model over HTTP
@@ -84,6 +87,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormatArg,
     #[command(flatten)]
+    sampling: SamplingArgs,
+    #[command(flatten)]
     server: ServerArgs,
     #[command(flatten)]
     compute: ComputeArgs,
@@ -122,6 +127,7 @@ enum LogFormatArg {
 
 impl ServeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        self.sampling.check()?;
         let options = self.server.options()?;
         // Every sequence and every draft token needs a row of logits. One more token keeps a prompt progressing.
         let limits = BatchLimits {
@@ -188,7 +194,7 @@ impl ServeArgs {
     fn load(&self, model: &Model) -> Result<ServedModel, Error> {
         let checkpoint = model.checkpoint();
         let template = template_of(self.chat_template.as_deref(), checkpoint.metadata())?;
-        let sampling = SamplingParams::recommended(checkpoint.metadata())?;
+        let sampling = self.sampling.params(checkpoint.metadata())?;
         let pooling = match self.pooling {
             Some(PoolingArg::Last) => Pooling::Last,
             Some(PoolingArg::Mean) => Pooling::Mean,
@@ -203,7 +209,8 @@ impl ServeArgs {
         )?;
         let served = ServedModel::new(engine, self.names(checkpoint))
             .with_sampling(sampling)
-            .with_pooling(pooling);
+            .with_pooling(pooling)
+            .with_file(ModelFile::of(checkpoint));
         let served = match template {
             Some(template) => served.with_chat_template(template),
             None => served,

@@ -1,0 +1,143 @@
+//! Sampling fields in llama.cpp's terms, which llama-server's requests and Ollama's options share.
+
+use inferno_engine::SamplingParams;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::errors::ApiError;
+use crate::openai::sampling::StopTexts;
+
+/// Sampling fields in llama.cpp's terms. A value beyond the useful range disables its sampler, as in llama.cpp.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+pub(crate) struct LlamaSampling {
+    /// Sampling temperature; higher values are more random, 0 is greedy.
+    temperature: Option<f32>,
+    /// Samples from this many of the most probable tokens; 0 or less for all.
+    top_k: Option<i64>,
+    /// Nucleus sampling: samples from the most probable tokens whose probabilities add up to this.
+    top_p: Option<f32>,
+    /// Minimum probability of a token, relative to the most probable one.
+    min_p: Option<f32>,
+    /// Locally typical sampling; 1 disables it.
+    typical_p: Option<f32>,
+    /// Penalizes tokens of the prompt and the answer; above 1, they become less likely.
+    repeat_penalty: Option<f32>,
+    /// 0 disables `repeat_penalty`; otherwise, it applies to all tokens.
+    repeat_last_n: Option<i64>,
+    /// Penalty on a token's logit if it was generated before.
+    presence_penalty: Option<f32>,
+    /// Penalty on a token's logit for each time that it was generated.
+    frequency_penalty: Option<f32>,
+    /// Seed; the same request with the same seed returns the same answer. -1 for a random one.
+    seed: Option<i64>,
+    /// One or more stop sequences.
+    #[schema(value_type = Option<StopTexts>)]
+    stop: Option<StopTexts>,
+    /// Only 0 is supported.
+    mirostat: Option<i64>,
+    /// Only 0 is supported.
+    dynatemp_range: Option<f32>,
+    /// Only 0 is supported.
+    dry_multiplier: Option<f32>,
+    /// Only 0 is supported.
+    xtc_probability: Option<f32>,
+    /// Only 0 or less is supported.
+    top_n_sigma: Option<f32>,
+}
+
+/// llama.cpp's seed for a random one, in its unsigned form.
+const RANDOM_SEED: i64 = u32::MAX as i64;
+
+impl LlamaSampling {
+    /// Sampling parameters, with the model's recommended defaults.
+    ///
+    /// **Errors**: an unsupported sampler, a penalty that is out of range.
+    pub fn params(&self, recommended: &SamplingParams) -> Result<SamplingParams, ApiError> {
+        let is_on = |value: Option<f32>| value.is_some_and(|value| value > 0.0);
+        let why = "this sampler is not available";
+        ApiError::reject_given([
+            ("mirostat", self.mirostat.is_some_and(|version| version > 0), why),
+            ("dynatemp_range", is_on(self.dynatemp_range), why),
+            ("dry_multiplier", is_on(self.dry_multiplier), why),
+            ("xtc_probability", is_on(self.xtc_probability), why),
+            ("top_n_sigma", is_on(self.top_n_sigma), why),
+        ])?;
+        let temperature = self.temperature.map(|temperature| temperature.max(0.0));
+        let base = recommended.for_temperature(temperature);
+        let share = |share: Option<f32>, base| share.map_or(base, above_0_to_1);
+        let repetition_penalty = match self.repeat_last_n {
+            Some(0) => 1.0,
+            _ => self.repeat_penalty.unwrap_or(base.repetition_penalty),
+        };
+        let params = SamplingParams {
+            temperature: temperature.unwrap_or(base.temperature),
+            top_k: self.top_k.map_or(base.top_k, |k| usize::try_from(k).unwrap_or(0)),
+            top_p: share(self.top_p, base.top_p),
+            min_p: self.min_p.map_or(base.min_p, |share| share.clamp(0.0, 1.0)),
+            typical_p: share(self.typical_p, base.typical_p),
+            repetition_penalty,
+            presence_penalty: self.presence_penalty.unwrap_or(base.presence_penalty),
+            frequency_penalty: self.frequency_penalty.unwrap_or(base.frequency_penalty),
+            seed: match self.seed {
+                None => base.seed,
+                Some(..0 | RANDOM_SEED) => None,
+                Some(seed) => Some(seed.cast_unsigned()),
+            },
+            ..base
+        };
+        params.validate()?;
+        Ok(params)
+    }
+
+    /// The stop sequences; llama.cpp ignores empty ones.
+    pub fn stop(&self) -> Vec<String> {
+        let texts = self.stop.clone().map_or_else(Vec::new, StopTexts::into_vec);
+        texts.into_iter().filter(|text| !text.is_empty()).collect()
+    }
+}
+
+/// llama.cpp always keeps at least one token, also for a share of 0.
+fn above_0_to_1(share: f32) -> f32 {
+    share.clamp(f32::MIN_POSITIVE, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn params(fields: Value) -> Result<SamplingParams, ApiError> {
+        let fields: LlamaSampling = serde_json::from_value(fields).unwrap();
+        fields.params(&SamplingParams { top_k: 20, seed: Some(7), ..SamplingParams::default() })
+    }
+
+    #[test]
+    fn missing_fields_are_those_of_the_model() {
+        let expected = SamplingParams { top_k: 20, seed: Some(7), ..SamplingParams::default() };
+        assert_eq!(params(json!({})).unwrap(), expected);
+    }
+
+    #[test]
+    fn values_beyond_the_range_disable_a_sampler() {
+        let off = json!({"temperature": -1, "top_k": -1, "top_p": 2, "min_p": -1, "seed": -1});
+        let found = params(off).unwrap();
+        assert_eq!((found.temperature, found.top_k, found.top_p), (0.0, 0, 1.0));
+        assert_eq!((found.min_p, found.seed), (0.0, None));
+        assert_eq!(params(json!({"seed": 4294967295_u32})).unwrap().seed, None);
+        let penalty = json!({"repeat_penalty": 1.5, "repeat_last_n": 0});
+        assert_eq!(params(penalty).unwrap().repetition_penalty, 1.0);
+        let penalty = json!({"repeat_penalty": 1.5, "repeat_last_n": 64});
+        assert_eq!(params(penalty).unwrap().repetition_penalty, 1.5);
+    }
+
+    #[test]
+    fn unavailable_samplers_are_rejected_by_name() {
+        for name in
+            ["mirostat", "dynatemp_range", "dry_multiplier", "xtc_probability", "top_n_sigma"]
+        {
+            assert_eq!(params(json!({name: 1})).unwrap_err().param.as_deref(), Some(name));
+            params(json!({name: 0})).unwrap();
+        }
+    }
+}

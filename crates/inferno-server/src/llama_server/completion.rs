@@ -1,0 +1,116 @@
+//! `/completion`.
+
+mod answer;
+mod fields;
+mod logit_bias;
+mod probabilities;
+mod prompt;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::ServedModel;
+use crate::chat::ChatRun;
+use crate::errors::ApiError;
+use crate::generation::engine_stopped;
+use crate::llama_sampling::LlamaSampling;
+use crate::request::{Body, Preparation, Reader, RequestBody};
+use crate::sse;
+use crate::state::App;
+use answer::{AnswerFormat, CompletedPrompt};
+pub(crate) use answer::{LlamaCompletion, settings};
+pub(crate) use fields::LlamaAnswerFields;
+pub(crate) use prompt::{Prompts, prompts};
+use stream::CompletionStream;
+
+/// A prompt, and how to complete it.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct LlamaCompletionRequest {
+    #[serde(flatten)]
+    prompt: LlamaPrompt,
+    #[serde(flatten)]
+    answer: LlamaAnswerFields,
+    #[serde(flatten)]
+    sampling: LlamaSampling,
+}
+
+/// The prompt.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct LlamaPrompt {
+    /// A string, an array of tokens and strings, or an object with a `prompt_string`; an array of these for several prompts,
+    /// whose answers are returned as an array.
+    prompt: Value,
+}
+
+impl RequestBody for LlamaCompletionRequest {
+    const ACCEPTS_ANY_TYPE: bool = true;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        Ok(Self { prompt: reader.part()?, answer: reader.part()?, sampling: reader.part()? })
+    }
+}
+
+/// Completes prompts.
+#[utoipa::path(post, path = "/completion", tag = "llama-server", request_body = LlamaCompletionRequest,
+    responses(
+        (status = 200, description = "The completion; with `stream`, parts of it as server-sent events.", content(
+            (LlamaCompletion = "application/json"), (LlamaCompletion = "text/event-stream")))))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Body { request, preparation, .. }: Body<LlamaCompletionRequest>,
+) -> Result<Response, ApiError> {
+    let model = app.model_named(request.answer.model.as_deref())?;
+    let LlamaCompletionRequest { prompt, answer, sampling } = request;
+    let read = move |model: &ServedModel| prompts(&prompt.prompt, "prompt", model);
+    complete(&app, &model, preparation, read, answer, sampling).await
+}
+
+/// Completes the prompts that `read` returns.
+///
+/// **Errors**: an invalid prompt or field; what the engine rejects.
+pub(super) async fn complete(
+    app: &Arc<App>,
+    model: &Arc<ServedModel>,
+    preparation: Preparation,
+    read: impl FnOnce(&ServedModel) -> Result<Prompts, ApiError> + Send + 'static,
+    answer: LlamaAnswerFields,
+    sampling: LlamaSampling,
+) -> Result<Response, ApiError> {
+    let is_streamed = answer.stream == Some(true);
+    let reader = Arc::clone(model);
+    let prepared = preparation.run(move || {
+        let prompts = read(&reader)?;
+        let jobs = answer.jobs(&prompts.tokens, &sampling, &reader)?;
+        let format = AnswerFormat::new(&prompts.tokens, answer, &jobs, &reader)?;
+        Ok((prompts.are_many, jobs, format))
+    });
+    let (are_many, jobs, format) = prepared.await?;
+    let started = preparation.arrived();
+    let runs = jobs.into_iter().map(|job| ChatRun::begin_text(app, model, started, job));
+    let runs = runs.collect::<Result<Vec<_>, ApiError>>()?;
+    drop(preparation);
+    if is_streamed {
+        let keep_alive = app.options.limits.keep_alive;
+        return Ok(sse::respond(CompletionStream::new(runs, format), keep_alive));
+    }
+    let mut answers = Vec::new();
+    for (index, run) in runs.into_iter().enumerate() {
+        let (mut choices, counts) = run.complete().await?;
+        let (answer, end) = choices.pop().ok_or_else(engine_stopped)?;
+        answers.push(format.whole(index, CompletedPrompt { answer, end, counts }));
+    }
+    Ok(match (are_many, answers.pop()) {
+        (false, Some(answer)) => Json(answer).into_response(),
+        (_, last) => {
+            answers.extend(last);
+            Json(answers).into_response()
+        }
+    })
+}

@@ -1,0 +1,168 @@
+//! Fields that `/completion` and `/infill` share.
+
+use inferno_engine::{GenerationParams, StopParams};
+use inferno_tokenizer::TokenConstraint;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::logit_bias::logit_bias;
+use crate::ServedModel;
+use crate::chat::OutputFormat;
+use crate::errors::ApiError;
+use crate::generation::Job;
+use crate::llama_sampling::LlamaSampling;
+
+/// Maximum number of alternatives per token.
+const MAX_PROBS: usize = 1000;
+
+/// Limits, constraints and what is returned.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+pub(crate) struct LlamaAnswerFields {
+    /// Name of the model (default: the served model).
+    pub model: Option<String>,
+    /// Maximum number of generated tokens; -1 for the rest of the context, which is the default; 0 only reads the prompt.
+    n_predict: Option<i64>,
+    /// Another name of `n_predict`.
+    max_tokens: Option<i64>,
+    /// Streams the answer as server-sent events.
+    pub stream: Option<bool>,
+    /// Constrains the answer to a JSON schema.
+    json_schema: Option<Value>,
+    /// Constrains the answer to a grammar.
+    grammar: Option<String>,
+    /// Continues after end-of-generation tokens.
+    ignore_eos: Option<bool>,
+    /// `[[TOKEN, BIAS], …]` or `{TOKEN: BIAS, …}`: tokens are ids or strings, a bias of false excludes a token.
+    #[schema(value_type = Option<Object>)]
+    logit_bias: Option<Value>,
+    /// Returns the log-probability of each token, and of this many alternatives.
+    #[schema(maximum = 1000)]
+    n_probs: Option<usize>,
+    /// Only false is supported: log-probabilities are those before sampling.
+    post_sampling_probs: Option<bool>,
+    /// Returns the generated tokens.
+    pub return_tokens: Option<bool>,
+    /// Returns only these fields; those of nested objects as `generation_settings/n_predict`.
+    pub response_fields: Option<Vec<String>>,
+    /// Adds the timings so far to each part of a stream.
+    pub timings_per_token: Option<bool>,
+    /// Only 0 is supported.
+    n_indent: Option<i64>,
+    /// Only 0 or less is supported; use `n_predict`.
+    t_max_predict_ms: Option<i64>,
+    /// Only an empty array is supported.
+    lora: Option<Vec<Value>>,
+    /// Ignored: prompts are always cached.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    cache_prompt: Option<bool>,
+    /// Ignored: any number of requests are computed together.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    id_slot: Option<i64>,
+    /// Ignored: the order of samplers is fixed.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    samplers: Option<Value>,
+    /// Ignored: an answer ends when the context is full.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    n_keep: Option<i64>,
+    /// Ignored.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    min_keep: Option<i64>,
+    /// Ignored: a stream begins with the first token.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    return_progress: Option<bool>,
+}
+
+impl LlamaAnswerFields {
+    /// The engine's requests for these prompts.
+    ///
+    /// **Errors**: an invalid or unsupported field; a schema or grammar that does not compile.
+    pub fn jobs(
+        &self,
+        prompts: &[Vec<u32>],
+        sampling: &LlamaSampling,
+        model: &ServedModel,
+    ) -> Result<Vec<Job>, ApiError> {
+        self.reject_unsupported()?;
+        let num_places = model.handle.options().max_num_waiting;
+        if prompts.len() > num_places {
+            let found = prompts.len();
+            let message = format!(
+                "there are {found} prompts, but at most {num_places} requests may wait; send fewer prompts"
+            );
+            return Err(ApiError::invalid("prompt", message));
+        }
+        let params = self.params(sampling, model)?;
+        let constraint = self.constraint(model)?;
+        // The engine only reads the prompt if its log-probabilities are requested.
+        let prompt_logprobs = (params.stop.max_tokens == Some(0)).then_some(0);
+        let job = |prompt: &Vec<u32>| Job {
+            prompt: prompt.clone(),
+            params: params.clone(),
+            prompt_logprobs,
+            num_choices: 1,
+            priority: 0,
+            constraint: constraint.as_ref().map(|constraint| constraint.fork()),
+        };
+        Ok(prompts.iter().map(job).collect())
+    }
+
+    fn reject_unsupported(&self) -> Result<(), ApiError> {
+        let is_positive = |value: Option<i64>| value.is_some_and(|value| value > 0);
+        let has_lora = self.lora.as_ref().is_some_and(|list| !list.is_empty());
+        ApiError::reject_given([
+            ("post_sampling_probs", self.post_sampling_probs == Some(true), "use n_probs alone"),
+            ("n_indent", is_positive(self.n_indent), "use a grammar"),
+            ("t_max_predict_ms", is_positive(self.t_max_predict_ms), "use n_predict"),
+            ("lora", has_lora, "adapters are not available"),
+        ])
+    }
+
+    fn params(
+        &self,
+        sampling: &LlamaSampling,
+        model: &ServedModel,
+    ) -> Result<GenerationParams, ApiError> {
+        let mut params = sampling.params(&model.sampling)?;
+        if let Some(json) = &self.logit_bias {
+            params.logit_bias = logit_bias(json, model.tokenizer())?;
+            params.validate()?;
+        }
+        if self.n_probs.is_some_and(|count| count > MAX_PROBS) {
+            return Err(ApiError::invalid(
+                "n_probs",
+                format!("n_probs must be at most {MAX_PROBS}"),
+            ));
+        }
+        params.logprobs = self.n_probs.filter(|&count| count > 0);
+        let n_predict = self.n_predict.or(self.max_tokens);
+        let stop = StopParams {
+            max_tokens: n_predict.and_then(|count| usize::try_from(count).ok()),
+            stop: sampling.stop(),
+            ignore_eos: self.ignore_eos == Some(true),
+            ..StopParams::default()
+        };
+        if stop.max_tokens != Some(0) {
+            stop.validate()?;
+        }
+        Ok(GenerationParams { sampling: params, stop, ..GenerationParams::default() })
+    }
+
+    fn constraint(
+        &self,
+        model: &ServedModel,
+    ) -> Result<Option<Box<dyn TokenConstraint>>, ApiError> {
+        let grammar = self.grammar.as_ref().filter(|grammar| !grammar.is_empty());
+        let (format, field) = match (&self.json_schema, grammar) {
+            (None, None) => return Ok(None),
+            (Some(schema), None) => (OutputFormat::JsonSchema(schema.clone()), "json_schema"),
+            (None, Some(grammar)) => (OutputFormat::Lark(grammar.clone()), "grammar"),
+            (Some(_), Some(_)) => {
+                let message = "json_schema and grammar are mutually exclusive";
+                return Err(ApiError::invalid("grammar", message));
+            }
+        };
+        let constraint = format.compile(&model.grammars);
+        constraint.map_err(|error| ApiError::invalid_grammar(field, &error.to_string()))
+    }
+}

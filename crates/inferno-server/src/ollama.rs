@@ -1,0 +1,24 @@
+//! Ollama's API.
+
+pub(crate) mod chat;
+pub(crate) mod embed;
+mod fields;
+pub(crate) mod generate;
+mod lines;
+pub(crate) mod manage;
+mod messages;
+pub(crate) mod models;
+pub(crate) mod show;
+
+use std::sync::Arc;
+
+use crate::ServedModel;
+use crate::errors::ApiError;
+use crate::state::App;
+
+/// The model with this name; clients may add the tag `latest`.
+///
+/// **Errors**: as [`App::model_named`].
+fn model_named(app: &App, name: Option<&str>) -> Result<Arc<ServedModel>, ApiError> {
+    app.model_named(name.map(|name| name.strip_suffix(":latest").unwrap_or(name)))
+}

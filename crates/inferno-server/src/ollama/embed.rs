@@ -1,0 +1,151 @@
+//! `/api/embed`, and its predecessor `/api/embeddings`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::model_named;
+use crate::ServedModel;
+use crate::embedding::{check_dimensions, check_inputs, embed_all};
+use crate::errors::ApiError;
+use crate::openai::completions::PromptField;
+use crate::request::{Body, Preparation, Reader, RequestBody};
+use crate::state::App;
+
+/// Inputs to embed.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct OllamaEmbedRequest {
+    /// Name of the model (default: the served model).
+    model: Option<String>,
+    input: PromptField,
+    /// Cuts inputs that exceed the context (default: true); otherwise, they are an error.
+    truncate: Option<bool>,
+    /// Size of an embedding; only the model's hidden size is supported.
+    #[schema(minimum = 1)]
+    dimensions: Option<usize>,
+    /// Ignored: nothing is sampled.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    options: Option<Value>,
+    /// Ignored: the model stays loaded.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    keep_alive: Option<Value>,
+}
+
+/// The embeddings, in the order of the inputs.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OllamaEmbeddings {
+    model: String,
+    /// Vectors with an L2 norm of 1.
+    embeddings: Vec<Vec<f32>>,
+    /// In nanoseconds.
+    total_duration: u64,
+    /// Always 0: the model stays loaded.
+    load_duration: u64,
+    /// Tokens of all inputs.
+    prompt_eval_count: usize,
+}
+
+/// A prompt to embed.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct OllamaEmbeddingRequest {
+    /// Name of the model (default: the served model).
+    model: Option<String>,
+    prompt: String,
+    /// Ignored: nothing is sampled.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    options: Option<Value>,
+    /// Ignored: the model stays loaded.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    keep_alive: Option<Value>,
+}
+
+/// The embedding of a prompt.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OllamaEmbedding {
+    /// A vector with an L2 norm of 1.
+    embedding: Vec<f32>,
+}
+
+impl RequestBody for OllamaEmbedRequest {
+    const ACCEPTS_ANY_TYPE: bool = true;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        reader.part()
+    }
+}
+
+impl RequestBody for OllamaEmbeddingRequest {
+    const ACCEPTS_ANY_TYPE: bool = true;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        reader.part()
+    }
+}
+
+/// Embeds inputs, and returns the vectors with the number of tokens.
+async fn embed(
+    app: &Arc<App>,
+    model: &Arc<ServedModel>,
+    preparation: Preparation,
+    input: PromptField,
+    field: &'static str,
+    truncates: bool,
+) -> Result<(Vec<Vec<f32>>, usize), ApiError> {
+    let started = preparation.arrived();
+    let reader = Arc::clone(model);
+    let inputs = preparation.run(move || {
+        let mut inputs = input.tokens(true, &reader);
+        let room = reader.handle.context_length();
+        for input in inputs.iter_mut().filter(|input| truncates && input.len() > room) {
+            tracing::warn!(tokens = input.len(), room, "input truncated to the context length");
+            input.truncate(room);
+        }
+        check_inputs(&inputs, field, &reader)?;
+        Ok(inputs)
+    });
+    let inputs = inputs.await?;
+    drop(preparation);
+    let embeddings = embed_all(app, model, started, inputs, 0).await?;
+    let num_tokens = embeddings.iter().map(|it| it.counts.prompt_tokens).sum();
+    Ok((embeddings.into_iter().map(|it| it.values).collect(), num_tokens))
+}
+
+/// Computes an embedding for each input.
+#[utoipa::path(post, path = "/api/embed", tag = "ollama", request_body = OllamaEmbedRequest,
+    responses((status = 200, body = OllamaEmbeddings)))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Body { request, preparation, .. }: Body<OllamaEmbedRequest>,
+) -> Result<Json<OllamaEmbeddings>, ApiError> {
+    let started: Instant = preparation.arrived();
+    let model = model_named(&app, request.model.as_deref())?;
+    check_dimensions(request.dimensions, &model)?;
+    let truncates = request.truncate.unwrap_or(true);
+    let (embeddings, prompt_eval_count) =
+        embed(&app, &model, preparation, request.input, "input", truncates).await?;
+    Ok(Json(OllamaEmbeddings {
+        model: request.model.unwrap_or_else(|| model.name().to_owned()),
+        embeddings,
+        total_duration: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        load_duration: 0,
+        prompt_eval_count,
+    }))
+}
+
+/// Computes the embedding of one prompt.
+#[utoipa::path(post, path = "/api/embeddings", tag = "ollama", request_body = OllamaEmbeddingRequest,
+    responses((status = 200, body = OllamaEmbedding)))]
+pub(crate) async fn create_one(
+    State(app): State<Arc<App>>,
+    Body { request, preparation, .. }: Body<OllamaEmbeddingRequest>,
+) -> Result<Json<OllamaEmbedding>, ApiError> {
+    let model = model_named(&app, request.model.as_deref())?;
+    let prompt = PromptField::Text(request.prompt);
+    let (mut embeddings, _) = embed(&app, &model, preparation, prompt, "prompt", true).await?;
+    Ok(Json(OllamaEmbedding { embedding: embeddings.pop().unwrap_or_default() }))
+}

@@ -1,0 +1,111 @@
+//! Fields that chats and generations share.
+
+use inferno_engine::{GenerationParams, StopParams};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use crate::ServedModel;
+use crate::chat::OutputFormat;
+use crate::errors::ApiError;
+use crate::fields::UnknownFields;
+use crate::llama_sampling::LlamaSampling;
+
+/// How to answer.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+pub(crate) struct OllamaAnswerFields {
+    /// Name of the model (default: the served model).
+    pub model: Option<String>,
+    /// Streams the answer, one JSON object per line (default: true).
+    pub stream: Option<bool>,
+    /// `json` for any JSON object, or a JSON schema.
+    format: Option<Value>,
+    /// Sampling parameters and limits: `temperature`, `top_k`, `top_p`, `min_p`, `typical_p`, `repeat_penalty`,
+    /// `repeat_last_n`, `presence_penalty`, `frequency_penalty`, `seed`, `stop`, `num_predict`. All others are ignored: how the
+    /// model is loaded is decided when the server starts.
+    options: Option<Map<String, Value>>,
+    /// Switches reasoning on or off, or sets its effort: `low`, `medium` or `high`.
+    think: Option<Value>,
+    /// Ignored: the model stays loaded.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    keep_alive: Option<Value>,
+    /// Ignored: prompts are never truncated.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    truncate: Option<bool>,
+    /// Ignored: an answer ends when the context is full.
+    #[allow(dead_code, reason = "accepted and ignored")]
+    shift: Option<bool>,
+    /// Only false is supported; use `/v1/chat/completions` for log-probabilities.
+    logprobs: Option<bool>,
+}
+
+/// Limits in `options`.
+#[derive(Debug, Default, Deserialize)]
+struct OllamaLimits {
+    /// Maximum number of generated tokens; the rest of the context if it is not positive.
+    num_predict: Option<i64>,
+}
+
+impl OllamaAnswerFields {
+    pub fn is_streamed(&self) -> bool {
+        self.stream.unwrap_or(true)
+    }
+
+    /// Generation parameters, with the model's recommended defaults.
+    ///
+    /// **Errors**: an option of the wrong type, or that is unsupported or out of range.
+    pub fn params(&self, model: &ServedModel) -> Result<GenerationParams, ApiError> {
+        let why = "use /v1/chat/completions";
+        ApiError::reject_given([("logprobs", self.logprobs == Some(true), why)])?;
+        let options = json!(self.options.clone().unwrap_or_default());
+        // Ollama ignores unknown options.
+        let unknown = UnknownFields::default();
+        let sampling: LlamaSampling = unknown.read(&options, "options")?;
+        let limits: OllamaLimits = unknown.read(&options, "options")?;
+        let max_tokens = limits.num_predict.filter(|&count| count > 0);
+        let stop = StopParams {
+            max_tokens: max_tokens.and_then(|count| usize::try_from(count).ok()),
+            stop: sampling.stop(),
+            ..StopParams::default()
+        };
+        stop.validate()?;
+        let sampling = sampling.params(&model.sampling)?;
+        Ok(GenerationParams { sampling, stop, ..GenerationParams::default() })
+    }
+
+    /// The format of the answer.
+    ///
+    /// **Errors**: a format that is neither `json` nor a schema.
+    pub fn format(&self) -> Result<OutputFormat, ApiError> {
+        match &self.format {
+            None => Ok(OutputFormat::Text),
+            Some(Value::String(name)) if name.is_empty() => Ok(OutputFormat::Text),
+            Some(Value::String(name)) if name == "json" => Ok(OutputFormat::json_object()),
+            Some(schema @ Value::Object(_)) => Ok(OutputFormat::JsonSchema(schema.clone())),
+            Some(_) => Err(ApiError::invalid("format", "format must be \"json\" or a JSON schema")),
+        }
+    }
+
+    /// The reasoning effort: a hint, which templates may not support.
+    pub fn effort(&self) -> Option<String> {
+        self.think.as_ref()?.as_str().map(str::to_owned)
+    }
+
+    /// The template variables for reasoning.
+    ///
+    /// **Errors**: a value that is neither a boolean nor an effort.
+    pub fn variables(&self) -> Result<Map<String, Value>, ApiError> {
+        let mut variables = Map::new();
+        match &self.think {
+            None | Some(Value::String(_)) => {}
+            Some(Value::Bool(thinks)) => {
+                variables.insert("enable_thinking".to_owned(), json!(thinks));
+            }
+            Some(_) => {
+                let message = "think must be true, false, \"low\", \"medium\" or \"high\"";
+                return Err(ApiError::invalid("think", message));
+            }
+        }
+        Ok(variables)
+    }
+}

@@ -1,0 +1,156 @@
+//! `/api/generate`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use inferno_tokenizer::EncodeOptions;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::chat::respond;
+use super::fields::OllamaAnswerFields;
+use super::lines::{AnswerEnd, AnswerPart, OllamaGenerateAnswer, generate_line};
+use super::messages::reject_images;
+use super::model_named;
+use crate::ServedModel;
+use crate::chat::{ChatJob, ChatRun};
+use crate::errors::ApiError;
+use crate::fill_in_the_middle::fill_in_the_middle;
+use crate::generation::Job;
+use crate::request::{Body, Reader, RequestBody};
+use crate::state::App;
+
+/// A prompt, and how to answer it.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct OllamaGenerateRequest {
+    #[serde(flatten)]
+    prompt: OllamaPrompt,
+    #[serde(flatten)]
+    answer: OllamaAnswerFields,
+}
+
+/// The prompt.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct OllamaPrompt {
+    /// The message to answer; with `raw` or `suffix`, the text to complete.
+    prompt: Option<String>,
+    /// The text after the completion, for models trained to fill in the middle.
+    suffix: Option<String>,
+    /// The system prompt.
+    system: Option<String>,
+    /// Completes the prompt as it is, without the chat template.
+    raw: Option<bool>,
+    /// Only an empty template is supported; the server uses the model's.
+    template: Option<String>,
+    /// Only an empty array is supported: send the messages to `/api/chat`.
+    context: Option<Vec<u32>>,
+    /// Only an empty array is supported.
+    images: Option<Vec<Value>>,
+}
+
+/// A request in the form in which it is computed.
+enum GenerateJob {
+    Chat(Box<ChatJob>),
+    Text(Box<Job>),
+}
+
+impl RequestBody for OllamaGenerateRequest {
+    const ACCEPTS_ANY_TYPE: bool = true;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
+        Ok(Self { prompt: reader.part()?, answer: reader.part()? })
+    }
+}
+
+impl OllamaGenerateRequest {
+    fn job(self, model: &ServedModel) -> Result<GenerateJob, ApiError> {
+        let Self { prompt, answer } = self;
+        prompt.reject_unsupported()?;
+        let is_text =
+            prompt.raw == Some(true) || prompt.suffix.is_some() || model.template.is_none();
+        if is_text {
+            let constraint = answer.format()?.compile(&model.grammars);
+            let constraint = constraint
+                .map_err(|error| ApiError::invalid_grammar("format", &error.to_string()))?;
+            return Ok(GenerateJob::Text(Box::new(Job {
+                prompt: prompt.tokens(model)?,
+                params: answer.params(model)?,
+                prompt_logprobs: None,
+                num_choices: 1,
+                priority: 0,
+                constraint,
+            })));
+        }
+        let system = prompt.system.filter(|text| !text.is_empty());
+        let system = system.map(|text| json!({"role": "system", "content": text}));
+        let user = json!({"role": "user", "content": prompt.prompt});
+        Ok(GenerateJob::Chat(Box::new(ChatJob {
+            messages: system.into_iter().chain([user]).collect(),
+            messages_field: "prompt",
+            format: answer.format()?,
+            format_field: "format",
+            variables: answer.variables()?,
+            reasoning_effort: answer.effort(),
+            add_generation_prompt: true,
+            params: answer.params(model)?,
+            num_choices: 1,
+            ..ChatJob::default()
+        })))
+    }
+}
+
+impl OllamaPrompt {
+    fn is_empty(&self) -> bool {
+        self.prompt.as_ref().is_none_or(String::is_empty) && self.suffix.is_none()
+    }
+
+    fn reject_unsupported(&self) -> Result<(), ApiError> {
+        reject_images(self.images.as_ref(), "images")?;
+        let has_template = self.template.as_ref().is_some_and(|text| !text.is_empty());
+        let has_context = self.context.as_ref().is_some_and(|tokens| !tokens.is_empty());
+        ApiError::reject_given([
+            ("template", has_template, "start the server with --chat-template"),
+            ("context", has_context, "send the messages to /api/chat"),
+        ])
+    }
+
+    /// The tokens of a prompt that no template renders.
+    fn tokens(&self, model: &ServedModel) -> Result<Vec<u32>, ApiError> {
+        let text = self.prompt.as_deref().unwrap_or_default();
+        match &self.suffix {
+            Some(suffix) => fill_in_the_middle(text, suffix, true, "suffix", model),
+            None => {
+                let options = EncodeOptions { add_special: true, parse_special: true };
+                Ok(model.tokenizer().encode(text, options))
+            }
+        }
+    }
+}
+
+/// Answers a prompt. Without one, it returns at once: the model stays loaded.
+#[utoipa::path(post, path = "/api/generate", tag = "ollama",
+    request_body = OllamaGenerateRequest,
+    responses(
+        (status = 200, description = "Parts of the answer, one JSON object per line; with `stream` false, one object.", content(
+            (OllamaGenerateAnswer = "application/x-ndjson"), (OllamaGenerateAnswer = "application/json")))))]
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Body { request, preparation, .. }: Body<OllamaGenerateRequest>,
+) -> Result<Response, ApiError> {
+    let model = model_named(&app, request.answer.model.as_deref())?;
+    let name = request.answer.model.clone().unwrap_or_else(|| model.name().to_owned());
+    if request.prompt.is_empty() {
+        let line = generate_line(&name, AnswerPart::default(), Some(AnswerEnd::loaded()));
+        return Ok(Json(line).into_response());
+    }
+    let is_streamed = request.answer.is_streamed();
+    let reader = Arc::clone(&model);
+    let run = match preparation.run(move || request.job(&reader)).await? {
+        GenerateJob::Chat(job) => ChatRun::begin(&app, &model, preparation, *job).await?,
+        GenerateJob::Text(job) => ChatRun::begin_text(&app, &model, preparation.arrived(), *job)?,
+    };
+    respond(run, name, is_streamed, generate_line).await
+}

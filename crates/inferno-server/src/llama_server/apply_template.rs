@@ -27,6 +27,7 @@ pub(crate) async fn apply(
     Body { request, unknown, preparation }: Body<ChatCompletionRequest>,
 ) -> Result<Json<LlamaPromptText>, ApiError> {
     let model = app.model_named(request.model_name())?;
-    let rendered = preparation.run(move || request.job(&app, &model, &unknown)?.render(&model)).await?;
+    let rendered =
+        preparation.run(move || request.job(&app, &model, &unknown)?.render(&model)).await?;
     Ok(Json(LlamaPromptText { prompt: rendered.text }))
 }

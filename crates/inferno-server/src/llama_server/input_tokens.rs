@@ -27,6 +27,7 @@ pub(crate) async fn count(
     Body { request, unknown, preparation }: Body<ChatCompletionRequest>,
 ) -> Result<Json<LlamaInputTokens>, ApiError> {
     let model = app.model_named(request.model_name())?;
-    let rendered = preparation.run(move || request.job(&app, &model, &unknown)?.render(&model)).await?;
+    let rendered =
+        preparation.run(move || request.job(&app, &model, &unknown)?.render(&model)).await?;
     Ok(Json(LlamaInputTokens { input_tokens: rendered.tokens.len() }))
 }

@@ -65,7 +65,7 @@ pub(crate) struct TokenizeResponse {
 /// The encoded tokens; for `content`, in the format of llama-server.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-pub(crate) enum EncodedTokens {
+pub(crate) enum TokenizeAnswer {
     Prompt(TokenizeResponse),
     Content(ContentTokens),
 }
@@ -135,23 +135,23 @@ impl TokenizeRequest {
 
 /// Encodes text or a conversation.
 #[utoipa::path(post, path = "/tokenize", tag = "tokens", request_body = TokenizeRequest,
-    responses((status = 200, body = EncodedTokens)))]
+    responses((status = 200, body = TokenizeAnswer)))]
 pub(crate) async fn tokenize(
     State(app): State<Arc<App>>,
     Body { request, unknown, preparation }: Body<TokenizeRequest>,
-) -> Result<Json<EncodedTokens>, ApiError> {
+) -> Result<Json<TokenizeAnswer>, ApiError> {
     let model = app.model_named(request.model.as_deref())?;
     let returns_texts = request.return_token_strs == Some(true);
     let encoding = preparation.run(move || {
         if let Some(encoded) = request.content(&model)? {
-            return Ok(EncodedTokens::Content(encoded));
+            return Ok(TokenizeAnswer::Content(encoded));
         }
         let tokens = request.tokens(&model, &unknown)?;
         let text = |&id: &u32| {
             let bytes = model.tokenizer().token_bytes(id).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        Ok(EncodedTokens::Prompt(TokenizeResponse {
+        Ok(TokenizeAnswer::Prompt(TokenizeResponse {
             count: tokens.len(),
             max_model_len: model.handle.context_length(),
             token_strs: returns_texts.then(|| tokens.iter().map(text).collect()),

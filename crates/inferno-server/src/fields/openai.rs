@@ -21,8 +21,6 @@ pub(crate) const SAMPLING: FieldTable = &[
     rejected("guided_regex", STRUCTURED),
     only("guided_choice", &[Empty], STRUCTURED),
     rejected("guided_grammar", STRUCTURED),
-    rejected("grammar", STRUCTURED),
-    rejected("json_schema", STRUCTURED),
     anything("guided_decoding_backend", "there is one backend"),
     only("logits_processors", &[Empty], "custom logits processors are not available"),
     only(

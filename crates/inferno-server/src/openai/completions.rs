@@ -119,9 +119,10 @@ impl CompletionRequest {
             echo,
             model,
         )?;
-        let constraint = self.sampling.format()?.compile(&model.grammars);
-        let constraint = constraint
-            .map_err(|error| ApiError::invalid_grammar("structured_outputs", &error.to_string()))?;
+        let (format, field) = self.sampling.format()?;
+        let constraint = format.compile(&model.grammars);
+        let constraint =
+            constraint.map_err(|error| ApiError::invalid_grammar(field, &error.to_string()))?;
         let jobs = prompts.into_iter().map(|prompt| {
             let job = Job {
                 prompt: prompt.tokens.clone(),

@@ -77,6 +77,10 @@ pub(crate) struct SamplingFields {
     timings_per_token: Option<bool>,
     /// Constrains the answer to a schema, expression, list or grammar.
     structured_outputs: Option<StructuredOutputs>,
+    /// llama-server's name of `structured_outputs.json`.
+    json_schema: Option<Value>,
+    /// llama-server's name of `structured_outputs.grammar`.
+    grammar: Option<String>,
     /// An identifier of the end user; ignored.
     pub user: Option<String>,
 }
@@ -223,33 +227,53 @@ impl SamplingFields {
         Ok(GenerationParams { sampling, stop, skip_special_tokens, ..GenerationParams::default() })
     }
 
-    /// The output format from `structured_outputs` or from `field`, and which of the two set it.
+    /// The output format from these fields or from `field`, and which of them set it.
     ///
-    /// **Errors**: those of [`format`](Self::format); both are set.
+    /// **Errors**: those of [`format`](Self::format); several are set.
     pub fn format_or(
         &self,
         asked: OutputFormat,
         field: &'static str,
     ) -> Result<(OutputFormat, &'static str), ApiError> {
         match (asked, self.format()?) {
-            (OutputFormat::Text, structured) => Ok((structured, "structured_outputs")),
-            (asked, OutputFormat::Text) => Ok((asked, field)),
-            _ => {
-                let message = format!("{field} and structured_outputs are mutually exclusive");
-                Err(ApiError::invalid("structured_outputs", message))
+            (OutputFormat::Text, structured) => Ok(structured),
+            (asked, (OutputFormat::Text, _)) => Ok((asked, field)),
+            (_, (_, other)) => {
+                let message = format!("{field} and {other} are mutually exclusive");
+                Err(ApiError::invalid(other, message))
             }
         }
     }
 
-    /// The output format from `structured_outputs`.
+    /// The output format from `structured_outputs`, `json_schema` or `grammar`, and which of them set it.
     ///
-    /// **Errors**: no format or several, a schema that is not JSON.
-    pub fn format(&self) -> Result<OutputFormat, ApiError> {
-        const FIELD: &str = "structured_outputs";
-        let Some(asked) = &self.structured_outputs else {
-            return Ok(OutputFormat::Text);
-        };
-        let json = asked.json.as_ref().map(|schema| match schema {
+    /// **Errors**: several formats, a schema that is not JSON, a grammar that is too large.
+    pub fn format(&self) -> Result<(OutputFormat, &'static str), ApiError> {
+        let structured = self.structured_outputs.as_ref().map(StructuredOutputs::format);
+        let schema = self.json_schema.clone().map(OutputFormat::JsonSchema);
+        let grammar = self.grammar.as_ref().filter(|grammar| !grammar.is_empty());
+        let grammar = grammar.map(|grammar| grammar_format(grammar, "grammar"));
+        let formats = [
+            structured.transpose()?.map(|format| (format, "structured_outputs")),
+            schema.map(|format| (format, "json_schema")),
+            grammar.transpose()?.map(|format| (format, "grammar")),
+        ];
+        let mut formats = formats.into_iter().flatten();
+        match (formats.next(), formats.next()) {
+            (None, _) => Ok((OutputFormat::Text, "structured_outputs")),
+            (Some(format), None) => Ok(format),
+            (Some((_, one)), Some((_, other))) => {
+                let message = format!("{one} and {other} are mutually exclusive");
+                Err(ApiError::invalid(other, message))
+            }
+        }
+    }
+}
+
+impl StructuredOutputs {
+    /// **Errors**: no format or several, a schema that is not JSON, a grammar that is too large.
+    fn format(&self) -> Result<OutputFormat, ApiError> {
+        let json = self.json.as_ref().map(|schema| match schema {
             Value::String(text) => serde_json::from_str(text).map_err(|error| {
                 ApiError::invalid(
                     "structured_outputs.json",
@@ -258,30 +282,39 @@ impl SamplingFields {
             }),
             schema => Ok(schema.clone()),
         });
-        let forms = [
+        let grammar = self.grammar.as_ref();
+        let grammar = grammar.map(|grammar| grammar_format(grammar, "structured_outputs.grammar"));
+        let formats = [
             json.transpose()?.map(OutputFormat::JsonSchema),
-            (asked.json_object == Some(true)).then(OutputFormat::json_object),
-            asked.regex.clone().map(OutputFormat::Regex),
-            asked.choice.clone().map(OutputFormat::Choice),
-            asked.grammar.clone().map(OutputFormat::Lark),
+            (self.json_object == Some(true)).then(OutputFormat::json_object),
+            self.regex.clone().map(OutputFormat::Regex),
+            self.choice.clone().map(OutputFormat::Choice),
+            grammar.transpose()?,
         ];
-        let mut forms = forms.into_iter().flatten();
-        match (forms.next(), forms.next()) {
-            (Some(OutputFormat::Lark(grammar)), None) if grammar.len() > MAX_LARK_BYTES => {
-                let message = format!(
-                    "the grammar has {} bytes, but at most {MAX_LARK_BYTES} are accepted",
-                    grammar.len()
-                );
-                Err(ApiError::invalid("structured_outputs.grammar", message))
-            }
+        let mut formats = formats.into_iter().flatten();
+        match (formats.next(), formats.next()) {
             (Some(OutputFormat::Choice(texts)), None) if texts.is_empty() => {
                 Err(ApiError::invalid("structured_outputs.choice", "choice must not be empty"))
             }
-            (Some(form), None) => Ok(form),
+            (Some(format), None) => Ok(format),
             _ => {
                 let message = "send exactly one of json, json_object, regex, choice and grammar";
-                Err(ApiError::invalid(FIELD, message))
+                Err(ApiError::invalid("structured_outputs", message))
             }
+        }
+    }
+}
+
+/// The format of a grammar in `field`.
+///
+/// **Errors**: a grammar that is too large.
+pub(crate) fn grammar_format(grammar: &str, field: &str) -> Result<OutputFormat, ApiError> {
+    match grammar.len() {
+        0..=MAX_LARK_BYTES => Ok(OutputFormat::Lark(grammar.to_owned())),
+        len => {
+            let message =
+                format!("the grammar has {len} bytes, but at most {MAX_LARK_BYTES} are accepted");
+            Err(ApiError::invalid(field, message))
         }
     }
 }

@@ -182,6 +182,29 @@ fn schemas_and_grammars_constrain_the_answer() {
 }
 
 #[test]
+fn openai_s_endpoints_accept_llama_server_s_fields() {
+    let request = chat_request(&conversation("plain"));
+    let format = json!({"grammar": "start: \"yes\" | \"no\"", "timings_per_token": true});
+    let answer = post(shared(), "/v1/chat/completions", &with(request.clone(), format)).ok();
+    let content = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(["yes", "no"].contains(&content), "{answer}");
+    assert_eq!(answer["timings"]["predicted_n"], answer["usage"]["completion_tokens"]);
+    let schema = json!({"prompt": "So", "json_schema": {"const": 7}, "max_tokens": 9});
+    let answer = post(shared(), "/v1/completions", &schema).ok();
+    assert_eq!(answer["choices"][0]["text"], "7");
+    let both = with(schema, json!({"grammar": "start: \"a\""}));
+    assert_eq!(post(shared(), "/v1/completions", &both).error(400)["param"], "grammar");
+
+    let streamed = with(request, json!({"stream": true, "timings_per_token": true}));
+    let chunks = post(shared(), "/v1/chat/completions", &streamed).chunks();
+    let (first, others) = chunks.split_first().unwrap();
+    assert!(first.get("timings").is_none(), "nothing has been generated yet: {first}");
+    assert_eq!(first["choices"][0]["delta"]["content"], Value::Null);
+    let counts = others.iter().map(|chunk| chunk["timings"]["predicted_n"].as_u64().unwrap());
+    assert!(counts.is_sorted(), "{chunks:?}");
+}
+
+#[test]
 fn an_answer_can_be_reduced_to_some_fields() {
     let fields = json!(["content", "generation_settings/n_predict", "nothing"]);
     let request = with(greedy(&json!("Once"), 3), json!({"response_fields": fields}));

@@ -12,6 +12,7 @@ use crate::chat::OutputFormat;
 use crate::errors::ApiError;
 use crate::generation::Job;
 use crate::llama_sampling::LlamaSampling;
+use crate::openai::sampling::grammar_format;
 
 /// Maximum number of alternatives per token.
 const MAX_PROBS: usize = 1000;
@@ -156,7 +157,7 @@ impl LlamaAnswerFields {
         let (format, field) = match (&self.json_schema, grammar) {
             (None, None) => return Ok(None),
             (Some(schema), None) => (OutputFormat::JsonSchema(schema.clone()), "json_schema"),
-            (None, Some(grammar)) => (OutputFormat::Lark(grammar.clone()), "grammar"),
+            (None, Some(grammar)) => (grammar_format(grammar, "grammar")?, "grammar"),
             (Some(_), Some(_)) => {
                 let message = "json_schema and grammar are mutually exclusive";
                 return Err(ApiError::invalid("grammar", message));

@@ -9,7 +9,9 @@
 
 pub(crate) mod anthropic;
 mod ignored;
+pub(crate) mod llama_server;
 mod mismatch;
+pub(crate) mod ollama;
 pub(crate) mod openai;
 mod path;
 mod unknown;

@@ -33,16 +33,6 @@ pub(crate) struct LlamaSampling {
     /// One or more stop sequences.
     #[schema(value_type = Option<StopTexts>)]
     stop: Option<StopTexts>,
-    /// Only 0 is supported.
-    mirostat: Option<i64>,
-    /// Only 0 is supported.
-    dynatemp_range: Option<f32>,
-    /// Only 0 is supported.
-    dry_multiplier: Option<f32>,
-    /// Only 0 is supported.
-    xtc_probability: Option<f32>,
-    /// Only 0 or less is supported.
-    top_n_sigma: Option<f32>,
 }
 
 /// llama.cpp's seed for a random one, in its unsigned form.
@@ -51,17 +41,8 @@ const RANDOM_SEED: i64 = u32::MAX as i64;
 impl LlamaSampling {
     /// Sampling parameters, with the model's recommended defaults.
     ///
-    /// **Errors**: an unsupported sampler, a penalty that is out of range.
+    /// **Errors**: a penalty that is out of range.
     pub fn params(&self, recommended: &SamplingParams) -> Result<SamplingParams, ApiError> {
-        let is_on = |value: Option<f32>| value.is_some_and(|value| value > 0.0);
-        let why = "this sampler is not available";
-        ApiError::reject_given([
-            ("mirostat", self.mirostat.is_some_and(|version| version > 0), why),
-            ("dynatemp_range", is_on(self.dynatemp_range), why),
-            ("dry_multiplier", is_on(self.dry_multiplier), why),
-            ("xtc_probability", is_on(self.xtc_probability), why),
-            ("top_n_sigma", is_on(self.top_n_sigma), why),
-        ])?;
         let temperature = self.temperature.map(|temperature| temperature.max(0.0));
         let base = recommended.for_temperature(temperature);
         let share = |share: Option<f32>, base| share.map_or(base, above_0_to_1);
@@ -129,15 +110,5 @@ mod tests {
         assert_eq!(params(penalty).unwrap().repetition_penalty, 1.0);
         let penalty = json!({"repeat_penalty": 1.5, "repeat_last_n": 64});
         assert_eq!(params(penalty).unwrap().repetition_penalty, 1.5);
-    }
-
-    #[test]
-    fn unavailable_samplers_are_rejected_by_name() {
-        for name in
-            ["mirostat", "dynatemp_range", "dry_multiplier", "xtc_probability", "top_n_sigma"]
-        {
-            assert_eq!(params(json!({name: 1})).unwrap_err().param.as_deref(), Some(name));
-            params(json!({name: 0})).unwrap();
-        }
     }
 }

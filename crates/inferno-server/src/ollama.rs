@@ -1,8 +1,8 @@
 //! Ollama's API.
 
+mod answer_fields;
 pub(crate) mod chat;
 pub(crate) mod embed;
-mod fields;
 pub(crate) mod generate;
 mod lines;
 pub(crate) mod manage;

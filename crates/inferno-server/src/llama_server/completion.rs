@@ -1,7 +1,7 @@
 //! `/completion`.
 
 mod answer;
-mod fields;
+mod answer_fields;
 mod logit_bias;
 mod probabilities;
 mod prompt;
@@ -19,6 +19,7 @@ use utoipa::ToSchema;
 use crate::ServedModel;
 use crate::chat::ChatRun;
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::generation::engine_stopped;
 use crate::llama_sampling::LlamaSampling;
 use crate::request::{Body, Preparation, Reader, RequestBody};
@@ -26,7 +27,7 @@ use crate::sse;
 use crate::state::App;
 use answer::{AnswerFormat, CompletedPrompt};
 pub(crate) use answer::{LlamaCompletion, settings};
-pub(crate) use fields::LlamaAnswerFields;
+pub(crate) use answer_fields::LlamaAnswerFields;
 pub(crate) use prompt::{Prompts, prompts};
 use stream::CompletionStream;
 
@@ -50,6 +51,7 @@ pub(crate) struct LlamaPrompt {
 }
 
 impl RequestBody for LlamaCompletionRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::llama_server::COMPLETION];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {

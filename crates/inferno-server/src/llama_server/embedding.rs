@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::completion::prompts;
 use crate::embedding::{check_inputs, embed_all};
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
@@ -21,9 +22,6 @@ pub(crate) struct LlamaEmbeddingRequest {
     model: Option<String>,
     /// A string, an array of tokens and strings, or an array of these for several inputs.
     content: Value,
-    /// Ignored: embeddings always have an L2 norm of 1.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    embd_normalize: Option<i64>,
 }
 
 /// The embedding of one input.
@@ -36,6 +34,7 @@ pub(crate) struct LlamaEmbedding {
 }
 
 impl RequestBody for LlamaEmbeddingRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::llama_server::EMBEDDING];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {

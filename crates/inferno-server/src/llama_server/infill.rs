@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::completion::{LlamaAnswerFields, LlamaCompletion, Prompts, complete};
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::fill_in_the_middle::fill_in_the_middle;
 use crate::llama_sampling::LlamaSampling;
 use crate::request::{Body, Reader, RequestBody};
@@ -48,6 +49,7 @@ pub(crate) struct LlamaFile {
 }
 
 impl RequestBody for LlamaInfillRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::llama_server::COMPLETION];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {

@@ -8,14 +8,14 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::fields::OllamaAnswerFields;
+use super::answer_fields::OllamaAnswerFields;
 use super::lines::{AnswerEnd, AnswerPart, Line, LineEvents, OllamaChatAnswer, chat_line, whole};
 use super::messages::{OllamaMessage, for_template};
 use super::model_named;
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun, PartStream};
 use crate::errors::ApiError;
-use crate::fields::UnknownFields;
+use crate::fields::{self, FieldTable, UnknownFields};
 use crate::openai::tools::{self, ToolField};
 use crate::request::{Body, Reader, RequestBody};
 use crate::sse;
@@ -40,6 +40,7 @@ pub(crate) struct OllamaConversation {
 }
 
 impl RequestBody for OllamaChatRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::ANSWER];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {

@@ -6,13 +6,13 @@ use std::time::Instant;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::model_named;
 use crate::ServedModel;
 use crate::embedding::{check_dimensions, check_inputs, embed_all};
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::openai::completions::PromptField;
 use crate::request::{Body, Preparation, Reader, RequestBody};
 use crate::state::App;
@@ -28,12 +28,6 @@ pub(crate) struct OllamaEmbedRequest {
     /// Size of an embedding; only the model's hidden size is supported.
     #[schema(minimum = 1)]
     dimensions: Option<usize>,
-    /// Ignored: nothing is sampled.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    options: Option<Value>,
-    /// Ignored: the model stays loaded.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    keep_alive: Option<Value>,
 }
 
 /// The embeddings, in the order of the inputs.
@@ -56,12 +50,6 @@ pub(crate) struct OllamaEmbeddingRequest {
     /// Name of the model (default: the served model).
     model: Option<String>,
     prompt: String,
-    /// Ignored: nothing is sampled.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    options: Option<Value>,
-    /// Ignored: the model stays loaded.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    keep_alive: Option<Value>,
 }
 
 /// The embedding of a prompt.
@@ -72,6 +60,7 @@ pub(crate) struct OllamaEmbedding {
 }
 
 impl RequestBody for OllamaEmbedRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::EMBED];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -80,6 +69,7 @@ impl RequestBody for OllamaEmbedRequest {
 }
 
 impl RequestBody for OllamaEmbeddingRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::EMBED];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {

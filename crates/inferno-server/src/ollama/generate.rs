@@ -7,17 +7,17 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use inferno_tokenizer::EncodeOptions;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 
+use super::answer_fields::OllamaAnswerFields;
 use super::chat::respond;
-use super::fields::OllamaAnswerFields;
 use super::lines::{AnswerEnd, AnswerPart, OllamaGenerateAnswer, generate_line};
-use super::messages::reject_images;
 use super::model_named;
 use crate::ServedModel;
 use crate::chat::{ChatJob, ChatRun};
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::fill_in_the_middle::fill_in_the_middle;
 use crate::generation::Job;
 use crate::request::{Body, Reader, RequestBody};
@@ -43,12 +43,6 @@ pub(crate) struct OllamaPrompt {
     system: Option<String>,
     /// Completes the prompt as it is, without the chat template.
     raw: Option<bool>,
-    /// Only an empty template is supported; the server uses the model's.
-    template: Option<String>,
-    /// Only an empty array is supported: send the messages to `/api/chat`.
-    context: Option<Vec<u32>>,
-    /// Only an empty array is supported.
-    images: Option<Vec<Value>>,
 }
 
 /// A request in the form in which it is computed.
@@ -58,6 +52,8 @@ enum GenerateJob {
 }
 
 impl RequestBody for OllamaGenerateRequest {
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::ollama::ANSWER, fields::ollama::GENERATE];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
@@ -68,7 +64,6 @@ impl RequestBody for OllamaGenerateRequest {
 impl OllamaGenerateRequest {
     fn job(self, model: &ServedModel) -> Result<GenerateJob, ApiError> {
         let Self { prompt, answer } = self;
-        prompt.reject_unsupported()?;
         let is_text =
             prompt.raw == Some(true) || prompt.suffix.is_some() || model.template.is_none();
         if is_text {
@@ -105,16 +100,6 @@ impl OllamaGenerateRequest {
 impl OllamaPrompt {
     fn is_empty(&self) -> bool {
         self.prompt.as_ref().is_none_or(String::is_empty) && self.suffix.is_none()
-    }
-
-    fn reject_unsupported(&self) -> Result<(), ApiError> {
-        reject_images(self.images.as_ref(), "images")?;
-        let has_template = self.template.as_ref().is_some_and(|text| !text.is_empty());
-        let has_context = self.context.as_ref().is_some_and(|tokens| !tokens.is_empty());
-        ApiError::reject_given([
-            ("template", has_template, "start the server with --chat-template"),
-            ("context", has_context, "send the messages to /api/chat"),
-        ])
     }
 
     /// The tokens of a prompt that no template renders.

@@ -12,6 +12,7 @@ use super::model_named;
 use super::models::{OllamaDetails, modified_at};
 use crate::ServedModel;
 use crate::errors::ApiError;
+use crate::fields::{self, FieldTable};
 use crate::fill_in_the_middle;
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
@@ -23,14 +24,8 @@ pub(crate) struct OllamaModelName {
     pub model: Option<String>,
     /// The older name of `model`.
     pub name: Option<String>,
-    /// Ignored: all details are always returned.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    verbose: Option<bool>,
     /// Streams the status of a download, one JSON object per line (default: true).
     pub stream: Option<bool>,
-    /// Ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    insecure: Option<bool>,
 }
 
 /// Details of a model.
@@ -53,6 +48,7 @@ pub(crate) struct OllamaModelInfo {
 }
 
 impl RequestBody for OllamaModelName {
+    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::MODEL];
     const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::fields::LlamaAnswerFields;
+use super::answer_fields::LlamaAnswerFields;
 use super::probabilities::TokenProbability;
 use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice};

@@ -8,6 +8,13 @@ use utoipa::ToSchema;
 use crate::anthropic::count_tokens::CountTokensRequest;
 use crate::anthropic::messages::MessagesRequest;
 use crate::fields::{Accepts, FieldTable, NoOp, UnimplementedField};
+use crate::llama_server::completion::LlamaCompletionRequest;
+use crate::llama_server::embedding::LlamaEmbeddingRequest;
+use crate::llama_server::infill::LlamaInfillRequest;
+use crate::ollama::chat::OllamaChatRequest;
+use crate::ollama::embed::{OllamaEmbedRequest, OllamaEmbeddingRequest};
+use crate::ollama::generate::OllamaGenerateRequest;
+use crate::ollama::show::OllamaModelName;
 use crate::openai::chat::ChatCompletionRequest;
 use crate::openai::completions::CompletionRequest;
 use crate::openai::embeddings::EmbeddingsRequest;
@@ -18,7 +25,7 @@ use crate::tokens::detokenize::DetokenizeRequest;
 use crate::tokens::tokenize::TokenizeRequest;
 
 /// Requests by the name of their schema.
-fn requests() -> [(Cow<'static, str>, &'static [FieldTable]); 8] {
+fn requests() -> [(Cow<'static, str>, &'static [FieldTable]); 16] {
     fn entry<T: RequestBody + ToSchema>() -> (Cow<'static, str>, &'static [FieldTable]) {
         (T::name(), T::UNIMPLEMENTED)
     }
@@ -31,6 +38,14 @@ fn requests() -> [(Cow<'static, str>, &'static [FieldTable]); 8] {
         entry::<CountTokensRequest>(),
         entry::<TokenizeRequest>(),
         entry::<DetokenizeRequest>(),
+        entry::<OllamaChatRequest>(),
+        entry::<OllamaGenerateRequest>(),
+        entry::<OllamaEmbedRequest>(),
+        entry::<OllamaEmbeddingRequest>(),
+        entry::<OllamaModelName>(),
+        entry::<LlamaCompletionRequest>(),
+        entry::<LlamaInfillRequest>(),
+        entry::<LlamaEmbeddingRequest>(),
     ]
 }
 
@@ -44,7 +59,7 @@ pub(super) fn describe(description: &mut Value, is_strict: bool) {
             describe_request(schema, tables, is_strict);
         }
     }
-    require_one_of(schemas, &TokenizeRequest::name(), &["prompt", "messages"]);
+    require_one_of(schemas, &TokenizeRequest::name(), &["prompt", "messages", "content"]);
     require_one_of(schemas, &MessageField::name(), &["content", "tool_calls", "refusal"]);
 }
 

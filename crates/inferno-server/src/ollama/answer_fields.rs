@@ -26,17 +26,6 @@ pub(crate) struct OllamaAnswerFields {
     options: Option<Map<String, Value>>,
     /// Switches reasoning on or off, or sets its effort: `low`, `medium` or `high`.
     think: Option<Value>,
-    /// Ignored: the model stays loaded.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    keep_alive: Option<Value>,
-    /// Ignored: prompts are never truncated.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    truncate: Option<bool>,
-    /// Ignored: an answer ends when the context is full.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    shift: Option<bool>,
-    /// Only false is supported; use `/v1/chat/completions` for log-probabilities.
-    logprobs: Option<bool>,
 }
 
 /// Limits in `options`.
@@ -55,8 +44,6 @@ impl OllamaAnswerFields {
     ///
     /// **Errors**: an option of the wrong type, or that is unsupported or out of range.
     pub fn params(&self, model: &ServedModel) -> Result<GenerationParams, ApiError> {
-        let why = "use /v1/chat/completions";
-        ApiError::reject_given([("logprobs", self.logprobs == Some(true), why)])?;
         let options = json!(self.options.clone().unwrap_or_default());
         // Ollama ignores unknown options.
         let unknown = UnknownFields::default();

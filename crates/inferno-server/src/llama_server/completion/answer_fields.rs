@@ -40,38 +40,12 @@ pub(crate) struct LlamaAnswerFields {
     /// Returns the log-probability of each token, and of this many alternatives.
     #[schema(maximum = 1000)]
     n_probs: Option<usize>,
-    /// Only false is supported: log-probabilities are those before sampling.
-    post_sampling_probs: Option<bool>,
     /// Returns the generated tokens.
     pub return_tokens: Option<bool>,
     /// Returns only these fields; those of nested objects as `generation_settings/n_predict`.
     pub response_fields: Option<Vec<String>>,
     /// Adds the timings so far to each part of a stream.
     pub timings_per_token: Option<bool>,
-    /// Only 0 is supported.
-    n_indent: Option<i64>,
-    /// Only 0 or less is supported; use `n_predict`.
-    t_max_predict_ms: Option<i64>,
-    /// Only an empty array is supported.
-    lora: Option<Vec<Value>>,
-    /// Ignored: prompts are always cached.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    cache_prompt: Option<bool>,
-    /// Ignored: any number of requests are computed together.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    id_slot: Option<i64>,
-    /// Ignored: the order of samplers is fixed.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    samplers: Option<Value>,
-    /// Ignored: an answer ends when the context is full.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    n_keep: Option<i64>,
-    /// Ignored.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    min_keep: Option<i64>,
-    /// Ignored: a stream begins with the first token.
-    #[allow(dead_code, reason = "accepted and ignored")]
-    return_progress: Option<bool>,
 }
 
 impl LlamaAnswerFields {
@@ -84,7 +58,6 @@ impl LlamaAnswerFields {
         sampling: &LlamaSampling,
         model: &ServedModel,
     ) -> Result<Vec<Job>, ApiError> {
-        self.reject_unsupported()?;
         let num_places = model.handle.options().max_num_waiting;
         if prompts.len() > num_places {
             let found = prompts.len();
@@ -106,17 +79,6 @@ impl LlamaAnswerFields {
             constraint: constraint.as_ref().map(|constraint| constraint.fork()),
         };
         Ok(prompts.iter().map(job).collect())
-    }
-
-    fn reject_unsupported(&self) -> Result<(), ApiError> {
-        let is_positive = |value: Option<i64>| value.is_some_and(|value| value > 0);
-        let has_lora = self.lora.as_ref().is_some_and(|list| !list.is_empty());
-        ApiError::reject_given([
-            ("post_sampling_probs", self.post_sampling_probs == Some(true), "use n_probs alone"),
-            ("n_indent", is_positive(self.n_indent), "use a grammar"),
-            ("t_max_predict_ms", is_positive(self.t_max_predict_ms), "use n_predict"),
-            ("lora", has_lora, "adapters are not available"),
-        ])
     }
 
     fn params(

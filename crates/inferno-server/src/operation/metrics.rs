@@ -2,6 +2,7 @@
 
 mod builder;
 mod engine;
+mod llama_server;
 mod open_metrics;
 mod process;
 mod registry;
@@ -10,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use inferno_engine::Finished;
@@ -145,5 +146,11 @@ pub(crate) async fn page(
         true => (open_metrics::CONTENT_TYPE, open_metrics::of_prometheus(&text)),
         false => (prometheus::TEXT_FORMAT, text),
     };
-    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+    let mut response = ([(header::CONTENT_TYPE, content_type)], text).into_response();
+    if let Some(model) = app.loaded() {
+        // llama-server's header, by which scrapers notice a restart.
+        let name = HeaderName::from_static("process-start-time-unix");
+        response.headers_mut().insert(name, HeaderValue::from(model.created));
+    }
+    Ok(response)
 }

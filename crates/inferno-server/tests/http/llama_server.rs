@@ -3,7 +3,7 @@
 use inferno_gguf::{Metadata, StringArray};
 use serde_json::{Value, json};
 
-use crate::client::{get, post};
+use crate::client::{get, metric, post};
 use crate::fixtures::{chat_request, conversation, prompts, stories};
 use crate::server::{shared, start_changed};
 
@@ -312,6 +312,22 @@ fn inputs_are_embedded() {
         assert_eq!(found[place]["embedding"][0], expected["data"][place]["embedding"]);
         assert_eq!(found[place]["index"], place);
     }
+}
+
+#[test]
+fn metrics_have_llama_server_s_names_as_well() {
+    complete(greedy(&json!("Once upon a time"), 4));
+    for (name, other) in [
+        ("llamacpp:tokens_predicted_total ", "vllm:generation_tokens_total"),
+        ("llamacpp:prompt_tokens_cached_total ", "vllm:prompt_tokens_cached_total"),
+    ] {
+        // Other tests run at the same time.
+        let before = metric(shared(), other);
+        let found = metric(shared(), name);
+        assert!(before <= found && found <= metric(shared(), other), "{name}");
+    }
+    assert!(metric(shared(), "llamacpp:predicted_tokens_seconds ") > 0.0);
+    assert!(get(shared(), "/metrics").header("process-start-time-unix").is_some());
 }
 
 #[test]

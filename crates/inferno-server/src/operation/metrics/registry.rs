@@ -9,6 +9,7 @@ use prometheus::{
 
 use super::builder::MetricBuilder;
 use super::engine::EngineMetrics;
+use super::llama_server::{self, Totals};
 use super::process::ProcessMetrics;
 
 /// Latencies of requests, in seconds.
@@ -188,7 +189,13 @@ impl ServerMetrics {
         let engine = self.engine.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         engine.update(now, in_flight);
         self.process.update();
-        TextEncoder::new().encode_to_string(&self.registry.gather())
+        let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
+        text += &llama_server::text(&Totals {
+            engine: now,
+            prompt_seconds: self.choices.prefill_time.get_sample_sum(),
+            generation_seconds: self.choices.decode_time.get_sample_sum(),
+        });
+        Ok(text)
     }
 }
 

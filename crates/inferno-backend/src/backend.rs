@@ -3,8 +3,8 @@
 use inferno_tensor::DType;
 
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, ExpertParams, KvLayout, LinearInput, PassShape,
-    QkNorm, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, BackendError, Batch, BlockId, ExpertParams, Function, Gate, KvLayout,
+    LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, WeightPart,
 };
 
 /// A device that can run decoder-only transformers.
@@ -132,17 +132,24 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     );
 
-    // Normalization.
+    // Single values and rows.
 
-    /// `out = x / sqrt(mean(x^2) + eps) * weight`, row by row.
-    ///
-    /// **Source**: Zhang and Sennrich, Root Mean Square Layer Normalization, equation 4.
-    fn rms_norm(
+    /// `x = function(x)`, value by value.
+    fn apply(&self, rows: usize, function: Function, x: &mut Self::Buffer);
+
+    /// `out += factor * x`.
+    fn add_scaled(&self, rows: usize, x: &Self::Buffer, factor: f32, out: &mut Self::Buffer);
+
+    /// `out *= sigmoid(gate)`, where a row of `gate` has one value per column of `out`, or a single one
+    /// for all columns.
+    fn gate(&self, rows: usize, gate: &Self::Buffer, out: &mut Self::Buffer);
+
+    /// `out = norm(x)`, row by row.
+    fn norm(
         &self,
         rows: usize,
         x: &Self::Buffer,
-        weight: &Self::Buffer,
-        eps: f32,
+        norm: Norm<'_, Self::Buffer>,
         out: &mut Self::Buffer,
     );
 
@@ -172,12 +179,10 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     ) -> Result<(), BackendError>;
 
-    /// `out = silu(x * gate^T (+ bias)) * (x * up^T (+ bias))`, where `silu(y) = y / (1 + exp(-y))`.
+    /// `out = gate(x * gate^T (+ bias), x * up^T (+ bias))`.
     ///
     /// **Shapes**: `gate_up` was loaded from two parts, gate and up, each with one row per column of
     /// `out`; the bias holds that of gate, then that of up.
-    ///
-    /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn linear_gated<'a>(
@@ -186,16 +191,14 @@ pub trait Backend: Send + Sync + 'static {
         x: impl Into<LinearInput<'a, Self::Buffer>>,
         gate_up: &Self::Weight,
         bias: Option<&Self::Buffer>,
+        gate: Gate,
         out: &mut Self::Buffer,
     ) -> Result<(), BackendError>;
 
     // Attention.
 
-    /// Rotates the query and key heads by each row's angles, in place. If `norm` is given, applies
-    /// [`rms_norm`](Self::rms_norm) to each head first.
-    ///
-    /// **Shapes**: `angles` has one row per token: `n` cosines, then `n` sines, where `2 n` is the
-    /// number of rotated components; the others are unchanged.
+    /// Normalizes and rotates the query and key heads, in place. Components beyond the rotated ones are
+    /// not rotated.
     ///
     /// **Source**: Su et al., RoFormer, equation 34.
     fn rope(
@@ -203,8 +206,7 @@ pub trait Backend: Send + Sync + 'static {
         rows: usize,
         layout: &QkvLayout,
         norm: Option<QkNorm<'_, Self::Buffer>>,
-        pairing: RopePairing,
-        angles: &Self::Buffer,
+        rotation: Option<Rotation<'_, Self::Buffer>>,
         qkv: &mut Self::Buffer,
     );
 
@@ -223,13 +225,14 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// **Shapes**: `out` rows hold `num_heads * head_dim` values.
     ///
-    /// **Source**: Vaswani et al., equation 1; Ainslie et al., GQA; Kwon et al., PagedAttention.
+    /// **Source**: Vaswani et al., equation 1; Ainslie et al., GQA; Kwon et al., PagedAttention; Xiao et
+    /// al., Efficient Streaming Language Models with Attention Sinks.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn paged_attention(
         &self,
         batch: &Self::DeviceBatch,
-        params: &AttentionParams,
+        params: &AttentionParams<'_, Self::Buffer>,
         layout: &QkvLayout,
         qkv: &Self::Buffer,
         cache: &Self::KvCache,
@@ -238,29 +241,31 @@ pub trait Backend: Send + Sync + 'static {
 
     // Mixture of experts.
 
-    /// Selects each row's `num_experts_used` most probable experts by a softmax over its router logits.
-    /// Of equally probable experts, the one with the lower index is selected.
+    /// Selects each row's `num_experts_used` most probable experts. `selection_bias` is added to the
+    /// probabilities for the choice alone, not for the weights. Of equally probable experts, the one with
+    /// the lower index is selected.
     ///
     /// **Source**: Shazeer et al., Outrageously Large Neural Networks, section 2.1, in Qwen3-MoE's
-    /// order: softmax before selection.
+    /// order: softmax before selection; DeepSeek-AI, DeepSeek-V3 Technical Report, section 2.1.2.
     fn route_experts(
         &self,
         rows: usize,
         router_logits: &Self::Buffer,
+        selection_bias: Option<&Self::Buffer>,
         params: &ExpertParams,
         routing: &mut Self::Routing,
     );
 
     /// Row `t * num_experts_used + j` of `out` is the product of the same row of `x` with the weight of
-    /// token `t`'s `j`-th expert: the down projection.
+    /// token `t`'s `j`-th expert: the down projection. The bias has one row per expert.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn expert_linear(
         &self,
-        rows: usize,
         routing: &Self::Routing,
         x: &Self::Buffer,
         weight: &Self::Weight,
+        bias: Option<&Self::Buffer>,
         out: &mut Self::Buffer,
     ) -> Result<(), BackendError>;
 
@@ -270,20 +275,22 @@ pub trait Backend: Send + Sync + 'static {
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn expert_linear_gated(
         &self,
-        rows: usize,
         routing: &Self::Routing,
         x: &Self::Buffer,
         gate_up: &Self::Weight,
+        bias: Option<&Self::Buffer>,
+        gate: Gate,
         out: &mut Self::Buffer,
     ) -> Result<(), BackendError>;
 
     /// `out[t] += sum over j of routing weight (t, j) * y[t * num_experts_used + j]`, in order
-    /// of ascending j.
+    /// of ascending j; without `accumulate`, `out` starts from zero.
     fn combine_experts(
         &self,
         rows: usize,
         routing: &Self::Routing,
         y: &Self::Buffer,
+        accumulate: bool,
         out: &mut Self::Buffer,
     );
 }

@@ -44,8 +44,8 @@ pub use error::BackendError;
 pub use kv::{BlockId, KvDType, KvLayout};
 pub use kv_row::LARGEST_I16;
 pub use params::{
-    AttentionParams, ExpertParams, LinearInput, PassShape, ProductShape, QkNorm, QkvLayout,
-    RopePairing,
+    AttentionParams, ExpertGroups, ExpertParams, Function, Gate, Gating, LinearInput, Norm,
+    NormKind, PassShape, ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
 };
 pub use reference::ReferenceBackend;
 pub use weight::WeightPart;

@@ -35,15 +35,13 @@ impl QkvLayout {
 pub enum LinearInput<'a, Buffer> {
     /// The rows of a buffer, unchanged.
     Plain(&'a Buffer),
-    /// The rows after [`rms_norm`](crate::Backend::rms_norm), bit-identical to it but without a buffer
-    /// for its result.
+    /// The rows after [`norm`](crate::Backend::norm), bit-identical to it but without a buffer for its
+    /// result.
     Normed {
         /// The rows before normalization.
         x: &'a Buffer,
-        /// The norm's weight.
-        weight: &'a Buffer,
-        /// Added to the mean of the squares.
-        eps: f32,
+        /// The norm.
+        norm: Norm<'a, Buffer>,
     },
 }
 
@@ -53,15 +51,83 @@ impl<'a, Buffer> From<&'a Buffer> for LinearInput<'a, Buffer> {
     }
 }
 
-/// RMS norms of the query and key heads before rotary embedding, applied to each head separately.
+/// What a norm does to a row before it multiplies it by the weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormKind {
+    /// Divides by the root of the mean of the squares.
+    ///
+    /// **Source**: Zhang and Sennrich, Root Mean Square Layer Normalization, equation 4.
+    Rms,
+    /// Subtracts the mean, then divides by the standard deviation.
+    ///
+    /// **Source**: Ba et al., Layer Normalization, equation 4.
+    Layer,
+}
+
+/// A norm of rows.
 #[derive(Debug)]
-pub struct QkNorm<'a, Buffer> {
-    /// The weight of the query heads' norm, `head_dim` values.
-    pub q: &'a Buffer,
-    /// The weight of the key heads' norm, `head_dim` values.
-    pub k: &'a Buffer,
+pub struct Norm<'a, Buffer> {
+    /// The kind.
+    pub kind: NormKind,
+    /// Factor on each value.
+    pub weight: &'a Buffer,
+    /// Added to each value at the end.
+    pub bias: Option<&'a Buffer>,
     /// Added to the mean of the squares.
     pub eps: f32,
+}
+
+impl<'a, Buffer> Norm<'a, Buffer> {
+    /// An RMS norm without a bias.
+    pub fn rms(weight: &'a Buffer, eps: f32) -> Self {
+        Self { kind: NormKind::Rms, weight, bias: None, eps }
+    }
+}
+
+impl<Buffer> Clone for Norm<'_, Buffer> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Buffer> Copy for Norm<'_, Buffer> {}
+
+/// Norms of the query and key heads, next to rotary embedding.
+///
+/// The extent of a norm follows from the size of its weight unless it is `whole`: one head's values
+/// (shared by all heads), or those of all heads (each head is normalized with its own part).
+#[derive(Debug)]
+pub struct QkNorm<'a, Buffer> {
+    /// The weight of the query heads' norm.
+    pub q: &'a Buffer,
+    /// The weight of the key heads' norm.
+    pub k: &'a Buffer,
+    /// The kind.
+    pub kind: NormKind,
+    /// Added to the mean of the squares.
+    pub eps: f32,
+    /// Whether all query heads are normalized as one row, and all key heads as another.
+    pub whole: bool,
+    /// Whether heads are rotated before they are normalized.
+    pub after_rotation: bool,
+}
+
+impl<'a, Buffer> QkNorm<'a, Buffer> {
+    /// RMS norms of each head before rotation.
+    pub fn per_head(q: &'a Buffer, k: &'a Buffer, eps: f32) -> Self {
+        Self { q, k, kind: NormKind::Rms, eps, whole: false, after_rotation: false }
+    }
+}
+
+/// The rotary embedding of a step.
+#[derive(Debug)]
+pub struct Rotation<'a, Buffer> {
+    /// The components that are rotated together.
+    pub pairing: RopePairing,
+    /// One row per token: `n` cosines, then `n` sines, where `2 n` is the number of rotated components.
+    pub angles: &'a Buffer,
+    /// One factor per token on its query heads after rotation.
+    pub query_factors: Option<&'a Buffer>,
 }
 
 /// Which two components of a head rotary embedding rotates together.
@@ -74,8 +140,8 @@ pub enum RopePairing {
 }
 
 /// Parameters of one layer's attention.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AttentionParams {
+#[derive(Debug)]
+pub struct AttentionParams<'a, Buffer> {
     /// Index of the layer in the KV cache.
     pub layer: usize,
     /// Factor on every score, usually `1 / sqrt(head_dim)`.
@@ -83,6 +149,78 @@ pub struct AttentionParams {
     /// Sliding window: with a window of `w`, position `p` attends to `p - w + 1 ..= p`; without one, to
     /// `0 ..= p`.
     pub window: Option<usize>,
+    /// Replaces each score `s` by `cap * tanh(s / cap)`.
+    pub softcap: Option<f32>,
+    /// One more score for each query head, of a position without a value.
+    pub sinks: Option<&'a Buffer>,
+}
+
+impl<Buffer> AttentionParams<'_, Buffer> {
+    /// Attention of `layer` over all positions, with scores that are only scaled.
+    pub fn new(layer: usize, scale: f32) -> Self {
+        Self { layer, scale, window: None, softcap: None, sinks: None }
+    }
+}
+
+/// A function of single values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Function {
+    /// `factor * x`.
+    Scale {
+        /// The factor.
+        factor: f32,
+    },
+    /// `cap * tanh(x / cap)`.
+    SoftCap {
+        /// The bound of the result.
+        cap: f32,
+    },
+    /// `x / (1 + exp(-x))`.
+    Silu,
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid,
+    /// `x * P(X <= x)` for a standard normal `X`.
+    ///
+    /// **Source**: Hendrycks and Gimpel, Gaussian Error Linear Units.
+    Gelu,
+    /// The approximation of [`Gelu`](Self::Gelu) by a hyperbolic tangent.
+    GeluTanh,
+    /// `max(x, 0)^2`.
+    ///
+    /// **Source**: So et al., Primer: Searching for Efficient Transformers for Language Modeling.
+    ReluSquared,
+    /// `positive * x^2 + beta * x` above zero, `negative * (exp(min(x, eps)) - 1 - x) + beta * x` below.
+    ///
+    /// **Source**: Huang and Schlag, Deriving Activation Functions Using Integration.
+    Xielu {
+        /// Factor on the square of positive inputs.
+        positive: f32,
+        /// Factor on the exponential of negative inputs.
+        negative: f32,
+        /// Slope at zero.
+        beta: f32,
+        /// Upper bound of the exponent.
+        eps: f32,
+    },
+}
+
+/// How a gated product combines its two halves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Gate {
+    /// `function(gate) * up`.
+    ///
+    /// **Source**: Shazeer, GLU Variants Improve Transformer, equation 6.
+    Product(Function),
+    /// `g / (1 + exp(-alpha g)) * (u + 1)`, where `g` is the gate up to `limit` and `u` is up within
+    /// `-limit..=limit`.
+    ///
+    /// **Source**: OpenAI, gpt-oss-120b & gpt-oss-20b Model Card, section 2.2, and its reference code.
+    Clamped {
+        /// Factor on the gate in the exponent.
+        alpha: f32,
+        /// Bound of both halves.
+        limit: f32,
+    },
 }
 
 /// Number of experts and their routing.
@@ -94,6 +232,41 @@ pub struct ExpertParams {
     pub num_experts_used: usize,
     /// Whether the probabilities of the selected experts are scaled to sum to one.
     pub normalize: bool,
+    /// How router logits become probabilities.
+    pub gating: Gating,
+    /// Factor on the weights of the selected experts, after normalization.
+    pub scale: f32,
+    /// Restricts the choice to some groups of neighboring experts.
+    pub groups: Option<ExpertGroups>,
+}
+
+impl ExpertParams {
+    /// Softmax routing over all experts, unscaled.
+    pub fn softmax(num_experts: usize, num_experts_used: usize, normalize: bool) -> Self {
+        let gating = Gating::Softmax;
+        Self { num_experts, num_experts_used, normalize, gating, scale: 1.0, groups: None }
+    }
+}
+
+/// How router logits become probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gating {
+    /// A softmax over all experts.
+    Softmax,
+    /// A sigmoid for each expert.
+    Sigmoid,
+}
+
+/// Groups of experts: only the experts of the best groups can be selected. The score of a group is the
+/// sum of its two largest probabilities (with the selection bias, if there is one).
+///
+/// **Source**: DeepSeek-AI, DeepSeek-V3 Technical Report, section 2.1.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExpertGroups {
+    /// Number of groups of equal size.
+    pub num_groups: usize,
+    /// Number of groups that each token uses.
+    pub num_groups_used: usize,
 }
 
 /// The largest forward pass of a model, which determines a backend's scratch memory.

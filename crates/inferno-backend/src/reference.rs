@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use inferno_tensor::{DType, Tensor, quant};
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, KvLayout, LinearInput,
-    PassShape, QkNorm, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, Function, Gate, KvLayout,
+    LinearInput, Norm, PassShape, QkNorm, QkvLayout, RopePairing, Rotation, WeightPart,
 };
-use arithmetic::{add, dot, normalize, silu, zeros};
+use arithmetic::{add, combine, dot, evaluate, normalize, sigmoid, zeros};
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
 
@@ -34,9 +34,9 @@ impl ReferenceBackend {
     fn input<'a>(&self, rows: usize, input: LinearInput<'a, Matrix>) -> Cow<'a, Matrix> {
         match input {
             LinearInput::Plain(x) => Cow::Borrowed(x),
-            LinearInput::Normed { x, weight, eps } => {
+            LinearInput::Normed { x, norm } => {
                 let mut normed = x.clone();
-                self.rms_norm(rows, x, weight, eps, &mut normed);
+                self.norm(rows, x, norm, &mut normed);
                 Cow::Owned(normed)
             }
         }
@@ -165,10 +165,30 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn rms_norm(&self, rows: usize, x: &Matrix, weight: &Matrix, eps: f32, out: &mut Matrix) {
+    fn apply(&self, rows: usize, function: Function, x: &mut Matrix) {
+        for row in 0..rows {
+            x[[row]].iter_mut().for_each(|x| *x = evaluate(function, *x));
+        }
+    }
+
+    fn add_scaled(&self, rows: usize, x: &Matrix, factor: f32, out: &mut Matrix) {
+        for row in 0..rows {
+            out[[row]].iter_mut().zip(&x[[row]]).for_each(|(out, x)| *out += factor * x);
+        }
+    }
+
+    fn gate(&self, rows: usize, gate: &Matrix, out: &mut Matrix) {
+        for row in 0..rows {
+            let gates = gate[[row]].iter().cycle();
+            out[[row]].iter_mut().zip(gates).for_each(|(out, &gate)| *out *= sigmoid(gate));
+        }
+    }
+
+    fn norm(&self, rows: usize, x: &Matrix, norm: Norm<'_, Matrix>, out: &mut Matrix) {
+        let Norm { kind, weight, bias, eps } = norm;
         for row in 0..rows {
             out[[row]].copy_from_slice(&x[[row]]);
-            normalize(&mut out[[row]], &weight[[0]], eps);
+            normalize(&mut out[[row]], kind, &weight[[0]], bias.map(|bias| &bias[[0]]), eps);
         }
     }
 
@@ -210,11 +230,13 @@ impl Backend for ReferenceBackend {
         x: impl Into<LinearInput<'a, Matrix>>,
         gate_up: &ReferenceWeight,
         bias: Option<&Matrix>,
+        gate: Gate,
         out: &mut Matrix,
     ) -> Result<(), BackendError> {
         let x = self.input(rows, x.into());
         for row in 0..rows {
-            gate_up.multiply_gated(0, &x[[row]], bias, &mut out[[row]]);
+            let bias = bias.map(|bias| &bias[[0]]);
+            gate_up.multiply_gated(0, &x[[row]], bias, gate, &mut out[[row]]);
         }
         Ok(())
     }
@@ -224,29 +246,31 @@ impl Backend for ReferenceBackend {
         rows: usize,
         layout: &QkvLayout,
         norm: Option<QkNorm<'_, Matrix>>,
-        pairing: RopePairing,
-        angles: &Matrix,
+        rotation: Option<Rotation<'_, Matrix>>,
         qkv: &mut Matrix,
     ) {
+        let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
         for row in 0..rows {
-            let pairs = angles[[row]].len() / 2;
-            let (cos, sin) = angles[[row]].split_at(pairs);
-            let heads = qkv[[row]].chunks_exact_mut(layout.head_dim);
-            for (index, head) in heads.take(layout.num_heads + layout.num_kv_heads).enumerate() {
-                if let Some(QkNorm { q, k, eps }) = norm {
-                    let weight = if index < layout.num_heads { q } else { k };
-                    normalize(head, &weight[[0]], eps);
+            let (queries, others) = qkv[[row]].split_at_mut(num_heads * head_dim);
+            let keys = &mut others[..num_kv_heads * head_dim];
+            let normalize = |after_rotation: bool, queries: &mut [f32], keys: &mut [f32]| {
+                if let Some(norm) =
+                    norm.as_ref().filter(|norm| norm.after_rotation == after_rotation)
+                {
+                    normalize_heads(norm, norm.q, head_dim, queries);
+                    normalize_heads(norm, norm.k, head_dim, keys);
                 }
-                for pair in 0..pairs {
-                    let (i, j) = match pairing {
-                        RopePairing::Interleaved => (2 * pair, 2 * pair + 1),
-                        RopePairing::Halves => (pair, pair + pairs),
-                    };
-                    let (a, b) = (head[i], head[j]);
-                    head[i] = a * cos[pair] - b * sin[pair];
-                    head[j] = a * sin[pair] + b * cos[pair];
+            };
+            normalize(false, queries, keys);
+            if let Some(rotation) = &rotation {
+                let heads =
+                    queries.chunks_exact_mut(head_dim).chain(keys.chunks_exact_mut(head_dim));
+                heads.for_each(|head| rotate(rotation.pairing, &rotation.angles[[row]], head));
+                if let Some(factors) = rotation.query_factors {
+                    queries.iter_mut().for_each(|query| *query *= factors[[row]][0]);
                 }
             }
+            normalize(true, queries, keys);
         }
     }
 
@@ -264,7 +288,7 @@ impl Backend for ReferenceBackend {
     fn paged_attention(
         &self,
         batch: &Batch,
-        params: &AttentionParams,
+        params: &AttentionParams<'_, Matrix>,
         layout: &QkvLayout,
         qkv: &Matrix,
         cache: &ReferenceKvCache,
@@ -278,37 +302,43 @@ impl Backend for ReferenceBackend {
         &self,
         rows: usize,
         router_logits: &Matrix,
+        selection_bias: Option<&Matrix>,
         params: &ExpertParams,
         routing: &mut ReferenceRouting,
     ) {
-        routing.route(rows, router_logits, params);
+        routing.route(rows, router_logits, selection_bias, params);
     }
 
     fn expert_linear(
         &self,
-        rows: usize,
         routing: &ReferenceRouting,
         x: &Matrix,
         weight: &ReferenceWeight,
+        bias: Option<&Matrix>,
         out: &mut Matrix,
     ) -> Result<(), BackendError> {
-        for (slot, choice) in routing.slots(rows) {
+        for (slot, choice) in routing.slots() {
             weight.multiply(choice.expert, &x[[slot]], &mut out[[slot]]);
+            if let Some(bias) = bias {
+                add(&bias[[choice.expert]], &mut out[[slot]]);
+            }
         }
         Ok(())
     }
 
     fn expert_linear_gated(
         &self,
-        rows: usize,
         routing: &ReferenceRouting,
         x: &Matrix,
         gate_up: &ReferenceWeight,
+        bias: Option<&Matrix>,
+        gate: Gate,
         out: &mut Matrix,
     ) -> Result<(), BackendError> {
-        for (slot, choice) in routing.slots(rows) {
+        for (slot, choice) in routing.slots() {
             let token = slot / routing.num_experts_used();
-            gate_up.multiply_gated(choice.expert, &x[[token]], None, &mut out[[slot]]);
+            let bias = bias.map(|bias| &bias[[choice.expert]]);
+            gate_up.multiply_gated(choice.expert, &x[[token]], bias, gate, &mut out[[slot]]);
         }
         Ok(())
     }
@@ -318,9 +348,13 @@ impl Backend for ReferenceBackend {
         rows: usize,
         routing: &ReferenceRouting,
         y: &Matrix,
+        accumulate: bool,
         out: &mut Matrix,
     ) {
-        for (slot, choice) in routing.slots(rows) {
+        if !accumulate {
+            (0..rows).for_each(|row| out[[row]].fill(0.0));
+        }
+        for (slot, choice) in routing.slots() {
             let token = slot / routing.num_experts_used();
             for (out, &y) in out[[token]].iter_mut().zip(&y[[slot]]) {
                 *out += choice.weight * y;
@@ -337,17 +371,49 @@ impl ReferenceWeight {
         }
     }
 
-    /// `out = silu(gate * x + bias) * (up * x + bias)` for one row of activations.
-    fn multiply_gated(&self, expert: usize, x: &[f32], bias: Option<&Matrix>, out: &mut [f32]) {
+    /// The gated product of one row of activations.
+    fn multiply_gated(
+        &self,
+        expert: usize,
+        x: &[f32],
+        bias: Option<&[f32]>,
+        gate: Gate,
+        out: &mut [f32],
+    ) {
         let mut sums = vec![0.0; 2 * out.len()];
         assert_eq!(self.0.shape().dims()[1], sums.len(), "a gate and an up row per output");
         self.multiply(expert, x, &mut sums);
         if let Some(bias) = bias {
-            add(&bias[[0]], &mut sums);
+            add(bias, &mut sums);
         }
-        let (gate, up) = sums.split_at(out.len());
-        for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
-            *out = silu(gate) * up;
+        let (gates, ups) = sums.split_at(out.len());
+        for ((out, &x), &up) in out.iter_mut().zip(gates).zip(ups) {
+            *out = combine(gate, x, up);
         }
+    }
+}
+
+/// Normalizes the query heads or the key heads of a row, whose norm has the weight `weight`.
+fn normalize_heads(norm: &QkNorm<'_, Matrix>, weight: &Matrix, head_dim: usize, heads: &mut [f32]) {
+    let weight = &weight[[0]];
+    let extent = if norm.whole { heads.len() } else { head_dim };
+    let weights = weight.chunks_exact(extent).cycle();
+    for (head, weight) in heads.chunks_exact_mut(extent).zip(weights) {
+        normalize(head, norm.kind, weight, None, norm.eps);
+    }
+}
+
+/// Rotates one head by the angles of its row.
+fn rotate(pairing: RopePairing, angles: &[f32], head: &mut [f32]) {
+    let pairs = angles.len() / 2;
+    let (cos, sin) = angles.split_at(pairs);
+    for pair in 0..pairs {
+        let (i, j) = match pairing {
+            RopePairing::Interleaved => (2 * pair, 2 * pair + 1),
+            RopePairing::Halves => (pair, pair + pairs),
+        };
+        let (a, b) = (head[i], head[j]);
+        head[i] = a * cos[pair] - b * sin[pair];
+        head[j] = a * sin[pair] + b * cos[pair];
     }
 }

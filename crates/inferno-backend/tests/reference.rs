@@ -2,7 +2,7 @@
 
 use inferno_backend::{
     AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertParams, KvDType,
-    KvLayout, LogitRows, QkNorm, QkvLayout, ReferenceBackend, RopePairing, SequenceChunk,
+    KvLayout, LogitRows, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
     WeightPart,
 };
 use inferno_tensor::DType;
@@ -88,7 +88,8 @@ fn rope_rotates_pairs_in_either_pairing_and_leaves_the_rest() {
         (RopePairing::Halves, [-3.0, 2.0, 1.0, 4.0, 5.0]),
     ] {
         let mut qkv = matrix(1, &head.repeat(3));
-        BACKEND.rope(1, &HEADS_OF_5, None, pairing, &angles, &mut qkv);
+        let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+        BACKEND.rope(1, &HEADS_OF_5, None, Some(rotation), &mut qkv);
         assert_close(&values(&qkv, 15), &[turned, turned, head].concat());
     }
 }
@@ -100,8 +101,10 @@ fn each_head_is_normalized_before_rotation() {
     let (query, key) = ([2.0; 5], [3.0; 5]);
     let [q, k] = [[1.0, 2.0, 3.0, 4.0, 5.0], [6.0; 5]].map(|norm| matrix(1, &norm));
     let mut qkv = matrix(1, &[query, key, key].concat());
-    let norm = QkNorm { q: &q, k: &k, eps: 0.0 };
-    BACKEND.rope(1, &HEADS_OF_5, Some(norm), RopePairing::Interleaved, &angles, &mut qkv);
+    let norm = QkNorm::per_head(&q, &k, 0.0);
+    let pairing = RopePairing::Interleaved;
+    let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+    BACKEND.rope(1, &HEADS_OF_5, Some(norm), Some(rotation), &mut qkv);
     let expected = [[-2.0, 1.0, 3.0, 4.0, 5.0], [-6.0, 6.0, 6.0, 6.0, 6.0], key].concat();
     assert_close(&values(&qkv, 15), &expected);
 }
@@ -127,7 +130,7 @@ fn attention_covers_the_past_within_the_window() {
         [(None, [6.0, 9.0, 16.0]), (Some(2), [6.0, 9.0, 21.0]), (Some(1), [6.0, 12.0, 30.0])]
     {
         let mut out = matrix(3, &[0.0; 3]);
-        let params = AttentionParams { layer: 0, scale: 1.0, window };
+        let params = AttentionParams { window, ..AttentionParams::new(0, 1.0) };
         BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out).expect("memory");
         assert_close(&values(&out, 3), &expected);
     }
@@ -188,7 +191,7 @@ fn a_q8_0_cache_stores_blocks_with_infinity_as_nan() {
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
     let mut out = matrix(1, &[0.0; 64]);
-    let params = AttentionParams { layer: 0, scale: 1.0, window: None };
+    let params = AttentionParams::new(0, 1.0);
     BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out).expect("memory");
     let out = values(&out, 64);
     assert!(out[..32].iter().all(|x| x.is_nan()), "the block with the infinity: {out:?}");
@@ -212,21 +215,21 @@ fn allocating_more_than_the_available_memory_is_an_error() {
 
 #[test]
 fn tokens_use_their_most_probable_experts_with_ties_by_index() {
-    let params = ExpertParams { num_experts: 3, num_experts_used: 2, normalize: true };
+    let params = ExpertParams::softmax(3, 2, true);
     let mut routing = BACKEND.alloc_routing(1, &params).expect("memory");
     // Experts 0 and 2 tie behind expert 1: probabilities 1/4, 1/2, 1/4.
     let logits = matrix(1, &[0.0, 2f32.ln(), 0.0]);
-    BACKEND.route_experts(1, &logits, &params, &mut routing);
+    BACKEND.route_experts(1, &logits, None, &params, &mut routing);
     // Expert e multiplies by e + 1.
     let weight = BACKEND.load_weight(&[part("e", 3, 1, &[1.0, 2.0, 3.0])]).expect("one part");
     let mut slots = matrix(2, &[0.0; 2]);
     let x = matrix(2, &[6.0; 2]);
-    BACKEND.expert_linear(1, &routing, &x, &weight, &mut slots).expect("memory");
+    BACKEND.expert_linear(&routing, &x, &weight, None, &mut slots).expect("memory");
     assert_close(&values(&slots, 2), &[12.0, 6.0]);
     let again = matrix(2, &[1.0, 10.0]);
-    BACKEND.expert_linear(1, &routing, &again, &weight, &mut slots).expect("memory");
+    BACKEND.expert_linear(&routing, &again, &weight, None, &mut slots).expect("memory");
     assert_close(&values(&slots, 2), &[2.0, 10.0]);
     let mut out = matrix(1, &[100.0]);
-    BACKEND.combine_experts(1, &routing, &slots, &mut out);
+    BACKEND.combine_experts(1, &routing, &slots, true, &mut out);
     assert_close(&values(&out, 1), &[100.0 + 2.0 * 2.0 / 3.0 + 10.0 / 3.0]);
 }

@@ -6,8 +6,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkNorm,
-    QkvLayout, RopePairing, SequenceChunk, WeightPart,
+    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, Norm, QkNorm,
+    QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
@@ -100,7 +100,7 @@ fn norm(c: &mut Criterion) {
         let mut out = backend.alloc(rows, cols).expect("memory");
         group.throughput(Throughput::Bytes((2 * rows * cols * size_of::<f32>()) as u64));
         group.bench_function(BenchmarkId::from_parameter(format!("{rows}x{cols}")), |b| {
-            b.iter(|| backend.rms_norm(rows, &x, &weight, 1e-6, &mut out));
+            b.iter(|| backend.norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out));
         });
     }
     group.finish();
@@ -127,8 +127,9 @@ fn rope(c: &mut Criterion) {
         for pairing in [RopePairing::Halves, RopePairing::Interleaved] {
             group.bench_function(BenchmarkId::new(format!("{pairing:?}"), rows), |b| {
                 b.iter(|| {
-                    let norm = QkNorm { q: &weight, k: &weight, eps: 1e-6 };
-                    backend.rope(rows, &layout, Some(norm), pairing, &angles, &mut qkv);
+                    let norm = QkNorm::per_head(&weight, &weight, 1e-6);
+                    let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+                    backend.rope(rows, &layout, Some(norm), Some(rotation), &mut qkv);
                 });
             });
         }
@@ -197,7 +198,7 @@ fn attention_with(c: &mut Criterion, isa: Isa) {
             group.bench_function(BenchmarkId::new(name, dtype), |b| {
                 b.iter(|| {
                     for layer in 0..layers {
-                        let params = AttentionParams { layer, scale, window: None };
+                        let params = AttentionParams::new(layer, scale);
                         backend
                             .paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out)
                             .expect("memory");

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard};
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, KvLayout, LinearInput,
-    PassShape, QkNorm, QkvLayout, RopePairing, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, Function, Gate, KvLayout,
+    LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -14,11 +14,12 @@ use crate::isa::{Isa, Level};
 use crate::kv_cache::CpuKvCache;
 use crate::memory::Arena;
 use crate::ops::attention::{self, AttentionWorkspace, QkvRows, paged_attention};
+use crate::ops::elementwise;
 use crate::ops::embedding::{self, CpuTable};
 use crate::ops::experts;
 use crate::ops::gated::{GATED_LINES, linear_gated};
 use crate::ops::linear::linear;
-use crate::ops::norm::{RmsNorm, rms_norm};
+use crate::ops::norm;
 use crate::ops::product::Epilogue;
 use crate::ops::product_rows::ProductRows;
 use crate::ops::rope::rope;
@@ -240,15 +241,20 @@ impl Backend for CpuBackend {
         embedding::gather(self.executor(), batch, x, out);
     }
 
-    fn rms_norm(
-        &self,
-        rows: usize,
-        x: &CpuBuffer,
-        weight: &CpuBuffer,
-        eps: f32,
-        out: &mut CpuBuffer,
-    ) {
-        rms_norm(self.executor(), rows, x, RmsNorm { weight: weight.rows(1), eps }, out);
+    fn apply(&self, rows: usize, function: Function, x: &mut CpuBuffer) {
+        elementwise::apply(self.executor(), rows, function, x);
+    }
+
+    fn add_scaled(&self, rows: usize, x: &CpuBuffer, factor: f32, out: &mut CpuBuffer) {
+        elementwise::add_scaled(self.executor(), rows, x, factor, out);
+    }
+
+    fn gate(&self, rows: usize, gate: &CpuBuffer, out: &mut CpuBuffer) {
+        elementwise::gate(self.executor(), rows, gate, out);
+    }
+
+    fn norm(&self, rows: usize, x: &CpuBuffer, norm: Norm<'_, CpuBuffer>, out: &mut CpuBuffer) {
+        norm::norm(self.executor(), rows, x, norm.into(), out);
     }
 
     fn linear<'a>(
@@ -279,12 +285,13 @@ impl Backend for CpuBackend {
         x: impl Into<LinearInput<'a, CpuBuffer>>,
         gate_up: &CpuWeight,
         bias: Option<&CpuBuffer>,
+        gate: Gate,
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
         assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
-        let bias = bias.map(|bias| bias.rows(1));
+        let weight = (gate_up, bias.map(|bias| bias.rows(1)));
         let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
-        linear_gated(self.executor(), workspace, rows, x.into(), gate_up, bias, out)
+        linear_gated(self.executor(), workspace, rows, x.into(), weight, gate, out)
     }
 
     fn rope(
@@ -292,11 +299,10 @@ impl Backend for CpuBackend {
         rows: usize,
         layout: &QkvLayout,
         norm: Option<QkNorm<'_, CpuBuffer>>,
-        pairing: RopePairing,
-        angles: &CpuBuffer,
+        rotation: Option<Rotation<'_, CpuBuffer>>,
         qkv: &mut CpuBuffer,
     ) {
-        rope(self.executor(), rows, layout, norm, pairing, angles, qkv);
+        rope(self.executor(), rows, layout, norm, rotation, qkv);
     }
 
     fn store_kv(
@@ -313,7 +319,7 @@ impl Backend for CpuBackend {
     fn paged_attention(
         &self,
         batch: &Batch,
-        params: &AttentionParams,
+        params: &AttentionParams<'_, CpuBuffer>,
         layout: &QkvLayout,
         qkv: &CpuBuffer,
         cache: &CpuKvCache,
@@ -327,34 +333,36 @@ impl Backend for CpuBackend {
         &self,
         rows: usize,
         router_logits: &CpuBuffer,
+        selection_bias: Option<&CpuBuffer>,
         params: &ExpertParams,
         routing: &mut CpuRouting,
     ) {
-        routing.route(self.level, rows, router_logits, params);
+        routing.route(self.level, rows, router_logits, selection_bias, params);
     }
 
     fn expert_linear(
         &self,
-        rows: usize,
         routing: &CpuRouting,
         x: &CpuBuffer,
         weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
         let workspace = &mut self.workspace().product;
-        experts::expert_linear(self.executor(), workspace, rows, routing, x, weight, out)
+        experts::expert_linear(self.executor(), workspace, routing, x, (weight, bias), out)
     }
 
     fn expert_linear_gated(
         &self,
-        rows: usize,
         routing: &CpuRouting,
         x: &CpuBuffer,
         gate_up: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        gate: Gate,
         out: &mut CpuBuffer,
     ) -> Result<(), BackendError> {
-        let workspace = &mut self.workspace().product;
-        experts::expert_linear_gated(self.executor(), workspace, rows, routing, x, gate_up, out)
+        let (executor, workspace) = (self.executor(), &mut self.workspace().product);
+        experts::expert_linear_gated(executor, workspace, routing, x, (gate_up, bias), gate, out)
     }
 
     fn combine_experts(
@@ -362,8 +370,9 @@ impl Backend for CpuBackend {
         rows: usize,
         routing: &CpuRouting,
         y: &CpuBuffer,
+        accumulate: bool,
         out: &mut CpuBuffer,
     ) {
-        experts::combine_experts(self.executor(), rows, routing, y, out);
+        experts::combine_experts(self.executor(), rows, routing, y, accumulate, out);
     }
 }

@@ -6,8 +6,10 @@
 mod activation_rows;
 mod activations;
 pub(crate) mod attention;
+pub(crate) mod elementwise;
 pub(crate) mod embedding;
 pub(crate) mod experts;
+mod functions;
 pub(crate) mod gated;
 mod input;
 mod int16;

@@ -29,6 +29,9 @@ fn shapes() -> Vec<Shape> {
                 ..SHAPE
             },
             Shape { dtype, tokens: 1, ..SHAPE },
+            Shape { dtype, tokens: 300, softcap: Some(2.0), window: Some(40), ..SHAPE },
+            Shape { dtype, tokens: 300, sinks: Some(1.5), window: Some(5), ..SHAPE },
+            Shape { dtype, tokens: 70, sinks: Some(-90.0), softcap: Some(30.0), ..SHAPE },
         ]);
         if dtype != KvDType::Q8_0 {
             shapes.push(Shape { dtype, head_dim: 8, tokens: 20, block_tokens: 3, ..SHAPE });
@@ -199,7 +202,7 @@ fn sequences_of_one_batch_are_independent() {
         let rows = matrix(&backend, 65, layout.row_len(), &rows);
         backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
         let mut out = backend.alloc(65, shape.out_len()).expect("memory");
-        let params = AttentionParams { layer: 1, scale: 1.0 / 32f32.sqrt(), window: None };
+        let params = AttentionParams::new(1, 1.0 / 32f32.sqrt());
         backend.paged_attention(&batch, &params, &layout, &rows, &cache, &mut out).expect("memory");
         let found = read(&backend, &out, 65 * shape.out_len());
         let expected = [&alone[0][..25 * shape.out_len()], &alone[1]].concat();

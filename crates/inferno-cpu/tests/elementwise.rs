@@ -4,8 +4,8 @@ mod cases;
 
 use cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
-    Backend, BackendError, BatchBuilder, BlockId, LogitRows, QkNorm, QkvLayout, ReferenceBackend,
-    RopePairing, SequenceChunk,
+    Backend, BackendError, BatchBuilder, BlockId, Function, LogitRows, Norm, NormKind, QkNorm,
+    QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::DType;
@@ -33,7 +33,7 @@ fn rms_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> 
     let x = matrix(backend, rows, cols, x);
     let weight = matrix(backend, 1, cols, weight);
     let mut out = backend.alloc(rows, cols).expect("memory");
-    backend.rms_norm(rows, &x, &weight, 1e-6, &mut out);
+    backend.norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out);
     read(backend, &out, rows * cols)
 }
 
@@ -43,6 +43,125 @@ fn rms_norm_agrees() {
     for (rows, cols) in SIZES {
         let (x, weight) = (random.values(rows * cols), random.values(cols));
         check!((rows, cols), rms_norm(rows, &x, &weight));
+    }
+}
+
+fn layer_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> Vec<f32> {
+    let cols = weight.len();
+    let x = matrix(backend, rows, cols, x);
+    let bias: Vec<f32> = weight.iter().map(|weight| 0.5 - weight).collect();
+    let [weight, bias] = [weight, &bias].map(|values| matrix(backend, 1, cols, values));
+    let norm = Norm { kind: NormKind::Layer, weight: &weight, bias: Some(&bias), eps: 1e-6 };
+    let mut out = backend.alloc(rows, cols).expect("memory");
+    backend.norm(rows, &x, norm, &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn layer_norm_agrees() {
+    let mut random = Random::new(2);
+    for (rows, cols) in SIZES.into_iter().filter(|&(_, cols)| cols > 1) {
+        let (x, weight) = (random.values(rows * cols), random.values(cols));
+        let x: Vec<f32> = x.into_iter().map(|x| x + 0.7).collect();
+        check!((rows, cols), layer_norm(rows, &x, &weight));
+    }
+}
+
+fn apply<B: Backend>(backend: &B, rows: usize, function: Function, x: &[f32]) -> Vec<f32> {
+    let mut buffer = matrix(backend, rows, x.len() / rows, x);
+    backend.apply(rows, function, &mut buffer);
+    read(backend, &buffer, x.len())
+}
+
+#[test]
+fn functions_agree() {
+    let mut random = Random::new(3);
+    let xielu = Function::Xielu { positive: 0.8, negative: 0.9, beta: 0.5, eps: -1e-6 };
+    for function in [
+        Function::Scale { factor: 0.3 },
+        Function::SoftCap { cap: 5.0 },
+        Function::Silu,
+        Function::Sigmoid,
+        Function::Gelu,
+        Function::GeluTanh,
+        Function::ReluSquared,
+        xielu,
+    ] {
+        for (rows, cols) in SIZES.into_iter().filter(|&(rows, _)| rows > 0) {
+            for scale in [0.5, 4.0, 200.0] {
+                let x: Vec<f32> = random.values(rows * cols).iter().map(|x| scale * x).collect();
+                check!((function, rows, cols, scale), apply(rows, function, &x));
+            }
+        }
+        for backend in all() {
+            assert!(apply(&backend, 1, function, &[f32::NAN])[0].is_nan(), "{function:?}");
+        }
+    }
+}
+
+fn add_and_gate<B: Backend>(
+    backend: &B,
+    (rows, cols): (usize, usize),
+    gate_cols: usize,
+    x: &[f32],
+    gate: &[f32],
+) -> Vec<f32> {
+    let gate = matrix(backend, rows, gate_cols, gate);
+    let x = matrix(backend, rows, cols, x);
+    let mut out = matrix(backend, rows, cols, &vec![0.25; rows * cols]);
+    backend.add_scaled(rows, &x, 1.5, &mut out);
+    backend.gate(rows, &gate, &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn scaled_sums_and_gates_of_columns_or_of_rows_agree() {
+    let mut random = Random::new(4);
+    for (rows, cols) in SIZES {
+        for gate_cols in [cols, 1] {
+            let (x, gate) = (random.values(rows * cols), random.values(rows * gate_cols));
+            check!((rows, cols, gate_cols), add_and_gate((rows, cols), gate_cols, &x, &gate));
+        }
+    }
+}
+
+/// Norms of whole rows of heads or with a weight per head, after or before rotation, and query factors.
+fn normed_rope<B: Backend>(
+    backend: &B,
+    layout: &QkvLayout,
+    (kind, whole, after_rotation): (NormKind, bool, bool),
+    weights: &[Vec<f32>; 2],
+    angles: &[f32],
+    qkv: &[f32],
+) -> Vec<f32> {
+    let rows = qkv.len() / layout.row_len();
+    let mut buffer = matrix(backend, rows, layout.row_len(), qkv);
+    let [q, k] = weights.each_ref().map(|weight| matrix(backend, 1, weight.len(), weight));
+    let norm = QkNorm { q: &q, k: &k, kind, eps: 1e-5, whole, after_rotation };
+    let factors: Vec<f32> = (0..rows).map(|row| 1.0 + row as f32 / 100.0).collect();
+    let factors = matrix(backend, rows, 1, &factors);
+    let angles = matrix(backend, rows, angles.len() / rows, angles);
+    let pairing = RopePairing::Halves;
+    let rotation = Rotation { pairing, angles: &angles, query_factors: Some(&factors) };
+    backend.rope(rows, layout, Some(norm), Some(rotation), &mut buffer);
+    read(backend, &buffer, qkv.len())
+}
+
+#[test]
+fn norms_of_heads_agree_for_every_extent_and_order() {
+    let mut random = Random::new(6);
+    let layout = QkvLayout { num_heads: 4, num_kv_heads: 2, head_dim: 24 };
+    let rows = 40;
+    let qkv = random.values(rows * layout.row_len());
+    let angles = random.values(rows * 16);
+    for kind in [NormKind::Rms, NormKind::Layer] {
+        for (whole, lens) in [(true, [96, 48]), (false, [96, 48]), (false, [24, 24])] {
+            let weights = lens.map(|len| random.values(len));
+            for after_rotation in [false, true] {
+                let case = (kind, whole, after_rotation);
+                check!((case, lens), normed_rope(&layout, case, &weights, &angles, &qkv));
+            }
+        }
     }
 }
 
@@ -59,8 +178,9 @@ fn rope<B: Backend>(
     let angles = matrix(backend, rows, angles.len() / rows, angles);
     let norms =
         norms.map(|norms| norms.each_ref().map(|norm| matrix(backend, 1, norm.len(), norm)));
-    let norm = norms.as_ref().map(|[q, k]| QkNorm { q, k, eps: 1e-5 });
-    backend.rope(rows, layout, norm, pairing, &angles, &mut buffer);
+    let norm = norms.as_ref().map(|[q, k]| QkNorm::per_head(q, k, 1e-5));
+    let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+    backend.rope(rows, layout, norm, Some(rotation), &mut buffer);
     read(backend, &buffer, qkv.len())
 }
 

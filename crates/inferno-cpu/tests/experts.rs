@@ -2,8 +2,8 @@
 
 mod cases;
 
-use cases::{Random, all, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, ExpertParams, ReferenceBackend};
+use cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
+use inferno_backend::{Backend, ExpertGroups, ExpertParams, Gate, Gating, ReferenceBackend};
 use inferno_tensor::DType;
 
 const HIDDEN: usize = 64;
@@ -34,10 +34,12 @@ fn forward<B: Backend>(
     let mut out = matrix(backend, rows, HIDDEN, x);
     // Twice, as every layer uses the same routing buffer.
     for _ in 0..2 {
-        backend.route_experts(rows, &logits, params, &mut routing);
-        backend.expert_linear_gated(rows, &routing, &input, &gate_up, &mut inner).expect("memory");
-        backend.expert_linear(rows, &routing, &inner, &down, &mut outer).expect("memory");
-        backend.combine_experts(rows, &routing, &outer, &mut out);
+        backend.route_experts(rows, &logits, None, params, &mut routing);
+        backend
+            .expert_linear_gated(&routing, &input, &gate_up, None, SILU, &mut inner)
+            .expect("memory");
+        backend.expert_linear(&routing, &inner, &down, None, &mut outer).expect("memory");
+        backend.combine_experts(rows, &routing, &outer, true, &mut out);
     }
     read(backend, &out, rows * HIDDEN)
 }
@@ -47,7 +49,7 @@ fn experts_agree_with_the_reference_and_with_each_other() {
     let mut random = Random::new(1);
     for (num_experts, num_experts_used) in [(8, 2), (5, 5), (3, 1), (128, 8)] {
         for normalize in [true, false] {
-            let params = ExpertParams { num_experts, num_experts_used, normalize };
+            let params = ExpertParams::softmax(num_experts, num_experts_used, normalize);
             for rows in [1, 2, 19, 80] {
                 let logits: Vec<_> =
                     random.values(rows * num_experts).iter().map(|x| 3.0 * x).collect();
@@ -68,10 +70,68 @@ fn experts_agree_with_the_reference_and_with_each_other() {
     }
 }
 
+/// Outputs of experts with biases, chosen by sigmoids within groups, next to what `out` holds or instead of it.
+fn biased<B: Backend>(
+    backend: &B,
+    rows: usize,
+    accumulate: bool,
+    logits: &[f32],
+    x: &[f32],
+) -> Vec<f32> {
+    let mut random = Random::new(19);
+    let params = ExpertParams {
+        gating: Gating::Sigmoid,
+        scale: 2.5,
+        groups: Some(ExpertGroups { num_groups: 4, num_groups_used: 2 }),
+        ..ExpertParams::softmax(12, 3, true)
+    };
+    let weights = [(INNER, HIDDEN), (INNER, HIDDEN), (HIDDEN, INNER)];
+    let [gate, up, down] =
+        weights.map(|(rows, cols)| random.weight(DType::F32, params.num_experts, rows, cols));
+    let (gate_up, down) = (
+        backend.load_weight(&[gate, up]).expect("a weight"),
+        backend.load_weight(&[down]).expect("a weight"),
+    );
+    let [selection, gate_up_bias, down_bias] = [(1, 12), (12, 2 * INNER), (12, HIDDEN)]
+        .map(|(rows, cols)| matrix(backend, rows, cols, &random.values(rows * cols)));
+    let logits = matrix(backend, rows, params.num_experts, logits);
+    let input = matrix(backend, rows, HIDDEN, x);
+    let mut routing = backend.alloc_routing(rows, &params).expect("memory");
+    let mut inner = backend.alloc(rows * 3, INNER).expect("memory");
+    let mut outer = backend.alloc(rows * 3, HIDDEN).expect("memory");
+    let mut out = matrix(backend, rows, HIDDEN, x);
+    let gate = Gate::Clamped { alpha: 1.702, limit: 1.0 };
+    let (gate_up_bias, down_bias) = (Some(&gate_up_bias), Some(&down_bias));
+    backend.route_experts(rows, &logits, Some(&selection), &params, &mut routing);
+    backend
+        .expert_linear_gated(&routing, &input, &gate_up, gate_up_bias, gate, &mut inner)
+        .expect("memory");
+    backend.expert_linear(&routing, &inner, &down, down_bias, &mut outer).expect("memory");
+    backend.combine_experts(rows, &routing, &outer, accumulate, &mut out);
+    read(backend, &out, rows * HIDDEN)
+}
+
+#[test]
+fn biased_experts_of_the_best_groups_agree_with_the_reference() {
+    let mut random = Random::new(8);
+    for (rows, accumulate) in [(1, true), (7, false), (70, true)] {
+        let logits: Vec<_> = random.values(rows * 12).iter().map(|x| 3.0 * x).collect();
+        let x = random.values(rows * HIDDEN);
+        let expected = biased(&simplest(), rows, accumulate, &logits, &x);
+        let reference = biased(&ReferenceBackend::new(), rows, accumulate, &logits, &x);
+        let error = relative_error(&expected, &reference);
+        assert!(error < 2e-6, "{rows}: {error}");
+        for backend in all() {
+            let found = biased(&backend, rows, accumulate, &logits, &x);
+            assert_eq!(bits(&found), bits(&expected), "{rows} {backend:?}");
+        }
+    }
+}
+
 #[test]
 fn a_token_alone_is_bit_identical_to_one_in_a_batch() {
     let mut random = Random::new(2);
-    let params = ExpertParams { num_experts: 6, num_experts_used: 2, normalize: true };
+    let params = ExpertParams::softmax(6, 2, true);
     let rows = 70;
     let (logits, x) = (random.values(rows * 6), random.values(rows * HIDDEN));
     for backend in all() {
@@ -88,7 +148,7 @@ fn a_token_alone_is_bit_identical_to_one_in_a_batch() {
 
 #[test]
 fn ties_between_experts_go_to_the_lower_index() {
-    let params = ExpertParams { num_experts: 4, num_experts_used: 2, normalize: true };
+    let params = ExpertParams::softmax(4, 2, true);
     let x = Random::new(3).values(HIDDEN);
     for backend in all() {
         let equal = forward(&backend, 1, &params, DType::F32, &[0.0; 4], &x);

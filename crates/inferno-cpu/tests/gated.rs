@@ -2,7 +2,7 @@
 
 mod cases;
 
-use cases::{Random, all, bits, matrix, read, relative_error, simplest};
+use cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{Backend, ReferenceBackend, WeightPart};
 use inferno_tensor::DType;
 
@@ -20,7 +20,7 @@ fn linear_gated<B: Backend>(
     let x = matrix(backend, rows, COLS, x);
     let bias = bias.map(|bias| matrix(backend, 1, 2 * out_cols, bias));
     let mut out = backend.alloc(rows, out_cols).expect("memory");
-    backend.linear_gated(rows, &x, &weight, bias.as_ref(), &mut out).expect("memory");
+    backend.linear_gated(rows, &x, &weight, bias.as_ref(), SILU, &mut out).expect("memory");
     read(backend, &out, rows * out_cols)
 }
 
@@ -113,5 +113,5 @@ fn a_single_part_is_rejected() {
     let weight = backend.load_weight(&[part]).expect("a weight");
     let x = matrix(&backend, 1, COLS, &[0.0; COLS]);
     let mut out = backend.alloc(1, 16).expect("memory");
-    backend.linear_gated(1, &x, &weight, None, &mut out).expect("memory");
+    backend.linear_gated(1, &x, &weight, None, SILU, &mut out).expect("memory");
 }

@@ -2,8 +2,8 @@
 
 mod cases;
 
-use cases::{Random, all, bits, matrix, read, relative_error};
-use inferno_backend::{Backend, LinearInput, ReferenceBackend, WeightPart};
+use cases::{Random, SILU, all, bits, matrix, read, relative_error};
+use inferno_backend::{Backend, LinearInput, Norm, ReferenceBackend, WeightPart};
 use inferno_tensor::DType;
 
 const EPS: f32 = 1e-5;
@@ -20,15 +20,17 @@ fn products<B: Backend>(
     let weight = backend.load_weight(parts).expect("weights that stack");
     let (x, norm) = (matrix(backend, rows, cols, x), matrix(backend, 1, cols, norm));
     let mut normed = backend.alloc(rows, cols).expect("memory");
-    backend.rms_norm(rows, &x, &norm, EPS, &mut normed);
+    backend.norm(rows, &x, Norm::rms(&norm, EPS), &mut normed);
     let input = || match at_once {
-        true => LinearInput::Normed { x: &x, weight: &norm, eps: EPS },
+        true => LinearInput::Normed { x: &x, norm: Norm::rms(&norm, EPS) },
         false => LinearInput::Plain(&normed),
     };
     [2 * out_cols, out_cols].map(|cols| {
         let mut out = backend.alloc(rows, cols).expect("memory");
         match cols == out_cols {
-            true => backend.linear_gated(rows, input(), &weight, None, &mut out).expect("memory"),
+            true => {
+                backend.linear_gated(rows, input(), &weight, None, SILU, &mut out).expect("memory")
+            }
             false => backend.linear(rows, input(), &weight, None, &mut out).expect("memory"),
         }
         read(backend, &out, rows * cols)
@@ -82,6 +84,6 @@ fn a_norm_of_another_width_is_rejected() {
     let weight = backend.load_weight(&[Random::new(3).weight(DType::F32, 1, 16, 64)]);
     let (x, norm) = (matrix(&backend, 1, 64, &[0.0; 64]), matrix(&backend, 1, 32, &[0.0; 32]));
     let mut out = backend.alloc(1, 16).expect("memory");
-    let input = LinearInput::Normed { x: &x, weight: &norm, eps: EPS };
+    let input = LinearInput::Normed { x: &x, norm: Norm::rms(&norm, EPS) };
     backend.linear(1, input, &weight.expect("a weight"), None, &mut out).expect("memory");
 }

@@ -2,7 +2,7 @@
 
 mod cases;
 
-use cases::{Random, backend, matrix};
+use cases::{Random, SILU, backend, matrix};
 use inferno_backend::{
     AttentionParams, Backend, BatchBuilder, BlockId, ExpertParams, KvDType, KvLayout, LogitRows,
     PassShape, ProductShape, QkvLayout, SequenceChunk,
@@ -27,7 +27,7 @@ fn products_allocate_what_is_estimated() {
             let weight = backend.load_weight(&weights).expect("memory");
             let x = matrix(&backend, TOKENS, cols, &random.values(TOKENS * cols));
             let mut out = backend.alloc(TOKENS, 48).expect("memory");
-            backend.linear_gated(TOKENS, &x, &weight, None, &mut out).expect("memory");
+            backend.linear_gated(TOKENS, &x, &weight, None, SILU, &mut out).expect("memory");
             let product = ProductShape { dtype, cols, max_num_rows: TOKENS, num_experts: 1 };
             let estimate = |products| backend.scratch_bytes(&pass(KvDType::F16, products));
             let estimated = estimate(vec![product]) - estimate(vec![]);
@@ -45,16 +45,16 @@ fn routed_products_allocate_at_most_what_is_estimated() {
     let (cols, used) = (64, 2);
     for num_experts in [2, 8, 60] {
         let backend = backend(Isa::Scalar, 2);
-        let params = ExpertParams { num_experts, num_experts_used: used, normalize: true };
+        let params = ExpertParams::softmax(num_experts, used, true);
         let weight = random.weight(DType::Q8_0, num_experts, 32, cols);
         let weight = backend.load_weight(&[weight]).expect("memory");
         let logits = random.values(TOKENS * num_experts);
         let logits = matrix(&backend, TOKENS, num_experts, &logits);
         let mut routing = backend.alloc_routing(TOKENS, &params).expect("memory");
-        backend.route_experts(TOKENS, &logits, &params, &mut routing);
+        backend.route_experts(TOKENS, &logits, None, &params, &mut routing);
         let x = matrix(&backend, TOKENS * used, cols, &random.values(TOKENS * used * cols));
         let mut out = backend.alloc(TOKENS * used, 32).expect("memory");
-        backend.expert_linear(TOKENS, &routing, &x, &weight, &mut out).expect("memory");
+        backend.expert_linear(&routing, &x, &weight, None, &mut out).expect("memory");
         let product =
             ProductShape { dtype: DType::Q8_0, cols, max_num_rows: TOKENS * used, num_experts };
         let estimated = backend.scratch_bytes(&pass(KvDType::F16, vec![product]));
@@ -83,7 +83,7 @@ fn attention_bytes(backend: &CpuBackend, kv_dtype: KvDType, start: usize, tokens
     builder.push(&chunk).expect("the table covers it");
     let qkv = backend.alloc(tokens.len(), LAYOUT.row_len()).expect("memory");
     let mut out = backend.alloc(tokens.len(), 8 * 64).expect("memory");
-    let params = AttentionParams { layer: 0, scale: 1.0, window: None };
+    let params = AttentionParams::new(0, 1.0);
     let batch = builder.build();
     backend.paged_attention(&batch, &params, &LAYOUT, &qkv, &cache, &mut out).expect("memory");
     backend.allocated_scratch_bytes()

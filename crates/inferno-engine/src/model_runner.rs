@@ -52,15 +52,15 @@ impl<B: Backend> ModelRunner<B> {
         fingerprint: Fingerprint,
         options: RunnerOptions,
     ) -> Result<Self, EngineError> {
-        let limit = model.config().context_length;
+        let limit = model.spec().context_length;
         let context_length = options.context_length.unwrap_or(limit);
         if context_length == 0 || context_length > limit {
             return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
         let cache_tokens = options.cache_tokens.unwrap_or(context_length);
-        let layout = model.config().kv_layout(cache_tokens, options.kv_dtype);
+        let layout = model.spec().kv_layout(cache_tokens, options.kv_dtype);
         let cache = model.backend().alloc_kv_cache(&layout)?;
-        let workspace = model.workspace(options.limits)?;
+        let workspace = model.workspace(options.limits)?.with_context_length(context_length);
         Ok(Self {
             fingerprint: fingerprint.with_kv_layout(&layout),
             limits: options.limits,
@@ -80,11 +80,11 @@ impl<B: Backend> ModelRunner<B> {
 
 impl<B: Backend> Runner for ModelRunner<B> {
     fn vocab_size(&self) -> usize {
-        self.model.config().vocab_size
+        self.model.spec().vocab_size
     }
 
     fn hidden_size(&self) -> usize {
-        self.model.config().hidden_size
+        self.model.spec().hidden_size
     }
 
     fn context_length(&self) -> usize {

@@ -1,22 +1,69 @@
-//! The supported architectures: one file each, listed in [`ARCHITECTURES`].
+//! The supported architectures, by family, listed in [`ARCHITECTURES`].
 //!
-//! Decoder-only transformers of the Llama family differ in a few properties, which are data here;
-//! the code is the shared decoder in `layers`. A model with a different topology would bring its
-//! own forward pass, built from the same layers.
+//! Decoder-only transformers differ in facts, which are data here; the code is the shared decoder in `layers`.
 
-mod architecture;
+pub(crate) mod architecture;
+mod cohere;
+mod ernie;
+mod exaone;
+mod gemma;
+mod glm;
+mod gpt_oss;
+mod granite;
+mod hunyuan;
+mod layer_norms;
 mod llama;
-mod mistral;
-mod qwen2;
-mod qwen3;
-mod qwen3moe;
+mod olmo;
+mod others;
+mod phi;
+mod qwen;
 
 use crate::ModelError;
 pub use architecture::Architecture;
 
 /// Every supported architecture.
-pub const ARCHITECTURES: &[&Architecture] =
-    &[&llama::LLAMA, &mistral::MISTRAL, &qwen2::QWEN2, &qwen3::QWEN3, &qwen3moe::QWEN3_MOE];
+pub const ARCHITECTURES: &[&Architecture] = &[
+    &llama::LLAMA,
+    &llama::MISTRAL3,
+    &llama::SMOLLM3,
+    &llama::ARCEE,
+    &llama::APERTUS,
+    &qwen::QWEN2,
+    &qwen::QWEN2_MOE,
+    &qwen::QWEN3,
+    &qwen::QWEN3_MOE,
+    &qwen::QWEN3_VL,
+    &qwen::QWEN3_VL_MOE,
+    &gemma::GEMMA,
+    &gemma::GEMMA2,
+    &gemma::GEMMA3,
+    &gpt_oss::GPT_OSS,
+    &glm::GLM4,
+    &glm::GLM4_MOE,
+    &phi::PHI2,
+    &phi::PHI3,
+    &granite::GRANITE,
+    &granite::GRANITE_MOE,
+    &olmo::OLMO2,
+    &olmo::OLMOE,
+    &cohere::COMMAND_R,
+    &cohere::COHERE2,
+    &exaone::EXAONE4,
+    &exaone::EXAONE_MOE,
+    &ernie::ERNIE4_5,
+    &ernie::ERNIE4_5_MOE,
+    &hunyuan::HUNYUAN_DENSE,
+    &hunyuan::HUNYUAN_MOE,
+    &others::SEED_OSS,
+    &others::DOTS1,
+    &others::MINIMAX_M2,
+    &others::AFMOE,
+    &layer_norms::GPT_NEOX,
+    &layer_norms::FALCON,
+    &layer_norms::STARCODER2,
+    &layer_norms::NEMOTRON,
+    &layer_norms::STABLELM,
+];
 
 /// Returns the architecture with the given `general.architecture` name.
 ///
@@ -25,7 +72,18 @@ pub fn architecture(name: &str) -> Result<&'static Architecture, ModelError> {
     ARCHITECTURES.iter().copied().find(|known| known.name == name).ok_or_else(|| {
         ModelError::UnknownArchitecture {
             found: name.to_owned(),
+            nearest: nearest(name),
             known: ARCHITECTURES.iter().map(|known| known.name).collect(),
         }
     })
+}
+
+/// The supported name that shares the longest beginning with `name`, of at least three letters.
+fn nearest(name: &str) -> Option<&'static str> {
+    let common = |known: &str| name.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();
+    let names = ARCHITECTURES.iter().map(|known| known.name);
+    // Of equally similar ones, the shortest.
+    names
+        .filter(|known| common(known) >= 3)
+        .max_by_key(|known| (common(known), std::cmp::Reverse(known.len())))
 }

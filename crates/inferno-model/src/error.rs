@@ -9,10 +9,16 @@ use inferno_tensor::TensorError;
 #[non_exhaustive]
 pub enum ModelError {
     /// The file's `general.architecture` is not implemented.
-    #[error("unsupported architecture {found:?}; supported: {}", known.join(", "))]
+    #[error(
+        "unsupported architecture {found:?}{}; supported: {}",
+        nearest.map(|name| format!(" (the nearest supported one is {name:?})")).unwrap_or_default(),
+        known.join(", ")
+    )]
     UnknownArchitecture {
         /// The architecture in the file.
         found: String,
+        /// The supported architecture with the most similar name.
+        nearest: Option<&'static str>,
         /// Every supported architecture.
         known: Vec<&'static str>,
     },

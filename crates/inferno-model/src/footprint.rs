@@ -3,11 +3,9 @@
 use inferno_backend::{Backend, KvLayout, PassShape, ProductShape};
 use inferno_gguf::Gguf;
 
-use crate::config::FeedForwardConfig;
-use crate::packing::{PackedTensor, packed_tensors};
 use crate::tensor_names::EMBEDDINGS;
 use crate::workspace::{BatchLimits, Workspace};
-use crate::{Config, ModelError, Requantize};
+use crate::{ModelError, ModelSpec, Requantize};
 
 /// A memory estimate, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,29 +24,38 @@ pub struct Footprint {
 impl Footprint {
     /// Estimates the memory of [`Model::load`](crate::Model::load), a cache and a workspace.
     ///
-    /// **Errors**: a tensor in an unsupported format; a cache format that does not support the
-    /// model's head size.
+    /// **Errors**: a cache format that does not support the model's head size.
     pub fn estimate<B: Backend>(
         checkpoint: &Gguf,
-        config: &Config,
+        spec: &ModelSpec,
         backend: &B,
         requantize: Option<Requantize>,
         kv_layout: &KvLayout,
         limits: BatchLimits,
     ) -> Result<Self, ModelError> {
-        let mut weight_bytes = 0usize;
+        let vectors = spec.vectors().map(|vector| vector.rows.saturating_mul(vector.cols()));
+        let mut weight_bytes =
+            vectors.fold(0, usize::saturating_add).saturating_mul(size_of::<f32>());
         let mut pass = PassShape {
             max_num_tokens: limits.max_num_tokens,
-            qkv: config.qkv,
+            qkv: spec.heads,
             kv_dtype: kv_layout.dtype,
             products: Vec::new(),
         };
-        for tensor in packed_tensors(checkpoint, requantize) {
-            let tensor = tensor?;
-            weight_bytes = weight_bytes.saturating_add(tensor.num_bytes(backend, tensor.experts));
-            if tensor.is_matrix {
-                pass.products.push(product_shape(&tensor, config, limits));
-            }
+        for usage in spec.matrices() {
+            let (matrix, num_experts) = (usage.matrix, usage.matrix.num_experts);
+            let bytes = matrix.num_bytes(backend, num_experts, requantize);
+            weight_bytes = weight_bytes.saturating_add(bytes);
+            let max_num_rows = match usage.is_head {
+                true => limits.max_num_logit_rows,
+                false => limits.max_num_tokens.saturating_mul(usage.num_experts_used),
+            };
+            pass.products.extend(matrix.formats(requantize).map(|(dtype, _)| ProductShape {
+                dtype,
+                cols: matrix.cols,
+                max_num_rows,
+                num_experts,
+            }));
         }
         let mapped_bytes = match checkpoint.is_in_memory() {
             // The size of a file in memory fits `usize`.
@@ -58,7 +65,7 @@ impl Footprint {
         Ok(Self {
             weight_bytes,
             kv_cache_bytes: kv_layout.total_bytes()?,
-            workspace_bytes: Workspace::<B>::num_floats(config, limits)
+            workspace_bytes: Workspace::<B>::num_floats(spec, limits)
                 .saturating_mul(size_of::<f32>())
                 .saturating_add(backend.scratch_bytes(&pass)),
             mapped_bytes,
@@ -71,17 +78,4 @@ impl Footprint {
             .into_iter()
             .fold(0, usize::saturating_add)
     }
-}
-
-/// The largest product with `tensor` in a pass.
-fn product_shape(tensor: &PackedTensor, config: &Config, limits: BatchLimits) -> ProductShape {
-    let max_num_rows = match config.feed_forward {
-        _ if tensor.is_head => limits.max_num_logit_rows,
-        FeedForwardConfig::Experts { params, .. } if tensor.experts > 1 => {
-            limits.max_num_tokens.saturating_mul(params.num_experts_used)
-        }
-        _ => limits.max_num_tokens,
-    };
-    let PackedTensor { dtype, cols, experts: num_experts, .. } = *tensor;
-    ProductShape { dtype, cols, max_num_rows, num_experts }
 }

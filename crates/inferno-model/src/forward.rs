@@ -1,8 +1,9 @@
 //! The forward pass: a batch in, rows of logits or hidden states out.
 
-use inferno_backend::{Backend, Batch};
+use inferno_backend::{Backend, Batch, Function};
 
 use crate::layers::ForwardContext;
+use crate::rope;
 use crate::workspace::Workspace;
 use crate::{Model, ModelError};
 
@@ -29,10 +30,14 @@ impl<B: Backend> Model<B> {
         }
         self.compute(batch, cache, workspace)?;
         let Workspace { x, logits, host_rows, .. } = workspace;
+        let (backend, head) = (&*self.backend, &self.head);
         if num_rows > 0 {
-            self.backend.linear(num_rows, &*x, &self.lm_head, None, logits)?;
+            backend.linear(num_rows, &*x, &head.weight, head.bias(), logits)?;
+            for &function in &self.spec.head_functions {
+                backend.apply(num_rows, function, logits);
+            }
         }
-        Ok(self.backend.download(logits, num_rows * self.config.vocab_size, host_rows)?)
+        Ok(backend.download(logits, num_rows * self.spec.vocab_size, host_rows)?)
     }
 
     /// Runs `batch` like [`forward`](Self::forward), but returns the input of the output head: one
@@ -49,7 +54,7 @@ impl<B: Backend> Model<B> {
         self.check(batch, workspace)?;
         self.compute(batch, cache, workspace)?;
         let Workspace { x, host_rows, .. } = workspace;
-        let num_values = batch.logit_rows().len() * self.config.hidden_size;
+        let num_values = batch.logit_rows().len() * self.spec.hidden_size;
         Ok(self.backend.download(x, num_values, host_rows)?)
     }
 
@@ -60,15 +65,26 @@ impl<B: Backend> Model<B> {
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let Self { config, rotary, .. } = self;
+        let Self { spec, rotaries, .. } = self;
         let backend = &*self.backend;
-        let context = ForwardContext { backend, config, rotary, rows: batch.num_tokens() };
+        let context = ForwardContext { backend, rotaries, rows: batch.num_tokens() };
 
         backend.upload_batch(batch, &mut workspace.batch);
-        rotary.angles(batch.positions(), &mut workspace.host_angles);
-        backend.upload(&workspace.host_angles, &mut workspace.angles);
+        let Workspace { context_length, host_angles, angles, query_factors, .. } = workspace;
+        for (rotary, angles) in rotaries.iter().zip(angles) {
+            rotary.angles(batch.positions(), *context_length, host_angles);
+            backend.upload(host_angles, angles);
+        }
+        if let (Some(temperature), Some(factors)) = (spec.temperature, query_factors) {
+            rope::query_factors(temperature, batch.positions(), host_angles);
+            backend.upload(host_angles, factors);
+        }
 
         backend.embed(&workspace.batch, &self.embeddings, &mut workspace.x);
+        if spec.embedding_scale != 1.0 {
+            let scale = Function::Scale { factor: spec.embedding_scale };
+            backend.apply(context.rows, scale, &mut workspace.x);
+        }
         for layer in &self.layers {
             layer.forward(&context, cache, workspace)?;
         }
@@ -77,7 +93,7 @@ impl<B: Backend> Model<B> {
         let Workspace { batch, x, normed, .. } = workspace;
         if num_rows > 0 {
             backend.gather_logit_rows(batch, x, normed);
-            backend.rms_norm(num_rows, normed, &self.output_norm, config.rms_norm_eps, x);
+            backend.norm(num_rows, normed, self.output_norm.norm(), x);
         }
         Ok(())
     }
@@ -87,7 +103,7 @@ impl<B: Backend> Model<B> {
         if batch.num_tokens() > limit {
             return Err(too_large("tokens", limit, batch.num_tokens()));
         }
-        let vocab_size = self.config.vocab_size;
+        let vocab_size = self.spec.vocab_size;
         match batch.token_ids().iter().find(|&&token| token as usize >= vocab_size) {
             Some(&token) => Err(ModelError::TokenOutOfRange { token, vocab_size }),
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! Decoder-only transformers over any [`Backend`](inferno_backend::Backend).
 //!
-//! [`Model::load`] reads a checkpoint's configuration, looks up its architecture and hands the
-//! tensors to a backend; [`Model::forward`] runs one batch. Nothing here names a concrete device or
+//! [`Model::load`] builds the description of a checkpoint, a [`ModelSpec`], and hands its tensors to a
+//! backend; [`Model::forward`] runs one batch. Nothing here names a concrete device or
 //! holds the state of a conversation: keys and values live in a cache that the caller owns.
 //!
 //! ```
@@ -17,7 +17,7 @@
 //! let model = Model::load(&checkpoint, Arc::new(ReferenceBackend), None, &mut |_progress| {})?;
 //! let limits = BatchLimits { max_num_tokens: 16, max_num_logit_rows: 1 };
 //! let mut workspace = model.workspace(limits)?;
-//! let kv_layout = model.config().kv_layout(16, KvDType::F32);
+//! let kv_layout = model.spec().kv_layout(16, KvDType::F32);
 //! let mut cache = model.backend().alloc_kv_cache(&kv_layout)?;
 //!
 //! // A prompt of three tokens in the cache's first block; logits for its last token only.
@@ -29,45 +29,44 @@
 //!     logits: LogitRows::Last,
 //! })?;
 //! let logits = model.forward(&builder.build(), &mut cache, &mut workspace)?;
-//! assert_eq!(logits.len(), model.config().vocab_size);
+//! assert_eq!(logits.len(), model.spec().vocab_size);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! | to find | look in |
 //! |---|---|
-//! | an architecture's specifics | `arch/`, one file each, listed in [`ARCHITECTURES`] |
-//! | metadata keys and their defaults | `config.rs` and `config/` |
-//! | the layers' operations and the names of their tensors | `layers/` |
+//! | an architecture's facts | `arch/`, by family, listed in [`ARCHITECTURES`] |
+//! | metadata keys, names and shapes of tensors | `spec/builder/`, which builds a [`ModelSpec`] |
+//! | the layers' operations | `layers/` |
 //! | the forward pass | `forward.rs` |
-//! | how tensors are read, checked and released | `loader.rs` |
+//! | how tensors are read and released | `loader.rs` |
 //!
-//! **To add an architecture** of the Llama family, add a file to `arch/` and list it in
-//! [`ARCHITECTURES`].
+//! **To add an architecture**, state its facts in `arch/` and list it in [`ARCHITECTURES`].
 #![forbid(unsafe_code)]
 
 mod arch;
-mod config;
 mod error;
 mod footprint;
 mod forward;
+mod keys;
 mod layers;
 mod loader;
 mod model;
-mod packing;
 mod requantize;
 mod rope;
+mod spec;
 mod tensor_cache;
 mod tensor_names;
 mod token_cost;
 mod workspace;
 
 pub use arch::{ARCHITECTURES, Architecture, architecture};
-pub use config::{Config, FeedForwardConfig, RopeConfig, RopeScaling, YarnParams};
 pub use error::ModelError;
 pub use footprint::Footprint;
 pub use loader::LoadProgress;
 pub use model::Model;
 pub use requantize::Requantize;
+pub use spec::{ModelSpec, RopeScaling, RotarySpec, YarnParams};
 pub use tensor_cache::TensorCache;
 pub use token_cost::{ProductCost, TokenCost};
 pub use workspace::{BatchLimits, Workspace};

@@ -1,16 +1,17 @@
-//! Loads named tensors of a file as packed weights of a backend.
+//! Loads the tensors of a description as packed weights of a backend.
 //!
-//! Every tensor is requested with the shape that the metadata implies, so a tensor of another shape
-//! fails here with both shapes in the error, and no kernel checks again. Mapped pages are released
-//! after each weight is packed: memory peaks near the size of the file, not twice that.
+//! Mapped pages are released after each weight is packed: memory peaks near the size of the file, not
+//! twice that.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use bytes::Bytes;
 use inferno_backend::{Backend, BackendError, WeightPart};
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::{DType, quant};
 
+use crate::spec::tensors::{MatrixPart, MatrixSpec, VectorSpec};
 use crate::{ModelError, Requantize};
 
 /// Progress of a load.
@@ -20,19 +21,6 @@ pub struct LoadProgress {
     pub loaded_bytes: usize,
     /// Size of all tensors in the file, in bytes.
     pub total_bytes: usize,
-}
-
-/// One tensor of a stacked weight: its name and its number of output rows.
-pub(crate) struct PartSpec {
-    pub(crate) name: String,
-    pub(crate) rows: usize,
-}
-
-impl PartSpec {
-    /// The tensor `suffix` of layer `layer`.
-    pub(crate) fn new(layer: usize, suffix: &str, rows: usize) -> Self {
-        Self { name: format!("blk.{layer}.{suffix}"), rows }
-    }
 }
 
 /// Reads the tensors of a checkpoint and hands them to a backend.
@@ -67,123 +55,119 @@ impl<'a, B: Backend> Loader<'a, B> {
             .for_each(|info| self.checkpoint.preload(info));
     }
 
-    /// Completes the load; every tensor of the file must have been loaded.
-    pub(crate) fn finish(self) -> Result<(), ModelError> {
+    /// Completes the load; every tensor of the file must have been loaded, except those of
+    /// `skipped_layers`.
+    pub(crate) fn finish(self, skipped_layers: Range<usize>) -> Result<(), ModelError> {
+        let prefixes: Vec<String> = skipped_layers.map(|layer| format!("blk.{layer}.")).collect();
+        let is_skipped = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
         let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
-        let names: Vec<String> =
-            tensors.filter(|name| !self.loaded.contains(name)).map(str::to_owned).collect();
+        let unused = tensors.filter(|name| !self.loaded.contains(name) && !is_skipped(name));
+        let names: Vec<String> = unused.map(str::to_owned).collect();
         match names.is_empty() {
             true => Ok(()),
             false => Err(ModelError::UnusedTensors { names }),
         }
     }
 
-    pub(crate) fn contains(&self, name: &str) -> bool {
-        self.checkpoint.tensor(name).is_some()
-    }
-
-    /// Decodes a vector of parameters: norm weights, biases, frequency factors.
-    pub(crate) fn values(&mut self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
-        let (info, part) = self.part(name, [1, 1, len])?;
-        let mut values = vec![0.0; len];
-        quant::decode_row(part.dtype(), part.row(0, 0), &mut values)
-            .map_err(|source| BackendError::WeightShape { name: name.to_owned(), source })?;
-        self.finished(info);
+    /// Decodes vectors: norm weights, biases, frequency factors.
+    pub(crate) fn values(&mut self, vector: &VectorSpec) -> Result<Vec<f32>, ModelError> {
+        let cols = vector.cols();
+        let mut values = vec![0.0; vector.rows * cols];
+        let mut at = 0;
+        for (name, len) in &vector.parts {
+            let info = self.info(name);
+            let part = WeightPart::matrix(
+                name,
+                dtype_of(info)?,
+                vector.rows,
+                *len,
+                self.checkpoint.data(info),
+            )?;
+            for (row, values) in values.chunks_exact_mut(cols).enumerate() {
+                quant::decode_row(part.dtype(), part.row(0, row), &mut values[at..at + len])
+                    .map_err(|source| BackendError::WeightShape { name: name.clone(), source })?;
+            }
+            at += len;
+            self.finished(info);
+        }
         Ok(values)
     }
 
-    pub(crate) fn vector(&mut self, name: &str, len: usize) -> Result<B::Buffer, ModelError> {
-        let values = self.values(name, len)?;
-        self.upload(&values)
+    /// Loads vectors as one buffer.
+    pub(crate) fn vector(&mut self, vector: &VectorSpec) -> Result<B::Buffer, ModelError> {
+        let values = self.values(vector)?;
+        let mut buffer = self.backend.alloc(vector.rows, vector.cols())?;
+        self.backend.upload(&values, &mut buffer);
+        Ok(buffer)
     }
 
-    /// Loads the biases of stacked `parts` as one vector; `None` if the file has none of them.
-    pub(crate) fn stacked_bias(
+    /// Loads a vector if there is one.
+    pub(crate) fn optional_vector(
         &mut self,
-        parts: &[PartSpec],
-        required: bool,
+        vector: Option<&VectorSpec>,
     ) -> Result<Option<B::Buffer>, ModelError> {
-        if !required && !parts.iter().any(|part| self.contains(&part.name)) {
-            return Ok(None);
-        }
-        let mut values = Vec::new();
-        for part in parts {
-            values.extend(self.values(&part.name, part.rows)?);
-        }
-        self.upload(&values).map(Some)
+        vector.map(|vector| self.vector(vector)).transpose()
     }
 
-    /// Loads matrices of `cols` input features, stacked by rows into one weight.
-    pub(crate) fn matrix(
-        &mut self,
-        parts: &[PartSpec],
-        cols: usize,
-    ) -> Result<B::Weight, ModelError> {
-        self.stack(parts, 1, cols)
-    }
-
-    /// Like [`matrix`](Self::matrix), with one matrix per expert in each part.
-    pub(crate) fn experts(
-        &mut self,
-        parts: &[PartSpec],
-        num_experts: usize,
-        cols: usize,
-    ) -> Result<B::Weight, ModelError> {
-        self.stack(parts, num_experts, cols)
-    }
-
-    /// Loads a table of `rows` vectors for lookups.
-    pub(crate) fn table(
-        &mut self,
-        name: &str,
-        rows: usize,
-        cols: usize,
-    ) -> Result<B::Table, ModelError> {
-        let (info, part) = self.part(name, [1, rows, cols])?;
-        let table = self.backend.load_table(&part)?;
-        self.advance(info);
-        Ok(table)
-    }
-
-    fn stack(
-        &mut self,
-        parts: &[PartSpec],
-        num_experts: usize,
-        cols: usize,
-    ) -> Result<B::Weight, ModelError> {
-        let mut infos = Vec::with_capacity(parts.len());
+    /// Loads stacked matrices as one weight.
+    pub(crate) fn matrix(&mut self, matrix: &MatrixSpec) -> Result<B::Weight, ModelError> {
+        let MatrixSpec { ref parts, num_experts, cols } = *matrix;
         let mut loaded = Vec::with_capacity(parts.len());
         for part in parts {
-            let (info, part) = self.part(&part.name, [num_experts, part.rows, cols])?;
-            infos.push(info);
+            let loaded_part = self.part(part, num_experts, cols)?;
             loaded.push(match self.requantize {
-                Some(requantize) => requantize.apply(part)?,
-                None => part,
+                Some(requantize) => requantize.apply(loaded_part)?,
+                None => loaded_part,
             });
         }
         let weight = self.backend.load_weight(&loaded)?;
         drop(loaded);
-        infos.into_iter().for_each(|info| self.finished(info));
+        for part in parts {
+            self.finished(self.info(&part.name));
+        }
         Ok(weight)
     }
 
-    /// The tensor `name`, whose dimensions must be `[experts, rows, cols]`.
-    fn part(
-        &self,
-        name: &str,
-        shape: [usize; 3],
-    ) -> Result<(&'a TensorInfo, WeightPart), ModelError> {
-        let info = find(self.checkpoint, name, shape)?;
-        let bytes: Bytes = self.checkpoint.data(info);
-        let [experts, rows, cols] = shape;
-        let part = WeightPart::experts(name, dtype_of(info)?, experts, rows, cols, bytes)?;
-        Ok((info, part))
+    /// Loads a table for lookups.
+    pub(crate) fn table(
+        &mut self,
+        table: &MatrixPart,
+        cols: usize,
+    ) -> Result<B::Table, ModelError> {
+        let part = self.part(table, 1, cols)?;
+        let table = self.backend.load_table(&part)?;
+        self.advance(self.info(part.name()));
+        Ok(table)
     }
 
-    fn upload(&self, values: &[f32]) -> Result<B::Buffer, ModelError> {
-        let mut buffer = self.backend.alloc(1, values.len())?;
-        self.backend.upload(values, &mut buffer);
-        Ok(buffer)
+    /// The rows of a part, of each of its matrices.
+    fn part(
+        &self,
+        part: &MatrixPart,
+        num_experts: usize,
+        cols: usize,
+    ) -> Result<WeightPart, ModelError> {
+        let MatrixPart { name, dtype, rows, tensor_rows } = part;
+        let bytes: Bytes = self.checkpoint.data(self.info(name));
+        let whole = WeightPart::experts(name, *dtype, num_experts, *tensor_rows, cols, bytes)?;
+        if rows.len() == *tensor_rows {
+            return Ok(whole);
+        }
+        let (row_bytes, bytes) = (whole.row_bytes(), whole.bytes());
+        let matrices = (0..num_experts).map(|expert| {
+            let first = expert * tensor_rows;
+            (first + rows.start) * row_bytes..(first + rows.end) * row_bytes
+        });
+        let bytes = match num_experts {
+            1 => bytes.slice(rows.start * row_bytes..rows.end * row_bytes),
+            _ => matrices.flat_map(|matrix| bytes[matrix].iter().copied()).collect(),
+        };
+        Ok(WeightPart::experts(name, *dtype, num_experts, rows.len(), cols, bytes)?)
+    }
+
+    /// A tensor of the description, which was read from the same file.
+    fn info(&self, name: &str) -> &'a TensorInfo {
+        self.checkpoint.tensor(name).expect("the description has the file's tensors")
     }
 
     /// Releases the mapped pages of a packed tensor.
@@ -198,23 +182,6 @@ impl<'a, B: Backend> Loader<'a, B> {
             self.progress.loaded_bytes += info.num_bytes();
             (self.on_progress)(self.progress);
         }
-    }
-}
-
-/// Finds a tensor and checks its shape. Leading dimensions of size 1 are optional.
-fn find<'a>(
-    checkpoint: &'a Gguf,
-    name: &str,
-    shape: [usize; 3],
-) -> Result<&'a TensorInfo, ModelError> {
-    let expected: Vec<usize> = shape.into_iter().skip_while(|&size| size == 1).collect();
-    let Some(info) = checkpoint.tensor(name) else {
-        return Err(ModelError::MissingTensor { name: name.to_owned(), expected });
-    };
-    let found = slowest_first(info);
-    match found.iter().skip_while(|&&size| size == 1).eq(&expected) {
-        true => Ok(info),
-        false => Err(ModelError::TensorShape { name: name.to_owned(), expected, found }),
     }
 }
 

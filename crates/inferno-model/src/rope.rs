@@ -3,48 +3,70 @@
 //! Backends only rotate pairs by given cosines and sines. These are computed here, once per forward
 //! pass and in `f64`, so that every device and every context length uses the same angles.
 
-use inferno_backend::RopePairing;
+use inferno_backend::{Backend, RopePairing};
 
-use crate::config::{RopeConfig, RopeScaling, YarnParams};
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::{RopeScaling, RotaryFactors, RotarySpec, TemperatureSpec, YarnParams};
 
-/// The scaled frequencies of one model.
+/// The scaled frequencies of one rotary embedding.
 #[derive(Debug, Clone)]
 pub(crate) struct RotaryFrequencies {
     pub(crate) pairing: RopePairing,
     inv_freqs: Vec<f64>,
+    /// The frequencies for contexts longer than this.
+    long: Option<(usize, Vec<f64>)>,
     /// Factor on cosines and sines: YaRN's attention temperature.
     amplitude: f64,
 }
 
 impl RotaryFrequencies {
-    /// `factors`, one per frequency, are divisors: how files store Llama 3's scaling (`rope_freqs`).
-    pub(crate) fn new(pairing: RopePairing, config: &RopeConfig, factors: Option<&[f32]>) -> Self {
-        let dim = config.rotary_dim as f64;
-        let base = f64::from(config.freq_base);
+    pub(crate) fn load<B: Backend>(
+        loader: &mut Loader<'_, B>,
+        spec: &RotarySpec,
+    ) -> Result<Self, ModelError> {
+        let dim = spec.rotary_dim as f64;
+        let base = f64::from(spec.freq_base);
         let mut inv_freqs: Vec<f64> =
-            (0..config.rotary_dim / 2).map(|i| libm::pow(base, -2.0 * i as f64 / dim)).collect();
-        let mut amplitude = 1.0;
-        match config.scaling {
+            (0..spec.rotary_dim / 2).map(|i| libm::pow(base, -2.0 * i as f64 / dim)).collect();
+        let mut amplitude = spec.amplitude;
+        match spec.scaling {
             RopeScaling::None => {}
             RopeScaling::Linear { factor } => {
                 inv_freqs.iter_mut().for_each(|freq| *freq /= f64::from(factor));
             }
-            RopeScaling::Yarn(yarn) => amplitude = apply_yarn(&yarn, dim, base, &mut inv_freqs),
+            RopeScaling::Yarn(yarn) => {
+                apply_yarn(&yarn, dim, base, &mut inv_freqs);
+                amplitude *= yarn.amplitude;
+            }
         }
-        for (freq, &factor) in inv_freqs.iter_mut().zip(factors.unwrap_or_default()) {
-            *freq /= f64::from(factor);
+        let mut long = None;
+        match &spec.factors {
+            RotaryFactors::None => {}
+            RotaryFactors::Fixed(factors) => divide(&mut inv_freqs, &loader.values(factors)?),
+            RotaryFactors::ByContext { short, long: factors, original_context_length } => {
+                let mut long_freqs = inv_freqs.clone();
+                divide(&mut long_freqs, &loader.values(factors)?);
+                long = Some((*original_context_length, long_freqs));
+                divide(&mut inv_freqs, &loader.values(short)?);
+            }
         }
-        Self { pairing, inv_freqs, amplitude }
+        Ok(Self { pairing: spec.pairing, inv_freqs, long, amplitude })
     }
 
-    /// Writes one row of cosines, then sines, per position, as `Backend::rope` reads them.
-    pub(crate) fn angles(&self, positions: &[u32], angles: &mut Vec<f32>) {
-        let pairs = self.inv_freqs.len();
+    /// Writes one row of cosines, then sines, per position, as `Backend::rope` reads them, for
+    /// sequences of up to `context_length` tokens.
+    pub(crate) fn angles(&self, positions: &[u32], context_length: usize, angles: &mut Vec<f32>) {
+        let inv_freqs = match &self.long {
+            Some((original, inv_freqs)) if context_length > *original => inv_freqs,
+            _ => &self.inv_freqs,
+        };
+        let pairs = inv_freqs.len();
         angles.clear();
         angles.resize(positions.len() * 2 * pairs, 0.0);
-        for (row, &position) in angles.chunks_exact_mut(2 * pairs).zip(positions) {
+        for (row, &position) in angles.chunks_exact_mut((2 * pairs).max(1)).zip(positions) {
             let (cosines, sines) = row.split_at_mut(pairs);
-            for ((cos, sin), freq) in cosines.iter_mut().zip(sines).zip(&self.inv_freqs) {
+            for ((cos, sin), freq) in cosines.iter_mut().zip(sines).zip(inv_freqs) {
                 let (s, c) = libm::sincos(f64::from(position) * freq);
                 *cos = (c * self.amplitude) as f32;
                 *sin = (s * self.amplitude) as f32;
@@ -53,8 +75,24 @@ impl RotaryFrequencies {
     }
 }
 
-/// Scales `inv_freqs` and returns the amplitude of cosines and sines.
-fn apply_yarn(yarn: &YarnParams, dim: f64, base: f64, inv_freqs: &mut [f64]) -> f64 {
+fn divide(inv_freqs: &mut [f64], factors: &[f32]) {
+    for (freq, &factor) in inv_freqs.iter_mut().zip(factors) {
+        *freq /= f64::from(factor);
+    }
+}
+
+/// Writes the factor on the queries of each position.
+pub(crate) fn query_factors(spec: TemperatureSpec, positions: &[u32], factors: &mut Vec<f32>) {
+    let original = spec.original_context_length as u32;
+    factors.clear();
+    factors.extend(positions.iter().map(|&position| {
+        let steps = f64::from(position / original.max(1));
+        (1.0 + f64::from(spec.scale) * libm::log1p(steps)) as f32
+    }));
+}
+
+/// Scales `inv_freqs`.
+fn apply_yarn(yarn: &YarnParams, dim: f64, base: f64, inv_freqs: &mut [f64]) {
     // The index of the frequency with this many rotations over the original context.
     let index_of = |rotations: f32| {
         let wavelengths = yarn.original_context_length as f64
@@ -69,6 +107,4 @@ fn apply_yarn(yarn: &YarnParams, dim: f64, base: f64, inv_freqs: &mut [f64]) -> 
         let interpolated = ((i as f64 - low) / width).clamp(0.0, 1.0);
         *freq *= 1.0 - interpolated + interpolated / factor;
     }
-    let temperature = if factor > 1.0 { 0.1 * libm::log(factor) + 1.0 } else { 1.0 };
-    temperature * f64::from(yarn.attention_factor)
 }

@@ -3,6 +3,8 @@
 pub(crate) const EMBEDDINGS: &str = "token_embd.weight";
 /// Absent when the output head is tied to the embeddings.
 pub(crate) const OUTPUT_HEAD: &str = "output.weight";
-pub(crate) const OUTPUT_NORM: &str = "output_norm.weight";
 /// Optional divisors of the rotary frequencies (Llama 3's scaling).
 pub(crate) const ROPE_FACTORS: &str = "rope_freqs.weight";
+/// LongRoPE's divisors for contexts up to the original one, and for longer ones.
+pub(crate) const SHORT_ROPE_FACTORS: &str = "rope_factors_short.weight";
+pub(crate) const LONG_ROPE_FACTORS: &str = "rope_factors_long.weight";

@@ -1,17 +1,14 @@
 //! Memory traffic and arithmetic per token, to compare measured speeds with.
 
 use inferno_backend::{Backend, KvDType};
-use inferno_gguf::Gguf;
 
-use crate::config::FeedForwardConfig;
-use crate::packing::packed_tensors;
-use crate::{Config, ModelError, Requantize};
+use crate::{ModelError, ModelSpec, Requantize};
 
 /// What the forward pass of one token reads and computes. Of a mixture of experts, only the experts
 /// that the token uses count.
 ///
 /// Norms, rotary embedding, activation functions and the row of the embedding table are neglected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenCost {
     /// Matrix products of the decoder layers.
     pub layers: ProductCost,
@@ -22,8 +19,9 @@ pub struct TokenCost {
     /// Floating-point multiplications and additions with one position's keys and values, over all
     /// layers.
     pub position_ops: u64,
-    /// Maximum number of positions that a token attends to, including its own; `None` means all.
-    pub window: Option<usize>,
+    /// Maximum number of positions that a token attends to in each layer, including its own, in
+    /// ascending order; `None` means all.
+    pub windows: Vec<Option<usize>>,
 }
 
 /// What matrix products read and compute for one token.
@@ -38,47 +36,53 @@ pub struct ProductCost {
 }
 
 impl TokenCost {
-    /// Computes the cost on `backend` from the file's header.
+    /// Computes the cost on `backend`.
     ///
-    /// **Errors**: a tensor in an unsupported format; a cache format that does not support the
-    /// model's head size.
+    /// **Errors**: a cache format that does not support the model's head size.
     pub fn estimate<B: Backend>(
-        checkpoint: &Gguf,
-        config: &Config,
+        spec: &ModelSpec,
         backend: &B,
         requantize: Option<Requantize>,
         kv_dtype: KvDType,
     ) -> Result<Self, ModelError> {
-        let num_experts_used = match config.feed_forward {
-            FeedForwardConfig::Dense { .. } => 1,
-            FeedForwardConfig::Experts { params, .. } => params.num_experts_used,
-        };
         let (mut layers, mut head) = (ProductCost::default(), ProductCost::default());
-        for tensor in packed_tensors(checkpoint, requantize) {
-            let tensor = tensor?;
-            let experts = tensor.experts.min(num_experts_used);
-            let cost = if tensor.is_head { &mut head } else { &mut layers };
-            cost.weight_bytes =
-                cost.weight_bytes.saturating_add(tensor.num_bytes(backend, experts));
-            if tensor.is_matrix {
-                let ops = match tensor.dtype.is_float() {
+        for vector in spec.vectors() {
+            let bytes = vector.cols().saturating_mul(size_of::<f32>());
+            layers.weight_bytes = layers.weight_bytes.saturating_add(bytes);
+        }
+        for usage in spec.matrices() {
+            let cost = if usage.is_head { &mut head } else { &mut layers };
+            let (matrix, num_experts) = (usage.matrix, usage.num_experts_used);
+            let bytes = matrix.num_bytes(backend, num_experts, requantize);
+            cost.weight_bytes = cost.weight_bytes.saturating_add(bytes);
+            for (dtype, rows) in matrix.formats(requantize) {
+                let ops = match dtype.is_float() {
                     true => &mut cost.f32_ops,
                     false => &mut cost.int8_ops,
                 };
-                let dims = [experts, tensor.rows, tensor.cols];
+                let dims = [num_experts, rows, matrix.cols];
                 let products = dims.into_iter().map(|dim| dim as u64).fold(2, u64::saturating_mul);
                 *ops = ops.saturating_add(products);
             }
         }
-        let layout = config.kv_layout(0, kv_dtype);
+        let layout = spec.kv_layout(0, kv_dtype);
+        let mut windows: Vec<Option<usize>> = spec.windows().collect();
+        windows.sort_unstable_by_key(|window| window.unwrap_or(usize::MAX));
         // Each component of a query is multiplied with one of a key and one of a value.
-        let dims = [config.num_layers, config.qkv.num_heads, config.qkv.head_dim];
+        let dims = [layout.num_layers, spec.heads.num_heads, spec.heads.head_dim];
         Ok(Self {
             layers,
             head,
             position_bytes: layout.block_bytes()? / layout.block_tokens,
             position_ops: dims.into_iter().map(|dim| dim as u64).fold(4, u64::saturating_mul),
-            window: config.sliding_window,
+            windows,
         })
+    }
+
+    /// Number of positions that a token at `position` attends to, averaged over the layers.
+    pub fn attended(&self, position: usize) -> usize {
+        let seen = position.saturating_add(1);
+        let layers = self.windows.iter().map(|window| window.unwrap_or(seen).min(seen));
+        layers.fold(0, usize::saturating_add) / self.windows.len().max(1)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Config, Footprint, Model, Requantize};
+use inferno_model::{BatchLimits, Footprint, Model, ModelSpec, Requantize};
 use support::fixtures;
 
 static NUM_ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -59,12 +59,12 @@ fn check(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType, threads:
     let options = CpuOptions { threads: Some(threads), ..CpuOptions::default() };
     let backend = Arc::new(CpuBackend::new(options).expect("every machine has one"));
     let checkpoint = Gguf::open(fixtures().join(name)).expect("a fixture");
-    let config = Config::from_checkpoint(&checkpoint).expect("a known architecture");
-    let layout = config.kv_layout(PROMPT + 2, kv_dtype);
+    let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a known architecture");
+    let layout = spec.kv_layout(PROMPT + 2, kv_dtype);
     let Ok(mut cache) = backend.alloc_kv_cache(&layout) else { return };
     let estimate = |limits| {
         let backend = &*backend;
-        Footprint::estimate(&checkpoint, &config, backend, requantize, &layout, limits)
+        Footprint::estimate(&checkpoint, &spec, backend, requantize, &layout, limits)
             .expect("a valid checkpoint")
             .workspace_bytes
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::ReferenceBackend;
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
-use inferno_model::{Config, Model, ModelError, RopeScaling, TensorCache};
+use inferno_model::{Model, ModelError, ModelSpec, RopeScaling, TensorCache};
 
 /// Rewrites the llama fixture: `edit` changes the metadata, `keep` renames, reshapes or drops tensors.
 fn rewritten(
@@ -167,8 +167,8 @@ fn a_scaling_factor_without_a_type_is_linear_under_both_key_names() {
             },
             unchanged,
         );
-        let config = Config::from_checkpoint(&checkpoint).expect("a valid file");
-        assert_eq!(config.rope.scaling, RopeScaling::Linear { factor: 4.0 }, "{kind:?} {key}");
+        let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a valid file");
+        assert_eq!(spec.rotaries[0].scaling, RopeScaling::Linear { factor: 4.0 }, "{kind:?} {key}");
     }
 }
 
@@ -293,7 +293,7 @@ fn a_batch_that_exceeds_the_workspace_or_the_vocabulary_is_rejected() {
 
     let path = support::fixtures().join("llama.gguf");
     let model = support::load(&path, Arc::new(ReferenceBackend::new()));
-    let layout = model.config().kv_layout(64, KvDType::F16);
+    let layout = model.spec().kv_layout(64, KvDType::F16);
     let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
     let limits = BatchLimits { max_num_tokens: 4, max_num_logit_rows: 1 };
     let mut workspace = model.workspace(limits).expect("a small workspace");

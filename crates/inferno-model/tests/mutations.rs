@@ -7,7 +7,7 @@ use std::sync::Arc;
 use inferno_backend::{Backend, KvDType, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::{Gguf, GgufWriter};
-use inferno_model::{BatchLimits, Config, Footprint, Model, Requantize};
+use inferno_model::{BatchLimits, Footprint, Model, ModelSpec, Requantize};
 use proptest::prelude::*;
 use support::{Feed, fixtures, logits};
 
@@ -26,9 +26,9 @@ fn run(bytes: Vec<u8>) {
 
 fn run_on<B: Backend>(checkpoint: &Gguf, backend: Arc<B>) {
     let limits = BatchLimits { max_num_tokens: 512, max_num_logit_rows: 1 };
-    if let Ok(config) = Config::from_checkpoint(checkpoint) {
-        let layout = config.kv_layout(config.context_length, KvDType::F16);
-        let footprint = Footprint::estimate(checkpoint, &config, &*backend, None, &layout, limits);
+    if let Ok(spec) = ModelSpec::from_checkpoint(checkpoint) {
+        let layout = spec.kv_layout(spec.context_length, KvDType::F16);
+        let footprint = Footprint::estimate(checkpoint, &spec, &*backend, None, &layout, limits);
         if let Ok(footprint) = footprint {
             assert!(footprint.total_bytes() >= footprint.kv_cache_bytes);
         }

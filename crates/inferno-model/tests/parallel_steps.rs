@@ -74,7 +74,7 @@ fn steps(num_layers: usize, depth: usize) -> usize {
     let backend = Arc::new(CpuBackend::new(options).expect("every machine has one"));
     let checkpoint = checkpoint(num_layers);
     let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a model");
-    let layout = model.config().kv_layout(depth + 1, KvDType::I16);
+    let layout = model.spec().kv_layout(depth + 1, KvDType::I16);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).map(BlockId).collect();
     let mut cache = model.backend().alloc_kv_cache(&layout).expect("memory");
     let mut workspace = model.workspace(limits(depth.max(1))).expect("memory");

@@ -4,14 +4,14 @@ mod support;
 
 use inferno_backend::{KvDType, ReferenceBackend};
 use inferno_gguf::Gguf;
-use inferno_model::{Config, ProductCost, Requantize, TokenCost};
+use inferno_model::{ModelSpec, ProductCost, Requantize, TokenCost};
 use support::fixtures;
 
 fn cost(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType) -> TokenCost {
     let checkpoint = Gguf::open(fixtures().join(name)).expect("a sound file");
-    let config = Config::from_checkpoint(&checkpoint).expect("a sound model");
+    let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a sound model");
     let backend = ReferenceBackend::new();
-    TokenCost::estimate(&checkpoint, &config, &backend, requantize, kv_dtype).expect("a cost")
+    TokenCost::estimate(&spec, &backend, requantize, kv_dtype).expect("a cost")
 }
 
 /// Two layers: q, k and v, o, and the three matrices of the feed-forward block.
@@ -31,7 +31,7 @@ fn a_dense_model_reads_and_multiplies_all_weights() {
     // 2 layers, keys and values, 2 heads of 8 values; 4 query heads of 8, a product for the key and one for the value.
     assert_eq!(cost.position_bytes, 2 * 2 * 2 * 8 * 2);
     assert_eq!(cost.position_ops, 2 * 4 * 8 * 2 * 2);
-    assert_eq!(cost.window, None);
+    assert_eq!(cost.windows, [None; 2]);
 }
 
 #[test]
@@ -54,5 +54,7 @@ fn a_mixture_counts_only_the_experts_that_a_token_uses() {
 fn tied_embeddings_count_as_the_head_and_the_window_is_reported() {
     let tied = cost("llama-tied.gguf", None, KvDType::F16);
     assert_eq!(tied.head, cost("llama.gguf", None, KvDType::F16).head);
-    assert_eq!(cost("mistral-window.gguf", None, KvDType::F16).window, Some(7));
+    let windowed = cost("mistral-window.gguf", None, KvDType::F16);
+    assert_eq!(windowed.windows, [Some(7); 2]);
+    assert_eq!([3, 6, 100].map(|position| windowed.attended(position)), [4, 7, 7]);
 }

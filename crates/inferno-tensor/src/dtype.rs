@@ -29,6 +29,8 @@ pub enum DType {
     Q5_0,
     /// 5-bit weights, one scale and one minimum per 32.
     Q5_1,
+    /// 4-bit floating-point weights, one power of two per 32.
+    Mxfp4,
     /// 2-bit weights, one 4-bit scale and minimum per 16, in super-blocks of 256.
     Q2K,
     /// 3-bit weights, one 6-bit scale per 16, in super-blocks of 256.

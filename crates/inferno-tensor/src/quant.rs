@@ -18,6 +18,7 @@ mod iq4_levels;
 mod iq4_nl;
 mod iq4_xs;
 mod k_scales;
+mod mxfp4;
 mod nearest;
 mod q2_k;
 mod q3_k;
@@ -36,6 +37,7 @@ pub use block::{AffineFactors, BlockFormat, SuperBlock, SymmetricFactors, blocks
 pub use iq4_levels::IQ4_LEVELS;
 pub use iq4_nl::Iq4NlBlock;
 pub use iq4_xs::Iq4XsBlock;
+pub use mxfp4::{MXFP4_LEVELS, Mxfp4Block};
 pub use q2_k::Q2KBlock;
 pub use q3_k::Q3KBlock;
 pub use q4_0::Q4_0Block;

@@ -60,6 +60,7 @@ fn reference_error(dtype: DType) -> f64 {
         DType::Q4_1 => 0.0787,
         DType::Q5_0 => 0.0430,
         DType::Q5_1 => 0.0381,
+        DType::Mxfp4 => 0.1146,
         DType::Q2K => 0.2988,
         DType::Q3K => 0.1519,
         DType::Q4K => 0.0717,
@@ -209,6 +210,7 @@ fn encode_blocks_unchecked(values: &[f32]) {
     one::<quant::Q4_1Block>(values);
     one::<quant::Q5_0Block>(values);
     one::<quant::Q5_1Block>(values);
+    one::<quant::Mxfp4Block>(values);
     one::<quant::Q2KBlock>(values);
     one::<quant::Q3KBlock>(values);
     one::<quant::Q4KBlock>(values);

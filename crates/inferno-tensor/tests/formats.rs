@@ -55,6 +55,7 @@ fn floats_and_simple_formats_encode_bit_identically_to_the_reference() {
         DType::Q4_1,
         DType::Q5_0,
         DType::Q5_1,
+        DType::Mxfp4,
     ];
     for dtype in encoded_by_reference {
         let fixture = fixture("encode", dtype);

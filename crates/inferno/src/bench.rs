@@ -110,7 +110,7 @@ pub fn bench(
 /// **Errors**: an unavailable backend, before anything else; [`Error::EmptyWorkload`], [`Error::WorkloadTooLong`].
 pub(crate) fn fitted(model: Model, workload: &Workload) -> Result<Model, Error> {
     model.estimate()?;
-    let options = workload.load_options(model.config()?.context_length, *model.options())?;
+    let options = workload.load_options(model.spec()?.context_length, *model.options())?;
     Ok(model.with_options(options))
 }
 

@@ -8,7 +8,7 @@ use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa, Roofs};
 use inferno_engine::{Fingerprint, ModelRunner, Runner, RunnerOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{Config, Footprint, LoadProgress, Model, TokenCost};
+use inferno_model::{Footprint, LoadProgress, Model, ModelSpec, TokenCost};
 
 use crate::load::context_length;
 use crate::{Error, LoadEstimate, LoadOptions};
@@ -157,7 +157,7 @@ fn runner_on<B: Backend>(
     options: &LoadOptions,
     on_progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<Box<dyn Runner>, Error> {
-    let context_length = context_length(&Config::from_checkpoint(checkpoint)?, options)?;
+    let context_length = context_length(&ModelSpec::from_checkpoint(checkpoint)?, options)?;
     let model = Model::load(checkpoint, backend, options.requantize, on_progress)?;
     let fingerprint = Fingerprint::of_model(checkpoint, options.requantize);
     let &LoadOptions { cache_tokens, kv_dtype, limits, .. } = options;
@@ -171,20 +171,19 @@ fn estimate_on<B: Backend>(
     checkpoint: &Gguf,
     options: &LoadOptions,
 ) -> Result<LoadEstimate, Error> {
-    let config = Config::from_checkpoint(checkpoint)?;
-    let context_length = context_length(&config, options)?;
+    let spec = ModelSpec::from_checkpoint(checkpoint)?;
+    let context_length = context_length(&spec, options)?;
     let cache_tokens = options.cache_tokens.unwrap_or(context_length);
-    let layout = config.kv_layout(cache_tokens, options.kv_dtype);
+    let layout = spec.kv_layout(cache_tokens, options.kv_dtype);
     let footprint = Footprint::estimate(
         checkpoint,
-        &config,
+        &spec,
         backend,
         options.requantize,
         &layout,
         options.limits,
     )?;
-    let token_cost =
-        TokenCost::estimate(checkpoint, &config, backend, options.requantize, options.kv_dtype)?;
+    let token_cost = TokenCost::estimate(&spec, backend, options.requantize, options.kv_dtype)?;
     Ok(LoadEstimate {
         footprint,
         token_cost,

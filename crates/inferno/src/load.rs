@@ -5,7 +5,7 @@ use std::time::Duration;
 use inferno_backend::KvDType;
 use inferno_cpu::Isa;
 use inferno_engine::{CoreOptions, EngineError, RunnerOptions};
-use inferno_model::{BatchLimits, Config, Footprint, Requantize, TokenCost};
+use inferno_model::{BatchLimits, Footprint, ModelSpec, Requantize, TokenCost};
 
 use crate::{BackendChoice, Error};
 
@@ -98,8 +98,8 @@ pub struct LoadEstimate {
 /// Returns the context length to run with.
 ///
 /// **Errors**: [`EngineError::ContextTooLong`], before the weights are loaded.
-pub(crate) fn context_length(config: &Config, options: &LoadOptions) -> Result<usize, Error> {
-    let limit = config.context_length;
+pub(crate) fn context_length(spec: &ModelSpec, options: &LoadOptions) -> Result<usize, Error> {
+    let limit = spec.context_length;
     match options.context_length {
         None => Ok(limit.min(DEFAULT_CONTEXT_LENGTH)),
         Some(asked_for) if (1..=limit).contains(&asked_for) => Ok(asked_for),

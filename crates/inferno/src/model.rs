@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use inferno_cpu::Roofs;
 use inferno_engine::{Runner, Session};
 use inferno_gguf::Gguf;
-use inferno_model::{Config, LoadProgress};
+use inferno_model::{LoadProgress, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 
 use crate::device::Device;
@@ -90,11 +90,11 @@ impl Model {
         &self.options
     }
 
-    /// Returns the model's hyperparameters.
+    /// Returns the description of the model.
     ///
-    /// **Errors**: an unknown architecture, invalid metadata.
-    pub(crate) fn config(&self) -> Result<Config, Error> {
-        Ok(Config::from_checkpoint(&self.checkpoint)?)
+    /// **Errors**: an unknown architecture, invalid metadata, missing tensors.
+    pub(crate) fn spec(&self) -> Result<ModelSpec, Error> {
+        Ok(ModelSpec::from_checkpoint(&self.checkpoint)?)
     }
 
     /// Builds the tokenizer that the file describes.
@@ -108,7 +108,7 @@ impl Model {
     ///
     /// **Errors**: an unknown architecture, invalid metadata, a context longer than the model's.
     pub fn context_length(&self) -> Result<usize, Error> {
-        load::context_length(&self.config()?, &self.options)
+        load::context_length(&self.spec()?, &self.options)
     }
 
     /// Estimates the memory that loading would take, and describes the device. Nothing is loaded.

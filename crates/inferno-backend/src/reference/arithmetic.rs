@@ -2,7 +2,7 @@
 
 use inferno_tensor::Tensor;
 
-use crate::BackendError;
+use crate::{BackendError, Function, Gate, NormKind};
 
 /// A tensor of zeros.
 ///
@@ -25,15 +25,67 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
 }
 
-/// RMS norm in place.
-pub(super) fn normalize(x: &mut [f32], weight: &[f32], eps: f32) {
-    let mean_square = dot(x, x) / x.len() as f64;
+/// Normalizes a row in place; its weight and bias are `weight` and `bias`.
+pub(super) fn normalize(
+    x: &mut [f32],
+    kind: NormKind,
+    weight: &[f32],
+    bias: Option<&[f32]>,
+    eps: f32,
+) {
+    let count = x.len() as f64;
+    if kind == NormKind::Layer {
+        let mean = (x.iter().map(|&x| f64::from(x)).sum::<f64>() / count) as f32;
+        x.iter_mut().for_each(|x| *x -= mean);
+    }
+    let mean_square = dot(x, x) / count;
     let factor = (1.0 / (mean_square + f64::from(eps)).sqrt()) as f32;
     x.iter_mut().zip(weight).for_each(|(x, weight)| *x = *x * factor * weight);
+    if let Some(bias) = bias {
+        add(bias, x);
+    }
 }
 
-pub(super) fn silu(x: f32) -> f32 {
-    x / (1.0 + (-x).exp())
+pub(super) fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+pub(super) fn soft_cap(x: f64, cap: f64) -> f64 {
+    cap * (x / cap).tanh()
+}
+
+/// The value of `function` at `x`.
+pub(super) fn evaluate(function: Function, x: f32) -> f32 {
+    match function {
+        Function::Scale { factor } => factor * x,
+        Function::SoftCap { cap } => soft_cap(x.into(), cap.into()) as f32,
+        Function::Silu => x * sigmoid(x),
+        Function::Sigmoid => sigmoid(x),
+        Function::Gelu => {
+            x * (0.5 * libm::erfc(f64::from(-x) * std::f64::consts::FRAC_1_SQRT_2)) as f32
+        }
+        Function::GeluTanh => {
+            let (x, root) = (f64::from(x), (2.0 / std::f64::consts::PI).sqrt());
+            (0.5 * x * (1.0 + (root * (x + 0.044715 * x * x * x)).tanh())) as f32
+        }
+        Function::ReluSquared if x < 0.0 => 0.0,
+        Function::ReluSquared => x * x,
+        Function::Xielu { positive, beta, .. } if x > 0.0 => positive * x * x + beta * x,
+        Function::Xielu { negative, beta, eps, .. } => {
+            negative * (x.min(eps).exp_m1() - x) + beta * x
+        }
+    }
+}
+
+/// Combines both halves of a gated product.
+pub(super) fn combine(gate: Gate, x: f32, up: f32) -> f32 {
+    match gate {
+        Gate::Product(function) => evaluate(function, x) * up,
+        Gate::Clamped { alpha, limit } => {
+            let (x, up) = (x.min(limit), up.clamp(-limit, limit));
+            x * sigmoid(alpha * x) * (up + 1.0)
+        }
+    }
 }
 
 /// Probabilities of `scores`, which must not be empty.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use inferno_tensor::{Tensor, TensorView};
 
-use super::arithmetic::{dot, softmax, zeros};
+use super::arithmetic::{dot, soft_cap, softmax, zeros};
 use crate::{AttentionParams, BackendError, Batch, BlockId, KvLayout, QkvLayout};
 
 /// Encoded rows by block, layer, [`KEYS`] or [`VALUES`], head and position, the order of
@@ -91,7 +91,7 @@ fn split_heads<'a>(qkv: &'a Tensor<f32>, layout: &QkvLayout) -> [TensorView<'a, 
 
 pub(super) fn attend(
     batch: &Batch,
-    params: &AttentionParams,
+    params: &AttentionParams<'_, Tensor<f32>>,
     layout: &QkvLayout,
     qkv: &Tensor<f32>,
     cache: &ReferenceKvCache,
@@ -109,10 +109,12 @@ pub(super) fn attend(
                 let [keys, values] = [KEYS, VALUES].map(|plane| {
                     cache.load(table, params.layer, plane, head / group, positions.clone())
                 });
-                let scores: Vec<f64> = (0..positions.len())
+                let scores = (0..positions.len())
                     .map(|i| dot(&queries[[row, head]], &keys[[i]]) * f64::from(params.scale))
-                    .collect();
-                let probabilities = softmax(&scores);
+                    .map(|score| params.softcap.map_or(score, |cap| soft_cap(score, cap.into())));
+                // A sink takes a part of the probability, but has no value.
+                let sink = params.sinks.map(|sinks| f64::from(sinks[[0]][head]));
+                let probabilities = softmax(&scores.chain(sink).collect::<Vec<_>>());
                 for (component, out) in out.iter_mut().enumerate() {
                     let column = values.view().select(1, component).expect("a component");
                     let terms = probabilities.iter().zip(column).map(|(p, &v)| p * f64::from(v));

@@ -3,7 +3,7 @@
 use inferno_tensor::Tensor;
 
 use super::arithmetic::softmax;
-use crate::ExpertParams;
+use crate::{ExpertGroups, ExpertParams, Gating};
 
 /// One token's use of one expert.
 #[derive(Debug, Clone, Copy)]
@@ -29,19 +29,40 @@ impl ReferenceRouting {
         self.num_experts_used
     }
 
-    /// Every `(slot, choice)` of the first `rows` tokens; a token's slots are adjacent.
-    pub(super) fn slots(&self, rows: usize) -> impl Iterator<Item = (usize, ExpertChoice)> + '_ {
-        self.choices.iter().copied().take(rows * self.num_experts_used).enumerate()
+    /// Every `(slot, choice)`; a token's slots are adjacent.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, ExpertChoice)> + '_ {
+        self.choices.iter().copied().enumerate()
     }
 
-    pub(super) fn route(&mut self, rows: usize, logits: &Tensor<f32>, params: &ExpertParams) {
+    pub(super) fn route(
+        &mut self,
+        rows: usize,
+        logits: &Tensor<f32>,
+        selection_bias: Option<&Tensor<f32>>,
+        params: &ExpertParams,
+    ) {
         self.choices.clear();
         for row in 0..rows {
             let logits: Vec<f64> = logits[[row]].iter().copied().map(f64::from).collect();
-            let probabilities = softmax(&logits);
+            let probabilities = match params.gating {
+                Gating::Softmax => softmax(&logits),
+                Gating::Sigmoid => {
+                    logits.iter().map(|logit| 1.0 / (1.0 + (-logit).exp())).collect()
+                }
+            };
+            let mut scores = probabilities.clone();
+            if let Some(bias) = selection_bias {
+                scores
+                    .iter_mut()
+                    .zip(&bias[[0]])
+                    .for_each(|(score, &bias)| *score += f64::from(bias));
+            }
+            if let Some(groups) = params.groups {
+                exclude_groups(&mut scores, groups);
+            }
             let mut experts: Vec<usize> = (0..params.num_experts).collect();
-            // The sort is stable, so among equal probabilities the lower index comes first.
-            experts.sort_by(|&a, &b| probabilities[b].total_cmp(&probabilities[a]));
+            // The sort is stable, so among equal scores the lower index comes first.
+            experts.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
             experts.truncate(params.num_experts_used);
             let sum = match params.normalize {
                 true => experts.iter().map(|&expert| probabilities[expert]).sum(),
@@ -49,8 +70,26 @@ impl ReferenceRouting {
             };
             self.choices.extend(experts.into_iter().map(|expert| ExpertChoice {
                 expert,
-                weight: (probabilities[expert] / sum) as f32,
+                weight: (probabilities[expert] / sum) as f32 * params.scale,
             }));
         }
+    }
+}
+
+/// Sets the scores of all experts outside the best groups to minus infinity.
+fn exclude_groups(scores: &mut [f64], groups: ExpertGroups) {
+    let group_len = scores.len() / groups.num_groups;
+    let mut best: Vec<(usize, f64)> = scores
+        .chunks(group_len)
+        .map(|group| {
+            let mut sorted = group.to_vec();
+            sorted.sort_by(|a, b| b.total_cmp(a));
+            sorted.iter().take(2).sum()
+        })
+        .enumerate()
+        .collect();
+    best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    for (group, _) in best.into_iter().skip(groups.num_groups_used) {
+        scores[group * group_len..(group + 1) * group_len].fill(f64::NEG_INFINITY);
     }
 }

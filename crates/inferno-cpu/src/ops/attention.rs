@@ -45,7 +45,7 @@ use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 use crate::scratch::{CacheLine, ScratchArray, ThreadScratch, allocated_bytes};
 use inputs::{AttentionInputs, RowUnit};
-use merge::{MIXED, MergePartials, SUM, partial_len};
+use merge::{MIXED, MergePartials, MergeSinks, SUM, partial_len};
 use plan::{max_unit_rows, plan};
 pub(crate) use store::store_kv;
 use task::SpanTask;
@@ -100,7 +100,7 @@ pub(crate) fn paged_attention(
     executor: Executor<'_>,
     workspace: &mut AttentionWorkspace,
     batch: &Batch,
-    params: &AttentionParams,
+    params: &AttentionParams<'_, CpuBuffer>,
     qkv: QkvRows<'_>,
     cache: &CpuKvCache,
     out: &mut CpuBuffer,
@@ -156,7 +156,7 @@ pub(crate) fn paged_attention(
 /// **Panics** if the shapes of a call do not fit together.
 fn check_shapes(
     batch: &Batch,
-    params: &AttentionParams,
+    params: &AttentionParams<'_, CpuBuffer>,
     QkvRows { layout, values: qkv }: QkvRows<'_>,
     cache: &CpuKvCache,
     out: &CpuBuffer,
@@ -173,6 +173,7 @@ fn check_shapes(
     assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
     assert_eq!(out.cols(), layout.num_heads * layout.head_dim, "a column per query component");
     assert!(batch.num_tokens() <= out.num_rows(), "a row per token");
+    assert!(params.sinks.is_none_or(|sinks| sinks.cols() == layout.num_heads), "a sink per head");
 }
 
 /// Bytes that attention allocates, at most, for batches of up to `num_tokens` tokens.
@@ -308,8 +309,12 @@ impl AttentionTasks<'_> {
 
     /// Stores the rows of a finished task.
     #[allow(unsafe_code)] // Writes to parts of a shared output.
-    fn finish(&self, unit: &RowUnit, kv_head: usize, state: &[f32]) {
-        let AttentionInputs { group, layout, partial_len, .. } = *self.attention;
+    fn finish(&self, unit: &RowUnit, kv_head: usize, state: &mut [f32]) {
+        let AttentionInputs { group, layout, partial_len, params, .. } = *self.attention;
+        if let Some(sinks) = params.sinks {
+            let sinks = &sinks.values()[kv_head * group..][..group];
+            self.executor.level.run(MergeSinks { state: &mut *state, sinks, row_len: partial_len });
+        }
         for (row, state) in state.chunks_exact(partial_len).enumerate() {
             let (token, head) = (unit.rows.start + row / group, kv_head * group + row % group);
             let at = token * self.out_cols + head * layout.head_dim;

@@ -5,7 +5,7 @@
 //!
 //! Rows are grouped by expert, so that each weight is read once for all its tokens.
 
-use inferno_backend::BackendError;
+use inferno_backend::{BackendError, Gate};
 
 use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
@@ -24,15 +24,14 @@ use crate::pack::CpuWeight;
 pub(crate) fn expert_linear(
     executor: Executor<'_>,
     workspace: &mut ProductWorkspace,
-    rows: usize,
     routing: &CpuRouting,
     x: &CpuBuffer,
-    weight: &CpuWeight,
+    (weight, bias): (&CpuWeight, Option<&CpuBuffer>),
     out: &mut CpuBuffer,
 ) -> Result<(), BackendError> {
-    assert_eq!(rows, routing.num_tokens(), "as many rows as were routed");
     let rows = ProductRows::Routed(routing, RoutedInput::PerSlot);
-    linear(executor, workspace, rows, x.into(), weight, Epilogue::default(), out)
+    let epilogue = Epilogue { bias: bias.map(CpuBuffer::values), accumulate: false };
+    linear(executor, workspace, rows, x.into(), weight, epilogue, out)
 }
 
 /// Row `slot` of `out` is the gated product of the slot's token with the weights of the slot's expert.
@@ -41,23 +40,24 @@ pub(crate) fn expert_linear(
 pub(crate) fn expert_linear_gated(
     executor: Executor<'_>,
     workspace: &mut ProductWorkspace,
-    rows: usize,
     routing: &CpuRouting,
     x: &CpuBuffer,
-    gate_up: &CpuWeight,
+    (gate_up, bias): (&CpuWeight, Option<&CpuBuffer>),
+    gate: Gate,
     out: &mut CpuBuffer,
 ) -> Result<(), BackendError> {
-    assert_eq!(rows, routing.num_tokens(), "as many rows as were routed");
     let rows = ProductRows::Routed(routing, RoutedInput::PerToken);
-    linear_gated(executor, workspace, rows, x.into(), gate_up, None, out)
+    let weight = (gate_up, bias.map(CpuBuffer::values));
+    linear_gated(executor, workspace, rows, x.into(), weight, gate, out)
 }
 
-/// `out[t] += sum over j of weight (t, j) * y[slot (t, j)]`.
+/// `out[t] += sum over j of weight (t, j) * y[slot (t, j)]`; without `accumulate`, `out` starts from zero.
 pub(crate) fn combine_experts(
     executor: Executor<'_>,
     rows: usize,
     routing: &CpuRouting,
     y: &CpuBuffer,
+    accumulate: bool,
     out: &mut CpuBuffer,
 ) {
     assert_eq!(rows, routing.num_tokens(), "as many rows as were routed");
@@ -66,6 +66,9 @@ pub(crate) fn combine_experts(
     let y = y.rows(rows * used);
     let weights = routing.weights();
     out.split_rows(executor.pool, rows, |first, out| {
+        if !accumulate {
+            out.fill(0.0);
+        }
         let (y, weights) = (&y[first * used * cols..], &weights[first * used..]);
         executor.level.run(Combine { y, weights, used, cols, out });
     });

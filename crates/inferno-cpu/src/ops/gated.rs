@@ -1,4 +1,4 @@
-//! The gated product of a feed-forward block: `silu(x * gate^T) * (x * up^T)`.
+//! The gated product of a feed-forward block, such as `silu(x * gate^T) * (x * up^T)`.
 //!
 //! A thread computes some columns of both projections, for some rows of an expert, in scratch memory that stays in its
 //! second-level cache, and stores only the result. So the projections, the largest intermediate results of a layer,
@@ -11,13 +11,14 @@
 
 use std::ops::Range;
 
-use inferno_backend::{BackendError, LinearInput};
+use inferno_backend::{BackendError, Gate, LinearInput};
 
 use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes, vectors_mut};
 use crate::ops::activations::{BLOCK_ROWS, TILE_BYTES};
+use crate::ops::functions::combine;
 use crate::ops::linear::for_panels;
 use crate::ops::product::{self, Epilogue, OutputTarget, PRODUCT_LINES, Product};
 use crate::ops::product_rows::{ProductRows, RowMap};
@@ -45,7 +46,8 @@ pub(crate) const GATED_LINES: usize = {
     PRODUCT_LINES + if min_lines > sum_lines { min_lines } else { sum_lines }
 };
 
-/// `silu(gate) * up` of the rows of `x`. `gate_up` is both weights, one after the other, and so is the bias.
+/// The gated product of the rows of `x`. `gate_up` is both weights, one after the other, and so is the bias of each
+/// expert.
 ///
 /// **Errors**: [`BackendError::OutOfMemory`].
 ///
@@ -55,19 +57,20 @@ pub(crate) fn linear_gated(
     workspace: &mut ProductWorkspace,
     rows: ProductRows<'_>,
     x: LinearInput<'_, CpuBuffer>,
-    gate_up: &CpuWeight,
-    bias: Option<&[f32]>,
+    (gate_up, bias): (&CpuWeight, Option<&[f32]>),
+    function: Gate,
     out: &mut CpuBuffer,
 ) -> Result<(), BackendError> {
     let [gate, up] = &gate_up.parts[..] else { panic!("a gate and an up projection") };
     assert_eq!(gate.rows, up.rows, "gate and up projection have the same number of rows");
     assert_eq!(out.cols(), gate.rows, "the output has one column per row of the gate");
     workspace.prepare(executor, rows, x, gate_up, GATED_LINES)?;
-    let (gate_bias, up_bias) = bias.map(|bias| bias.split_at(gate.rows)).unzip();
     let gated = Gated {
         executor,
         workspace,
-        projections: [(gate, gate_bias), (up, up_bias)],
+        projections: [gate, up],
+        bias,
+        function,
         stride: out.cols(),
         out: &Disjoint::new(out.values_mut()),
     };
@@ -86,8 +89,11 @@ pub(crate) fn linear_gated(
 struct Gated<'a> {
     executor: Executor<'a>,
     workspace: &'a ProductWorkspace,
-    /// Gate and up projection, each with its bias.
-    projections: [(&'a PackedPart, Option<&'a [f32]>); 2],
+    /// Gate and up projection.
+    projections: [&'a PackedPart; 2],
+    /// For each expert, the bias of the gate, then that of the up projection.
+    bias: Option<&'a [f32]>,
+    function: Gate,
     out: &'a Disjoint<'a, f32>,
     stride: usize,
 }
@@ -105,8 +111,7 @@ struct GatedTask<'a> {
 impl Gated<'_> {
     /// Bytes of a row of input, in the larger of the forms that both projections read.
     fn row_bytes(&self, index: usize) -> usize {
-        let [gate, up] =
-            self.projections.map(|(part, _)| self.workspace.input(part, index).row_bytes());
+        let [gate, up] = self.projections.map(|part| self.workspace.input(part, index).row_bytes());
         gate.max(up)
     }
 
@@ -118,19 +123,29 @@ impl Gated<'_> {
         let num_lines = num_rows * most_panels;
         let (sums, scratch) = scratch.split_at_mut(2 * num_lines);
         let (gates, ups) = sums.split_at_mut(num_lines);
+        let [gate, up] = self.projections;
+        let num_cols = gate.rows;
+        let bias = self.bias.map(|bias| &bias[task.expert * 2 * num_cols..][..2 * num_cols]);
+        let (gate_bias, up_bias) = bias.map(|bias| bias.split_at(num_cols)).unzip();
         for first in panels.clone().step_by(most_panels) {
             let panels = first..panels.end.min(first + most_panels);
-            let [gate, up] = self.projections;
-            self.project(task, gate, panels.clone(), most_panels, gates, scratch);
-            self.project(task, up, panels.clone(), most_panels, ups, scratch);
-            let cols = gate.0.cols_of(&panels);
+            self.project(task, (gate, gate_bias), panels.clone(), most_panels, gates, scratch);
+            self.project(task, (up, up_bias), panels.clone(), most_panels, ups, scratch);
+            let cols = gate.cols_of(&panels);
             // SAFETY: as in `linear`: two tasks differ in the panels, and thereby in the columns, or in the
             // expert, and thereby in the rows. This target is dropped before the next one is made.
             let target = unsafe {
                 OutputTarget::new(self.out, self.stride, cols, task.rows, Epilogue::default())
             };
             let (gates, ups) = (bytemuck::cast_slice(gates), bytemuck::cast_slice(ups));
-            self.executor.level.run(JoinGates { gates, ups, stride: most_panels, target });
+            let function = self.function;
+            self.executor.level.run(JoinGates {
+                function,
+                gates,
+                ups,
+                stride: most_panels,
+                target,
+            });
         }
     }
 
@@ -170,16 +185,9 @@ fn row_tiles(num_rows: usize, row_bytes: usize) -> impl Iterator<Item = Range<us
     })
 }
 
-/// `silu(gate) * up` of 16 numbers of both.
-#[inline(always)]
-fn join<L: Lanes>(lanes: L, gate: &[f32; LANES], up: &[f32; LANES]) -> L::F32 {
-    let (gate, up) = (lanes.load(gate), lanes.load(up));
-    let exp = lanes.exp(lanes.sub(lanes.splat(0.0), gate));
-    lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), exp)), up)
-}
-
 /// Combines both projections, whose rows are `stride` vectors each.
 struct JoinGates<'a> {
+    function: Gate,
     gates: &'a [[f32; LANES]],
     ups: &'a [[f32; LANES]],
     stride: usize,
@@ -194,10 +202,12 @@ impl Kernel for JoinGates<'_> {
         for (row, (gates, ups)) in rows.take(num_rows).enumerate() {
             let (out, rest) = vectors_mut(self.target.row_mut(row));
             for ((gate, up), out) in gates.iter().zip(ups).zip(&mut *out) {
-                lanes.store(join(lanes, gate, up), out);
+                let [gate, up] = [gate, up].map(|x| lanes.load(x));
+                lanes.store(combine(lanes, self.function, gate, up), out);
             }
             if !rest.is_empty() {
-                lanes.store_part(join(lanes, &gates[out.len()], &ups[out.len()]), rest);
+                let [gate, up] = [gates, ups].map(|row| lanes.load(&row[out.len()]));
+                lanes.store_part(combine(lanes, self.function, gate, up), rest);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::buffer::CpuBuffer;
 use crate::isa::Level;
 use crate::lanes::{Kernel, Lanes};
 use crate::ops::activations::BLOCK_ROWS;
-use crate::ops::norm::{RmsNorm, normalize};
+use crate::ops::norm::{RowNorm, normalize};
 use crate::scratch::ThreadScratch;
 
 /// Cache lines of scratch memory that each thread needs to normalize a block of rows of `cols` values.
@@ -23,7 +23,7 @@ pub(crate) fn normalize_lines(cols: usize) -> usize {
 pub(crate) struct InputRows<'a> {
     values: &'a [f32],
     cols: usize,
-    norm: Option<RmsNorm<'a>>,
+    norm: Option<RowNorm<'a>>,
     scratch: &'a ThreadScratch,
 }
 
@@ -37,9 +37,13 @@ impl<'a> InputRows<'a> {
     ) -> Self {
         let (x, norm) = match input {
             LinearInput::Plain(x) => (x, None),
-            LinearInput::Normed { x, weight, eps } => {
-                assert_eq!(weight.cols(), x.cols(), "the norm's weight is as wide as the input");
-                (x, Some(RmsNorm { weight: weight.rows(1), eps }))
+            LinearInput::Normed { x, norm } => {
+                assert_eq!(
+                    norm.weight.cols(),
+                    x.cols(),
+                    "the norm's weight is as wide as the input"
+                );
+                (x, Some(norm.into()))
             }
         };
         Self { values: x.rows(rows), cols: x.cols(), norm, scratch }
@@ -76,7 +80,7 @@ impl<'a> InputRows<'a> {
 
 /// Replaces `rows` by normalized ones in `memory`.
 struct NormalizeRows<'a, 'b> {
-    norm: RmsNorm<'a>,
+    norm: RowNorm<'a>,
     cols: usize,
     memory: &'b mut [f32],
     rows: &'a mut [&'b [f32]],

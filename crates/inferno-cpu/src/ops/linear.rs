@@ -24,7 +24,8 @@ use crate::pack::CpuWeight;
 /// Multiplications that are worth handing to another thread: a few microseconds of work.
 const ITEM_PRODUCTS: usize = 32 * 1024;
 
-/// Multiplies rows of `x` by the experts of `weight` that they belong to.
+/// Multiplies rows of `x` by the experts of `weight` that they belong to. The bias of `epilogue` is that of all
+/// experts, one after the other.
 ///
 /// **Errors**: [`BackendError::OutOfMemory`].
 pub(crate) fn linear(
@@ -43,6 +44,8 @@ pub(crate) fn linear(
     let out = Disjoint::new(out.values_mut());
     for_panels(executor, rows, weight.num_panels(), weight.cols, |index, panels, thread| {
         let (expert, rows) = rows.expert(index);
+        let bias = epilogue.bias.map(|bias| &bias[expert * weight.rows..][..weight.rows]);
+        let epilogue = Epilogue { bias, ..epilogue };
         let mut scratch = workspace.scratch().lock(thread);
         for part in &weight.parts {
             // The panels may belong to several parts.

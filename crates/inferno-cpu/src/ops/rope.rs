@@ -1,66 +1,137 @@
-//! Rotary position embedding, after the norm of heads if a model has one.
+//! Norms and rotary position embedding of query and key heads.
 //!
 //! A pair `(a, b)` becomes `(fma(a, cos, 0 - b * sin), fma(a, sin, b * cos))`.
 
-use inferno_backend::{QkNorm, QkvLayout, RopePairing};
+use inferno_backend::{QkNorm, QkvLayout, RopePairing, Rotation};
 
 use crate::buffer::CpuBuffer;
 use crate::executor::Executor;
-use crate::lanes::{Kernel, Lanes, vectors, vectors_mut};
-use crate::ops::norm::{RmsNorm, normalize};
+use crate::lanes::{Kernel, LANES, Lanes, vectors, vectors_mut};
+use crate::ops::norm::{RowNorm, normalize};
 
-/// Normalizes query and key heads if there is a norm, and rotates them by each row's angles: cosines, then sines.
+/// Normalizes query and key heads if there is a norm, and rotates them if there is a rotation.
 pub(crate) fn rope(
     executor: Executor<'_>,
     rows: usize,
     layout: &QkvLayout,
     norm: Option<QkNorm<'_, CpuBuffer>>,
-    pairing: RopePairing,
-    angles: &CpuBuffer,
+    rotation: Option<Rotation<'_, CpuBuffer>>,
     qkv: &mut CpuBuffer,
 ) {
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
-    let width = angles.cols();
-    assert!(width % 2 == 0, "as many cosines as sines");
-    assert!(width <= layout.head_dim, "rotary width {width} beyond a head of {}", layout.head_dim);
-    let angles = angles.rows(rows);
-    let norms = norm.map(|QkNorm { q, k, eps }| {
-        [q, k].map(|weight| {
-            assert_eq!(weight.cols(), layout.head_dim, "the norm's weight is as wide as a head");
-            RmsNorm { weight: weight.rows(1), eps }
-        })
-    });
+    let norms = norm.map(|norm| HeadNorms::new(layout, norm));
+    let rotation = rotation.map(|rotation| RowRotations::new(layout, rows, rotation));
     qkv.split_rows(executor.pool, rows, |first, qkv| {
-        let angles = &angles[first * width..];
-        executor.level.run(Rope { qkv, layout, norms, pairing, angles, width });
+        executor.level.run(Rope { qkv, first, layout, norms, rotation });
     });
+}
+
+/// The norms of query heads and of key heads.
+#[derive(Clone, Copy)]
+struct HeadNorms<'a> {
+    norms: [RowNorm<'a>; 2],
+    /// Values of a row that are normalized together.
+    extents: [usize; 2],
+    after_rotation: bool,
+}
+
+impl<'a> HeadNorms<'a> {
+    fn new(layout: &QkvLayout, norm: QkNorm<'a, CpuBuffer>) -> Self {
+        let QkNorm { q, k, kind, eps, whole, after_rotation } = norm;
+        let lens = [layout.num_heads, layout.num_kv_heads].map(|heads| heads * layout.head_dim);
+        let extents = if whole { lens } else { [layout.head_dim; 2] };
+        for (weight, (len, extent)) in [q, k].into_iter().zip(lens.into_iter().zip(extents)) {
+            let is_valid = [len, extent].contains(&weight.cols());
+            assert!(is_valid, "a weight for one head or for all: {}", weight.cols());
+        }
+        let norms = [q, k].map(|weight| RowNorm { kind, weight: weight.rows(1), bias: None, eps });
+        Self { norms, extents, after_rotation }
+    }
+
+    /// Normalizes the query heads (0) or the key heads (1) of a row.
+    #[inline(always)]
+    fn normalize<L: Lanes>(&self, lanes: L, plane: usize, heads: &mut [f32]) {
+        let (norm, extent) = (self.norms[plane], self.extents[plane]);
+        for (index, head) in heads.chunks_exact_mut(extent).enumerate() {
+            // One head's weight for all of them, or a part for each.
+            let at = index * extent % norm.weight.len();
+            normalize(lanes, head, RowNorm { weight: &norm.weight[at..at + extent], ..norm });
+        }
+    }
+}
+
+/// The rotations of all rows.
+#[derive(Clone, Copy)]
+struct RowRotations<'a> {
+    pairing: RopePairing,
+    /// Cosines, then sines, of each row.
+    angles: &'a [f32],
+    width: usize,
+    query_factors: Option<&'a [f32]>,
+}
+
+impl<'a> RowRotations<'a> {
+    fn new(layout: &QkvLayout, rows: usize, rotation: Rotation<'a, CpuBuffer>) -> Self {
+        let Rotation { pairing, angles, query_factors } = rotation;
+        let (width, head_dim) = (angles.cols(), layout.head_dim);
+        assert!(width % 2 == 0, "as many cosines as sines");
+        assert!(width <= head_dim, "rotary width {width} beyond a head of {head_dim}");
+        let query_factors = query_factors.map(|factors| factors.rows(rows));
+        Self { pairing, angles: angles.rows(rows), width, query_factors }
+    }
 }
 
 struct Rope<'a> {
     qkv: &'a mut [f32],
+    /// The row of the batch that `qkv` begins with.
+    first: usize,
     layout: &'a QkvLayout,
-    /// The norms of query heads and of key heads.
-    norms: Option<[RmsNorm<'a>; 2]>,
-    pairing: RopePairing,
-    angles: &'a [f32],
-    width: usize,
+    norms: Option<HeadNorms<'a>>,
+    rotation: Option<RowRotations<'a>>,
 }
 
 impl Kernel for Rope<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { qkv, layout, norms, pairing, angles, width } = self;
+        let Self { qkv, first, layout, norms, rotation } = self;
         let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
         for (row, values) in qkv.chunks_exact_mut(layout.row_len()).enumerate() {
-            let (cos, sin) = angles[row * width..][..width].split_at(width / 2);
-            let heads = values.chunks_exact_mut(head_dim).take(num_heads + num_kv_heads);
-            for (index, head) in heads.enumerate() {
-                if let Some([q, k]) = norms {
-                    normalize(lanes, head, if index < num_heads { q } else { k });
+            let (queries, others) = values.split_at_mut(num_heads * head_dim);
+            let keys = &mut others[..num_kv_heads * head_dim];
+            for (plane, heads) in [queries, keys].into_iter().enumerate() {
+                if let Some(norms) = norms.filter(|norms| !norms.after_rotation) {
+                    norms.normalize(lanes, plane, heads);
                 }
-                rotate_head(lanes, &mut head[..width], pairing, cos, sin);
+                if let Some(rotation) = rotation {
+                    rotate_heads(lanes, &rotation, first + row, head_dim, heads);
+                    if let (0, Some(factors)) = (plane, rotation.query_factors) {
+                        let factor = lanes.splat(factors[first + row]);
+                        for x in heads.chunks_mut(LANES) {
+                            lanes.store_part(lanes.mul(lanes.load_part(x), factor), x);
+                        }
+                    }
+                }
+                if let Some(norms) = norms.filter(|norms| norms.after_rotation) {
+                    norms.normalize(lanes, plane, heads);
+                }
             }
         }
+    }
+}
+
+/// Rotates heads by the angles of row `row`.
+#[inline(always)]
+fn rotate_heads<L: Lanes>(
+    lanes: L,
+    rotation: &RowRotations<'_>,
+    row: usize,
+    head_dim: usize,
+    heads: &mut [f32],
+) {
+    let width = rotation.width;
+    let (cos, sin) = rotation.angles[row * width..][..width].split_at(width / 2);
+    for head in heads.chunks_exact_mut(head_dim) {
+        rotate_head(lanes, &mut head[..width], rotation.pairing, cos, sin);
     }
 }
 

@@ -1,16 +1,17 @@
 //! Routing of tokens to experts.
 //!
 //! **Order of the sums.** The softmax over router logits is that of `softmax.rs`. The probabilities of the
-//! chosen experts are added in the order of choice, the most probable first.
+//! chosen experts are added in the order of choice, the highest score first.
 
 use std::ops::Range;
 
-use inferno_backend::{BackendError, ExpertParams};
+use inferno_backend::{BackendError, ExpertGroups, ExpertParams, Function, Gating};
 
 use crate::buffer::CpuBuffer;
 use crate::isa::Level;
 use crate::lanes::{Kernel, Lanes};
 use crate::memory::AlignedArray;
+use crate::ops::elementwise::Apply;
 use crate::ops::softmax::exponentials;
 
 /// The rows that products with routed tokens read.
@@ -44,6 +45,10 @@ pub struct CpuRouting {
     active: Vec<usize>,
     /// The probabilities of one token.
     probabilities: Vec<f32>,
+    /// What one token's experts are chosen by.
+    scores: Vec<f32>,
+    /// One token's groups of experts.
+    groups: Option<GroupChoice>,
 }
 
 impl CpuRouting {
@@ -64,15 +69,18 @@ impl CpuRouting {
             starts: vec![0; params.num_experts + 1],
             active: Vec::with_capacity(params.num_experts),
             probabilities: vec![0.0; params.num_experts],
+            scores: vec![0.0; params.num_experts],
+            groups: params.groups.map(GroupChoice::new),
         })
     }
 
-    /// Selects the most probable experts of each row, by softmax over its logits.
+    /// Selects the experts of each row.
     pub(crate) fn route(
         &mut self,
         level: Level,
         rows: usize,
         logits: &CpuBuffer,
+        selection_bias: Option<&CpuBuffer>,
         params: &ExpertParams,
     ) {
         let (num_experts, used) = (self.num_experts, self.num_experts_used);
@@ -87,24 +95,44 @@ impl CpuRouting {
         assert_eq!(logits.cols(), num_experts, "a router logit per expert");
         assert!(used <= num_experts, "{used} of {num_experts} experts cannot be used");
         self.rows = rows;
-        let experts = &mut self.experts.get_mut::<u32>()[..rows * used];
-        let weights = &mut self.weights.get_mut::<f32>()[..rows * used];
         for (row, logits) in logits.rows(rows).chunks_exact(num_experts.max(1)).enumerate() {
             self.probabilities.copy_from_slice(logits);
-            level.run(RouterSoftmax { values: &mut self.probabilities });
-            let slots = row * used..(row + 1) * used;
-            choose(
-                &mut self.probabilities,
-                &mut experts[slots.clone()],
-                &mut weights[slots.clone()],
-            );
-            if params.normalize {
-                let weights = &mut weights[slots];
-                let sum: f32 = weights.iter().fold(0.0, |sum, weight| sum + weight);
-                weights.iter_mut().for_each(|weight| *weight /= sum);
+            let values = &mut self.probabilities[..];
+            match params.gating {
+                Gating::Softmax => level.run(RouterSoftmax { values }),
+                Gating::Sigmoid => level.run(Apply { function: Function::Sigmoid, values }),
             }
+            self.choose_experts(row, selection_bias, params);
         }
         self.sort_slots();
+    }
+
+    /// Selects the experts of a row by `probabilities`, and stores their weights.
+    fn choose_experts(
+        &mut self,
+        row: usize,
+        selection_bias: Option<&CpuBuffer>,
+        params: &ExpertParams,
+    ) {
+        self.scores.copy_from_slice(&self.probabilities);
+        if let Some(bias) = selection_bias {
+            self.scores.iter_mut().zip(bias.values()).for_each(|(score, bias)| *score += bias);
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.exclude_others(&mut self.scores);
+        }
+        let slots = row * self.num_experts_used..(row + 1) * self.num_experts_used;
+        let experts = &mut self.experts.get_mut::<u32>()[slots.clone()];
+        let weights = &mut self.weights.get_mut::<f32>()[slots];
+        choose(&mut self.scores, experts, weights);
+        for (weight, &expert) in weights.iter_mut().zip(&*experts) {
+            *weight = self.probabilities[expert as usize];
+        }
+        if params.normalize {
+            let sum: f32 = weights.iter().fold(0.0, |sum, weight| sum + weight);
+            weights.iter_mut().for_each(|weight| *weight /= sum);
+        }
+        weights.iter_mut().for_each(|weight| *weight *= params.scale);
     }
 
     /// Sorts the slots by expert: counts, then starts, then places. Each slot gets exactly one place, so that it
@@ -199,6 +227,48 @@ impl ExpertSlots<'_> {
     /// The row of the input at `index`.
     pub(crate) fn input(self, index: usize) -> usize {
         self.output(index) / self.slots_per_input
+    }
+}
+
+/// The choice of one token's groups of experts.
+#[derive(Debug)]
+struct GroupChoice {
+    /// The score of each group: the sum of its two largest.
+    scores: Vec<f32>,
+    /// The chosen groups, and their scores.
+    chosen: Vec<u32>,
+    chosen_scores: Vec<f32>,
+}
+
+impl GroupChoice {
+    fn new(groups: ExpertGroups) -> Self {
+        Self {
+            scores: vec![0.0; groups.num_groups],
+            chosen: vec![0; groups.num_groups_used],
+            chosen_scores: vec![0.0; groups.num_groups_used],
+        }
+    }
+
+    /// Sets the scores of experts outside the best groups to minus infinity.
+    fn exclude_others(&mut self, scores: &mut [f32]) {
+        let group_len = (scores.len() / self.scores.len()).max(1);
+        for (group, score) in scores.chunks(group_len).zip(&mut self.scores) {
+            let (mut first, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+            for &x in group {
+                if x > first {
+                    (first, second) = (x, first);
+                } else if x > second {
+                    second = x;
+                }
+            }
+            *score = if group_len > 1 { first + second } else { first };
+        }
+        choose(&mut self.scores, &mut self.chosen, &mut self.chosen_scores);
+        for (number, group) in scores.chunks_mut(group_len).enumerate() {
+            if !self.chosen.contains(&(number as u32)) {
+                group.fill(f32::NEG_INFINITY);
+            }
+        }
     }
 }
 

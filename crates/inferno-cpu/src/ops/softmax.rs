@@ -4,6 +4,7 @@
 //! added as a tree ([`FloatLanes::sum`](crate::lanes::FloatLanes::sum)). The maximum is reduced in the same order.
 
 use crate::lanes::{LANES, Lanes};
+use crate::ops::functions::soft_cap;
 
 /// Replaces each value by `exp(value - max)`, and returns the maximum and the sum of the results. Minus infinity
 /// becomes zero if any other value is larger.
@@ -22,6 +23,14 @@ pub(crate) fn exponentials<L: Lanes>(lanes: L, values: &mut [f32]) -> (f32, f32)
         sum = lanes.add(sum, exp);
     }
     (max, lanes.sum(sum))
+}
+
+/// Replaces each score `s` by `cap * tanh(s / cap)`.
+#[inline(always)]
+pub(crate) fn cap_scores<L: Lanes>(lanes: L, cap: f32, scores: &mut [f32]) {
+    for scores in scores.chunks_mut(LANES) {
+        lanes.store_part(soft_cap(lanes, cap, lanes.load_part(scores)), scores);
+    }
 }
 
 /// Loads up to 16 numbers and sets the other lanes to `filler`.

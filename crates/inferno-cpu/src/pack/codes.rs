@@ -6,7 +6,9 @@
 //! first, so that they need no padding. In a plane of `p` bits, vector `v` is stored in the bits from `p * (v / p)`
 //! of the plane's vector `v % p`.
 
-use inferno_tensor::quant::IQ4_LEVELS;
+use std::marker::PhantomData;
+
+use inferno_tensor::quant::{IQ4_LEVELS, MXFP4_LEVELS};
 
 use crate::lanes::{LANES, Lanes, VECTOR_BYTES};
 
@@ -55,9 +57,41 @@ pub(crate) struct SignedCodes;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnsignedCodes<const WIDTH: u32, const ZERO: i32>;
 
-/// Indices into [`IQ4_LEVELS`].
+/// Indices into the levels of `T`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LevelCodes;
+pub(crate) struct LevelCodes<T>(PhantomData<T>);
+
+/// The levels of 4-bit codes.
+pub(crate) trait Levels: Copy + Send + Sync + 'static {
+    /// The level of each code.
+    const LEVELS: [i8; 16];
+    /// The first code of each level, by the level's bits; zero for other bytes.
+    const CODES: [u8; 256] = {
+        let mut codes = [0; 256];
+        let mut code = Self::LEVELS.len();
+        while code > 0 {
+            code -= 1;
+            codes[Self::LEVELS[code] as u8 as usize] = code as u8;
+        }
+        codes
+    };
+}
+
+/// Those of IQ4_NL and IQ4_XS.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Iq4Levels;
+
+impl Levels for Iq4Levels {
+    const LEVELS: [i8; 16] = IQ4_LEVELS;
+}
+
+/// Those of MXFP4.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mxfp4Levels;
+
+impl Levels for Mxfp4Levels {
+    const LEVELS: [i8; 16] = MXFP4_LEVELS;
+}
 
 impl CodeLayout for SignedCodes {
     const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
@@ -95,30 +129,19 @@ impl<const WIDTH: u32, const ZERO: i32> ShortCodes for UnsignedCodes<WIDTH, ZERO
     const ZERO: i32 = ZERO;
 }
 
-impl CodeLayout for LevelCodes {
+impl<T: Levels> CodeLayout for LevelCodes<T> {
     const BYTES: usize = 4 * VECTOR_BYTES;
 
     fn pack(quants: &Quants, group: &mut [u8]) {
-        // Rows that pad the last panel are zeros, which is not a level; their scale is zero too.
-        pack_planes::<4>(quants, group, |quant| LEVEL_CODES[usize::from(quant as u8)]);
+        // Rows that pad the last panel are zeros, which may not be a level; their scale is zero too.
+        pack_planes::<4>(quants, group, |quant| T::CODES[usize::from(quant as u8)]);
     }
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
-        lanes.lookup(&IQ4_LEVELS, planes::<L, 4>(lanes, group, v))
+        lanes.lookup(&T::LEVELS, planes::<L, 4>(lanes, group, v))
     }
 }
-
-/// The code of each level, by the level's bits; zero for other bytes.
-static LEVEL_CODES: [u8; 256] = {
-    let mut codes = [0; 256];
-    let mut code = 0;
-    while code < IQ4_LEVELS.len() {
-        codes[IQ4_LEVELS[code] as u8 as usize] = code as u8;
-        code += 1;
-    }
-    codes
-};
 
 /// The width of each plane of codes of `WIDTH` bits, and its first vector, which is also its lowest bit.
 const fn plane_widths<const WIDTH: u32>() -> [(u32, u32); 3] {

@@ -13,19 +13,23 @@
 //! | Q5_0, Q5_1 | 1 | | Q5_K | 180 / 176 |
 //! | IQ4_NL | 1 | | Q6_K | 212 / 210 |
 //! | INT8 | 65 / 64 | | IQ4_XS | 140 / 136 |
+//! | MXFP4 | 18 / 17 | | | |
 
 use inferno_tensor::DType;
 use inferno_tensor::quant::{
-    Iq4NlBlock, Iq4XsBlock, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock, Q5_0Block,
-    Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
+    Iq4NlBlock, Iq4XsBlock, Mxfp4Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock,
+    Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
 };
 
 use super::codes::{
-    CHUNK_COLS, CHUNK_GROUPS, CodeLayout, GROUP_COLS, LevelCodes, SignedCodes, UnsignedCodes,
+    CHUNK_COLS, CHUNK_GROUPS, CodeLayout, GROUP_COLS, Iq4Levels, LevelCodes, Mxfp4Levels,
+    SignedCodes, UnsignedCodes,
 };
 use super::float::{BF16Weights, F16Weights, F32Weights, FloatFormat};
 use super::quantized::{BlockWeights, FixedPointFormat, Int8Weights, QuantFormat};
-use super::scales::{BlockScale, BlockScaleMin, SuperScale, SuperScaleMin, SuperScaleMinNibbles};
+use super::scales::{
+    BlockScale, BlockScaleMin, PowerScale, SuperScale, SuperScaleMin, SuperScaleMinNibbles,
+};
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
 
@@ -52,6 +56,7 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
         BlockWeights<B, UnsignedCodes<WIDTH, ZERO>, SuperScale<16>>;
     type SuperWithMin<B, const WIDTH: u32, S = SuperScaleMin> =
         BlockWeights<B, UnsignedCodes<WIDTH, 0>, S>;
+    type Iq4<B, S> = BlockWeights<B, LevelCodes<Iq4Levels>, S>;
     Some(match dtype {
         DType::F32 => visitor.float::<F32Weights>(),
         DType::F16 => visitor.float::<F16Weights>(),
@@ -66,8 +71,11 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
         DType::Q4K => visitor.fixed_point::<SuperWithMin<Q4KBlock, 4>>(),
         DType::Q5K => visitor.fixed_point::<SuperWithMin<Q5KBlock, 5>>(),
         DType::Q6K => visitor.fixed_point::<SuperPlain<Q6KBlock, 6, 32>>(),
-        DType::Iq4Nl => visitor.grouped::<BlockWeights<Iq4NlBlock, LevelCodes, BlockScale>>(),
-        DType::Iq4Xs => visitor.grouped::<BlockWeights<Iq4XsBlock, LevelCodes, SuperScale<8>>>(),
+        DType::Iq4Nl => visitor.grouped::<Iq4<Iq4NlBlock, BlockScale>>(),
+        DType::Iq4Xs => visitor.grouped::<Iq4<Iq4XsBlock, SuperScale<8>>>(),
+        DType::Mxfp4 => {
+            visitor.grouped::<BlockWeights<Mxfp4Block, LevelCodes<Mxfp4Levels>, PowerScale>>()
+        }
         DType::Int8 => visitor.grouped::<Int8Weights>(),
         _ => return None,
     })

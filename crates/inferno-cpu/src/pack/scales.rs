@@ -78,6 +78,10 @@ fn finite<L: Lanes>(lanes: L, unit: L::F32) -> L::F32 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockScale;
 
+/// One scale per block, a power of two, in the upper half of single precision.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PowerScale;
+
 /// One scale and one minimum per block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockScaleMin;
@@ -119,6 +123,20 @@ impl<B: BlockFormat> IntegerScales<B> for BlockScale {
         }
         let steps = codes.reach() as f32 / LARGEST as f32;
         finite(lanes, lanes.mul(largest, lanes.splat(steps)))
+    }
+}
+
+impl<B: BlockFormat> Scales<B> for PowerScale {
+    const BLOCK_BYTES: usize = HALVES_BYTES;
+
+    fn pack(block: &B, row: usize, scales: &mut [u8]) {
+        let upper = (block.scale(0).to_bits() >> 16) as u16;
+        scales[2 * row..2 * row + 2].copy_from_slice(&upper.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
+        lanes.load_bf16(chunk(scales, group * HALVES_BYTES))
     }
 }
 

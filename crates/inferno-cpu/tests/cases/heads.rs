@@ -16,6 +16,9 @@ pub struct Shape {
     pub block_tokens: usize,
     pub tokens: usize,
     pub window: Option<usize>,
+    pub softcap: Option<f32>,
+    /// One sink for all heads.
+    pub sinks: Option<f32>,
     pub dtype: KvDType,
 }
 
@@ -26,6 +29,8 @@ pub const SHAPE: Shape = Shape {
     block_tokens: 16,
     tokens: 70,
     window: None,
+    softcap: None,
+    sinks: None,
     dtype: KvDType::F16,
 };
 
@@ -68,10 +73,13 @@ pub fn attend<B: Backend>(
     let layout = shape.qkv();
     let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
     let mut batch = backend.alloc_batch();
+    let sinks =
+        shape.sinks.map(|sink| matrix(backend, 1, shape.num_heads, &vec![sink; shape.num_heads]));
     let params = AttentionParams {
-        layer: 1,
-        scale: 1.0 / (shape.head_dim as f32).sqrt(),
         window: shape.window,
+        softcap: shape.softcap,
+        sinks: sinks.as_ref(),
+        ..AttentionParams::new(1, 1.0 / (shape.head_dim as f32).sqrt())
     };
     let mut result = Vec::new();
     let mut start = 0;

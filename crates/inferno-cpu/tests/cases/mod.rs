@@ -4,7 +4,7 @@
 
 pub mod heads;
 
-use inferno_backend::{Backend, WeightPart};
+use inferno_backend::{Backend, Function, Gate, WeightPart};
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
 
@@ -80,6 +80,9 @@ pub fn bits(values: &[f32]) -> Vec<u32> {
     };
     values.iter().map(pattern).collect()
 }
+
+/// The usual gate of feed-forward blocks.
+pub const SILU: Gate = Gate::Product(Function::Silu);
 
 /// The norm of the difference relative to the norm of the expected values.
 pub fn relative_error(found: &[f32], expected: &[f32]) -> f64 {

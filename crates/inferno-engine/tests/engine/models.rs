@@ -12,7 +12,7 @@ use inferno_engine::{
     perplexity,
 };
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Config, Model};
+use inferno_model::{BatchLimits, Model, ModelSpec};
 use inferno_tokenizer::Tokenizer;
 use serde::Deserialize;
 
@@ -125,7 +125,7 @@ fn check_perplexity(folder: &Path) {
     let mut num_checked = 0;
     for path in checkpoints(folder) {
         let checkpoint = Gguf::open(&path).expect("a sound file");
-        if let Err(error) = Config::from_checkpoint(&checkpoint) {
+        if let Err(error) = ModelSpec::from_checkpoint(&checkpoint) {
             println!("skipped {}: {error}", path.display());
             continue;
         }

@@ -1,17 +1,222 @@
-//! The properties in which architectures differ.
+//! The facts in which architectures differ and that files do not contain.
 
-use inferno_backend::RopePairing;
+use inferno_backend::{Function, Gate, Gating, NormKind, RopePairing};
+
+use crate::spec::tensors::Presence;
 
 /// What distinguishes one architecture from the others.
-#[derive(Debug, PartialEq)]
+///
+/// Sizes, bases and factors are in the metadata of a file; a key that no fact refers to must have no effect.
+#[derive(Debug)]
 pub struct Architecture {
     /// Value of `general.architecture`, and the prefix of the architecture's metadata keys.
     pub name: &'static str,
-    /// Which components of a head rotary embedding rotates together.
-    pub rope_pairing: RopePairing,
-    /// Whether the query, key and value projections must have biases. If false, biases in the file
-    /// are used and missing ones are accepted.
-    pub requires_qkv_bias: bool,
-    /// Whether query and key heads are normalized before rotary embedding.
-    pub has_qk_norm: bool,
+    /// The norms of the residual stream.
+    pub(crate) norm: NormKind,
+    /// The key of their epsilon.
+    pub(crate) eps_key: &'static str,
+    /// The tensors of a layer's norms.
+    pub(crate) norms: NormNames,
+    /// Whether attention and feed-forward block read the same residual stream.
+    pub(crate) parallel: Parallel,
+    pub(crate) attention: AttentionFacts,
+    /// Between the projections of the feed-forward blocks.
+    pub(crate) activation: Activation,
+    pub(crate) experts: ExpertFacts,
+    /// Factor on the embeddings.
+    pub(crate) embedding_scale: EmbeddingScale,
+    /// Factor on the logits.
+    pub(crate) logit_scale: LogitScale,
+    /// Whether `residual_scale` and `attention.scale` are read.
+    pub(crate) has_multipliers: bool,
+    /// Bounds of scores and logits if the file sets none; `None` if neither is bounded.
+    pub(crate) softcaps: Option<[f32; 2]>,
+    /// The tensor of the final norm, without its suffix.
+    pub(crate) output_norm: &'static str,
 }
+
+/// Names of the tensors of a layer's norms, without their suffix: the first that exists is used. Without names there is
+/// no such norm.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NormNames {
+    pub(crate) attention: &'static [&'static str],
+    pub(crate) post_attention: &'static [&'static str],
+    pub(crate) feed_forward: &'static [&'static str],
+    pub(crate) post_feed_forward: &'static [&'static str],
+}
+
+impl NormNames {
+    /// Norms of the inputs.
+    pub(crate) const PRE: Self = Self {
+        attention: &["attn_norm"],
+        post_attention: &[],
+        feed_forward: &["ffn_norm"],
+        post_feed_forward: &[],
+    };
+    /// Norms of the inputs, the second under the name `post_attention_norm`.
+    pub(crate) const PRE_RENAMED: Self =
+        Self { feed_forward: &["post_attention_norm"], ..Self::PRE };
+    /// Norms of the outputs.
+    pub(crate) const POST: Self = Self {
+        attention: &[],
+        post_attention: &["post_attention_norm"],
+        feed_forward: &[],
+        post_feed_forward: &["post_ffw_norm"],
+    };
+    /// Norms of inputs and outputs.
+    pub(crate) const SANDWICH: Self =
+        Self { attention: &["attn_norm"], feed_forward: &["ffn_norm"], ..Self::POST };
+    /// One norm of the input of both blocks.
+    pub(crate) const SHARED: Self = Self { feed_forward: &["attn_norm"], ..Self::PRE };
+}
+
+/// Whether both blocks of a layer read the same residual stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parallel {
+    Never,
+    Always,
+    /// As the key `use_parallel_residual` says.
+    ByKey,
+}
+
+/// Facts of attention.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AttentionFacts {
+    pub(crate) pairing: RopePairing,
+    /// The biases of query, key and value.
+    pub(crate) bias: Presence,
+    pub(crate) qk_norm: QkNormKind,
+    /// Layers with the sliding window, if there is one.
+    pub(crate) windows: Windows,
+    /// Layers without rotary embedding.
+    pub(crate) unrotated: Unrotated,
+    /// Rotary embedding of layers with a window, if it is not that of the others.
+    pub(crate) windowed_rotary: Option<WindowedRotary>,
+    /// Whether there is a score for each head of a position without a value.
+    pub(crate) has_sinks: bool,
+    /// Whether the output of the heads is gated.
+    pub(crate) has_gate: bool,
+    /// Whether `attention.temperature_scale` and `yarn_log_multiplier` are read.
+    pub(crate) has_temperature: bool,
+    /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
+    pub(crate) hidden_scale_layers: usize,
+}
+
+/// Norms of query and key heads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QkNormKind {
+    None,
+    /// Each head, with a weight for all of them.
+    PerHead,
+    /// Each head after rotation, with a weight for all of them.
+    PerHeadAfterRotation,
+    /// All heads as one row.
+    Whole,
+    /// Each head with its own weight, if the file has them, by a norm of the architecture's kind.
+    OwnWeights,
+    /// `PerHead` if the file has the weights.
+    PerHeadIfPresent,
+}
+
+/// Which layers have the sliding window that the metadata set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Windows {
+    /// All of them.
+    All,
+    /// All but the last of each period of this length, unless the file has a pattern.
+    Periodic(usize),
+    /// Those of the file's pattern.
+    ByKey,
+    /// None of them: the key is ignored, as every implementation does.
+    Ignored,
+}
+
+/// Which layers have no rotary embedding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unrotated {
+    None,
+    /// The last of each period of this length.
+    Periodic(usize),
+    /// Those without a window, if others have one.
+    Unwindowed,
+}
+
+/// The rotary embedding of layers with a window: unscaled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct WindowedRotary {
+    /// The base if `rope.freq_base_swa` is absent; `None` for that of the other layers.
+    pub(crate) default_base: Option<f32>,
+}
+
+/// What feed-forward blocks compute between their projections.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Activation {
+    /// A function of a gate and an up projection.
+    Gated(Gate),
+    /// A function of a single projection.
+    Plain(Function),
+    /// xIELU of a single projection, with parameters in the metadata.
+    Xielu,
+}
+
+/// Facts of mixtures of experts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpertFacts {
+    /// How router logits become probabilities if the file does not say; with `has_keys` alone it may.
+    pub(crate) gating: Gating,
+    /// Whether the weights of the chosen experts are normalized if the file does not say.
+    pub(crate) normalize: bool,
+    /// Whether the gating function, groups and a factor on the weights are read.
+    pub(crate) has_keys: bool,
+}
+
+/// Factor on the embeddings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EmbeddingScale {
+    One,
+    /// The root of their width.
+    Root,
+    /// That of the key `embedding_scale`.
+    Key,
+}
+
+/// What the key `logit_scale` does to logits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogitScale {
+    None,
+    Multiplies,
+    Divides,
+}
+
+/// Pre-norm layers with RMS norms, rotary attention over everything and a feed-forward block gated by SiLU: what
+/// architectures are compared with.
+pub(crate) const BASE: Architecture = Architecture {
+    name: "",
+    norm: NormKind::Rms,
+    eps_key: "attention.layer_norm_rms_epsilon",
+    norms: NormNames::PRE,
+    parallel: Parallel::Never,
+    attention: AttentionFacts {
+        pairing: RopePairing::Halves,
+        bias: Presence::Optional,
+        qk_norm: QkNormKind::None,
+        windows: Windows::All,
+        unrotated: Unrotated::None,
+        windowed_rotary: None,
+        has_sinks: false,
+        has_gate: false,
+        has_temperature: false,
+        hidden_scale_layers: 0,
+    },
+    activation: Activation::Gated(Gate::Product(Function::Silu)),
+    experts: ExpertFacts { gating: Gating::Softmax, normalize: true, has_keys: false },
+    embedding_scale: EmbeddingScale::One,
+    logit_scale: LogitScale::None,
+    has_multipliers: false,
+    softcaps: None,
+    output_norm: "output_norm",
+};
+
+/// [`BASE`] with layer norms.
+pub(crate) const LAYER_NORMS: Architecture =
+    Architecture { norm: NormKind::Layer, eps_key: "attention.layer_norm_epsilon", ..BASE };

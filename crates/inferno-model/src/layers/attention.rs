@@ -1,84 +1,117 @@
 //! Grouped-query attention over the paged KV cache.
 
-use inferno_backend::{AttentionParams, Backend, LinearInput, QkNorm};
+use inferno_backend::{AttentionParams, Backend, QkNorm, QkvLayout, Rotation};
 
 use super::context::ForwardContext;
-use crate::loader::{Loader, PartSpec};
+use super::linear::Linear;
+use super::norm::NormWeights;
+use super::residual::Residual;
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::layer::{AttentionSpec, QkNormSpec};
 use crate::workspace::Workspace;
-use crate::{Config, ModelError};
 
-/// Query, key and value are one stacked projection; the output projection adds to the residual
-/// stream.
+/// Query, key and value are one stacked projection.
 pub(super) struct SelfAttention<B: Backend> {
-    params: AttentionParams,
-    qkv_proj: B::Weight,
-    qkv_bias: Option<B::Buffer>,
+    heads: QkvLayout,
+    cache_layer: usize,
+    scale: f32,
+    softcap: Option<f32>,
+    window: Option<usize>,
+    rotary: Option<usize>,
     qk_norm: Option<QkNormWeights<B>>,
-    o_proj: B::Weight,
-    o_bias: Option<B::Buffer>,
+    qkv: Linear<B>,
+    output: Linear<B>,
+    sinks: Option<B::Buffer>,
+    gate: Option<Linear<B>>,
 }
 
 struct QkNormWeights<B: Backend> {
+    spec: QkNormSpec,
     q: B::Buffer,
     k: B::Buffer,
+}
+
+impl<B: Backend> QkNormWeights<B> {
+    fn load(loader: &mut Loader<'_, B>, spec: &QkNormSpec) -> Result<Self, ModelError> {
+        let (q, k) = (loader.vector(&spec.q)?, loader.vector(&spec.k)?);
+        Ok(Self { spec: spec.clone(), q, k })
+    }
+
+    fn norm(&self) -> QkNorm<'_, B::Buffer> {
+        let QkNormSpec { kind, eps, whole, after_rotation, .. } = self.spec;
+        QkNorm { q: &self.q, k: &self.k, kind, eps, whole, after_rotation }
+    }
 }
 
 impl<B: Backend> SelfAttention<B> {
     pub(super) fn load(
         loader: &mut Loader<'_, B>,
-        config: &Config,
-        layer: usize,
+        spec: &AttentionSpec,
     ) -> Result<Self, ModelError> {
-        let qkv = config.qkv;
-        let q_rows = qkv.num_heads * qkv.head_dim;
-        let kv_rows = qkv.num_kv_heads * qkv.head_dim;
-        let qkv_parts = |suffix: &str| {
-            [("q", q_rows), ("k", kv_rows), ("v", kv_rows)]
-                .map(|(name, rows)| PartSpec::new(layer, &format!("attn_{name}.{suffix}"), rows))
-        };
-        let output = |suffix: &str| {
-            [PartSpec::new(layer, &format!("attn_output.{suffix}"), config.hidden_size)]
-        };
-        let qk_norm = match config.architecture.has_qk_norm {
-            true => Some(QkNormWeights {
-                q: loader.vector(&format!("blk.{layer}.attn_q_norm.weight"), qkv.head_dim)?,
-                k: loader.vector(&format!("blk.{layer}.attn_k_norm.weight"), qkv.head_dim)?,
-            }),
-            false => None,
-        };
-        let requires_bias = config.architecture.requires_qkv_bias;
+        let qk_norm = spec.qk_norm.as_ref();
+        let &AttentionSpec { heads, cache_layer, scale, softcap, window, rotary, .. } = spec;
         Ok(Self {
-            params: AttentionParams {
-                layer,
-                scale: 1.0 / (qkv.head_dim as f32).sqrt(),
-                window: config.sliding_window,
-            },
-            qkv_proj: loader.matrix(&qkv_parts("weight"), config.hidden_size)?,
-            qkv_bias: loader.stacked_bias(&qkv_parts("bias"), requires_bias)?,
-            qk_norm,
-            o_proj: loader.matrix(&output("weight"), q_rows)?,
-            o_bias: loader.stacked_bias(&output("bias"), false)?,
+            heads,
+            cache_layer,
+            scale,
+            softcap,
+            window,
+            rotary,
+            qk_norm: qk_norm.map(|norm| QkNormWeights::load(loader, norm)).transpose()?,
+            qkv: Linear::load(loader, &spec.qkv)?,
+            output: Linear::load(loader, &spec.output)?,
+            sinks: loader.optional_vector(spec.sinks.as_ref())?,
+            gate: spec.gate.as_ref().map(|gate| Linear::load(loader, gate)).transpose()?,
         })
     }
 
-    pub(super) fn forward(
+    /// Computes the output of the heads from the residual stream.
+    pub(super) fn attend(
         &self,
         context: &ForwardContext<'_, B>,
-        input_norm: &B::Buffer,
+        norm: Option<&NormWeights<B>>,
         cache: &mut B::KvCache,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, config, rotary, rows } = *context;
-        let layout = &config.qkv;
-        let Workspace { batch, angles, x, qkv, attended, .. } = workspace;
-        let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
-        backend.linear(rows, normed, &self.qkv_proj, self.qkv_bias.as_ref(), qkv)?;
-        let qk_norm = self.qk_norm.as_ref();
-        let qk_norm =
-            qk_norm.map(|norm| QkNorm { q: &norm.q, k: &norm.k, eps: config.rms_norm_eps });
-        backend.rope(rows, layout, qk_norm, rotary.pairing, angles, qkv);
-        backend.store_kv(batch, self.params.layer, layout, qkv, cache);
-        backend.paged_attention(batch, &self.params, layout, qkv, cache, attended)?;
-        Ok(backend.linear_add(rows, attended, &self.o_proj, self.o_bias.as_ref(), x)?)
+        let ForwardContext { backend, rotaries, rows } = *context;
+        let Workspace { batch, angles, query_factors, x, qkv, attended, gates, .. } = workspace;
+        let heads = &self.heads;
+        let input = || context.normed(norm, x);
+        backend.linear(rows, input(), &self.qkv.weight, self.qkv.bias(), qkv)?;
+        let rotation = self.rotary.map(|rotary| Rotation {
+            pairing: rotaries[rotary].pairing,
+            angles: &angles[rotary],
+            query_factors: query_factors.as_ref(),
+        });
+        let qk_norm = self.qk_norm.as_ref().map(QkNormWeights::norm);
+        if qk_norm.is_some() || rotation.is_some() {
+            backend.rope(rows, heads, qk_norm, rotation, qkv);
+        }
+        backend.store_kv(batch, self.cache_layer, heads, qkv, cache);
+        let params = AttentionParams {
+            layer: self.cache_layer,
+            scale: self.scale,
+            window: self.window,
+            softcap: self.softcap,
+            sinks: self.sinks.as_ref(),
+        };
+        backend.paged_attention(batch, &params, heads, qkv, cache, attended)?;
+        if let (Some(gate), Some(gates)) = (&self.gate, gates) {
+            backend.linear(rows, input(), &gate.weight, gate.bias(), gates)?;
+            backend.gate(rows, gates, attended);
+        }
+        Ok(())
+    }
+
+    /// Adds the projected output of the heads to the residual stream.
+    pub(super) fn project(
+        &self,
+        context: &ForwardContext<'_, B>,
+        residual: &Residual<B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let Workspace { x, attended, normed, branch, .. } = workspace;
+        residual.add_product(context, attended, &self.output, x, (branch, normed))
     }
 }

@@ -1,57 +1,120 @@
-//! A mixture of experts: a router and the gated blocks that it chooses from.
+//! A mixture of experts: a router, the gated blocks that it chooses from, and one that every token uses.
 
-use inferno_backend::{Backend, ExpertParams};
+use inferno_backend::{Backend, ExpertParams, Gate};
 
 use super::context::ForwardContext;
+use super::linear::Linear;
+use super::mlp::Mlp;
+use super::norm::NormWeights;
+use super::residual::Residual;
 use crate::ModelError;
-use crate::loader::{Loader, PartSpec};
+use crate::loader::Loader;
+use crate::spec::layer::{ExpertsSpec, SharedExpertSpec};
 use crate::workspace::Workspace;
 
 /// The router and the stacked experts.
 pub(super) struct MixtureOfExperts<B: Backend> {
     params: ExpertParams,
-    router: B::Weight,
-    gate_up_proj: B::Weight,
-    down_proj: B::Weight,
+    gate: Gate,
+    router: Linear<B>,
+    selection_bias: Option<B::Buffer>,
+    gate_up: Linear<B>,
+    down: Linear<B>,
+    shared: Option<SharedExpert<B>>,
+}
+
+struct SharedExpert<B: Backend> {
+    mlp: Mlp<B>,
+    gate: Option<Linear<B>>,
+}
+
+impl<B: Backend> SharedExpert<B> {
+    fn load(loader: &mut Loader<'_, B>, spec: &SharedExpertSpec) -> Result<Self, ModelError> {
+        let gate = spec.gate.as_ref().map(|gate| Linear::load(loader, gate)).transpose()?;
+        Ok(Self { mlp: Mlp::load(loader, &spec.mlp)?, gate })
+    }
 }
 
 impl<B: Backend> MixtureOfExperts<B> {
-    pub(super) fn load(
-        loader: &mut Loader<'_, B>,
-        (hidden_size, intermediate_size): (usize, usize),
-        params: ExpertParams,
-        layer: usize,
-    ) -> Result<Self, ModelError> {
-        let ExpertParams { num_experts, .. } = params;
-        let router = [PartSpec::new(layer, "ffn_gate_inp.weight", num_experts)];
-        let gate_up = ["ffn_gate_exps.weight", "ffn_up_exps.weight"]
-            .map(|suffix| PartSpec::new(layer, suffix, intermediate_size));
-        let down = [PartSpec::new(layer, "ffn_down_exps.weight", hidden_size)];
+    pub(super) fn load(loader: &mut Loader<'_, B>, spec: &ExpertsSpec) -> Result<Self, ModelError> {
+        let shared = spec.shared.as_ref();
         Ok(Self {
-            params,
-            router: loader.matrix(&router, hidden_size)?,
-            gate_up_proj: loader.experts(&gate_up, num_experts, hidden_size)?,
-            down_proj: loader.experts(&down, num_experts, intermediate_size)?,
+            params: spec.params,
+            gate: spec.gate,
+            router: Linear::load(loader, &spec.router)?,
+            selection_bias: loader.optional_vector(spec.selection_bias.as_ref())?,
+            gate_up: Linear::load(loader, &spec.gate_up)?,
+            down: Linear::load(loader, &spec.down)?,
+            shared: shared.map(|shared| SharedExpert::load(loader, shared)).transpose()?,
         })
     }
 
-    pub(super) fn forward(
+    /// Computes the outputs of the experts, and the input of the shared expert's down projection.
+    pub(super) fn expand(
         &self,
         context: &ForwardContext<'_, B>,
-        input_norm: &B::Buffer,
+        norm: Option<&NormWeights<B>>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, config, rows, .. } = *context;
+        let ForwardContext { backend, rows, .. } = *context;
         let Workspace { x, normed, hidden, experts, .. } = workspace;
         // The router and the experts read the same normalized rows.
-        backend.rms_norm(rows, x, input_norm, config.rms_norm_eps, normed);
-        let experts = experts.as_mut().expect("the workspace was created for this configuration");
-        let routing = &mut experts.routing;
-        backend.linear(rows, &*normed, &self.router, None, &mut experts.router_logits)?;
-        backend.route_experts(rows, &experts.router_logits, &self.params, routing);
-        backend.expert_linear_gated(rows, routing, normed, &self.gate_up_proj, hidden)?;
-        backend.expert_linear(rows, routing, hidden, &self.down_proj, &mut experts.out)?;
-        backend.combine_experts(rows, routing, &experts.out, x);
+        let input = match norm {
+            Some(norm) => {
+                backend.norm(rows, x, norm.norm(), normed);
+                &*normed
+            }
+            None => &*x,
+        };
+        let experts = experts.as_mut().expect("the workspace was created for this model");
+        let (routing, logits) = (&mut experts.routing, &mut experts.router_logits);
+        backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
+        backend.route_experts(rows, logits, self.selection_bias.as_ref(), &self.params, routing);
+        let (weight, bias) = (&self.gate_up.weight, self.gate_up.bias());
+        let inner = &mut experts.hidden;
+        backend.expert_linear_gated(routing, input, weight, bias, self.gate, inner)?;
+        let (weight, bias) = (&self.down.weight, self.down.bias());
+        backend.expert_linear(routing, inner, weight, bias, &mut experts.out)?;
+        if let Some(shared) = &self.shared {
+            shared.mlp.expand(context, input.into(), hidden)?;
+            if let (Some(gate), Some(gates)) = (&shared.gate, &mut experts.shared_gates) {
+                backend.linear(rows, input, &gate.weight, gate.bias(), gates)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the outputs of the experts to the residual stream.
+    pub(super) fn project(
+        &self,
+        context: &ForwardContext<'_, B>,
+        residual: &Residual<B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let ForwardContext { backend, rows, .. } = *context;
+        let Workspace { x, normed, branch, hidden, experts, .. } = workspace;
+        let experts = experts.as_ref().expect("the workspace was created for this model");
+        let (routing, out) = (&experts.routing, &experts.out);
+        let shared = self.shared.as_ref();
+        let is_gated = shared.is_some_and(|shared| shared.gate.is_some());
+        if residual.is_direct() && !is_gated {
+            backend.combine_experts(rows, routing, out, true, x);
+            if let Some(SharedExpert { mlp, .. }) = shared {
+                let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
+                backend.linear_add(rows, hidden, &down.weight, down.bias(), x)?;
+            }
+            return Ok(());
+        }
+        let branch = branch.as_mut().expect("the workspace was created for this model");
+        if let Some(SharedExpert { mlp, .. }) = shared {
+            let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
+            backend.linear(rows, &*hidden, &down.weight, down.bias(), branch)?;
+            if let Some(gates) = experts.shared_gates.as_ref().filter(|_| is_gated) {
+                backend.gate(rows, gates, branch);
+            }
+        }
+        backend.combine_experts(rows, routing, out, shared.is_some(), branch);
+        residual.add(context, branch, x, normed);
         Ok(())
     }
 }

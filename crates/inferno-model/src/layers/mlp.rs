@@ -1,53 +1,59 @@
-//! The gated feed-forward block: `down(silu(gate(x)) * up(x))`.
+//! The dense feed-forward block: a projection, an activation, and a projection back.
 
 use inferno_backend::{Backend, LinearInput};
 
 use super::context::ForwardContext;
+use super::linear::Linear;
 use crate::ModelError;
-use crate::loader::{Loader, PartSpec};
-use crate::workspace::Workspace;
+use crate::loader::Loader;
+use crate::spec::layer::{ActivationSpec, MlpSpec};
+use crate::workspace::BuffersByWidth;
 
-/// Gate and up are one stacked projection; the down projection adds to the residual stream.
+/// Gate and up are one stacked projection.
 pub(super) struct Mlp<B: Backend> {
-    gate_up_proj: B::Weight,
-    gate_up_bias: Option<B::Buffer>,
-    down_proj: B::Weight,
-    down_bias: Option<B::Buffer>,
+    activation: ActivationSpec,
+    intermediate_size: usize,
+    up: Linear<B>,
+    down: Linear<B>,
 }
 
 impl<B: Backend> Mlp<B> {
-    pub(super) fn load(
-        loader: &mut Loader<'_, B>,
-        hidden_size: usize,
-        intermediate_size: usize,
-        layer: usize,
-    ) -> Result<Self, ModelError> {
-        let gate_up = |suffix: &str| {
-            ["gate", "up"].map(|name| {
-                PartSpec::new(layer, &format!("ffn_{name}.{suffix}"), intermediate_size)
-            })
-        };
-        let down =
-            |suffix: &str| [PartSpec::new(layer, &format!("ffn_down.{suffix}"), hidden_size)];
+    pub(super) fn load(loader: &mut Loader<'_, B>, spec: &MlpSpec) -> Result<Self, ModelError> {
         Ok(Self {
-            gate_up_proj: loader.matrix(&gate_up("weight"), hidden_size)?,
-            gate_up_bias: loader.stacked_bias(&gate_up("bias"), false)?,
-            down_proj: loader.matrix(&down("weight"), intermediate_size)?,
-            down_bias: loader.stacked_bias(&down("bias"), false)?,
+            activation: spec.activation,
+            intermediate_size: spec.intermediate_size,
+            up: Linear::load(loader, &spec.up)?,
+            down: Linear::load(loader, &spec.down)?,
         })
     }
 
-    pub(super) fn forward(
+    pub(super) fn intermediate_size(&self) -> usize {
+        self.intermediate_size
+    }
+
+    pub(super) fn down(&self) -> &Linear<B> {
+        &self.down
+    }
+
+    /// Computes the input of the down projection.
+    pub(super) fn expand(
         &self,
         context: &ForwardContext<'_, B>,
-        input_norm: &B::Buffer,
-        workspace: &mut Workspace<B>,
+        input: LinearInput<'_, B::Buffer>,
+        hidden: &mut BuffersByWidth<B>,
     ) -> Result<(), ModelError> {
-        let ForwardContext { backend, config, rows, .. } = *context;
-        let Workspace { x, hidden, .. } = workspace;
-        let normed = LinearInput::Normed { x, weight: input_norm, eps: config.rms_norm_eps };
-        let bias = self.gate_up_bias.as_ref();
-        backend.linear_gated(rows, normed, &self.gate_up_proj, bias, hidden)?;
-        Ok(backend.linear_add(rows, hidden, &self.down_proj, self.down_bias.as_ref(), x)?)
+        let ForwardContext { backend, rows, .. } = *context;
+        let (weight, bias) = (&self.up.weight, self.up.bias());
+        let hidden = hidden.get(self.intermediate_size);
+        match self.activation {
+            ActivationSpec::Gated(gate) => {
+                backend.linear_gated(rows, input, weight, bias, gate, hidden)?;
+            }
+            ActivationSpec::Plain(function) => {
+                backend.linear(rows, input, weight, bias, hidden)?;
+                backend.apply(rows, function, hidden);
+            }
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Config, Model, ModelError};
+use inferno_model::{BatchLimits, Model, ModelError, ModelSpec};
 
 /// Logits by transformers for one model.
 pub struct ReferenceLogits {
@@ -68,7 +68,7 @@ pub fn models_under(folder: &Path) -> Vec<PathBuf> {
 /// Whether inferno supports the model's architecture and options. Prints the reason if not.
 pub fn is_supported(path: &Path) -> bool {
     let checkpoint = Gguf::open(path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
-    match Config::from_checkpoint(&checkpoint) {
+    match ModelSpec::from_checkpoint(&checkpoint) {
         Ok(_) => true,
         Err(
             error @ (ModelError::UnknownArchitecture { .. } | ModelError::InvalidConfig { .. }),
@@ -78,6 +78,12 @@ pub fn is_supported(path: &Path) -> bool {
         }
         Err(error) => panic!("{path:?}: {error}"),
     }
+}
+
+/// Whether some weights of the file are quantized.
+pub fn is_quantized(path: &Path) -> bool {
+    let checkpoint = Gguf::open(path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    checkpoint.tensors().iter().any(|tensor| !["F32", "F16"].contains(&tensor.ggml_type().name()))
 }
 
 pub fn load<B: Backend>(path: &Path, backend: Arc<B>) -> Model<B> {
@@ -92,10 +98,11 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
         Feed::Whole => tokens.len(),
         Feed::Chunks(chunk) => chunk,
     };
-    let layout = model.config().kv_layout(tokens.len(), KvDType::F32);
+    let layout = model.spec().kv_layout(tokens.len(), KvDType::F32);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).rev().map(BlockId).collect();
     let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
-    let mut workspace = model.workspace(limits(tokens.len())).expect("a small workspace");
+    let workspace = model.workspace(limits(tokens.len())).expect("a small workspace");
+    let mut workspace = workspace.with_context_length(tokens.len());
     let mut rows = Vec::new();
     for (i, tokens) in tokens.chunks(chunk).enumerate() {
         let mut builder = BatchBuilder::new(layout.block_tokens);
@@ -111,7 +118,7 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
 /// Logits of `second`, computed in one batch after `first`.
 pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]) -> Vec<Vec<f32>> {
     let num_tokens = first.len() + second.len();
-    let layout = model.config().kv_layout(num_tokens + 32, KvDType::F32);
+    let layout = model.spec().kv_layout(num_tokens + 32, KvDType::F32);
     let (evens, odds): (Vec<BlockId>, Vec<BlockId>) =
         (0..layout.num_blocks as u32).map(BlockId).partition(|block| block.0 % 2 == 0);
     let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
@@ -134,7 +141,7 @@ fn run<B: Backend>(
     workspace: &mut inferno_model::Workspace<B>,
 ) -> Vec<Vec<f32>> {
     let logits = model.forward(batch, cache, workspace).expect("a valid batch");
-    logits.chunks(model.config().vocab_size).map(<[f32]>::to_vec).collect()
+    logits.chunks(model.spec().vocab_size).map(<[f32]>::to_vec).collect()
 }
 
 /// Limits for batches of `num_tokens` tokens with logits for all of them.

@@ -3,8 +3,8 @@
 use super::block::{decode_blocks, encode_blocks};
 use super::{BlockFormat, floats, int8};
 use crate::quant::{
-    Iq4NlBlock, Iq4XsBlock, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock, Q5_0Block,
-    Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
+    Iq4NlBlock, Iq4XsBlock, Mxfp4Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock,
+    Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
 };
 use crate::{DType, TensorError};
 
@@ -20,7 +20,7 @@ pub(crate) struct FormatEntry {
     pub(crate) encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
 }
 
-pub(crate) const FORMATS: [FormatEntry; 16] = [
+pub(crate) const FORMATS: [FormatEntry; 17] = [
     FormatEntry::float(DType::F32, "F32", 0, 4, floats::decode_f32, floats::encode_f32),
     FormatEntry::float(DType::F16, "F16", 1, 2, floats::decode_f16, floats::encode_f16),
     FormatEntry::float(DType::BF16, "BF16", 30, 2, floats::decode_bf16, floats::encode_bf16),
@@ -29,6 +29,7 @@ pub(crate) const FORMATS: [FormatEntry; 16] = [
     FormatEntry::blocks::<Q4_1Block>("Q4_1", 3),
     FormatEntry::blocks::<Q5_0Block>("Q5_0", 6),
     FormatEntry::blocks::<Q5_1Block>("Q5_1", 7),
+    FormatEntry::blocks::<Mxfp4Block>("MXFP4", 39),
     FormatEntry::blocks::<Q2KBlock>("Q2_K", 10),
     FormatEntry::blocks::<Q3KBlock>("Q3_K", 11),
     FormatEntry::blocks::<Q4KBlock>("Q4_K", 12),

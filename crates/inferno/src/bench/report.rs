@@ -162,8 +162,7 @@ impl PrefillReached {
 
 /// Returns the total number of positions that the tokens at `positions` attend to, themselves included.
 fn attended(cost: &TokenCost, positions: Range<usize>) -> u64 {
-    let window = cost.window.unwrap_or(usize::MAX);
-    positions.map(|position| (position + 1).min(window) as u64).sum()
+    positions.map(|position| cost.attended(position) as u64).sum()
 }
 
 #[cfg(test)]
@@ -186,7 +185,7 @@ mod tests {
             head: ProductCost { weight_bytes: 30, int8_ops: 0, f32_ops: 20 },
             position_bytes: 10,
             position_ops: 4,
-            window,
+            windows: vec![window],
         }
     }
 

@@ -18,7 +18,7 @@ use super::task::{SpanTask, within};
 use crate::isa::Level;
 use crate::kv_cache::Plane;
 use crate::lanes::{Kernel, LANES, Lanes};
-use crate::ops::softmax::exponentials;
+use crate::ops::softmax::{cap_scores, exponentials};
 use crate::scratch::CacheLine;
 use cache::{CachedKeys, CachedValues, Element, PositionRun, ReadRun};
 use panel::{Panel, PanelRow, multiply, register_blocks};
@@ -170,6 +170,9 @@ impl Kernel for SpanSoftmax<'_> {
             let (start, end) = (visible.start - span.start, visible.end - span.start);
             // Whole vectors of positions that are not seen would add zeros.
             let vectors = start / LANES * LANES..end.next_multiple_of(LANES);
+            if let Some(cap) = self.task.attention.params.softcap {
+                cap_scores(lanes, cap, &mut scores[vectors.clone()]);
+            }
             scores[vectors.start..start].fill(f32::NEG_INFINITY);
             scores[end..vectors.end].fill(f32::NEG_INFINITY);
             (partial[MAX], partial[SUM]) = exponentials(lanes, &mut scores[vectors]);

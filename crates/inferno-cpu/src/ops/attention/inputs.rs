@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use inferno_backend::{AttentionParams, Batch, QkvLayout};
 
+use crate::buffer::CpuBuffer;
 use crate::kv_cache::CpuKvCache;
 use crate::lanes::LANES;
 
@@ -35,7 +36,7 @@ pub(crate) struct RowUnit {
 /// The inputs of one call.
 pub(crate) struct AttentionInputs<'a> {
     pub(super) batch: &'a Batch,
-    pub(super) params: &'a AttentionParams,
+    pub(super) params: &'a AttentionParams<'a, CpuBuffer>,
     pub(super) layout: &'a QkvLayout,
     pub(super) qkv: &'a [f32],
     pub(super) cache: &'a CpuKvCache,
@@ -73,7 +74,11 @@ impl AttentionInputs<'_> {
 }
 
 /// The positions that row `row` of the batch sees.
-pub(super) fn visible(batch: &Batch, params: &AttentionParams, row: usize) -> Range<usize> {
+pub(super) fn visible(
+    batch: &Batch,
+    params: &AttentionParams<'_, CpuBuffer>,
+    row: usize,
+) -> Range<usize> {
     let end = batch.positions()[row] as usize + 1;
     params.window.map_or(0, |window| end.saturating_sub(window))..end
 }

@@ -43,6 +43,7 @@ use crate::isa::Level;
 use crate::kv_cache::{MAX_I16_HEAD_DIM, Plane};
 use crate::lanes::{EXP_LOWEST, Kernel, LANES, Lanes};
 use crate::ops::int16::{RowScale, quantize_row, round_to_i16};
+use crate::ops::softmax::cap_scores;
 use crate::scratch::CacheLine;
 use matrix_unit::ResultBuffers;
 use positions::PositionGroups;
@@ -153,6 +154,9 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         // Whole vectors of positions that are not seen would add zeros.
         let vectors = seen.start / LANES * LANES..seen.end.next_multiple_of(LANES);
         let scores = &mut self.memory.scores[place * SPAN..(place + 1) * SPAN];
+        if let Some(cap) = self.task.attention.params.softcap {
+            cap_scores(lanes, cap, &mut scores[vectors.clone()]);
+        }
         scores[vectors.start..seen.start].fill(f32::NEG_INFINITY);
         scores[seen.end..vectors.end].fill(f32::NEG_INFINITY);
         let scores: &mut [[f32; LANES]] = bytemuck::cast_slice_mut(&mut scores[vectors.clone()]);

@@ -52,3 +52,29 @@ impl Kernel for MergePartials<'_> {
         }
     }
 }
+
+/// Adds the exponentials of sinks, which have no values, to finished results.
+pub(super) struct MergeSinks<'a> {
+    pub(super) state: &'a mut [f32],
+    /// The scores of the sinks: rows `i`, `i + n`, ... have sink `i` of `n`.
+    pub(super) sinks: &'a [f32],
+    /// Floats of one row's result.
+    pub(super) row_len: usize,
+}
+
+impl Kernel for MergeSinks<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let sinks = self.sinks.iter().cycle();
+        for (state, &sink) in self.state.chunks_exact_mut(self.row_len).zip(sinks) {
+            let max = if state[MAX] > sink { state[MAX] } else { sink };
+            let scale = lanes.exp(lanes.splat(state[MAX] - max));
+            let sink = lanes.max_lane(lanes.exp(lanes.splat(sink - max)));
+            state[MAX] = max;
+            state[SUM] = state[SUM].mul_add(lanes.max_lane(scale), sink);
+            for mixed in state[MIXED..].chunks_exact_mut(LANES) {
+                lanes.store_part(lanes.mul(lanes.load_part(mixed), scale), mixed);
+            }
+        }
+    }
+}

@@ -46,7 +46,7 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
 
     let mut last = backend.alloc(1, cols).expect("memory");
     backend.upload(&values[(context - 1) * cols..], &mut last);
-    let params = AttentionParams { layer: 0, scale: 1.0, window: None };
+    let params = AttentionParams::new(0, 1.0);
     let mut out = backend.alloc(1, 32).expect("memory");
     let batch = batch(context, context - 1);
     backend.paged_attention(&batch, &params, &LAYOUT, &last, &cache, &mut out).expect("memory");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use inferno_backend::LogitRows;
 use inferno_engine::{EngineError, Runner, SequenceRunner};
-use inferno_model::Config;
+use inferno_model::ModelSpec;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
@@ -43,12 +43,12 @@ impl LogitsArgs {
             ));
         }
         let checkpoint = self.source.open()?;
-        let config = Config::from_checkpoint(&checkpoint)?;
-        let limit = config.context_length;
+        let spec = ModelSpec::from_checkpoint(&checkpoint)?;
+        let limit = spec.context_length;
         if self.tokens.len() > limit {
             return Err(EngineError::ContextTooLong { asked_for: self.tokens.len(), limit }.into());
         }
-        let vocab_size = config.vocab_size;
+        let vocab_size = spec.vocab_size;
         if let Some(&token) = self.tokens.iter().find(|&&token| token as usize >= vocab_size) {
             return Err(
                 EngineError::TokenOutOfRange { field: "--tokens", token, vocab_size }.into()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use inferno_engine::{PerplexityOptions, perplexity};
-use inferno_model::Config;
+use inferno_model::ModelSpec;
 use inferno_tokenizer::EncodeOptions;
 
 use crate::cli::arguments::compute::{ComputeArgs, num_logit_rows};
@@ -52,9 +52,9 @@ impl PerplexityArgs {
             return Err(Failure::Usage(format!("--context must be at least {MIN_WINDOW} tokens")));
         }
         let checkpoint = self.source.open()?;
-        let config = Config::from_checkpoint(&checkpoint)?;
+        let spec = ModelSpec::from_checkpoint(&checkpoint)?;
         let limits = BatchLimits {
-            max_num_logit_rows: num_logit_rows(config.vocab_size).min(self.context),
+            max_num_logit_rows: num_logit_rows(spec.vocab_size).min(self.context),
             ..LoadOptions::default().limits
         };
         let options = self.compute.options(&checkpoint, Some(self.context), limits);

@@ -1,12 +1,15 @@
 //! The metadata keys of one architecture: reads them, checks their range, and rejects values that
 //! request a computation that is not implemented.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+
 use inferno_gguf::{FromMetadata, Metadata, StringArray};
 
 use crate::ModelError;
 use crate::tensor_names::EMBEDDINGS;
 
-/// Keys that other architectures define, and the values at which they have no effect.
+/// Keys that only some architectures read, and the values at which they have no effect on the others.
 const NEUTRAL: &[(&str, &[f64])] = &[
     ("attn_logit_softcapping", &[0.0]),
     ("final_logit_softcapping", &[0.0]),
@@ -26,36 +29,55 @@ const NEUTRAL: &[(&str, &[f64])] = &[
     ("rope.scaling.yarn_log_multiplier", &[0.0]),
     ("rope.scaling.yarn_ext_factor", &[1.0, -1.0]),
 ];
-const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
+/// Which layers have a sliding window: one boolean per layer, or the length of a period.
+pub(crate) const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
 
 /// Metadata keys of one architecture, named without its prefix.
-pub(super) struct ArchitectureKeys<'a> {
+pub(crate) struct ArchitectureKeys<'a> {
     prefix: &'static str,
     metadata: &'a Metadata,
+    /// The keys that were requested.
+    read: RefCell<HashSet<String>>,
 }
 
 impl<'a> ArchitectureKeys<'a> {
-    pub(super) fn new(prefix: &'static str, metadata: &'a Metadata) -> Self {
-        Self { prefix, metadata }
+    pub(crate) fn new(prefix: &'static str, metadata: &'a Metadata) -> Self {
+        Self { prefix, metadata, read: RefCell::default() }
     }
 
     fn full(&self, key: &str) -> String {
         format!("{}.{key}", self.prefix)
     }
 
-    pub(super) fn optional<T: for<'m> FromMetadata<'m>>(
+    pub(crate) fn optional<T: for<'m> FromMetadata<'m>>(
         &self,
         key: &str,
     ) -> Result<Option<T>, ModelError> {
+        self.read.borrow_mut().insert(key.to_owned());
         Ok(self.metadata.optional(&self.full(key))?)
     }
 
-    pub(super) fn positive(&self, key: &str) -> Result<usize, ModelError> {
-        let value = self.metadata.required(&self.full(key))?;
+    /// The model's own name, if the file has one.
+    pub(crate) fn name(&self) -> Result<Option<String>, ModelError> {
+        Ok(self.metadata.optional("general.name")?)
+    }
+
+    /// The value of a key without an architecture's prefix.
+    pub(crate) fn global<T: for<'m> FromMetadata<'m>>(&self, key: &str) -> Result<T, ModelError> {
+        Ok(self.metadata.required(key)?)
+    }
+
+    fn required<T: for<'m> FromMetadata<'m>>(&self, key: &str) -> Result<T, ModelError> {
+        self.read.borrow_mut().insert(key.to_owned());
+        Ok(self.metadata.required(&self.full(key))?)
+    }
+
+    pub(crate) fn positive(&self, key: &str) -> Result<usize, ModelError> {
+        let value = self.required(key)?;
         self.check_positive(key, value)
     }
 
-    pub(super) fn positive_or(&self, key: &str, default: usize) -> Result<usize, ModelError> {
+    pub(crate) fn positive_or(&self, key: &str, default: usize) -> Result<usize, ModelError> {
         let value = self.optional(key)?.unwrap_or(default);
         self.check_positive(key, value)
     }
@@ -71,14 +93,14 @@ impl<'a> ArchitectureKeys<'a> {
     }
 
     /// A positive number; the key is required if `default` is `None`.
-    pub(super) fn positive_float(
+    pub(crate) fn positive_float(
         &self,
         key: &str,
         default: Option<f32>,
     ) -> Result<f32, ModelError> {
         let value = match (self.optional(key)?, default) {
             (Some(value), _) | (None, Some(value)) => value,
-            (None, None) => self.metadata.required(&self.full(key))?,
+            (None, None) => self.required(key)?,
         };
         match value > 0.0 && f32::is_finite(value) {
             true => Ok(value),
@@ -86,16 +108,27 @@ impl<'a> ArchitectureKeys<'a> {
         }
     }
 
-    /// Rejects metadata that request a computation that is not implemented.
-    pub(super) fn check_neutral(&self) -> Result<(), ModelError> {
-        for &(key, neutral) in NEUTRAL {
+    /// A number that has no effect if it is absent or zero.
+    pub(crate) fn optional_float(&self, key: &str) -> Result<Option<f32>, ModelError> {
+        match self.optional::<f32>(key)? {
+            None => Ok(None),
+            Some(value) if value.is_finite() => Ok(Some(value).filter(|&value| value != 0.0)),
+            Some(value) => Err(self.invalid(key, "a finite number", value)),
+        }
+    }
+
+    /// Rejects metadata that request a computation that is not implemented: values of keys that the
+    /// architecture did not read, unless they have no effect.
+    pub(crate) fn check_others(&self) -> Result<(), ModelError> {
+        let is_read = |key: &str| self.read.borrow().contains(key);
+        for &(key, neutral) in NEUTRAL.iter().filter(|(key, _)| !is_read(key)) {
             let value = self.optional::<f64>(key)?.unwrap_or(neutral[0]);
             if !neutral.contains(&value) {
                 let expected = format!("{}, as other values are not supported", neutral[0]);
                 return Err(self.invalid(key, expected, value));
             }
         }
-        match self.metadata.contains(&self.full(WINDOW_PATTERN)) {
+        match !is_read(WINDOW_PATTERN) && self.metadata.contains(&self.full(WINDOW_PATTERN)) {
             true => Err(self.invalid(WINDOW_PATTERN, "one window for all layers", "a pattern")),
             false => Ok(()),
         }
@@ -103,7 +136,7 @@ impl<'a> ArchitectureKeys<'a> {
 
     /// The error for a missing embedding table; its expected row count is that of the tokenizer's
     /// tokens, if the file has them.
-    pub(super) fn no_embeddings(&self, hidden_size: usize) -> ModelError {
+    pub(crate) fn no_embeddings(&self, hidden_size: usize) -> ModelError {
         let tokens = self.metadata.optional::<&StringArray>("tokenizer.ggml.tokens");
         let num_tokens = tokens.ok().flatten().map_or(0, StringArray::len);
         ModelError::MissingTensor {
@@ -112,7 +145,7 @@ impl<'a> ArchitectureKeys<'a> {
         }
     }
 
-    pub(super) fn invalid(
+    pub(crate) fn invalid(
         &self,
         key: &str,
         expected: impl Into<String>,

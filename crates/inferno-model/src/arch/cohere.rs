@@ -1,0 +1,36 @@
+//! Command R and R+ (Cohere), Command A and R7B (Cohere 2): both blocks of a layer read one layer norm.
+//!
+//! **Source**: Cohere, Command A: An Enterprise-Ready Large Language Model, section 2.
+
+use inferno_backend::RopePairing;
+
+use super::architecture::{
+    Architecture, AttentionFacts, BASE, LAYER_NORMS, LogitScale, NormNames, Parallel, QkNormKind,
+    Unrotated, Windows,
+};
+
+/// The large model has a norm for each head.
+pub(super) const COMMAND_R: Architecture = Architecture {
+    name: "command-r",
+    norms: NormNames::SHARED,
+    parallel: Parallel::Always,
+    attention: AttentionFacts {
+        pairing: RopePairing::Interleaved,
+        qk_norm: QkNormKind::OwnWeights,
+        ..BASE.attention
+    },
+    logit_scale: LogitScale::Multiplies,
+    ..LAYER_NORMS
+};
+
+/// A window and rotary embedding in three of four layers, neither in the fourth.
+pub(super) const COHERE2: Architecture = Architecture {
+    name: "cohere2",
+    attention: AttentionFacts {
+        qk_norm: QkNormKind::None,
+        windows: Windows::Periodic(4),
+        unrotated: Unrotated::Unwindowed,
+        ..COMMAND_R.attention
+    },
+    ..COMMAND_R
+};

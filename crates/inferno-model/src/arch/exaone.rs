@@ -1,0 +1,28 @@
+//! EXAONE 4, and its successor with experts: rotary embedding in layers with a window alone, if there are any.
+//!
+//! **Source**: LG AI Research, EXAONE 4.0: Unified Large Language Models, section 2.
+
+use inferno_backend::Gating;
+
+use super::architecture::{
+    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind, Unrotated, Windows,
+};
+
+pub(super) const EXAONE4: Architecture = Architecture {
+    name: "exaone4",
+    norms: NormNames::POST,
+    attention: AttentionFacts {
+        qk_norm: QkNormKind::PerHead,
+        windows: Windows::Periodic(4),
+        unrotated: Unrotated::Unwindowed,
+        ..BASE.attention
+    },
+    ..BASE
+};
+
+pub(super) const EXAONE_MOE: Architecture = Architecture {
+    name: "exaone-moe",
+    norms: NormNames::PRE,
+    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    ..EXAONE4
+};

@@ -1,0 +1,24 @@
+//! GLM 4, 4.5 and 4.6.
+//!
+//! **Source**: GLM-4.5 Team, GLM-4.5: Agentic, Reasoning, and Coding Foundation Models, section 2.1.
+
+use inferno_backend::{Gating, RopePairing};
+
+use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, QkNormKind};
+
+/// Norms of inputs and outputs.
+pub(super) const GLM4: Architecture = Architecture {
+    name: "glm4",
+    norms: NormNames::SANDWICH,
+    attention: AttentionFacts { pairing: RopePairing::Interleaved, ..BASE.attention },
+    ..BASE
+};
+
+/// The large models have norms of heads.
+pub(super) const GLM4_MOE: Architecture = Architecture {
+    name: "glm4moe",
+    norms: NormNames::PRE_RENAMED,
+    attention: AttentionFacts { qk_norm: QkNormKind::PerHeadIfPresent, ..BASE.attention },
+    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    ..BASE
+};

@@ -1,0 +1,34 @@
+//! Qwen 2 to 3, dense and with experts, and the text part of Qwen 3 VL.
+//!
+//! **Source**: Yang et al., Qwen2 Technical Report and Qwen3 Technical Report, section 2.
+
+use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind};
+use crate::spec::tensors::Presence;
+
+/// Biases on the query, key and value projections.
+pub(super) const QWEN2: Architecture = Architecture {
+    name: "qwen2",
+    attention: AttentionFacts { bias: Presence::Required, ..BASE.attention },
+    ..BASE
+};
+
+/// The weights of the chosen experts are not normalized.
+pub(super) const QWEN2_MOE: Architecture = Architecture {
+    name: "qwen2moe",
+    experts: ExpertFacts { normalize: false, ..BASE.experts },
+    ..QWEN2
+};
+
+/// No biases; query and key heads are normalized before rotary embedding.
+pub(super) const QWEN3: Architecture = Architecture {
+    name: "qwen3",
+    attention: AttentionFacts { qk_norm: QkNormKind::PerHead, ..BASE.attention },
+    ..BASE
+};
+
+pub(super) const QWEN3_MOE: Architecture = Architecture { name: "qwen3moe", ..QWEN3 };
+
+/// All three positions of a text token are equal, so its rotary embedding is the usual one.
+pub(super) const QWEN3_VL: Architecture = Architecture { name: "qwen3vl", ..QWEN3 };
+
+pub(super) const QWEN3_VL_MOE: Architecture = Architecture { name: "qwen3vlmoe", ..QWEN3 };

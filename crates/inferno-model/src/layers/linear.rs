@@ -1,0 +1,24 @@
+//! A product with a weight, with or without a bias.
+
+use inferno_backend::Backend;
+
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::tensors::LinearSpec;
+
+/// A weight and its bias.
+pub(crate) struct Linear<B: Backend> {
+    pub(crate) weight: B::Weight,
+    bias: Option<B::Buffer>,
+}
+
+impl<B: Backend> Linear<B> {
+    pub(crate) fn load(loader: &mut Loader<'_, B>, spec: &LinearSpec) -> Result<Self, ModelError> {
+        let weight = loader.matrix(&spec.weight)?;
+        Ok(Self { weight, bias: loader.optional_vector(spec.bias.as_ref())? })
+    }
+
+    pub(crate) fn bias(&self) -> Option<&B::Buffer> {
+        self.bias.as_ref()
+    }
+}

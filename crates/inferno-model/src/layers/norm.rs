@@ -1,0 +1,32 @@
+//! Norms of the residual stream.
+
+use inferno_backend::{Backend, Norm, NormKind};
+
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::layer::NormSpec;
+
+/// The weights of a norm.
+pub(crate) struct NormWeights<B: Backend> {
+    kind: NormKind,
+    eps: f32,
+    weight: B::Buffer,
+    bias: Option<B::Buffer>,
+}
+
+impl<B: Backend> NormWeights<B> {
+    pub(crate) fn load(loader: &mut Loader<'_, B>, spec: &NormSpec) -> Result<Self, ModelError> {
+        Ok(Self {
+            kind: spec.kind,
+            eps: spec.eps,
+            weight: loader.vector(&spec.weight)?,
+            bias: loader.optional_vector(spec.bias.as_ref())?,
+        })
+    }
+
+    /// The norm, for an operation.
+    pub(crate) fn norm(&self) -> Norm<'_, B::Buffer> {
+        let Self { kind, eps, weight, bias } = self;
+        Norm { kind: *kind, weight, bias: bias.as_ref(), eps: *eps }
+    }
+}

@@ -1,0 +1,71 @@
+//! How the output of a block is added to the residual stream.
+
+use inferno_backend::Backend;
+
+use super::context::ForwardContext;
+use super::linear::Linear;
+use super::norm::NormWeights;
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::layer::NormSpec;
+
+/// The norm of a block's output and a factor on it.
+pub(super) struct Residual<B: Backend> {
+    post_norm: Option<NormWeights<B>>,
+    scale: f32,
+}
+
+impl<B: Backend> Residual<B> {
+    pub(super) fn load(
+        loader: &mut Loader<'_, B>,
+        post_norm: Option<&NormSpec>,
+        scale: f32,
+    ) -> Result<Self, ModelError> {
+        let post_norm = post_norm.map(|norm| NormWeights::load(loader, norm)).transpose()?;
+        Ok(Self { post_norm, scale })
+    }
+
+    /// Whether outputs are added as they are.
+    pub(super) fn is_direct(&self) -> bool {
+        self.post_norm.is_none() && self.scale == 1.0
+    }
+
+    /// Adds the product of `input` to the residual stream `x`, in one operation if nothing is between
+    /// them.
+    pub(super) fn add_product(
+        &self,
+        context: &ForwardContext<'_, B>,
+        input: &B::Buffer,
+        linear: &Linear<B>,
+        x: &mut B::Buffer,
+        (branch, normed): (&mut Option<B::Buffer>, &mut B::Buffer),
+    ) -> Result<(), ModelError> {
+        let ForwardContext { backend, rows, .. } = *context;
+        if self.is_direct() {
+            return Ok(backend.linear_add(rows, input, &linear.weight, linear.bias(), x)?);
+        }
+        let branch = branch.as_mut().expect("the workspace was created for this model");
+        backend.linear(rows, input, &linear.weight, linear.bias(), branch)?;
+        self.add(context, branch, x, normed);
+        Ok(())
+    }
+
+    /// Adds a block's output `branch` to the residual stream `x`.
+    pub(super) fn add(
+        &self,
+        context: &ForwardContext<'_, B>,
+        branch: &B::Buffer,
+        x: &mut B::Buffer,
+        normed: &mut B::Buffer,
+    ) {
+        let ForwardContext { backend, rows, .. } = *context;
+        let output = match &self.post_norm {
+            Some(norm) => {
+                backend.norm(rows, branch, norm.norm(), normed);
+                &*normed
+            }
+            None => branch,
+        };
+        backend.add_scaled(rows, output, self.scale, x);
+    }
+}

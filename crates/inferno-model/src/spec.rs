@@ -1,0 +1,128 @@
+//! A model as data: what every layer computes and which tensors it needs.
+//!
+//! Loading, memory estimates and costs walk the same [`ModelSpec`], so a model is described once.
+
+mod builder;
+pub(crate) mod layer;
+mod rotary;
+pub(crate) mod tensors;
+
+use std::ops::Range;
+
+use inferno_backend::{Function, KvDType, KvLayout, QkvLayout};
+use inferno_gguf::Gguf;
+
+use crate::keys::ArchitectureKeys;
+use crate::{Architecture, ModelError, architecture};
+use builder::SpecBuilder;
+use layer::{LayerSpec, NormSpec};
+pub(crate) use rotary::RotaryFactors;
+pub use rotary::{RopeScaling, RotarySpec, YarnParams};
+use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
+
+/// A decoder-only transformer: its sizes, its layers and their tensors.
+#[derive(Debug, Clone)]
+pub struct ModelSpec {
+    /// The model's architecture.
+    pub architecture: &'static Architecture,
+    /// The model's own name, if the file has one.
+    pub name: Option<String>,
+    /// Context length of training, in tokens.
+    pub context_length: usize,
+    /// Width of the residual stream.
+    pub hidden_size: usize,
+    /// Number of rows of the embedding table.
+    pub vocab_size: usize,
+    /// The rotary embeddings of the layers, without duplicates.
+    pub rotaries: Vec<RotarySpec>,
+    /// Heads of the layers' attention.
+    pub(crate) heads: QkvLayout,
+    /// The embedding table.
+    pub(crate) embeddings: MatrixPart,
+    /// Factor on the embeddings.
+    pub(crate) embedding_scale: f32,
+    pub(crate) layers: Vec<LayerSpec>,
+    /// Factors on queries that grow with their position.
+    pub(crate) temperature: Option<TemperatureSpec>,
+    pub(crate) output_norm: NormSpec,
+    pub(crate) head: LinearSpec,
+    /// What is applied to the logits, in order.
+    pub(crate) head_functions: Vec<Function>,
+    /// Layers of the file that are not part of the decoder: they predict further tokens.
+    pub(crate) skipped_layers: Range<usize>,
+}
+
+/// Queries at position `p` are multiplied by `1 + scale * ln(1 + floor(p / original_context_length))`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TemperatureSpec {
+    pub(crate) scale: f32,
+    pub(crate) original_context_length: usize,
+}
+
+/// How a pass uses a matrix.
+pub(crate) struct MatrixUse<'a> {
+    pub(crate) matrix: &'a MatrixSpec,
+    /// Whether it is the output head.
+    pub(crate) is_head: bool,
+    /// Number of its matrices that a token is multiplied by.
+    pub(crate) num_experts_used: usize,
+}
+
+impl ModelSpec {
+    /// Reads the description of a checkpoint from its header.
+    ///
+    /// **Errors**: [`ModelError::UnknownArchitecture`]; metadata keys that are missing, of another type,
+    /// inconsistent or not supported; tensors that are missing, of the wrong shape or in an unsupported format;
+    /// [`ModelError::NoWeights`].
+    pub fn from_checkpoint(checkpoint: &Gguf) -> Result<Self, ModelError> {
+        let metadata = checkpoint.metadata();
+        let architecture = architecture(&metadata.required::<String>("general.architecture")?)?;
+        let keys = ArchitectureKeys::new(architecture.name, metadata);
+        let spec = SpecBuilder::new(&keys, checkpoint, architecture).and_then(SpecBuilder::build);
+        match spec {
+            Err(ModelError::MissingTensor { .. }) if checkpoint.tensors().is_empty() => {
+                Err(ModelError::NoWeights)
+            }
+            Err(error) => Err(error),
+            Ok(spec) => keys.check_others().map(|()| spec),
+        }
+    }
+
+    /// A cache layout for `num_tokens` positions of this model.
+    pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
+        let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
+        KvLayout {
+            num_layers: self.layers.len(),
+            num_kv_heads: self.heads.num_kv_heads,
+            head_dim: self.heads.head_dim,
+            block_tokens,
+            num_blocks: num_tokens.div_ceil(block_tokens),
+            dtype,
+        }
+    }
+
+    /// Every matrix that a pass multiplies by.
+    pub(crate) fn matrices(&self) -> impl Iterator<Item = MatrixUse<'_>> {
+        let head = MatrixUse { matrix: &self.head.weight, is_head: true, num_experts_used: 1 };
+        let layers = self.layers.iter().flat_map(|layer| {
+            layer.linears().into_iter().map(|linear| MatrixUse {
+                matrix: &linear.weight,
+                is_head: false,
+                num_experts_used: layer.num_experts_used(&linear.weight),
+            })
+        });
+        std::iter::once(head).chain(layers)
+    }
+
+    /// Every vector of parameters.
+    pub(crate) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
+        let rotaries = self.rotaries.iter().flat_map(|rotary| rotary.factors.vectors());
+        let layers = self.layers.iter().flat_map(LayerSpec::vectors);
+        layers.chain(self.output_norm.vectors()).chain(&self.head.bias).chain(rotaries)
+    }
+
+    /// The sliding window of each layer; `None` for layers that attend to everything.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = Option<usize>> {
+        self.layers.iter().map(|layer| layer.attention.block.window)
+    }
+}

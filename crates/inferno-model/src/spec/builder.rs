@@ -1,0 +1,237 @@
+//! Builds the description of a model from the facts of its architecture, metadata and the tensors of the file.
+
+mod attention;
+mod feed_forward;
+
+use inferno_backend::{Function, QkvLayout};
+use inferno_gguf::Gguf;
+
+use super::layer::{BlockSpec, LayerSpec, NormSpec};
+use super::rotary::RotaryFacts;
+use super::tensors::{MatrixSpec, TensorFinder};
+use super::{ModelSpec, RotarySpec, TemperatureSpec};
+use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel};
+use crate::keys::ArchitectureKeys;
+use crate::tensor_names::{EMBEDDINGS, OUTPUT_HEAD};
+use crate::{Architecture, ModelError};
+
+/// Epsilon if the file sets none: the value Llama 2 was trained with.
+const DEFAULT_EPS: f32 = 1e-5;
+
+/// The parts of a description that its other parts are built from.
+pub(super) struct SpecBuilder<'a> {
+    keys: &'a ArchitectureKeys<'a>,
+    tensors: TensorFinder<'a>,
+    facts: &'static Architecture,
+    hidden_size: usize,
+    eps: f32,
+    heads: QkvLayout,
+    residual_scale: f32,
+    is_parallel: bool,
+    /// The sliding window, if the model has one.
+    window: Option<usize>,
+    /// The file's own list of layers with the window.
+    window_pattern: Option<Vec<bool>>,
+    /// The embedding of the layers, and that of layers with a window if it is another one.
+    rotaries: Vec<RotarySpec>,
+    num_layers: usize,
+}
+
+impl<'a> SpecBuilder<'a> {
+    pub(super) fn new(
+        keys: &'a ArchitectureKeys<'a>,
+        checkpoint: &'a Gguf,
+        facts: &'static Architecture,
+    ) -> Result<Self, ModelError> {
+        let tensors = TensorFinder::new(checkpoint);
+        let hidden_size = keys.positive("embedding_length")?;
+        let heads = heads(keys, hidden_size)?;
+        let num_blocks = keys.positive("block_count")?;
+        let num_predictors = keys.optional::<usize>("nextn_predict_layers")?.unwrap_or(0);
+        if num_predictors >= num_blocks {
+            let expected = format!("less than block_count ({num_blocks})");
+            return Err(keys.invalid("nextn_predict_layers", expected, num_predictors));
+        }
+        let num_layers = num_blocks - num_predictors;
+        let (window, window_pattern) = attention::windows(keys, facts, num_layers)?;
+        let full = RotarySpec::from_keys(
+            keys,
+            tensors,
+            RotaryFacts {
+                pairing: facts.attention.pairing,
+                has_log_multiplier: facts.attention.has_temperature,
+            },
+            heads.head_dim,
+        )?;
+        let windowed = match facts.attention.windowed_rotary {
+            Some(rotary) if window.is_some() => {
+                let default = rotary.default_base.unwrap_or(full.freq_base);
+                Some(full.unscaled(keys.positive_float("rope.freq_base_swa", Some(default))?))
+            }
+            _ => None,
+        };
+        let is_parallel = match facts.parallel {
+            Parallel::Never => false,
+            Parallel::Always => true,
+            Parallel::ByKey => keys.optional("use_parallel_residual")?.unwrap_or(true),
+        };
+        let residual_scale = match facts.has_multipliers {
+            true => keys.optional_float("residual_scale")?.unwrap_or(1.0),
+            false => 1.0,
+        };
+        let eps = keys.positive_float(facts.eps_key, Some(DEFAULT_EPS))?;
+        let rotaries = std::iter::once(full).chain(windowed).collect();
+        Ok(Self {
+            keys,
+            tensors,
+            facts,
+            hidden_size,
+            eps,
+            heads,
+            residual_scale,
+            is_parallel,
+            window,
+            window_pattern,
+            rotaries,
+            num_layers,
+        })
+    }
+
+    pub(super) fn build(self) -> Result<ModelSpec, ModelError> {
+        let Self { keys, tensors, facts, hidden_size, .. } = self;
+        // Files differ in whether and under which key they store the size of the vocabulary, so the embedding
+        // table decides. Its whole shape is checked when it is looked up.
+        let vocab_size =
+            tensors.get(EMBEDDINGS).map(|table| table.dims().get(1).copied().unwrap_or(1));
+        let vocab_size = vocab_size.ok_or_else(|| keys.no_embeddings(hidden_size))?;
+        let embeddings = tensors.table(EMBEDDINGS, vocab_size, hidden_size)?;
+        let head = match tensors.contains(OUTPUT_HEAD) {
+            true => tensors.linear("output", vocab_size, hidden_size)?,
+            false => super::LinearSpec {
+                weight: MatrixSpec {
+                    parts: vec![embeddings.clone()],
+                    num_experts: 1,
+                    cols: hidden_size,
+                },
+                bias: None,
+            },
+        };
+        let output_norm = self.norm(tensors, facts.output_norm)?;
+        let embedding_scale = match facts.embedding_scale {
+            EmbeddingScale::One => 1.0,
+            EmbeddingScale::Root => (hidden_size as f32).sqrt(),
+            EmbeddingScale::Key => keys.optional_float("embedding_scale")?.unwrap_or(1.0),
+        };
+        let temperature = match facts.attention.has_temperature {
+            true => self.temperature()?,
+            false => None,
+        };
+        let head_functions = self.head_functions()?;
+        let layers =
+            (0..self.num_layers).map(|index| self.layer(index)).collect::<Result<_, _>>()?;
+        let num_blocks = keys.positive("block_count")?;
+        Ok(ModelSpec {
+            architecture: facts,
+            name: keys.name()?,
+            context_length: keys.positive("context_length")?,
+            hidden_size,
+            vocab_size,
+            heads: self.heads,
+            embeddings,
+            embedding_scale,
+            layers,
+            temperature,
+            output_norm,
+            head,
+            head_functions,
+            skipped_layers: self.num_layers..num_blocks,
+            rotaries: self.rotaries,
+        })
+    }
+
+    fn temperature(&self) -> Result<Option<TemperatureSpec>, ModelError> {
+        let Some(scale) = self.keys.optional_float("attention.temperature_scale")? else {
+            return Ok(None);
+        };
+        let original_context_length = self.keys.positive("rope.scaling.original_context_length")?;
+        Ok(Some(TemperatureSpec { scale, original_context_length }))
+    }
+
+    fn head_functions(&self) -> Result<Vec<Function>, ModelError> {
+        let mut functions = Vec::new();
+        if self.facts.logit_scale != LogitScale::None {
+            if let Some(scale) = self.keys.optional_float("logit_scale")? {
+                let is_divisor = self.facts.logit_scale == LogitScale::Divides;
+                let factor = if is_divisor { 1.0 / scale } else { scale };
+                functions.push(Function::Scale { factor });
+            }
+        }
+        if let Some([_, default]) = self.facts.softcaps {
+            let cap = self.keys.positive_float("final_logit_softcapping", Some(default))?;
+            functions.push(Function::SoftCap { cap });
+        }
+        Ok(functions)
+    }
+
+    fn layer(&self, index: usize) -> Result<LayerSpec, ModelError> {
+        let tensors = self.tensors.in_layer(index);
+        let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
+        Ok(LayerSpec {
+            attention: BlockSpec {
+                norm: self.layer_norm(tensors, names.attention)?,
+                block: self.attention(tensors, index)?,
+                post_norm: self.layer_norm(tensors, names.post_attention)?,
+                residual_scale,
+            },
+            feed_forward: BlockSpec {
+                norm: self.layer_norm(tensors, names.feed_forward)?,
+                block: self.feed_forward(tensors, index)?,
+                post_norm: self.layer_norm(tensors, names.post_feed_forward)?,
+                residual_scale,
+            },
+            is_parallel: self.is_parallel,
+        })
+    }
+
+    /// The norm under the first of `names` that the file has; if it has none of them, the last is missing.
+    fn layer_norm(
+        &self,
+        tensors: TensorFinder<'_>,
+        names: &[&str],
+    ) -> Result<Option<NormSpec>, ModelError> {
+        let has_weight = |name: &&&str| tensors.contains(&format!("{name}.weight"));
+        let name = names.iter().find(has_weight).or(names.last());
+        name.map(|name| self.norm(tensors, name)).transpose()
+    }
+
+    fn norm(&self, tensors: TensorFinder<'_>, name: &str) -> Result<NormSpec, ModelError> {
+        Ok(NormSpec {
+            kind: self.facts.norm,
+            eps: self.eps,
+            weight: tensors.vector(&format!("{name}.weight"), 1, self.hidden_size)?,
+            bias: tensors.optional_vector(&format!("{name}.bias"), self.hidden_size)?,
+        })
+    }
+}
+
+fn heads(keys: &ArchitectureKeys<'_>, hidden_size: usize) -> Result<QkvLayout, ModelError> {
+    let num_heads = keys.positive("attention.head_count")?;
+    let num_kv_heads = keys.positive_or("attention.head_count_kv", num_heads)?;
+    if num_heads % num_kv_heads != 0 {
+        let expected = format!("a divisor of attention.head_count ({num_heads})");
+        return Err(keys.invalid("attention.head_count_kv", expected, num_kv_heads));
+    }
+    if keys.optional::<usize>("attention.key_length")?.is_none()
+        && !hidden_size.is_multiple_of(num_heads)
+    {
+        let expected = format!("a divisor of embedding_length ({hidden_size}), or a key_length");
+        return Err(keys.invalid("attention.head_count", expected, num_heads));
+    }
+    let head_dim = keys.positive_or("attention.key_length", hidden_size / num_heads)?;
+    let value_length = keys.positive_or("attention.value_length", head_dim)?;
+    if value_length != head_dim {
+        let expected = format!("attention.key_length ({head_dim})");
+        return Err(keys.invalid("attention.value_length", expected, value_length));
+    }
+    Ok(QkvLayout { num_heads, num_kv_heads, head_dim })
+}

@@ -1,0 +1,204 @@
+//! The feed-forward block of a layer.
+
+use inferno_backend::{ExpertGroups, ExpertParams, Function, Gating};
+
+use super::SpecBuilder;
+use crate::ModelError;
+use crate::arch::architecture::Activation;
+use crate::spec::layer::{ActivationSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, SharedExpertSpec};
+use crate::spec::tensors::{LinearSpec, Presence, TensorFinder};
+
+impl SpecBuilder<'_> {
+    pub(super) fn feed_forward(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+    ) -> Result<FeedForwardSpec, ModelError> {
+        match self.expert_params(index)? {
+            Some(params) => Ok(FeedForwardSpec::Experts(self.experts(tensors, index, params)?)),
+            None => {
+                let size = self.keys.positive("feed_forward_length")?;
+                Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))
+            }
+        }
+    }
+
+    /// The experts of layer `index`, if it has any.
+    fn expert_params(&self, index: usize) -> Result<Option<ExpertParams>, ModelError> {
+        let (keys, facts) = (self.keys, self.facts.experts);
+        if matches!(keys.optional("expert_count")?, None | Some(0_usize)) {
+            return Ok(None);
+        }
+        let num_experts = keys.positive("expert_count")?;
+        let num_experts_used = keys.positive("expert_used_count")?;
+        if num_experts_used > num_experts {
+            let expected = format!("at most expert_count ({num_experts})");
+            return Err(keys.invalid("expert_used_count", expected, num_experts_used));
+        }
+        // Informative: the tensors of a shared expert have its size.
+        keys.optional::<usize>("expert_shared_count")?;
+        let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
+        let step = keys.positive_or("interleave_moe_layer_step", 1)?;
+        if index < num_dense || (index + 1) % step != 0 {
+            return Ok(None);
+        }
+        let normalize = keys.optional("expert_weights_norm")?.unwrap_or(facts.normalize);
+        let mut params = ExpertParams::softmax(num_experts, num_experts_used, normalize);
+        params.gating = facts.gating;
+        if facts.has_keys {
+            params.gating = self.gating()?;
+            params.scale = keys.optional_float("expert_weights_scale")?.unwrap_or(1.0);
+            params.groups = self.expert_groups(&params)?;
+        }
+        Ok(Some(params))
+    }
+
+    fn gating(&self) -> Result<Gating, ModelError> {
+        match self.keys.optional("expert_gating_func")? {
+            None | Some(0_u32) => Ok(self.facts.experts.gating),
+            Some(1) => Ok(Gating::Softmax),
+            Some(2) => Ok(Gating::Sigmoid),
+            Some(other) => {
+                Err(self.keys.invalid("expert_gating_func", "1 (softmax) or 2 (sigmoid)", other))
+            }
+        }
+    }
+
+    fn expert_groups(&self, params: &ExpertParams) -> Result<Option<ExpertGroups>, ModelError> {
+        let keys = self.keys;
+        let num_groups = keys.optional("expert_group_count")?.unwrap_or(1_usize);
+        let num_groups_used = keys.optional("expert_group_used_count")?.unwrap_or(1_usize);
+        if num_groups <= 1 {
+            return Ok(None);
+        }
+        let ExpertParams { num_experts, num_experts_used, .. } = *params;
+        if num_experts % num_groups != 0 {
+            let expected = format!("a divisor of expert_count ({num_experts})");
+            return Err(keys.invalid("expert_group_count", expected, num_groups));
+        }
+        let needed = num_experts_used.div_ceil(num_experts / num_groups);
+        if !(needed..=num_groups).contains(&num_groups_used) {
+            let expected = format!("a number from {needed} to {num_groups}");
+            return Err(keys.invalid("expert_group_used_count", expected, num_groups_used));
+        }
+        Ok(Some(ExpertGroups { num_groups, num_groups_used }))
+    }
+
+    fn experts(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+        params: ExpertParams,
+    ) -> Result<ExpertsSpec, ModelError> {
+        let (hidden_size, keys) = (self.hidden_size, self.keys);
+        let num_experts = params.num_experts;
+        let size = keys.positive(match keys.optional("expert_feed_forward_length")? {
+            None | Some(0_usize) => "feed_forward_length",
+            Some(_) => "expert_feed_forward_length",
+        })?;
+        let ActivationSpec::Gated(gate) = self.activation(index)? else {
+            let expected = "0, as experts without a gate are not supported";
+            return Err(keys.invalid("expert_count", expected, num_experts));
+        };
+        let gate_up = [("ffn_gate_exps", size), ("ffn_up_exps", size)];
+        let fused = tensors.contains("ffn_gate_up_exps.weight").then_some("ffn_gate_up_exps");
+        let per_expert = |parts: &[(&str, usize)], fused, cols| {
+            tensors.stacked(parts, fused, [num_experts, cols], Presence::Optional)
+        };
+        let shared_size = tensors.rows_of("ffn_up_shexp.weight");
+        Ok(ExpertsSpec {
+            params,
+            gate,
+            intermediate_size: size,
+            router: tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
+            selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
+            gate_up: per_expert(&gate_up, fused, hidden_size)?,
+            down: per_expert(&[("ffn_down_exps", hidden_size)], None, size)?,
+            shared: match shared_size {
+                Some(size) => Some(self.shared_expert(tensors, index, size)?),
+                None => None,
+            },
+        })
+    }
+
+    fn shared_expert(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+        size: usize,
+    ) -> Result<SharedExpertSpec, ModelError> {
+        const GATE: &str = "ffn_gate_inp_shexp";
+        let gate = match tensors.contains(&format!("{GATE}.weight")) {
+            true => Some(tensors.linear(GATE, 1, self.hidden_size)?),
+            false => None,
+        };
+        Ok(SharedExpertSpec { mlp: self.mlp(tensors, index, "_shexp", size)?, gate })
+    }
+
+    /// The block whose tensors have names with `suffix`.
+    fn mlp(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+        suffix: &str,
+        size: usize,
+    ) -> Result<MlpSpec, ModelError> {
+        let [gate, up, down] = ["gate", "up", "down"].map(|name| format!("ffn_{name}{suffix}"));
+        let activation = self.activation(index)?;
+        Ok(MlpSpec {
+            activation,
+            intermediate_size: size,
+            up: match activation {
+                ActivationSpec::Gated(_) => self.gate_up(tensors, [&gate, &up], size)?,
+                ActivationSpec::Plain(_) => tensors.linear(&up, size, self.hidden_size)?,
+            },
+            down: tensors.linear(&down, self.hidden_size, size)?,
+        })
+    }
+
+    fn gate_up(
+        &self,
+        tensors: TensorFinder<'_>,
+        [gate, up]: [&str; 2],
+        size: usize,
+    ) -> Result<LinearSpec, ModelError> {
+        let has_gate = tensors.contains(&format!("{gate}.weight"));
+        let has_both = tensors.rows_of(&format!("{up}.weight")) == Some(2 * size);
+        let fused = (!has_gate && has_both).then_some(up);
+        let parts = [(gate, size), (up, size)];
+        tensors.stacked(&parts, fused, [1, self.hidden_size], Presence::Optional)
+    }
+
+    /// What the block of layer `index` computes between its projections.
+    fn activation(&self, index: usize) -> Result<ActivationSpec, ModelError> {
+        Ok(match self.facts.activation {
+            Activation::Gated(gate) => ActivationSpec::Gated(gate),
+            Activation::Plain(function) => ActivationSpec::Plain(function),
+            Activation::Xielu => {
+                let parameter = |name: &'static str| self.xielu_parameter(name, index);
+                let beta = parameter("xielu.beta")?;
+                ActivationSpec::Plain(Function::Xielu {
+                    positive: softplus(parameter("xielu.alpha_p")?),
+                    negative: beta + softplus(parameter("xielu.alpha_n")?),
+                    beta,
+                    eps: parameter("xielu.eps")?,
+                })
+            }
+        })
+    }
+
+    /// The value of layer `index` in a list of parameters.
+    fn xielu_parameter(&self, key: &'static str, index: usize) -> Result<f32, ModelError> {
+        let values: Vec<f32> = self.keys.global(key)?;
+        values.get(index).copied().ok_or_else(|| ModelError::InvalidConfig {
+            key: key.to_owned(),
+            expected: format!("a number for each of {} layers", self.num_layers),
+            found: values.len().to_string(),
+        })
+    }
+}
+
+/// `ln(1 + exp(x))`.
+fn softplus(x: f32) -> f32 {
+    libm::log1p(libm::exp(x.into())) as f32
+}

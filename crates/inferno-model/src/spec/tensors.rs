@@ -1,0 +1,260 @@
+//! The tensors of a model: which ones a weight consists of, in which format and shape.
+//!
+//! Every tensor is looked up with the shape that the metadata implies, so a file with a missing tensor or one of
+//! another shape fails here, before anything is allocated, with both shapes in the error.
+
+use std::ops::Range;
+
+use inferno_backend::Backend;
+use inferno_gguf::{Gguf, TensorInfo};
+use inferno_tensor::DType;
+
+use crate::loader::{dtype_of, slowest_first};
+use crate::{ModelError, Requantize};
+
+/// Rows of one tensor, as a part of a stacked matrix.
+#[derive(Debug, Clone)]
+pub(crate) struct MatrixPart {
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
+    /// The rows of each of the tensor's matrices that belong to the part.
+    pub(crate) rows: Range<usize>,
+    /// Number of rows of each of the tensor's matrices.
+    pub(crate) tensor_rows: usize,
+}
+
+/// Matrices that are multiplied as one, stacked by rows.
+#[derive(Debug, Clone)]
+pub(crate) struct MatrixSpec {
+    pub(crate) parts: Vec<MatrixPart>,
+    /// Number of matrices in each part; 1 unless they belong to experts.
+    pub(crate) num_experts: usize,
+    /// Input features.
+    pub(crate) cols: usize,
+}
+
+impl MatrixSpec {
+    /// The format of each part after quantization, and its number of rows.
+    pub(crate) fn formats(
+        &self,
+        requantize: Option<Requantize>,
+    ) -> impl Iterator<Item = (DType, usize)> + '_ {
+        self.parts.iter().map(move |part| {
+            let dtype =
+                requantize.map_or(part.dtype, |choice| choice.target(part.dtype, self.cols));
+            (dtype, part.rows.len())
+        })
+    }
+
+    /// Size of `num_experts` of its matrices on `backend`, in bytes.
+    pub(crate) fn num_bytes<B: Backend>(
+        &self,
+        backend: &B,
+        num_experts: usize,
+        requantize: Option<Requantize>,
+    ) -> usize {
+        self.formats(requantize)
+            .map(|(dtype, rows)| backend.weight_bytes(dtype, num_experts, rows, self.cols))
+            .fold(0, usize::saturating_add)
+    }
+}
+
+/// Tensors of plain numbers, concatenated row by row: norm weights, biases.
+#[derive(Debug, Clone)]
+pub(crate) struct VectorSpec {
+    /// Name and values per row of each tensor.
+    pub(crate) parts: Vec<(String, usize)>,
+    /// Number of rows; 1 unless they belong to experts.
+    pub(crate) rows: usize,
+}
+
+impl VectorSpec {
+    /// Number of values of a row.
+    pub(crate) fn cols(&self) -> usize {
+        self.parts.iter().map(|(_, len)| len).sum()
+    }
+}
+
+/// A matrix product, with or without a bias.
+#[derive(Debug, Clone)]
+pub(crate) struct LinearSpec {
+    pub(crate) weight: MatrixSpec,
+    pub(crate) bias: Option<VectorSpec>,
+}
+
+/// Whether a file must have a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Its absence is an error.
+    Required,
+    /// It is used if it exists.
+    Optional,
+}
+
+/// Looks up tensors of a file, of one layer or outside the layers.
+#[derive(Clone, Copy)]
+pub(crate) struct TensorFinder<'a> {
+    checkpoint: &'a Gguf,
+    layer: Option<usize>,
+}
+
+impl<'a> TensorFinder<'a> {
+    /// Tensors outside the layers.
+    pub(crate) fn new(checkpoint: &'a Gguf) -> Self {
+        Self { checkpoint, layer: None }
+    }
+
+    /// Tensors of layer `layer`.
+    pub(crate) fn in_layer(self, layer: usize) -> Self {
+        Self { layer: Some(layer), ..self }
+    }
+
+    fn full(&self, name: &str) -> String {
+        match self.layer {
+            Some(layer) => format!("blk.{layer}.{name}"),
+            None => name.to_owned(),
+        }
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The tensor `name`, whatever its shape.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a TensorInfo> {
+        self.checkpoint.tensor(&self.full(name))
+    }
+
+    /// The number of output features of the matrix or matrices `name`.
+    pub(crate) fn rows_of(&self, name: &str) -> Option<usize> {
+        self.get(name).and_then(|info| info.dims().get(1).copied())
+    }
+
+    /// The tensor `name.weight` with `rows` rows, of which `part` is used.
+    fn matrix_part(
+        &self,
+        name: &str,
+        [num_experts, rows, cols]: [usize; 3],
+        part: Range<usize>,
+    ) -> Result<MatrixPart, ModelError> {
+        let name = self.full(&format!("{name}.weight"));
+        let info = find(self.checkpoint, &name, [num_experts, rows, cols])?;
+        Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: part, tensor_rows: rows })
+    }
+
+    /// A product with the tensors of `parts`, each with its number of rows, or with the rows of the tensor
+    /// `fused` that contains all of them, if the file has it.
+    pub(crate) fn stacked(
+        &self,
+        parts: &[(&str, usize)],
+        fused: Option<&str>,
+        [num_experts, cols]: [usize; 2],
+        bias: Presence,
+    ) -> Result<LinearSpec, ModelError> {
+        let total = parts.iter().map(|(_, rows)| rows).sum();
+        let (parts, names) = match fused {
+            Some(fused) => {
+                let mut end = 0;
+                let parts = parts.iter().map(|(_, rows)| {
+                    end += rows;
+                    self.matrix_part(fused, [num_experts, total, cols], end - rows..end)
+                });
+                (parts.collect::<Result<Vec<_>, _>>()?, vec![(fused, total)])
+            }
+            None => {
+                let tensors = parts.iter().map(|&(name, rows)| {
+                    self.matrix_part(name, [num_experts, rows, cols], 0..rows)
+                });
+                (tensors.collect::<Result<Vec<_>, _>>()?, parts.to_vec())
+            }
+        };
+        let names: Vec<_> =
+            names.into_iter().map(|(name, rows)| (format!("{name}.bias"), rows)).collect();
+        let has_bias = names.iter().any(|(name, _)| self.contains(name));
+        let bias = match bias == Presence::Required || has_bias {
+            true => Some(self.vectors(&names, num_experts)?),
+            false => None,
+        };
+        Ok(LinearSpec { weight: MatrixSpec { parts, num_experts, cols }, bias })
+    }
+
+    /// A product with the tensor `name`, with a bias if the file has one.
+    pub(crate) fn linear(
+        &self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+    ) -> Result<LinearSpec, ModelError> {
+        self.stacked(&[(name, rows)], None, [1, cols], Presence::Optional)
+    }
+
+    /// Concatenated tensors, each with its number of values per row.
+    fn vectors(&self, parts: &[(String, usize)], rows: usize) -> Result<VectorSpec, ModelError> {
+        let parts = parts.iter().map(|(name, len)| {
+            let name = self.full(name);
+            dtype_of(find(self.checkpoint, &name, [1, rows, *len])?)?;
+            Ok((name, *len))
+        });
+        Ok(VectorSpec { parts: parts.collect::<Result<_, ModelError>>()?, rows })
+    }
+
+    /// The tensor `name` of `rows` x `cols` values.
+    pub(crate) fn vector(
+        &self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+    ) -> Result<VectorSpec, ModelError> {
+        self.vectors(&[(name.to_owned(), cols)], rows)
+    }
+
+    /// The tensor `name` of `rows` x `cols` values as one row.
+    pub(crate) fn flat_vector(
+        &self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+    ) -> Result<VectorSpec, ModelError> {
+        let VectorSpec { parts, rows } = self.vector(name, rows, cols)?;
+        let parts = parts.into_iter().map(|(name, cols)| (name, rows * cols)).collect();
+        Ok(VectorSpec { parts, rows: 1 })
+    }
+
+    /// The tensor `name` of `len` values, if the file has it.
+    pub(crate) fn optional_vector(
+        &self,
+        name: &str,
+        len: usize,
+    ) -> Result<Option<VectorSpec>, ModelError> {
+        self.contains(name).then(|| self.vector(name, 1, len)).transpose()
+    }
+
+    /// The table `name` of `rows` rows for lookups.
+    pub(crate) fn table(
+        &self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+    ) -> Result<MatrixPart, ModelError> {
+        let info = find(self.checkpoint, name, [1, rows, cols])?;
+        let name = name.to_owned();
+        Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: 0..rows, tensor_rows: rows })
+    }
+}
+
+/// Finds a tensor and checks its shape. Leading dimensions of size 1 are optional.
+fn find<'a>(
+    checkpoint: &'a Gguf,
+    name: &str,
+    shape: [usize; 3],
+) -> Result<&'a TensorInfo, ModelError> {
+    let expected: Vec<usize> = shape.into_iter().skip_while(|&size| size == 1).collect();
+    let Some(info) = checkpoint.tensor(name) else {
+        return Err(ModelError::MissingTensor { name: name.to_owned(), expected });
+    };
+    let found = slowest_first(info);
+    match found.iter().skip_while(|&&size| size == 1).eq(&expected) {
+        true => Ok(info),
+        false => Err(ModelError::TensorShape { name: name.to_owned(), expected, found }),
+    }
+}

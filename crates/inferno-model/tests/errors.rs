@@ -60,6 +60,93 @@ fn an_unknown_architecture_error_lists_the_supported_ones() {
 }
 
 #[test]
+fn an_unknown_architecture_error_names_the_nearest_supported_one() {
+    for (name, nearest) in
+        [("qwen35", Some("qwen3")), ("gemma4", Some("gemma")), ("xl", None), ("mamba2", None)]
+    {
+        let checkpoint = rewritten(
+            |metadata| {
+                metadata.insert("general.architecture", name);
+            },
+            unchanged,
+        );
+        match load_error(&checkpoint) {
+            ModelError::UnknownArchitecture { nearest: found, .. } => assert_eq!(found, nearest),
+            other => panic!("{name}: {other}"),
+        }
+    }
+}
+
+/// The llama fixture under the name of another architecture, with more metadata.
+fn renamed(architecture: &'static str, add: impl FnOnce(&mut Metadata)) -> Gguf {
+    rewritten(
+        |metadata| {
+            for (key, value) in metadata.clone().iter() {
+                if let Some(key) = key.strip_prefix("llama.") {
+                    metadata.insert(format!("{architecture}.{key}"), value.clone());
+                }
+            }
+            metadata.insert("general.architecture", architecture);
+            add(metadata);
+        },
+        unchanged,
+    )
+}
+
+#[test]
+fn a_window_pattern_must_cover_every_layer() {
+    let windows = |pattern: Option<Vec<bool>>| {
+        renamed("exaone-moe", |metadata| {
+            metadata.insert("exaone-moe.attention.sliding_window", 8_u32);
+            if let Some(pattern) = pattern {
+                metadata.insert("exaone-moe.attention.sliding_window_pattern", pattern);
+            }
+        })
+    };
+    match load_error(&windows(Some(vec![true]))) {
+        ModelError::InvalidConfig { key, .. } => {
+            assert_eq!(key, "exaone-moe.attention.sliding_window_pattern");
+        }
+        other => panic!("{other}"),
+    }
+    // Without a pattern, that of the architecture holds; the fixture has no norms of heads.
+    for pattern in [None, Some(vec![true, false])] {
+        match load_error(&windows(pattern)) {
+            ModelError::MissingTensor { name, .. } => {
+                assert_eq!(name, "blk.0.attn_q_norm.weight");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn groups_of_experts_must_be_equal_and_hold_the_chosen_ones() {
+    for (groups, used, key) in [
+        (3_u32, 1_u32, "expert_group_count"),
+        (4, 0, "expert_group_used_count"),
+        (4, 1, "expert_group_used_count"),
+        (4, 5, "expert_group_used_count"),
+    ] {
+        let checkpoint = renamed("dots1", |metadata| {
+            for (key, value) in [
+                ("expert_count", 8),
+                ("expert_used_count", 3),
+                ("expert_group_count", groups),
+                ("expert_group_used_count", used),
+            ] {
+                metadata.insert(format!("dots1.{key}"), value);
+            }
+        });
+        let error = load_error(&checkpoint);
+        assert!(
+            matches!(&error, ModelError::InvalidConfig { key: found, .. } if found.ends_with(key)),
+            "{groups} {used}: {error}"
+        );
+    }
+}
+
+#[test]
 fn a_missing_tensor_error_has_the_name_and_expected_shape() {
     let missing = "blk.1.ffn_up.weight";
     let checkpoint = rewritten(|_| (), |name| unchanged(name).filter(|_| name != missing));
@@ -202,17 +289,7 @@ fn a_tensor_shape_error_has_both_shapes() {
 
 #[test]
 fn a_qwen2_file_without_biases_is_rejected() {
-    let checkpoint = rewritten(
-        |metadata| {
-            for (key, value) in metadata.clone().iter() {
-                if let Some(key) = key.strip_prefix("llama.") {
-                    metadata.insert(format!("qwen2.{key}"), value.clone());
-                }
-            }
-            metadata.insert("general.architecture", "qwen2");
-        },
-        unchanged,
-    );
+    let checkpoint = renamed("qwen2", |_| ());
     let error = load_error(&checkpoint);
     assert!(
         matches!(&error, ModelError::MissingTensor { name, .. } if name == "blk.0.attn_q.bias"),

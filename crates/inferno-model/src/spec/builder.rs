@@ -14,6 +14,7 @@ use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel};
 use crate::keys::ArchitectureKeys;
 use crate::tensor_names::{EMBEDDINGS, OUTPUT_HEAD};
 use crate::{Architecture, ModelError};
+use feed_forward::ExpertLayers;
 
 /// Epsilon if the file sets none: the value Llama 2 was trained with.
 const DEFAULT_EPS: f32 = 1e-5;
@@ -35,6 +36,7 @@ pub(super) struct SpecBuilder<'a> {
     /// The embedding of the layers, and that of layers with a window if it is another one.
     rotaries: Vec<RotarySpec>,
     num_layers: usize,
+    experts: Option<ExpertLayers>,
 }
 
 impl<'a> SpecBuilder<'a> {
@@ -94,6 +96,7 @@ impl<'a> SpecBuilder<'a> {
             window_pattern,
             rotaries,
             num_layers,
+            experts: ExpertLayers::from_keys(keys, facts.experts)?,
         })
     }
 

@@ -1,6 +1,8 @@
 //! Models, reference answers and prompt chunking shared by the integration tests.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod synthetic;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

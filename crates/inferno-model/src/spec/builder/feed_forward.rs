@@ -4,28 +4,26 @@ use inferno_backend::{ExpertGroups, ExpertParams, Function, Gating};
 
 use super::SpecBuilder;
 use crate::ModelError;
-use crate::arch::architecture::Activation;
+use crate::arch::architecture::{Activation, ExpertFacts};
+use crate::keys::ArchitectureKeys;
 use crate::spec::layer::{ActivationSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, SharedExpertSpec};
 use crate::spec::tensors::{LinearSpec, Presence, TensorFinder};
 
-impl SpecBuilder<'_> {
-    pub(super) fn feed_forward(
-        &self,
-        tensors: TensorFinder<'_>,
-        index: usize,
-    ) -> Result<FeedForwardSpec, ModelError> {
-        match self.expert_params(index)? {
-            Some(params) => Ok(FeedForwardSpec::Experts(self.experts(tensors, index, params)?)),
-            None => {
-                let size = self.keys.positive("feed_forward_length")?;
-                Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))
-            }
-        }
-    }
+/// The mixtures of experts of a model, and the layers that have them.
+pub(super) struct ExpertLayers {
+    params: ExpertParams,
+    /// Number of layers before the first one with experts.
+    num_dense: usize,
+    /// Every layer of this number has experts.
+    step: usize,
+}
 
-    /// The experts of layer `index`, if it has any.
-    fn expert_params(&self, index: usize) -> Result<Option<ExpertParams>, ModelError> {
-        let (keys, facts) = (self.keys, self.facts.experts);
+impl ExpertLayers {
+    /// Reads the experts of a model, if it has any.
+    pub(super) fn from_keys(
+        keys: &ArchitectureKeys<'_>,
+        facts: ExpertFacts,
+    ) -> Result<Option<Self>, ModelError> {
         if matches!(keys.optional("expert_count")?, None | Some(0_usize)) {
             return Ok(None);
         }
@@ -37,51 +35,69 @@ impl SpecBuilder<'_> {
         }
         // Informative: the tensors of a shared expert have its size.
         keys.optional::<usize>("expert_shared_count")?;
-        let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
-        let step = keys.positive_or("interleave_moe_layer_step", 1)?;
-        if index < num_dense || (index + 1) % step != 0 {
-            return Ok(None);
-        }
         let normalize = keys.optional("expert_weights_norm")?.unwrap_or(facts.normalize);
         let mut params = ExpertParams::softmax(num_experts, num_experts_used, normalize);
         params.gating = facts.gating;
         if facts.has_keys {
-            params.gating = self.gating()?;
+            params.gating = gating(keys, facts.gating)?;
             params.scale = keys.optional_float("expert_weights_scale")?.unwrap_or(1.0);
-            params.groups = self.expert_groups(&params)?;
+            params.groups = expert_groups(keys, &params)?;
         }
-        Ok(Some(params))
+        let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
+        let step = keys.positive_or("interleave_moe_layer_step", 1)?;
+        Ok(Some(Self { params, num_dense, step }))
     }
 
-    fn gating(&self) -> Result<Gating, ModelError> {
-        match self.keys.optional("expert_gating_func")? {
-            None | Some(0_u32) => Ok(self.facts.experts.gating),
-            Some(1) => Ok(Gating::Softmax),
-            Some(2) => Ok(Gating::Sigmoid),
-            Some(other) => {
-                Err(self.keys.invalid("expert_gating_func", "1 (softmax) or 2 (sigmoid)", other))
+    /// The experts of layer `index`, if it has any.
+    fn of_layer(&self, index: usize) -> Option<ExpertParams> {
+        (index >= self.num_dense && (index + 1) % self.step == 0).then_some(self.params)
+    }
+}
+
+fn gating(keys: &ArchitectureKeys<'_>, default: Gating) -> Result<Gating, ModelError> {
+    match keys.optional("expert_gating_func")? {
+        None | Some(0_u32) => Ok(default),
+        Some(1) => Ok(Gating::Softmax),
+        Some(2) => Ok(Gating::Sigmoid),
+        Some(other) => Err(keys.invalid("expert_gating_func", "1 (softmax) or 2 (sigmoid)", other)),
+    }
+}
+
+fn expert_groups(
+    keys: &ArchitectureKeys<'_>,
+    params: &ExpertParams,
+) -> Result<Option<ExpertGroups>, ModelError> {
+    let num_groups = keys.optional("expert_group_count")?.unwrap_or(1_usize);
+    let num_groups_used = keys.optional("expert_group_used_count")?.unwrap_or(1_usize);
+    if num_groups <= 1 {
+        return Ok(None);
+    }
+    let ExpertParams { num_experts, num_experts_used, .. } = *params;
+    if num_experts % num_groups != 0 {
+        let expected = format!("a divisor of expert_count ({num_experts})");
+        return Err(keys.invalid("expert_group_count", expected, num_groups));
+    }
+    let needed = num_experts_used.div_ceil(num_experts / num_groups);
+    if !(needed..=num_groups).contains(&num_groups_used) {
+        let expected = format!("a number from {needed} to {num_groups}");
+        return Err(keys.invalid("expert_group_used_count", expected, num_groups_used));
+    }
+    Ok(Some(ExpertGroups { num_groups, num_groups_used }))
+}
+
+impl SpecBuilder<'_> {
+    pub(super) fn feed_forward(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+    ) -> Result<FeedForwardSpec, ModelError> {
+        match self.experts.as_ref().and_then(|experts| experts.of_layer(index)) {
+            Some(params) => Ok(FeedForwardSpec::Experts(self.experts(tensors, index, params)?)),
+            None => {
+                let size = self.keys.positive("feed_forward_length")?;
+                Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))
             }
         }
-    }
-
-    fn expert_groups(&self, params: &ExpertParams) -> Result<Option<ExpertGroups>, ModelError> {
-        let keys = self.keys;
-        let num_groups = keys.optional("expert_group_count")?.unwrap_or(1_usize);
-        let num_groups_used = keys.optional("expert_group_used_count")?.unwrap_or(1_usize);
-        if num_groups <= 1 {
-            return Ok(None);
-        }
-        let ExpertParams { num_experts, num_experts_used, .. } = *params;
-        if num_experts % num_groups != 0 {
-            let expected = format!("a divisor of expert_count ({num_experts})");
-            return Err(keys.invalid("expert_group_count", expected, num_groups));
-        }
-        let needed = num_experts_used.div_ceil(num_experts / num_groups);
-        if !(needed..=num_groups).contains(&num_groups_used) {
-            let expected = format!("a number from {needed} to {num_groups}");
-            return Err(keys.invalid("expert_group_used_count", expected, num_groups_used));
-        }
-        Ok(Some(ExpertGroups { num_groups, num_groups_used }))
     }
 
     fn experts(

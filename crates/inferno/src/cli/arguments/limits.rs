@@ -2,7 +2,7 @@
 
 use inferno_engine::StopParams;
 use inferno_gguf::Gguf;
-use inferno_model::Config;
+use inferno_model::ModelSpec;
 
 use crate::Error;
 use crate::cli::arguments::values::{OrDefault, or_default, positive, whole};
@@ -52,7 +52,7 @@ impl ContextArgs {
         let Some(requested) = self.context else {
             return Ok(None);
         };
-        let limit = Config::from_checkpoint(checkpoint)?.context_length;
+        let limit = ModelSpec::from_checkpoint(checkpoint)?.context_length;
         if requested > limit && !self.strict_context {
             print_note(&format!(
                 "warning: the model supports a context of {limit} tokens; --context {requested} was reduced to it"

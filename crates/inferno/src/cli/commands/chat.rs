@@ -175,7 +175,7 @@ impl ChatOptions {
         let model_name = metadata.optional::<String>("general.name").ok().flatten();
         let session = with_loading_bar(|on_progress| model.session_with(true, on_progress))?;
         let history = ChatHistory::new(self.setup.system);
-        let max_context_length = model.config()?.context_length;
+        let max_context_length = model.spec()?.context_length;
         let mut dialogue = Dialogue::new(session, max_context_length, template, params, history);
         if self.setup.no_think && !dialogue.set_thinking(false) {
             interactive::note_no_switch();

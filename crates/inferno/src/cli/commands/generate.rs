@@ -213,7 +213,7 @@ impl GenerateArgs {
         let interrupt = Interrupt::watch();
         let (prompt, answer) = prompt.compile(format, &session)?;
         params.skip_special_tokens &= !answer.needs_control_tokens;
-        let max_context_length = model.config()?.context_length;
+        let max_context_length = model.spec()?.context_length;
         let finish_reason = self
             .generate(&mut session, &prompt, &params, answer, &interrupt)
             .map_err(|error| error.at_maximum(max_context_length))?;

@@ -23,7 +23,7 @@ pub(crate) fn evaluate<L: Lanes>(lanes: L, function: Function, x: L::F32) -> L::
         Function::Gelu => gelu(lanes, x),
         Function::GeluTanh => {
             // (1 + tanh(y)) / 2 = sigmoid(2 y), where 2 y = 2 sqrt(2 / pi) (x + 0.044715 x^3).
-            const LINEAR: f32 = 1.595_769_1;
+            const LINEAR: f32 = 1.595_769;
             const CUBIC: f32 = 0.071_354_814;
             let slope = lanes.fma(lanes.mul(x, x), lanes.splat(CUBIC), lanes.splat(LINEAR));
             lanes.mul(x, sigmoid(lanes, lanes.mul(x, slope)))

@@ -162,13 +162,14 @@ impl<'a> SpecBuilder<'a> {
 
     fn head_functions(&self) -> Result<Vec<Function>, ModelError> {
         let mut functions = Vec::new();
-        if self.facts.logit_scale != LogitScale::None {
-            if let Some(scale) = self.keys.optional_float("logit_scale")? {
-                let is_divisor = self.facts.logit_scale == LogitScale::Divides;
-                let factor = if is_divisor { 1.0 / scale } else { scale };
-                functions.push(Function::Scale { factor });
+        let factor = match self.facts.logit_scale {
+            LogitScale::None => None,
+            LogitScale::Multiplies => self.keys.optional_float("logit_scale")?,
+            LogitScale::Divides => {
+                self.keys.optional_float("logit_scale")?.map(|scale| 1.0 / scale)
             }
-        }
+        };
+        functions.extend(factor.map(|factor| Function::Scale { factor }));
         if let Some([_, default]) = self.facts.softcaps {
             let cap = self.keys.positive_float("final_logit_softcapping", Some(default))?;
             functions.push(Function::SoftCap { cap });

@@ -74,7 +74,7 @@ pub(crate) struct QkNormSpec {
 #[derive(Debug, Clone)]
 pub(crate) enum FeedForwardSpec {
     Dense(MlpSpec),
-    Experts(ExpertsSpec),
+    Experts(Box<ExpertsSpec>),
 }
 
 /// A dense feed-forward block.

@@ -31,7 +31,7 @@ pub(super) fn windows(
         // Some files have the length of the period instead of a list.
         Err(_) => {
             let period = keys.positive(WINDOW_PATTERN)?;
-            Some((0..num_layers).map(|layer| (layer + 1) % period != 0).collect())
+            Some((0..num_layers).map(|layer| !(layer + 1).is_multiple_of(period)).collect())
         }
     };
     if pattern.is_none() && facts.attention.windows == Windows::ByKey {
@@ -79,7 +79,7 @@ impl SpecBuilder<'_> {
     fn is_windowed(&self, index: usize) -> bool {
         match (&self.window_pattern, self.facts.attention.windows) {
             (Some(pattern), _) => pattern[index],
-            (None, Windows::Periodic(period)) => (index + 1) % period != 0,
+            (None, Windows::Periodic(period)) => !(index + 1).is_multiple_of(period),
             (None, windows) => windows == Windows::All,
         }
     }
@@ -88,7 +88,7 @@ impl SpecBuilder<'_> {
     fn rotary(&self, index: usize, is_windowed: bool) -> Option<usize> {
         let is_rotated = match self.facts.attention.unrotated {
             Unrotated::None => true,
-            Unrotated::Periodic(period) => (index + 1) % period != 0,
+            Unrotated::Periodic(period) => !(index + 1).is_multiple_of(period),
             Unrotated::Unwindowed => is_windowed || self.window.is_none(),
         };
         is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1))

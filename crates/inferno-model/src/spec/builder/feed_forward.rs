@@ -50,7 +50,8 @@ impl ExpertLayers {
 
     /// The experts of layer `index`, if it has any.
     fn of_layer(&self, index: usize) -> Option<ExpertParams> {
-        (index >= self.num_dense && (index + 1) % self.step == 0).then_some(self.params)
+        let has_experts = index >= self.num_dense && (index + 1).is_multiple_of(self.step);
+        has_experts.then_some(self.params)
     }
 }
 
@@ -92,7 +93,10 @@ impl SpecBuilder<'_> {
         index: usize,
     ) -> Result<FeedForwardSpec, ModelError> {
         match self.experts.as_ref().and_then(|experts| experts.of_layer(index)) {
-            Some(params) => Ok(FeedForwardSpec::Experts(self.experts(tensors, index, params)?)),
+            Some(params) => {
+                let experts = self.experts(tensors, index, params)?;
+                Ok(FeedForwardSpec::Experts(Box::new(experts)))
+            }
             None => {
                 let size = self.keys.positive("feed_forward_length")?;
                 Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))

@@ -23,7 +23,7 @@ impl Totals<'_> {
 type Source = (&'static str, &'static str, &'static str, fn(&Totals<'_>) -> f64);
 
 const METRICS: &[Source] = &[
-    ("prompt_tokens_total", "counter", "Computed prompt tokens.", Totals::computed_tokens),
+    ("prompt_tokens_total", "counter", "Computed prompt tokens.", |now| now.computed_tokens()),
     ("prompt_tokens_cached_total", "counter", "Prompt tokens from the prefix cache.", |now| {
         now.engine.scheduler.prefix_hits as f64
     }),

@@ -74,8 +74,10 @@ fn the_page_may_only_connect_to_its_own_server() {
             assert!(directives.contains(&directive), "{policy}");
         }
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
-        // The only address is the SVG namespace.
-        let body = reply.body.replace("http://www.w3.org/2000/svg", "");
+        // The only addresses are the namespaces of SVG and MathML.
+        let body = ["http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"]
+            .iter()
+            .fold(reply.body, |body, namespace| body.replace(namespace, ""));
         assert!(!body.contains("http://") && !body.contains("https://"), "{path}");
     }
 }

@@ -4,15 +4,20 @@
 //! like a tool call and turns out not to be one is content.
 
 mod call;
+mod calls;
+mod channels;
+mod literal;
+mod parameters;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN};
-use crate::{ToolCallFormat, Tools};
-use call::{CallEvent, CallScanner};
+use crate::form::{AnswerForm, CallForm, Head, compact};
+use crate::{Tool, Tools};
+use call::CallScanner;
+use channels::MESSAGE_ENDS;
 
 /// An increment of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,26 +47,28 @@ pub enum AnswerDelta {
 /// The tool calls that an answer may contain.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolCallRules {
-    pub(crate) format: ToolCallFormat,
+    form: Arc<CallForm>,
     /// The tools that may be called. A call of another tool is content.
-    names: Arc<[String]>,
+    tools: Arc<[Tool]>,
     /// Whether calls after the first are dropped.
     single: bool,
 }
 
 impl ToolCallRules {
-    pub(crate) fn new(tools: &Tools, format: ToolCallFormat) -> Self {
-        let names = tools.callable().map(|tool| tool.name.clone()).collect();
-        Self { format, names, single: tools.single }
+    pub(crate) fn new(tools: &Tools, form: &AnswerForm) -> Self {
+        let (form, single) = (Arc::clone(&form.calls), tools.single);
+        Self { form, tools: tools.callable().cloned().collect(), single }
     }
 }
 
+/// Begins a call in an answer of a single object, for models that have a token for it.
+pub(crate) const PYTHON_TAG: &str = "<|python_tag|>";
 /// Parses one answer.
 ///
 /// ```
-/// use inferno_chat::{AnswerDelta, AnswerParser};
+/// use inferno_chat::{AnswerDelta, AnswerForm, AnswerParser};
 ///
-/// let mut parser = AnswerParser::new(None, false);
+/// let mut parser = AnswerParser::new(&AnswerForm::default(), None, false);
 /// let mut deltas = Vec::new();
 /// parser.push("<think>\nEasy.\n</thi", &mut deltas);
 /// parser.push("nk>\n\nFour.", &mut deltas);
@@ -71,6 +78,7 @@ impl ToolCallRules {
 /// ```
 #[derive(Debug)]
 pub struct AnswerParser {
+    form: AnswerForm,
     calls: Option<ToolCallRules>,
     /// Text that is not parsed yet.
     pending: String,
@@ -80,6 +88,8 @@ pub struct AnswerParser {
 
 #[derive(Debug)]
 enum State {
+    /// In the header of a message, if answers have channels.
+    Header,
     /// Only whitespace so far.
     Start,
     /// Inside reasoning.
@@ -93,10 +103,10 @@ enum State {
     ContentStart,
     Content,
     /// Inside a tool call.
-    Call(CallScanner),
-    /// After a tool call.
+    Call(Box<CallScanner>),
+    /// After the arguments of a tool call, before the rest of its text.
     AfterCall,
-    /// After a tool call and its closing delimiter.
+    /// After a tool call.
     Between,
     /// Content up to the end, without tool calls.
     Plain,
@@ -107,23 +117,24 @@ enum State {
 impl AnswerParser {
     /// Creates a parser for answers with these tool calls. `is_reasoning` if the prompt ends with the opening delimiter of
     /// reasoning.
-    pub(crate) fn with_rules(calls: Option<ToolCallRules>, is_reasoning: bool) -> Self {
+    pub(crate) fn with_rules(
+        form: &AnswerForm,
+        calls: Option<ToolCallRules>,
+        is_reasoning: bool,
+    ) -> Self {
         let state = match is_reasoning {
             true => State::Reasoning { has_begun: false },
+            false if form.has_channels => State::Header,
             false => State::Start,
         };
-        Self { calls, pending: String::new(), state, num_calls: 0 }
+        Self { form: form.clone(), calls, pending: String::new(), state, num_calls: 0 }
     }
 
-    /// Creates a parser for answers that may call tools in a format. `is_reasoning` if the prompt ends with the opening
-    /// delimiter of reasoning.
-    pub fn new(tools: Option<(&Tools, ToolCallFormat)>, is_reasoning: bool) -> Self {
-        let rules = tools.map(|(tools, format)| ToolCallRules::new(tools, format));
-        Self::with_rules(rules, is_reasoning)
-    }
-
-    fn format(&self) -> Option<ToolCallFormat> {
-        self.calls.as_ref().map(|calls| calls.format)
+    /// Creates a parser for answers in a form that may call tools. `is_reasoning` if the prompt ends with the opening delimiter
+    /// of reasoning.
+    pub fn new(form: &AnswerForm, tools: Option<&Tools>, is_reasoning: bool) -> Self {
+        let rules = tools.map(|tools| ToolCallRules::new(tools, form));
+        Self::with_rules(form, rules, is_reasoning)
     }
 
     /// Number of tool calls so far.
@@ -150,7 +161,8 @@ impl AnswerParser {
     /// Makes one transition, if the pending text allows it.
     fn advance(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
         match &mut self.state {
-            State::Start => match self.match_start(REASONING_OPEN, at_end) {
+            State::Header => self.header(at_end),
+            State::Start => match self.match_start(self.form.reasoning.open.clone(), at_end) {
                 Match::Yes(_) => self.go(State::Reasoning { has_begun: false }),
                 Match::No => self.go(State::ContentStart),
                 Match::NotYet => false,
@@ -171,15 +183,7 @@ impl AnswerParser {
             State::ContentStart => self.content_start(at_end),
             State::Content => self.content(at_end, deltas),
             State::Call(_) => self.call(at_end, deltas),
-            State::AfterCall => match self.format() {
-                Some(ToolCallFormat::Hermes) => {
-                    match self.match_start(ToolCallFormat::HERMES_CLOSING, at_end) {
-                        Match::NotYet => false,
-                        Match::Yes(_) | Match::No => self.go(State::Between),
-                    }
-                }
-                _ => self.go(State::Between),
-            },
+            State::AfterCall => self.after_call(at_end),
             State::Between => self.between(at_end),
             State::Plain => {
                 let text = std::mem::take(&mut self.pending);
@@ -199,7 +203,8 @@ impl AnswerParser {
     }
 
     /// Whether the text begins with `delimiter` after whitespace; removes both if so.
-    fn match_start(&mut self, delimiter: &str, at_end: bool) -> Match {
+    fn match_start(&mut self, delimiter: impl AsRef<str>, at_end: bool) -> Match {
+        let delimiter = delimiter.as_ref();
         let text = self.pending.trim_start();
         if text.starts_with(delimiter) {
             let taken = self.pending.len() - text.len() + delimiter.len();
@@ -212,16 +217,21 @@ impl AnswerParser {
     }
 
     fn reasoning(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
-        if let Some(end) = self.pending.find(REASONING_CLOSE) {
-            let rest = self.pending.split_off(end + REASONING_CLOSE.len());
+        let close = match self.form.has_channels {
+            true => MESSAGE_ENDS[0],
+            false => &self.form.reasoning.close,
+        };
+        if let Some(end) = self.pending.find(close) {
+            let rest = self.pending.split_off(end + close.len());
             let reasoning = self.pending[..end].trim_end_matches('\n').to_owned();
             self.pending = rest;
             push_text(AnswerDelta::Reasoning, reasoning, deltas);
-            return self.go(State::AfterReasoning);
+            let next = if self.form.has_channels { State::Header } else { State::AfterReasoning };
+            return self.go(next);
         }
         let known = match at_end {
             true => self.pending.len(),
-            false => self.pending.len() - partial_delimiter(REASONING_CLOSE, &self.pending),
+            false => self.pending.len() - partial_delimiter(close, &self.pending),
         };
         let reasoning = self.pending[..known].trim_end_matches('\n').to_owned();
         self.pending.drain(..reasoning.len());
@@ -233,135 +243,82 @@ impl AnswerParser {
     }
 
     fn content_start(&mut self, at_end: bool) -> bool {
-        if self.format() != Some(ToolCallFormat::Llama) {
-            return self.go(State::Content);
+        if !self.form.content.open.is_empty() {
+            match self.match_start(self.form.content.open.clone(), at_end) {
+                Match::Yes(_) => return self.go(State::Content),
+                Match::NotYet => return false,
+                Match::No => {}
+            }
         }
-        match self.match_start(ToolCallFormat::LLAMA_OPENING, at_end) {
-            Match::Yes(opening) => self.begin_call(opening),
+        let Some(rules) = self.calls.as_ref().filter(|rules| rules.form.trigger().is_none()) else {
+            return self.go(State::Content);
+        };
+        // Without a tag, a call can only be the beginning of an answer.
+        let lead = compact(&format!("{}{}", rules.form.open, rules.form.before()));
+        match self.match_start(PYTHON_TAG, at_end) {
+            Match::Yes(opening) => self.begin_call(opening, &lead),
             Match::NotYet => false,
             Match::No => {
                 let text = self.pending.trim_start();
-                if !text.starts_with('{') {
-                    return self.go(State::Plain);
+                let is_call = match lead.chars().next() {
+                    Some(first) => text.starts_with(first),
+                    None => self.begins_call(text),
+                };
+                if !is_call {
+                    return (at_end || !text.is_empty()) && self.go(State::Plain);
                 }
                 let blanks = self.pending.len() - text.len();
                 let opening = self.pending.drain(..blanks).collect();
-                self.begin_call(opening)
+                self.begin_call(opening, &lead)
             }
         }
     }
 
+    /// Whether a text may begin a call that has no text before its object or name.
+    fn begins_call(&self, text: &str) -> bool {
+        self.calls.as_ref().is_some_and(|rules| match rules.form.head() {
+            Head::Object { .. } | Head::Member => text.starts_with('{'),
+            Head::Text => rules.tools.iter().any(|tool| {
+                !text.is_empty() && (text.starts_with(&tool.name) || tool.name.starts_with(text))
+            }),
+        })
+    }
+
     fn content(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
-        let Some(opening) = self.format().and_then(ToolCallFormat::opening) else {
-            return self.go(State::Plain);
+        let ends: &[&str] = match self.form.has_channels {
+            true => &MESSAGE_ENDS,
+            false => &[self.form.content.close.as_str()],
         };
-        if let Some(at) = self.pending.find(opening) {
-            let rest = self.pending.split_off(at + opening.len());
+        let calls = self.calls.as_ref().filter(|_| !self.form.has_channels);
+        let trigger = calls.and_then(|rules| rules.form.trigger());
+        let delimiters = || ends.iter().copied().chain(trigger).filter(|text| !text.is_empty());
+        if delimiters().next().is_none() {
+            return self.go(State::Plain);
+        }
+        let found = delimiters().filter_map(|text| Some((self.pending.find(text)?, text))).min();
+        if let Some((at, delimiter)) = found {
+            let is_call = Some(delimiter) == trigger;
+            let rest = self.pending.split_off(at + delimiter.len());
             // Whitespace before a call is not content, unless it turns out not to be a call.
             let opening = self.pending.split_off(self.pending[..at].trim_end().len());
             let text = std::mem::replace(&mut self.pending, rest);
             push_text(AnswerDelta::Content, text, deltas);
-            return self.begin_call(opening);
+            return match is_call {
+                true => self.begin_first_call(opening),
+                false if self.form.has_channels => self.go(State::Header),
+                false => true,
+            };
         }
         let known = match at_end {
             true => self.pending.len(),
             false => {
-                let held = partial_delimiter(opening, &self.pending);
-                self.pending[..self.pending.len() - held].trim_end().len()
+                let held = delimiters().map(|text| partial_delimiter(text, &self.pending)).max();
+                self.pending[..self.pending.len() - held.unwrap_or(0)].trim_end().len()
             }
         };
         let text = self.pending.drain(..known).collect();
         push_text(AnswerDelta::Content, text, deltas);
         false
-    }
-
-    /// Starts parsing a call that begins with this text.
-    fn begin_call(&mut self, opening: String) -> bool {
-        match &self.calls {
-            Some(rules) if !(rules.single && self.num_calls > 0) => {
-                let scanner = CallScanner::new(rules.clone(), opening);
-                self.go(State::Call(scanner))
-            }
-            _ => self.go(State::Dropping),
-        }
-    }
-
-    fn call(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
-        let format = self.format();
-        let (State::Call(scanner), Some(format)) = (&mut self.state, format) else {
-            return false;
-        };
-        let mut taken = 0;
-        for character in self.pending.chars() {
-            taken += character.len_utf8();
-            let event = scanner.push(character);
-            if let Some(name) = scanner.take_name() {
-                let (index, id) = (self.num_calls, format.new_call_id());
-                self.num_calls += 1;
-                deltas.push(AnswerDelta::ToolCall { index, id, name });
-            }
-            match event {
-                CallEvent::Incomplete => {}
-                CallEvent::Complete => {
-                    let index = self.num_calls.saturating_sub(1);
-                    push_arguments(index, scanner.take_arguments(), deltas);
-                    self.pending.drain(..taken);
-                    return self.go(State::AfterCall);
-                }
-                CallEvent::Malformed if scanner.is_named() => return self.go(State::Dropping),
-                CallEvent::Malformed => {
-                    self.pending.drain(..taken);
-                    return self.give_up();
-                }
-            }
-        }
-        self.pending.clear();
-        if scanner.is_named() {
-            let index = self.num_calls.saturating_sub(1);
-            push_arguments(index, scanner.take_arguments(), deltas);
-        } else if at_end {
-            return self.give_up();
-        }
-        false
-    }
-
-    /// Returns everything to content: it was not a call.
-    fn give_up(&mut self) -> bool {
-        if let State::Call(scanner) = &self.state {
-            self.pending.insert_str(0, scanner.raw());
-        }
-        self.go(State::Plain)
-    }
-
-    fn between(&mut self, at_end: bool) -> bool {
-        let format = self.format();
-        let blank = self.pending.len()
-            - self
-                .pending
-                .trim_start_matches(|c: char| {
-                    c.is_whitespace() || (c == ';' && format == Some(ToolCallFormat::Llama))
-                })
-                .len();
-        self.pending.drain(..blank);
-        if self.pending.is_empty() {
-            return false;
-        }
-        match format {
-            Some(ToolCallFormat::Mistral) if self.pending.starts_with(',') => {
-                self.begin_call(String::new())
-            }
-            Some(ToolCallFormat::Mistral) if self.pending.starts_with(']') => {
-                self.pending.drain(..1);
-                true
-            }
-            Some(ToolCallFormat::Llama) => self.content_start(at_end),
-            Some(format) => match self.match_start(format.opening().unwrap_or_default(), at_end) {
-                Match::Yes(opening) => self.begin_call(opening),
-                Match::NotYet => false,
-                Match::No => self.go(State::Content),
-            },
-            None => self.go(State::Plain),
-        }
     }
 }
 

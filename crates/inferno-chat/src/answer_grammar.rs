@@ -1,33 +1,44 @@
 //! The grammar of an answer: its format, its tool calls, and the reasoning before them.
 
+mod calls;
+mod channels;
+mod free_text;
+mod literals;
+mod parameters;
+
 use serde_json::{Value, json};
 
-use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN, Reasoning};
-use crate::{OutputFormat, Tool, ToolCallFormat, ToolChoice, Tools};
+use crate::form::AnswerForm;
+use crate::reasoning::Reasoning;
+use crate::{OutputFormat, Tool, ToolChoice, Tools};
 
 /// The grammar of an answer in llguidance's dialect of Lark; `None` if any text is an answer.
 ///
 /// `token_id` returns the id of a control token.
 pub(crate) fn lark(
     format: &OutputFormat,
-    tools: Option<(&Tools, ToolCallFormat)>,
+    form: &AnswerForm,
+    tools: Option<&Tools>,
     reasoning: Reasoning,
     token_id: impl Fn(&str) -> Option<u32>,
 ) -> Option<String> {
+    let mut rules = Rules::new(form, &token_id);
+    if form.has_channels {
+        return rules.messages(format, tools, reasoning);
+    }
     if let (OutputFormat::Lark(own), Reasoning::None, None) = (format, reasoning, tools) {
         // By itself, so that errors name its own lines.
         return Some(own.clone());
     }
-    let mut rules = Rules::default();
-    let formatted = rules.format(format);
+    let formatted = rules.format(format).map(|rule| rules.content(&rule));
     let answer = match tools {
         None => formatted?,
-        Some((tools, form)) => {
-            let calls = rules.calls(tools, form, &token_id);
+        Some(tools) => {
+            let calls = rules.calls(tools);
             match (formatted, &tools.choice) {
                 (Some(formatted), ToolChoice::Auto) => format!("{calls} | {formatted}"),
                 (None, ToolChoice::Auto) => {
-                    let start = rules.free_text_with(tools, form, &calls, reasoning);
+                    let start = rules.free_text_with(tools, &calls, reasoning);
                     return Some(rules.finish(&start));
                 }
                 _ => calls,
@@ -37,7 +48,7 @@ pub(crate) fn lark(
     let start = match reasoning {
         Reasoning::None => answer,
         Reasoning::Optional => {
-            let open = literal(REASONING_OPEN);
+            let open = rules.marked(&form.reasoning.open);
             format!("({open} reasoning (\"\\n\\n\" | \"\\n\")?)? ({answer})")
         }
         Reasoning::Open => format!("reasoning (\"\\n\\n\" | \"\\n\")? ({answer})"),
@@ -50,7 +61,7 @@ pub(crate) fn lark(
 
 /// The grammar of a complete output in this format; `None` if the output is unconstrained.
 pub(crate) fn lark_of_text(format: &OutputFormat) -> Option<String> {
-    lark(format, None, Reasoning::None, |_| None)
+    lark(format, &AnswerForm::default(), None, Reasoning::None, |_| None)
 }
 
 /// The grammar of a tool's arguments.
@@ -59,16 +70,30 @@ pub(crate) fn lark_of_arguments(tool: &Tool) -> String {
 }
 
 /// The rules of a grammar, added as they are needed.
-#[derive(Default)]
-struct Rules {
+struct Rules<'a> {
+    form: &'a AnswerForm,
+    token_id: &'a dyn Fn(&str) -> Option<u32>,
     text: String,
+    num_rules: usize,
     needs_text: bool,
 }
 
-impl Rules {
+impl<'a> Rules<'a> {
+    fn new(form: &'a AnswerForm, token_id: &'a dyn Fn(&str) -> Option<u32>) -> Self {
+        Self { form, token_id, text: String::new(), num_rules: 0, needs_text: false }
+    }
+
     fn add(&mut self, rule: &str) {
         self.text.push_str(rule);
         self.text.push('\n');
+    }
+
+    /// Adds a rule with a name of its own, and returns the name.
+    fn named(&mut self, stem: &str, body: &str) -> String {
+        let name = format!("{stem}_{}", self.num_rules);
+        self.num_rules += 1;
+        self.add(&format!("{name}: {body}"));
+        name
     }
 
     fn finish(mut self, start: &str) -> String {
@@ -97,108 +122,60 @@ impl Rules {
         Some("formatted".to_owned())
     }
 
-    /// The rule of one or more calls with their delimiters.
-    fn calls(
-        &mut self,
-        tools: &Tools,
-        form: ToolCallFormat,
-        token_id: impl Fn(&str) -> Option<u32>,
-    ) -> String {
-        let mark = |text: &str| match token_id(text) {
-            Some(id) => format!("<[{id}]>"),
-            None => literal(text),
-        };
-        let mut names = Vec::new();
-        for (index, tool) in tools.callable().enumerate() {
-            let call = match form {
-                ToolCallFormat::MistralArgs => {
-                    let args = mark(ToolCallFormat::MISTRAL_ARGUMENTS);
-                    format!("{} {args} arguments_{index}", literal(&tool.name))
-                }
-                _ => {
-                    let name = Value::from(tool.name.as_str());
-                    let key = form.arguments_key();
-                    let head = literal(&format!("{{\"name\": {name}, \"{key}\": "));
-                    format!("{head} arguments_{index} \"}}\"")
-                }
-            };
-            self.add(&format!("call_{index}: {call}"));
-            self.add(&format!("arguments_{index}: {}", json(&tool.parameters, tool.strict)));
-            names.push(format!("call_{index}"));
+    /// Content with its delimiters, if there are any.
+    fn content(&self, content: &str) -> String {
+        let [open, close] =
+            [&self.form.content.open, &self.form.content.close].map(|text| self.marked(text));
+        match open.is_empty() {
+            true => content.to_owned(),
+            false => format!("{open} {content} ({close})?"),
         }
-        self.add(&format!("call: {}", names.join(" | ")));
-        let more =
-            |separated: &str| if tools.single { String::new() } else { separated.to_owned() };
-        let calls = match form {
-            ToolCallFormat::Hermes => {
-                let (open, close) = (literal("<tool_call>\n"), literal("\n</tool_call>"));
-                self.add(&format!("call_body: call {close}"));
-                format!("{open} call_body{}", more(&format!(" (\"\\n\" {open} call_body)*")))
-            }
-            ToolCallFormat::Llama => {
-                let before =
-                    token_id(ToolCallFormat::LLAMA_OPENING).map(|id| format!("<[{id}]>? "));
-                format!("{}call{}", before.unwrap_or_default(), more(" (\"; \" call)*"))
-            }
-            ToolCallFormat::Mistral => {
-                let mark = mark(ToolCallFormat::MISTRAL_OPENING);
-                format!("{mark} \" \"? \"[\" call{} \"]\"", more(" (\", \" call)*"))
-            }
-            ToolCallFormat::MistralArgs => {
-                let mark = mark(ToolCallFormat::MISTRAL_OPENING);
-                format!("{mark} call{}", more(&format!(" ({mark} call)*")))
-            }
-        };
-        self.add(&format!("calls: {calls}"));
-        "calls".to_owned()
     }
 
-    /// The rule of reasoning after its opening delimiter.
+    /// A text in which control tokens are tokens; empty for the empty text.
+    fn marked(&self, text: &str) -> String {
+        let mut parts = Vec::new();
+        let (mut start, mut at) = (0, 0);
+        while let Some(found) = text[at..].find(['<', '[']) {
+            let open = at + found;
+            let end = if text[open..].starts_with('<') { '>' } else { ']' };
+            at = open + 1;
+            let tag = text[open..].find(end).map(|len| &text[open..=open + len]);
+            if let Some((tag, id)) = tag.and_then(|tag| Some((tag, (self.token_id)(tag)?))) {
+                parts.extend((start < open).then(|| literal(&text[start..open])));
+                parts.push(format!("<[{id}]>"));
+                at = open + tag.len();
+                start = at;
+            }
+        }
+        parts.extend((start < text.len()).then(|| literal(&text[start..])));
+        parts.join(" ")
+    }
+
+    /// Whether a text is or begins with a control token.
+    fn is_control(&self, text: &str) -> bool {
+        self.marked(text).starts_with("<[")
+    }
+
+    /// Adds a rule of a terminal's text up to the first occurrence of `end`, and returns its name.
+    fn up_to(&mut self, stem: &str, terminal: &str, end: &str) -> String {
+        self.needs_text |= terminal == "TEXT";
+        let marked = self.marked(end);
+        match self.is_control(end) {
+            true => self.named(stem, &format!("{terminal} {marked}")),
+            false => {
+                let name = format!("{stem}_{}", self.num_rules);
+                self.num_rules += 1;
+                self.add(&format!("{name}[lazy]: {terminal} {}", literal(end)));
+                name
+            }
+        }
+    }
+
+    /// Adds the rule of reasoning after its opening delimiter.
     fn reasoning(&mut self) {
-        self.needs_text = true;
-        self.add(&format!("reasoning[lazy]: TEXT {}", literal(REASONING_CLOSE)));
-    }
-
-    /// The rule of any text in which calls, once begun, match their schema; reasoning is not restricted.
-    ///
-    /// Reasoning and calls begin here exactly where [`AnswerParser`](crate::AnswerParser) recognizes them, which includes
-    /// whitespace before them and reasoning that the template does not mention. So every parsed call matches its schema.
-    fn free_text_with(
-        &mut self,
-        tools: &Tools,
-        form: ToolCallFormat,
-        calls: &str,
-        reasoning: Reasoning,
-    ) -> String {
-        let (barred, answer) = match form {
-            ToolCallFormat::Hermes => {
-                let repeat = if tools.single { "?" } else { "*" };
-                self.add(&format!(
-                    "begin[lazy]: ANSWER {}",
-                    literal(ToolCallFormat::HERMES_OPENING)
-                ));
-                ("", format!("(begin \"\\n\" call_body){repeat} ANSWER"))
-            }
-            // The delimiter is a token of its own, but may also be spelled out.
-            ToolCallFormat::Mistral | ToolCallFormat::MistralArgs => {
-                (r"|(.|\n)*\[TOOL_CALLS\]", format!("ANSWER {calls}?"))
-            }
-            ToolCallFormat::Llama => {
-                self.add(r"BLANKS: /\s+/");
-                (r"|\s*(<\|python_tag\|>|\{)", format!("BLANKS? {calls} | ANSWER"))
-            }
-        };
-        self.add(&format!(r"ANSWER: TEXT & ~/(\s*{REASONING_OPEN}{barred})(.|\n)*/"));
-        self.add(&format!("answer: {answer}"));
-        self.reasoning();
-        // Reasoning that is not closed extends to the end.
-        match reasoning {
-            Reasoning::Open => "reasoning answer | TEXT".to_owned(),
-            Reasoning::None | Reasoning::Optional => {
-                self.add(&format!(r"THINK: /\s*{REASONING_OPEN}/"));
-                "THINK (reasoning answer | TEXT) | answer".to_owned()
-            }
-        }
+        let body = self.up_to("thought", "TEXT", &self.form.reasoning.close);
+        self.add(&format!("reasoning: {body}"));
     }
 }
 
@@ -236,6 +213,19 @@ fn regex_literal(regex: &str) -> String {
     text
 }
 
+/// A regular expression that matches a text.
+fn regex_of(text: &str) -> String {
+    let escape = |character: char| match character {
+        '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$'
+        | '/' => {
+            format!("\\{character}")
+        }
+        '\n' => "\\n".to_owned(),
+        character => character.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -245,7 +235,7 @@ mod tests {
     use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
     use super::*;
-    use crate::Tool;
+    use crate::form::test_forms::{llama, mistral};
 
     fn tools(single: bool) -> Tools {
         let parameters = json!({
@@ -260,6 +250,11 @@ mod tests {
     const MARK: char = '\u{1}';
     const MARK_ID: u32 = 256;
     const END_ID: u32 = 257;
+
+    /// The tags that are control tokens.
+    fn token_id(tag: &str) -> Option<u32> {
+        ["[TOOL_CALLS]", "<|python_tag|>"].contains(&tag).then_some(MARK_ID)
+    }
 
     /// Whether the whole text matches the grammar; each byte is a token, except for the control token.
     fn admits(lark: &str, text: &str) -> bool {
@@ -280,14 +275,14 @@ mod tests {
 
     /// Checks texts that match the grammar of free text with calls, and texts that do not.
     fn check_free_text(
-        form: ToolCallFormat,
+        form: &AnswerForm,
         single: bool,
         reasoning: Reasoning,
         fitting: &[String],
         others: &[String],
     ) {
         let tools = tools(single);
-        let lark = lark(&OutputFormat::Text, Some((&tools, form)), reasoning, |_| Some(MARK_ID));
+        let lark = lark(&OutputFormat::Text, form, Some(&tools), reasoning, token_id);
         let lark = lark.unwrap();
         for text in fitting {
             assert!(admits(&lark, text), "{text:?} fits\n{lark}");
@@ -312,11 +307,11 @@ mod tests {
         fitting.push(format!("{good}; {good}"));
         others.push(format!("{good}; {bad}"));
         for reasoning in [Reasoning::None, Reasoning::Optional] {
-            check_free_text(ToolCallFormat::Llama, false, reasoning, &fitting, &others);
+            check_free_text(&llama(), false, reasoning, &fitting, &others);
         }
         let fitting = [format!("x</think>\n{good}"), "x</think>Hello".to_owned(), bad.clone()];
         let others = [format!("x</think>\n{bad}")];
-        check_free_text(ToolCallFormat::Llama, false, Reasoning::Open, &fitting, &others);
+        check_free_text(&llama(), false, Reasoning::Open, &fitting, &others);
     }
 
     #[test]
@@ -330,7 +325,7 @@ mod tests {
         let fitting = [format!("So. {good}"), format!("{reasoning}{good}"), reasoning.to_owned()];
         let others = [format!("So. {bad}"), format!("{reasoning}{bad}")];
         for single in [false, true] {
-            check_free_text(ToolCallFormat::Hermes, single, Reasoning::Optional, &fitting, &others);
+            check_free_text(&AnswerForm::default(), single, Reasoning::Optional, &fitting, &others);
         }
     }
 
@@ -348,13 +343,13 @@ mod tests {
             format!("So. [TOOL_CALLS]{bad}"),
             format!("<think></think>{MARK}{bad}"),
         ];
-        check_free_text(ToolCallFormat::Mistral, false, Reasoning::Optional, &fitting, &others);
+        check_free_text(&mistral(), false, Reasoning::Optional, &fitting, &others);
 
         let call =
             |sides| format!(r#"{MARK}{{"name": "roll", "parameters": {{"sides": {sides}}}}}"#);
         let fitting = [call(6), format!(" {}", call(6)), format!("<think></think>\n{}", call(6))];
         let others = [call(7), format!("{MARK}So.")];
-        check_free_text(ToolCallFormat::Llama, false, Reasoning::None, &fitting, &others);
+        check_free_text(&llama(), false, Reasoning::None, &fitting, &others);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::output_format::check_arguments;
 use crate::reasoning::reasoning_tokens;
 use crate::reasoning_budget::ReasoningBudget;
 use crate::{
-    AnswerParser, ChatTemplate, GrammarCompiler, GrammarError, OutputFormat, Reasoning,
-    ToolCallFormat, Tools,
+    AnswerForm, AnswerParser, ChatTemplate, GrammarCompiler, GrammarError, OutputFormat, Reasoning,
+    Tools,
 };
 
 /// Time limit for locating the part of a grammar that does not compile.
@@ -34,17 +34,16 @@ pub struct AnswerOptions {
 pub struct AnswerSetup {
     /// Restricts the tokens of an answer; `None` if any text is an answer.
     pub constraint: Option<Box<dyn TokenConstraint>>,
+    form: AnswerForm,
     rules: Option<ToolCallRules>,
     is_reasoning: bool,
+    needs_control_tokens: bool,
 }
 
 /// Why the requirements on an answer cannot be met.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AnswerSetupError {
-    /// The template does not support tools, or writes calls in an unknown format.
-    #[error("the chat template of this model does not use a supported tool-call format")]
-    ToolsUnsupported,
     /// The vocabulary has no reasoning delimiters.
     #[error("a reasoning limit requires reasoning delimiters, and this model has none")]
     ReasoningBudgetUnsupported,
@@ -80,39 +79,38 @@ impl AnswerSetup {
         options: &AnswerOptions,
     ) -> Result<Self, AnswerSetupError> {
         let AnswerOptions { tools, reasoning_budget, .. } = options;
-        let call_format = match tools.are_available() {
-            true => Some(template.tool_call_format().ok_or(AnswerSetupError::ToolsUnsupported)?),
-            false => None,
-        };
+        let tools = tools.are_available().then_some(tools);
+        let form = template.answer_form();
         let reasoning = Reasoning::after(template, prompt);
         let control = |text: &str| tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id));
         let constraint = compile_enforceable(options, grammars, |options| {
-            let calls = call_format.map(|call_format| (&options.tools, call_format));
-            let lark = lark(&options.format, calls, reasoning, control);
+            let AnswerOptions { tools, format, .. } = options;
+            let tools = tools.are_available().then_some(tools);
+            let lark = lark(format, form, tools, reasoning, control);
             lark.map(|lark| grammars.compile(lark)).transpose()
         });
         let mut constraint =
             constraint.map_err(|failed| diagnosis(&failed.options, grammars, failed.error))?;
         let is_reasoning = reasoning == Reasoning::Open;
         if let Some(budget) = *reasoning_budget {
-            let delimiters = reasoning_tokens(tokenizer);
+            let delimiters = reasoning_tokens(tokenizer, &form.reasoning);
             let delimiters = delimiters.ok_or(AnswerSetupError::ReasoningBudgetUnsupported)?;
             let bounded = ReasoningBudget::new(delimiters, budget, is_reasoning, constraint);
             constraint = Some(Box::new(bounded));
         }
-        let rules = call_format.map(|call_format| ToolCallRules::new(tools, call_format));
-        Ok(Self { constraint, rules, is_reasoning })
+        let rules = tools.map(|tools| ToolCallRules::new(tools, form));
+        let needs_control_tokens = form.has_control_tokens(tools.is_some(), control);
+        Ok(Self { constraint, form: form.clone(), rules, is_reasoning, needs_control_tokens })
     }
 
     /// Creates the parser of one answer.
     pub fn parser(&self) -> AnswerParser {
-        AnswerParser::with_rules(self.rules.clone(), self.is_reasoning)
+        AnswerParser::with_rules(&self.form, self.rules.clone(), self.is_reasoning)
     }
 
     /// Whether the parser needs control tokens in the text.
     pub fn needs_control_tokens(&self) -> bool {
-        let format = self.rules.as_ref().map(|rules| rules.format);
-        format.is_some_and(ToolCallFormat::uses_control_tokens)
+        self.needs_control_tokens
     }
 }
 

@@ -10,7 +10,7 @@ impl ChatTemplate {
     /// The message is rendered with a marker at its end, and the text is cut at the marker: what templates write after a message
     /// may look like its end. The marker also preserves whitespace at the end of a message, even if the template trims it.
     ///
-    /// **Errors**: as [`render`](Self::render); [`ChatTemplateError::Continuation`] for a message that calls tools, and for a
+    /// **Errors**: as [`render_prompt`](Self::render_prompt); [`ChatTemplateError::Continuation`] for a message that calls tools, and for a
     /// template that leaves the message out, changes its end or writes it twice.
     pub fn render_continuation(
         &self,
@@ -28,7 +28,7 @@ impl ChatTemplate {
             Some(Value::String(content)) => content.push_str(&marker),
             _ => return rejected("it has no text"),
         }
-        let text = self.render(&request)?;
+        let text = self.render_prompt(&request)?;
         match text.split_once(&marker) {
             None => rejected("the chat template omits it or changes its end"),
             Some((_, after)) if after.contains(&marker) => {

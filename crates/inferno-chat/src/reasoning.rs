@@ -2,12 +2,13 @@
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
-use crate::ChatTemplate;
+use crate::form::Delimiters;
 use crate::reasoning_budget::ReasoningTokens;
+use crate::{AnswerForm, ChatTemplate};
 
-/// Begins reasoning.
+/// Begins reasoning, unless a template writes another tag.
 pub const REASONING_OPEN: &str = "<think>";
-/// Ends reasoning.
+/// Ends reasoning, unless a template writes another tag.
 pub const REASONING_CLOSE: &str = "</think>";
 
 /// Whether an answer begins with reasoning.
@@ -24,10 +25,12 @@ pub enum Reasoning {
 impl Reasoning {
     /// Returns whether answers to `prompt`, which `template` has rendered, begin with reasoning.
     pub fn after(template: &ChatTemplate, prompt: &str) -> Self {
+        let AnswerForm { reasoning: Delimiters { open, close }, reasons, .. } =
+            template.answer_form();
         let prompt = prompt.trim_end();
-        if prompt.ends_with(REASONING_OPEN) {
+        if prompt.ends_with(open) {
             Self::Open
-        } else if prompt.ends_with(REASONING_CLOSE) || !template.mentions(REASONING_OPEN) {
+        } else if prompt.ends_with(close) || !reasons {
             Self::None
         } else {
             Self::Optional
@@ -35,10 +38,13 @@ impl Reasoning {
     }
 }
 
-/// Returns the reasoning delimiters; `None` if the vocabulary has none.
-pub(crate) fn reasoning_tokens(tokenizer: &Tokenizer) -> Option<ReasoningTokens> {
-    let open = tokenizer.token_id(REASONING_OPEN)?;
-    let close = tokenizer.token_id(REASONING_CLOSE)?;
+/// Returns the reasoning delimiters as tokens; `None` if the vocabulary does not have them.
+pub(crate) fn reasoning_tokens(
+    tokenizer: &Tokenizer,
+    delimiters: &Delimiters,
+) -> Option<ReasoningTokens> {
+    let open = tokenizer.token_id(&delimiters.open)?;
+    let close = tokenizer.token_id(&delimiters.close)?;
     let after = tokenizer.encode("\n\n", EncodeOptions::default());
     Some(ReasoningTokens { open, close: std::iter::once(close).chain(after).collect() })
 }

@@ -1,11 +1,15 @@
 //! Chat templates: lookup in a model's file, and rendering.
 
+use std::sync::OnceLock;
+
 use inferno_gguf::Metadata;
 use inferno_jinja::{Context, Limits, Template};
 use inferno_tokenizer::{TokenizerError, special_token_texts};
 use serde_json::Value;
 
-use crate::{ChatRequest, ChatTemplateError, ToolCallFormat};
+use crate::form::{Probe, detect};
+use crate::tool_adapter::adapted;
+use crate::{AnswerForm, ChatRequest, ChatTemplateError};
 
 /// The metadata key of the chat template; a suffix names further templates.
 const CHAT_TEMPLATE: &str = "tokenizer.chat_template";
@@ -29,6 +33,8 @@ pub struct ChatTemplate {
     source: String,
     special_tokens: Vec<(String, String)>,
     fixed_time: Option<String>,
+    /// The form of answers and what the template supports, found when it is first needed.
+    detected: OnceLock<(AnswerForm, Probe)>,
 }
 
 impl ChatTemplate {
@@ -42,6 +48,7 @@ impl ChatTemplate {
             source: source.to_owned(),
             special_tokens: Vec::new(),
             fixed_time: None,
+            detected: OnceLock::new(),
         })
     }
 
@@ -69,6 +76,7 @@ impl ChatTemplate {
     ) -> Self {
         let tokens = tokens.into_iter().map(|(name, text)| (name.into(), text.into()));
         self.special_tokens.extend(tokens);
+        self.detected = OnceLock::new();
         self
     }
 
@@ -85,9 +93,18 @@ impl ChatTemplate {
         self
     }
 
-    /// Returns the format in which the model calls tools; `None` if the template does not support tools, or in an unknown format.
-    pub fn tool_call_format(&self) -> Option<ToolCallFormat> {
-        ToolCallFormat::of_template(self)
+    /// Returns how the model writes reasoning, content and tool calls, found by rendering short conversations.
+    pub fn answer_form(&self) -> &AnswerForm {
+        &self.detected().0
+    }
+
+    /// Returns what the template supports.
+    pub(crate) fn probe(&self) -> &Probe {
+        &self.detected().1
+    }
+
+    fn detected(&self) -> &(AnswerForm, Probe) {
+        self.detected.get_or_init(|| detect(self))
     }
 
     /// Returns the source of the template.
@@ -101,18 +118,44 @@ impl ChatTemplate {
         self.source.contains(text)
     }
 
-    /// Renders a conversation to the prompt.
+    /// Renders a conversation.
     ///
     /// If the file has a separate template for tools, it renders requests that have tools.
     ///
     /// **Errors**: [`ChatTemplateError::Raised`] if the template rejects the conversation,
     /// [`ChatTemplateError::Failed`] if it cannot process it, [`ChatTemplateError::LimitExceeded`].
     pub fn render(&self, request: &ChatRequest) -> Result<String, ChatTemplateError> {
+        self.render_within(request, Limits::default())
+    }
+
+    /// Renders a conversation to the prompt of an answer that is parsed in this template's [`AnswerForm`].
+    ///
+    /// Tools, calls and their results that the template does not support are written into the texts of messages.
+    ///
+    /// **Errors**: as [`render`](Self::render).
+    pub fn render_prompt(&self, request: &ChatRequest) -> Result<String, ChatTemplateError> {
+        let rendered = match adapted(request, self, false) {
+            Some(request) => self.render(&request),
+            None => self.render(request),
+        };
+        // Some templates describe only simple schemas.
+        rendered.or_else(|error| match adapted(request, self, true) {
+            Some(request) if self.probe().writes_tools => self.render(&request).map_err(|_| error),
+            _ => Err(error),
+        })
+    }
+
+    /// Renders a conversation as it is, within limits.
+    pub(crate) fn render_within(
+        &self,
+        request: &ChatRequest,
+        limits: Limits,
+    ) -> Result<String, ChatTemplateError> {
         let template = match &self.tool_use {
             Some(tool_use) if request.tools.is_some() => tool_use,
             _ => &self.template,
         };
-        Ok(template.render(&self.context(request), Limits::default())?)
+        Ok(template.render(&self.context(request), limits)?)
     }
 
     /// The template's variables; `tools` and `documents` are none by default, as in transformers.

@@ -1,21 +1,35 @@
-//! Incremental parsing of one tool call: a JSON object with a name and arguments, or a name and a JSON object.
+//! Incremental parsing of one tool call.
 
-use super::{ToolCallFormat, ToolCallRules};
+use super::ToolCallRules;
+use super::parameters::ParameterReader;
+use crate::form::{ARGUMENTS, ArgumentForm, Head, NAME, compact};
 
-/// Parses one tool call, character by character. Arguments are passed on as they come, verbatim.
+/// Longest text between a name and its arguments, in bytes.
+const MAX_MIDDLE_LEN: usize = 256;
+
+/// The usual keys of a call's object, which models write for others.
+const NAME_KEY: &str = "name";
+const ARGUMENTS_KEY: &str = "arguments";
+const PARAMETERS_KEY: &str = "parameters";
+
+/// Parses one tool call, character by character. Arguments in JSON are passed on as they come, verbatim.
 #[derive(Debug)]
 pub(super) struct CallScanner {
     rules: ToolCallRules,
     /// Everything that was read, including the opening delimiter.
     raw: String,
     place: Place,
+    /// What is left of the text before the call, without whitespace.
+    lead: String,
     /// The key that is being read, or whose value is.
     key: String,
     /// The value that is being read.
     value: String,
     nesting: Nesting,
-    /// The name of a tool that may be called.
-    name: Option<String>,
+    /// The tool that is called, by its index in the rules.
+    tool: Option<usize>,
+    /// Reads arguments that are parameters.
+    parameters: Option<ParameterReader>,
     has_arguments: bool,
     /// Whether the name was returned.
     is_named: bool,
@@ -35,6 +49,8 @@ pub(super) enum CallEvent {
 /// The position of the next character in the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
+    /// In the text before the call.
+    Lead,
     /// Before the object.
     Before,
     /// Before a key or the end of the object.
@@ -48,6 +64,10 @@ enum Place {
     AfterValue,
     /// Inside a name before the arguments.
     Name,
+    /// Between the name and the arguments.
+    Middle,
+    /// Inside arguments that are parameters.
+    Parameters,
 }
 
 /// Finds the end of a JSON value.
@@ -87,22 +107,41 @@ impl Nesting {
 }
 
 impl CallScanner {
-    /// Creates a scanner for a call after its opening text.
-    pub(super) fn new(rules: ToolCallRules, opening: String) -> Self {
-        let place =
-            if rules.format == ToolCallFormat::MistralArgs { Place::Name } else { Place::Before };
-        Self {
+    /// Starts parsing a call after the text `opening`, with this text to come before the call.
+    pub(super) fn new(rules: ToolCallRules, opening: String, lead: &str) -> Self {
+        let lead = compact(lead);
+        let mut scanner = Self {
             rules,
             raw: opening,
-            place,
+            place: Place::Lead,
+            lead,
             key: String::new(),
             value: String::new(),
             nesting: Nesting::default(),
-            name: None,
+            tool: None,
+            parameters: None,
             has_arguments: false,
             is_named: false,
             arguments: String::new(),
+        };
+        if scanner.lead.is_empty() {
+            scanner.begin();
         }
+        scanner
+    }
+
+    /// Starts parsing the arguments of a tool whose name was in the text `opening`; `None` if there is no such tool.
+    pub(super) fn with_name(rules: ToolCallRules, opening: String, name: &str) -> Option<Self> {
+        let mut scanner = Self::new(rules, opening, "");
+        (scanner.set_name(name) == CallEvent::Incomplete).then(|| {
+            scanner.place = Place::Middle;
+            scanner
+        })
+    }
+
+    fn begin(&mut self) {
+        self.place =
+            if *self.rules.form.head() == Head::Text { Place::Name } else { Place::Before };
     }
 
     /// Everything that was read, including the opening delimiter.
@@ -118,11 +157,9 @@ impl CallScanner {
     /// Returns the name, once, as soon as this is certainly a call: an object with a name but without arguments may be
     /// anything.
     pub(super) fn take_name(&mut self) -> Option<String> {
-        if self.is_named || !self.has_arguments {
-            return None;
-        }
-        self.is_named = self.name.is_some();
-        self.name.clone()
+        let tool = self.tool.filter(|_| !self.is_named && self.has_arguments)?;
+        self.is_named = true;
+        Some(self.rules.tools[tool].name.clone())
     }
 
     /// Returns the arguments that were read since the last call.
@@ -132,24 +169,42 @@ impl CallScanner {
 
     pub(super) fn push(&mut self, character: char) -> CallEvent {
         self.raw.push(character);
-        let is_blank = character.is_ascii_whitespace();
+        let is_blank = character.is_whitespace();
         match (self.place, character) {
-            (Place::Name, '{') => {
-                let name = self.value.split('[').next().unwrap_or_default().trim().to_owned();
-                if self.set_name(name) == CallEvent::Malformed {
-                    return CallEvent::Malformed;
+            (Place::Lead, _) if is_blank => {}
+            (Place::Lead, character) => match self.lead.strip_prefix(character) {
+                Some(lead) => {
+                    self.lead = lead.to_owned();
+                    if self.lead.is_empty() {
+                        self.begin();
+                    }
                 }
-                self.key = self.rules.format.arguments_key().to_owned();
+                None => return CallEvent::Malformed,
+            },
+            (Place::Name, character) => return self.in_name(character),
+            (Place::Middle, '{') => {
+                self.key = ARGUMENTS_KEY.to_owned();
                 return self.begin_value(character);
             }
-            (Place::Name, character) => self.value.push(character),
+            (Place::Middle, character) => {
+                self.value.push(character);
+                if self.value.len() > MAX_MIDDLE_LEN {
+                    return CallEvent::Malformed;
+                }
+            }
+            (Place::Parameters, character) => return self.in_parameters(character),
             (Place::Value, character) => return self.in_value(character),
-            (Place::Key, '"') => self.place = Place::AfterKey,
+            (Place::Key, '"') => {
+                self.place = Place::AfterKey;
+                if *self.rules.form.head() == Head::Member {
+                    let name = std::mem::replace(&mut self.key, ARGUMENTS_KEY.to_owned());
+                    return self.set_name(&name);
+                }
+            }
             // The relevant keys contain no escapes.
             (Place::Key, character) => self.key.push(character),
             (_, _) if is_blank => {}
             (Place::Before, '{') => self.place = Place::BeforeKey,
-            (Place::Before, '[' | ',') if self.rules.format == ToolCallFormat::Mistral => {}
             (Place::BeforeKey, '"') => {
                 self.key.clear();
                 self.place = Place::Key;
@@ -163,16 +218,66 @@ impl CallScanner {
         CallEvent::Incomplete
     }
 
-    fn set_name(&mut self, name: String) -> CallEvent {
-        if self.name.is_some() || !self.rules.names.contains(&name) {
+    /// Reads a name in text, up to a character that begins what follows it.
+    fn in_name(&mut self, character: char) -> CallEvent {
+        let form = &self.rules.form;
+        let middle = form.call.split([NAME, ARGUMENTS]).nth(1).unwrap_or_default();
+        let next = match &form.arguments {
+            ArgumentForm::Json => middle.trim_start(),
+            ArgumentForm::Parameters(parameters) => parameters.open.trim_start(),
+        };
+        let is_end = character.is_whitespace()
+            || matches!(character, '{' | '[' | '<')
+            || next.starts_with(character);
+        if !is_end {
+            self.value.push(character);
+            return CallEvent::Incomplete;
+        }
+        if self.value.is_empty() && character.is_whitespace() {
+            return CallEvent::Incomplete;
+        }
+        let name = std::mem::take(&mut self.value);
+        if self.set_name(&name) == CallEvent::Malformed {
             return CallEvent::Malformed;
         }
-        self.name = Some(name);
+        self.raw.pop();
+        self.place = if self.parameters.is_some() { Place::Parameters } else { Place::Middle };
+        self.push(character)
+    }
+
+    fn in_parameters(&mut self, character: char) -> CallEvent {
+        let Some(parameters) = &mut self.parameters else { return CallEvent::Malformed };
+        let event = parameters.push(character, &mut self.arguments);
+        self.has_arguments |= parameters.has_begun();
+        event
+    }
+
+    fn set_name(&mut self, name: &str) -> CallEvent {
+        let tool = self.rules.tools.iter().position(|tool| tool.name == name);
+        if self.tool.is_some() || tool.is_none() {
+            return CallEvent::Malformed;
+        }
+        self.tool = tool;
+        if let (ArgumentForm::Parameters(form), Some(tool)) = (&self.rules.form.arguments, tool) {
+            let schema = &self.rules.tools[tool].parameters;
+            self.parameters = Some(ParameterReader::new(form, schema));
+        }
         CallEvent::Incomplete
     }
 
     fn is_arguments(&self) -> bool {
-        self.key == "arguments" || self.key == "parameters"
+        let key = match self.rules.form.head() {
+            Head::Object { arguments_key, .. } => arguments_key,
+            Head::Member | Head::Text => ARGUMENTS_KEY,
+        };
+        [key, ARGUMENTS_KEY, PARAMETERS_KEY].contains(&self.key.as_str())
+    }
+
+    fn is_name(&self) -> bool {
+        match self.rules.form.head() {
+            Head::Object { name_key, .. } => self.key == *name_key || self.key == NAME_KEY,
+            Head::Member | Head::Text => false,
+        }
     }
 
     fn begin_value(&mut self, first: char) -> CallEvent {
@@ -208,24 +313,29 @@ impl CallScanner {
             return CallEvent::Incomplete;
         }
         self.place = Place::AfterValue;
-        match self.key.as_str() {
-            "name" => match serde_json::from_str::<String>(&self.value) {
-                Ok(name) => return self.set_name(name),
-                Err(_) => return CallEvent::Malformed,
-            },
-            _ if self.is_arguments() && self.value.starts_with('"') => {
-                match serde_json::from_str::<String>(&self.value) {
-                    Ok(text) => self.arguments.push_str(&text),
-                    Err(_) => return CallEvent::Malformed,
-                }
-            }
-            _ if self.rules.format == ToolCallFormat::MistralArgs => return CallEvent::Complete,
-            _ => {}
+        if self.is_name() {
+            return match serde_json::from_str::<String>(&self.value) {
+                Ok(name) => self.set_name(&name),
+                Err(_) => CallEvent::Malformed,
+            };
         }
-        CallEvent::Incomplete
+        if self.is_arguments() && self.value.starts_with('"') {
+            match serde_json::from_str::<String>(&self.value) {
+                Ok(text) => self.arguments.push_str(&text),
+                Err(_) => return CallEvent::Malformed,
+            }
+        }
+        match self.rules.form.head() {
+            Head::Text => CallEvent::Complete,
+            Head::Object { .. } | Head::Member => CallEvent::Incomplete,
+        }
     }
 
     fn end(&self) -> CallEvent {
-        if self.is_named { CallEvent::Complete } else { CallEvent::Malformed }
+        if self.tool.is_some() && self.has_arguments {
+            CallEvent::Complete
+        } else {
+            CallEvent::Malformed
+        }
     }
 }

@@ -1,14 +1,26 @@
 //! Expected values are what the publishers of the models document for each format.
 
-use super::*;
+use serde_json::json;
 
-fn rules(format: ToolCallFormat, single: bool) -> ToolCallRules {
-    ToolCallRules { format, names: ["a", "b"].map(str::to_owned).into(), single }
+use super::*;
+use crate::form::test_forms::{llama, mistral, mistral_args};
+
+fn rules(form: &AnswerForm, single: bool) -> ToolCallRules {
+    let tool = |name: &str| Tool {
+        name: name.to_owned(),
+        description: None,
+        parameters: json!({}),
+        strict: false,
+    };
+    let (form, tools) = (Arc::clone(&form.calls), ["a", "b"].map(tool).into());
+    ToolCallRules { form, tools, single }
 }
 
 /// The deltas of an answer that may call `a` and `b`, adjacent ones of a kind joined, without ids.
-fn parse(format: Option<ToolCallFormat>, has_begun: bool, cuts: &[&str]) -> Vec<AnswerDelta> {
-    let mut parser = AnswerParser::with_rules(format.map(|format| rules(format, false)), has_begun);
+fn parse(form: Option<&AnswerForm>, has_begun: bool, cuts: &[&str]) -> Vec<AnswerDelta> {
+    let calls = form.map(|form| rules(form, false));
+    let form = form.cloned().unwrap_or_default();
+    let mut parser = AnswerParser::with_rules(&form, calls, has_begun);
     let mut deltas = Vec::new();
     for cut in cuts {
         parser.push(cut, &mut deltas);
@@ -36,12 +48,12 @@ fn parse(format: Option<ToolCallFormat>, has_begun: bool, cuts: &[&str]) -> Vec<
 }
 
 /// Checks an answer, split in three at every position.
-fn check(format: Option<ToolCallFormat>, has_begun: bool, text: &str, expected: &[AnswerDelta]) {
+fn check(form: Option<&AnswerForm>, has_begun: bool, text: &str, expected: &[AnswerDelta]) {
     let places: Vec<_> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
     for (place, &a) in places.iter().enumerate() {
         for &b in &places[place..] {
             let cuts = [&text[..a], &text[a..b], &text[b..]];
-            assert_eq!(parse(format, has_begun, &cuts), expected, "{cuts:?}");
+            assert_eq!(parse(form, has_begun, &cuts), expected, "{cuts:?}");
         }
     }
 }
@@ -83,7 +95,7 @@ fn hermes_calls_are_read() {
     let [first, arguments] = call(0, "a", "{\"x\": \"}é\\\"\"}");
     let [second, none] = call(1, "b", "{}");
     let expected = [content("Wait."), first, arguments, second, none];
-    check(Some(ToolCallFormat::Hermes), false, text, &expected);
+    check(Some(&AnswerForm::default()), false, text, &expected);
 }
 
 #[test]
@@ -91,7 +103,7 @@ fn reasoning_may_come_before_calls() {
     let text =
         "<think>\nx\n</think>\n\n<tool_call>\n{\"name\":\"a\",\"arguments\":{}}\n</tool_call>";
     let [first, arguments] = call(0, "a", "{}");
-    check(Some(ToolCallFormat::Hermes), false, text, &[reasoning("x"), first, arguments]);
+    check(Some(&AnswerForm::default()), false, text, &[reasoning("x"), first, arguments]);
 }
 
 #[test]
@@ -99,7 +111,8 @@ fn llama_calls_are_read() {
     let [first, arguments] = call(0, "a", "{\"x\": [1, 2]}");
     let [second, none] = call(1, "b", "{}");
     let text = "{\"name\": \"a\", \"parameters\": {\"x\": [1, 2]}}";
-    let format = Some(ToolCallFormat::Llama);
+    let llama = llama();
+    let format = Some(&llama);
     check(format, false, text, &[first.clone(), arguments.clone()]);
     check(format, false, &format!("<|python_tag|>{text}"), &[first.clone(), arguments.clone()]);
     let two = format!("{text}; {{\"name\": \"b\", \"parameters\": {{}}}}");
@@ -115,14 +128,15 @@ fn mistral_calls_are_read() {
     let expected = [content("So."), first, arguments, second, none];
     let older = "So. [TOOL_CALLS] [{\"name\": \"a\", \"arguments\": {\"x\": 1}}, \
                  {\"name\": \"b\", \"arguments\": {}, \"id\": \"123456789\"}]";
-    check(Some(ToolCallFormat::Mistral), false, older, &expected);
+    check(Some(&mistral()), false, older, &expected);
     let newer = "So.[TOOL_CALLS]a[ARGS]{\"x\": 1}[TOOL_CALLS]b[ARGS]{}";
-    check(Some(ToolCallFormat::MistralArgs), false, newer, &expected);
+    check(Some(&mistral_args()), false, newer, &expected);
 }
 
 #[test]
 fn what_is_not_a_call_is_content() {
-    let format = Some(ToolCallFormat::Hermes);
+    let form = AnswerForm::default();
+    let format = Some(&form);
     for text in ["<tool_call>\nnot JSON", "<tool_call>{\"x\": 1}", "a <tool", "<tool_call>{\"name"]
     {
         let joined = parse(format, false, &[text]);
@@ -140,44 +154,45 @@ fn what_is_not_a_call_is_content() {
 #[test]
 fn an_object_that_calls_no_available_tool_is_content() {
     let cases = [
-        (ToolCallFormat::Llama, "{\"name\":\"Bob\",\"age\":3}"),
-        (ToolCallFormat::Llama, " \n{\"name\": \"c\", \"parameters\": {}} "),
-        (ToolCallFormat::Llama, "\u{a0}{\"parameters\": {}, \"name\": \"c\"}"),
+        (llama(), "{\"name\":\"Bob\",\"age\":3}"),
+        (llama(), " \n{\"name\": \"c\", \"parameters\": {}} "),
+        (llama(), "\u{a0}{\"parameters\": {}, \"name\": \"c\"}"),
         // The name of a tool, without arguments.
-        (ToolCallFormat::Llama, "{\"name\": \"a\", \"age\": 3}"),
-        (ToolCallFormat::Llama, "<|python_tag|>{\"name\": \"c\", \"parameters\": {}}"),
+        (llama(), "{\"name\": \"a\", \"age\": 3}"),
+        (llama(), "<|python_tag|>{\"name\": \"c\", \"parameters\": {}}"),
         (
-            ToolCallFormat::Hermes,
+            AnswerForm::default(),
             "So:\n <tool_call>\n{\"name\": \"c\", \"arguments\": {}}\n</tool_call> é",
         ),
-        (ToolCallFormat::Mistral, "So. [TOOL_CALLS] [{\"name\": \"c\", \"arguments\": {}}]"),
-        (ToolCallFormat::MistralArgs, "So. [TOOL_CALLS]c[ARGS]{}"),
+        (mistral(), "So. [TOOL_CALLS] [{\"name\": \"c\", \"arguments\": {}}]"),
+        (mistral_args(), "So. [TOOL_CALLS]c[ARGS]{}"),
     ];
     for (format, text) in cases {
-        check(Some(format), false, text, &[content(text)]);
+        check(Some(&format), false, text, &[content(text)]);
     }
     let after = "<think>x</think>\n{\"name\": \"c\", \"parameters\": {}}";
     let expected = [reasoning("x"), content("{\"name\": \"c\", \"parameters\": {}}")];
-    check(Some(ToolCallFormat::Llama), false, after, &expected);
+    check(Some(&llama()), false, after, &expected);
 }
 
 #[test]
 fn llama_calls_may_follow_whitespace() {
     let text = "{\"name\": \"a\", \"parameters\": {}}";
     for before in ["\n\n", " ", "\u{a0}", "\n<|python_tag|>"] {
-        check(Some(ToolCallFormat::Llama), false, &format!("{before}{text}"), &call(0, "a", "{}"));
+        check(Some(&llama()), false, &format!("{before}{text}"), &call(0, "a", "{}"));
     }
 }
 
 #[test]
 fn arguments_in_a_json_string_are_read() {
     let text = "<tool_call>{\"name\": \"a\", \"arguments\": \"{\\\"x\\\": 1}\"}</tool_call>";
-    check(Some(ToolCallFormat::Hermes), false, text, &call(0, "a", "{\"x\": 1}"));
+    check(Some(&AnswerForm::default()), false, text, &call(0, "a", "{\"x\": 1}"));
 }
 
 #[test]
 fn a_second_call_is_dropped_if_one_is_allowed() {
-    let mut parser = AnswerParser::with_rules(Some(rules(ToolCallFormat::Hermes, true)), false);
+    let form = AnswerForm::default();
+    let mut parser = AnswerParser::with_rules(&form, Some(rules(&form, true)), false);
     let mut deltas = Vec::new();
     let one = "<tool_call>{\"name\": \"a\", \"arguments\": {}}</tool_call>";
     parser.push(&format!("{one}\n{one}"), &mut deltas);

@@ -59,7 +59,7 @@ pub(super) struct Prepared {
 impl ChatJob {
     /// Renders and encodes the conversation. Takes a while for long conversations, so never call it on an HTTP thread.
     ///
-    /// **Errors**: a model without a template, or whose template does not support tools; a conversation that the template rejects;
+    /// **Errors**: a model without a template; a conversation that the template rejects;
     /// a last message that cannot be continued.
     pub fn render(&self, model: &ServedModel) -> Result<Rendered, ApiError> {
         let template = template(model)?;
@@ -67,9 +67,6 @@ impl ChatJob {
         request.variables = self.variables.clone();
         request.add_generation_prompt = self.add_generation_prompt && !self.continue_final_message;
         if self.tools.are_available() {
-            if template.tool_call_format().is_none() {
-                return Err(self.setup_error(AnswerSetupError::ToolsUnsupported));
-            }
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
         let has_effort = self.set_reasoning_effort(template, &mut request.variables);
@@ -92,7 +89,7 @@ impl ChatJob {
     ) -> Result<String, ChatTemplateError> {
         let render = |request: ChatRequest| match self.continue_final_message {
             true => template.render_continuation(request),
-            false => template.render(&request),
+            false => template.render_prompt(&request),
         };
         let rejected = match render(request.clone()) {
             Err(error @ ChatTemplateError::Raised { .. }) => error,
@@ -140,7 +137,6 @@ impl ChatJob {
     fn setup_error(&self, error: AnswerSetupError) -> ApiError {
         let message = error.to_string();
         match error {
-            AnswerSetupError::ToolsUnsupported => ApiError::unsupported("tools", &message),
             AnswerSetupError::Format(_) => ApiError::invalid_grammar(self.format_field, &message),
             AnswerSetupError::ToolSchema { index, .. } => {
                 ApiError::invalid_grammar(&format!("tools[{index}]"), &message)

@@ -58,13 +58,12 @@ impl RequestBody for OllamaModelName {
 
 fn capabilities(model: &ServedModel) -> Vec<&'static str> {
     let template = model.template.as_ref();
-    let has_tools = template.is_some_and(|it| it.tool_call_format().is_some());
     let thinks = template.is_some_and(|it| {
         it.mentions("enable_thinking") || it.mentions(inferno_chat::REASONING_OPEN)
     });
     let all = [
         ("completion", true),
-        ("tools", has_tools),
+        ("tools", template.is_some()),
         ("thinking", thinks),
         ("insert", fill_in_the_middle::is_supported(model)),
     ];

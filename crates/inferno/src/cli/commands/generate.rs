@@ -202,7 +202,7 @@ impl GenerateArgs {
             UserInput::Text(text) => Prepared::Text(text),
             UserInput::Conversation(conversation) => {
                 let template = self.chat.template(metadata)?;
-                Prepared::Conversation(Box::new(conversation.render(template)?))
+                Prepared::Conversation(Box::new(conversation.render_prompt(template)?))
             }
         };
         let mut session =

@@ -73,15 +73,33 @@ impl ChatInput {
         Ok(())
     }
 
-    /// Renders the conversation.
+    /// Renders the conversation exactly as the template does.
     ///
     /// **Errors**: see [`ChatTemplate::render`].
     pub(crate) fn render(self, template: ChatTemplate) -> Result<RenderedConversation, Error> {
+        self.render_with(template, ChatTemplate::render)
+    }
+
+    /// Renders the conversation as a prompt, with tools that the template does not support.
+    ///
+    /// **Errors**: see [`ChatTemplate::render_prompt`].
+    pub(crate) fn render_prompt(
+        self,
+        template: ChatTemplate,
+    ) -> Result<RenderedConversation, Error> {
+        self.render_with(template, ChatTemplate::render_prompt)
+    }
+
+    fn render_with(
+        self,
+        template: ChatTemplate,
+        render: fn(&ChatTemplate, &ChatRequest) -> Result<String, ChatTemplateError>,
+    ) -> Result<RenderedConversation, Error> {
         let mut template = template.with_special_tokens(self.special_tokens);
         if let Some(text) = self.strftime_now {
             template = template.with_fixed_time(text);
         }
-        let text = template.render(&self.request)?;
+        let text = render(&template, &self.request)?;
         Ok(RenderedConversation { text, template, request: self.request })
     }
 }

@@ -87,7 +87,7 @@ impl Dialogue {
         generation.on_prompt(prompt_bar(tokens.len() - num_kept));
 
         let is_reasoning = Reasoning::after(&self.template, &text) == Reasoning::Open;
-        let mut parser = AnswerParser::new(None, is_reasoning);
+        let mut parser = AnswerParser::new(self.template.answer_form(), None, is_reasoning);
         let mut deltas = Vec::new();
         let mut reply = Reply::default();
         let mut shown = display.reply();

@@ -143,7 +143,7 @@ impl AnswerPrinter {
 
 #[cfg(test)]
 mod tests {
-    use inferno_chat::{Tool, ToolCallFormat, ToolChoice, Tools};
+    use inferno_chat::{AnswerForm, Tool, ToolChoice, Tools};
 
     use super::*;
 
@@ -158,7 +158,7 @@ mod tests {
         let list = vec![tool("roll"), tool("walk")];
         let tools = Tools { list, choice: ToolChoice::Auto, single: false };
         for (at, _) in text.char_indices() {
-            let parser = AnswerParser::new(Some((&tools, ToolCallFormat::Hermes)), false);
+            let parser = AnswerParser::new(&AnswerForm::default(), Some(&tools), false);
             let mut printer = AnswerPrinter::new(parser);
             let mut printed = printer.push(&text[..at]);
             printed += &printer.push(&text[at..]);

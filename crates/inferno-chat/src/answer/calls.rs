@@ -1,0 +1,175 @@
+//! Where tool calls begin and end in an answer.
+
+use std::sync::Arc;
+
+use super::call::{CallEvent, CallScanner};
+use super::{AnswerDelta, AnswerParser, Match, State, push_arguments};
+use crate::form::compact;
+
+impl AnswerParser {
+    /// Starts parsing the first call of a list after its trigger, which ends `opening`.
+    pub(super) fn begin_first_call(&mut self, opening: String) -> bool {
+        let lead = self.calls.as_ref().map(|rules| {
+            let text = compact(&format!("{}{}", rules.form.open, rules.form.before()));
+            let trigger = compact(rules.form.trigger().unwrap_or_default());
+            text.strip_prefix(&trigger).unwrap_or_default().to_owned()
+        });
+        self.begin_call(opening, &lead.unwrap_or_default())
+    }
+
+    /// Starts parsing a call that begins with `opening`, followed by `lead`.
+    pub(super) fn begin_call(&mut self, opening: String, lead: &str) -> bool {
+        match &self.calls {
+            Some(rules) if !(rules.single && self.num_calls > 0) => {
+                let scanner = CallScanner::new(rules.clone(), opening, lead);
+                self.go(State::Call(Box::new(scanner)))
+            }
+            _ => self.go(State::Dropping),
+        }
+    }
+
+    pub(super) fn call(&mut self, at_end: bool, deltas: &mut Vec<AnswerDelta>) -> bool {
+        let State::Call(scanner) = &mut self.state else {
+            return false;
+        };
+        let mut taken = 0;
+        for character in self.pending.chars() {
+            taken += character.len_utf8();
+            let event = scanner.push(character);
+            if let Some(name) = scanner.take_name() {
+                let index = self.num_calls;
+                self.num_calls += 1;
+                let id = self.form.calls.new_call_id();
+                deltas.push(AnswerDelta::ToolCall { index, id, name });
+            }
+            match event {
+                CallEvent::Incomplete => {}
+                CallEvent::Complete => {
+                    let index = self.num_calls.saturating_sub(1);
+                    push_arguments(index, scanner.take_arguments(), deltas);
+                    self.pending.drain(..taken);
+                    return self.go(State::AfterCall);
+                }
+                CallEvent::Malformed if scanner.is_named() => {
+                    // What was passed on as arguments remains; the rest is content.
+                    let index = self.num_calls.saturating_sub(1);
+                    push_arguments(index, scanner.take_arguments(), deltas);
+                    self.pending.drain(..taken - character.len_utf8());
+                    return self.go(State::Plain);
+                }
+                CallEvent::Malformed => {
+                    self.pending.drain(..taken);
+                    return self.give_up();
+                }
+            }
+        }
+        self.pending.clear();
+        if scanner.is_named() {
+            let index = self.num_calls.saturating_sub(1);
+            push_arguments(index, scanner.take_arguments(), deltas);
+        } else if at_end {
+            return self.give_up();
+        }
+        false
+    }
+
+    /// Returns everything to content: it was not a call.
+    fn give_up(&mut self) -> bool {
+        if let State::Call(scanner) = &self.state {
+            self.pending.insert_str(0, scanner.raw());
+        }
+        self.go(State::Plain)
+    }
+
+    /// Skips the rest of the text of a call, if it is there.
+    pub(super) fn after_call(&mut self, at_end: bool) -> bool {
+        if self.form.has_channels {
+            return self.after_call_in_channel(at_end);
+        }
+        let after = self.calls.as_ref().map_or("", |rules| rules.form.after());
+        match match_loosely(&self.pending, &compact(after), at_end) {
+            LooseMatch::NotYet => false,
+            LooseMatch::No => self.go(State::Between),
+            LooseMatch::Yes(len) => {
+                self.pending.drain(..len);
+                self.go(State::Between)
+            }
+        }
+    }
+
+    /// Looks for another call, the end of the list, or content.
+    pub(super) fn between(&mut self, at_end: bool) -> bool {
+        let Some(rules) = &self.calls else {
+            return self.go(State::Plain);
+        };
+        let form = Arc::clone(&rules.form);
+        let blank = self.pending.len() - self.pending.trim_start().len();
+        self.pending.drain(..blank);
+        if self.pending.is_empty() {
+            return false;
+        }
+        let next = compact(&format!("{}{}", form.separator, form.before()));
+        let close = compact(&form.close);
+        let has_no_tag = next.is_empty() || form.trigger().is_none();
+        if has_no_tag && self.begins_call(&self.pending) {
+            return self.begin_call(String::new(), "");
+        }
+        let matches = [&next, &close].map(|text| match text.is_empty() {
+            true => LooseMatch::No,
+            false => match_loosely(&self.pending, text, at_end),
+        });
+        match matches {
+            [LooseMatch::Yes(len), _] => {
+                let opening = self.pending.drain(..len).collect();
+                self.begin_call(opening, "")
+            }
+            [LooseMatch::No, LooseMatch::Yes(len)] => {
+                self.pending.drain(..len);
+                true
+            }
+            [LooseMatch::No, LooseMatch::No] => self.content_between(at_end),
+            _ => false,
+        }
+    }
+
+    /// Reads what is neither another call of the list nor its end: another list or content.
+    fn content_between(&mut self, at_end: bool) -> bool {
+        let rules = self.calls.as_ref();
+        let Some(trigger) = rules.and_then(|rules| rules.form.trigger().map(str::to_owned)) else {
+            return self.go(State::Plain);
+        };
+        match self.match_start(trigger, at_end) {
+            Match::Yes(opening) => self.begin_first_call(opening),
+            Match::NotYet => false,
+            Match::No => self.go(State::Content),
+        }
+    }
+}
+
+enum LooseMatch {
+    /// With the number of bytes.
+    Yes(usize),
+    No,
+    /// The text is too short to decide.
+    NotYet,
+}
+
+/// Whether a text begins with `delimiter`, which has no whitespace, except for whitespace.
+fn match_loosely(text: &str, delimiter: &str, at_end: bool) -> LooseMatch {
+    let mut left = delimiter;
+    for (at, character) in text.char_indices() {
+        if left.is_empty() {
+            return LooseMatch::Yes(at);
+        }
+        match left.strip_prefix(character) {
+            Some(rest) => left = rest,
+            None if character.is_whitespace() => {}
+            None => return LooseMatch::No,
+        }
+    }
+    match (left.is_empty(), at_end) {
+        (true, _) => LooseMatch::Yes(text.len()),
+        (false, true) => LooseMatch::No,
+        (false, false) => LooseMatch::NotYet,
+    }
+}

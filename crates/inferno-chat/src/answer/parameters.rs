@@ -1,0 +1,248 @@
+//! Incremental conversion of parameters, written as elements or keyword arguments, to a JSON object.
+
+use serde_json::Value;
+
+use super::call::CallEvent;
+use super::literal::{LiteralScanner, parse_literal};
+use crate::form::{ParameterForm, compact};
+use crate::schema::types;
+
+/// Longest key, in bytes.
+const MAX_KEY_LEN: usize = 1024;
+
+/// Reads the parameters of one call, character by character. Values are converted to the types of their schemas.
+#[derive(Debug)]
+pub(super) struct ParameterReader {
+    form: ParameterForm,
+    /// The schema of the arguments.
+    schema: Value,
+    place: Place,
+    /// What was read in this place.
+    text: String,
+    key: String,
+    num_values: usize,
+    /// Bytes of a string value that were passed on; `None` if it is passed on as a whole.
+    streamed: Option<usize>,
+    scanner: LiteralScanner,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the first parameter.
+    Open,
+    /// Before a parameter or the end.
+    Between,
+    Key,
+    Value,
+}
+
+impl ParameterReader {
+    /// Creates a reader for parameters that match a schema.
+    pub(super) fn new(form: &ParameterForm, schema: &Value) -> Self {
+        Self {
+            form: form.clone(),
+            schema: schema.clone(),
+            place: Place::Open,
+            text: String::new(),
+            key: String::new(),
+            num_values: 0,
+            streamed: None,
+            scanner: LiteralScanner::default(),
+        }
+    }
+
+    /// Whether the text is certainly a list of parameters.
+    pub(super) fn has_begun(&self) -> bool {
+        self.place != Place::Open
+    }
+
+    /// Reads one character, and appends the JSON that is certain by now.
+    pub(super) fn push(&mut self, character: char, json: &mut String) -> CallEvent {
+        match self.place {
+            Place::Open => self.open(character, json),
+            Place::Between => self.between(character, json),
+            Place::Key => self.key(character),
+            Place::Value if self.form.literals.is_some() => self.literal(character, json),
+            Place::Value => self.raw_value(character, json),
+        }
+    }
+
+    fn go(&mut self, place: Place) -> CallEvent {
+        self.place = place;
+        self.text.clear();
+        CallEvent::Incomplete
+    }
+
+    fn open(&mut self, character: char, json: &mut String) -> CallEvent {
+        let open = compact(&self.form.open);
+        if !open.is_empty() {
+            if character.is_whitespace() {
+                return CallEvent::Incomplete;
+            }
+            self.text.push(character);
+            if self.text != open {
+                return match open.starts_with(&self.text) {
+                    true => CallEvent::Incomplete,
+                    false => CallEvent::Malformed,
+                };
+            }
+        }
+        json.push('{');
+        self.go(Place::Between);
+        if open.is_empty() { self.between(character, json) } else { CallEvent::Incomplete }
+    }
+
+    fn between(&mut self, character: char, json: &mut String) -> CallEvent {
+        if character.is_whitespace() {
+            return CallEvent::Incomplete;
+        }
+        self.text.push(character);
+        let close = compact(&self.form.close);
+        let before_key = compact(&self.form.before_key);
+        let separator =
+            if self.num_values > 0 { compact(&self.form.separator) } else { String::new() };
+        let start = separator + &before_key;
+        if self.text == close {
+            json.push('}');
+            CallEvent::Complete
+        } else if !start.is_empty() && self.text == start {
+            self.go(Place::Key)
+        } else if close.starts_with(&self.text) || start.starts_with(&self.text) {
+            CallEvent::Incomplete
+        } else if start.is_empty() {
+            self.place = Place::Key;
+            CallEvent::Incomplete
+        } else {
+            CallEvent::Malformed
+        }
+    }
+
+    fn key(&mut self, character: char) -> CallEvent {
+        if !character.is_whitespace() {
+            self.text.push(character);
+        }
+        let end = compact(&self.form.before_value);
+        if let Some(key) = self.text.strip_suffix(end.as_str()).filter(|_| !end.is_empty()) {
+            let quote = self.form.literals.as_ref().map_or("", |literals| literals.quote.as_str());
+            let unquoted = key.trim_matches(['"', '\'']);
+            let inner = key.strip_prefix(quote).and_then(|key| key.strip_suffix(quote));
+            self.key = inner.filter(|_| !quote.is_empty()).unwrap_or(unquoted).to_owned();
+            let property = self.property();
+            let types = types(&property, &self.schema);
+            let is_string = types.is_some_and(|types| types.iter().all(|name| *name == "string"));
+            self.streamed = (is_string && self.form.literals.is_none()).then_some(0);
+            self.scanner = LiteralScanner::default();
+            return self.go(Place::Value);
+        }
+        match self.text.len() > MAX_KEY_LEN {
+            true => CallEvent::Malformed,
+            false => CallEvent::Incomplete,
+        }
+    }
+
+    /// The schema of the current parameter.
+    fn property(&self) -> Value {
+        let properties = &self.schema["properties"];
+        let additional = &self.schema["additionalProperties"];
+        properties.get(&self.key).unwrap_or(additional).clone()
+    }
+
+    fn literal(&mut self, character: char, json: &mut String) -> CallEvent {
+        let (separator, close) = (self.form.separator.as_str(), self.form.close.as_str());
+        let quote = self.form.literals.as_ref().map_or("\"", |literals| literals.quote.as_str());
+        if !self.scanner.ends_before(character, quote, [separator, close]) {
+            self.text.push(character);
+            return CallEvent::Incomplete;
+        }
+        let value = parse_literal(&self.text, quote);
+        // What is no literal is a string without quotation marks.
+        let value = value.unwrap_or_else(|| Value::from(self.text.trim()));
+        self.begin_value(json);
+        json.push_str(&value.to_string());
+        self.go(Place::Between);
+        self.between(character, json)
+    }
+
+    fn raw_value(&mut self, character: char, json: &mut String) -> CallEvent {
+        self.text.push(character);
+        let (before, after) = (self.form.before_value.as_str(), self.form.after_value.as_str());
+        let blanks_before = &before[before.trim_end().len()..];
+        let blanks_after = &after[..after.len() - after.trim_start().len()];
+        let end = if after.trim().is_empty() { after } else { after.trim() };
+        let start = if self.text.starts_with(blanks_before) { blanks_before.len() } else { 0 };
+        if let Some(value) = self.text.strip_suffix(end) {
+            let value = value.strip_suffix(blanks_after).unwrap_or(value);
+            let value = value.get(start..).unwrap_or_default().to_owned();
+            match self.streamed {
+                Some(streamed) if streamed > 0 => json.push_str(&escaped(&value[streamed..])),
+                _ => {
+                    let text = raw_to_json(&value, &self.property(), &self.schema);
+                    self.begin_value(json);
+                    json.push_str(
+                        text.strip_suffix('"').filter(|_| self.streamed.is_some()).unwrap_or(&text),
+                    );
+                }
+            }
+            if self.streamed.is_some() {
+                json.push('"');
+            }
+            return self.go(Place::Between);
+        }
+        if let Some(streamed) = self.streamed {
+            let value = &self.text[start.min(self.text.len())..];
+            let mut known = value.len().saturating_sub(end.len() + blanks_after.len());
+            while !value.is_char_boundary(known) {
+                known -= 1;
+            }
+            if known > streamed {
+                let text = escaped(&value[streamed..known]);
+                if streamed == 0 {
+                    self.begin_value(json);
+                    json.push('"');
+                }
+                json.push_str(&text);
+                self.streamed = Some(known);
+            }
+        }
+        CallEvent::Incomplete
+    }
+
+    fn begin_value(&mut self, json: &mut String) {
+        if self.num_values > 0 {
+            json.push_str(", ");
+        }
+        self.num_values += 1;
+        json.push_str(&Value::from(self.key.as_str()).to_string());
+        json.push_str(": ");
+    }
+}
+
+/// The text of a JSON string, without quotation marks.
+fn escaped(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    json[1..json.len() - 1].to_owned()
+}
+
+/// Converts a value without quotation marks to JSON, in the type of its schema.
+fn raw_to_json(text: &str, schema: &Value, root: &Value) -> String {
+    let types = types(schema, root);
+    let allows = |name: &str| types.as_ref().is_none_or(|types| types.contains(&name));
+    let is_allowed = |value: &Value| match value {
+        Value::Null => allows("null"),
+        Value::Bool(_) => allows("boolean"),
+        Value::Number(number) => {
+            allows("number") || allows("integer") && (number.is_i64() || number.is_u64())
+        }
+        Value::String(_) => !allows("string"),
+        Value::Array(_) => allows("array"),
+        Value::Object(_) => allows("object"),
+    };
+    let trimmed = text.trim();
+    if serde_json::from_str::<Value>(trimmed).is_ok_and(|value| is_allowed(&value)) {
+        return trimmed.to_owned();
+    }
+    match parse_literal(trimmed, "\"").filter(is_allowed) {
+        Some(value) => value.to_string(),
+        None => Value::from(text).to_string(),
+    }
+}

@@ -1,0 +1,160 @@
+//! The grammar of arguments that are elements or keyword arguments, each value held to its schema.
+
+use serde_json::{Map, Value};
+
+use super::{Rules, json, literal, regex_literal};
+use crate::Tool;
+use crate::form::ParameterForm;
+use crate::schema::types;
+
+/// Longest strings whose length is enforced: the states of the lexer grow with it.
+const MAX_LENGTH: u64 = 1000;
+
+/// One parameter or member: its rule, and whether it must be written.
+pub(super) struct Item {
+    pub(super) rule: String,
+    pub(super) is_required: bool,
+}
+
+impl Rules<'_> {
+    /// Adds the rules of a tool's parameters, and returns the name of the rule.
+    pub(super) fn parameters(&mut self, form: &ParameterForm, tool: &Tool) -> String {
+        let schema = &tool.parameters;
+        let [open, separator, close] =
+            [&form.open, &form.separator, &form.close].map(|text| self.marked(text));
+        let list = match schema["properties"].as_object() {
+            Some(properties) => {
+                let items: Vec<_> = properties
+                    .iter()
+                    .map(|(key, property)| Item {
+                        rule: self.parameter(form, key, property, tool),
+                        is_required: is_required(schema, key),
+                    })
+                    .collect();
+                self.sequence(&items, &separator)
+            }
+            None => {
+                let any = self.any_parameter(form, tool);
+                format!("({any} ({separator} {any})*)?")
+            }
+        };
+        self.named("arguments", &format!("{open} {list} {close}"))
+    }
+
+    /// Items in their order, of which only the required ones must be there, with separators.
+    pub(super) fn sequence(&mut self, items: &[Item], separator: &str) -> String {
+        // From the end: what follows an item, and what the list is if no item came before.
+        let (mut following, mut first) = (String::new(), String::new());
+        for item in items.iter().rev() {
+            let rule = &item.rule;
+            let begun = format!("{rule} {following}");
+            first = match (item.is_required, first.is_empty()) {
+                (true, _) => begun,
+                (false, true) => format!("({begun})?"),
+                (false, false) => self.named("items", &format!("{begun} | {first}")),
+            };
+            let next = match item.is_required {
+                true => format!("{separator} {rule} {following}"),
+                false => format!("({separator} {rule})? {following}"),
+            };
+            following = self.named("items", &next);
+        }
+        first
+    }
+
+    fn parameter(
+        &mut self,
+        form: &ParameterForm,
+        key: &str,
+        schema: &Value,
+        tool: &Tool,
+    ) -> String {
+        let head = self.marked(&format!("{}{key}{}", form.before_key, form.before_value));
+        let value = match &form.literals {
+            Some(literals) => {
+                let value = self.literal_value(literals, schema, tool, 0);
+                format!("{value} {}", self.marked(&form.after_value))
+            }
+            None => self.raw_value(form, schema, tool),
+        };
+        self.named("parameter", &format!("{head} {value}"))
+    }
+
+    fn any_parameter(&mut self, form: &ParameterForm, tool: &Tool) -> String {
+        let [before_key, before_value] =
+            [&form.before_key, &form.before_value].map(|text| self.marked(text));
+        let value = match &form.literals {
+            Some(literals) => self.literal_value(literals, &Value::Bool(true), tool, 0),
+            None => self.up_to("value", "TEXT", &form.after_value),
+        };
+        let body = format!("{before_key} /[a-zA-Z_][a-zA-Z0-9_]*/ {before_value} {value}");
+        self.named("parameter", &body)
+    }
+
+    /// A value without quotation marks and the text after it.
+    fn raw_value(&mut self, form: &ParameterForm, schema: &Value, tool: &Tool) -> String {
+        let end = self.marked(&form.after_value);
+        let values = schema["enum"].as_array().cloned();
+        if let Some(values) = values.or_else(|| Some(vec![schema.get("const")?.clone()])) {
+            let texts = values.iter().map(|value| match value {
+                Value::String(text) if text.is_empty() => "\"\"".to_owned(),
+                Value::String(text) => literal(text),
+                value => literal(&value.to_string()),
+            });
+            return format!("({}) {end}", texts.collect::<Vec<_>>().join(" | "));
+        }
+        let allows_string =
+            types(schema, &tool.parameters).is_none_or(|types| types.contains(&"string"));
+        match allows_string {
+            true => {
+                let terminal = self.raw_string(schema);
+                self.up_to("value", &terminal, &form.after_value)
+            }
+            false => {
+                let value = json(&with_definitions(schema, &tool.parameters), tool.strict);
+                format!("{} {end}", self.named("value", &value))
+            }
+        }
+    }
+
+    /// The terminal of a string of any text, within the bounds of its schema.
+    pub(super) fn raw_string(&mut self, schema: &Value) -> String {
+        let mut parts = Vec::new();
+        if let Some(pattern) = schema["pattern"].as_str().filter(|text| !text.contains("(?")) {
+            let start = if pattern.starts_with('^') { "" } else { r"(.|\n)*" };
+            let end = if pattern.ends_with('$') { "" } else { r"(.|\n)*" };
+            let inner = pattern.strip_prefix('^').unwrap_or(pattern);
+            let inner = inner.strip_suffix('$').unwrap_or(inner);
+            parts.push(regex_literal(&format!("{start}({inner}){end}")));
+        }
+        let length = |key: &str| schema[key].as_u64().filter(|length| *length <= MAX_LENGTH);
+        let (min, max) = (length("minLength"), length("maxLength"));
+        if min.is_some() || max.is_some() {
+            let max = max.map_or(String::new(), |max| max.to_string());
+            parts.push(format!(r"/(.|\n){{{},{max}}}/", min.unwrap_or(0)));
+        }
+        self.needs_text = true;
+        if parts.is_empty() {
+            return "TEXT".to_owned();
+        }
+        let name = format!("STRING_{}", self.num_rules);
+        self.num_rules += 1;
+        self.add(&format!("{name}: {}", parts.join(" & ")));
+        name
+    }
+}
+
+pub(super) fn is_required(schema: &Value, key: &str) -> bool {
+    schema["required"].as_array().is_some_and(|keys| keys.iter().any(|name| name == key))
+}
+
+/// A part of a schema with the definitions of the whole, to which it may refer.
+fn with_definitions(schema: &Value, root: &Value) -> Value {
+    let mut fields = schema.as_object().cloned().unwrap_or_else(Map::new);
+    for name in ["$defs", "definitions"] {
+        if let Some(definitions) = root.get(name) {
+            fields.entry(name).or_insert_with(|| definitions.clone());
+        }
+    }
+    Value::Object(fields)
+}

@@ -1,0 +1,215 @@
+//! Adapts requests with tools to templates that support them in part or not at all.
+//!
+//! What a template does not write is written into the texts of messages: the tools with an explanation of how to call them,
+//! earlier calls in the form in which they are parsed, and their results.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::{ChatRequest, ChatTemplate};
+
+/// Returns the request in the form that a template supports; `None` if it needs no change. With `explains_tools`, the tools are
+/// explained even if the template describes tools, because it fails on these.
+pub(crate) fn adapted(
+    request: &ChatRequest,
+    template: &ChatTemplate,
+    explains_tools: bool,
+) -> Option<ChatRequest> {
+    let tools = request.tools.as_deref().unwrap_or_default();
+    let has_calls = |message: &Value| {
+        message["role"] == "tool"
+            || message["tool_calls"].as_array().is_some_and(|it| !it.is_empty())
+    };
+    if tools.is_empty() && !request.messages.iter().any(has_calls) {
+        return None;
+    }
+    let probe = template.probe();
+    let is_parallel =
+        |message: &Value| message["tool_calls"].as_array().is_some_and(|calls| calls.len() > 1);
+    let writes_tools = probe.writes_tools && !explains_tools;
+    let is_native = writes_tools
+        && (probe.writes_parallel_calls || !request.messages.iter().any(is_parallel))
+        && probe.writes_calls
+        && probe.writes_results
+        && !probe.string_arguments
+        && !probe.null_content;
+    if is_native {
+        return None;
+    }
+    let mut adapted = request.clone();
+    adapted.messages.clear();
+    let messages = match probe.writes_calls && !probe.writes_parallel_calls {
+        true => with_single_calls(&request.messages),
+        false => request.messages.clone(),
+    };
+    for message in &messages {
+        match message["role"].as_str() {
+            Some("assistant") if has_calls(message) => {
+                adapted.messages.push(calling_message(message, template));
+            }
+            Some("tool") if !probe.writes_results => add_result(&mut adapted.messages, message),
+            _ => add_message(&mut adapted.messages, message),
+        }
+    }
+    if !tools.is_empty() && !(writes_tools && probe.writes_calls) {
+        let text = instructions(tools, writes_tools, template);
+        adapted.tools = match explains_tools && probe.writes_tools {
+            true => Some(tools.iter().map(without_parameters).collect()),
+            false => request.tools.clone().filter(|_| writes_tools),
+        };
+        explain(&mut adapted.messages, &text, probe.writes_system);
+    }
+    Some(adapted)
+}
+
+/// Divides messages with several calls into messages with one, each with its result.
+fn with_single_calls(messages: &[Value]) -> Vec<Value> {
+    let mut divided = Vec::new();
+    let mut rest = messages;
+    while let Some((message, after)) = rest.split_first() {
+        let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+        let num_results = after.iter().take_while(|message| message["role"] == "tool").count();
+        let (results, others) = after.split_at(if calls.len() > 1 { num_results } else { 0 });
+        rest = others;
+        if calls.len() < 2 {
+            divided.push(message.clone());
+            continue;
+        }
+        for (index, call) in calls.iter().enumerate() {
+            let mut message = message.clone();
+            message["tool_calls"] = json!([call]);
+            if index > 0 {
+                message["content"] = json!("");
+            }
+            divided.push(message);
+            divided.extend(results.iter().filter(|it| it["tool_call_id"] == call["id"]).cloned());
+        }
+        let is_known = |result: &&Value| calls.iter().any(|it| it["id"] == result["tool_call_id"]);
+        divided.extend(results.iter().filter(|result| !is_known(result)).cloned());
+    }
+    divided
+}
+
+/// An assistant message with calls, as the template expects it.
+fn calling_message(message: &Value, template: &ChatTemplate) -> Value {
+    let probe = template.probe();
+    let mut message = message.clone();
+    let has_content = message["content"].as_str().is_some_and(|text| !text.is_empty());
+    let calls = message["tool_calls"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    // A template that writes either content or calls would drop one.
+    if !probe.writes_calls || probe.null_content && has_content {
+        let calls: Vec<_> = calls
+            .iter()
+            .map(|call| {
+                let function = call.get("function").unwrap_or(call);
+                (function["name"].as_str().unwrap_or_default(), arguments(&function["arguments"]))
+            })
+            .collect();
+        let calls: Vec<_> = calls.iter().map(|(name, value)| (*name, value.as_ref())).collect();
+        let content = message["content"].as_str().unwrap_or_default();
+        let separator = if content.is_empty() { "" } else { "\n" };
+        let text = template.answer_form().calls.write(&calls);
+        message["content"] = json!(format!("{content}{separator}{text}"));
+        message.as_object_mut().map(|fields| fields.shift_remove("tool_calls"));
+        return message;
+    }
+    if probe.null_content {
+        message["content"] = Value::Null;
+    }
+    let calls = calls.into_iter().map(|mut call| {
+        if let Some(arguments) = call.pointer_mut("/function/arguments") {
+            if probe.string_arguments && !arguments.is_string() {
+                *arguments = json!(arguments.to_string());
+            }
+        }
+        call
+    });
+    message["tool_calls"] = calls.collect();
+    message
+}
+
+/// The arguments of a call, which may be in a string.
+fn arguments(value: &Value) -> Cow<'_, Value> {
+    match value.as_str().map(serde_json::from_str) {
+        Some(Ok(parsed)) => Cow::Owned(parsed),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// Adds a message. Results of calls before it became a user message, to which the text of another one is added.
+fn add_message(messages: &mut Vec<Value>, message: &Value) {
+    let is_text = message["role"] == "user" && message["content"].is_string();
+    match messages.last_mut().filter(|last| is_text && last[RESULTS] == true) {
+        Some(last) => {
+            let text = [&last["content"], &message["content"]].map(|it| it.as_str().unwrap_or(""));
+            last["content"] = json!(text.join("\n\n"));
+        }
+        None => messages.push(message.clone()),
+    }
+}
+
+/// Marks user messages that contain results; templates do not read it.
+const RESULTS: &str = "has_tool_results";
+
+/// Adds the result of a call to a user message.
+fn add_result(messages: &mut Vec<Value>, message: &Value) {
+    let content = match &message["content"] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let content = format!("<tool_response>\n{content}\n</tool_response>");
+    let mut message = json!({"role": "user", "content": content});
+    match messages.last() {
+        Some(last) if last[RESULTS] == true => add_message(messages, &message),
+        _ => {
+            message[RESULTS] = json!(true);
+            messages.push(message);
+        }
+    }
+}
+
+/// A tool without its parameters.
+fn without_parameters(tool: &Value) -> Value {
+    let mut tool = tool.clone();
+    if let Some(parameters) = tool.pointer_mut("/function/parameters") {
+        *parameters = json!({"type": "object", "properties": {}});
+    }
+    tool
+}
+
+/// Explains how to call tools, and the tools unless the template describes them.
+fn instructions(tools: &[Value], writes_tools: bool, template: &ChatTemplate) -> String {
+    let form = &template.answer_form().calls;
+    let mut text = String::from("# Tools\n\n");
+    if !writes_tools {
+        text.push_str("You can call these functions, described as JSON:\n");
+        for tool in tools {
+            let function = tool.get("function").unwrap_or(tool);
+            text.push_str(&format!("{function}\n"));
+        }
+        text.push('\n');
+    }
+    let example = form.write(&[("function_name", &json!({"parameter": "value"}))]);
+    text.push_str("To call a function, reply in exactly this form:\n");
+    text.push_str(&example);
+    text.push_str("\n\nThe results are sent to you in the next message.");
+    text
+}
+
+/// Adds a text to the system message, or to the first user message if the template writes no system message.
+fn explain(messages: &mut Vec<Value>, text: &str, writes_system: bool) {
+    let role = if writes_system { "system" } else { "user" };
+    let found = messages.iter_mut().find(|message| message["role"] == role);
+    match found.filter(|message| message["content"].is_string()) {
+        Some(message) => {
+            let content = message["content"].as_str().unwrap_or_default();
+            let content = match writes_system {
+                true => format!("{content}\n\n{text}"),
+                false => format!("{text}\n\n{content}"),
+            };
+            message["content"] = json!(content);
+        }
+        None => messages.insert(0, json!({"role": role, "content": text})),
+    }
+}

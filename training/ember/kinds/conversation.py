@@ -1,4 +1,4 @@
-"""Long chats: a greeting, turns of several kinds one after another, things told early and asked for late, a farewell."""
+"""Long chats: a greeting, turns of several kinds, facts to remember, a farewell."""
 
 from ..chat import Turn
 from ..draw import Draw
@@ -6,7 +6,7 @@ from . import declining, explaining, facts, json_chats, lists, memory, rewriting
 
 
 def part(draw: Draw) -> list[Turn]:
-    """A few turns of one kind that can stand anywhere in a chat."""
+    """Returns a few turns of one kind that fit anywhere in a chat."""
     maker = draw.rng.choices([maker for maker, _ in _PARTS], [weight for _, weight in _PARTS])[0]
     return maker(draw)[1]
 
@@ -25,7 +25,7 @@ _PARTS = [
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """A chat of several parts."""
+    """Returns a chat of several parts."""
     turns = written.starting(draw) if draw.chance(0.5) else []
     remembering = draw.chance(0.5)
     if remembering:

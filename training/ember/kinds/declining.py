@@ -1,4 +1,4 @@
-"""What Ember declines, in one friendly sentence with a hint: news, code, translation, law, medicine, private data and more."""
+"""Requests that Ember declines in one friendly sentence with a hint: news, code, translation, law, medicine, private data."""
 
 import re
 
@@ -12,7 +12,7 @@ FILE = "`inferno chat -m FILE.gguf`"
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """A request that is declined, and now and then what is asked after it."""
+    """Returns a declined request, sometimes with a follow-up."""
     name = draw.choice(list(_SORTS))
     requests, parts, answers = _SORTS[name]
     template = draw.wording(requests)
@@ -26,7 +26,7 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
 
 
 def _drawn(draw: Draw, options: list[str], after_article: bool) -> str:
-    """One of `options`, after its article where the template had one."""
+    """Returns one of `options`, with its article if the template had one."""
     option = draw.choice(options)
     return with_article(option) if after_article else option
 
@@ -62,7 +62,7 @@ def _why_never(draw: Draw) -> Turn:
 
 
 _AFTER = (_why, _how, _please, _fine)
-#: Where no larger model should be asked, either.
+#: Requests for which a larger model is not the right source either.
 _NEVER = {"law", "medicine", "private data"}
 _AFTER_NEVER = (_why_never, _fine)
 

@@ -1,4 +1,4 @@
-"""Explanations, jokes, haiku and short poems: one of a topic, another one, why."""
+"""Explanations, jokes, haiku and short poems, with follow-ups."""
 
 from .. import seeds
 from ..chat import Turn
@@ -7,7 +7,7 @@ from ..fill import fill
 from ..grammar import plural, with_article
 from .facts_asking import asked
 
-#: What is asked after an explanation, with answers that fit any.
+#: Follow-ups to an explanation, with answers that fit any.
 _SHORTER = ["shorter please", "make it shorter", "in one sentence", "short version?", "can you say that in one sentence"]
 _HAIKU_ABOUT = ["write a haiku about {t}", "haiku about {t}", "a haiku about {t} please", "can you write a haiku about {t}",
     "Please write a haiku about {t}.", "make a haiku on {t}", "haiku: {t}", "give me a haiku about {t}",
@@ -22,7 +22,7 @@ _AGAIN = ["say that again", "again please", "can you repeat that", "what?", "sor
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of explanation or play with words."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("explaining", _MAKERS)
     return kind, maker(draw)
 
@@ -141,7 +141,7 @@ def poem_about_a_thing(draw: Draw) -> list[Turn]:
 
 
 def no_joke(draw: Draw) -> list[Turn]:
-    """A joke is wanted about something that none is known about: another one, said honestly."""
+    """A joke about an unknown topic: says so and tells another one."""
     topics = " ".join(_TOPICS.values()) + " ".join(row["topic"] for row in seeds.facts("jokes"))
     while (thing := draw.word(draw.choice(("thing", "job", "animal")))) in topics:
         pass
@@ -182,7 +182,7 @@ _WITH_THE = set("sea ocean moon stars night morning evening sun wind sky library
 
 
 def _poem_topic(draw: Draw, topic: str) -> str:
-    """A topic as it stands in a request."""
+    """Returns a topic as it appears in a request."""
     if topic == "ember":
         return "yourself"
     if topic in _WITHOUT_ARTICLE or topic == "stars":

@@ -1,4 +1,4 @@
-"""Facts of all sorts."""
+"""Facts of all kinds."""
 
 from ..chat import Turn
 from ..draw import Draw
@@ -43,6 +43,6 @@ _MAKERS = {
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of facts."""
+    """Returns turns about one kind of facts."""
     kind, maker = draw.kind("facts", _MAKERS)
     return kind, maker(draw)

@@ -1,4 +1,4 @@
-"""How facts are asked for: wordings with what they are about filled in, and short questions that follow."""
+"""Questions for facts: wordings filled with their subject, and short follow-ups."""
 
 from ..draw import Draw
 

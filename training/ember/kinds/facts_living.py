@@ -73,7 +73,7 @@ def what_is(draw: Draw) -> list[Turn]:
 
 
 def _it(row: seeds.Row) -> str:
-    """What is told of an animal, after a sentence that has named it."""
+    """Returns a note about an animal, for use after a sentence that names it."""
     fact = row["fact"]
     for start in (f"{capitalized(with_article(row['animal']))} ", f"The {row['animal']} "):
         if fact.startswith(start):

@@ -1,4 +1,4 @@
-"""JSON with keys and values that stand in the request, changes to it, and values read from sentences."""
+"""JSON with keys and values from the request, changes to it, and values extracted from sentences."""
 
 import json
 
@@ -11,12 +11,12 @@ Value = str | int | float | bool | None | list | dict
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of JSON."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("json", _MAKERS)
     return kind, maker(draw)
 
 
-#: Keys with the kind of words that are their values.
+#: Keys with the kind of words used as their values.
 _KEYS = {
     "name": "name", "first_name": "name", "friend": "name", "owner": "name", "author": "name", "user": "name", "guest": "name",
     "teacher": "name", "winner": "name", "sender": "name", "captain": "name",
@@ -67,7 +67,7 @@ def _value(draw: Draw, kind: str) -> Value:
 
 
 def _pairs(draw: Draw, count: int, plain: bool = False) -> dict[str, Value]:
-    """Keys with values; now and then a key is any word, so that keys must be copied, too."""
+    """Returns keys with values; some keys are random words, so that keys must be copied, too."""
     found: dict[str, Value] = {}
     while len(found) < count:
         if draw.chance(0.25):
@@ -84,7 +84,7 @@ def _pairs(draw: Draw, count: int, plain: bool = False) -> dict[str, Value]:
 
 
 def _shown(value: Value) -> str:
-    """A value as it stands in a request."""
+    """Returns a value as it appears in a request."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
@@ -217,7 +217,7 @@ _SENTENCES: list[tuple[str, dict[str, str]]] = [
 
 
 def extracting(draw: Draw) -> list[Turn]:
-    """Values that stand in a sentence."""
+    """Values extracted from a sentence."""
     return _extract(draw, [made for made in _SENTENCES if "pet_name" not in made[1]])
 
 
@@ -282,7 +282,7 @@ def reading(draw: Draw) -> list[Turn]:
 
 
 def invented(draw: Draw) -> list[Turn]:
-    """JSON whose values are Ember's to choose."""
+    """JSON with values of Ember's choice."""
     fields = draw.some([("name", "name"), ("age", "age"), ("city", "city"), ("color", "color"), ("animal", "animal"),
         ("job", "job"), ("food", "food"), ("day", "day"), ("number", "count"), ("country", "country")], draw.number(1, 3))
     values = {key: _value(draw, kind) for key, kind in fields}

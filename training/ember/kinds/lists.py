@@ -1,4 +1,4 @@
-"""Lists of so many things of a kind, in the form that is asked for, and changes to them."""
+"""Lists of N things of a kind in a requested format, and changes to them."""
 
 from .. import seeds
 from ..chat import Turn
@@ -8,7 +8,7 @@ from .facts_asking import asked
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of lists."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("lists", _MAKERS)
     return kind, maker(draw)
 
@@ -109,7 +109,7 @@ _STYLES = {
 
 
 def plain(draw: Draw) -> list[Turn]:
-    """So many things of a kind, and more, fewer or another."""
+    """N things of a kind, and then more, fewer or another."""
     name = draw.choice([name for name in GROUPS if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
     items = GROUPS[name]
     count = min(draw.rng.choices(range(1, 11), (2, 6, 12, 8, 9, 4, 3, 3, 1, 3))[0], len(items))
@@ -248,12 +248,12 @@ _TIPS = {
 
 
 def tips(draw: Draw) -> list[Turn]:
-    """So many ideas or tips of a sort."""
+    """N ideas or tips of a kind."""
     return _of_tips(draw, draw.choice([name for name in _TIPS if name != "things for a trip"]))
 
 
 def trip(draw: Draw) -> list[Turn]:
-    """Things for a trip: a sort that is held out."""
+    """Things for a trip: a held-out kind."""
     return _of_tips(draw, "things for a trip")
 
 

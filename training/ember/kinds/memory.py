@@ -1,4 +1,4 @@
-"""What the user tells about himself and asks for later, with talk of other things between, and what was never told."""
+"""Facts that users mention about themselves and ask for later, with other topics in between, and facts never mentioned."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from .memory_data import NEVER_TOLD, SORTS, Sort
 
 @dataclass(frozen=True)
 class Told:
-    """One thing that was told: its sort and its words."""
+    """A fact mentioned by the user: its kind and its words."""
 
     sort: Sort
     values: dict[str, str]
 
 
 def chat(draw: Draw, between: Callable[[Draw], list[Turn]]) -> tuple[str, list[Turn]]:
-    """Things told and asked for; `between` makes the turns of other kinds that stand between."""
+    """Facts mentioned and asked for; `between` generates turns of other kinds in between."""
     name, sort = draw.kind("memory", {sort.name: (sort, sort.weight) for sort in SORTS})
     others = [other for other in SORTS if other is not sort and f"memory/{other.name}" in _trained()]
     told: list[Told] = []
@@ -43,7 +43,7 @@ def _trained() -> set[str]:
 
 
 def never_told(draw: Draw) -> list[Turn]:
-    """What the user asks about himself and has not told."""
+    """A question about the user that cannot be answered."""
     return [_never_told(draw, [])]
 
 
@@ -75,7 +75,7 @@ def _telling(draw: Draw, sort: Sort, values: dict[str, str]) -> Turn:
 
 def _asking(draw: Draw, told: Told) -> Turn:
     at = draw.number(0, len(told.sort.asking) - 1)
-    # Wordings and answers lie side by side: several wordings, divided by bars, ask for one answer.
+    # Wordings and answers correspond by index; several wordings of one answer are separated by slashes.
     question = draw.wording(told.sort.asking[at].split(" / "))
     return Turn(_said(draw, question, told.values), _said(draw, told.sort.answers[at], told.values), (),
         tuple(told.values.values()))

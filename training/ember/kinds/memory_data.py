@@ -1,11 +1,11 @@
-"""Sorts of things that a user may tell and ask for later."""
+"""Kinds of facts that users mention and ask for later."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Sort:
-    """A sort of thing: how it is told, what Ember replies, how it is asked for, and the answers.
+    """A kind of fact: how it is mentioned, the replies, how it is asked for, and the answers.
 
     `asking` and `answers` lie side by side; each of `asking` holds several wordings, divided by ` / `.
     """

@@ -1,4 +1,4 @@
-"""Rewriting: politer, shorter, right, in another tense; and short notes to write."""
+"""Rewriting: politer, shorter, corrected, in another tense; and short notes."""
 
 from .. import seeds
 from ..chat import Turn
@@ -8,7 +8,7 @@ from .facts_asking import asked
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of rewriting."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("rewriting", _MAKERS)
     return kind, maker(draw)
 
@@ -28,7 +28,7 @@ def _given(draw: Draw, text: str) -> str:
 
 
 def polite(draw: Draw) -> list[Turn]:
-    """A blunt sentence, said politely, and another."""
+    """A blunt sentence rewritten politely, and another."""
     turns: list[Turn] = []
     for number in range(1 + draw.chance(0.3)):
         row = _imperative(draw) if draw.chance(0.5) else _row(draw, "polite")
@@ -74,7 +74,7 @@ def shorten(draw: Draw) -> list[Turn]:
 
 
 def fix(draw: Draw) -> list[Turn]:
-    """A sentence with mistakes, made right."""
+    """A sentence with mistakes, corrected."""
     row = _row(draw, "fix")
     turns = [Turn(asked(draw, ["fix this sentence: {t}", "correct this: {t}", "fix the grammar: {t}", "Please correct: {t}",
         "correct my sentence: {t}", "what is wrong with: {t}", "is this right: {t}", "fix the mistakes: {t}", "proofread: {t}",
@@ -113,7 +113,7 @@ def tense(draw: Draw) -> list[Turn]:
 
 
 def question(draw: Draw) -> list[Turn]:
-    """A sentence as a question: a way that is held out."""
+    """A sentence as a question: a held-out kind."""
     return _tense(draw, "question")
 
 

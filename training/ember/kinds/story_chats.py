@@ -1,4 +1,4 @@
-"""Stories in chats: told of a wish, gone on with from an opening, and questions about who and what was in them."""
+"""Stories in chats: on request, from an opening, and questions about their characters and things."""
 
 import re
 
@@ -10,7 +10,7 @@ from .facts_asking import asked
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of stories in chats."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("story chats", _MAKERS)
     return kind, maker(draw)
 
@@ -86,7 +86,7 @@ def _question(draw: Draw, told: stories.Told) -> Turn:
 
 
 def going_on(draw: Draw) -> list[Turn]:
-    """An opening that the user gives, and how it goes on."""
+    """A given opening and its continuation."""
     if draw.chance(0.5):
         opening, rest, _ = continuing.continued(draw)
     else:

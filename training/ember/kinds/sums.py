@@ -1,4 +1,4 @@
-"""Sums, differences and small products, with follow-ups that go on from the last result, and stories with numbers."""
+"""Sums, differences and small products, with follow-ups on the last result, and word problems."""
 
 from ..chat import Turn
 from ..draw import Draw
@@ -9,16 +9,16 @@ _SIGNS = {"plus": "+", "minus": "-", "times": "×"}
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of sums."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("sums", _MAKERS)
     return kind, maker(draw)
 
 
 def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
-    """Two numbers: sums and differences stay between 0 and 99, products within the table of twelve."""
+    """Returns two numbers: sums and differences are between 0 and 99, products within the table of twelve."""
     if operation == "times":
         return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
-    # Half of them are of one digit, which are asked for most.
+    # A third of them are of one digit, the most common questions.
     high = 10 if draw.chance(0.35) else 99
     if operation == "plus":
         first = draw.number(0, high)
@@ -28,7 +28,7 @@ def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
 
 
 def result_of(first: int, second: int, operation: str) -> int:
-    """What comes out."""
+    """Returns the result of an operation."""
     return {"plus": first + second, "minus": first - second, "times": first * second}[operation]
 
 
@@ -50,7 +50,7 @@ def _asked(draw: Draw, first: int, second: int, operation: str) -> str:
 
 
 def _plain(draw: Draw) -> list[Turn]:
-    """A sum, and perhaps sums that go on from its result."""
+    """A sum, perhaps with follow-ups on its result."""
     operation = _operation(draw)
     first, second = numbers_for(draw, operation)
     said = _sentence(first, second, operation)
@@ -64,7 +64,7 @@ def _plain(draw: Draw) -> list[Turn]:
 
 
 def _next(draw: Draw, result: int) -> tuple[Turn, int]:
-    """A sum that goes on from `result`."""
+    """A follow-up on `result`."""
     operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", result <= 12)) if fits]
     operation = draw.choice(operations or ["minus"])
     second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))),
@@ -74,7 +74,7 @@ def _next(draw: Draw, result: int) -> tuple[Turn, int]:
 
 
 def _claim(draw: Draw) -> list[Turn]:
-    """Is it so? With the right result, and with one that is near it."""
+    """A claim to verify, with the right result or one near it."""
     operation = _operation(draw)
     first, second = numbers_for(draw, operation)
     result = result_of(first, second, operation)
@@ -91,7 +91,7 @@ def _story(draw: Draw) -> list[Turn]:
 
 
 def _given_away(draw: Draw) -> list[Turn]:
-    """A story in which things are given away: a form that is held out."""
+    """A word problem in which things are given away: a held-out kind."""
     return _told(draw, next(story for story in STORIES if story.name == "given away"))
 
 

@@ -36,7 +36,7 @@ QUESTIONS = {
     ],
 }
 
-#: What goes on from the last result.
+#: Follow-ups on the last result.
 FOLLOW_UPS = {
     "plus": [
         "and plus {b}?", "plus {b}", "add {b}", "and add {b}", "now add {b}", "+ {b}", "+{b}", "and {b} more?",

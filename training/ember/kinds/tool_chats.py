@@ -1,4 +1,4 @@
-"""Chats with tools on offer: when to call which, with what arguments, what to say of the answer, when to call none."""
+"""Chats with tools: which one to call, with what arguments, how to report its response, and when to call none."""
 
 import json
 
@@ -12,7 +12,7 @@ from . import explaining, facts, sums, written
 from .tool_specs import Offer, Spec, made_up, of_split, offer
 from .tool_values import Value, spoken, value
 
-#: Of calls, the share whose tool is made up of a verb and a thing.
+#: The share of calls of invented tools.
 MADE_UP_SHARE = 0.3
 
 _NO_TOOL = [
@@ -25,7 +25,7 @@ _ERRORS = ["not found", "no connection", "timeout", "not allowed", "try again la
 
 
 def chat(draw: Draw) -> Chat:
-    """A chat with tools."""
+    """Returns a chat with tools."""
     held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
     known = of_split(draw.split, held_out)
     makers = ((_calling, 58), (_pair, 5), (_clarifying, 10), (_no_call, 16), (_failing, 5), (_after_talk, 8))
@@ -38,7 +38,7 @@ def _drawn_spec(draw: Draw, known: list[Spec]) -> Spec:
 
 
 def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offer]]:
-    """The tool that is meant, and all on offer in any order; none of the others is of its group or has its name."""
+    """Returns the intended tool and all available tools in random order; no other tool is of its group or has its name."""
     meant = offer(draw, spec, spec.group == "made up")
     others: list[Offer] = []
     groups = {spec.group}
@@ -81,7 +81,7 @@ def _call(named: Offer, values: dict[str, Value]) -> Message:
 
 
 def _answered(draw: Draw, spec: Spec, values: dict[str, Value]) -> list[Message]:
-    """What the tool answers, and what Ember makes of it."""
+    """Returns the response of the tool and the answer to the user."""
     results = {key: value(draw, kind) for key, kind in spec.results}
     if "expression" in values:
         results["result"] = _computed(str(values["expression"]))
@@ -120,7 +120,7 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
         asked, answer = draw.choice(_THANKS)
         messages += [user(asked), assistant(answer)]
     if draw.chance(0.35):
-        # The call alone: what most people see first.
+        # The call alone, the most common case.
         messages = messages[:2]
     return _chat(draw, spec.group, messages, offers)
 

@@ -1,4 +1,4 @@
-"""Tools to call: those of the seeds under any of their names, and tools that are made up of a verb and a thing."""
+"""Tools to call: those of the seeds under any of their names, and tools invented from a verb and a thing."""
 
 import re
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def offer(draw: Draw, spec: Spec, made_up: bool = False) -> Offer:
     elif style == 1:
         name = name.replace("_", "-")
     elif style == 2 and not made_up:
-        # Only what it is said to do tells what this one is for.
+        # Only the description explains the purpose of this one.
         name = f"{draw.word('word')}_{draw.word('word')}" if draw.chance(0.6) else f"tool_{draw.number(1, 99)}"
     shown: dict[str, str] = {}
     for names, _ in spec.params:
@@ -138,7 +138,7 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-#: What can be done with a thing, so that a tool can be made of it: verb, its parameters, requests, and the reply.
+#: Actions from which tools are invented: verb, parameters, requests, and the reply.
 _ACTIONS = [
     ("polish", "place", "polish the {object} in the {place}", "The {object} in the {place} is polished."),
     ("paint", "color", "paint the {object} {color}", "The {object} is {color} now."),
@@ -164,7 +164,7 @@ _ACTION_REQUESTS = ("{t}", "{t} please", "please {t}", "can you {t}", "could you
 
 
 def made_up(draw: Draw) -> Spec:
-    """A tool that nobody has seen: a verb and a thing. Which thing is in its name, or it is a parameter."""
+    """Returns an invented tool: a verb and a thing, which is part of its name or a parameter."""
     verb, slot, ask, reply = draw.choice(_ACTIONS)
     kind = _ACTION_KINDS[slot]
     thing = draw.word("object")

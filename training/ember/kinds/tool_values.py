@@ -115,12 +115,12 @@ def _time(draw: Draw) -> str:
     return draw.choice((f"{hour}:{minute:02}", f"{hour:02}:{minute:02}", f"{1 + hour % 12} {'am' if hour < 12 else 'pm'}"))
 
 
-#: How a yes or no is said, by the kind of the parameter.
+#: Wordings of yes and no, by kind of parameter.
 _SAID = {"switch": ("off", "on"), "lockstate": ("unlock", "lock")}
 
 
 def spoken(given: Value, kind: str = "") -> str:
-    """A value as it is said in a sentence."""
+    """Returns a value as it appears in a sentence."""
     if isinstance(given, bool):
         return _SAID.get(kind, ("no", "yes"))[given]
     return listed([str(item) for item in given]) if isinstance(given, list) else str(given)

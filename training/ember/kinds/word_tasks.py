@@ -1,4 +1,4 @@
-"""Tasks on given words: saying, repeating, upper case, spelling, reversing, letters, forms of verbs and adjectives."""
+"""Tasks on given words: repeating, upper case, spelling, reversing, letters, forms of verbs and adjectives."""
 
 from .. import seeds, vocabulary
 from ..chat import Turn
@@ -9,7 +9,7 @@ from .facts_asking import asked
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
-    """Turns of a kind of tasks on words."""
+    """Returns turns of one kind."""
     kind, maker = draw.kind("words", _MAKERS)
     return kind, maker(draw)
 
@@ -40,7 +40,7 @@ def _quoted(draw: Draw, text: str) -> str:
 
 
 def say(draw: Draw) -> list[Turn]:
-    """Says what it is told to say, once or several times."""
+    """Repeats a text, once or several times."""
     text = _text(draw)
     if draw.chance(0.6):
         question = asked(draw, ["say {t}", "Say {t}", "repeat {t}", "repeat after me: {t}", "say this: {t}", "please say {t}",
@@ -324,7 +324,7 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
     if draw.chance(0.5):
         return [Turn(asked(draw, ["is {t} a noun, a verb or an adjective", "what kind of word is {t}",
             "which part of speech is {t}", "{t}: noun, verb or adjective?"], t=word), capitalized(said), (word,))]
-    # Many nouns are verbs, too, so neither is asked of the other.
+    # Many nouns are verbs, too, so no question opposes the two.
     claim = draw.choice((name, "verb" if name == "adjective" else "adjective"))
     return [Turn(asked(draw, ["is {t} {c}", "is the word {t} {c}?"], t=word, c=with_article(claim)),
         f"Yes, {said}" if claim == name else f"No, {said}", (word,))]

@@ -1,4 +1,4 @@
-"""Chats from what was written by hand: whole dialogues, and wordings of one wish with one of its answers."""
+"""Chats from hand-written seeds: whole dialogues, and one wording of a request with one of its answers."""
 
 from .. import seeds
 from ..chat import Turn
@@ -6,9 +6,9 @@ from ..draw import Draw
 from ..fill import fill, keys
 from ..split import split_of
 
-#: Kinds of intents whose answers can stand anywhere in a chat.
+#: Kinds of intents whose answers fit anywhere in a chat.
 FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions")
-#: What belongs at the start or at the end of a chat, by a wording that tells it.
+#: Wordings that belong at the start or at the end of a chat.
 _STARTING = {"hi", "good morning", "good evening", "my name is {name}"}
 _ENDING = {"bye", "good night"}
 

@@ -213,10 +213,11 @@ extern "C" void attention_backward(const uint16_t* query, const uint16_t* key, c
             });
 }
 
-// `gate_up` [tokens, 2 width] holds gates and values; output [tokens, width] = silu(gate) * value. The width is a multiple of 16.
-extern "C" void gate_forward(const uint16_t* gate_up, uint16_t* output, long tokens, long width) {
+// `gate_up` [rows, length, 2 width] holds gates and values; output [rows, length, width] = silu(gate) * value. The width is a
+// multiple of 16.
+extern "C" void gate_forward(const uint16_t* gate_up, uint16_t* output, long rows, long length, long width) {
     const __m512 one = _mm512_set1_ps(1.0f);
-    for (long token = 0; token < tokens; token++, gate_up += 2 * width, output += width)
+    for (long token = 0; token < rows * length; token++, gate_up += 2 * width, output += width)
         for (int i = 0; i < width; i += 16) {
             const __m512 gate = from_bf16(gate_up + i);
             const __m512 inverse = _mm512_add_ps(one, exponential(_mm512_sub_ps(_mm512_setzero_ps(), gate)));
@@ -224,9 +225,10 @@ extern "C" void gate_forward(const uint16_t* gate_up, uint16_t* output, long tok
         }
 }
 
-extern "C" void gate_backward(const uint16_t* gate_up, const uint16_t* d_output, uint16_t* d_gate_up, long tokens, long width) {
+extern "C" void gate_backward(const uint16_t* gate_up, const uint16_t* d_output, uint16_t* d_gate_up, long rows, long length,
+    long width) {
     const __m512 one = _mm512_set1_ps(1.0f);
-    for (long token = 0; token < tokens; token++, gate_up += 2 * width, d_gate_up += 2 * width, d_output += width)
+    for (long token = 0; token < rows * length; token++, gate_up += 2 * width, d_gate_up += 2 * width, d_output += width)
         for (int i = 0; i < width; i += 16) {
             const __m512 gate = from_bf16(gate_up + i), d = from_bf16(d_output + i);
             const __m512 sigmoid =

@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -20,8 +21,26 @@ def _library() -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
+@cache
+def _threads(number: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(number)
+
+
 def _call(function: str, tensors: list[Tensor], *sizes: int) -> None:
-    getattr(_library(), function)(*(ctypes.c_void_p(tensor.data_ptr()) for tensor in tensors), *map(ctypes.c_long, sizes))
+    """Calls a function with the pointers of `tensors`, whose first dimension it divides among threads, and with `sizes`."""
+
+    def call(rows: slice) -> None:
+        parts = [tensor[rows] for tensor in tensors]
+        pointers = (ctypes.c_void_p(part.data_ptr()) for part in parts)
+        getattr(_library(), function)(*pointers, *map(ctypes.c_long, (len(parts[0]), *sizes)))
+
+    number, rows = torch.get_num_threads(), len(tensors[0])
+    bounds = [rows * thread // number for thread in range(number + 1)]
+    slices = [slice(start, end) for start, end in zip(bounds, bounds[1:]) if start < end]
+    if len(slices) == 1:
+        call(slices[0])
+    else:
+        list(_threads(number).map(call, slices))
 
 
 @torch.library.custom_op("ember::attention", mutates_args=(), device_types="cpu")
@@ -30,7 +49,7 @@ def _attention(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> 
     query, key, value = query.contiguous(), key.contiguous(), value.contiguous()
     output = torch.empty_like(query)
     log_sums = torch.empty(query.shape[:3], dtype=torch.float32)
-    _call("attention_forward", [query, key, value, documents, output, log_sums], *query.shape[:3], key.shape[2])
+    _call("attention_forward", [query, key, value, documents, output, log_sums], *query.shape[1:3], key.shape[2])
     return output, log_sums
 
 
@@ -44,7 +63,7 @@ def _attention_backward(query: Tensor, key: Tensor, value: Tensor, documents: Te
     d_output: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     given = [tensor.contiguous() for tensor in (query, key, value, documents, output, log_sums, d_output)]
     found = [torch.empty_like(tensor) for tensor in given[:3]]
-    _call("attention_backward", [*given, *found], *query.shape[:3], key.shape[2])
+    _call("attention_backward", [*given, *found], *query.shape[1:3], key.shape[2])
     return found[0], found[1], found[2]
 
 
@@ -89,7 +108,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, documents: Tensor) -> Tens
 def _gate(gate_up: Tensor) -> Tensor:
     gate_up = gate_up.contiguous()
     output = gate_up.new_empty((*gate_up.shape[:-1], gate_up.shape[-1] // 2))
-    _call("gate_forward", [gate_up, output], output.numel() // output.shape[-1], output.shape[-1])
+    _call("gate_forward", [gate_up, output], *output.shape[1:])
     return output
 
 
@@ -102,7 +121,7 @@ def _(gate_up: Tensor) -> Tensor:
 def _gate_backward(gate_up: Tensor, d_output: Tensor) -> Tensor:
     gate_up, d_output = gate_up.contiguous(), d_output.contiguous()
     found = torch.empty_like(gate_up)
-    _call("gate_backward", [gate_up, d_output, found], d_output.numel() // d_output.shape[-1], d_output.shape[-1])
+    _call("gate_backward", [gate_up, d_output, found], *d_output.shape[1:])
     return found
 
 
@@ -118,7 +137,7 @@ _gate.register_autograd(
 
 
 def gated(gate_up: Tensor) -> Tensor:
-    """Returns `silu(gate) * up` in bfloat16 for `gate_up` `[..., 2 width]`, whose first half are the gates."""
+    """Returns `silu(gate) * up` in bfloat16 for `gate_up` `[rows, length, 2 width]`, whose first half are the gates."""
     if gate_up.device.type == "cpu":
         return _gate(gate_up)
     gate, up = gate_up.float().chunk(2, dim=-1)

@@ -43,8 +43,8 @@ class Kernels(unittest.TestCase):
         from ember.kernels import gated
 
         torch.manual_seed(1)
-        given = (torch.randn(5, 64) * 8).bfloat16().requires_grad_()
-        upstream = torch.randn(5, 32)
+        given = (torch.randn(3, 5, 64) * 8).bfloat16().requires_grad_()
+        upstream = torch.randn(3, 5, 32)
         exact = given.detach().float().requires_grad_()
         gate, up = exact.chunk(2, dim=-1)
         expected = torch.nn.functional.silu(gate) * up

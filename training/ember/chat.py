@@ -1,4 +1,4 @@
-"""A chat as generators make it: messages, the last of them Ember's, and the tools on offer."""
+"""A generated chat: messages, the last of them an answer, and the available tools."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,9 @@ Message = dict[str, object]
 
 @dataclass(frozen=True)
 class Turn:
-    """What the user says and what Ember answers.
+    """A message of the user and its answer.
 
-    What must be copied letter by letter is `protected` from noise; `names` may be written without their capitals.
+    Noise leaves `protected` parts unchanged and may remove only the capitals of `names`.
     """
 
     user: str
@@ -20,7 +20,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Chat:
-    """A conversation in OpenAI's form. Ember's messages are what training predicts."""
+    """A conversation in OpenAI's format. Training predicts the messages of the assistant."""
 
     kind: str
     messages: list[Message]
@@ -28,20 +28,20 @@ class Chat:
 
 
 def user(text: str) -> Message:
-    """A message of the user."""
+    """Returns a message of the user."""
     return {"role": "user", "content": text}
 
 
 def assistant(text: str) -> Message:
-    """A message of Ember's; tool calls stand in it as text, as the model writes them."""
+    """Returns a message of the assistant. Tool calls are part of its text, as the model writes them."""
     return {"role": "assistant", "content": text}
 
 
 def tool(text: str) -> Message:
-    """What a tool has answered."""
+    """Returns the response of a tool."""
     return {"role": "tool", "content": text}
 
 
 def system(text: str) -> Message:
-    """What the operator says first."""
+    """Returns a system message."""
     return {"role": "system", "content": text}

@@ -1,4 +1,4 @@
-"""Any opening, and a story that goes on from it and keeps the names and the things that it named."""
+"""Openings of any kind, and continuations that keep the names and things mentioned in them."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .stories import Frame, Told, people
 
 @dataclass(frozen=True)
 class Body:
-    """How a story can go on after an opening that has named what the body `needs`."""
+    """The continuation of a story whose opening mentions what the body `needs`."""
 
     needs: str
     frame: Frame
@@ -20,7 +20,7 @@ class Body:
 
 @cache
 def bodies() -> tuple[Body, ...]:
-    """All bodies."""
+    """Returns all bodies."""
     found = []
     text = (seeds.FOLDER / "continuing" / "bodies.txt").read_text(encoding="utf-8")
     for block in re.split(r"^---$", text, flags=re.MULTILINE):
@@ -32,7 +32,7 @@ def bodies() -> tuple[Body, ...]:
 
 
 def continued(draw: Draw) -> tuple[str, str, Told]:
-    """An opening, what follows it, and the whole as a story."""
+    """Returns an opening, its continuation, and both as a story."""
     values: dict[str, str]
     if draw.chance(0.6) or not seeds.lines("openings.txt"):
         template = draw.choice(seeds.lines("continuing/openings.txt"))
@@ -51,13 +51,13 @@ def continued(draw: Draw) -> tuple[str, str, Told]:
 
 
 def _need(named: set[str], opening: str) -> str:
-    """What the story goes on about: a thing or an animal rather than a person; the opening itself where it names none."""
+    """Returns what the continuation is about: a thing or an animal if mentioned, then a person; `none` for neither."""
     if opening.startswith(("My name", "Dear", "I ", "We ")):
         return "none"
     for slot in ("object", "animal"):
         if slot in named:
             return slot
-    # A story of somebody who comes along has no room for two who are there already.
+    # The bodies that need a person introduce the second one themselves.
     return "a" if "a" in named and "b" not in named else "none"
 
 
@@ -72,14 +72,14 @@ def _objects() -> frozenset[str]:
 
 
 def named_in(opening: str) -> dict[str, str]:
-    """What an opening names that a story can keep: a name, a thing, an animal."""
+    """Returns the names, the thing and the animal that an opening mentions."""
     found: dict[str, str] = {}
     people_named = [word for word in re.findall(r"\b[A-Z][a-z]+\b", opening) if vocabulary.is_name(word)]
     if people_named:
         found["a"] = people_named[0]
         if len(people_named) > 1 and people_named[1] != people_named[0]:
             found["b"] = people_named[1]
-    # Only what is there in the singular, with an article: `a cat`, `the old letter`.
+    # Only singular nouns with an article: `a cat`, `the old letter`.
     for noun in re.findall(r"\b(?:[Aa]n?|[Tt]he)(?: \w+)? (\w+)\b", opening) + re.findall(r"\b(?:[Aa]n?|[Tt]he) (\w+)\b",
         opening):
         if noun in _animals():

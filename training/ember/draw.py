@@ -1,4 +1,4 @@
-"""What generators draw with: a random source that knows its split."""
+"""The random source of the generators, which knows its split."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .split import HELD_OUT_KINDS, Split, of_split
 
 Item = TypeVar("Item")
 
-#: Of held-out chats, the share that is of a held-out kind, where the family has one.
+#: The share of held-out kinds among held-out chats of a family that has such kinds.
 HELD_OUT_KIND_SHARE = 0.5
 
 
@@ -22,35 +22,35 @@ class Draw:
     split: Split = Split.TRAIN
 
     def chance(self, share: float) -> bool:
-        """True in this share of draws."""
+        """Returns true with this probability."""
         return self.rng.random() < share
 
     def choice(self, items: Sequence[Item]) -> Item:
-        """One of `items`."""
+        """Returns one of `items`."""
         return self.rng.choice(items)
 
     def some(self, items: Sequence[Item], count: int) -> list[Item]:
-        """`count` different ones of `items`."""
+        """Returns `count` distinct `items`."""
         return self.rng.sample(list(items), count)
 
     def number(self, low: int, high: int) -> int:
-        """A number from `low` to `high`, both of them included."""
+        """Returns a number from `low` to `high`, inclusive."""
         return self.rng.randint(low, high)
 
     def wording(self, wordings: Sequence[str]) -> str:
-        """One of several wordings of the same, some of which are held out."""
+        """Returns one of several wordings with the same meaning, some of which are held out."""
         return self.rng.choice(of_split(wordings, self.split))
 
     def word(self, kind: str) -> str:
-        """A word of a kind of `vocabulary`."""
+        """Returns a word of a kind of `vocabulary`."""
         return self.rng.choice(vocabulary.of_kind(kind, self.split))
 
     def words(self, kind: str, count: int) -> list[str]:
-        """`count` different words of a kind."""
+        """Returns `count` distinct words of a kind."""
         return self.rng.sample(vocabulary.of_kind(kind, self.split), count)
 
     def kind(self, family: str, makers: Mapping[str, tuple[Item, int]]) -> tuple[str, Item]:
-        """A kind of a family by weight, with its maker: none that is held out in training, often one of those else."""
+        """Returns a kind of a family and its generator, drawn by weight. Held-out kinds are never drawn for training."""
         held_out = [name for name in makers if f"{family}/{name}" in HELD_OUT_KINDS]
         names = [name for name in makers if name not in held_out]
         if self.split is Split.HELD_OUT and held_out and self.chance(HELD_OUT_KIND_SHARE):

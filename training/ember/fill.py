@@ -13,7 +13,7 @@ _SLOT = re.compile(r"(?:\b(?P<before>[Aa])n? )?\{(?P<article>a )?(?P<name>[A-Za-
 
 
 def fill(draw: Draw, template: str, values: dict[str, str]) -> str:
-    """The template with its slots filled, from `values` where they stand there; others are drawn and added to it."""
+    """Returns the template with its slots filled from `values`, to which missing ones are added."""
 
     def filled(match: re.Match) -> str:
         name, number = match["name"], match["number"]
@@ -30,7 +30,7 @@ def fill(draw: Draw, template: str, values: dict[str, str]) -> str:
 
 
 def _drawn(draw: Draw, kind: str, values: dict[str, str]) -> str:
-    """A word of a kind that no slot holds yet; the plural of an animal that is there already."""
+    """Returns a word of a kind that no slot contains yet, or the plural of the animal already drawn."""
     if kind == "animals" and "animal" in values:
         return plural(values["animal"])
     while (word := draw.word(kind)) in values.values():
@@ -39,5 +39,5 @@ def _drawn(draw: Draw, kind: str, values: dict[str, str]) -> str:
 
 
 def keys(template: str) -> list[str]:
-    """The keys of the values that a template asks for."""
+    """Returns the keys of the slots of a template."""
     return [match["name"].lower() + match["number"] for match in _SLOT.finditer(template)]

@@ -1,4 +1,4 @@
-"""Small rules of English: articles, plurals, lists of things, capitals, numbers as words."""
+"""Rules of English: articles, plurals, enumerations, capitals, numbers as words."""
 
 import re
 
@@ -25,7 +25,7 @@ _TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 
 def article(noun: str) -> str:
-    """`a` or `an`, as `noun` begins."""
+    """Returns the indefinite article of `noun`."""
     start = noun.lower()
     if start.startswith(_TAKES_AN):
         return "an"
@@ -35,12 +35,12 @@ def article(noun: str) -> str:
 
 
 def with_article(noun: str) -> str:
-    """`noun` after `a` or `an`."""
+    """Returns `noun` with its indefinite article."""
     return f"{article(noun)} {noun}"
 
 
 def plural(noun: str) -> str:
-    """The plural of `noun`, of its last word where it has several."""
+    """Returns the plural of `noun`, formed from its last word."""
     head, _, last = noun.rpartition(" ")
     start = f"{head} " if head else ""
     if last in _SAME_PLURALS:
@@ -57,17 +57,17 @@ def plural(noun: str) -> str:
 
 
 def capitalized(text: str) -> str:
-    """`text` with its first letter as a capital."""
+    """Returns `text` with its first letter capitalized."""
     return text[:1].upper() + text[1:]
 
 
 def listed(items: list[str], word: str = "and") -> str:
-    """`a, b and c`."""
+    """Returns an enumeration: `a, b and c`."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}"
 
 
 def number_word(number: int) -> str:
-    """A number up to 99 as a word."""
+    """Returns a number up to 99 as a word."""
     if number < 20:
         return _NUMBER_WORDS[number]
     tens, ones = divmod(number, 10)

@@ -1,4 +1,4 @@
-"""Makes clean questions look as people type them: lower case, no marks, short forms, slips of the finger."""
+"""Makes questions look typed: lower case, missing punctuation, abbreviations, typing errors."""
 
 import re
 
@@ -23,9 +23,9 @@ _ENDINGS = (" please", " pls", ", please", " ok?", " thanks", " thank you", "??"
 
 
 def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> str:
-    """`text` as somebody might type it.
+    """Returns `text` as somebody might type it.
 
-    Its `protected` parts stay as they are, letter by letter; `names` keep their letters but may lose their capitals.
+    `protected` parts stay unchanged; `names` may lose their capitals only.
     """
     style = draw.rng.random()
     if style < 0.3 or "\n" in text:
@@ -43,10 +43,10 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
     if draw.chance(0.5) and not pieces[-1][1]:
         pieces[-1] = (pieces[-1][0].rstrip("?.! "), False)
     noised = "".join(piece for piece, _ in pieces)
-    # A message of punctuation alone keeps it.
+    # A message that consists of punctuation keeps it.
     if not noised.strip():
         return text
-    # What is to be copied ends where it ends.
+    # Nothing is appended to a part that must be copied.
     if draw.chance(0.06) and not pieces[-1][1] and not noised.endswith(("'", '"')):
         noised += draw.choice(_ENDINGS)
     if draw.chance(0.06):
@@ -55,7 +55,7 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
 
 
 def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """`text` cut where protected parts begin and end, each piece with whether it is one."""
+    """Returns `text` in pieces, each with whether it is protected."""
     known = sorted({part for part in protected if part}, key=len, reverse=True)
     if not known:
         return [(text, False)]
@@ -63,12 +63,12 @@ def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
     return [(piece, piece in known) for piece in re.split(pattern, text) if piece] or [("", False)]
 
 
-#: What no slip of the finger may make of a word.
+#: What no typing error may produce.
 _RUDE = re.compile(r"cunt|shit|fuck|dick|cock|slut|tits|\bass\b|rape|whore|piss|nig|fag|cum\b|porn|sex")
 
 
 def _slip(draw: Draw, text: str) -> str:
-    """`text` with a slip in one of its longer words, never in a number, and never a rude one."""
+    """Returns `text` with a typing error in one of its longer words, never in a number, and never a rude word."""
     slipped = _slipped(draw, text)
     return text if len(_RUDE.findall(slipped)) > len(_RUDE.findall(text)) else slipped
 

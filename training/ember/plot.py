@@ -12,8 +12,6 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  (the way of drawing is chosen first)
 
-from .train import BATCH_TOKENS  # noqa: E402
-
 COLORS = {"train": "#c8c8c8", "stories": "#d1495b", "chats": "#2e7d8c"}
 LABELS = {"train": "training", "stories": "held-out stories", "chats": "held-out chats"}
 
@@ -38,10 +36,9 @@ def main() -> None:
     plt.rcParams["svg.hashsalt"] = "ember"
     figure, axes = plt.subplots(figsize=(8, 4))
     for kind, values in read(arguments.log).items():
-        tokens = [step * BATCH_TOKENS / 1e6 for step, _ in values]
-        axes.plot(tokens, [loss for _, loss in values], color=COLORS[kind], label=LABELS[kind],
+        axes.plot([step for step, _ in values], [loss for _, loss in values], color=COLORS[kind], label=LABELS[kind],
                   marker="" if kind == "train" else "o", markersize=4, linewidth=1.5)
-    axes.set(xlabel="tokens read, in millions", ylabel="loss, nats per token", ylim=(0, 5))
+    axes.set(xlabel="steps", ylabel="loss, nats per token", ylim=(0, 5))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.tight_layout()

@@ -1,4 +1,4 @@
-"""A model file as the beginning of a run: its vocabulary and its weights, read by Python's own `gguf` package."""
+"""Reads the vocabulary and the weights of a model file with Python's `gguf` package, to start a run from them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from . import tokens
 
 
 def tokenizer(path: Path) -> Tokenizer:
-    """The vocabulary of a file that `export` wrote."""
+    """Returns the vocabulary of a file written by `export`."""
     reader = gguf.GGUFReader(path)
     texts = reader.fields["tokenizer.ggml.tokens"].contents()
     special = {*tokens.CONTROL_TOKENS, *tokens.TEXT_TOKENS}
@@ -24,7 +24,7 @@ def tokenizer(path: Path) -> Tokenizer:
 
 
 def weights(path: Path) -> dict[str, torch.Tensor]:
-    """The parameters of a file that `export` wrote, by the names that the model uses."""
+    """Returns the parameters of a file written by `export`, by their names in the model."""
     reader = gguf.GGUFReader(path)
     return {
         tensor.name: torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy()) for tensor in reader.tensors

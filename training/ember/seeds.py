@@ -1,4 +1,4 @@
-"""The seeds as they lie in `training/seeds`: tables of words and facts, dialogues, wordings, poems, stories."""
+"""Reads `training/seeds`: tables of words and facts, dialogues, wordings, poems, stories."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Dialogue:
-    """A dialogue written by hand: its kind and its turns, each what the user says and what Ember answers."""
+    """A hand-written dialogue: its kind and its turns, each a message and its answer."""
 
     kind: str
     turns: tuple[tuple[str, str], ...]
@@ -20,7 +20,7 @@ class Dialogue:
 
 @dataclass(frozen=True)
 class Intent:
-    """One thing that a user may want, in many wordings, and answers that fit all of them."""
+    """One request in many wordings, with answers that fit all of them."""
 
     kind: str
     wordings: tuple[str, ...]
@@ -39,36 +39,36 @@ class Story:
 
 @cache
 def table(folder: str, name: str) -> tuple[Row, ...]:
-    """The rows of `seeds/FOLDER/NAME.tsv`, by the names of its columns."""
+    """Returns the rows of `seeds/FOLDER/NAME.tsv`, by column name."""
     lines = (FOLDER / folder / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     header = lines[0].split("\t")
     return tuple(dict(zip(header, line.split("\t"))) for line in lines[1:] if line.strip())
 
 
 def rewriting(name: str) -> tuple[Row, ...]:
-    """A table of texts and what becomes of them."""
+    """Returns a table of sentences and their rewritten forms."""
     return table("chats/rewriting", name)
 
 
 def facts(name: str) -> tuple[Row, ...]:
-    """A table of facts."""
+    """Returns a table of facts."""
     return table("facts", name)
 
 
 def words(name: str) -> tuple[Row, ...]:
-    """A table of words."""
+    """Returns a table of words."""
     return table("words", name)
 
 
 def _blocks(path: Path) -> list[str]:
-    """The parts of a file that lies divided by lines of three dashes."""
+    """Returns the parts of a file, which are separated by lines of three dashes."""
     parts = re.split(r"^---\s*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return [part.strip("\n") for part in parts if part.strip()]
 
 
 @cache
 def dialogues() -> tuple[Dialogue, ...]:
-    """All dialogues; a tag line holds until the next one."""
+    """Returns all dialogues; a tag line applies until the next one."""
     found = []
     for path in sorted((FOLDER / "chats").glob("*.txt")):
         kind = ""
@@ -90,7 +90,7 @@ def dialogues() -> tuple[Dialogue, ...]:
 
 @cache
 def intents() -> tuple[Intent, ...]:
-    """All wordings with their answers."""
+    """Returns all wordings with their answers."""
     found = []
     for path in sorted((FOLDER / "chats" / "intents").glob("*.txt")):
         kind = ""
@@ -105,7 +105,7 @@ def intents() -> tuple[Intent, ...]:
 
 @cache
 def haiku() -> tuple[tuple[str, str], ...]:
-    """Topics and haiku, each of three lines."""
+    """Returns topics with haiku of three lines."""
     lines = (FOLDER / "facts" / "haiku.txt").read_text(encoding="utf-8").splitlines()
     parts = [line.split(" / ") for line in lines if line.strip()]
     return tuple((topic, "\n".join(lines)) for topic, *lines in parts)
@@ -113,7 +113,7 @@ def haiku() -> tuple[tuple[str, str], ...]:
 
 @cache
 def poems() -> tuple[tuple[str, str], ...]:
-    """Topics and short poems."""
+    """Returns topics with short poems."""
     found = []
     for block in _blocks(FOLDER / "facts" / "poems.txt"):
         tag, text = block.split("\n", 1)
@@ -123,20 +123,20 @@ def poems() -> tuple[tuple[str, str], ...]:
 
 @cache
 def haiku_frames() -> tuple[str, ...]:
-    """Haiku about any small thing, whose name stands in a slot by its number of syllables: `{1}`, `{2}` or `{3}`."""
+    """Returns haiku about any small thing, with a slot for its name by the number of syllables: `{1}`, `{2}` or `{3}`."""
     lines = (FOLDER / "facts" / "haiku_frames.txt").read_text(encoding="utf-8").splitlines()
     return tuple(line.replace(" / ", "\n") for line in lines if line and not line.startswith("#"))
 
 
 @cache
 def poem_frames() -> tuple[str, ...]:
-    """Poems about any thing, whose name stands in the slot `{x}`."""
+    """Returns poems about any thing, with the slot `{x}` for its name."""
     return tuple(_blocks(FOLDER / "facts" / "poem_frames.txt"))
 
 
 @cache
 def stories() -> tuple[Story, ...]:
-    """All stories. A tag line reads `# kind: letter | setting: bus station | names: Amara, Theo`."""
+    """Returns all stories. A tag line reads `# kind: letter | setting: bus station | names: Amara, Theo`."""
     found = []
     for path in [*sorted((FOLDER / "stories").glob("*.txt")), *sorted((FOLDER / "continuing").glob("completions-*.txt"))]:
         for block in _blocks(path):
@@ -150,6 +150,6 @@ def stories() -> tuple[Story, ...]:
 
 @cache
 def lines(name: str) -> tuple[str, ...]:
-    """The lines of `seeds/NAME`, none where the file is not there."""
+    """Returns the lines of `seeds/NAME`; none if the file does not exist."""
     path = FOLDER / name
     return tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()) if path.exists() else ()

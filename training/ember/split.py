@@ -59,12 +59,12 @@ HELD_OUT_KINDS = frozenset(
 
 
 def split_of(material: str) -> Split:
-    """The split that `material` belongs to, the same on every machine and in every run."""
+    """Returns the split that `material` belongs to, on every machine and in every run."""
     digest = hashlib.blake2b(material.encode(), digest_size=8).digest()
     held_out = int.from_bytes(digest, "big") % HELD_OUT_ONE_IN == 0
     return Split.HELD_OUT if held_out else Split.TRAIN
 
 
 def of_split(items: Sequence[Item], split: Split) -> list[Item]:
-    """Those of `items` that belong to `split` by their text; all of them where none does."""
+    """Returns the `items` that belong to `split` by their text, or all of them if none does."""
     return [item for item in items if split_of(str(item)) is split] or list(items)

@@ -1,4 +1,4 @@
-"""Stories: seeds with other names and things, and stories told from frames, whose parts can be told in several ways."""
+"""Stories: seeds with other names and things, and frames, whose parts have alternatives."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .swapping import swapped
 
 @dataclass(frozen=True)
 class Told:
-    """A story as it is told: its kind, its text, and the words that stand in it for its slots or names."""
+    """A generated story: its kind, its text, and the words chosen for its slots or names."""
 
     kind: str
     text: str
@@ -23,25 +23,25 @@ class Told:
 
 @dataclass(frozen=True)
 class Frame:
-    """A story in parts, each of which can be told in several ways."""
+    """A story in parts, each with alternatives."""
 
     kind: str
     parts: tuple[tuple[str, ...], ...]
 
 
 def story(draw: Draw) -> Told:
-    """A story of either sort."""
+    """Returns a story from a seed or a frame."""
     return from_seed(draw) if draw.chance(0.3) else from_frame(draw)
 
 
 def short_kind(kind: str) -> str:
-    """A kind without its voice: `mystery` for `mystery, first person`."""
+    """Returns a kind without its voice: `mystery` for `mystery, first person`."""
     return kind.split(",")[0].strip()
 
 
 @cache
 def known(split: Split) -> list[seeds.Story]:
-    """The seeds of a split: some kinds are held out whole, and of the others one in twelve."""
+    """Returns the seeds of a split: some kinds are held out, and one in twelve of the others."""
     def held_out(one: seeds.Story) -> bool:
         return f"stories/{short_kind(one.kind)}" in HELD_OUT_KINDS or split_of(one.text[:60]) is Split.HELD_OUT
 
@@ -49,7 +49,7 @@ def known(split: Split) -> list[seeds.Story]:
 
 
 def from_seed(draw: Draw) -> Told:
-    """A story that was written by hand, with other names and things."""
+    """Returns a hand-written story with other names and things."""
     one = draw.choice(known(draw.split))
     text, names = swapped(draw, one)
     return Told(f"stories/{short_kind(one.kind)}", text, names)
@@ -57,7 +57,7 @@ def from_seed(draw: Draw) -> Told:
 
 @cache
 def frames() -> tuple[Frame, ...]:
-    """All frames."""
+    """Returns all frames."""
     found = []
     for path in sorted((seeds.FOLDER / "frames").glob("*.txt")):
         for block in re.split(r"^---$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
@@ -74,7 +74,7 @@ _PRONOUNS = {
 
 
 def people(draw: Draw, values: dict[str, str]) -> dict[str, str]:
-    """Names and pronouns of the two people of a frame, where `values` do not name them."""
+    """Adds names and pronouns of the two people of a frame to `values`, and things and animals."""
     for slot, end in (("a", ""), ("b", "2")):
         mark = draw.choice(("f", "m"))
         if slot in values:
@@ -100,7 +100,7 @@ _SMALL_NAMES = "Button Pip Dot Fern Nutmeg Pebble Tilly Hob Moss Bean Crumb Twig
 
 
 def from_frame(draw: Draw, values: dict[str, str] | None = None, needs: str | None = None) -> Told:
-    """A story from a frame, with `values` in its slots; one that uses the slot `needs` where that is given."""
+    """Returns a story from a frame with `values` in its slots, which uses the slot `needs` if given."""
     values = people(draw, dict(values or {}))
     frame, ways = _drawn(draw, needs)
     paragraphs = _filled(draw, ways, values)
@@ -112,12 +112,12 @@ def from_frame(draw: Draw, values: dict[str, str] | None = None, needs: str | No
 
 
 def told_in_parts(draw: Draw, frame: Frame, values: dict[str, str]) -> str:
-    """A frame told with `values` in its slots, which are added to."""
+    """Returns the text of a frame with `values` in its slots, to which missing ones are added."""
     return _in_paragraphs(draw, _filled(draw, _ways(draw, frame), values))
 
 
 def _filled(draw: Draw, ways: list[str], values: dict[str, str]) -> list[str]:
-    """The parts with their slots filled, each sentence with a capital."""
+    """Returns the parts with their slots filled and their sentences capitalized."""
     for name, end in (("A", ""), ("B", "2")):
         ways = _named_first(ways, name, end)
     paragraphs = [fill(draw, way, values) for way in ways]
@@ -125,7 +125,7 @@ def _filled(draw: Draw, ways: list[str], values: dict[str, str]) -> list[str]:
 
 
 def _named_first(ways: list[str], name: str, end: str) -> list[str]:
-    """The parts with somebody's name where the first pronoun would stand before it."""
+    """Returns the parts with a person's name in place of a pronoun that would precede it."""
     pattern = re.compile(rf"\{{({name}|[Hh]e{end}|him{end}|[Hh]is{end})\}}")
     for index, way in enumerate(ways):
         if match := pattern.search(way):
@@ -137,7 +137,7 @@ def _named_first(ways: list[str], name: str, end: str) -> list[str]:
 
 
 def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:
-    """A frame and a way for each of its parts."""
+    """Returns a frame and an alternative of each part."""
     while True:
         frame = draw.choice(frames())
         ways = _ways(draw, frame)
@@ -147,7 +147,7 @@ def _drawn(draw: Draw, needs: str | None) -> tuple[Frame, list[str]]:
 
 
 def _ways(draw: Draw, frame: Frame) -> list[str]:
-    """A way for each part. One that begins with marks such as `(12)` fits only after a way with one of these marks."""
+    """Returns an alternative of each part. One with marks such as `(12)` fits only after one that shares a mark."""
     marks = None
     ways = []
     for part in frame.parts:
@@ -165,7 +165,7 @@ def _marks(way: str) -> str:
 
 
 def _in_paragraphs(draw: Draw, parts: list[str]) -> str:
-    """The parts in two to four paragraphs."""
+    """Returns the parts joined, some of them as paragraphs."""
     text = parts[0]
     for part in parts[1:]:
         text += ("\n" if draw.chance(0.4) else " ") + part
@@ -173,7 +173,7 @@ def _in_paragraphs(draw: Draw, parts: list[str]) -> str:
 
 
 def cut(draw: Draw, text: str) -> tuple[str, str]:
-    """An opening and the rest: after one or two sentences, or in the middle of the first."""
+    """Divides a text into an opening and the rest: after one or two sentences, or within the first."""
     sentences = re.split(r"(?<=[.!?]['\"]) (?=[A-Z\"'])|(?<=[.!?]) (?=[A-Z\"'])|\n", text)
     first = sentences[0]
     count = 2 if len(first.split()) < 5 and len(sentences) > 2 and draw.chance(0.6) else 1
@@ -187,7 +187,7 @@ def cut(draw: Draw, text: str) -> tuple[str, str]:
 
 
 def _end_of(text: str, sentences: list[str]) -> int:
-    """Where the last of the first `sentences` ends in `text`."""
+    """Returns the end of the last of the first `sentences` in `text`."""
     at = 0
     for sentence in sentences:
         at = text.index(sentence, at) + len(sentence)

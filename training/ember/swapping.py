@@ -1,4 +1,4 @@
-"""Swaps names, weekdays, colors and numbers in a story, each alike wherever it stands, so that the story stays whole."""
+"""Replaces names, weekdays, colors and numbers in a story, each consistently."""
 
 import re
 
@@ -7,14 +7,14 @@ from .draw import Draw
 from .grammar import article, plural
 from .names_data import FAMILY_NAMES, MEN, TITLES, WOMEN
 
-#: What may have any color, so that the color before it can be another one.
+#: Things that may have any color.
 _COLORED = (
     "coat|scarf|door|car|bicycle|bike|umbrella|bag|hat|cap|sweater|cup|mug|bowl|dress|ribbon|boat|kite|balloon|button|notebook|pen|envelope|chair|curtain|curtains|shirt|jacket|box|suitcase|blanket|bucket|van|"
     "truck|bus|sofa|towel|plate|pencil|sock|socks|glove|gloves|boots|shoes|backpack|folder|book|lamp|tie|apron|bench|gate|stamp|marble|tent|yarn|wool|paint|ink|chalk"
 )
 _SWAPPED_COLORS = ["red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white", "gray"]
 _WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
-#: Things that can stand for each other.
+#: Words that can replace each other.
 _ALIKE = [
     ["apple", "pear", "plum", "peach"],
     ["lighthouse keeper", "harbor master"],
@@ -27,7 +27,7 @@ _ALIKE = [
 
 
 def swapping_names(draw: Draw, story: seeds.Story) -> dict[str, str]:
-    """New names for the names of a story that are known, each for somebody alike, with a letter of its own."""
+    """Returns new names for the known names of a story, of the same gender and with distinct initials."""
     found: dict[str, str] = {}
     taken = set(re.findall(r"[A-Z][\w-]+", story.text))
     for name in story.names:
@@ -37,7 +37,7 @@ def swapping_names(draw: Draw, story: seeds.Story) -> dict[str, str]:
             if len(titles) > 1 and (first := _choices(draw, titles[1])):
                 found[titles[1]] = _new(draw, first, taken, found) or titles[1]
             name = last
-            # A family name that is a word of the story, too, may be more than a name.
+            # A family name that also occurs as a word may not be only a name.
             if re.search(rf"\b{last.lower()}s?\b", story.text) or last in ("Seven", "Beard", "Bear", "Petit"):
                 continue
         elif len(titles) == 1 and _choices(draw, titles[0]):
@@ -53,7 +53,7 @@ def swapping_names(draw: Draw, story: seeds.Story) -> dict[str, str]:
 
 
 def _choices(draw: Draw, name: str) -> list[str]:
-    """Names that can stand for `name`; none where it is not known."""
+    """Returns names that can replace `name`; none if it is unknown."""
     if name in WOMEN:
         return list(vocabulary.of_kind("woman", draw.split))
     if name in MEN:
@@ -70,7 +70,7 @@ def _choices(draw: Draw, name: str) -> list[str]:
 
 
 def _new(draw: Draw, choices: list[str], taken: set[str], found: dict[str, str]) -> str | None:
-    """One of `choices` that nobody in the story has, with a letter of its own."""
+    """Returns one of `choices` that the story does not contain, if possible with an initial of its own."""
     initials = {new[0] for new in found.values()} | {name[0] for name in taken if vocabulary.is_name(name)}
     fitting = [other for other in choices if other not in taken and other not in found.values()]
     own = [other for other in fitting if other[0] not in initials]
@@ -78,7 +78,7 @@ def _new(draw: Draw, choices: list[str], taken: set[str], found: dict[str, str])
 
 
 def swapped(draw: Draw, story: seeds.Story, share: float = 0.85) -> tuple[str, dict[str, str]]:
-    """The text of a story with other names and things, and the names that were swapped."""
+    """Returns the text of a story with other names and things, and the replaced names."""
     names = swapping_names(draw, story) if draw.chance(share) else {}
     text = renamed(story.text, names)
     if draw.chance(share):
@@ -94,7 +94,7 @@ def swapped(draw: Draw, story: seeds.Story, share: float = 0.85) -> tuple[str, d
 
 
 def renamed(text: str, words: dict[str, str]) -> str:
-    """`text` with whole words replaced, all at once, and the articles before them put right."""
+    """Returns `text` with whole words replaced at once and the articles before them corrected."""
     if not words:
         return text
     pattern = re.compile(r"\b(?:(?P<sign>[Aa]n?) )?(?P<word>" + "|".join(map(re.escape,
@@ -111,7 +111,7 @@ def renamed(text: str, words: dict[str, str]) -> str:
 
 
 def _days(draw: Draw, text: str) -> dict[str, str]:
-    """Weekdays moved on by some days, in their order, where none leaves the week of work."""
+    """Returns weekdays shifted by some days, if all remain working days."""
     at = [_WEEKDAYS.index(day) for day in set(re.findall("|".join(_WEEKDAYS), text))]
     if not at or re.search("Saturday|Sunday", text):
         return {}
@@ -120,7 +120,7 @@ def _days(draw: Draw, text: str) -> dict[str, str]:
 
 
 def _colors(draw: Draw, text: str) -> str:
-    """The color of one thing, where every color word of it stands before something that can have any."""
+    """Replaces one color, if every occurrence precedes something that can have any color."""
     for color in draw.some(_SWAPPED_COLORS, len(_SWAPPED_COLORS)):
         everywhere = len(re.findall(rf"\b{color}\b", text, re.IGNORECASE))
         before_things = len(re.findall(rf"\b{color} (?:{_COLORED})\b", text))
@@ -131,7 +131,7 @@ def _colors(draw: Draw, text: str) -> str:
 
 
 def _one_of_group(draw: Draw, text: str, group: list[str]) -> str:
-    """One word of a group for another, where only one of them is in the text."""
+    """Replaces one word of a group by another, if the text contains only one of them."""
     present = [word for word in group if re.search(rf"\b{word}", text)]
     if len(present) != 1:
         return text
@@ -139,7 +139,7 @@ def _one_of_group(draw: Draw, text: str, group: list[str]) -> str:
 
 
 def _numbers(draw: Draw, text: str) -> str:
-    """The number of a bus, a room, a platform and the like."""
+    """Replaces the number of a bus, a room, a platform and the like."""
     match = re.search(r"\b(?:bus|room|Room|platform|gate|Gate|seat|drawer|number|track|flight|house) (\d{1,3})\b", text)
     if not match:
         return text

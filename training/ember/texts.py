@@ -1,4 +1,4 @@
-"""Plain texts to train on: stories as they are, and stories after an opening as somebody might type it."""
+"""Plain texts to train on: stories, and stories after an opening as somebody might type it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from .fill import fill
 
 @dataclass(frozen=True)
 class Text:
-    """A text, and how much of it stands first without being predicted."""
+    """A text with an opening, which is not predicted."""
 
     kind: str
     opening: str
@@ -17,26 +17,26 @@ class Text:
 
 
 def text(draw: Draw, family: str | None = None) -> Text:
-    """A text of any sort, or of one family."""
+    """Returns a text of any kind, or of one family."""
     names = list(FAMILIES)
     family = family or draw.rng.choices(names, [share for _, share in FAMILIES.values()])[0]
     return FAMILIES[family][0](draw)
 
 
 def seed_text(draw: Draw) -> Text:
-    """A story that was written by hand, with other names and things, predicted from its first word on."""
+    """Returns a hand-written story with other names and things, predicted from its first word."""
     told = stories.from_seed(draw)
     return Text(told.kind, "", told.text)
 
 
 def frame_text(draw: Draw) -> Text:
-    """A story from a frame."""
+    """Returns a story from a frame."""
     told = stories.from_frame(draw)
     return Text(told.kind, "", told.text)
 
 
 def opened_text(draw: Draw) -> Text:
-    """A story after an opening that lacks its capitals or marks, as people type openings."""
+    """Returns a story after an opening that may lack capitals or punctuation."""
     told = stories.story(draw)
     opening, rest = stories.cut(draw, told.text)
     between = told.text[len(opening) : told.text.index(rest, len(opening))]
@@ -44,13 +44,13 @@ def opened_text(draw: Draw) -> Text:
 
 
 def continued_text(draw: Draw) -> Text:
-    """An opening of any sort, and a story that keeps what it named."""
+    """Returns an opening of any kind, and a continuation that keeps what it mentions."""
     opening, rest, told = continuing.continued(draw)
     return _typed(draw, told.kind, opening, draw.choice((" ", " ", "\n")), rest)
 
 
 def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text:
-    """A text whose opening is typed in haste, half of the time."""
+    """Returns a text whose opening lacks capitals or punctuation half of the time."""
     form = draw.number(0, 5)
     if form == 0:
         opening = opening.lower()
@@ -62,14 +62,14 @@ def _typed(draw: Draw, kind: str, opening: str, between: str, rest: str) -> Text
 
 
 def short_text(draw: Draw) -> Text:
-    """A sentence or two about a thing, so that words come in many company."""
+    """Returns a few sentences with random words, so that each word occurs in many contexts."""
     values = stories.people(draw, {})
     sentences = [fill(draw, template, values) for template in draw.some(_SENTENCES, draw.number(2, 4))]
     return Text("short", "", " ".join(sentences))
 
 
 def written_text(draw: Draw) -> Text:
-    """A poem, a haiku or an explanation as plain text."""
+    """Returns a poem, a haiku or an explanation as plain text."""
     what = draw.number(0, 2)
     if what == 0:
         return Text("written", "", draw.choice(seeds.poems())[1])
@@ -87,7 +87,7 @@ _SENTENCES = [
     "The {animal2} was faster than the {animal}.", "{B} gave {A} a {object2}.", "They ate {food} and talked about {city}.",
 ]
 
-#: By name: what makes a text, and its share.
+#: Generators and shares by name.
 FAMILIES = {
     "seeds": (seed_text, 14),
     "frames": (frame_text, 36),

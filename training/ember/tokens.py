@@ -1,4 +1,4 @@
-"""The vocabulary: byte-level BPE with Qwen's way of cutting text and Qwen3's special tokens, in Qwen's order.
+"""The vocabulary: byte-level BPE with Qwen's pre-tokenizer and Qwen3's special tokens, in Qwen's order.
 
 Source: the cutting is the pre-tokenizer that GGUF files call `qwen2`: contractions, words with one leading mark,
 single digits, punctuation, line ends, spaces.
@@ -15,7 +15,7 @@ END_OF_TEXT = "<|endoftext|>"
 TURN_START = "<|im_start|>"
 TURN_END = "<|im_end|>"
 
-#: Marks that end or frame a text; they are never shown.
+#: Tokens that end or delimit a text; they are never printed.
 CONTROL_TOKENS = [
     END_OF_TEXT,
     TURN_START,
@@ -32,7 +32,7 @@ CONTROL_TOKENS = [
     "<|image_pad|>",
     "<|video_pad|>",
 ]
-#: Marks that are part of the text and are shown.
+#: Tokens that are part of the text and are printed.
 TEXT_TOKENS = [
     "<tool_call>",
     "</tool_call>",
@@ -55,7 +55,7 @@ CUT = (
 
 
 def train(texts: Iterator[str]) -> Tokenizer:
-    """Learns the merges from `texts`, which hold no special token."""
+    """Learns the merges from `texts`, which contain no special tokens."""
     tokenizer = _byte_level(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=VOCAB_SIZE - len(CONTROL_TOKENS) - len(TEXT_TOKENS),
@@ -67,7 +67,7 @@ def train(texts: Iterator[str]) -> Tokenizer:
 
 
 def from_merges(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
-    """The tokenizer of a vocabulary without its special tokens, which follow it in their order."""
+    """Returns the tokenizer of a vocabulary given without its special tokens, which follow it in order."""
     return _with_special_tokens(_byte_level(models.BPE(vocab=vocabulary, merges=merges)))
 
 
@@ -93,5 +93,5 @@ def _with_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def load(path: Path) -> Tokenizer:
-    """Reads a vocabulary that `prepare` wrote."""
+    """Reads a vocabulary written by `prepare`."""
     return Tokenizer.from_file(str(path))

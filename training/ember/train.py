@@ -26,7 +26,7 @@ from . import released
 from .documents import CHAT_SHARES
 from .model import Config, Ember, OutputLoss
 
-#: Tokens of a step.
+#: Tokens of a step by default.
 BATCH_TOKENS = 8_192
 PEAK_RATE = 3e-3
 WEIGHT_DECAY = 0.1
@@ -49,12 +49,12 @@ def rate_at(step: int, num_steps: int, peak_rate: float) -> float:
     return peak_rate * min(warmup, cooldown)
 
 
-def batches_of(path: Path) -> list[np.ndarray]:
+def batches_of(path: Path, batch_tokens: int) -> list[np.ndarray]:
     """Returns the batches of a shard, each `[rows, length + 1]` with rows of one length, in an order of their own."""
     found = []
     with np.load(path) as archive:
         for rows in archive.values():
-            number = BATCH_TOKENS // (rows.shape[1] - 1) if rows.size else 1
+            number = batch_tokens // (rows.shape[1] - 1) if rows.size else 1
             found += [rows[start : start + number] for start in range(0, len(rows) - number + 1, number)]
     order = np.random.default_rng(0).permutation(len(found))
     return [found[index] for index in order]
@@ -98,11 +98,13 @@ def tensors_of(batch: np.ndarray, end_of_text: int) -> tuple[Tensor, Tensor, Ten
 class Trainer:
     """The model with its optimizers, and everything that a saved state holds."""
 
-    def __init__(self, out: Path, rate: float, end_of_text: int):
+    def __init__(self, out: Path, rate: float, batch_tokens: int, end_of_text: int, device: torch.device):
         self.out = out
         self.rate = rate
+        self.batch_tokens = batch_tokens
         self.end_of_text = end_of_text
-        self.model = Ember(Config())
+        self.device = device
+        self.model = Ember(Config()).to(device)
         hidden = [p for p in self.model.blk.parameters() if p.ndim == 2]
         others = [p for p in self.model.parameters() if not any(p is matrix for matrix in hidden)]
         self.optimizers = [
@@ -121,11 +123,11 @@ class Trainer:
     def start_from(self, weights: dict[str, Tensor]) -> None:
         """Sets the weights of a new run."""
         self.model.load_state_dict(weights)
-        self.average = {name: value.clone() for name, value in weights.items()}
+        self.average = {name: value.clone() for name, value in self.model.state_dict().items()}
 
     def load(self) -> None:
         """Restores `state.pt`."""
-        state = torch.load(self.out / "state.pt")
+        state = torch.load(self.out / "state.pt", map_location=self.device)
         self.model.load_state_dict(state["model"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
@@ -150,7 +152,8 @@ class Trainer:
 
     def loss(self, batch: np.ndarray) -> Tensor:
         """Returns the mean cross-entropy of the predicted tokens of a batch."""
-        inputs, documents, positions, targets, weights = tensors_of(batch, self.end_of_text)
+        parts = (part.to(self.device) for part in tensors_of(batch, self.end_of_text))
+        inputs, documents, positions, targets, weights = parts
         hidden = self.model(inputs, documents).flatten(0, 1)[positions]
         return OutputLoss.apply(hidden, self.model.token_embd.weight, targets, weights)
 
@@ -174,8 +177,8 @@ class Trainer:
         """Returns the loss of each kind of held-out documents."""
         found = {}
         for path in sorted(self.out.glob("held-out-*.npz")):
-            batches = [batch for batch in batches_of(path) ][:HELD_OUT_BATCHES]
-            # With gradients, although nobody needs them: without, all would be compiled once more.
+            batches = batches_of(path, self.batch_tokens)[:HELD_OUT_BATCHES]
+            # Gradients stay enabled, since without them everything would be compiled once more.
             found[path.stem.removeprefix("held-out-")] = round(sum(self.loss(b).item() for b in batches) / len(batches), 4)
         return found
 
@@ -184,7 +187,9 @@ def main() -> None:
     """Runs the training from the beginning or from the saved state."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder that prepare wrote")
-    parser.add_argument("--steps", type=int, required=True, help=f"number of steps of {BATCH_TOKENS} tokens")
+    parser.add_argument("--steps", type=int, required=True, help="number of steps")
+    parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="tokens per step; more suit a GPU")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rate", type=float, default=PEAK_RATE, help="highest learning rate")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--resume", action="store_true", help="resume from OUT/state.pt")
@@ -195,7 +200,7 @@ def main() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
     with np.load(out / "held-out-chats.npz") as archive:
         end_of_text = int(~archive["rows_256"][0, -1])
-    trainer = Trainer(out, arguments.rate, end_of_text)
+    trainer = Trainer(out, arguments.rate, arguments.batch_tokens, end_of_text, torch.device(arguments.device))
     if arguments.start:
         trainer.start_from(released.weights(arguments.start))
     if arguments.resume:
@@ -222,7 +227,7 @@ def run(trainer: Trainer, num_steps: int, resumed: bool) -> None:
                 trainer.batch = 0
             first = None
             trainer.shard = path.name
-            for batch in batches_of(path)[trainer.batch :]:
+            for batch in batches_of(path, trainer.batch_tokens)[trainer.batch :]:
                 trainer.batch += 1
                 yield batch
 

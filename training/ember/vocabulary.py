@@ -1,4 +1,4 @@
-"""The words that generators draw from, by the name of their kind."""
+"""The words that generators draw, by kind."""
 
 from functools import cache
 
@@ -34,7 +34,7 @@ def _single_languages() -> list[str]:
 
 @cache
 def _all(kind: str) -> tuple[str, ...]:
-    """All words of a kind, in the order of the seeds."""
+    """Returns all words of a kind, in the order of the seeds."""
     names = seeds.words("names")
     capitals = seeds.facts("capitals")
     match kind:
@@ -102,11 +102,11 @@ def _all(kind: str) -> tuple[str, ...]:
             found = [word for group in ("thing", "animal", "adjective", "verb", "place", "job") for word in _all(group)]
             found = FIRST_WORDS + [word for word in found if word.isascii() and word.isalpha() and 2 < len(word) < 10]
         case _:
-            raise KeyError(f"there is no kind of words called {kind!r}")
+            raise KeyError(f"unknown kind of words {kind!r}: expected one of {KINDS}")
     return tuple(dict.fromkeys(found))
 
 
-#: Where things lie that a person can own, carry or buy.
+#: Where things are found that a person can own, carry or buy.
 _OF_PERSONS = {
     "in the kitchen", "in the wardrobe", "on the desk", "in the toy box", "in the toolbox", "on the table", "in the bedroom",
     "in a handbag", "in a camping bag", "in a sewing basket", "in a jewelry box", "in the hall",
@@ -114,20 +114,20 @@ _OF_PERSONS = {
     "at the sports field", "at the beach",
 }
 
-#: Where things lie that are small enough to carry about in a story.
+#: Where things are found that are small enough to carry.
 _SMALL = {"on the desk", "in the toy box", "in the toolbox", "on the table", "in a handbag", "in a sewing basket",
     "in a jewelry box", "in the kitchen", "in the attic"}
-#: What is in a kitchen or an attic and is not small.
+#: Things found there that are not small.
 _LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard", "faucet", "trunk", "rocking chair", "wardrobe",
     "chest", "microwave", "cradle", "stool", "mattress", "typewriter", "skylight", "cobweb", "dollhouse", "rocking horse",
     "photo album"}
-#: Homes of animals that cannot well walk into a story.
+#: Homes of animals that cannot walk into a story.
 _IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
 
-#: Kinds that are too small, or too much a matter of knowledge, to hold words out of.
+#: Kinds without held-out words, since they are small or a matter of knowledge.
 _WHOLE = {"color", "day", "month", "city", "country", "language", "feeling", "weather"}
 
-#: Kinds that are known.
+#: All kinds.
 KINDS = (
     "name woman man animal critter animals dish food foods crops object trinket thing place where job city country language color day month feeling verb "
     "adjective weather word"
@@ -136,14 +136,14 @@ KINDS = (
 
 @cache
 def of_kind(kind: str, split: Split) -> tuple[str, ...]:
-    """The words of a kind that belong to a split."""
+    """Returns the words of a kind that belong to a split."""
     found = list(_all(kind))
     return tuple(found if kind in _WHOLE else of_split(found, split))
 
 
 @cache
 def mark_of(name: str) -> str:
-    """`f`, `m` or `n` for a name; `n` for one that is not in the table."""
+    """Returns the gender of a name: `f`, `m`, or `n` for either and for unknown names."""
     return next((row["mark"] for row in seeds.words("names") if row["name"] == name), "n")
 
 
@@ -153,5 +153,5 @@ def _names() -> frozenset[str]:
 
 
 def is_name(word: str) -> bool:
-    """Whether a word is a name of the table."""
+    """Returns whether a word is a known name."""
     return word in _names()

@@ -1,4 +1,4 @@
-"""All kinds of chats by name, with the shares in which they are mixed."""
+"""All families of chats with their shares."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from . import conversation, declining, explaining, facts, json_chats, lists, mem
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
-#: By name of the family: what makes its turns, and its share.
+#: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 10),
     "intents": (written.intent_turns, 16),
@@ -37,13 +37,13 @@ _SYSTEMS = [
     "You are a helpful AI assistant.", "Answer briefly.", "You answer questions.",
 ]
 _SYSTEM_SHARE = 0.12
-#: Kinds of written dialogues whose answers copy nothing from the questions.
+#: Kinds of hand-written dialogues whose answers copy nothing from the questions.
 _MAY_BE_NOISY = {"greetings", "small talk", "feelings", "thanks and farewells", "identity", "inferno", "declining",
     "jokes and poems", "odd input", "explaining", "facts"}
 
 
 def chat(draw: Draw, family: str | None = None) -> Chat:
-    """A chat of any kind, or of one family."""
+    """Returns a chat of any kind, or of one family."""
     if family is None:
         names = [*FAMILIES, "tools"]
         family = draw.rng.choices(names, [*(share for _, share in FAMILIES.values()), TOOLS_WEIGHT])[0]
@@ -55,7 +55,7 @@ def chat(draw: Draw, family: str | None = None) -> Chat:
 
 def _of_turns(draw: Draw, kind: str, turns: list[Turn]) -> Chat:
     messages: list[Message] = []
-    # What was written by hand has been typed as people type it, and some of it is to be copied.
+    # Hand-written messages look typed already, and some answers copy from them.
     as_written = kind.startswith("written/") and (kind.removeprefix("written/") not in _MAY_BE_NOISY or draw.chance(0.6))
     for turn in turns:
         text = turn.user if as_written else noisy(draw, turn.user, turn.protected, turn.names)
@@ -64,5 +64,5 @@ def _of_turns(draw: Draw, kind: str, turns: list[Turn]) -> Chat:
 
 
 def is_held_out(kind: str) -> bool:
-    """Whether a kind is held out as a whole."""
+    """Returns whether a kind is held out as a whole."""
     return kind in HELD_OUT_KINDS

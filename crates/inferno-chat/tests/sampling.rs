@@ -4,6 +4,7 @@
 
 mod shared;
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -203,7 +204,7 @@ fn check_all(vocabulary: &Vocabulary) {
 #[test]
 fn random_answers_in_all_forms_are_calls_that_satisfy_their_schema() {
     let Some(oracle) = std::env::var_os("INFERNO_ORACLE") else {
-        println!("skipped: INFERNO_ORACLE is not set");
+        let _ = writeln!(std::io::stderr(), "skipped: INFERNO_ORACLE is not set");
         return;
     };
     let path = Path::new(&oracle).join("vocab/ggml-vocab-qwen2.gguf");

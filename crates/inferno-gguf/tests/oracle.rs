@@ -1,6 +1,7 @@
 //! Real files, if the environment variable INFERNO_ORACLE is set to a folder of them.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use inferno_gguf::{Gguf, StringArray};
@@ -9,7 +10,7 @@ use inferno_gguf::{Gguf, StringArray};
 fn oracle() -> Option<PathBuf> {
     let folder = std::env::var_os("INFERNO_ORACLE").map(PathBuf::from);
     if folder.is_none() {
-        println!("INFERNO_ORACLE is not set: nothing to read");
+        let _ = writeln!(std::io::stderr(), "skipped: INFERNO_ORACLE is not set");
     }
     folder
 }

@@ -24,6 +24,8 @@ pub struct ServedModel {
     pub(crate) sampling: SamplingParams,
     /// How hidden states are pooled into an embedding.
     pub(crate) pooling: Pooling,
+    /// Maximum number of reasoning tokens of every answer.
+    pub(crate) reasoning_budget: Option<usize>,
     /// When it was loaded, in seconds since 1970.
     pub(crate) created: u64,
     pub(crate) grammars: GrammarCompiler,
@@ -50,6 +52,7 @@ impl ServedModel {
             prefix_cache_file: None,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
+            reasoning_budget: None,
             created: unix_seconds(),
         }
     }
@@ -81,6 +84,12 @@ impl ServedModel {
     /// Sets the facts about the model's file that the server reports.
     pub fn with_file(mut self, file: ModelFile) -> Self {
         self.file = file;
+        self
+    }
+
+    /// Limits the reasoning tokens of every answer, for models with reasoning tags; requests may set a lower limit.
+    pub fn with_reasoning_budget(mut self, budget: Option<usize>) -> Self {
+        self.reasoning_budget = budget;
         self
     }
 

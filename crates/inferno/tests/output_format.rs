@@ -40,6 +40,32 @@ fn a_json_schema_is_enforced_for_text_and_chat() {
 }
 
 #[test]
+fn a_grammar_may_be_gbnf() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("list.gbnf");
+    fs::write(&path, "root ::= item (\"; \" item){2} # three\nitem ::= \"red\" | \"blue\"\n")
+        .unwrap();
+    let text = generate().args(["--grammar", path.to_str().unwrap(), "Once"]).success().stdout;
+    let items: Vec<_> = text.trim_end().split("; ").collect();
+    assert!(items.len() == 3 && items.iter().all(|it| ["red", "blue"].contains(it)), "{text}");
+}
+
+#[test]
+fn reasoning_is_closed_when_its_budget_is_used_up() {
+    let ask = |budget: &str| {
+        let run =
+            generate().args(["--chat", "--reasoning-budget", budget, "What is two plus two?"]);
+        run.success().stdout
+    };
+    let num_words = |text: &str| {
+        let reasoning = text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"));
+        reasoning.unwrap_or_else(|| panic!("no reasoning: {text}")).0.split_whitespace().count()
+    };
+    let (unlimited, limited) = (ask("-1"), ask("2"));
+    assert!(num_words(&limited) <= 2 && num_words(&unlimited) > 2, "{limited}\n{unlimited}");
+}
+
+#[test]
 fn a_json_schema_may_be_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("schema.json");

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no test uses all of them")]
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use inferno_chat::ChatTemplate;
@@ -31,7 +32,7 @@ pub const TAG_ENDS: [&str; 16] = [
 /// The paths of the templates of real models; empty without `INFERNO_ORACLE`.
 pub fn template_paths() -> Vec<PathBuf> {
     let Some(oracle) = std::env::var_os("INFERNO_ORACLE") else {
-        println!("skipped: INFERNO_ORACLE is not set");
+        let _ = writeln!(std::io::stderr(), "skipped: INFERNO_ORACLE is not set");
         return Vec::new();
     };
     let folder = Path::new(&oracle).join("templates");

@@ -171,7 +171,8 @@ impl ChatJob {
             AnswerSetup::new(template, &rendered.text, tokenizer, grammars, &options)
         };
         // A budget is a hint as well.
-        let answers = match setup(self.reasoning_budget) {
+        let budgets = [self.reasoning_budget, model.reasoning_budget];
+        let answers = match setup(budgets.into_iter().flatten().min()) {
             Err(AnswerSetupError::ReasoningBudgetUnsupported) => setup(None),
             answers => answers,
         };

@@ -120,7 +120,8 @@ pub fn fixture(name: &str) -> PathBuf {
 /// Returns the path of a file of the oracle; `None`, with a note, if `INFERNO_ORACLE` is not set.
 pub fn oracle(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("INFERNO_ORACLE") else {
-        eprintln!("skipped: INFERNO_ORACLE is not set, which contains {name}");
+        let skipped = "skipped: INFERNO_ORACLE is not set, which contains";
+        let _ = writeln!(std::io::stderr(), "{skipped} {name}");
         return None;
     };
     let path = Path::new(&folder).join(name);

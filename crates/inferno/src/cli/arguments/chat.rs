@@ -7,6 +7,7 @@ use inferno_gguf::Metadata;
 use serde_json::json;
 
 use crate::Error;
+use crate::cli::arguments::values::{OrDefault, or_default, whole};
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::{ChatInput, template_of};
 
@@ -37,6 +38,10 @@ pub(crate) struct ChatSetupArgs {
     /// Disable reasoning before the answer, if the chat template supports it (enable_thinking = false)
     #[arg(long)]
     pub(crate) no_think: bool,
+    /// Maximum number of reasoning tokens; reasoning is closed when it is reached. For models with reasoning tags
+    /// [default: -1, no limit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(whole::<usize>))]
+    reasoning_budget: Option<OrDefault<usize>>,
     /// Use the chat template in this file instead of the one in the model file
     #[arg(long, value_name = "FILE")]
     chat_template: Option<PathBuf>,
@@ -49,6 +54,7 @@ impl ChatArgs {
             ("--system", self.setup.system.is_some()),
             ("--input", self.input.is_some()),
             ("--no-think", self.setup.no_think),
+            ("--reasoning-budget", self.setup.reasoning_budget.is_some()),
             ("--chat-template", self.setup.chat_template.is_some()),
         ];
         match flags.into_iter().find(|(_, is_given)| *is_given && !self.chat) {
@@ -81,6 +87,11 @@ impl ChatArgs {
         Ok(conversation)
     }
 
+    /// See [`ChatSetupArgs::reasoning_budget`].
+    pub(crate) fn reasoning_budget(&self) -> Option<usize> {
+        self.setup.reasoning_budget()
+    }
+
     /// See [`ChatSetupArgs::template`].
     pub(crate) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
         self.setup.template(metadata)
@@ -88,6 +99,11 @@ impl ChatArgs {
 }
 
 impl ChatSetupArgs {
+    /// Returns the maximum number of reasoning tokens.
+    pub(crate) fn reasoning_budget(&self) -> Option<usize> {
+        OrDefault::value_of(self.reasoning_budget)
+    }
+
     /// Returns the specified template, or the one in the model file.
     ///
     /// **Errors**: [`Error::NoChatTemplate`]; an unreadable file; a malformed template.

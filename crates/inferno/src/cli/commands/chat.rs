@@ -174,9 +174,11 @@ impl ChatOptions {
         let template = self.setup.template(metadata)?;
         let model_name = metadata.optional::<String>("general.name").ok().flatten();
         let session = with_loading_bar(|on_progress| model.session_with(true, on_progress))?;
-        let history = ChatHistory::new(self.setup.system);
         let max_context_length = model.spec()?.context_length;
+        let reasoning_budget = self.setup.reasoning_budget();
+        let history = ChatHistory::new(self.setup.system);
         let mut dialogue = Dialogue::new(session, max_context_length, template, params, history);
+        dialogue.reasoning_budget = reasoning_budget;
         if self.setup.no_think && !dialogue.set_thinking(false) {
             interactive::note_no_switch();
         }

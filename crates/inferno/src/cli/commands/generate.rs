@@ -121,7 +121,12 @@ impl Prepared {
     /// Compiles the constraint of the answer; returns it with the text of the prompt.
     ///
     /// **Errors**: [`Error::AnswerSetup`].
-    fn compile(self, format: OutputFormat, session: &Session) -> Result<(String, Answer), Error> {
+    fn compile(
+        self,
+        format: OutputFormat,
+        reasoning_budget: Option<usize>,
+        session: &Session,
+    ) -> Result<(String, Answer), Error> {
         match self {
             Self::Text(text) => {
                 let answer = match format {
@@ -133,9 +138,10 @@ impl Prepared {
             Self::Conversation(conversation) => {
                 let tools = conversation.tools()?;
                 let RenderedConversation { text, template, .. } = *conversation;
-                let options = AnswerOptions { tools, format, reasoning_budget: None };
-                let is_free =
-                    !options.tools.are_available() && options.format == OutputFormat::Text;
+                let options = AnswerOptions { tools, format, reasoning_budget };
+                let is_free = !options.tools.are_available()
+                    && options.format == OutputFormat::Text
+                    && options.reasoning_budget.is_none();
                 let answer = match is_free {
                     true => Answer::default(),
                     false => Answer::chat(&template, &text, &options, session)?,
@@ -211,7 +217,7 @@ impl GenerateArgs {
             session.load(path)?;
         }
         let interrupt = Interrupt::watch();
-        let (prompt, answer) = prompt.compile(format, &session)?;
+        let (prompt, answer) = prompt.compile(format, self.chat.reasoning_budget(), &session)?;
         params.skip_special_tokens &= !answer.needs_control_tokens;
         let max_context_length = model.spec()?.context_length;
         let finish_reason = self

@@ -16,7 +16,7 @@ use crate::cli::arguments::limits::ContextArgs;
 use crate::cli::arguments::model::{SourceArgs, with_loading_bar};
 use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
-use crate::cli::arguments::values::{number_in, positive};
+use crate::cli::arguments::values::{OrDefault, number_in, or_default, positive, whole};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
 use crate::cli::input::conversation::template_of;
@@ -68,6 +68,10 @@ pub(crate) struct ServeArgs {
     /// are split into smaller chunks to meet it; 0 always uses chunks of --max-num-batched-tokens
     #[arg(long, value_name = "MS", value_parser = number_in(0..=MAX_TARGET_ITL), default_value_t = 100)]
     target_itl: usize,
+    /// Maximum number of reasoning tokens of an answer, for models with reasoning tags; requests may set a lower limit
+    /// [default: -1, no limit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(whole::<usize>))]
+    reasoning_budget: Option<OrDefault<usize>>,
     /// Schedule requests by their priority field, which is ignored otherwise; lower values are scheduled first
     #[arg(long)]
     allow_priority: bool,
@@ -210,6 +214,7 @@ impl ServeArgs {
         let served = ServedModel::new(engine, self.names(checkpoint))
             .with_sampling(sampling)
             .with_pooling(pooling)
+            .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
             .with_file(ModelFile::of(checkpoint));
         let served = match template {
             Some(template) => served.with_chat_template(template),

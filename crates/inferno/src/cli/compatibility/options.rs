@@ -124,7 +124,7 @@ const OPTIONS: &[Entry] = &[
         GENERATING,
         Advice("use $'...' in the shell for escape sequences"),
     ),
-    (&["-rea", "--reasoning-budget"], GENERATING, Advice("use --no-think to disable reasoning")),
+    (&["-rea"], GENERATING, Advice("use --no-think to disable reasoning")),
     (&["-np", "--parallel"], SERVE, SameAs("--max-num-seqs")),
     (&["-a", "--alias"], SERVE, SameAs("--served-model-name")),
     (&["--ssl-key-file", "--ssl-keyfile"], SERVE, SameAs("--tls-key")),

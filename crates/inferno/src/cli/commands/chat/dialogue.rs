@@ -1,7 +1,13 @@
 //! The conversation and its session. Each prompt reuses the longest common prefix with the tokens in the session.
 
-use inferno_chat::{AnswerParser, ChatRequest, ChatTemplate, Reasoning};
-use inferno_engine::{EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session};
+use std::sync::Arc;
+
+use inferno_chat::{
+    AnswerOptions, AnswerParser, AnswerSetup, ChatRequest, ChatTemplate, GrammarCompiler, Reasoning,
+};
+use inferno_engine::{
+    EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session, TokenConstraint,
+};
 use inferno_tokenizer::EncodeOptions;
 use serde_json::json;
 
@@ -27,6 +33,8 @@ pub(super) struct Dialogue {
     pub(super) history: ChatHistory,
     /// Whether reasoning is enabled; `None` is the default of the template.
     thinks: Option<bool>,
+    /// Maximum number of reasoning tokens of a reply.
+    pub(super) reasoning_budget: Option<usize>,
     /// Number of replies so far; every reply has its own seed.
     num_replies: u64,
 }
@@ -39,8 +47,16 @@ impl Dialogue {
         params: GenerationParams,
         history: ChatHistory,
     ) -> Self {
-        let (thinks, num_replies) = (None, 0);
-        Self { session, max_context_length, template, params, history, thinks, num_replies }
+        Self {
+            session,
+            max_context_length,
+            template,
+            params,
+            history,
+            thinks: None,
+            reasoning_budget: None,
+            num_replies: 0,
+        }
     }
 
     pub(super) fn context_length(&self) -> usize {
@@ -82,7 +98,12 @@ impl Dialogue {
         self.session.truncate(num_kept);
         let mut params = self.params.clone();
         params.sampling.seed = params.sampling.seed.map(|seed| seed.wrapping_add(self.num_replies));
-        let mut generation = self.session.generate(Prompt::Tokens(&tokens[num_kept..]), &params)?;
+        let constraint = self.constraint(&text)?;
+        let prompt = Prompt::Tokens(&tokens[num_kept..]);
+        let mut generation = match constraint {
+            Some(constraint) => self.session.generate_constrained(prompt, &params, constraint)?,
+            None => self.session.generate(prompt, &params)?,
+        };
         interrupt.cancels(generation.cancel_handle());
         generation.on_prompt(prompt_bar(tokens.len() - num_kept));
 
@@ -120,6 +141,21 @@ impl Dialogue {
         }
         self.conclude(finish_reason, display);
         Ok(())
+    }
+
+    /// Returns the constraint that limits the reasoning in a reply to `prompt`, if there is a limit.
+    ///
+    /// **Errors**: a model without reasoning tags.
+    fn constraint(&self, prompt: &str) -> Result<Option<Box<dyn TokenConstraint>>, Error> {
+        if self.reasoning_budget.is_none() {
+            return Ok(None);
+        }
+        let options =
+            AnswerOptions { reasoning_budget: self.reasoning_budget, ..AnswerOptions::default() };
+        let (session, template) = (&self.session, &self.template);
+        let grammars = GrammarCompiler::new(Arc::clone(session.tokenizer()), session.vocab_size());
+        let setup = AnswerSetup::new(template, prompt, session.tokenizer(), &grammars, &options);
+        Ok(setup.map_err(Box::new)?.constraint)
     }
 
     /// Regenerates the last reply. Returns false if there is none.

@@ -85,6 +85,11 @@ def agents(bin_folder, url, folder):
         "provider": {"x": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{url}/v1", "apiKey": "any"},
                            "models": {"any": {"limit": {"context": CONTEXT, "output": 2000}}}}},
     }))
+    # Without it, 15 tools make the prompt long.
+    (folder / ".qwen").mkdir(exist_ok=True)
+    (folder / ".qwen/settings.json").write_text(json.dumps({
+        "tools": {"core": ["read_file", "edit", "run_shell_command"]},
+    }))
     return [
         Agent(
             "claude",

@@ -58,8 +58,11 @@ impl<'a, B: Backend> Loader<'a, B> {
     /// Completes the load; every tensor of the file must have been loaded, except those of
     /// `skipped_layers`.
     pub(crate) fn finish(self, skipped_layers: Range<usize>) -> Result<(), ModelError> {
-        let prefixes: Vec<String> = skipped_layers.map(|layer| format!("blk.{layer}.")).collect();
-        let is_skipped = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let is_skipped = |name: &str| {
+            let layer = name.strip_prefix("blk.").and_then(|name| name.split_once('.'));
+            let layer = layer.and_then(|(layer, _)| layer.parse::<usize>().ok());
+            layer.is_some_and(|layer| skipped_layers.contains(&layer))
+        };
         let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
         let unused = tensors.filter(|name| !self.loaded.contains(name) && !is_skipped(name));
         let names: Vec<String> = unused.map(str::to_owned).collect();

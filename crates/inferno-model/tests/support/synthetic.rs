@@ -68,7 +68,7 @@ fn file(metadata: &Metadata, tensors: &[(String, Vec<usize>)]) -> Vec<u8> {
     payloads.finish().expect("all payloads")
 }
 
-/// A file of `architecture` with every required tensor and an output head: each is added when it is reported missing.
+/// A file of `architecture` with every required tensor: each is added when it is reported missing.
 pub fn synthetic(architecture: &str) -> Vec<u8> {
     let metadata = metadata(architecture);
     let mut tensors = vec![("token_embd.weight".to_owned(), vec![VOCAB_SIZE, 32])];

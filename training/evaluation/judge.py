@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -127,6 +128,10 @@ def broken_rules(rules, text, calls, earlier):
     return broken
 
 
+class Rejected(Exception):
+    """A request that the server rejects, such as a conversation that exceeds the context because of long answers."""
+
+
 class Server:
     """`inferno serve` on a free port of this machine."""
 
@@ -147,8 +152,11 @@ class Server:
 
     def post(self, path, body):
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=120) as response:
-            return json.load(response)["choices"][0]
+        try:
+            with urllib.request.urlopen(request, timeout=120) as response:
+                return json.load(response)["choices"][0]
+        except urllib.error.HTTPError as error:
+            raise Rejected(json.load(error)["error"]["message"]) from error
 
     def stop(self):
         self.process.terminate()
@@ -163,7 +171,12 @@ def run_chat(server, case):
                 "chat_template_kwargs": {"enable_thinking": False}}
         if "tools" in case:
             body["tools"] = case["tools"]
-        message = server.post("/v1/chat/completions", body)["message"]
+        try:
+            message = server.post("/v1/chat/completions", body)["message"]
+        except Rejected as error:
+            answers.append(f"(rejected: {error})")
+            broken.append("rejected")
+            break
         text, calls = message.get("content") or "", message.get("tool_calls") or []
         broken += broken_rules(rules, text, calls, answers)
         answers.append(text)

@@ -13,22 +13,22 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
     "written": (written.dialogue, 10),
-    "intents": (written.intent_turns, 16),
+    "intents": (written.intent_turns, 13),
     "declining": (declining.chat, 9),
     "sums": (sums.chat, 20),
-    "facts": (facts.chat, 26),
+    "facts": (facts.chat, 25),
     "explaining": (explaining.chat, 10),
-    "lists": (lists.chat, 10),
+    "lists": (lists.chat, 16),
     "words": (word_tasks.chat, 12),
-    "rewriting": (rewriting.chat, 8),
-    "json": (json_chats.chat, 11),
+    "rewriting": (rewriting.chat, 10),
+    "json": (json_chats.chat, 12),
     "memory": (lambda draw: memory.chat(draw, conversation.part), 7),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
     "story chats": (story_chats.chat, 6),
     "conversation": (conversation.chat, 7),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 6
+TOOLS_WEIGHT = 7
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -21,7 +21,8 @@ pub(crate) struct CandidateToken {
     id: u32,
     token: String,
     bytes: Vec<u8>,
-    logprob: f32,
+    /// In double precision, so that streams and whole answers have the same digits.
+    logprob: f64,
 }
 
 impl TokenProbability {
@@ -38,6 +39,6 @@ impl TokenProbability {
 impl CandidateToken {
     fn new(id: u32, logprob: f32, tokenizer: &Tokenizer) -> Self {
         let (token, bytes) = spelled(id, tokenizer);
-        Self { id, token, bytes, logprob: finite(logprob) }
+        Self { id, token, bytes, logprob: f64::from(finite(logprob)) }
     }
 }

@@ -87,7 +87,7 @@ fn functions_agree() {
         Function::ReluSquared,
         xielu,
     ] {
-        for (rows, cols) in SIZES.into_iter().filter(|&(rows, _)| rows > 0) {
+        for (rows, cols) in SIZES.into_iter().filter(|&(_, cols)| cols > 16) {
             for scale in [0.5, 4.0, 200.0] {
                 let x: Vec<f32> = random.values(rows * cols).iter().map(|x| scale * x).collect();
                 check!((function, rows, cols, scale), apply(rows, function, &x));

@@ -33,10 +33,12 @@ fn runner(
     checkpoint: &Gguf,
     kv_dtype: KvDType,
     max_num_tokens: usize,
+    context_length: Option<usize>,
 ) -> ModelRunner<ReferenceBackend> {
     let backend = Arc::new(ReferenceBackend::new());
     let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
     let options = RunnerOptions {
+        context_length,
         kv_dtype,
         limits: BatchLimits { max_num_tokens, max_num_logit_rows: 16 },
         ..Default::default()
@@ -49,7 +51,7 @@ fn stories(kv_cache: bool) -> Option<Session> {
     let path = oracle()?.join("models/stories260K.gguf");
     let checkpoint = Gguf::open(path).expect("the folder holds it");
     let tokenizer = Tokenizer::from_metadata(checkpoint.metadata()).expect("a sound tokenizer");
-    let runner = Box::new(runner(&checkpoint, KvDType::F32, 32));
+    let runner = Box::new(runner(&checkpoint, KvDType::F32, 32, None));
     let options = SessionOptions { kv_cache, ..Default::default() };
     let core = GenerationCore::new(runner, Arc::new(tokenizer), CoreOptions::default());
     Some(Session::new(core.expect("a sound runner"), options).expect("a sound cache"))
@@ -144,7 +146,8 @@ fn check_perplexity(folder: &Path) {
         });
         let expected = (losses.sum::<f64>() / scored.len() as f64).exp();
 
-        let mut runner = runner(&checkpoint, KvDType::F32, 7);
+        // The frequencies of LongRoPE depend on the context length, in transformers on that of the sequence.
+        let mut runner = runner(&checkpoint, KvDType::F32, 7, Some(window));
         let options = PerplexityOptions { window, stride: None };
         let found = perplexity(&mut runner, &answer.tokens, options, &mut |_| ());
         let found = found.expect("a sound model").value();
@@ -170,7 +173,7 @@ fn every_architecture_generates_the_same_tokens_in_every_mode() {
         let checkpoint = Gguf::open(&path).expect("a sound file");
         for kv_dtype in [KvDType::F32, KvDType::I16, KvDType::F16] {
             let session = |max_num_tokens, kv_cache| {
-                let runner = runner(&checkpoint, kv_dtype, max_num_tokens);
+                let runner = runner(&checkpoint, kv_dtype, max_num_tokens, None);
                 let options = SessionOptions { kv_cache, ..Default::default() };
                 Session::new(core(runner), options).expect("a sound runner")
             };
@@ -198,7 +201,7 @@ fn a_state_of_another_model_or_kv_format_is_rejected() {
     let saved = folder.path().join("state");
     let session = |name: &str, kv_dtype| {
         let checkpoint = Gguf::open(small_models().join(name)).expect("a sound file");
-        let runner = runner(&checkpoint, kv_dtype, 16);
+        let runner = runner(&checkpoint, kv_dtype, 16, None);
         Session::new(core(runner), SessionOptions::default()).expect("a sound runner")
     };
     let mut original = session("qwen3.gguf", KvDType::F32);

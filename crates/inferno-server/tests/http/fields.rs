@@ -180,7 +180,7 @@ fn the_description_states_the_policy() {
     assert!(fields["text"]["properties"]["verbosity"]["description"].is_string());
     let description = get(shared(), "/openapi.json").ok();
     let schemas = &description["components"]["schemas"];
-    assert_eq!(schemas["TokenizeRequest"]["anyOf"].as_array().unwrap().len(), 2);
+    assert_eq!(schemas["TokenizeRequest"]["anyOf"].as_array().unwrap().len(), 3);
     assert_eq!(schemas["MessageField"]["anyOf"][0]["required"], json!(["content"]));
     let names = ["MessageField", "AnthropicMessage", "ToolField", "AnthropicTool", "ResponsesTool"];
     for name in names {

@@ -129,7 +129,7 @@ fn invalid_tools_are_named() {
         ),
         (json!({"tool_choice": "required"}), "tool_choice"),
         (
-            json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "nonsense"}}}]}),
+            json!({"tools": [{"type": "function", "function": {"name": "f", "strict": true, "parameters": {"type": "nonsense"}}}]}),
             "tools[0]",
         ),
     ];

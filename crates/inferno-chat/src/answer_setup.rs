@@ -79,14 +79,13 @@ impl AnswerSetup {
         options: &AnswerOptions,
     ) -> Result<Self, AnswerSetupError> {
         let AnswerOptions { tools, reasoning_budget, .. } = options;
-        let tools = tools.are_available().then_some(tools);
         let form = template.answer_form();
+        let has_tools = tools.are_available();
         let reasoning = Reasoning::after(template, prompt);
         let control = |text: &str| tokenizer.token_id(text).filter(|&id| tokenizer.is_special(id));
         let constraint = compile_enforceable(options, grammars, |options| {
-            let AnswerOptions { tools, format, .. } = options;
-            let tools = tools.are_available().then_some(tools);
-            let lark = lark(format, form, tools, reasoning, control);
+            let tools = has_tools.then_some(&options.tools);
+            let lark = lark(&options.format, form, tools, reasoning, control);
             lark.map(|lark| grammars.compile(lark)).transpose()
         });
         let mut constraint =
@@ -98,8 +97,8 @@ impl AnswerSetup {
             let bounded = ReasoningBudget::new(delimiters, budget, is_reasoning, constraint);
             constraint = Some(Box::new(bounded));
         }
-        let rules = tools.map(|tools| ToolCallRules::new(tools, form));
-        let needs_control_tokens = form.has_control_tokens(tools.is_some(), control);
+        let rules = has_tools.then(|| ToolCallRules::new(tools, form));
+        let needs_control_tokens = form.has_control_tokens(has_tools, control);
         Ok(Self { constraint, form: form.clone(), rules, is_reasoning, needs_control_tokens })
     }
 

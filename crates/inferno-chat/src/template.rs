@@ -98,6 +98,11 @@ impl ChatTemplate {
         &self.detected().0
     }
 
+    /// Whether the template describes tools or writes calls. Others are supported through the texts of messages.
+    pub fn supports_tools(&self) -> bool {
+        self.probe().writes_tools || self.probe().writes_calls
+    }
+
     /// Returns what the template supports.
     pub(crate) fn probe(&self) -> &Probe {
         &self.detected().1

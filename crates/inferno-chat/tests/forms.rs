@@ -206,3 +206,48 @@ fn answers_of_all_templates_are_parsed_to_what_went_in() {
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
+
+#[test]
+fn calls_of_unknown_tools_are_content() {
+    let mut failures = Vec::new();
+    let mut templates = own_templates();
+    templates.extend(real_templates());
+    for (name, template) in templates {
+        let call = calling(&[("other_tool", json!({"text": "x"}))]);
+        let (text, is_reasoning) = written(&template, &call).unwrap();
+        for at in [0, text.len() / 2, text.len()] {
+            let at = (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap();
+            let parsed = parse(&template, is_reasoning, [&text[..at], &text[at..]]);
+            if !parsed.calls.is_empty() || !parsed.content.contains("other_tool") {
+                failures.push(format!("{name}: {text:?} is {parsed:?}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn names_and_values_are_streamed_as_they_are_known() {
+    let (_, template) =
+        own_templates().into_iter().find(|(name, _)| name == "own elements").unwrap();
+    let arguments = json!({"count": 3, "text": "A long text\nof several \"words\"."});
+    let (text, _) = written(&template, &calling(&[("first_tool", arguments.clone())])).unwrap();
+    let mut parser = AnswerParser::new(template.answer_form(), Some(&tools()), false);
+    let (mut deltas, mut seen) = (Vec::new(), String::new());
+    for character in text.chars() {
+        parser.push(character.encode_utf8(&mut [0; 4]), &mut deltas);
+        seen.push(character);
+        let is_named = matches!(deltas.first(), Some(AnswerDelta::ToolCall { name, .. }) if name == "first_tool");
+        assert_eq!(is_named, seen.contains("first_tool>"), "{seen}");
+    }
+    parser.finish(&mut deltas);
+    let parts: Vec<_> = deltas
+        .iter()
+        .filter_map(|delta| match delta {
+            AnswerDelta::Arguments { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(parts.len() > 20, "{parts:?}");
+    assert_eq!(serde_json::from_str::<Value>(&parts.concat()).unwrap(), arguments);
+}

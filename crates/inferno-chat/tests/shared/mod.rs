@@ -66,7 +66,27 @@ pub fn real_templates() -> Vec<(String, ChatTemplate)> {
 }
 
 /// How further families write the calls of a message. `name` and `arguments` are those of one call.
-const CALLS: [(&str, [&str; 4]); 9] = [
+const CALLS: [(&str, [&str; 4]); 11] = [
+    (
+        "elements",
+        [
+            "",
+            "<tool_call>\n<function={{ name }}>\n{% for key, value in arguments | items %}<parameter={{ key }}>\n\
+             {{ value if value is string else value | tojson }}\n</parameter>\n{% endfor %}</function>\n</tool_call>",
+            "\n",
+            "",
+        ],
+    ),
+    (
+        "keys",
+        [
+            "",
+            "<tool_call>{{ name }}{% for key, value in arguments | items %}{{ '\n' }}<arg_key>{{ key }}</arg_key>\n\
+             <arg_value>{{ value if value is string else value | tojson }}</arg_value>{% endfor %}{{ '\n' }}</tool_call>",
+            "\n",
+            "",
+        ],
+    ),
     (
         "phi-4",
         [

@@ -58,12 +58,13 @@ impl RequestBody for OllamaModelName {
 
 fn capabilities(model: &ServedModel) -> Vec<&'static str> {
     let template = model.template.as_ref();
+    let has_tools = template.is_some_and(|it| it.supports_tools());
     let thinks = template.is_some_and(|it| {
         it.mentions("enable_thinking") || it.mentions(inferno_chat::REASONING_OPEN)
     });
     let all = [
         ("completion", true),
-        ("tools", template.is_some()),
+        ("tools", has_tools),
         ("thinking", thinks),
         ("insert", fill_in_the_middle::is_supported(model)),
     ];

@@ -52,7 +52,8 @@ pub(crate) fn adapted(
             _ => add_message(&mut adapted.messages, message),
         }
     }
-    if !tools.is_empty() && !(writes_tools && probe.writes_calls) {
+    let is_supported = writes_tools && probe.writes_calls;
+    if !tools.is_empty() && !is_supported {
         let text = instructions(tools, writes_tools, template);
         adapted.tools = match explains_tools && probe.writes_tools {
             true => Some(tools.iter().map(without_parameters).collect()),
@@ -118,10 +119,11 @@ fn calling_message(message: &Value, template: &ChatTemplate) -> Value {
         message["content"] = Value::Null;
     }
     let calls = calls.into_iter().map(|mut call| {
-        if let Some(arguments) = call.pointer_mut("/function/arguments") {
-            if probe.string_arguments && !arguments.is_string() {
-                *arguments = json!(arguments.to_string());
-            }
+        if let Some(arguments) = call.pointer_mut("/function/arguments")
+            && probe.string_arguments
+            && !arguments.is_string()
+        {
+            *arguments = json!(arguments.to_string());
         }
         call
     });

@@ -75,10 +75,10 @@ fn written(template: &ChatTemplate, answer: &Value) -> Option<(String, bool)> {
     let mut start =
         pairs.take_while(|((_, a), b)| a == b).last().map_or(0, |((at, c), _)| at + c.len_utf8());
     // Not in the middle of a tag.
-    if let Some(open) = full[..start].rfind('<') {
-        if !full[open..start].contains('>') {
-            start = open;
-        }
+    if let Some(open) = full[..start].rfind('<')
+        && !full[open..start].contains('>')
+    {
+        start = open;
     }
     let mut text = full[start..].to_owned();
     // Some templates always write the beginning of the next answer.
@@ -139,7 +139,7 @@ fn check(template: &ChatTemplate, message: &Value, expected: &Answer) -> Result<
 fn check_parts(template: &ChatTemplate, name: &str) -> Result<(), String> {
     let (reasoning, content) = ("First, I look.\nThen I go.", "I will do that.");
     let call = ("first_tool", json!({"text": "x"}));
-    for mut message in [calling(&[call.clone()]), json!({"role": "assistant"})] {
+    for mut message in [calling(std::slice::from_ref(&call)), json!({"role": "assistant"})] {
         message["content"] = json!(content);
         message["reasoning_content"] = json!(reasoning);
         let has_call = message.get("tool_calls").is_some();

@@ -51,6 +51,6 @@ impl AnswerParser {
             return self.go(State::Header);
         }
         let is_partial = MESSAGE_ENDS.iter().any(|end| end.starts_with(text));
-        return (at_end || !is_partial) && self.go(State::Header);
+        (at_end || !is_partial) && self.go(State::Header)
     }
 }

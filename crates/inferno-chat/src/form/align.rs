@@ -54,7 +54,8 @@ pub(super) fn is_boundary(text: &str, at: usize) -> bool {
         let end = after.find(']').map(|end| at + end + 1);
         end.is_some_and(|end| is_bracket_tag(&text[start..end]))
     });
-    !in_tag && !in_brackets && !(is_word(last) && is_word(next))
+    let in_word = is_word(last) && is_word(next);
+    !(in_tag || in_brackets || in_word)
 }
 
 /// Length of the longest common prefix.

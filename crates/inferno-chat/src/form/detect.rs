@@ -14,7 +14,10 @@ use crate::ChatTemplate;
 use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN};
 
 /// Forms of models whose templates describe tools and write no calls: a tag that the template writes around the tools.
-const FORMS_BY_TOOLS: [(&str, fn() -> CallForm); 1] = [("<|tool_list_start|>", CallForm::lfm2)];
+const FORMS_BY_TOOLS: &[FormByTools] = &[("<|tool_list_start|>", CallForm::lfm2)];
+
+/// A tag, and the form of calls.
+type FormByTools = (&'static str, fn() -> CallForm);
 
 /// Longest text between a reasoning delimiter and the reasoning, in bytes.
 const MAX_DELIMITER_LEN: usize = 64;
@@ -262,8 +265,8 @@ fn quote<'a>(before: &'a str, between: &str, end: &str) -> &'a str {
     let is_quote = |text: &&str| {
         text.contains(['"', '\'']) && between.starts_with(*text) && end.starts_with(*text)
     };
-    let suffixes = before.char_indices().map(|(at, _)| &before[at..]);
-    suffixes.filter(is_quote).next().unwrap_or_default()
+    let mut suffixes = before.char_indices().map(|(at, _)| &before[at..]);
+    suffixes.find(is_quote).unwrap_or_default()
 }
 
 fn literals(template: &ChatTemplate, probe: &Probe, quote: &str) -> LiteralForm {

@@ -73,7 +73,7 @@ impl Requantize {
             || vec![0.0; part.cols()],
             |values, (row, out)| {
                 quant::decode_row(part.dtype(), row, values)?;
-                quant::encode_row(target, values, out)
+                quant::encode_row_fast(target, values, out)
             },
         )
         .map_err(named)?;

@@ -85,6 +85,20 @@ fn no_format_has_a_larger_error_than_its_reference_quantizer() {
 }
 
 #[test]
+fn fast_encoding_has_nearly_the_error_of_the_reference_quantizer() {
+    let values = gaussian(LEN);
+    for dtype in DType::ALL {
+        let mut stored = vec![0; dtype.row_bytes(LEN).unwrap()];
+        quant::encode_row_fast(dtype, &values, &mut stored).unwrap();
+        let error = relative_error(&values, &decode(dtype, &stored, LEN));
+        assert!(error <= 1.03 * reference_error(dtype), "{dtype}: {error}");
+        if dtype != DType::Q4K {
+            assert_eq!(stored, encode(dtype, &values).unwrap(), "{dtype}");
+        }
+    }
+}
+
+#[test]
 fn encoding_decoded_values_again_changes_almost_nothing() {
     let values = gaussian(LEN);
     for dtype in DType::ALL {

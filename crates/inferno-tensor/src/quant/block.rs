@@ -66,6 +66,13 @@ pub trait BlockFormat: Pod {
     ///
     /// **Panics** if there are not `LEN` values.
     fn encode(values: &[f32]) -> Self;
+
+    /// Encodes a block with a shorter search for its scales, if the format has one.
+    ///
+    /// **Shapes**, **panics**: as [`encode`](Self::encode).
+    fn encode_fast(values: &[f32]) -> Self {
+        Self::encode(values)
+    }
 }
 
 /// A block of the K and IQ4_XS formats, whose groups have scales relative to those of the block.
@@ -122,13 +129,14 @@ pub(super) fn decode_blocks<B: BlockFormat>(bytes: &[u8], out: &mut [f32]) {
 /// Above this magnitude the scale of every format overflows; up to it no sum of the search does.
 const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
 
-pub(super) fn encode_blocks<B: BlockFormat>(
+/// Encodes a row of blocks; `IS_FAST` selects [`BlockFormat::encode_fast`].
+pub(super) fn encode_blocks<B: BlockFormat, const IS_FAST: bool>(
     row: &[f32],
     out: &mut [u8],
 ) -> Result<(), TensorError> {
     let blocks: &mut [B] = bytemuck::cast_slice_mut(out);
     for (i, (values, block)) in row.chunks_exact(B::LEN).zip(blocks).enumerate() {
-        *block = B::encode(values);
+        *block = if IS_FAST { B::encode_fast(values) } else { B::encode(values) };
         let mut groups = 0..B::LEN / B::GROUP_LEN;
         if values.iter().any(|value| value.abs() > MAX_MAGNITUDE)
             || groups.any(|group| !(block.scale(group) + block.min(group)).is_finite())

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::block::{AffineFactors, BlockFormat, SuperBlock, block_of};
 use super::k_scales::KScales;
-use super::search::affine::{self, Ranges};
+use super::search::affine::{self, Effort, Ranges};
 use super::{QK_K, bits};
 use crate::DType;
 
@@ -54,9 +54,17 @@ impl BlockFormat for Q4KBlock {
     }
 
     fn encode(values: &[f32]) -> Q4KBlock {
-        let found = affine::super_block::<8, 32>(block_of(values), &RANGES);
-        let mut qs = [0; QK_K / 2];
-        bits::pack::<4, 32>(&found.codes, 0, &mut qs);
-        Q4KBlock { scales: KScales::new(&found), qs }
+        encode(values, &affine::THOROUGH)
     }
+
+    fn encode_fast(values: &[f32]) -> Q4KBlock {
+        encode(values, &affine::FAST)
+    }
+}
+
+fn encode(values: &[f32], effort: &Effort) -> Q4KBlock {
+    let found = affine::super_block::<8, 32>(block_of(values), &RANGES, effort);
+    let mut qs = [0; QK_K / 2];
+    bits::pack::<4, 32>(&found.codes, 0, &mut qs);
+    Q4KBlock { scales: KScales::new(&found), qs }
 }

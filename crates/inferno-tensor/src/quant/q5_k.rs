@@ -57,7 +57,7 @@ impl BlockFormat for Q5KBlock {
     }
 
     fn encode(values: &[f32]) -> Q5KBlock {
-        let found = affine::super_block::<8, 32>(block_of(values), &RANGES);
+        let found = affine::super_block::<8, 32>(block_of(values), &RANGES, &affine::THOROUGH);
         let mut qh = [0; QK_K / 8];
         let mut qs = [0; QK_K / 2];
         bits::pack::<1, 32>(&found.codes, 4, &mut qh);

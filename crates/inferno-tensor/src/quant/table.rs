@@ -8,7 +8,7 @@ use crate::quant::{
 };
 use crate::{DType, TensorError};
 
-/// The properties of one format. `decode` and `encode` require matching lengths.
+/// The properties of one format. `decode`, `encode` and `encode_fast` require matching lengths.
 pub(crate) struct FormatEntry {
     pub(crate) dtype: DType,
     pub(crate) name: &'static str,
@@ -18,6 +18,7 @@ pub(crate) struct FormatEntry {
     pub(crate) row_header_bytes: usize,
     pub(crate) decode: fn(&[u8], &mut [f32]),
     pub(crate) encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
+    pub(crate) encode_fast: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
 }
 
 pub(crate) const FORMATS: [FormatEntry; 17] = [
@@ -46,6 +47,7 @@ pub(crate) const FORMATS: [FormatEntry; 17] = [
         row_header_bytes: int8::SCALE_BYTES,
         decode: int8::decode,
         encode: int8::encode,
+        encode_fast: int8::encode,
     },
 ];
 
@@ -67,6 +69,7 @@ impl FormatEntry {
             row_header_bytes: 0,
             decode,
             encode,
+            encode_fast: encode,
         }
     }
 
@@ -79,7 +82,8 @@ impl FormatEntry {
             block_bytes: size_of::<B>(),
             row_header_bytes: 0,
             decode: decode_blocks::<B>,
-            encode: encode_blocks::<B>,
+            encode: encode_blocks::<B, false>,
+            encode_fast: encode_blocks::<B, true>,
         }
     }
 }

@@ -5,9 +5,24 @@ use crate::quant::QK_K;
 use crate::quant::block::{HalfBytes, block_of};
 use crate::quant::nearest::inverse;
 
-/// Number of steps tried to either side of the starting scale that maps the range of the values to
-/// the range of the codes.
-const NUM_STEPS: i32 = 10;
+/// How many candidates a search tries.
+pub(in crate::quant) struct Effort {
+    /// Number of steps tried to either side of the starting scale that maps the range of the values to the range of the
+    /// codes. Together they always cover the same range.
+    num_steps: i32,
+    /// What is added to each rounded sub-scale and sub-minimum.
+    neighbors: &'static [f32],
+    /// Maximum number of refits of a super-block's scales.
+    max_num_refits: usize,
+}
+
+/// The search with the least error.
+pub(in crate::quant) const THOROUGH: Effort =
+    Effort { num_steps: 10, neighbors: &[0.0, -1.0, 1.0], max_num_refits: MAX_NUM_REFITS };
+
+/// A sixth of the work, for a relative error that is a few percent larger.
+pub(in crate::quant) const FAST: Effort =
+    Effort { num_steps: 3, neighbors: &[0.0], max_num_refits: 1 };
 
 /// A super-block whose weights are `(d * sub_scale) * code - dmin * sub_min`.
 pub(in crate::quant) struct AffineSuperBlock<const GROUPS: usize> {
@@ -24,7 +39,7 @@ pub(in crate::quant) struct Ranges {
     pub(in crate::quant) top: f32,
     /// The largest sub-scale and sub-minimum; the smallest is 0.
     pub(in crate::quant) sub_top: f32,
-    /// Distance between starting scales, in codes.
+    /// Distance between the ten starting scales to either side, in codes.
     pub(in crate::quant) step: f32,
 }
 
@@ -32,13 +47,14 @@ pub(in crate::quant) struct Ranges {
 pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
     values: &[f32; QK_K],
     ranges: &Ranges,
+    effort: &Effort,
 ) -> AffineSuperBlock<GROUPS> {
     let importance = importance(values);
     let groups: [AffineGroup<N>; GROUPS] = std::array::from_fn(|i| {
         let group = i * N..(i + 1) * N;
         AffineGroup::new(block_of(&values[group.clone()]), block_of(&importance[group]), ranges.top)
     });
-    let fits = groups.each_ref().map(|group| group.fit(ranges.step));
+    let fits = groups.each_ref().map(|group| group.fit(ranges.step, effort.num_steps));
 
     let quantize = |d: HalfBytes, dmin: HalfBytes| {
         let mut trial =
@@ -47,8 +63,8 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
         let round = |value| round_within(value, 0.0, ranges.sub_top);
         for (i, (group, fit)) in groups.iter().zip(&fits).enumerate() {
             let mut least = f32::INFINITY;
-            for around_scale in [0.0, -1.0, 1.0] {
-                for around_min in [0.0, -1.0, 1.0] {
+            for around_scale in effort.neighbors {
+                for around_min in effort.neighbors {
                     let sub_scale = round(fit.scale * to_sub_scale + around_scale);
                     let sub_min = round(fit.min * to_sub_min + around_min);
                     let error = group.error(trial.fit(sub_scale, sub_min));
@@ -67,7 +83,7 @@ pub(in crate::quant) fn super_block<const GROUPS: usize, const N: usize>(
         common_step(&fits.each_ref().map(|fit| fit.scale), 0.0, ranges.sub_top),
         common_step(&fits.each_ref().map(|fit| fit.min), 0.0, ranges.sub_top),
     );
-    for _ in 0..MAX_NUM_REFITS {
+    for _ in 0..effort.max_num_refits {
         let (d, dmin) = refit(&groups, &best);
         let found = quantize(d, dmin);
         if found.error >= best.error {
@@ -181,12 +197,13 @@ impl<'a, const N: usize> AffineGroup<'a, N> {
     }
 
     /// The scale and minimum with the least weighted squared error among those tried.
-    fn fit(&self, step_size: f32) -> Fit {
+    fn fit(&self, step_size: f32, num_steps: i32) -> Fit {
         let lowest = self.values.iter().copied().fold(0.0, f32::min);
         let highest = self.values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let mut best = Fit { scale: 0.0, min: -lowest };
         let mut most = f32::NEG_INFINITY;
-        for step in -NUM_STEPS..=NUM_STEPS {
+        let step_size = step_size * THOROUGH.num_steps as f32 / num_steps as f32;
+        for step in -num_steps..=num_steps {
             let inverse = (self.top + step as f32 * step_size) / (highest - lowest);
             let sums = self.sums(-lowest, inverse);
             if let Some(fit) = sums.solve() {

@@ -3,9 +3,9 @@
 pub(crate) mod conversation;
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -22,8 +22,9 @@ pub(super) const STDIN_PATH: &str = "-";
 /// The largest input, in bytes. Endless inputs such as /dev/zero fail instead of exhausting memory.
 const MAX_INPUT_BYTES: u64 = 1 << 28;
 
-/// How long standard input may be silent before a note explains what the program is waiting for.
-const SILENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the first byte of standard input if there is a prompt as well. Programs that start `inferno` often
+/// leave standard input open without ever writing to it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Reads all of standard input.
 pub(super) fn read_stdin() -> Result<String, Error> {
@@ -32,23 +33,34 @@ pub(super) fn read_stdin() -> Result<String, Error> {
 }
 
 /// Returns `prompt`, followed by a blank line and standard input if that is not a terminal and not empty. One line
-/// break at the end of the input is removed.
+/// break at the end of the input is removed. If standard input is open but sends nothing for [`PATIENCE`], it is omitted
+/// with a note.
 pub(super) fn with_stdin(prompt: String) -> Result<String, Error> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
     }
     let (sender, receiver) = mpsc::channel();
     let reader = thread::Builder::new().spawn(move || {
-        // The receiver waits for the result.
-        let _ = sender.send(read_stdin());
+        // Only a receiver that no longer waits is gone.
+        let started = io::stdin().lock().fill_buf().map(|_| ());
+        if sender.send(started.map(|()| String::new()).map_err(Error::Stdin)).is_ok() {
+            let _ = sender.send(read_stdin());
+        }
     });
     reader.map_err(Error::Thread)?;
-    let input = receiver.recv_timeout(SILENCE).or_else(|_| {
-        print_note("note: reading standard input as a part of the prompt; < /dev/null omits it");
-        receiver.recv()
-    });
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(started) => started?,
+        Err(RecvTimeoutError::Timeout) => {
+            print_note(
+                "note: standard input is open but sent nothing for 5 s; continuing without it. < /dev/null omits it at once.",
+            );
+            return Ok(prompt);
+        }
+        Err(RecvTimeoutError::Disconnected) => String::new(),
+    };
     // The sender is dropped without a result only if the thread panics.
-    let input = input.unwrap_or_else(|error| Err(Error::Stdin(io::Error::other(error))))?;
+    let input =
+        receiver.recv().unwrap_or_else(|error| Err(Error::Stdin(io::Error::other(error))))?;
     let input = input.strip_suffix('\n').unwrap_or(&input);
     let input = input.strip_suffix('\r').unwrap_or(input);
     Ok(match (prompt.is_empty(), input.is_empty()) {

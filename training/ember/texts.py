@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from . import continuing, seeds, stories
 from .draw import Draw
 from .fill import fill
+from .kinds import copying
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,12 @@ def short_text(draw: Draw) -> Text:
     return Text("short", "", " ".join(sentences))
 
 
+def repeated_text(draw: Draw) -> Text:
+    """Returns words without meaning, and the same words again."""
+    text = draw.choice((" ", ", ", "\n", " / ")).join(copying.words(draw, 5, 30))
+    return Text("repeated", text, draw.choice(("\n", "\n\n", " | ")) + text)
+
+
 def written_text(draw: Draw) -> Text:
     """Returns a poem, a haiku or an explanation as plain text."""
     what = draw.number(0, 2)
@@ -95,4 +102,5 @@ FAMILIES = {
     "continued": (continued_text, 34),
     "short": (short_text, 4),
     "written": (written_text, 3),
+    "repeated": (repeated_text, 40),
 }

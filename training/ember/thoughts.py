@@ -11,6 +11,7 @@ _THOUGHTS = {
     "explaining": ("I give a short and simple answer.", "The user wants something short and clear."),
     "lists": ("The user asks for a list. I count the items.", "I need items that fit together."),
     "words": ("This is a task with words. I look at each letter.", "I look closely at the word."),
+    "copying": ("I copy the words exactly.", "The words must stay the same."),
     "rewriting": ("I keep the meaning and change the wording.", "The text must be rewritten."),
     "json": ("The answer must be valid JSON.", "I need the right keys and values."),
     "memory": ("I look at what the user told me.", "The answer is in this conversation, or it is not."),

@@ -6,7 +6,7 @@ from ..chat import Chat, Message, Turn, assistant, system, user
 from ..draw import Draw
 from ..noise import noisy
 from ..split import HELD_OUT_KINDS
-from . import conversation, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
+from . import conversation, copying, declining, explaining, facts, json_chats, lists, memory, rewriting, story_chats, sums, tool_chats, word_tasks, written
 
 Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
@@ -26,6 +26,7 @@ FAMILIES: dict[str, tuple[Maker, int]] = {
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
     "story chats": (story_chats.chat, 6),
     "conversation": (conversation.chat, 7),
+    "copying": (copying.chat, 16),
 }
 #: The share of chats with tools.
 TOOLS_WEIGHT = 7

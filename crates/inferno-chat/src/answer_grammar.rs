@@ -76,11 +76,23 @@ struct Rules<'a> {
     text: String,
     num_rules: usize,
     needs_text: bool,
+    /// Values of schemas that were written as literals.
+    num_values: usize,
+    /// The rule of any literal.
+    any_literal: Option<String>,
 }
 
 impl<'a> Rules<'a> {
     fn new(form: &'a AnswerForm, token_id: &'a dyn Fn(&str) -> Option<u32>) -> Self {
-        Self { form, token_id, text: String::new(), num_rules: 0, needs_text: false }
+        Self {
+            form,
+            token_id,
+            text: String::new(),
+            num_rules: 0,
+            needs_text: false,
+            num_values: 0,
+            any_literal: None,
+        }
     }
 
     fn add(&mut self, rule: &str) {

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 /// Levels of schemas in schemas that are searched for types.
 const MAX_DEPTH: usize = 8;
+/// Most schemas and values that are searched for types.
+const MAX_SCHEMAS: usize = 10_000;
 
 /// The schema that a reference points to; other schemas are returned as they are.
 pub(crate) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
@@ -18,30 +20,58 @@ pub(crate) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
-/// The types that a schema allows; `None` if any.
+/// The types that a schema allows, each once; `None` if any, or if the schema is too complex.
 pub(crate) fn types<'a>(schema: &'a Value, root: &'a Value) -> Option<Vec<&'a str>> {
-    types_at(schema, root, 0)
+    let mut types = Types { root, names: Vec::new(), num_left: MAX_SCHEMAS };
+    types.add(schema, 0).then_some(types.names)
 }
 
-fn types_at<'a>(schema: &'a Value, root: &'a Value, depth: usize) -> Option<Vec<&'a str>> {
-    let schema = resolved(schema, root);
-    if depth > MAX_DEPTH || schema.get("$ref").is_some() {
-        return None;
+struct Types<'a> {
+    root: &'a Value,
+    names: Vec<&'a str>,
+    /// Schemas and values that may still be visited.
+    num_left: usize,
+}
+
+impl<'a> Types<'a> {
+    /// Adds the types of a schema; returns false if it allows any type.
+    fn add(&mut self, schema: &'a Value, depth: usize) -> bool {
+        let schema = resolved(schema, self.root);
+        if depth > MAX_DEPTH || schema.get("$ref").is_some() || !self.spend(1) {
+            return false;
+        }
+        match &schema["type"] {
+            Value::String(name) => return self.push(name),
+            Value::Array(names) => {
+                return names.iter().all(|name| name.as_str().is_some_and(|name| self.push(name)));
+            }
+            _ => {}
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return values.iter().all(|value| self.push(type_of(value)));
+        }
+        if let Some(value) = schema.get("const") {
+            return self.push(type_of(value));
+        }
+        match schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+            Some(options) => options.iter().all(|schema| self.add(schema, depth + 1)),
+            None => false,
+        }
     }
-    match &schema["type"] {
-        Value::String(name) => return Some(vec![name]),
-        Value::Array(names) => return names.iter().map(Value::as_str).collect(),
-        _ => {}
+
+    /// Adds a type; returns false if too much was visited.
+    fn push(&mut self, name: &'a str) -> bool {
+        if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+        self.spend(1)
     }
-    if let Some(values) = schema["enum"].as_array() {
-        return Some(values.iter().map(type_of).collect());
+
+    fn spend(&mut self, count: usize) -> bool {
+        let left = self.num_left.checked_sub(count);
+        self.num_left = left.unwrap_or(0);
+        left.is_some()
     }
-    if let Some(value) = schema.get("const") {
-        return Some(vec![type_of(value)]);
-    }
-    let alternatives = schema["anyOf"].as_array().or(schema["oneOf"].as_array())?;
-    let types = alternatives.iter().map(|schema| types_at(schema, root, depth + 1));
-    types.collect::<Option<Vec<_>>>().map(|types| types.concat())
 }
 
 fn type_of(value: &Value) -> &'static str {
@@ -52,5 +82,31 @@ fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn types_are_listed_once_and_any_type_is_none() {
+        let root = json!({"$defs": {"text": {"enum": ["a", "b"]}}});
+        let types_of = |schema: &Value| types(schema, &root).map(|names| names.join(" "));
+        let schema = json!({"anyOf": [{"$ref": "#/$defs/text"}, {"type": ["string", "null"]}]});
+        assert_eq!(types_of(&schema).as_deref(), Some("string null"));
+        assert_eq!(types_of(&json!({"anyOf": [{"type": "string"}, {}]})), None);
+    }
+
+    #[test]
+    fn definitions_that_multiply_are_any_type() {
+        let option = |level: usize| json!({"$ref": format!("#/$defs/a{level}")});
+        let level =
+            |level: usize| (format!("a{level}"), json!({"anyOf": vec![option(level + 1); 100]}));
+        let mut definitions: serde_json::Map<_, _> = (0..7).map(level).collect();
+        definitions.insert("a7".to_owned(), json!({"type": "string"}));
+        let root = json!({"$defs": definitions});
+        assert_eq!(types(&option(0), &root), None);
     }
 }

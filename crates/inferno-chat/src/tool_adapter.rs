@@ -84,10 +84,20 @@ fn with_single_calls(messages: &[Value]) -> Vec<Value> {
                 message["content"] = json!("");
             }
             divided.push(message);
-            divided.extend(results.iter().filter(|it| it["tool_call_id"] == call["id"]).cloned());
+            // Without ids, results are in the order of their calls.
+            let is_own = |&(at, result): &(usize, &Value)| match result["tool_call_id"].is_null() {
+                true => at == index,
+                false => result["tool_call_id"] == call["id"],
+            };
+            let own = results.iter().enumerate().filter(is_own);
+            divided.extend(own.map(|(_, result)| result.clone()));
         }
-        let is_known = |result: &&Value| calls.iter().any(|it| it["id"] == result["tool_call_id"]);
-        divided.extend(results.iter().filter(|result| !is_known(result)).cloned());
+        let is_known = |&(at, result): &(usize, &Value)| match result["tool_call_id"].is_null() {
+            true => at < calls.len(),
+            false => calls.iter().any(|it| it["id"] == result["tool_call_id"]),
+        };
+        let others = results.iter().enumerate().filter(|result| !is_known(result));
+        divided.extend(others.map(|(_, result)| result.clone()));
     }
     divided
 }

@@ -10,6 +10,8 @@ use crate::schema::{resolved, types};
 
 /// Levels of values in values whose schemas are enforced.
 const MAX_DEPTH: usize = 8;
+/// Most values in the schemas of an answer that are enforced: references and alternatives repeat them.
+const MAX_VALUES: usize = 4000;
 /// Most items of a list whose number is enforced.
 const MAX_ITEMS: u64 = 100;
 
@@ -23,7 +25,11 @@ impl Rules<'_> {
         depth: usize,
     ) -> String {
         let schema = resolved(schema, &tool.parameters);
-        if depth > MAX_DEPTH {
+        let parts =
+            ["enum", "anyOf", "oneOf"].map(|key| schema[key].as_array().map_or(0, Vec::len));
+        let num_properties = schema["properties"].as_object().map_or(0, serde_json::Map::len);
+        self.num_values += 1 + parts.iter().sum::<usize>() + num_properties;
+        if depth > MAX_DEPTH || self.num_values > MAX_VALUES {
             return self.any_literal(form, tool);
         }
         let constants = schema["enum"].as_array().cloned();
@@ -40,6 +46,17 @@ impl Rules<'_> {
         let Some(names) = types(schema, &tool.parameters) else {
             return self.any_literal(form, tool);
         };
+        self.literal_of_types(form, schema, tool, depth, &names)
+    }
+
+    fn literal_of_types(
+        &mut self,
+        form: &LiteralForm,
+        schema: &Value,
+        tool: &Tool,
+        depth: usize,
+        names: &[&str],
+    ) -> String {
         let options = names.iter().map(|name| match *name {
             "string" => self.literal_string(form, schema, tool),
             "object" => self.literal_object(form, schema, tool, depth),
@@ -119,7 +136,11 @@ impl Rules<'_> {
 
     /// Any value: a constant, a number, or a string.
     fn any_literal(&mut self, form: &LiteralForm, tool: &Tool) -> String {
-        let simple = json!({"type": ["string", "number", "boolean", "null"]});
-        self.literal_value(form, &simple, tool, MAX_DEPTH)
+        if self.any_literal.is_none() {
+            let names = ["string", "number", "boolean", "null"];
+            let value = self.literal_of_types(form, &json!({}), tool, MAX_DEPTH, &names);
+            self.any_literal = Some(self.named("any", &value));
+        }
+        self.any_literal.clone().unwrap_or_default()
     }
 }

@@ -31,11 +31,12 @@ impl Analysis {
             extending: sets(),
             following: sets(),
         };
-        // Most rules refer to later ones.
-        while (0..rules.len()).rev().fold(false, |has_changed, index| {
+        // In both directions: chains of rules that refer to earlier or to later ones are followed at once.
+        let both_ways = || (0..rules.len()).rev().chain(0..rules.len());
+        while both_ways().fold(false, |has_changed, index| {
             analysis.update(index, &rules[index].expression) | has_changed
         }) {}
-        while (0..rules.len()).fold(false, |has_changed, index| {
+        while both_ways().fold(false, |has_changed, index| {
             let after = analysis.following[index].clone();
             analysis.add_following(&rules[index].expression, &after) | has_changed
         }) {}

@@ -6,6 +6,10 @@ use super::{CharacterClass, Expression, Rule};
 
 /// Groups inside groups.
 const MAX_DEPTH: usize = 100;
+/// Most rules.
+const MAX_RULES: usize = 1000;
+/// Repetition operators after one item.
+const MAX_OPERATORS: usize = 8;
 /// The largest number of repetitions.
 const MAX_REPETITIONS: u32 = 10_000;
 
@@ -107,6 +111,9 @@ impl<'a> Parser<'a> {
             self.expect("::=")?;
             let expression = self.choice()?;
             let index = self.index(name);
+            if self.rules.len() > MAX_RULES {
+                return Err(format!("more than {MAX_RULES} rules"));
+            }
             if self.rules[index].replace(expression).is_some() {
                 return Err(format!("the rule {name:?} is defined twice"));
             }
@@ -294,7 +301,7 @@ impl<'a> Parser<'a> {
 
     /// The item with its repetition operators.
     fn repeated(&mut self, mut item: Expression) -> Result<Expression, String> {
-        loop {
+        for _ in 0..=MAX_OPERATORS {
             let (min, max) = match self.peek() {
                 Some('*') => (0, None),
                 Some('+') => (1, None),
@@ -305,6 +312,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             item = Expression::Repeat { expression: Box::new(item), min, max };
         }
+        Err(format!("more than {MAX_OPERATORS} repetition operators in a row"))
     }
 
     /// The numbers in braces; stops before the closing one.
@@ -328,7 +336,7 @@ impl<'a> Parser<'a> {
         let largest = max.unwrap_or(min).max(min);
         match largest > MAX_REPETITIONS || max.is_some_and(|max| max < min) {
             true => Err(format!(
-                "invalid repetition {{{min},{}}}",
+                "invalid repetition {{{min},{}}}; expected ascending numbers up to {MAX_REPETITIONS}",
                 max.map_or(String::new(), |it| it.to_string())
             )),
             false => Ok((min, max)),

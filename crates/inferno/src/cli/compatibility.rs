@@ -51,7 +51,7 @@ struct Translated {
 fn translate(command: &Command, arguments: &[OsString], error: &clap::Error) -> Translated {
     let mut translated = Translated { arguments: Vec::new(), notes: Vec::new() };
     let subcommand = subcommand(command, arguments);
-    let stray = stray_model(subcommand, arguments, error);
+    let mut stray = stray_model(subcommand, arguments, error);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         if argument == "--" {
@@ -59,7 +59,7 @@ fn translate(command: &Command, arguments: &[OsString], error: &clap::Error) -> 
             translated.arguments.extend(rest.cloned());
             break;
         }
-        if stray == Some(argument.as_os_str()) {
+        if stray.take_if(|it| *it == argument.as_os_str()).is_some() {
             translated.arguments.push("-m".into());
         }
         let lookup = |name: &str| meaning(subcommand?.get_name(), name);

@@ -20,7 +20,9 @@ type Entry = (&'static [&'static str], &'static [&'static str], Meaning);
 
 const GENERATING: &[&str] = &["generate", "chat", "run"];
 const SERVE: &[&str] = &["serve"];
-const NO_GPU: &str = "there is no GPU backend, the model runs on the CPU";
+const NO_GPU: &str = "there is no GPU backend; the model runs on the CPU";
+const MAPPED: &str = "model files are always memory-mapped";
+const NO_WRAP: &str = "text is never wrapped";
 const AUTOMATIC: &str = "inferno does this automatically";
 const ALWAYS: &str = "it is always enabled";
 
@@ -51,10 +53,9 @@ const OPTIONS: &[Entry] = &[
         SERVE,
         SameAs("--max-num-batched-tokens"),
     ),
+    (&["--mlock", "--no-mmap"], &[], NoEffect { reason: MAPPED, has_value: false }),
     (
         &[
-            "--mlock",
-            "--no-mmap",
             "--jinja",
             "--color",
             "-co",
@@ -147,10 +148,11 @@ const OPTIONS: &[Entry] = &[
     (&["--format"], &["generate"], Advice("use --json-schema SCHEMA; '{}' allows any JSON object")),
     (&["--format"], &["run", "chat"], Advice("use inferno generate --chat --json-schema SCHEMA")),
     (
-        &["--keepalive", "--nowordwrap"],
+        &["--keepalive"],
         GENERATING,
-        NoEffect { reason: AUTOMATIC, has_value: false },
+        NoEffect { reason: "the model is loaded for each command", has_value: true },
     ),
+    (&["--nowordwrap"], GENERATING, NoEffect { reason: NO_WRAP, has_value: false }),
     (
         &["-m", "--model"],
         &["run"],

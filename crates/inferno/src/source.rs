@@ -82,10 +82,10 @@ impl FromStr for ModelSource {
     }
 }
 
-/// Returns a path that does not exist and has the form `FAMILY:SIZE` of a short name.
+/// Returns a path that does not exist and is a single word such as `llama3` or `qwen3:0.5b`.
 fn unknown_short_name(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
-    let has_form = text.contains(':') && !text.contains(['/', '\\']) && !text.ends_with(".gguf");
+    let has_form = !text.contains(['/', '\\']) && !text.ends_with(".gguf");
     (has_form && !path.exists()).then_some(text)
 }
 

@@ -116,3 +116,22 @@ fn a_specified_model_is_used_without_a_note() {
     let named = inferno(&["generate", "--greedy", "-n", "2", "Once"]).env("INFERNO_MODEL", model());
     assert_eq!(named.success().stderr, "");
 }
+
+#[test]
+fn the_built_in_model_has_a_name() {
+    let greedy = ["generate", "--greedy", "-n", "4", "Once upon a time"];
+    let expected = with_note(inferno(&greedy)).stdout;
+    let named = inferno(&greedy).args(["-m", "ember"]).success();
+    assert_eq!((named.stdout, named.stderr.as_str()), (expected, ""));
+    let answer = inferno(&["run", "ember", "--greedy", "-n", "4", "Hello!"]).success();
+    assert!(!answer.stdout.trim().is_empty());
+}
+
+#[test]
+fn an_unknown_name_is_reported_with_similar_ones() {
+    let missing = |name: &str| inferno(&["generate", "-m", name, "Hi"]).failure(2).stderr;
+    for name in ["llama3", "qwen3-0.6b", "qwen3:9b"] {
+        assert!(missing(name).contains("similar short names"), "{}", missing(name));
+    }
+    assert!(missing("nowhere").contains("inferno list --catalog"));
+}

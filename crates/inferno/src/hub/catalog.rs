@@ -101,8 +101,8 @@ pub(crate) fn find(text: &str) -> Option<HubReference> {
 
 /// Returns the short names of the family of `text`, or an empty list if `text` does not have the form of a short name.
 pub(crate) fn similar(text: &str) -> Vec<String> {
-    let (family, _) = text.split_once(':').unwrap_or((text, ""));
-    let family = family.to_ascii_lowercase();
+    // Users also write qwen3-0.6b for qwen3:0.6b.
+    let family = text.split([':', '-']).next().unwrap_or_default().to_ascii_lowercase();
     let related =
         CATALOG.iter().filter(|entry| !family.is_empty() && entry.family().starts_with(&family));
     related.map(|entry| entry.name.to_owned()).collect()

@@ -98,8 +98,8 @@ pub(crate) fn ensure_not_model(prompt: &str) -> Result<(), Failure> {
     }
 }
 
-/// Opens a model file, downloading it first if needed. Without a source, opens the built-in model and prints a note
-/// once; `advice` is how the user specifies another model.
+/// Opens a model file, downloading it first if needed. The built-in model is opened if it is named, or without a source
+/// with a note that is printed once; `advice` is how the user specifies another model.
 ///
 /// **Errors**: [`Error::NoModel`] if this build has no built-in model; see also [`ModelSource::locate`] and
 /// [`Gguf::open`].
@@ -115,7 +115,16 @@ pub(crate) fn open(source: Option<&ModelSource>, advice: &str) -> Result<Gguf, E
         });
         return Ok(checkpoint);
     };
-    Ok(Gguf::open(locate(source)?)?)
+    match is_built_in(source) {
+        true => embedded::checkpoint(),
+        false => Ok(Gguf::open(locate(source)?)?),
+    }
+}
+
+/// Whether a model is the built-in one by its name. A file of that name takes precedence.
+fn is_built_in(source: &ModelSource) -> bool {
+    cfg!(feature = "embedded-model")
+        && matches!(source, ModelSource::File(path) if path.as_os_str() == "ember" && !path.exists())
 }
 
 /// Returns the path of a model file, with a progress bar during the download if there is one.

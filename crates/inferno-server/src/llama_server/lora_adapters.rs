@@ -16,5 +16,5 @@ pub(crate) async fn list() -> Json<[Value; 0]> {
 /// Changing the scale of adapters is not supported.
 pub(crate) async fn change() -> ApiError {
     let message = "adapters are not supported; merge them into the model";
-    ApiError::new(StatusCode::NOT_IMPLEMENTED, message).with_code("not_supported")
+    ApiError::new(StatusCode::BAD_REQUEST, message).with_code("not_supported")
 }

@@ -150,7 +150,7 @@ impl TextLogprobs {
 
 /// Log-probabilities of a prompt in vLLM's format: one map of token ids per position; null for the first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct PromptLogprobs(Vec<Option<BTreeMap<u32, PromptLogprob>>>);
+pub(crate) struct PromptLogprobs(Vec<Option<BTreeMap<String, PromptLogprob>>>);
 
 /// Log-probability of a token at a position of the prompt.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -173,7 +173,7 @@ impl PromptLogprobs {
     ) -> Self {
         let entry = |id: u32, logprob: f32, rank: usize| {
             let decoded_token = spelled(id, tokenizer).0;
-            (id, PromptLogprob { logprob: finite(logprob).into(), rank, decoded_token })
+            (id.to_string(), PromptLogprob { logprob: finite(logprob).into(), rank, decoded_token })
         };
         let of_token = |(&id, logprobs): (&u32, &TokenLogprobs)| {
             let top = logprobs.top.iter().take(count).enumerate();

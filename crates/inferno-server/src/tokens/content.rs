@@ -8,6 +8,7 @@ use crate::ServedModel;
 
 /// The encoded tokens, in the format of llama-server.
 #[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ContentTokens {
     tokens: Vec<ContentToken>,
 }

@@ -342,5 +342,5 @@ fn the_server_is_described() {
     assert_eq!(slots.as_array().unwrap().len(), props["total_slots"].as_u64().unwrap() as usize);
     assert_eq!(slots[0]["n_ctx"], 1024);
     assert_eq!(get(shared(), "/lora-adapters").ok(), json!([]));
-    post(shared(), "/lora-adapters", &json!([{"id": 0, "scale": 1.0}])).error(501);
+    post(shared(), "/lora-adapters", &json!([{"id": 0, "scale": 1.0}])).error(400);
 }

@@ -68,9 +68,12 @@ fn describe_request(schema: &mut Value, tables: &[FieldTable], is_strict: bool) 
     for field in tables.iter().copied().flatten() {
         insert(&mut fields, field.path, field_schema(field));
     }
-    let text = schema["description"].take();
+    let text = schema.as_object_mut().and_then(|schema| schema.remove("description"));
     let original = schema.take();
-    *schema = json!({"description": text, "allOf": [original, fields]});
+    *schema = json!({"allOf": [original, fields]});
+    if let Some(text) = text {
+        schema["description"] = text;
+    }
     match is_strict {
         true => schema["unevaluatedProperties"] = json!(false),
         false => schema["additionalProperties"] = json!(true),

@@ -20,7 +20,7 @@ TEMPLATE_PATH = Path(__file__).with_name("chat_template.jinja")
 def write_metadata(writer: gguf.GGUFWriter, config: Config, tokenizer: dict) -> None:
     """The shape of the model, its vocabulary and its chat template."""
     writer.add_name("Ember")
-    writer.add_description("A small storyteller and chat model, trained by the inferno project")
+    writer.add_description("A small demo model for chat and stories, trained by the inferno project")
     writer.add_license(LICENSE)
     writer.add_languages(["en"])
     writer.add_sampling_temp(0.5)

@@ -12,6 +12,20 @@ _SHORT_FORMS = (
     (r"\bwhat\b", "wat"),
     (r"\bbecause\b", "cuz"), (r"\btell me\b", "tell me pls"), (r"\bgive me\b", "gimme"),
 )
+#: Words that are often mistyped, and how.
+_MISTYPED = {
+    "the": ("teh", "th", "hte"), "what": ("waht", "wht", "whta", "wat"), "capital": ("captial", "capitol", "capitel"),
+    "which": ("wich", "whitch"), "how": ("hwo", "hw"), "many": ("mny", "manny"), "does": ("dose", "dos", "deos"),
+    "tell": ("tel", "tlel"), "joke": ("jok", "joek", "jokke"), "write": ("wirte", "rite", "writ"), "is": ("si", "iz"),
+    "have": ("hav", "ahve"), "name": ("nmae", "naem"), "animal": ("animl", "anmial", "aminal"), "color": ("colr", "coler"),
+    "story": ("stroy", "stori"), "please": ("plese", "pleas"), "you": ("yuo", "yu"), "who": ("hwo", "woh"), "can": ("cna", "cann"),
+    "are": ("aer", "ar"), "give": ("giv", "gvie"), "explain": ("explane", "expalin"), "bigger": ("biger", "biggr"),
+    "because": ("becuase", "becaus"), "opposite": ("oposite", "opposit"), "country": ("contry", "coutnry"),
+    "haiku": ("hiaku", "haikoo"), "poem": ("peom", "pome"), "about": ("abuot", "abot"), "where": ("wher", "were"),
+    "weather": ("wether", "wheather"), "repeat": ("repaet", "repeet"), "hello": ("helo", "hllo"), "plus": ("pluss", "plsu"),
+    "minus": ("mins", "minuss"), "times": ("tiems", "tims"), "list": ("lsit", "lst"), "three": ("thre", "tree"),
+    "favorite": ("favorit", "favourit"), "good": ("godo", "gud"), "morning": ("mornin", "moring"), "today": ("tody", "todya"),
+}
 _NEIGHBORS = {
     "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo", "j": "hk", "k": "jl",
     "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et", "s": "ad", "t": "ry", "u": "yi", "v": "cb",
@@ -36,8 +50,11 @@ def noisy(draw: Draw, text: str, protected: tuple[str, ...] = (), names: tuple[s
     if draw.chance(0.12):
         old, new = draw.choice(_SHORT_FORMS)
         pieces = [(piece if safe else re.sub(old, new, piece), safe) for piece, safe in pieces]
-    if draw.chance(0.15):
-        pieces = [(piece if safe else _slip(draw, piece), safe) for piece, safe in pieces]
+    if draw.chance(0.3):
+        share = draw.choice((0.2, 0.5, 0.9))
+        pieces = [(piece if safe else _mistyped(draw, piece, share), safe) for piece, safe in pieces]
+        for _ in range(draw.rng.choices((0, 1, 2), (3, 5, 2))[0]):
+            pieces = [(piece if safe else _slip(draw, piece), safe) for piece, safe in pieces]
     if draw.chance(0.3):
         pieces = [(piece if safe else piece.replace("'", ""), safe) for piece, safe in pieces]
     if draw.chance(0.5) and not pieces[-1][1]:
@@ -61,6 +78,16 @@ def _pieces(text: str, protected: tuple[str, ...]) -> list[tuple[str, bool]]:
         return [(text, False)]
     pattern = "(" + "|".join(rf"(?<!\w){re.escape(part)}(?!\w)" for part in known) + ")"
     return [(piece, piece in known) for piece in re.split(pattern, text) if piece] or [("", False)]
+
+
+def _mistyped(draw: Draw, text: str, share: float) -> str:
+    """Returns `text` with about this share of the words that are often mistyped as people mistype them."""
+
+    def typed(match: re.Match) -> str:
+        known = _MISTYPED.get(match.group().lower())
+        return draw.choice(known) if known and draw.chance(share) else match.group()
+
+    return re.sub(r"[A-Za-z]+", typed, text)
 
 
 #: What no typing error may produce.

@@ -12,24 +12,24 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
-    "written": (written.dialogue, 10),
-    "intents": (written.intent_turns, 13),
+    "written": (written.dialogue, 12),
+    "intents": (written.intent_turns, 16),
     "declining": (declining.chat, 9),
-    "sums": (sums.chat, 20),
-    "facts": (facts.chat, 25),
+    "sums": (sums.chat, 24),
+    "facts": (facts.chat, 30),
     "explaining": (explaining.chat, 10),
-    "lists": (lists.chat, 16),
-    "words": (word_tasks.chat, 12),
-    "rewriting": (rewriting.chat, 10),
-    "json": (json_chats.chat, 12),
+    "lists": (lists.chat, 18),
+    "words": (word_tasks.chat, 16),
+    "rewriting": (rewriting.chat, 18),
+    "json": (json_chats.chat, 20),
     "memory": (lambda draw: memory.chat(draw, conversation.part), 7),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 6),
-    "conversation": (conversation.chat, 7),
-    "copying": (copying.chat, 16),
+    "story chats": (story_chats.chat, 3),
+    "conversation": (conversation.chat, 8),
+    "copying": (copying.chat, 20),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 7
+TOOLS_WEIGHT = 9
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

@@ -2,6 +2,7 @@
 
 from ..chat import Turn
 from ..draw import Draw
+from .facts_asking import asked
 from . import declining, explaining, facts, json_chats, lists, memory, rewriting, sums, word_tasks, written
 
 
@@ -24,6 +25,13 @@ _PARTS = [
 ]
 
 
+_AGAIN = ["say that again", "can you repeat that", "what did you say", "again please", "sorry, what?", "repeat your answer",
+    "what was that", "repeat that please"]
+
+
+_SHOUTED = ["say that in upper case", "in capitals please", "now in upper case", "write that in all caps", "shout it", "in capital letters"]
+
+
 def chat(draw: Draw) -> tuple[str, list[Turn]]:
     """Returns a chat of several parts."""
     turns = written.starting(draw) if draw.chance(0.5) else []
@@ -31,8 +39,12 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
     if remembering:
         turns = turns[:1] if turns and "name is" not in turns[0].user else []
         turns += memory.chat(draw, part)[1]
-    for _ in range(draw.number(1, 2) if remembering else draw.number(2, 4)):
+    for _ in range(draw.number(1, 2) if remembering else draw.number(2, 5)):
         turns += part(draw)
+        if draw.chance(0.12) and len(turns[-1].answer) < 100:
+            turns.append(Turn(asked(draw, _AGAIN), turns[-1].answer))
+        elif draw.chance(0.12) and len(turns[-1].answer) < 60:
+            turns.append(Turn(asked(draw, _SHOUTED), turns[-1].answer.upper()))
     if draw.chance(0.4):
         turns += written.ending(draw)
     return "conversation", turns[:14]

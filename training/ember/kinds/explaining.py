@@ -50,6 +50,7 @@ def explain(draw: Draw) -> list[Turn]:
 def joke(draw: Draw) -> list[Turn]:
     """A joke, perhaps about something, and another one."""
     rows = seeds.facts("jokes")
+    known = [row for row in rows if row["topic"] != "riddle"][:_JOKES]
     row = draw.choice(rows)
     topics = {"riddle", "ember", "work", "numbers"}
     about = row["topic"] not in topics and draw.chance(0.4)
@@ -58,17 +59,15 @@ def joke(draw: Draw) -> list[Turn]:
     if about:
         turns = [Turn(asked(draw, _JOKE_ABOUT, t=_topic(row["topic"])), _told(row))]
     else:
+        row = known[0] if draw.chance(0.3) else draw.choice(known)
         turns = [Turn(asked(draw, ["tell me a joke", "Tell me a joke!", "joke", "joke please", "a joke", "do you know a joke",
             "make me laugh", "say something funny", "can you tell a joke", "i want to hear a joke", "got any jokes?",
             "know any good jokes", "another joke", "tell us a joke", "be funny", "crack a joke", "give me a joke",
             "one joke please", "i need a laugh", "tell joke"]), _told(row))]
     told = [row]
-    while draw.chance(0.4) and len(turns) < 5:
-        rest = [other for other in rows if other not in told and other["topic"] != "riddle"]
-        if about and draw.chance(0.4):
-            same = [other for other in rest if other["topic"] == row["topic"]]
-            rest = same or rest
-        row = draw.choice(rest)
+    while draw.chance(0.5) and len(turns) < 5:
+        # Jokes follow each other in one order: which one comes next can be learned.
+        row = known[(known.index(row) + 1) % len(known)] if row in known else draw.choice(known)
         told.append(row)
         turns.append(Turn(asked(draw, ["another one", "one more", "another", "another one please", "more", "again",
             "tell me another", "next one", "haha, another one", "lol one more", "a different one", "and another?",
@@ -77,6 +76,10 @@ def joke(draw: Draw) -> list[Turn]:
         turns.append(Turn(asked(draw, ["haha", "lol", "that was funny", "good one", "hahaha nice"]),
             draw.choice(["I am glad that you like it!", "Thank you! I have more of them.", "Ha! Do you want another one?"])))
     return turns
+
+
+#: Jokes that are told when no topic is named.
+_JOKES = 70
 
 
 def _told(row: seeds.Row) -> str:
@@ -154,7 +157,7 @@ def no_joke(draw: Draw) -> list[Turn]:
 def haiku(draw: Draw) -> list[Turn]:
     """A haiku, perhaps of a topic, and another one."""
     known = seeds.haiku()
-    topic, text = draw.choice(known)
+    topic, text = known[0] if draw.chance(0.1) else draw.choice(known)
     if draw.chance(0.65):
         question = asked(draw, _HAIKU_ABOUT, t=_poem_topic(draw, topic))
     else:
@@ -167,9 +170,7 @@ def haiku(draw: Draw) -> list[Turn]:
             turns.append(Turn(asked(draw, _NOW_ABOUT, t=_poem_topic(draw, other)), text))
             topic = other
         else:
-            same = [made[1] for made in known if made[0] == topic and made[1] not in [turn.answer for turn in turns]]
-            others = [made for made in known if made[1] not in [turn.answer for turn in turns]]
-            text = draw.choice(same) if same else draw.choice(others)[1]
+            topic, text = known[([made[1] for made in known].index(text) + 1) % len(known)]
             turns.append(Turn(asked(draw, ["another one", "one more", "another haiku", "again", "write another one"]), text))
     return turns
 

@@ -5,7 +5,7 @@ from ..draw import Draw
 from . import facts_living, facts_things, facts_words, facts_world
 
 _MAKERS = {
-    "is a": (facts_living.is_a, 14),
+    "is a": (facts_living.is_a, 18),
     "what is": (facts_living.what_is, 10),
     "legs": (facts_living.legs, 4),
     "claimed legs": (facts_living.claimed_legs, 4),
@@ -28,16 +28,18 @@ _MAKERS = {
     "vehicles": (facts_things.vehicle, 3),
     "opposite": (facts_things.opposite, 14),
     "comparison": (facts_things.comparison, 14),
-    "counting": (facts_things.counting, 9),
+    "counting": (facts_things.counting, 13),
     "kinds": (facts_things.kinds, 7),
-    "questions": (facts_things.questions, 16),
-    "yes or no": (facts_things.yes_or_no, 8),
+    "questions": (facts_things.questions, 34),
+    "yes or no": (facts_things.yes_or_no, 11),
     "jobs": (facts_words.jobs, 9),
     "objects": (facts_words.objects, 4),
     "more foods": (facts_words.foods, 6),
     "weather": (facts_words.weather, 2),
     "feelings": (facts_words.feelings, 3),
     "colored": (facts_words.colored, 4),
+    "why": (facts_things.why, 16),
+    "about": (facts_things.about, 12),
     "rhyme": (facts_things.rhyme, 6),
 }
 

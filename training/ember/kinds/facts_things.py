@@ -231,3 +231,30 @@ def questions(draw: Draw) -> list[Turn]:
     question = draw.choice(row["questions"].split(" / ")).rstrip("?")
     return [Turn(asked(draw, ["{q}", "{q}?", "{q}", "hey, {q}?", "tell me, {q}",
         "do you know {q}"][: 3 if question.startswith(("say", "name", "write", "recite")) else 6], q=question), row["answer"])]
+
+
+def why(draw: Draw) -> list[Turn]:
+    """A question with yes or no, and its reason; and sometimes another one."""
+    turns: list[Turn] = []
+    for row in draw.some(seeds.facts("why"), draw.rng.choices((1, 2), (4, 1))[0]):
+        turns.append(Turn(asked(draw, ["{q}", "{q}?", "tell me, {q}?", "{q} do you think", "is it true: {q}?"], q=row["question"]), row["answer"]))
+        wordings = ["why", "why?", "why is that", "how come?", "and why", "why is that so?", "but why", "what is the reason"]
+        if row["answer"].startswith(("No", "Not")):
+            wordings += ["why not", "why not?", "and why not"]
+        if draw.chance(0.8):
+            turns.append(Turn(asked(draw, wordings), row["reason"]))
+    return turns
+
+
+def about(draw: Draw) -> list[Turn]:
+    """A fact about a topic, and others."""
+    row = draw.choice(seeds.facts("about"))
+    turns = [Turn(asked(draw, ["tell me a fact about {x}", "a fact about {x}", "tell me something about {x}", "what do you know about {x}",
+        "tell me about {x}", "something about {x}?", "fun fact about {x}", "an interesting fact about {x}", "facts about {x}"],
+        x=row["topic"]), row["first"])]
+    for name in ("second", "third"):
+        if not draw.chance(0.6):
+            break
+        turns.append(Turn(asked(draw, ["another one", "one more", "tell me more", "more", "another fact", "what else", "and another one?"]),
+            row[name]))
+    return turns

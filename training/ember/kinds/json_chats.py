@@ -4,8 +4,9 @@ import json
 
 from ..chat import Turn
 from ..draw import Draw
-from ..grammar import capitalized, listed, plural, with_article
+from ..grammar import capitalized, listed, with_article
 from .facts_asking import asked
+from .lists import COMMON, from_some
 
 Value = str | int | float | bool | None | list | dict
 
@@ -160,6 +161,18 @@ def _change(draw: Draw, values: dict[str, Value]) -> Turn:
     return Turn(asked(draw, wordings, k=key, v=_shown(value)), _written(values), _protected({key: value}))
 
 
+def changing(draw: Draw) -> list[Turn]:
+    """A given object, changed as requested."""
+    values = _pairs(draw, draw.number(1, 3), plain=True)
+    given = _written(values)
+    change = _change(draw, values)
+    shown = draw.choice(("{j} {c}", "{j}\n{c}", "{c}: {j}", "here is my json: {j} {c}", "{c} in {j}")).format(j=given, c=change.user)
+    turns = [Turn(shown, change.answer, (given, *change.protected))]
+    if draw.chance(0.3):
+        turns.append(_change(draw, values))
+    return turns
+
+
 def keys_and_values(draw: Draw) -> list[Turn]:
     """Keys and values that are listed apart."""
     values = _pairs(draw, draw.number(2, 3), plain=True)
@@ -244,6 +257,53 @@ def _extract(draw: Draw, sentences: list[tuple[str, dict[str, str]]]) -> list[Tu
     return [Turn(asked(draw, wordings, k=keys, t=text), _written(values), (text, *values, keys))]
 
 
+#: Things described in plain words, and the keys of their objects.
+_DESCRIBED: list[tuple[list[str], dict[str, str]]] = [
+    (["a {color} {item}", "a {color} {item} as an object"], {"item": "object", "color": "color"}),
+    (["a user with id {id} and name {name}", "a user called {name} with the id {id}"], {"id": "count", "name": "name"}),
+    (["a person called {name} who is {age}", "a person named {name}, {age} years old", "{name}, {age}"], {"name": "name", "age": "age"}),
+    (["the city {city} in {country}", "{city} in {country}"], {"city": "city", "country": "country"}),
+    (["my {animal} {name} is {age} years old", "a {animal} called {name}, age {age}"], {"animal": "animal", "name": "name", "age": "age"}),
+    (["the book {title} by {author}", "{title} by {author}"], {"title": "word", "author": "name"}),
+    (["{name} is a {job}", "a {job} called {name}"], {"name": "name", "job": "job"}),
+    (["a {item} for {price} dollars", "the {item} costs {price} dollars"], {"item": "object", "price": "count"}),
+    (["{count} {item}", "an order of {count} {item}"], {"item": "foods", "count": "count"}),
+    (["a meeting with {name} on {day}", "meet {name} on {day}"], {"name": "name", "day": "day"}),
+    (["{weather} in {city}, {temperature} degrees"], {"city": "city", "weather": "weather", "temperature": "degrees"}),
+    (["a trip from {from} to {to}", "the train from {from} to {to}"], {"from": "city", "to": "city"}),
+]
+
+
+def described(draw: Draw) -> list[Turn]:
+    """An object for something described in plain words, with keys given or chosen."""
+    phrases, kinds = draw.choice(_DESCRIBED)
+    values = {key: _value(draw, kind) for key, kind in kinds.items()}
+    text = draw.wording(phrases)
+    for key, value in values.items():
+        text = text.replace(f"a {{{key}}}", with_article(str(value))).replace(f"{{{key}}}", str(value))
+    given = draw.chance(0.5)
+    if given:
+        values = {key: values[key] for key in draw.some(list(values), len(values))}
+    wordings = ["json with {k} for {t}", "give me json with keys {k} for {t}", "{t} as json with {k}", "JSON with the keys {k} for: {t}",
+        "{t} - json with {k}"] if given else ["json for {t}", "make a json object for {t}", "{t} as json", "describe {t} in json",
+        "turn this into json: {t}", "JSON please: {t}", "write {t} as a JSON object", "a json object describing {t}"]
+    return [Turn(asked(draw, wordings, k=listed(list(values)), t=text), _written(values), (text, *values))]
+
+
+def valued(draw: Draw) -> list[Turn]:
+    """A value for each key, or a list under a key, in other words than `plain`."""
+    values = _pairs(draw, draw.number(1, 3))
+    lists = {key: value for key, value in values.items() if isinstance(value, list)}
+    if lists and draw.chance(0.7):
+        key, value = draw.choice(list(lists.items()))
+        return [Turn(asked(draw, ["json with a key {k} containing {v}", "an object whose {k} are {v}", "json: {k} is a list of {v}",
+            "a key {k} with the list {v}, as json", "json with a list {k}: {v}"], k=draw.choice((key, f'"{key}"')), v=_shown(value)),
+            _written({key: value}), (key, *map(str, value)))]
+    shown = listed([f"{_shown(value)} for {key}" for key, value in values.items()])
+    return [Turn(asked(draw, ["json with {p}", "use {p} as json", "a json object with {p}", "put {p} into json"], p=shown),
+        _written(values), _protected(values))]
+
+
 def nested(draw: Draw) -> list[Turn]:
     """An object within an object."""
     outer = draw.choice(("person", "order", "user", "car", "book", "house", draw.word("word")))
@@ -294,15 +354,17 @@ def invented(draw: Draw) -> list[Turn]:
 
 def counted(draw: Draw) -> list[Turn]:
     """A list of things that Ember chooses, as JSON."""
-    kind = draw.choice(("animal", "color", "name", "city", "food", "job", "object"))
-    count = draw.number(2, 5)
+    name = draw.choice(("animals", "colors", "names", "cities", "foods", "jobs", "fruits", "countries"))
+    count = draw.number(2, 6)
     return [Turn(asked(draw, ["json list of {n} {t}", "give me {n} {t} as a json array", "{n} {t} in json",
-        "Return {n} {t} as a JSON array."], n=count, t=plural(kind) if kind != "food" else "foods"),
-        _written(draw.words(kind, count)))]
+        "Return {n} {t} as a JSON array."], n=count, t=name), _written(from_some(draw, COMMON[name])[:count]))]
 
 
 _MAKERS = {
     "plain": (plain, 36),
+    "changing": (changing, 10),
+    "described": (described, 20),
+    "valued": (valued, 10),
     "keys and values": (keys_and_values, 10),
     "array": (array, 12),
     "extracting": (extracting, 18),

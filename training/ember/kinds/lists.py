@@ -77,8 +77,20 @@ def _groups() -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(items)) for name, items in groups.items() if len(set(items)) >= 3}
 
 
-GROUPS = _groups()
+def _common() -> dict[str, list[str]]:
+    """The things that come to mind first, by the name of their kind: the list of `seeds/words/common.tsv`, then the beginning of
+    the group. A small model lists few things reliably, and always in the same order."""
+    listed_first = {row["kind"]: row["items"].split(", ") for row in seeds.words("common")}
+    for row in seeds.words("kinds"):
+        listed_first.setdefault(row["kind"], []).append(row["item"])
+    found = {name: listed_first.get(name) or items for name, items in GROUPS.items()}
+    return {name: items[:_COMMON] for name, items in (found | listed_first).items()}
 
+
+#: Things of a kind that are listed without being asked for a letter.
+_COMMON = 16
+GROUPS = _groups()
+COMMON = _common()
 
 
 def _written(draw: Draw, items: list[str], style: str) -> str:
@@ -99,7 +111,7 @@ _REQUESTS = [
     "name {n} {t}", "list {n} {t}", "give me {n} {t}", "Name {n} {t}.", "List {n} {t}.", "tell me {n} {t}", "{n} {t} please",
     "write {n} {t}", "can you name {n} {t}", "i need {n} {t}", "say {n} {t}", "what are {n} {t}", "a list of {n} {t}",
     "think of {n} {t}",
-    "show me {n} {t}", "do you know {n} {t}?", "make a list of {n} {t}", "Give me a list with {n} {t}.", "{n} {t}",
+    "show me {n} {t}", "could you list {n} {t}", "{n} different {t}", "which {n} {t} do you know", "do you know {n} {t}?", "make a list of {n} {t}", "Give me a list with {n} {t}.", "{n} {t}",
 ]
 _STYLES = {
     "numbers": [" as a numbered list", ", numbered", " with numbers"], "bullets": [" as bullet points", " with dashes",
@@ -110,21 +122,21 @@ _STYLES = {
 
 def plain(draw: Draw) -> list[Turn]:
     """N things of a kind, and then more, fewer or another."""
-    name = draw.choice([name for name in GROUPS if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
-    items = GROUPS[name]
-    count = min(draw.rng.choices(range(1, 11), (2, 6, 12, 8, 9, 4, 3, 3, 1, 3))[0], len(items))
-    chosen = draw.some(items, count)
-    style = draw.choice(("numbers", "numbers", "numbers", "sentence", "sentence"))
+    name = draw.choice([name for name in COMMON if name in _PLAIN or draw.chance(0.15 if name.endswith(" things") else 0.6)])
+    items = from_some(draw, COMMON[name])
+    count = min(draw.rng.choices(range(1, 11), (2, 6, 12, 9, 10, 7, 6, 5, 4, 5))[0], len(items))
+    chosen = items[:count]
+    style = "numbers"
     ending = ""
     if draw.chance(0.2) and count > 1:
         style = draw.choice(list(_STYLES))
         ending = draw.choice(_STYLES[style])
     if count == 1:
-        return _one(draw, name, chosen[0])
+        return _one(draw, name, items)
     shown = str(count) if draw.chance(0.55) else number_word(count)
     turns = [Turn(asked(draw, _REQUESTS, n=shown, t=name) + ending, _written(draw, chosen, style))]
     rest = [item for item in items if item not in chosen]
-    while draw.chance(0.3) and len(turns) < 4:
+    while draw.chance(0.45) and len(turns) < 4:
         turn = _change(draw, chosen, rest, style)
         if turn is None:
             break
@@ -132,23 +144,27 @@ def plain(draw: Draw) -> list[Turn]:
     return turns
 
 
+def from_some(draw: Draw, items: list[str]) -> list[str]:
+    """All of `items` in their order, which begins anew after the last, from the first one or from any."""
+    start = 0 if draw.chance(0.6) else draw.number(0, len(items) - 1)
+    return items[start:] + items[:start]
+
+
 _PLAIN = set("animals birds fruits vegetables colors jobs countries cities names verbs adjectives words".split())
 
 
 def _change(draw: Draw, chosen: list[str], rest: list[str], style: str) -> Turn | None:
     """More of the same, one more, only some of them, or another form; `chosen` and `rest` change with it."""
-    form = draw.choice(("more", "one", "fewer", "style", "upper"))
+    form = draw.choice(("more", "more", "one", "fewer", "style", "upper"))
     if form == "more" and len(rest) >= 3:
         count = draw.number(2, 3)
-        new = draw.some(rest, count)
-        for item in new:
-            rest.remove(item)
+        new = rest[:count]
+        del rest[:count]
         chosen[:] = new
         return Turn(asked(draw, ["{n} more", "{n} more please", "and {n} more", "another {n}", "{n} others"],
             n=draw.choice((str(count), number_word(count)))), _written(draw, new, style))
     if form == "one" and rest:
-        item = draw.choice(rest)
-        rest.remove(item)
+        item = rest.pop(0)
         chosen[:] = [item]
         return Turn(asked(draw, ["another one", "one more", "just one more", "and one more?"]), f"{capitalized(item)}.")
     if form == "fewer" and len(chosen) > 2:
@@ -184,15 +200,14 @@ def _singular(name: str) -> str:
     return name.removesuffix("s")
 
 
-def _one(draw: Draw, name: str, item: str) -> list[Turn]:
-    """One thing of a kind, and another one."""
+def _one(draw: Draw, name: str, items: list[str]) -> list[Turn]:
+    """One thing of a kind, and others."""
     singular = with_article(_singular(name))
     turns = [Turn(asked(draw, ["name {t}", "tell me {t}", "give me {t}", "say {t}", "think of {t}", "{t} please",
-        "can you name {t}", "i need {t}", "pick {t}"], t=singular), f"{capitalized(item)}.")]
-    rest = [other for other in GROUPS[name] if other != item]
-    while draw.chance(0.4) and rest and len(turns) < 4:
-        other = draw.choice(rest)
-        rest.remove(other)
+        "can you name {t}", "i need {t}", "pick {t}"], t=singular), f"{capitalized(items[0])}.")]
+    for other in items[1:4]:
+        if not draw.chance(0.5):
+            break
         turns.append(Turn(asked(draw, ["another one", "another", "one more", "a different one", "something else",
             "and another?"]), f"{capitalized(other)}."))
     return turns
@@ -260,18 +275,19 @@ def trip(draw: Draw) -> list[Turn]:
 def _of_tips(draw: Draw, name: str) -> list[Turn]:
     items = _TIPS[name]
     count = draw.number(2, min(5, len(items)))
-    chosen = draw.some(items, count)
+    items = from_some(draw, items)
+    chosen = items[:count]
     turns = [Turn(asked(draw, ["give me {n} {t}", "{n} {t}", "list {n} {t}", "i need {n} {t}", "tell me {n} {t}",
         "do you have {n} {t}?", "can you think of {n} {t}"], n=draw.choice((str(count), number_word(count))), t=name),
         _written(draw, chosen, "numbers"))]
-    rest = [item for item in items if item not in chosen]
+    rest = items[count:]
     if draw.chance(0.25):
         at = draw.number(0, count - 1)
         ordinal = ("first", "second", "third", "fourth", "fifth")[at]
         turns.append(Turn(asked(draw, ["what was the {o} one", "repeat the {o}", "say the {o} one again",
             "which was number {n}?"], o=ordinal, n=at + 1), chosen[at]))
     elif rest and draw.chance(0.3):
-        turns.append(Turn(asked(draw, ["another one", "one more", "one more please"]), draw.choice(rest)))
+        turns.append(Turn(asked(draw, ["another one", "one more", "one more please"]), rest[0]))
     return turns
 
 

@@ -18,13 +18,29 @@ def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
     """Returns two numbers: sums and differences are between 0 and 99, products within the table of twelve."""
     if operation == "times":
         return draw.number(0 if draw.chance(0.1) else 1, 12), draw.number(0 if draw.chance(0.1) else 1, 12)
-    # A third of them are of one digit, the most common questions.
+    if draw.chance(0.4):
+        return _with_carry(draw, operation)
+    # Small numbers are the most common questions.
     high = 10 if draw.chance(0.35) else 99
     if operation == "plus":
         first = draw.number(0, high)
         return first, draw.number(0, min(high, 99 - first) if high == 99 else high)
     first = draw.number(0, high * 2 if high == 10 else high)
     return first, draw.number(0, first)
+
+
+def _with_carry(draw: Draw, operation: str) -> tuple[int, int]:
+    """Two numbers below 100 whose ones carry into the tens."""
+    tens = sorted(draw.some(range(0, 9), 2))
+    first, second = draw.number(1, 9), draw.number(1, 9)
+    while first + second < 10:
+        first, second = draw.number(1, 9), draw.number(1, 9)
+    if operation == "plus":
+        total_tens = tens[1]
+        left = draw.number(0, total_tens)
+        return 10 * left + first, 10 * (total_tens - left) + second
+    # The ones of the difference and of the second number carry, so that those of the first one are less than the second's.
+    return 10 * (tens[1] + 1) + (first + second - 10), 10 * tens[0] + second
 
 
 def result_of(first: int, second: int, operation: str) -> int:
@@ -54,10 +70,9 @@ def _plain(draw: Draw) -> list[Turn]:
     operation = _operation(draw)
     first, second = numbers_for(draw, operation)
     said = _sentence(first, second, operation)
-    turns = [Turn(_asked(draw, first, second, operation), draw.choice((f"{said}.",) * 5 + (f"That is {said}.",
-        f"The answer is {result_of(first, second, operation)}.")))]
+    turns = [Turn(_asked(draw, first, second, operation), f"{said}.")]
     result = result_of(first, second, operation)
-    while draw.chance(0.3) and len(turns) < 5:
+    while draw.chance(0.45) and len(turns) < 6:
         turn, result = _next(draw, result)
         turns.append(turn)
     return turns
@@ -65,12 +80,35 @@ def _plain(draw: Draw) -> list[Turn]:
 
 def _next(draw: Draw, result: int) -> tuple[Turn, int]:
     """A follow-up on `result`."""
+    if draw.chance(0.15) and (0 < result < 50 or result % 2 == 0):
+        return _doubled_or_halved(draw, result)
     operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", result <= 12)) if fits]
     operation = draw.choice(operations or ["minus"])
     second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))),
         "times": draw.number(2, 10)}[operation]
     after = result_of(result, second, operation)
     return Turn(draw.wording(FOLLOW_UPS[operation]).format(b=second), f"{_sentence(result, second, operation)}."), after
+
+
+def _doubled_or_halved(draw: Draw, result: int) -> tuple[Turn, int]:
+    """`double it`, or `and half of that?` for an even result."""
+    if result % 2 == 0 and (result >= 50 or draw.chance(0.5)):
+        asked_for = ["half of that", "and half of that?", "now halve it", "divide it by two", "divide by 2", "and half?"]
+        return Turn(draw.wording(asked_for), f"Half of {result} is {result // 2}."), result // 2
+    asked_for = ["double it", "double that", "now double it", "and twice that?", "twice that", "and doubled?"]
+    return Turn(draw.wording(asked_for), f"Twice {result} is {result * 2}."), result * 2
+
+
+def _many(draw: Draw) -> list[Turn]:
+    """Several sums at once: most tokens of the chat are learned from."""
+    asked_for, answers = [], []
+    for _ in range(draw.number(3, 10)):
+        operation = draw.rng.choices(("plus", "minus", "times"), (5, 4, 1))[0]
+        first, second = numbers_for(draw, operation)
+        asked_for.append(f"{first} {draw.choice((_SIGNS[operation], operation))} {second}")
+        answers.append(_sentence(first, second, operation))
+    wordings = ["solve these: {t}", "calculate: {t}", "what are {t}", "{t}", "do these sums: {t}", "my homework: {t}"]
+    return [Turn(draw.wording(wordings).format(t=draw.choice((", ", "; ", "\n")).join(asked_for)), "\n".join(answers))]
 
 
 def _claim(draw: Draw) -> list[Turn]:
@@ -172,6 +210,7 @@ def _count(draw: Draw) -> list[Turn]:
 
 _MAKERS = {
     "plain": (_plain, 50),
+    "many": (_many, 24),
     "claim": (_claim, 10),
     "story": (_story, 16),
     "given away": (_given_away, 4),

@@ -13,7 +13,7 @@ from .tool_specs import Offer, Spec, made_up, of_split, offer
 from .tool_values import Value, spoken, value
 
 #: The share of calls of invented tools.
-MADE_UP_SHARE = 0.3
+MADE_UP_SHARE = 0.45
 
 _NO_TOOL = [
     "I have no tool for that.", "None of my tools can do that.", "I am sorry, I have no tool for that.",
@@ -28,7 +28,7 @@ def chat(draw: Draw) -> Chat:
     """Returns a chat with tools."""
     held_out = draw.split is Split.HELD_OUT and draw.chance(0.5)
     known = of_split(draw.split, held_out)
-    makers = ((_calling, 58), (_pair, 5), (_clarifying, 10), (_no_call, 16), (_failing, 5), (_after_talk, 8))
+    makers = ((_calling, 58), (_pair, 5), (_clarifying, 10), (_no_call, 26), (_failing, 5), (_after_talk, 8))
     maker = draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0]
     return maker(draw, known)
 

@@ -267,6 +267,28 @@ def replaced(draw: Draw) -> list[Turn]:
     return [Turn(asked(draw, wordings, o=values[key], n=new, t=text), after, (text, values[key], new))]
 
 
+def edited(draw: Draw) -> list[Turn]:
+    """A word added or removed, and signs around or between words."""
+    text, word = _text(draw), draw.word("word")
+    parts = text.split()
+    gone = draw.choice(parts)
+    edits = [
+        (f"{text} {word}", ["add {w} at the end: {t}", "add the word {w} to the end of {t}", "put {w} after this: {t}", "add {w} to this: {t}"]),
+        (f"{word} {text}", ["add {w} at the beginning: {t}", "put {w} in front of this: {t}", "start this with {w}: {t}"]),
+        (f'"{text}"', ["put quotes around this: {t}", "put this in quotes: {t}", "in quotation marks: {t}"]),
+        (f"{text}!", ["add an exclamation mark: {t}", "put an exclamation mark after this: {t}"]),
+        (f"{text}.", ["end this with a dot: {t}", "add a full stop: {t}"]),
+        ("-".join(parts), ["put dashes between the words: {t}", "replace the spaces with dashes: {t}"]),
+        ("".join(parts), ["remove the spaces: {t}", "write this without spaces: {t}"]),
+        (", ".join(parts), ["put commas between the words: {t}", "separate these with commas: {t}"]),
+    ]
+    if len(set(parts)) > 1 and parts.count(gone) == 1:
+        left = " ".join(part for part in parts if part != gone)
+        edits += [(left, ["remove {g} from this: {t}", "delete the word {g}: {t}", "{t} - without {g}", "leave out {g}: {t}"])] * 2
+    answer, wordings = draw.choice(edits)
+    return [Turn(asked(draw, wordings, t=text, w=word, g=gone), answer, (text, word, gone))]
+
+
 def sentence(draw: Draw) -> list[Turn]:
     """A sentence with a given word, and a shorter one or another."""
     word = draw.word(draw.choice(("thing", "animal")))
@@ -333,12 +355,13 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
 _MAKERS = {
     "say": (say, 16),
     "case": (case, 16),
-    "spell": (spell, 14),
+    "spell": (spell, 22),
     "reverse": (reverse, 8),
     "letters": (letters, 10),
     "forms": (forms, 10),
     "sorting": (sorting, 10),
     "replaced": (replaced, 6),
+    "edited": (edited, 14),
     "sentence": (sentence, 8),
     "upper and reverse": (upper_and_reverse, 2),
     "two words swapped": (swapped, 2),

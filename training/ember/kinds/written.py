@@ -7,7 +7,7 @@ from ..fill import fill, keys
 from ..split import split_of
 
 #: Kinds of intents whose answers fit anywhere in a chat.
-FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions")
+FILLING_KINDS = ("small talk", "identity", "inferno", "feelings", "declining", "advice", "opinions", "creative")
 #: Wordings that belong at the start or at the end of a chat.
 _STARTING = {"hi", "good morning", "good evening", "my name is {name}"}
 _ENDING = {"bye", "good night"}

@@ -1,11 +1,12 @@
 //! GBNF, the grammar language of llama.cpp, translated to llguidance's dialect of Lark.
 //!
-//! Rules and parts of rules that are not recursive become terminals, which the lexer matches as a whole, unless what
-//! follows them could be mistaken for more of them. A grammar without recursion becomes a single terminal.
+//! Rules and parts of rules that are not recursive become terminals, which the lexer matches as a whole, unless it could
+//! match too much ([`lexemes`]). A grammar without recursion becomes a single terminal.
 
-mod analysis;
+mod automaton;
 mod characters;
 mod lark;
+mod lexemes;
 mod parser;
 
 use crate::GrammarError;
@@ -62,5 +63,7 @@ pub(crate) fn to_lark(grammar: &str) -> Result<String, GrammarError> {
     Ok(lark::write(&rules))
 }
 
+#[cfg(test)]
+mod random_grammars;
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,12 @@ impl CharacterSet {
         Self(vec![(u32::from(character), u32::from(character))])
     }
 
+    /// A token, as a number after all characters.
+    pub(super) fn of_token(id: u32) -> Self {
+        let number = (char::MAX as u32 + 1).saturating_add(id);
+        Self(vec![(number, number)])
+    }
+
     pub(super) fn of_class(class: &CharacterClass) -> Self {
         let ranges = class.ranges.iter().map(|&(first, last)| (u32::from(first), u32::from(last)));
         let set = Self::of_ranges(ranges.collect());
@@ -53,15 +59,7 @@ impl CharacterSet {
         Self(ranges)
     }
 
-    /// Adds the characters of `other`; returns whether there were new ones.
-    pub(super) fn extend(&mut self, other: &Self) -> bool {
-        let all = self.0.iter().chain(&other.0).copied().collect();
-        let union = Self::of_ranges(all);
-        let has_changed = union != *self;
-        *self = union;
-        has_changed
-    }
-
+    /// Whether there is a common character.
     pub(super) fn intersects(&self, other: &Self) -> bool {
         let (mut ones, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
         while let (Some(one), Some(two)) = (ones.peek(), others.peek()) {

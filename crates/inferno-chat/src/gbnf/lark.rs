@@ -2,36 +2,42 @@
 
 use serde_json::Value;
 
-use super::analysis::Analysis;
-use super::characters::CharacterSet;
+use super::lexemes::Lexemes;
 use super::{CharacterClass, Expression, Rule};
 
 /// Writes the rules, of which the first is the start.
 ///
-/// Each regular rule is written as a terminal (`T` and its index), and each rule that the lexer may not match as a whole
-/// as a rule (`r` and its index).
+/// Each regular rule is written as a terminal (`T` and its index), and each rule that the lexer does not match as a whole
+/// everywhere as a rule (`r` and its index).
 pub(super) fn write(rules: &[Rule]) -> String {
-    let mut writer = Writer { analysis: Analysis::of(rules), text: String::new(), num_parts: 0 };
-    writer.text = format!("start: {}\n", writer.name(0));
+    let root = Expression::Rule(0);
+    let lexemes = Lexemes::of(rules, &root);
+    let mut writer = Writer { lexemes, text: String::new(), num_parts: 0, used: Vec::new() };
+    let start = writer.item(&root);
+    writer.text = format!("start: {start}\n");
     for (index, Rule { name, expression }) in rules.iter().enumerate() {
-        if writer.analysis.is_regular[index] {
+        if writer.lexemes.is_regular_rule(index) {
             let body = terminal(expression);
             writer.define(&format!("T{index}"), &body, name);
         }
-        if !writer.analysis.is_terminal(index) {
-            let after = writer.analysis.following[index].clone();
-            let body = writer.rule(expression, &after);
-            writer.define(&format!("r{index}"), &body, name);
-        }
+    }
+    let mut num_written = 0;
+    while let Some(&index) = writer.used.get(num_written) {
+        let Rule { name, expression } = &rules[index];
+        let body = writer.rule(expression);
+        writer.define(&format!("r{index}"), &body, name);
+        num_written += 1;
     }
     writer.text
 }
 
 struct Writer {
-    analysis: Analysis,
+    lexemes: Lexemes,
     text: String,
     /// Terminals for parts of rules.
     num_parts: usize,
+    /// Rules that are used as rules.
+    used: Vec<usize>,
 }
 
 impl Writer {
@@ -39,41 +45,41 @@ impl Writer {
         self.text.push_str(&format!("{name}: {body} // {comment}\n"));
     }
 
-    /// The name of a rule where the lexer need not match it as a whole.
-    fn name(&self, index: usize) -> String {
-        format!("{}{index}", if self.analysis.is_terminal(index) { 'T' } else { 'r' })
-    }
-
-    /// The body of a rule, after which one of `after` may come.
-    fn rule(&mut self, expression: &Expression, after: &CharacterSet) -> String {
+    /// The body of a rule.
+    fn rule(&mut self, expression: &Expression) -> String {
         match expression {
-            Expression::Choice(choices) => {
-                let choices: Vec<_> = choices.iter().map(|it| self.rule(it, after)).collect();
+            Expression::Choice(choices) if !self.lexemes.is_lexeme(expression) => {
+                let choices: Vec<_> = choices.iter().map(|choice| self.rule(choice)).collect();
                 choices.join(" | ")
             }
             Expression::Sequence(items) if items.is_empty() => "\"\"".to_owned(),
-            Expression::Sequence(items) => {
-                let mut after = after.clone();
-                let mut written = Vec::with_capacity(items.len());
-                for item in items.iter().rev() {
-                    written.push(self.item(item, &after));
-                    after = self.analysis.before(item, &after);
-                }
-                written.reverse();
-                written.join(" ")
+            Expression::Sequence(items) if !self.lexemes.is_lexeme(expression) => {
+                let items: Vec<_> = items.iter().map(|item| self.item(item)).collect();
+                items.join(" ")
             }
-            item => self.item(item, after),
+            item => self.item(item),
         }
     }
 
-    fn item(&mut self, expression: &Expression, after: &CharacterSet) -> String {
+    fn item(&mut self, expression: &Expression) -> String {
+        let is_lexeme = self.lexemes.is_lexeme(expression);
         match expression {
-            Expression::Rule(index) => self.name(*index),
-            Expression::Literal(_)
+            Expression::Rule(index) if !is_lexeme => {
+                if !self.used.contains(index) {
+                    self.used.push(*index);
+                }
+                format!("r{index}")
+            }
+            Expression::Literal(text) if !is_lexeme => {
+                let characters = text.chars().map(|character| Value::from(character.to_string()));
+                characters.map(|it| it.to_string()).collect::<Vec<_>>().join(" ")
+            }
+            Expression::Rule(_)
+            | Expression::Literal(_)
             | Expression::Class(_)
             | Expression::Any
             | Expression::Token(_) => terminal(expression),
-            group if self.analysis.is_lexeme(group, after) => {
+            group if is_lexeme => {
                 let name = format!("PART{}", self.num_parts);
                 self.num_parts += 1;
                 let body = terminal(group);
@@ -81,10 +87,9 @@ impl Writer {
                 name
             }
             Expression::Repeat { expression, min, max } => {
-                let after = self.analysis.after_repetition(expression, *max, after);
-                format!("({}){}", self.rule(expression, &after), repetition(*min, *max))
+                format!("({}){}", self.rule(expression), repetition(*min, *max))
             }
-            group => format!("({})", self.rule(group, after)),
+            group => format!("({})", self.rule(group)),
         }
     }
 }

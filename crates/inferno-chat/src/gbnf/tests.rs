@@ -75,6 +75,13 @@ fn what_follows_a_part_is_not_taken_for_more_of_it() {
 }
 
 #[test]
+fn an_alternative_may_begin_with_another() {
+    let grammar = "root ::= x \"b\" root | \".\"\nx ::= \"a\" | \"ab\"";
+    check(grammar, &["ab.", "abb.", "ababb.", "."], &["a.", "abbb.", "ab"]);
+    check("root ::= \"a\" \"bc\" root | \"abcd\" | \"!\"", &["abc!", "abcabcd"], &["abcd!"]);
+}
+
+#[test]
 fn json_as_in_llama_cpp_matches() {
     let json = r#"
 root   ::= object

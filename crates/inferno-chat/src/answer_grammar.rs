@@ -9,6 +9,7 @@ mod parameters;
 use serde_json::{Value, json};
 
 use crate::form::AnswerForm;
+use crate::json_schema::closed;
 use crate::reasoning::Reasoning;
 use crate::{OutputFormat, Tool, ToolChoice, Tools};
 
@@ -200,9 +201,9 @@ fn literal(text: &str) -> String {
 /// forever.
 const WHITESPACE: &str = r"[ ]|\r?\n[ \t]{0,64}";
 
-/// JSON that matches a schema; unsupported keywords are ignored unless `strict`.
+/// JSON that matches a schema, without undeclared properties; unsupported keywords are ignored unless `strict`.
 fn json(schema: &Value, strict: bool) -> String {
-    let mut schema = schema.clone();
+    let mut schema = closed(schema);
     if let Some(fields) = schema.as_object_mut() {
         let options = json!({"whitespace_pattern": WHITESPACE, "lenient": !strict});
         fields.entry("x-guidance").or_insert(options);

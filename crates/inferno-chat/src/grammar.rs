@@ -1,6 +1,7 @@
 //! Compiles grammars into constraints on tokens, with llguidance.
 
 mod bounds;
+mod numbers;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,7 @@ use inferno_tokenizer::{ConstraintError, ConstraintState, TokenConstraint, Token
 use llguidance::api::{GrammarInit, ParserLimits, TopLevelGrammar};
 use llguidance::earley::lexerspec::LexerSpec;
 use llguidance::{ParserFactory, TokenParser, panic_utils};
+use numbers::{NumberLength, NumberTokens};
 use thiserror::Error;
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
@@ -38,15 +40,16 @@ pub struct GrammarCompiler {
     vocab_size: usize,
     /// Created for the first grammar, which takes a while for a large vocabulary.
     factory: OnceLock<Result<ParserFactory, GrammarError>>,
+    number_tokens: OnceLock<Arc<NumberTokens>>,
 }
 
 impl GrammarCompiler {
     /// Creates a compiler for the vocabulary of a model, whose logits have `vocab_size` entries.
     pub fn new(tokenizer: Arc<Tokenizer>, vocab_size: usize) -> Self {
-        Self { tokenizer, vocab_size, factory: OnceLock::new() }
+        Self { tokenizer, vocab_size, factory: OnceLock::new(), number_tokens: OnceLock::new() }
     }
 
-    /// Compiles a grammar in llguidance's dialect of Lark.
+    /// Compiles a grammar in llguidance's dialect of Lark. Numbers in JSON have a bounded number of digits.
     ///
     /// Needs [`GRAMMAR_STACK_BYTES`] of stack, and may take seconds.
     ///
@@ -55,6 +58,11 @@ impl GrammarCompiler {
         bounds::check(&lark).map_err(GrammarError)?;
         let factory = self.factory.get_or_init(|| self.factory());
         let factory = factory.as_ref().map_err(GrammarError::clone)?;
+        let numbers = lark.contains("%json").then(|| {
+            let words = || (0..self.vocab_size()).map(|id| self.word(id));
+            let tokens = self.number_tokens.get_or_init(|| Arc::new(NumberTokens::of(words())));
+            NumberLength::new(Arc::clone(tokens))
+        });
         let grammar = GrammarInit::Serialized(TopLevelGrammar::from_lark(lark));
         let parser = panic_utils::catch_unwind(AssertUnwindSafe(|| {
             let environment = Some(factory.tok_env().clone());
@@ -69,7 +77,12 @@ impl GrammarCompiler {
         }));
         let parser = parser.map_err(|error| GrammarError(without_state(&error.to_string())))??;
         let end = self.tokenizer.special_tokens().end_of_generation.iter().copied().collect();
-        Ok(Box::new(Grammar { parser, num_items: Arc::default(), end_of_generation: end }))
+        let num_items = Arc::default();
+        Ok(Box::new(Grammar { parser, numbers, num_items, end_of_generation: end }))
+    }
+
+    fn vocab_size(&self) -> u32 {
+        u32::try_from(self.vocab_size).unwrap_or(u32::MAX)
     }
 
     fn factory(&self) -> Result<ParserFactory, GrammarError> {
@@ -80,7 +93,7 @@ impl GrammarCompiler {
             let message = "the model has no end-of-generation token, which grammars require";
             GrammarError(message.to_owned())
         })?;
-        let vocab_size = u32::try_from(self.vocab_size).unwrap_or(u32::MAX);
+        let vocab_size = self.vocab_size();
         let words: Vec<Vec<u8>> = (0..vocab_size).map(|id| self.word(id)).collect();
         let trie = TokTrie::from(&TokRxInfo::new(vocab_size, end), &words);
         let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
@@ -126,6 +139,8 @@ fn lexer_error(lexer: &LexerSpec, mut limits: ParserLimits) -> Option<String> {
 struct Grammar {
     /// Its lexer is shared by all forks.
     parser: TokenParser,
+    /// Length of the number at the end, if the grammar has numbers in JSON.
+    numbers: Option<NumberLength>,
     /// Parser items of all forks.
     num_items: Arc<AtomicUsize>,
     end_of_generation: Vec<u32>,
@@ -151,6 +166,7 @@ impl TokenConstraint for Grammar {
     fn fork(&self) -> Box<dyn TokenConstraint> {
         Box::new(Self {
             parser: self.parser.clone(),
+            numbers: self.numbers.clone(),
             num_items: Arc::clone(&self.num_items),
             end_of_generation: self.end_of_generation.clone(),
         })
@@ -165,6 +181,9 @@ impl TokenConstraint for Grammar {
         let mask = mask.map_err(|error| failed(&error))?;
         for (word, &bits) in allowed.words_mut().iter_mut().zip(mask.as_slice()) {
             *word = bits;
+        }
+        if let Some(numbers) = &self.numbers {
+            numbers.restrict(allowed);
         }
         // The grammar knows one end-of-generation token; a model may have several.
         if self.end_of_generation.iter().any(|&token| mask.is_allowed(token)) {
@@ -185,6 +204,9 @@ impl TokenConstraint for Grammar {
         }))
         .map_err(|error| failed(&error))?;
         self.check_memory(num_items)?;
+        if let Some(numbers) = &mut self.numbers {
+            numbers.push(self.parser.token_env.tok_trie().token(token));
+        }
         Ok(match self.parser.stopped() {
             true => ConstraintState::Complete,
             false => ConstraintState::Open,

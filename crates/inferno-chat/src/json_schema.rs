@@ -4,6 +4,7 @@
 //! that validators overlook. Unless a schema is strict, whatever cannot be enforced is left out and reported, so that
 //! the rest still holds. The table in [`rules`] is the single place that decides; `docs/json-schema.md` states it.
 
+mod closing;
 mod references;
 mod rules;
 
@@ -11,6 +12,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use closing::closed;
 use references::Declarations;
 use rules::{Repair, SUBSCHEMAS, Subschemas};
 

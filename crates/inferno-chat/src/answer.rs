@@ -250,10 +250,13 @@ impl AnswerParser {
                 Match::No => {}
             }
         }
-        let Some(rules) = self.calls.as_ref().filter(|rules| rules.form.trigger().is_none()) else {
+        let begins_bare =
+            |rules: &&ToolCallRules| rules.form.trigger().is_none() || rules.form.begins_bare();
+        let Some(rules) = self.calls.as_ref().filter(begins_bare) else {
             return self.go(State::Content);
         };
         // Without a tag, a call can only be the beginning of an answer.
+        let has_trigger = rules.form.trigger().is_some();
         let lead = compact(&format!("{}{}", rules.form.open, rules.form.before()));
         match self.match_start(PYTHON_TAG, at_end) {
             Match::Yes(opening) => self.begin_call(opening, &lead),
@@ -265,7 +268,8 @@ impl AnswerParser {
                     None => self.begins_call(text),
                 };
                 if !is_call {
-                    return (at_end || !text.is_empty()) && self.go(State::Plain);
+                    let content = if has_trigger { State::Content } else { State::Plain };
+                    return (at_end || !text.is_empty()) && self.go(content);
                 }
                 let blanks = self.pending.len() - text.len();
                 let opening = self.pending.drain(..blanks).collect();

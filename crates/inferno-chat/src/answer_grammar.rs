@@ -139,9 +139,10 @@ impl<'a> Rules<'a> {
     fn content(&self, content: &str) -> String {
         let [open, close] =
             [&self.form.content.open, &self.form.content.close].map(|text| self.marked(text));
-        match open.is_empty() {
-            true => content.to_owned(),
-            false => format!("{open} {content} ({close})?"),
+        match (open.is_empty(), close.is_empty()) {
+            (true, _) => content.to_owned(),
+            (false, true) => format!("({open})? {content}"),
+            (false, false) => format!("{open} {content} ({close})?"),
         }
     }
 

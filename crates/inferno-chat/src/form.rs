@@ -18,7 +18,7 @@ use crate::answer::PYTHON_TAG;
 use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN};
 use crate::unique_id;
 
-pub(crate) use align::{compact, leading_tag};
+pub(crate) use align::{compact, leading_tag, leading_word};
 pub(crate) use detect::detect;
 pub(crate) use probe::Probe;
 
@@ -30,6 +30,8 @@ pub(crate) const ARGUMENTS: char = '\u{e001}';
 pub(crate) const ID: char = '\u{e002}';
 /// Represents the number of the call.
 pub(crate) const INDEX: char = '\u{e003}';
+/// Represents the key of a parameter in [`ParameterForm::after_value`].
+pub(crate) const KEY: char = '\u{e004}';
 
 /// How a model writes its answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,7 +124,11 @@ pub(crate) struct ParameterForm {
     /// The text between the name of the tool and the first parameter.
     pub(crate) open: String,
     pub(crate) before_key: String,
+    /// The text between a key and its value; if the value is no string, [`before_other`](Self::before_other).
     pub(crate) before_value: String,
+    /// Differs from [`before_value`](Self::before_value) if it shows the type of the value.
+    pub(crate) before_other: String,
+    /// The text after a value, in which [`KEY`] may represent its key.
     pub(crate) after_value: String,
     pub(crate) separator: String,
     /// The text after the last parameter.
@@ -184,13 +190,19 @@ impl CallForm {
         &self.after
     }
 
-    /// The tag that begins the first call and appears nowhere else; `None` if calls can only be recognized at the start of an
-    /// answer.
+    /// The tag or other text that begins the first call after content and appears nowhere else; `None` if calls can only be
+    /// recognized at the start of an answer.
     pub(crate) fn trigger(&self) -> Option<&str> {
-        match self.open.is_empty() {
-            true => leading_tag(self.before()),
-            false => leading_tag(&self.open),
-        }
+        let starts = [&self.open, &self.before, &self.separator];
+        // A separator is not distinctive within JSON.
+        let num_starts = if self.head == Head::Text { 3 } else { 2 };
+        let start = starts[..num_starts].iter().find(|text| !text.trim().is_empty())?;
+        leading_tag(start).or_else(|| leading_word(start))
+    }
+
+    /// Whether there is no text before the object or name of the first call, if it is the start of an answer.
+    pub(crate) fn begins_bare(&self) -> bool {
+        self.open.trim().is_empty() && self.before.trim().is_empty()
     }
 
     /// Returns a new id for a call. Mistral's templates require nine letters and digits.
@@ -216,6 +228,7 @@ impl CallForm {
             open: "(".to_owned(),
             before_key: String::new(),
             before_value: "=".to_owned(),
+            before_other: "=".to_owned(),
             after_value: String::new(),
             separator: ", ".to_owned(),
             close: ")".to_owned(),

@@ -4,16 +4,12 @@
 
 mod shared;
 
-use inferno_chat::{AnswerDelta, AnswerParser, ChatRequest, ChatTemplate, Tool, ToolChoice, Tools};
+use inferno_chat::{AnswerDelta, AnswerParser, ChatTemplate, Tool, ToolChoice, Tools};
 use serde_json::{Value, json};
-use shared::{TAG_ENDS, own_templates, real_templates};
+use shared::{CALLS_ALONE, calling, own_templates, real_templates, written};
 
-const USER: &str = "What now?";
 /// Families whose templates write one call per message.
 const SINGLE_CALLS: [&str; 2] = ["meta-llama", "openai"];
-
-/// Templates whose calls have no tag, so that no content can come before them, or that write content as a turn of its own.
-const CALLS_ALONE: [&str; 3] = ["own pythonic", "own firefunction", "NVIDIA-Nemotron-Nano-v2"];
 
 /// An answer, as a client sees it.
 #[derive(Debug, Default, PartialEq)]
@@ -57,43 +53,6 @@ fn shapes() -> Vec<Value> {
     ]
 }
 
-fn request(messages: &[Value], add_generation_prompt: bool) -> ChatRequest {
-    let mut request = ChatRequest::new(messages.iter().cloned());
-    request.tools = Some(tools().list.iter().map(Tool::for_template).collect());
-    request.add_generation_prompt = add_generation_prompt;
-    request.set("enable_thinking", true);
-    request
-}
-
-/// What a template writes for an answer: the text after the prompt, without the end of the turn; and whether it begins inside of
-/// reasoning. `None` if the template rejects the answer.
-fn written(template: &ChatTemplate, answer: &Value) -> Option<(String, bool)> {
-    let user = json!({"role": "user", "content": USER});
-    let full = template.render_prompt(&request(&[user.clone(), answer.clone()], false)).ok()?;
-    let prompt = template.render_prompt(&request(&[user], true)).ok()?;
-    let pairs = full.char_indices().zip(prompt.chars());
-    let mut start =
-        pairs.take_while(|((_, a), b)| a == b).last().map_or(0, |((at, c), _)| at + c.len_utf8());
-    // Not in the middle of a tag.
-    if let Some(open) = full[..start].rfind('<')
-        && !full[open..start].contains('>')
-    {
-        start = open;
-    }
-    let mut text = full[start..].to_owned();
-    // Some templates always write the beginning of the next answer.
-    if let Some(rest) = prompt.split_once(USER).and_then(|(_, header)| text.strip_suffix(header)) {
-        text = rest.to_owned();
-    }
-    while let Some(rest) = TAG_ENDS.iter().find_map(|end| text.trim_end().strip_suffix(end)) {
-        text = rest.to_owned();
-    }
-    let is_reasoning = ["<think>", "[THINK]", "<|START_THINKING|>"]
-        .iter()
-        .any(|tag| full[..start].trim_end().ends_with(tag));
-    Some((text, is_reasoning))
-}
-
 fn parse(template: &ChatTemplate, is_reasoning: bool, cuts: [&str; 2]) -> Answer {
     let mut parser = AnswerParser::new(template.answer_form(), Some(&tools()), is_reasoning);
     let mut deltas = Vec::new();
@@ -123,7 +82,7 @@ fn parse(template: &ChatTemplate, is_reasoning: bool, cuts: [&str; 2]) -> Answer
 
 /// Checks an answer that a template has written, at every split point; returns what is wrong.
 fn check(template: &ChatTemplate, message: &Value, expected: &Answer) -> Result<(), String> {
-    let Some((text, is_reasoning)) = written(template, message) else {
+    let Some((text, is_reasoning)) = written(template, &tools(), message) else {
         return Err("the template rejects it".to_owned());
     };
     for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
@@ -143,7 +102,7 @@ fn check_parts(template: &ChatTemplate, name: &str) -> Result<(), String> {
         message["content"] = json!(content);
         message["reasoning_content"] = json!(reasoning);
         let has_call = message.get("tool_calls").is_some();
-        let Some((text, _)) = written(template, &message) else {
+        let Some((text, _)) = written(template, &tools(), &message) else {
             return Err("the template rejects it".to_owned());
         };
         let part = |part: &str| if text.contains(part) { part.to_owned() } else { String::new() };
@@ -159,18 +118,6 @@ fn check_parts(template: &ChatTemplate, name: &str) -> Result<(), String> {
         check(template, &message, &expected)?;
     }
     Ok(())
-}
-
-fn calling(calls: &[(&str, Value)]) -> Value {
-    let calls: Vec<_> = calls
-        .iter()
-        .enumerate()
-        .map(|(index, (name, arguments))| {
-            let function = json!({"name": name, "arguments": arguments});
-            json!({"id": format!("call{index:05}"), "type": "function", "function": function})
-        })
-        .collect();
-    json!({"role": "assistant", "content": "", "tool_calls": calls})
 }
 
 #[test]
@@ -214,7 +161,7 @@ fn calls_of_unknown_tools_are_content() {
     templates.extend(real_templates());
     for (name, template) in templates {
         let call = calling(&[("other_tool", json!({"text": "x"}))]);
-        let (text, is_reasoning) = written(&template, &call).unwrap();
+        let (text, is_reasoning) = written(&template, &tools(), &call).unwrap();
         for at in [0, text.len() / 2, text.len()] {
             let at = (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap();
             let parsed = parse(&template, is_reasoning, [&text[..at], &text[at..]]);
@@ -231,7 +178,8 @@ fn names_and_values_are_streamed_as_they_are_known() {
     let (_, template) =
         own_templates().into_iter().find(|(name, _)| name == "own elements").unwrap();
     let arguments = json!({"count": 3, "text": "A long text\nof several \"words\"."});
-    let (text, _) = written(&template, &calling(&[("first_tool", arguments.clone())])).unwrap();
+    let (text, _) =
+        written(&template, &tools(), &calling(&[("first_tool", arguments.clone())])).unwrap();
     let mut parser = AnswerParser::new(template.answer_form(), Some(&tools()), false);
     let (mut deltas, mut seen) = (Vec::new(), String::new());
     for character in text.chars() {

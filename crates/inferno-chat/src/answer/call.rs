@@ -1,6 +1,9 @@
 //! Incremental parsing of one tool call.
 
+use serde_json::{Map, Value};
+
 use super::ToolCallRules;
+use super::calls::after_character;
 use super::parameters::ParameterReader;
 use crate::form::{ARGUMENTS, ArgumentForm, Head, NAME, compact};
 
@@ -171,8 +174,7 @@ impl CallScanner {
         self.raw.push(character);
         let is_blank = character.is_whitespace();
         match (self.place, character) {
-            (Place::Lead, _) if is_blank => {}
-            (Place::Lead, character) => match self.lead.strip_prefix(character) {
+            (Place::Lead, character) => match after_character(&self.lead, character) {
                 Some(lead) => {
                     self.lead = lead.to_owned();
                     if self.lead.is_empty() {
@@ -285,7 +287,8 @@ impl CallScanner {
             if !matches!(first, '{' | '"') {
                 return CallEvent::Malformed;
             }
-            self.has_arguments = true;
+            // A string is only known to contain arguments at its end.
+            self.has_arguments = first == '{';
         }
         self.nesting = Nesting::default();
         self.value.clear();
@@ -320,10 +323,11 @@ impl CallScanner {
             };
         }
         if self.is_arguments() && self.value.starts_with('"') {
-            match serde_json::from_str::<String>(&self.value) {
-                Ok(text) => self.arguments.push_str(&text),
-                Err(_) => return CallEvent::Malformed,
-            }
+            let Some(arguments) = arguments_in_string(&self.value) else {
+                return CallEvent::Malformed;
+            };
+            self.arguments.push_str(&arguments);
+            self.has_arguments = true;
         }
         match self.rules.form.head() {
             Head::Text => CallEvent::Complete,
@@ -337,5 +341,14 @@ impl CallScanner {
         } else {
             CallEvent::Malformed
         }
+    }
+}
+
+/// The arguments in a JSON string: an object, or nothing for no arguments; `None` if it contains anything else.
+fn arguments_in_string(json: &str) -> Option<String> {
+    let text: String = serde_json::from_str(json).ok()?;
+    match text.trim().is_empty() {
+        true => Some("{}".to_owned()),
+        false => serde_json::from_str::<Map<String, Value>>(&text).is_ok().then_some(text),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::call::{CallEvent, CallScanner};
 use super::{AnswerDelta, AnswerParser, Match, State, push_arguments};
-use crate::form::compact;
+use crate::form::{ID, INDEX, compact};
 
 impl AnswerParser {
     /// Starts parsing the first call of a list after its trigger, which ends `opening`.
@@ -75,10 +75,14 @@ impl AnswerParser {
 
     /// Returns everything to content: it was not a call.
     fn give_up(&mut self) -> bool {
-        if let State::Call(scanner) = &self.state {
-            self.pending.insert_str(0, scanner.raw());
+        let State::Call(scanner) = &self.state else { return false };
+        self.pending.insert_str(0, scanner.raw());
+        let trigger = self.calls.as_ref().and_then(|rules| rules.form.trigger());
+        // What began without the trigger is not mistaken for a call again.
+        match trigger.is_some_and(|trigger| !self.pending.trim_start().starts_with(trigger)) {
+            true => self.go(State::Content),
+            false => self.go(State::Plain),
         }
-        self.go(State::Plain)
     }
 
     /// Skips the rest of the text of a call, if it is there.
@@ -154,6 +158,21 @@ enum LooseMatch {
     NotYet,
 }
 
+/// What is left of `delimiter`, which has no whitespace, after a character; `None` if it does not match. Whitespace does not
+/// count, and placeholders represent words.
+pub(super) fn after_character(delimiter: &str, character: char) -> Option<&str> {
+    if let Some(rest) = delimiter.strip_prefix(character) {
+        return Some(rest);
+    }
+    let after_word = delimiter.strip_prefix([ID, INDEX]);
+    let is_word = character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    match after_word.map(|rest| rest.strip_prefix(character)) {
+        Some(Some(rest)) => Some(rest),
+        Some(None) if is_word => Some(delimiter),
+        _ => character.is_whitespace().then_some(delimiter),
+    }
+}
+
 /// Whether a text begins with `delimiter`, which has no whitespace, except for whitespace.
 fn match_loosely(text: &str, delimiter: &str, at_end: bool) -> LooseMatch {
     let mut left = delimiter;
@@ -161,9 +180,8 @@ fn match_loosely(text: &str, delimiter: &str, at_end: bool) -> LooseMatch {
         if left.is_empty() {
             return LooseMatch::Yes(at);
         }
-        match left.strip_prefix(character) {
+        match after_character(left, character) {
             Some(rest) => left = rest,
-            None if character.is_whitespace() => {}
             None => return LooseMatch::No,
         }
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::call::CallEvent;
 use super::literal::{LiteralScanner, parse_literal};
-use crate::form::{ParameterForm, compact};
+use crate::form::{KEY, ParameterForm, compact};
 use crate::schema::types;
 
 /// Longest key, in bytes.
@@ -20,6 +20,10 @@ pub(super) struct ParameterReader {
     /// What was read in this place.
     text: String,
     key: String,
+    /// The text after the current value.
+    after_value: String,
+    /// Whether the current value is a string, if the text before it shows that.
+    is_string: Option<bool>,
     num_values: usize,
     /// Bytes of a string value that were passed on; `None` if it is passed on as a whole.
     streamed: Option<usize>,
@@ -45,6 +49,8 @@ impl ParameterReader {
             place: Place::Open,
             text: String::new(),
             key: String::new(),
+            after_value: String::new(),
+            is_string: None,
             num_values: 0,
             streamed: None,
             scanner: LiteralScanner::default(),
@@ -105,9 +111,14 @@ impl ParameterReader {
         if self.text == close {
             json.push('}');
             CallEvent::Complete
-        } else if !start.is_empty() && self.text == start {
-            self.go(Place::Key)
-        } else if close.starts_with(&self.text) || start.starts_with(&self.text) {
+        } else if close.starts_with(&self.text) {
+            CallEvent::Incomplete
+        } else if let Some(key) = self.text.strip_prefix(&start).filter(|_| !start.is_empty()) {
+            let key = key.to_owned();
+            self.go(Place::Key);
+            // The end may begin like a parameter.
+            key.chars().fold(CallEvent::Incomplete, |_, character| self.key(character))
+        } else if start.starts_with(&self.text) {
             CallEvent::Incomplete
         } else if start.is_empty() {
             self.place = Place::Key;
@@ -121,15 +132,21 @@ impl ParameterReader {
         if !character.is_whitespace() {
             self.text.push(character);
         }
-        let end = compact(&self.form.before_value);
-        if let Some(key) = self.text.strip_suffix(end.as_str()).filter(|_| !end.is_empty()) {
+        let ends = [&self.form.before_value, &self.form.before_other].map(|end| compact(end));
+        let key_of =
+            |end: &String| self.text.strip_suffix(end.as_str()).filter(|_| !end.is_empty());
+        if let Some((end, key)) = ends.iter().find_map(|end| Some((end, key_of(end)?))) {
+            self.is_string = (ends[0] != ends[1]).then_some(*end == ends[0]);
             let quote = self.form.literals.as_ref().map_or("", |literals| literals.quote.as_str());
             let unquoted = key.trim_matches(['"', '\'']);
             let inner = key.strip_prefix(quote).and_then(|key| key.strip_suffix(quote));
             self.key = inner.filter(|_| !quote.is_empty()).unwrap_or(unquoted).to_owned();
+            self.after_value = self.form.after_value.replace(KEY, &self.key);
             let property = self.property();
             let types = types(&property, &self.schema);
-            let is_string = types.is_some_and(|types| types.iter().all(|name| *name == "string"));
+            let is_string = self.is_string.unwrap_or_else(|| {
+                types.is_some_and(|types| types.iter().all(|name| *name == "string"))
+            });
             self.streamed = (is_string && self.form.literals.is_none()).then_some(0);
             self.scanner = LiteralScanner::default();
             return self.go(Place::Value);
@@ -165,7 +182,7 @@ impl ParameterReader {
 
     fn raw_value(&mut self, character: char, json: &mut String) -> CallEvent {
         self.text.push(character);
-        let (before, after) = (self.form.before_value.as_str(), self.form.after_value.as_str());
+        let (before, after) = (self.form.before_value.as_str(), self.after_value.as_str());
         let blanks_before = &before[before.trim_end().len()..];
         let blanks_after = &after[..after.len() - after.trim_start().len()];
         let end = if after.trim().is_empty() { after } else { after.trim() };
@@ -176,7 +193,10 @@ impl ParameterReader {
             match self.streamed {
                 Some(streamed) if streamed > 0 => json.push_str(&escaped(&value[streamed..])),
                 _ => {
-                    let text = raw_to_json(&value, &self.property(), &self.schema);
+                    let text = match self.is_string {
+                        Some(true) => Value::from(value.as_str()).to_string(),
+                        Some(false) | None => raw_to_json(&value, &self.property(), &self.schema),
+                    };
                     self.begin_value(json);
                     json.push_str(
                         text.strip_suffix('"').filter(|_| self.streamed.is_some()).unwrap_or(&text),

@@ -199,3 +199,18 @@ fn a_second_call_is_dropped_if_one_is_allowed() {
     parser.finish(&mut deltas);
     assert_eq!(parser.num_calls(), 1);
 }
+
+#[test]
+fn arguments_in_strings_are_objects_or_nothing() {
+    let text = |arguments: &str| {
+        let arguments = serde_json::Value::from(arguments);
+        format!("<tool_call>{{\"name\": \"a\", \"arguments\": {arguments}}}</tool_call>")
+    };
+    for (string, expected) in [("{\"x\": 1}", "{\"x\": 1}"), ("", "{}"), (" \n", "{}")] {
+        check(Some(&AnswerForm::default()), false, &text(string), &call(0, "a", expected));
+    }
+    for invalid in ["{\"x\":", "x", "[1]", "null", "{} {}"] {
+        let text = text(invalid);
+        check(Some(&AnswerForm::default()), false, &text, &[content(&text)]);
+    }
+}

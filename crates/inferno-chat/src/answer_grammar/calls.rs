@@ -14,7 +14,7 @@ impl Rules<'_> {
         let form = self.form.calls.as_ref();
         let names: Vec<_> = tools.callable().map(|tool| self.call(form, tool)).collect();
         self.add(&format!("call: {}", names.join(" | ")));
-        let next = self.marked(&format!("{}{}", form.separator, form.before()));
+        let next = self.with_words(&format!("{}{}", form.separator, form.before()));
         let more = match tools.single {
             true => String::new(),
             false => format!("({next} call)*"),
@@ -22,7 +22,7 @@ impl Rules<'_> {
         // Rules must not be empty.
         let close = self.marked(&form.close);
         self.add(&format!("more_calls: ({more} {close} \"\")"));
-        let open = self.marked(&format!("{}{}", form.open, form.before()));
+        let open = self.with_words(&format!("{}{}", form.open, form.before()));
         self.add(&format!("calls: {open} call more_calls"));
         "calls".to_owned()
     }
@@ -37,28 +37,25 @@ impl Rules<'_> {
                 quoted[1..quoted.len() - 1].to_owned()
             }
         };
-        let call = &form.call[form.before().len()..];
+        let call = form.call[form.before().len()..].replace(NAME, &name);
+        let parts: Vec<_> = call.split(ARGUMENTS).map(|text| self.with_words(text)).collect();
+        self.named("call", &parts.join(&format!(" {arguments} ")))
+    }
+
+    /// A text in which placeholders represent ids and numbers; empty for the empty text.
+    pub(super) fn with_words(&self, text: &str) -> String {
         let mut parts = Vec::new();
-        let mut text = String::new();
-        for character in call.chars() {
-            let variable = match character {
-                NAME => {
-                    text.push_str(&name);
-                    continue;
-                }
-                ARGUMENTS => arguments.as_str(),
-                ID => "/[a-zA-Z0-9]{9}/",
-                INDEX => "/[0-9]{1,3}/",
-                _ => {
-                    text.push(character);
-                    continue;
-                }
+        for part in text.split_inclusive([ID, INDEX]) {
+            let (text, word) = match part.chars().next_back() {
+                Some(ID) => (part.strip_suffix(ID), "/[a-zA-Z0-9]{9}/"),
+                Some(INDEX) => (part.strip_suffix(INDEX), "/[0-9]{1,3}/"),
+                _ => (None, ""),
             };
-            parts.push(self.marked(&std::mem::take(&mut text)));
-            parts.push(variable.to_owned());
+            parts.push(self.marked(text.unwrap_or(part)));
+            parts.push(word.to_owned());
         }
-        parts.push(self.marked(&text));
-        self.named("call", &parts.join(" "))
+        parts.retain(|part| !part.is_empty());
+        parts.join(" ")
     }
 
     /// Adds the rule of a tool's arguments, and returns its name.

@@ -20,7 +20,8 @@ impl Rules<'_> {
         let form = self.form;
         let open = regex_of(&form.reasoning.open);
         self.add(r"BLANKS: /\s+/");
-        let (barred, answer) = match form.calls.trigger() {
+        let trigger = form.calls.trigger();
+        let (barred, answer) = match trigger.filter(|_| !form.calls.begins_bare()) {
             // The tag is a token of its own, but may also be spelled out.
             Some(trigger) if self.is_control(trigger) => {
                 let text = self.content_or_text();
@@ -33,7 +34,14 @@ impl Rules<'_> {
                     true => self.marked(PYTHON_TAG) + "?",
                     false => String::new(),
                 };
-                let text = self.content_or_text();
+                let text = match trigger {
+                    // After content, calls begin with the text that separates them.
+                    Some(trigger) => {
+                        let text = self.text_with_calls(trigger, tools.single);
+                        self.content(&format!("({text})"))
+                    }
+                    None => self.content_or_text(),
+                };
                 (format!(r"|\s*({start})"), format!("BLANKS? {token} {calls} | {text}"))
             }
         };
@@ -68,8 +76,11 @@ impl Rules<'_> {
         let form = &self.form.calls;
         let first = format!("{}{}", form.open, form.before());
         let rest = first.trim_start().strip_prefix(trigger).unwrap_or_default();
-        let rest = self.marked(rest);
-        self.add(&format!("begin[lazy]: ANSWER {}", literal(trigger)));
+        let rest = self.with_words(rest);
+        match self.is_control(trigger) {
+            true => self.add(&format!("begin: ANSWER {}", self.marked(trigger))),
+            false => self.add(&format!("begin[lazy]: ANSWER {}", literal(trigger))),
+        }
         // Calls that form no list are separated by text like any other.
         let is_list = !form.open.trim().is_empty() || !form.close.trim().is_empty();
         let more = if is_list { "more_calls" } else { "" };

@@ -4,11 +4,14 @@ use serde_json::{Map, Value};
 
 use super::{Rules, json, literal, regex_literal};
 use crate::Tool;
-use crate::form::ParameterForm;
+use crate::form::{KEY, ParameterForm};
 use crate::schema::types;
 
 /// Longest strings whose length is enforced: the states of the lexer grow with it.
 const MAX_LENGTH: u64 = 1000;
+
+/// The types of JSON except strings.
+const TYPES_BUT_STRING: [&str; 5] = ["null", "boolean", "number", "array", "object"];
 
 /// One parameter or member: its rule, and whether it must be written.
 pub(super) struct Item {
@@ -69,52 +72,85 @@ impl Rules<'_> {
         schema: &Value,
         tool: &Tool,
     ) -> String {
-        let head = self.marked(&format!("{}{key}{}", form.before_key, form.before_value));
-        let value = match &form.literals {
+        let after = form.after_value.replace(KEY, key);
+        let head = |rules: &Self, before_value: &str| {
+            rules.marked(&format!("{}{key}{before_value}", form.before_key))
+        };
+        let string_head = head(self, &form.before_value);
+        let body = match &form.literals {
             Some(literals) => {
                 let value = self.literal_value(literals, schema, tool, 0);
-                format!("{value} {}", self.marked(&form.after_value))
+                format!("{string_head} {value} {}", self.marked(&after))
             }
-            None => self.raw_value(form, schema, tool),
+            None if form.before_value == form.before_other => {
+                let values = self.raw_values(&after, schema, tool, false);
+                let values: Vec<_> = values.into_iter().flatten().collect();
+                format!("{string_head} ({})", values.join(" | "))
+            }
+            None => {
+                let other_head = head(self, &form.before_other);
+                let values = self.raw_values(&after, schema, tool, true).into_iter();
+                let bodies = values.zip([string_head, other_head]);
+                let bodies = bodies.filter_map(|(value, head)| Some(format!("{head} {}", value?)));
+                bodies.collect::<Vec<_>>().join(" | ")
+            }
         };
-        self.named("parameter", &format!("{head} {value}"))
+        self.named("parameter", &body)
     }
 
     fn any_parameter(&mut self, form: &ParameterForm, tool: &Tool) -> String {
         let [before_key, before_value] =
             [&form.before_key, &form.before_value].map(|text| self.marked(text));
-        let value = match &form.literals {
-            Some(literals) => self.literal_value(literals, &Value::Bool(true), tool, 0),
-            None => self.up_to("value", "TEXT", &form.after_value),
+        let value = match (&form.literals, form.after_value.split_once(KEY)) {
+            (Some(literals), _) => self.literal_value(literals, &Value::Bool(true), tool, 0),
+            (None, None) => self.up_to("value", "TEXT", &form.after_value),
+            (None, Some((before, after))) => {
+                let value = self.up_to("value", "TEXT", before);
+                format!("{value} /[a-zA-Z_][a-zA-Z0-9_]*/ {}", self.marked(after))
+            }
         };
         let body = format!("{before_key} /[a-zA-Z_][a-zA-Z0-9_]*/ {before_value} {value}");
         self.named("parameter", &body)
     }
 
-    /// A value without quotation marks and the text after it.
-    fn raw_value(&mut self, form: &ParameterForm, schema: &Value, tool: &Tool) -> String {
-        let end = self.marked(&form.after_value);
+    /// Strings and other values without quotation marks, with the text after them; `None` if the schema allows none.
+    /// `is_typed` if the text before a value shows its type.
+    fn raw_values(
+        &mut self,
+        after: &str,
+        schema: &Value,
+        tool: &Tool,
+        is_typed: bool,
+    ) -> [Option<String>; 2] {
+        let end = self.marked(after);
         let values = schema["enum"].as_array().cloned();
         if let Some(values) = values.or_else(|| Some(vec![schema.get("const")?.clone()])) {
-            let texts = values.iter().map(|value| match value {
-                Value::String(text) if text.is_empty() => "\"\"".to_owned(),
-                Value::String(text) => literal(text),
-                value => literal(&value.to_string()),
+            return [true, false].map(|is_string| {
+                let texts = values.iter().filter(|value| value.is_string() == is_string);
+                let texts: Vec<_> = texts
+                    .map(|value| literal(&value.as_str().map_or(value.to_string(), str::to_owned)))
+                    .collect();
+                (!texts.is_empty()).then(|| format!("({}) {end}", texts.join(" | ")))
             });
-            return format!("({}) {end}", texts.collect::<Vec<_>>().join(" | "));
         }
-        let allows_string =
-            types(schema, &tool.parameters).is_none_or(|types| types.contains(&"string"));
-        match allows_string {
-            true => {
-                let terminal = self.raw_string(schema);
-                self.up_to("value", &terminal, &form.after_value)
+        let names = types(schema, &tool.parameters);
+        let allows_string = names.as_ref().is_none_or(|names| names.contains(&"string"));
+        let string = allows_string.then(|| {
+            let terminal = self.raw_string(schema);
+            self.up_to("value", &terminal, after)
+        });
+        let mut others = names.unwrap_or_else(|| TYPES_BUT_STRING.to_vec());
+        others.retain(|name| *name != "string");
+        // Any text is a string, also that of other values.
+        let is_other = !others.is_empty() && (is_typed || !allows_string);
+        let other = is_other.then(|| {
+            let mut schema = with_definitions(schema, &tool.parameters);
+            if allows_string {
+                schema["type"] = others.into();
             }
-            false => {
-                let value = json(&with_definitions(schema, &tool.parameters), tool.strict);
-                format!("{} {end}", self.named("value", &value))
-            }
-        }
+            format!("{} {end}", self.named("value", &json(&schema, tool.strict)))
+        });
+        [string, other]
     }
 
     /// The terminal of a string of any text, within the bounds of its schema.

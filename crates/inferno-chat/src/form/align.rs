@@ -20,6 +20,15 @@ pub(crate) fn leading_tag(text: &str) -> Option<&str> {
     (tag.len() > 1 && tag.len() <= MAX_TAG_LEN).then_some(tag)
 }
 
+/// The text on the first line of a form before anything that varies, such as `Action:`; `None` if it is hardly distinctive.
+pub(crate) fn leading_word(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let end = text
+        .find(|character: char| matches!(character, '\n' | '{' | '"' | '\u{e000}'..='\u{e0ff}'));
+    let word = text[..end.unwrap_or(text.len())].trim_end();
+    (word.len() > 2 && word.len() <= MAX_TAG_LEN).then_some(word)
+}
+
 /// The start of the tag that a text ends with, except for whitespace.
 pub(super) fn start_of_last_tag(text: &str) -> Option<usize> {
     let text = text.trim_end();
@@ -84,8 +93,14 @@ pub(super) fn split_between<'a>(
         // Each place between the two divides the same texts. A tag belongs to the text that it begins.
         let places: Vec<_> =
             (len - suffix..=prefix).filter(|&at| is_boundary(between, at)).collect();
-        let begins_tag = |at: &usize| between[*at..].starts_with(['<', '[', '{']);
-        let best = places.iter().copied().find(begins_tag).or(places.last().copied());
+        let begins_tag = |at: &&usize| between[**at..].starts_with(['<', '[', '{']);
+        // Tags of some families begin with a closing bracket.
+        let follows_end = |at: &&usize| {
+            let is_end = |character: char| character.is_whitespace() || character == '>';
+            between[..**at].ends_with(is_end) && between[**at..].starts_with(['<', '[', '{', ']'])
+        };
+        let best = places.iter().find(follows_end).or_else(|| places.iter().find(begins_tag));
+        let best = best.or(places.last()).copied();
         if let Some(at) = best {
             return (&between[..at], "", &between[at..]);
         }

@@ -7,7 +7,7 @@ use super::probe::{
     self, CONTENT, KEYS, Probe, REASONING, VALUES, answer, arguments, generation_prompt, turn,
 };
 use super::{
-    ARGUMENTS, AnswerForm, ArgumentForm, CallForm, Delimiters, Head, INDEX, LiteralForm, NAME,
+    ARGUMENTS, AnswerForm, ArgumentForm, CallForm, Delimiters, Head, INDEX, KEY, LiteralForm, NAME,
     ParameterForm,
 };
 use crate::ChatTemplate;
@@ -36,18 +36,40 @@ pub(crate) fn detect(template: &ChatTemplate) -> (AnswerForm, Probe) {
     let written = call_form(template, &probe, &reasoning, end);
     // Calls in a form that cannot be read are written into texts.
     probe.writes_calls = written.is_some();
-    let calls = written.unwrap_or_else(|| {
+    let mut calls = written.unwrap_or_else(|| {
         let prompt = probe::prompt(template).unwrap_or_default();
         let known = FORMS_BY_TOOLS.iter().find(|(tag, _)| prompt.contains(tag));
         known.map_or_else(CallForm::hermes, |(_, form)| form())
     });
-    let content = content_delimiters(after_reasoning(before, &reasoning), end);
+    let before = after_reasoning(before, &reasoning);
+    let mut content = content_delimiters(before, end);
+    if content.open.is_empty() && probe.writes_calls {
+        let recipient = (calls.begins_bare() && *calls.head() == Head::Text).then_some(before);
+        content.open = recipient.unwrap_or_default().to_owned();
+        if let Some((open, rest)) = divided_opening(template, &probe, &calls) {
+            (content.open, calls.open) = (open, rest);
+        }
+    }
     (AnswerForm { reasoning, reasons, content, has_channels, calls: calls.into() }, probe)
 }
 
 /// The text after reasoning, if there is any.
 fn after_reasoning<'a>(text: &'a str, reasoning: &Delimiters) -> &'a str {
     text.rsplit(reasoning.close.as_str()).next().unwrap_or(text).trim_start()
+}
+
+/// The opening of calls before and after the content of the same message, if that is inside of it.
+fn divided_opening(
+    template: &ChatTemplate,
+    probe: &Probe,
+    calls: &CallForm,
+) -> Option<(String, String)> {
+    let mut message = probe.calling_message(&arguments(), 1);
+    message["content"] = json!(CONTENT);
+    let text = answer(template, &message, &[])?;
+    let (before, after) = text.split_once(CONTENT)?;
+    let rest = calls.open.strip_prefix(before).filter(|_| !before.trim().is_empty())?;
+    (!rest.is_empty() && after.starts_with(rest)).then(|| (before.to_owned(), rest.to_owned()))
 }
 
 fn content_delimiters(before: &str, end: &str) -> Delimiters {
@@ -223,23 +245,36 @@ fn with_parameters(
     probe: &Probe,
     text: &str,
 ) -> Option<(String, ParameterForm)> {
+    let text = with_repeated_keys(text);
     let last = text.rsplit(NAME).next()?;
     let [first, before_value, between, same, end] = around(last)?;
     if before_value != same {
         return None;
     }
-    let quote = quote(before_value, between, end);
+    let before_number = before_number(template, probe).unwrap_or_else(|| before_value.to_owned());
+    let quote = quote(before_value, between, end, &before_number);
     let before_value = before_value.strip_suffix(quote)?;
+    let before_other = if quote.is_empty() { before_number } else { before_value.to_owned() };
     let (between, end) = (between.strip_prefix(quote)?, end.strip_prefix(quote)?);
     let (after_value, separator, before_key) = split_between(first, between, end);
     let open = first.strip_suffix(before_key)?;
     let rest = end.strip_prefix(after_value)?.trim_start();
-    let close = leading_tag(rest).or_else(|| rest.get(..rest.chars().next()?.len_utf8()))?;
+    let close = leading_tag(rest)
+        .or_else(|| end_of_elements(rest, before_key))
+        .or_else(|| rest.get(..rest.chars().next()?.len_utf8()))?;
     let literals = (!quote.is_empty()).then(|| literals(template, probe, quote));
     let [open, before_key, before_value] = [open, before_key, before_value].map(str::to_owned);
     let [after_value, separator, close] = [after_value, separator, close].map(str::to_owned);
-    let form =
-        ParameterForm { open, before_key, before_value, after_value, separator, close, literals };
+    let form = ParameterForm {
+        open,
+        before_key,
+        before_value,
+        before_other,
+        after_value,
+        separator,
+        close,
+        literals,
+    };
     let (before, calls) = text.split_once(NAME)?;
     let mut replaced = before.to_owned();
     for call in calls.split(NAME) {
@@ -251,6 +286,39 @@ fn with_parameters(
     Some((replaced, form))
 }
 
+/// The closing tag after the last of several elements, with the text that all tags begin with.
+fn end_of_elements<'a>(text: &'a str, before_key: &str) -> Option<&'a str> {
+    let start = text.find("</").filter(|&start| before_key.trim().starts_with(&text[..start]))?;
+    let end = text[start..].find('>')?;
+    Some(&text[..=start + end])
+}
+
+/// The text in which keys after their values, as in `</key>`, are placeholders.
+fn with_repeated_keys(text: &str) -> String {
+    let mut replaced = text.to_owned();
+    for (key, value) in KEYS.into_iter().zip(VALUES) {
+        let mut parts = replaced.split(value).map(str::to_owned).collect::<Vec<_>>();
+        for part in parts.iter_mut().skip(1) {
+            // The next value has a key of its own before it.
+            let own = part.find(NAME).unwrap_or(part.len());
+            if part[..own].contains(key) {
+                *part = part.replacen(key, &KEY.to_string(), 1);
+            }
+        }
+        replaced = parts.join(value);
+    }
+    replaced
+}
+
+/// The text between a key and a value that is a number.
+fn before_number(template: &ChatTemplate, probe: &Probe) -> Option<String> {
+    const NUMBER: u32 = 73_519;
+    let text = probe.call_with(template, json!(NUMBER))?;
+    let (_, after) = text.split_once(KEYS[0])?;
+    let (before, _) = after.split_once(&NUMBER.to_string())?;
+    Some(before.to_owned())
+}
+
 /// The texts around the keys and values of a call.
 fn around(call: &str) -> Option<[&str; 5]> {
     let (first, rest) = call.split_once(KEYS[0])?;
@@ -260,11 +328,13 @@ fn around(call: &str) -> Option<[&str; 5]> {
     Some([first, before_value, between, same, end])
 }
 
-/// The quotation mark on both sides of a value; empty if there is none.
-fn quote<'a>(before: &'a str, between: &str, end: &str) -> &'a str {
-    let is_quote = |text: &&str| {
-        text.contains(['"', '\'']) && between.starts_with(*text) && end.starts_with(*text)
-    };
+/// The quotation mark on both sides of a string, which numbers do not have; empty if there is none.
+fn quote<'a>(before: &'a str, between: &str, end: &str, before_number: &str) -> &'a str {
+    let is_around = |text: &&str| between.starts_with(*text) && end.starts_with(*text);
+    if let Some(quote) = before.strip_prefix(before_number).filter(is_around) {
+        return quote;
+    }
+    let is_quote = |text: &&str| text.contains(['"', '\'']) && is_around(text);
     let mut suffixes = before.char_indices().map(|(at, _)| &before[at..]);
     suffixes.find(is_quote).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ARGUMENTS, ArgumentForm, CallForm, ID, INDEX, LiteralForm, NAME, ParameterForm};
+use super::{ARGUMENTS, ArgumentForm, CallForm, ID, INDEX, KEY, LiteralForm, NAME, ParameterForm};
 
 impl CallForm {
     /// A list of calls, each a name and its arguments.
@@ -28,13 +28,15 @@ impl ParameterForm {
         let members = arguments.as_object().into_iter().flatten();
         let parameters: Vec<_> = members
             .map(|(key, value)| {
+                let is_string = value.is_string();
                 let value = match (&self.literals, value) {
                     (Some(literals), value) => literals.write(value),
                     (None, Value::String(text)) => text.clone(),
                     (None, value) => value.to_string(),
                 };
-                let [before_key, before_value] = [&self.before_key, &self.before_value];
-                format!("{before_key}{key}{before_value}{value}{}", self.after_value)
+                let before_value = if is_string { &self.before_value } else { &self.before_other };
+                let after_value = self.after_value.replace(KEY, key);
+                format!("{}{key}{before_value}{value}{after_value}", self.before_key)
             })
             .collect();
         format!("{}{}{}", self.open, parameters.join(&self.separator), self.close)

@@ -1,7 +1,7 @@
 //! A model on a concrete backend, with its KV cache and buffers.
 
 use inferno_backend::{Backend, Batch, BlockId, KvDType, KvLayout};
-use inferno_model::{BatchLimits, Model, Workspace};
+use inferno_model::{BatchLimits, Model, ModelCache, Workspace};
 
 use crate::{EngineError, Fingerprint, Runner};
 
@@ -34,7 +34,7 @@ impl Default for RunnerOptions {
 /// A loaded model, its KV cache and the buffers of a forward pass.
 pub struct ModelRunner<B: Backend> {
     model: Model<B>,
-    cache: B::KvCache,
+    cache: ModelCache<B>,
     workspace: Workspace<B>,
     layout: KvLayout,
     context_length: usize,
@@ -59,7 +59,7 @@ impl<B: Backend> ModelRunner<B> {
         }
         let cache_tokens = options.cache_tokens.unwrap_or(context_length);
         let layout = model.spec().kv_layout(cache_tokens, options.kv_dtype);
-        let cache = model.backend().alloc_kv_cache(&layout)?;
+        let cache = ModelCache::new(&**model.backend(), &layout)?;
         let workspace = model.workspace(options.limits)?.with_context_length(context_length);
         Ok(Self {
             fingerprint: fingerprint.with_kv_layout(&layout),
@@ -112,10 +112,10 @@ impl<B: Backend> Runner for ModelRunner<B> {
     }
 
     fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
-        Ok(self.model.backend().read_kv_block(&self.cache, block, bytes)?)
+        Ok(self.model.backend().read_kv_block(&self.cache.kv, block, bytes)?)
     }
 
     fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
-        Ok(self.model.backend().write_kv_block(&mut self.cache, block, bytes)?)
+        Ok(self.model.backend().write_kv_block(&mut self.cache.kv, block, bytes)?)
     }
 }

@@ -5,7 +5,7 @@ use inferno_backend::{Backend, Batch, Function};
 use crate::layers::ForwardContext;
 use crate::rope;
 use crate::workspace::Workspace;
-use crate::{Model, ModelError};
+use crate::{Model, ModelCache, ModelError};
 
 impl<B: Backend> Model<B> {
     /// Runs `batch`, writes its keys and values to `cache`, and returns one row of `vocab_size`
@@ -20,7 +20,7 @@ impl<B: Backend> Model<B> {
     pub fn forward<'w>(
         &self,
         batch: &Batch,
-        cache: &mut B::KvCache,
+        cache: &mut ModelCache<B>,
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
         self.check(batch, workspace)?;
@@ -48,7 +48,7 @@ impl<B: Backend> Model<B> {
     pub fn forward_hidden<'w>(
         &self,
         batch: &Batch,
-        cache: &mut B::KvCache,
+        cache: &mut ModelCache<B>,
         workspace: &'w mut Workspace<B>,
     ) -> Result<&'w [f32], ModelError> {
         self.check(batch, workspace)?;
@@ -62,7 +62,7 @@ impl<B: Backend> Model<B> {
     fn compute(
         &self,
         batch: &Batch,
-        cache: &mut B::KvCache,
+        cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let Self { spec, rotaries, .. } = self;

@@ -12,7 +12,8 @@ use inferno_backend::Backend;
 
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::{BlockSpec, FeedForwardSpec, LayerSpec};
+use crate::model_cache::ModelCache;
+use crate::spec::layer::{BlockSpec, FeedForwardSpec, LayerSpec, MixerSpec};
 use crate::workspace::Workspace;
 use attention::SelfAttention;
 pub(crate) use context::ForwardContext;
@@ -22,10 +23,10 @@ use mlp::Mlp;
 pub(crate) use norm::NormWeights;
 use residual::Residual;
 
-/// One decoder layer: attention, then a feed-forward block, each added to the residual stream.
+/// One decoder layer: mixers of tokens, then a feed-forward block, each added to the residual stream.
 pub(crate) struct DecoderLayer<B: Backend> {
-    attention: Block<B, SelfAttention<B>>,
-    feed_forward: Block<B, FeedForward<B>>,
+    mixers: Block<B, Vec<Mixer<B>>>,
+    feed_forward: Option<Block<B, FeedForward<B>>>,
     is_parallel: bool,
 }
 
@@ -34,6 +35,10 @@ struct Block<B: Backend, T> {
     norm: Option<NormWeights<B>>,
     block: T,
     residual: Residual<B>,
+}
+
+enum Mixer<B: Backend> {
+    Attention(SelfAttention<B>),
 }
 
 enum FeedForward<B: Backend> {
@@ -57,16 +62,19 @@ impl<B: Backend, T> Block<B, T> {
 
 impl<B: Backend> DecoderLayer<B> {
     pub(crate) fn load(loader: &mut Loader<'_, B>, spec: &LayerSpec) -> Result<Self, ModelError> {
-        Ok(Self {
-            attention: Block::load(loader, &spec.attention, SelfAttention::load)?,
-            feed_forward: Block::load(loader, &spec.feed_forward, |loader, spec| match spec {
+        let feed_forward = spec.feed_forward.as_ref().map(|block| {
+            Block::load(loader, block, |loader, spec| match spec {
                 FeedForwardSpec::Dense(mlp) => Mlp::load(loader, mlp).map(FeedForward::Dense),
                 FeedForwardSpec::Experts(experts) => {
                     MixtureOfExperts::load(loader, experts).map(FeedForward::Experts)
                 }
-            })?,
-            is_parallel: spec.is_parallel,
-        })
+            })
+        });
+        let feed_forward = feed_forward.transpose()?;
+        let mixers = Block::load(loader, &spec.mixers, |loader, mixers| {
+            mixers.iter().map(|mixer| Mixer::load(loader, mixer)).collect()
+        })?;
+        Ok(Self { mixers, feed_forward, is_parallel: spec.is_parallel })
     }
 
     /// Adds the layer's output to the residual stream `workspace.x`.
@@ -75,19 +83,59 @@ impl<B: Backend> DecoderLayer<B> {
     pub(crate) fn forward(
         &self,
         context: &ForwardContext<'_, B>,
-        cache: &mut B::KvCache,
+        cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let Self { attention, feed_forward, is_parallel } = self;
-        attention.block.attend(context, attention.norm.as_ref(), cache, workspace)?;
-        if *is_parallel {
+        let Self { mixers, feed_forward, is_parallel } = self;
+        for mixer in &mixers.block {
+            mixer.mix(context, mixers.norm.as_ref(), cache, workspace)?;
+        }
+        if let (true, Some(feed_forward)) = (*is_parallel, feed_forward) {
             feed_forward.expand(context, workspace)?;
-            attention.block.project(context, &attention.residual, workspace)?;
-        } else {
-            attention.block.project(context, &attention.residual, workspace)?;
+        }
+        for mixer in &mixers.block {
+            mixer.project(context, &mixers.residual, workspace)?;
+        }
+        let Some(feed_forward) = feed_forward else { return Ok(()) };
+        if !is_parallel {
             feed_forward.expand(context, workspace)?;
         }
         feed_forward.project(context, workspace)
+    }
+}
+
+impl<B: Backend> Mixer<B> {
+    fn load(loader: &mut Loader<'_, B>, spec: &MixerSpec) -> Result<Self, ModelError> {
+        match spec {
+            MixerSpec::Attention(attention) => {
+                SelfAttention::load(loader, attention).map(Self::Attention)
+            }
+        }
+    }
+
+    /// Reads the residual stream.
+    fn mix(
+        &self,
+        context: &ForwardContext<'_, B>,
+        norm: Option<&NormWeights<B>>,
+        cache: &mut ModelCache<B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        match self {
+            Self::Attention(attention) => attention.attend(context, norm, &mut cache.kv, workspace),
+        }
+    }
+
+    /// Adds to the residual stream.
+    fn project(
+        &self,
+        context: &ForwardContext<'_, B>,
+        residual: &Residual<B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        match self {
+            Self::Attention(attention) => attention.project(context, residual, workspace),
+        }
     }
 }
 

@@ -11,14 +11,14 @@
 //!     Backend, BatchBuilder, BlockId, KvDType, LogitRows, ReferenceBackend, SequenceChunk,
 //! };
 //! use inferno_gguf::Gguf;
-//! use inferno_model::{BatchLimits, Model};
+//! use inferno_model::{BatchLimits, Model, ModelCache};
 //!
 //! let checkpoint = Gguf::open("tests/fixtures/qwen3.gguf")?;
 //! let model = Model::load(&checkpoint, Arc::new(ReferenceBackend), None, &mut |_progress| {})?;
 //! let limits = BatchLimits { max_num_tokens: 16, max_num_logit_rows: 1 };
 //! let mut workspace = model.workspace(limits)?;
 //! let kv_layout = model.spec().kv_layout(16, KvDType::F32);
-//! let mut cache = model.backend().alloc_kv_cache(&kv_layout)?;
+//! let mut cache = ModelCache::new(&**model.backend(), &kv_layout)?;
 //!
 //! // A prompt of three tokens in the cache's first block; logits for its last token only.
 //! let mut builder = BatchBuilder::new(kv_layout.block_tokens);
@@ -52,6 +52,7 @@ mod keys;
 mod layers;
 mod loader;
 mod model;
+mod model_cache;
 mod requantize;
 mod rope;
 mod spec;
@@ -65,6 +66,7 @@ pub use error::ModelError;
 pub use footprint::Footprint;
 pub use loader::LoadProgress;
 pub use model::Model;
+pub use model_cache::ModelCache;
 pub use requantize::Requantize;
 pub use spec::{ModelSpec, RopeScaling, RotarySpec, YarnParams};
 pub use tensor_cache::TensorCache;

@@ -121,8 +121,9 @@ impl ModelSpec {
         layers.chain(self.output_norm.vectors()).chain(&self.head.bias).chain(rotaries)
     }
 
-    /// The sliding window of each layer; `None` for layers that attend to everything.
+    /// The sliding window of each layer with attention; `None` for those that attend to everything.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Option<usize>> {
-        self.layers.iter().map(|layer| layer.attention.block.window)
+        let attention = self.layers.iter().filter_map(LayerSpec::attention);
+        attention.map(|attention| attention.window)
     }
 }

@@ -3,7 +3,7 @@
 use inferno_backend::{Backend, BackendError, ExpertParams};
 
 use crate::ModelSpec;
-use crate::spec::layer::{FeedForwardSpec, LayerSpec};
+use crate::spec::layer::LayerSpec;
 
 /// The largest batch that a workspace can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl BufferShapes {
             query_factors: spec.temperature.map(|_| tokens(1)),
             qkv: tokens(spec.heads.row_len()),
             attended: tokens(heads),
-            gates: any(|layer| layer.attention.block.gate.is_some()).then(|| tokens(heads)),
+            gates: any(LayerSpec::has_attention_gate).then(|| tokens(heads)),
             hidden: widths.into_iter().map(tokens).collect(),
             experts: ExpertBufferShapes::new(spec, limits),
             logits: BufferShape { rows: limits.max_num_logit_rows, cols: spec.vocab_size },
@@ -189,10 +189,7 @@ impl BufferShapes {
 impl ExpertBufferShapes {
     fn new(spec: &ModelSpec, limits: BatchLimits) -> Option<Self> {
         // All mixtures of a model have the same shape.
-        let experts = spec.layers.iter().find_map(|layer| match &layer.feed_forward.block {
-            FeedForwardSpec::Experts(experts) => Some(experts),
-            FeedForwardSpec::Dense(_) => None,
-        })?;
+        let experts = spec.layers.iter().find_map(LayerSpec::experts)?;
         let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
         let slots = limits.max_num_tokens.saturating_mul(experts.params.num_experts_used);
         Some(Self {

@@ -9,10 +9,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+use inferno_backend::{Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Footprint, Model, ModelSpec, Requantize};
+use inferno_model::{BatchLimits, Footprint, Model, ModelCache, ModelSpec, Requantize};
 use support::fixtures;
 
 static NUM_ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -61,7 +61,7 @@ fn check(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType, threads:
     let checkpoint = Gguf::open(fixtures().join(name)).expect("a fixture");
     let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a known architecture");
     let layout = spec.kv_layout(PROMPT + 2, kv_dtype);
-    let Ok(mut cache) = backend.alloc_kv_cache(&layout) else { return };
+    let Ok(mut cache) = ModelCache::new(&*backend, &layout) else { return };
     let estimate = |limits| {
         let backend = &*backend;
         Footprint::estimate(&checkpoint, &spec, backend, requantize, &layout, limits)

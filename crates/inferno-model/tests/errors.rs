@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use inferno_backend::ReferenceBackend;
 use inferno_gguf::{GgmlType, Gguf, GgufWriter, Metadata};
-use inferno_model::{Model, ModelError, ModelSpec, RopeScaling, TensorCache};
+use inferno_model::{Model, ModelCache, ModelError, ModelSpec, RopeScaling, TensorCache};
 
 /// Rewrites the llama fixture: `edit` changes the metadata, `keep` renames, reshapes or drops tensors.
 fn rewritten(
@@ -365,13 +365,13 @@ fn an_unsupported_format_error_lists_the_supported_ones() {
 
 #[test]
 fn a_batch_that_exceeds_the_workspace_or_the_vocabulary_is_rejected() {
-    use inferno_backend::{Backend, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+    use inferno_backend::{BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
     use inferno_model::BatchLimits;
 
     let path = support::fixtures().join("llama.gguf");
     let model = support::load(&path, Arc::new(ReferenceBackend::new()));
     let layout = model.spec().kv_layout(64, KvDType::F16);
-    let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
+    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("a small cache");
     let limits = BatchLimits { max_num_tokens: 4, max_num_logit_rows: 1 };
     let mut workspace = model.workspace(limits).expect("a small workspace");
     let mut forward = |tokens: &[u32], logits| {

@@ -6,7 +6,7 @@ mod feed_forward;
 use inferno_backend::{Function, QkvLayout};
 use inferno_gguf::Gguf;
 
-use super::layer::{BlockSpec, LayerSpec, NormSpec};
+use super::layer::{BlockSpec, LayerSpec, MixerSpec, NormSpec};
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::{ModelSpec, RotarySpec, TemperatureSpec};
@@ -181,18 +181,18 @@ impl<'a> SpecBuilder<'a> {
         let tensors = self.tensors.in_layer(index);
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
         Ok(LayerSpec {
-            attention: BlockSpec {
+            mixers: BlockSpec {
                 norm: self.layer_norm(tensors, names.attention)?,
-                block: self.attention(tensors, index)?,
+                block: vec![MixerSpec::Attention(self.attention(tensors, index)?)],
                 post_norm: self.layer_norm(tensors, names.post_attention)?,
                 residual_scale,
             },
-            feed_forward: BlockSpec {
+            feed_forward: Some(BlockSpec {
                 norm: self.layer_norm(tensors, names.feed_forward)?,
                 block: self.feed_forward(tensors, index)?,
                 post_norm: self.layer_norm(tensors, names.post_feed_forward)?,
                 residual_scale,
-            },
+            }),
             is_parallel: self.is_parallel,
         })
     }

@@ -4,13 +4,20 @@ use inferno_backend::{ExpertParams, Function, Gate, NormKind, QkvLayout};
 
 use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
 
-/// One decoder layer: a mixer and a feed-forward block, each added to the residual stream.
+/// One decoder layer: mixers of tokens and a feed-forward block, each added to the residual stream.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerSpec {
-    pub(crate) attention: BlockSpec<AttentionSpec>,
-    pub(crate) feed_forward: BlockSpec<FeedForwardSpec>,
+    /// Usually one; several read the same rows.
+    pub(crate) mixers: BlockSpec<Vec<MixerSpec>>,
+    pub(crate) feed_forward: Option<BlockSpec<FeedForwardSpec>>,
     /// Whether both blocks read the residual stream before either is added to it.
     pub(crate) is_parallel: bool,
+}
+
+/// How a layer mixes the tokens of a sequence.
+#[derive(Debug, Clone)]
+pub(crate) enum MixerSpec {
+    Attention(AttentionSpec),
 }
 
 /// A block of a layer, between the norms of its input and of its output.
@@ -121,73 +128,101 @@ pub(crate) struct SharedExpertSpec {
 }
 
 impl LayerSpec {
+    /// The layer's attention, if it has any.
+    pub(crate) fn attention(&self) -> Option<&AttentionSpec> {
+        self.mixers.block.iter().map(|MixerSpec::Attention(attention)| attention).next()
+    }
+
+    /// Whether the output of its attention is gated.
+    pub(crate) fn has_attention_gate(&self) -> bool {
+        self.attention().is_some_and(|attention| attention.gate.is_some())
+    }
+
+    /// The layer's mixture of experts, if it has one.
+    pub(crate) fn experts(&self) -> Option<&ExpertsSpec> {
+        match &self.feed_forward.as_ref()?.block {
+            FeedForwardSpec::Dense(_) => None,
+            FeedForwardSpec::Experts(experts) => Some(experts),
+        }
+    }
+
+    /// The layer's dense block or its shared expert, if it has either.
+    fn mlp(&self) -> Option<&MlpSpec> {
+        match &self.feed_forward.as_ref()?.block {
+            FeedForwardSpec::Dense(mlp) => Some(mlp),
+            FeedForwardSpec::Experts(experts) => experts.shared.as_ref().map(|shared| &shared.mlp),
+        }
+    }
+
     /// Every product of the layer.
     pub(crate) fn linears(&self) -> Vec<&LinearSpec> {
-        let attention = &self.attention.block;
-        let mut linears = vec![&attention.qkv, &attention.output];
-        linears.extend(&attention.gate);
-        match &self.feed_forward.block {
-            FeedForwardSpec::Dense(mlp) => linears.extend([&mlp.up, &mlp.down]),
-            FeedForwardSpec::Experts(experts) => {
-                linears.extend([&experts.router, &experts.gate_up, &experts.down]);
-                if let Some(SharedExpertSpec { mlp, gate }) = &experts.shared {
-                    linears.extend([&mlp.up, &mlp.down]);
-                    linears.extend(gate);
-                }
-            }
+        let mut linears: Vec<_> = self.mixers.block.iter().flat_map(MixerSpec::linears).collect();
+        linears.extend(self.mlp().into_iter().flat_map(|mlp| [&mlp.up, &mlp.down]));
+        if let Some(experts) = self.experts() {
+            linears.extend([&experts.router, &experts.gate_up, &experts.down]);
+            linears.extend(experts.shared.iter().filter_map(|shared| shared.gate.as_ref()));
         }
         linears
     }
 
     /// Every vector of the layer.
     pub(crate) fn vectors(&self) -> Vec<&VectorSpec> {
-        let Self { attention, feed_forward, .. } = self;
-        let norms =
-            [&attention.norm, &attention.post_norm, &feed_forward.norm, &feed_forward.post_norm];
+        let Self { mixers, feed_forward, .. } = self;
+        let mut norms = vec![&mixers.norm, &mixers.post_norm];
+        norms.extend(feed_forward.iter().flat_map(|block| [&block.norm, &block.post_norm]));
         let mut vectors: Vec<_> = norms.into_iter().flatten().flat_map(NormSpec::vectors).collect();
-        vectors.extend(&attention.block.sinks);
-        if let Some(norm) = &attention.block.qk_norm {
-            vectors.extend([&norm.q, &norm.k]);
-        }
-        if let FeedForwardSpec::Experts(experts) = &feed_forward.block {
-            vectors.extend(&experts.selection_bias);
-        }
+        vectors.extend(mixers.block.iter().flat_map(MixerSpec::vectors));
+        vectors.extend(self.experts().and_then(|experts| experts.selection_bias.as_ref()));
         vectors.extend(self.linears().into_iter().filter_map(|linear| linear.bias.as_ref()));
         vectors
     }
 
     /// The width between the projections of the dense block or the shared expert.
     pub(crate) fn mlp_width(&self) -> Option<usize> {
-        match &self.feed_forward.block {
-            FeedForwardSpec::Dense(mlp) => Some(mlp.intermediate_size),
-            FeedForwardSpec::Experts(experts) => {
-                experts.shared.as_ref().map(|shared| shared.mlp.intermediate_size)
-            }
-        }
+        self.mlp().map(|mlp| mlp.intermediate_size)
     }
 
     /// Whether the shared expert has a gate.
     pub(crate) fn has_shared_gate(&self) -> bool {
-        match &self.feed_forward.block {
-            FeedForwardSpec::Dense(_) => false,
-            FeedForwardSpec::Experts(experts) => {
-                experts.shared.as_ref().is_some_and(|shared| shared.gate.is_some())
-            }
-        }
+        let shared = self.experts().and_then(|experts| experts.shared.as_ref());
+        shared.is_some_and(|shared| shared.gate.is_some())
     }
 
     /// Whether the output of a block is not added to the residual stream as it is.
     pub(crate) fn has_branch(&self) -> bool {
-        self.attention.has_branch() || self.feed_forward.has_branch() || self.has_shared_gate()
+        let feed_forward = self.feed_forward.as_ref();
+        self.mixers.has_branch()
+            || feed_forward.is_some_and(BlockSpec::has_branch)
+            || self.has_shared_gate()
     }
 
     /// Number of experts that a token uses of a matrix with several.
     pub(crate) fn num_experts_used(&self, matrix: &MatrixSpec) -> usize {
-        match &self.feed_forward.block {
-            FeedForwardSpec::Experts(experts) if matrix.num_experts > 1 => {
-                experts.params.num_experts_used
-            }
+        match self.experts() {
+            Some(experts) if matrix.num_experts > 1 => experts.params.num_experts_used,
             _ => 1,
+        }
+    }
+}
+
+impl MixerSpec {
+    fn linears(&self) -> Vec<&LinearSpec> {
+        match self {
+            Self::Attention(attention) => {
+                let mut linears = vec![&attention.qkv, &attention.output];
+                linears.extend(&attention.gate);
+                linears
+            }
+        }
+    }
+
+    /// Every vector but the biases of products.
+    fn vectors(&self) -> Vec<&VectorSpec> {
+        match self {
+            Self::Attention(attention) => {
+                let norms = attention.qk_norm.iter().flat_map(|norm| [&norm.q, &norm.k]);
+                norms.chain(&attention.sinks).collect()
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_gguf::Gguf;
-use inferno_model::{BatchLimits, Model, ModelError, ModelSpec};
+use inferno_model::{BatchLimits, Model, ModelCache, ModelError, ModelSpec};
 
 /// Logits by transformers for one model.
 pub struct ReferenceLogits {
@@ -103,7 +103,7 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
     };
     let layout = model.spec().kv_layout(tokens.len(), KvDType::F32);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).rev().map(BlockId).collect();
-    let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
+    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("a small cache");
     let workspace = model.workspace(limits(tokens.len())).expect("a small workspace");
     let mut workspace = workspace.with_context_length(tokens.len());
     let mut rows = Vec::new();
@@ -124,7 +124,7 @@ pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]
     let layout = model.spec().kv_layout(num_tokens + 32, KvDType::F32);
     let (evens, odds): (Vec<BlockId>, Vec<BlockId>) =
         (0..layout.num_blocks as u32).map(BlockId).partition(|block| block.0 % 2 == 0);
-    let mut cache = model.backend().alloc_kv_cache(&layout).expect("a small cache");
+    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("a small cache");
     let mut workspace = model.workspace(limits(num_tokens)).expect("a small workspace");
     let mut builder = BatchBuilder::new(layout.block_tokens);
     for (tokens, block_table, logits) in
@@ -140,7 +140,7 @@ pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]
 fn run<B: Backend>(
     model: &Model<B>,
     batch: &Batch,
-    cache: &mut B::KvCache,
+    cache: &mut ModelCache<B>,
     workspace: &mut inferno_model::Workspace<B>,
 ) -> Vec<Vec<f32>> {
     let logits = model.forward(batch, cache, workspace).expect("a valid batch");

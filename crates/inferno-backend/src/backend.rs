@@ -3,8 +3,9 @@
 use inferno_tensor::DType;
 
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, ExpertParams, Function, Gate, KvLayout,
-    LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, WeightPart,
+    AttentionParams, BackendError, Batch, BlockId, ConvParams, ConvWeights, ExpertParams, Function,
+    Gate, GatedNorm, KvLayout, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights,
+    LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, StateLayout, StateSlot, WeightPart,
 };
 
 /// A device that can run decoder-only transformers.
@@ -30,6 +31,8 @@ pub trait Backend: Send + Sync + 'static {
     type Table: Send + Sync;
     /// The paged keys and values of all layers.
     type KvCache: Send;
+    /// The state of recurrent layers, in slots.
+    type RecurrentState: Send;
     /// A batch's index arrays in device memory.
     type DeviceBatch: Send;
     /// The experts of each token and their weights.
@@ -116,6 +119,35 @@ pub trait Backend: Send + Sync + 'static {
         &self,
         cache: &mut Self::KvCache,
         block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), BackendError>;
+
+    /// Allocates slots for the state of recurrent layers. If the system supports it, memory is committed when
+    /// slots are first written.
+    ///
+    /// **Errors**: [`BackendError::OutOfMemory`].
+    fn alloc_state(&self, layout: &StateLayout) -> Result<Self::RecurrentState, BackendError>;
+
+    /// Copies the contents of slot `from` to slot `to`.
+    fn copy_state(&self, state: &mut Self::RecurrentState, from: StateSlot, to: StateSlot);
+
+    /// Appends the contents of a slot to `bytes`: [`StateLayout::slot_bytes`] in total.
+    ///
+    /// **Errors**: [`BackendError::Device`].
+    fn read_state(
+        &self,
+        state: &Self::RecurrentState,
+        slot: StateSlot,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError>;
+
+    /// Fills a slot with the output of [`read_state`](Self::read_state).
+    ///
+    /// **Errors**: [`BackendError::StateSize`].
+    fn write_state(
+        &self,
+        state: &mut Self::RecurrentState,
+        slot: StateSlot,
         bytes: &[u8],
     ) -> Result<(), BackendError>;
 
@@ -238,6 +270,43 @@ pub trait Backend: Send + Sync + 'static {
         cache: &Self::KvCache,
         out: &mut Self::Buffer,
     ) -> Result<(), BackendError>;
+
+    // Recurrent layers.
+
+    /// Convolves each channel with the inputs of the last tokens, and stores those that later tokens need in
+    /// each sequence's slot.
+    ///
+    /// Every sequence of the batch has a state.
+    ///
+    /// **Shapes**: `x` rows are those of a projection; `out` rows hold one value per channel.
+    fn causal_conv(
+        &self,
+        batch: &Self::DeviceBatch,
+        params: &ConvParams,
+        weights: ConvWeights<'_, Self::Buffer>,
+        x: &Self::Buffer,
+        state: &mut Self::RecurrentState,
+        out: &mut Self::Buffer,
+    );
+
+    /// Reads and writes the matrices of each sequence's slot, token by token.
+    ///
+    /// Every sequence of the batch has a state.
+    ///
+    /// **Shapes**: `out` rows hold `num_heads * value_dim` values.
+    fn linear_attention(
+        &self,
+        batch: &Self::DeviceBatch,
+        params: &LinearAttentionParams,
+        weights: LinearAttentionWeights<'_, Self::Buffer>,
+        rows: LinearAttentionRows<'_, Self::Buffer>,
+        state: &mut Self::RecurrentState,
+        out: &mut Self::Buffer,
+    );
+
+    /// Normalizes rows in parts of `extent` values and multiplies them by the SiLU of their gates, in either
+    /// order.
+    fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, Self::Buffer>, x: &mut Self::Buffer);
 
     // Mixture of experts.
 

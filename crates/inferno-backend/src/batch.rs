@@ -1,12 +1,12 @@
 //! The input of a forward pass: a ragged set of sequence chunks over the paged KV cache.
 //!
 //! Invariants of a built [`Batch`]: every array agrees with `cu_seqlens_q`; every position has a slot
-//! in its sequence's block table; every sequence has at least one token. Backends rely on these and
-//! do not check them again.
+//! in its sequence's block table; every sequence has at least one token; no two sequences share a slot of the
+//! recurrent state. Backends rely on these and do not check them again.
 
 use std::ops::Range;
 
-use crate::{BackendError, BlockId};
+use crate::{BackendError, BlockId, SequenceState};
 
 /// The tokens of a chunk for which logits are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,7 @@ pub struct Batch {
     cu_blocks: Vec<usize>,
     slot_mapping: Vec<usize>,
     logit_rows: Vec<usize>,
+    states: Vec<Option<SequenceState>>,
 }
 
 impl Clone for Batch {
@@ -65,6 +66,7 @@ impl Clone for Batch {
         self.cu_blocks.clone_from(&source.cu_blocks);
         self.slot_mapping.clone_from(&source.slot_mapping);
         self.logit_rows.clone_from(&source.logit_rows);
+        self.states.clone_from(&source.states);
     }
 }
 
@@ -80,6 +82,7 @@ impl Default for Batch {
             cu_blocks: vec![0],
             slot_mapping: Vec::new(),
             logit_rows: Vec::new(),
+            states: Vec::new(),
         }
     }
 }
@@ -134,6 +137,11 @@ impl Batch {
         &self.logit_rows
     }
 
+    /// Where each sequence has its recurrent state, if it has one.
+    pub fn states(&self) -> &[Option<SequenceState>] {
+        &self.states
+    }
+
     /// Clears the batch and returns a builder that reuses its memory.
     ///
     /// **Panics** if `block_tokens` is 0.
@@ -147,6 +155,7 @@ impl Batch {
         self.cu_blocks.truncate(1);
         self.slot_mapping.clear();
         self.logit_rows.clear();
+        self.states.clear();
         BatchBuilder { block_tokens, batch: self }
     }
 }
@@ -188,6 +197,19 @@ impl BatchBuilder {
     /// **Errors**: [`BackendError::EmptyChunk`], and [`BackendError::BlockTableTooShort`] if a position
     /// has no block. The builder is unchanged in either case.
     pub fn push(&mut self, chunk: &SequenceChunk<'_>) -> Result<(), BackendError> {
+        self.push_with_state(chunk, None)
+    }
+
+    /// Adds one sequence's chunk, and where its recurrent state is.
+    ///
+    /// **Errors**: as [`push`](Self::push).
+    ///
+    /// **Panics** if a checkpoint is not after one of the rows, and if sequences share a slot.
+    pub fn push_with_state(
+        &mut self,
+        chunk: &SequenceChunk<'_>,
+        state: Option<SequenceState>,
+    ) -> Result<(), BackendError> {
         if chunk.tokens.is_empty() {
             return Err(BackendError::EmptyChunk);
         }
@@ -201,6 +223,14 @@ impl BatchBuilder {
             });
         };
         let batch = &mut self.batch;
+        if let Some(state) = state {
+            let own = state.slots();
+            let mut others = batch.states.iter().flatten().flat_map(SequenceState::slots);
+            assert!(others.all(|slot| !own.clone().any(|own| own == slot)), "slots are shared");
+            let num_rows = state.checkpoint.map_or(1, |checkpoint| checkpoint.num_rows);
+            assert!((1..=chunk.tokens.len()).contains(&num_rows), "a checkpoint after {num_rows}");
+        }
+        batch.states.push(state);
         let first_row = batch.token_ids.len();
         batch.token_ids.extend_from_slice(chunk.tokens);
         for position in chunk.start..end {

@@ -117,6 +117,14 @@ pub enum BackendError {
         /// Size of the saved block, in bytes.
         found: usize,
     },
+    /// A saved recurrent state does not have the size of this state's slots.
+    #[error("the saved recurrent state has {found} bytes; slots of this model have {expected}")]
+    StateSize {
+        /// Size of a slot, in bytes.
+        expected: usize,
+        /// Size of the saved state, in bytes.
+        found: usize,
+    },
     /// The device failed during a computation.
     #[error("the device failed: {reason}")]
     Device {

@@ -35,6 +35,7 @@ mod error;
 mod kv;
 mod kv_row;
 mod params;
+mod recurrent;
 mod reference;
 mod weight;
 
@@ -46,6 +47,10 @@ pub use kv_row::LARGEST_I16;
 pub use params::{
     AttentionParams, ExpertGroups, ExpertParams, Function, Gate, Gating, LinearInput, Norm,
     NormKind, PassShape, ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
+};
+pub use recurrent::{
+    ConvParams, ConvWeights, GatedNorm, LinearAttentionParams, LinearAttentionRows,
+    LinearAttentionWeights, SequenceState, StateCheckpoint, StateLayout, StateSlot, WriteRule,
 };
 pub use reference::ReferenceBackend;
 pub use weight::WeightPart;

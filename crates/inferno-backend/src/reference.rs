@@ -7,18 +7,22 @@
 mod arithmetic;
 mod attention;
 mod experts;
+mod recurrent;
 
 use std::borrow::Cow;
 
 use inferno_tensor::{DType, Tensor, quant};
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, Function, Gate, KvLayout,
-    LinearInput, Norm, PassShape, QkNorm, QkvLayout, RopePairing, Rotation, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ConvParams, ConvWeights, ExpertParams,
+    Function, Gate, GatedNorm, KvLayout, LinearAttentionParams, LinearAttentionRows,
+    LinearAttentionWeights, LinearInput, Norm, PassShape, QkNorm, QkvLayout, RopePairing, Rotation,
+    StateLayout, StateSlot, WeightPart,
 };
 use arithmetic::{add, combine, dot, evaluate, normalize, sigmoid, zeros};
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
+use recurrent::ReferenceState;
 
 /// The naive reference implementation of [`Backend`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,6 +59,7 @@ impl Backend for ReferenceBackend {
     type Weight = ReferenceWeight;
     type Table = WeightPart;
     type KvCache = ReferenceKvCache;
+    type RecurrentState = ReferenceState;
     type DeviceBatch = Batch;
     type Routing = ReferenceRouting;
 
@@ -149,6 +154,41 @@ impl Backend for ReferenceBackend {
             return Err(BackendError::KvBlockSize { expected: target.len(), found: bytes.len() });
         }
         target.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn alloc_state(&self, layout: &StateLayout) -> Result<ReferenceState, BackendError> {
+        ReferenceState::new(layout)
+    }
+
+    fn copy_state(&self, state: &mut ReferenceState, from: StateSlot, to: StateSlot) {
+        let values = state.slot(from).to_vec();
+        state.slot_mut(to).copy_from_slice(&values);
+    }
+
+    fn read_state(
+        &self,
+        state: &ReferenceState,
+        slot: StateSlot,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        bytes.extend(state.slot(slot).iter().flat_map(|value| value.to_le_bytes()));
+        Ok(())
+    }
+
+    fn write_state(
+        &self,
+        state: &mut ReferenceState,
+        slot: StateSlot,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        let expected = state.slot_bytes();
+        if bytes.len() != expected {
+            return Err(BackendError::StateSize { expected, found: bytes.len() });
+        }
+        for (value, bytes) in state.slot_mut(slot).iter_mut().zip(bytes.chunks_exact(4)) {
+            *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        }
         Ok(())
     }
 
@@ -296,6 +336,34 @@ impl Backend for ReferenceBackend {
     ) -> Result<(), BackendError> {
         attention::attend(batch, params, layout, qkv, cache, out);
         Ok(())
+    }
+
+    fn causal_conv(
+        &self,
+        batch: &Batch,
+        params: &ConvParams,
+        weights: ConvWeights<'_, Matrix>,
+        x: &Matrix,
+        state: &mut ReferenceState,
+        out: &mut Matrix,
+    ) {
+        recurrent::causal_conv(batch, params, weights, x, state, out);
+    }
+
+    fn linear_attention(
+        &self,
+        batch: &Batch,
+        params: &LinearAttentionParams,
+        weights: LinearAttentionWeights<'_, Matrix>,
+        rows: LinearAttentionRows<'_, Matrix>,
+        state: &mut ReferenceState,
+        out: &mut Matrix,
+    ) {
+        recurrent::linear_attention(batch, params, weights, rows, state, out);
+    }
+
+    fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, Matrix>, x: &mut Matrix) {
+        recurrent::gated_norm(rows, norm, x);
     }
 
     fn route_experts(

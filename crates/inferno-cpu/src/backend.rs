@@ -3,8 +3,10 @@
 use std::sync::{Mutex, MutexGuard};
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ExpertParams, Function, Gate, KvLayout,
-    LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ConvParams, ConvWeights, ExpertParams,
+    Function, Gate, GatedNorm, KvLayout, LinearAttentionParams, LinearAttentionRows,
+    LinearAttentionWeights, LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, StateLayout,
+    StateSlot, WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -22,10 +24,12 @@ use crate::ops::linear::linear;
 use crate::ops::norm;
 use crate::ops::product::Epilogue;
 use crate::ops::product_rows::ProductRows;
+use crate::ops::recurrent::{conv, gated_norm, linear_attention};
 use crate::ops::rope::rope;
 use crate::ops::routing::CpuRouting;
 use crate::ops::workspace::{self, ProductWorkspace};
 use crate::pack::{self, CpuWeight};
+use crate::recurrent_state::CpuState;
 use crate::threads::{self, ThreadPool};
 
 /// Settings of a [`CpuBackend`].
@@ -150,6 +154,7 @@ impl Backend for CpuBackend {
     type Weight = CpuWeight;
     type Table = CpuTable;
     type KvCache = CpuKvCache;
+    type RecurrentState = CpuState;
     type DeviceBatch = Batch;
     type Routing = CpuRouting;
 
@@ -231,6 +236,33 @@ impl Backend for CpuBackend {
         bytes: &[u8],
     ) -> Result<(), BackendError> {
         cache.write_block(block, bytes)
+    }
+
+    fn alloc_state(&self, layout: &StateLayout) -> Result<CpuState, BackendError> {
+        CpuState::new(layout)
+    }
+
+    fn copy_state(&self, state: &mut CpuState, from: StateSlot, to: StateSlot) {
+        state.copy(from, to);
+    }
+
+    fn read_state(
+        &self,
+        state: &CpuState,
+        slot: StateSlot,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), BackendError> {
+        state.read(slot, bytes);
+        Ok(())
+    }
+
+    fn write_state(
+        &self,
+        state: &mut CpuState,
+        slot: StateSlot,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        state.write(slot, bytes)
     }
 
     fn embed(&self, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
@@ -327,6 +359,35 @@ impl Backend for CpuBackend {
     ) -> Result<(), BackendError> {
         let (qkv, workspace) = (QkvRows { layout, values: qkv }, &mut self.workspace().attention);
         paged_attention(self.executor(), workspace, batch, params, qkv, cache, out)
+    }
+
+    fn causal_conv(
+        &self,
+        batch: &Batch,
+        params: &ConvParams,
+        weights: ConvWeights<'_, CpuBuffer>,
+        x: &CpuBuffer,
+        state: &mut CpuState,
+        out: &mut CpuBuffer,
+    ) {
+        conv::causal_conv(self.executor(), batch, params, weights, x, state, out);
+    }
+
+    fn linear_attention(
+        &self,
+        batch: &Batch,
+        params: &LinearAttentionParams,
+        weights: LinearAttentionWeights<'_, CpuBuffer>,
+        rows: LinearAttentionRows<'_, CpuBuffer>,
+        state: &mut CpuState,
+        out: &mut CpuBuffer,
+    ) {
+        let executor = self.executor();
+        linear_attention::linear_attention(executor, batch, params, &weights, rows, state, out);
+    }
+
+    fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, CpuBuffer>, x: &mut CpuBuffer) {
+        gated_norm::gated_norm(self.executor(), rows, norm, x);
     }
 
     fn route_experts(

@@ -61,3 +61,19 @@ impl CpuBuffer {
         });
     }
 }
+
+impl ThreadPool {
+    /// Runs tasks over `num_values` values, on all threads if there are enough of them, else on this thread.
+    pub(crate) fn run_if_large(
+        &self,
+        num_tasks: usize,
+        num_values: usize,
+        task: &(dyn Fn(usize) + Sync),
+    ) {
+        if num_values < MIN_TASK_VALUES {
+            (0..num_tasks).for_each(task);
+        } else {
+            self.run(num_tasks, &|number, _| task(number));
+        }
+    }
+}

@@ -9,7 +9,7 @@
 //! activations are quantized to 8 bits, 32 or 256 columns at a time.
 //!
 //! Modules depend on one another in this order: `threads`, `disjoint`, `memory` and `scratch`; `lanes`; `isa`; `executor`,
-//! `buffer`, `pack` and `kv_cache`; `ops`; `backend`; `roof`.
+//! `buffer`, `pack`, `kv_cache` and `recurrent_state`; `ops`; `backend`; `roof`.
 //!
 //! ```
 //! use inferno_backend::{Backend, WeightPart};
@@ -44,6 +44,7 @@ mod lanes;
 mod memory;
 mod ops;
 mod pack;
+mod recurrent_state;
 mod roof;
 mod scratch;
 mod threads;
@@ -55,4 +56,5 @@ pub use kv_cache::CpuKvCache;
 pub use ops::embedding::CpuTable;
 pub use ops::routing::CpuRouting;
 pub use pack::CpuWeight;
+pub use recurrent_state::CpuState;
 pub use roof::Roofs;

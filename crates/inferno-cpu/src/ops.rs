@@ -18,6 +18,7 @@ pub(crate) mod norm;
 pub(crate) mod product;
 pub(crate) mod product_rows;
 mod quantize;
+pub(crate) mod recurrent;
 pub(crate) mod rope;
 pub(crate) mod routing;
 mod softmax;

@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use inferno_backend::{Backend, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+use inferno_backend::{BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::{GgmlType, Gguf, GgufWriter};
 use inferno_model::{Model, ModelCache};

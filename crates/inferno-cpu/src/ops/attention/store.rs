@@ -5,13 +5,12 @@
 
 use inferno_backend::{Batch, KvDType, QkvLayout};
 
-use crate::buffer::{CpuBuffer, MIN_TASK_VALUES};
+use crate::buffer::CpuBuffer;
 use crate::disjoint::Disjoint;
 use crate::executor::Executor;
 use crate::kv_cache::{CpuKvCache, MAX_I16_ROW_BYTES, Plane, RowLayout};
 use crate::lanes::{Kernel, LANES, Lanes};
 use crate::ops::int16::quantize_row;
-use crate::threads::ThreadPool;
 
 /// Writes each row's keys and values into its slot of `layer`.
 pub(crate) fn store_kv(
@@ -53,16 +52,7 @@ pub(crate) fn store_kv(
         }
     };
     let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
-    run_if_large(executor.pool, 2 * layout.num_kv_heads, values, &store);
-}
-
-/// Runs tasks on all threads if there is enough work, else on this thread.
-fn run_if_large(pool: &ThreadPool, tasks: usize, values: usize, task: &(dyn Fn(usize) + Sync)) {
-    if values < MIN_TASK_VALUES {
-        (0..tasks).for_each(task);
-    } else {
-        pool.run(tasks, &|number, _| task(number));
-    }
+    executor.pool.run_if_large(2 * layout.num_kv_heads, values, &store);
 }
 
 /// The largest number of words that are encoded together: 32 values of F32, or a row of I16 of the widest head.

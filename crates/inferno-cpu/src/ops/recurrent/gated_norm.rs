@@ -17,7 +17,7 @@ pub(crate) fn gated_norm(
 ) {
     let (cols, gate_cols) = (x.cols(), norm.gates.cols());
     assert!(norm.gate_column + cols <= gate_cols, "a gate per value");
-    assert!(norm.extent > 0 && cols.is_multiple_of(norm.extent), "whole parts");
+    assert!(norm.extent > 0 && cols % norm.extent == 0, "whole parts");
     let weight = norm.weight.map(|weight| weight.rows(1));
     let is_valid = |weight: &[f32]| [norm.extent, cols].contains(&weight.len());
     assert!(weight.is_none_or(is_valid), "a weight for one part or for all");

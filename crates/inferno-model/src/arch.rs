@@ -12,7 +12,9 @@ mod gpt_oss;
 mod granite;
 mod hunyuan;
 mod layer_norms;
+mod lfm2;
 mod llama;
+mod mamba;
 mod olmo;
 mod others;
 mod phi;
@@ -34,6 +36,11 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &qwen::QWEN3_MOE,
     &qwen::QWEN3_VL,
     &qwen::QWEN3_VL_MOE,
+    &qwen::QWEN3_NEXT,
+    &qwen::QWEN35,
+    &qwen::QWEN35_MOE,
+    &lfm2::LFM2,
+    &lfm2::LFM2_MOE,
     &gemma::GEMMA,
     &gemma::GEMMA2,
     &gemma::GEMMA3,
@@ -44,6 +51,10 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &phi::PHI3,
     &granite::GRANITE,
     &granite::GRANITE_MOE,
+    &granite::GRANITE_HYBRID,
+    &mamba::MAMBA2,
+    &mamba::NEMOTRON_H,
+    &mamba::FALCON_H1,
     &olmo::OLMO2,
     &olmo::OLMOE,
     &cohere::COMMAND_R,

@@ -102,6 +102,9 @@ pub enum ModelError {
         /// The number in the batch.
         found: usize,
     },
+    /// A batch does not assign a slot for the state of recurrent layers to each of its sequences.
+    #[error("a sequence of the batch has no slot for the state of recurrent layers")]
+    MissingState,
     /// A token id is not in the vocabulary.
     #[error("token id {token} is out of range for a vocabulary of {vocab_size} tokens")]
     TokenOutOfRange {

@@ -103,6 +103,9 @@ impl<B: Backend> Model<B> {
         if batch.num_tokens() > limit {
             return Err(too_large("tokens", limit, batch.num_tokens()));
         }
+        if self.spec.state_layout(0).is_some() && batch.states().contains(&None) {
+            return Err(ModelError::MissingState);
+        }
         let vocab_size = self.spec.vocab_size;
         match batch.token_ids().iter().find(|&&token| token as usize >= vocab_size) {
             Some(&token) => Err(ModelError::TokenOutOfRange { token, vocab_size }),

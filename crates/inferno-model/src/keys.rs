@@ -82,9 +82,28 @@ impl<'a> ArchitectureKeys<'a> {
         self.check_positive(key, value)
     }
 
+    /// A number for each layer, of which files may store a single one for all of them.
+    pub(crate) fn per_layer(
+        &self,
+        key: &str,
+        num_layers: usize,
+    ) -> Result<Option<Vec<usize>>, ModelError> {
+        let numbers = match self.optional::<Vec<usize>>(key) {
+            Ok(numbers) => numbers,
+            Err(_) => self.optional(key)?.map(|number| vec![number; num_layers]),
+        };
+        match numbers {
+            Some(numbers) if numbers.len() < num_layers => {
+                let expected = format!("a number for each of {num_layers} layers");
+                Err(self.invalid(key, expected, numbers.len()))
+            }
+            numbers => Ok(numbers),
+        }
+    }
+
     /// Sizes are multiplied with each other; the limit keeps the product of any two, with some
     /// margin, within `usize`.
-    fn check_positive(&self, key: &str, value: usize) -> Result<usize, ModelError> {
+    pub(crate) fn check_positive(&self, key: &str, value: usize) -> Result<usize, ModelError> {
         const MAX: usize = 1 << 24;
         match value {
             1..=MAX => Ok(value),

@@ -6,6 +6,7 @@ mod experts;
 mod linear;
 mod mlp;
 mod norm;
+mod recurrent;
 mod residual;
 
 use inferno_backend::Backend;
@@ -21,6 +22,7 @@ use experts::MixtureOfExperts;
 pub(crate) use linear::Linear;
 use mlp::Mlp;
 pub(crate) use norm::NormWeights;
+use recurrent::RecurrentMixer;
 use residual::Residual;
 
 /// One decoder layer: mixers of tokens, then a feed-forward block, each added to the residual stream.
@@ -39,6 +41,7 @@ struct Block<B: Backend, T> {
 
 enum Mixer<B: Backend> {
     Attention(SelfAttention<B>),
+    Recurrent(RecurrentMixer<B>),
 }
 
 enum FeedForward<B: Backend> {
@@ -110,6 +113,9 @@ impl<B: Backend> Mixer<B> {
             MixerSpec::Attention(attention) => {
                 SelfAttention::load(loader, attention).map(Self::Attention)
             }
+            MixerSpec::Recurrent(recurrent) => {
+                RecurrentMixer::load(loader, recurrent).map(Self::Recurrent)
+            }
         }
     }
 
@@ -123,6 +129,10 @@ impl<B: Backend> Mixer<B> {
     ) -> Result<(), ModelError> {
         match self {
             Self::Attention(attention) => attention.attend(context, norm, &mut cache.kv, workspace),
+            Self::Recurrent(recurrent) => {
+                let state = cache.state.as_mut().expect("the cache was created for this model");
+                recurrent.mix(context, norm, state, workspace)
+            }
         }
     }
 
@@ -135,6 +145,7 @@ impl<B: Backend> Mixer<B> {
     ) -> Result<(), ModelError> {
         match self {
             Self::Attention(attention) => attention.project(context, residual, workspace),
+            Self::Recurrent(recurrent) => recurrent.project(context, residual, workspace),
         }
     }
 }

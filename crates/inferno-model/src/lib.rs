@@ -18,7 +18,7 @@
 //! let limits = BatchLimits { max_num_tokens: 16, max_num_logit_rows: 1 };
 //! let mut workspace = model.workspace(limits)?;
 //! let kv_layout = model.spec().kv_layout(16, KvDType::F32);
-//! let mut cache = ModelCache::new(&**model.backend(), &kv_layout)?;
+//! let mut cache = ModelCache::new(&**model.backend(), &kv_layout, None)?;
 //!
 //! // A prompt of three tokens in the cache's first block; logits for its last token only.
 //! let mut builder = BatchBuilder::new(kv_layout.block_tokens);

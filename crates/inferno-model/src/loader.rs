@@ -104,6 +104,16 @@ impl<'a, B: Backend> Loader<'a, B> {
         Ok(buffer)
     }
 
+    /// Loads the rows of a vector as the columns of a buffer.
+    pub(crate) fn transposed(&mut self, vector: &VectorSpec) -> Result<B::Buffer, ModelError> {
+        let (values, rows, cols) = (self.values(vector)?, vector.rows, vector.cols());
+        let transposed: Vec<f32> =
+            (0..cols).flat_map(|col| values.iter().skip(col).step_by(cols).copied()).collect();
+        let mut buffer = self.backend.alloc(cols, rows)?;
+        self.backend.upload(&transposed, &mut buffer);
+        Ok(buffer)
+    }
+
     /// Loads a vector if there is one.
     pub(crate) fn optional_vector(
         &mut self,
@@ -153,19 +163,23 @@ impl<'a, B: Backend> Loader<'a, B> {
         let MatrixPart { name, dtype, rows, tensor_rows } = part;
         let bytes: Bytes = self.checkpoint.data(self.info(name));
         let whole = WeightPart::experts(name, *dtype, num_experts, *tensor_rows, cols, bytes)?;
-        if rows.len() == *tensor_rows {
+        if part.num_rows() == *tensor_rows {
             return Ok(whole);
         }
         let (row_bytes, bytes) = (whole.row_bytes(), whole.bytes());
-        let matrices = (0..num_experts).map(|expert| {
-            let first = expert * tensor_rows;
-            (first + rows.start) * row_bytes..(first + rows.end) * row_bytes
-        });
-        let bytes = match num_experts {
-            1 => bytes.slice(rows.start * row_bytes..rows.end * row_bytes),
-            _ => matrices.flat_map(|matrix| bytes[matrix].iter().copied()).collect(),
+        let bytes = match (num_experts, &rows[..]) {
+            (1, [rows]) => bytes.slice(rows.start * row_bytes..rows.end * row_bytes),
+            _ => {
+                let firsts = (0..num_experts).map(|expert| expert * tensor_rows);
+                let ranges = firsts.flat_map(|first| {
+                    rows.iter().map(move |rows| {
+                        (first + rows.start) * row_bytes..(first + rows.end) * row_bytes
+                    })
+                });
+                ranges.flat_map(|range| bytes[range].iter().copied()).collect()
+            }
         };
-        Ok(WeightPart::experts(name, *dtype, num_experts, rows.len(), cols, bytes)?)
+        Ok(WeightPart::experts(name, *dtype, num_experts, part.num_rows(), cols, bytes)?)
     }
 
     /// A tensor of the description, which was read from the same file.

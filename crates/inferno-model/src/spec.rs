@@ -4,12 +4,13 @@
 
 mod builder;
 pub(crate) mod layer;
+pub(crate) mod recurrent;
 mod rotary;
 pub(crate) mod tensors;
 
 use std::ops::Range;
 
-use inferno_backend::{Function, KvDType, KvLayout, QkvLayout};
+use inferno_backend::{Function, KvDType, KvLayout, QkvLayout, StateLayout};
 use inferno_gguf::Gguf;
 
 use crate::keys::ArchitectureKeys;
@@ -92,13 +93,20 @@ impl ModelSpec {
     pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
         KvLayout {
-            num_layers: self.layers.len(),
+            num_layers: self.layers.iter().filter_map(LayerSpec::attention).count(),
             num_kv_heads: self.heads.num_kv_heads,
             head_dim: self.heads.head_dim,
             block_tokens,
             num_blocks: num_tokens.div_ceil(block_tokens),
             dtype,
         }
+    }
+
+    /// The layout of `num_slots` states of the recurrent layers; `None` if the model has none.
+    pub fn state_layout(&self, num_slots: usize) -> Option<StateLayout> {
+        let recurrent = || self.layers.iter().filter_map(LayerSpec::recurrent);
+        let num_layers = recurrent().count();
+        recurrent().next().map(|layer| layer.state_layout(num_layers, num_slots))
     }
 
     /// Every matrix that a pass multiplies by.

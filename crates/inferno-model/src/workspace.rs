@@ -34,6 +34,7 @@ pub struct Workspace<B: Backend> {
     pub(crate) attended: B::Buffer,
     /// Gates of the heads.
     pub(crate) gates: Option<B::Buffer>,
+    pub(crate) recurrent: Option<RecurrentBuffers<B>>,
     /// Inputs of down projections.
     pub(crate) hidden: BuffersByWidth<B>,
     pub(crate) experts: Option<ExpertBuffers<B>>,
@@ -42,6 +43,14 @@ pub struct Workspace<B: Backend> {
     pub(crate) host_angles: Vec<f32>,
     /// Staging memory for rows that the host cannot read on the device.
     pub(crate) host_rows: Vec<f32>,
+}
+
+/// Additional buffers of recurrent mixers.
+pub(crate) struct RecurrentBuffers<B: Backend> {
+    pub(crate) projected: B::Buffer,
+    pub(crate) convolved: B::Buffer,
+    /// The output of linear attention, if the mixers have it.
+    pub(crate) attended: Option<B::Buffer>,
 }
 
 /// Additional buffers of a mixture of experts.
@@ -86,6 +95,14 @@ impl<B: Backend> Workspace<B> {
             }),
             None => None,
         };
+        let recurrent = match shapes.recurrent {
+            Some([projected, convolved, attended]) => Some(RecurrentBuffers {
+                projected: alloc(projected)?,
+                convolved: alloc(convolved)?,
+                attended: if attended.cols > 0 { Some(alloc(attended)?) } else { None },
+            }),
+            None => None,
+        };
         let hidden = shapes.hidden.into_iter().map(|shape| Ok((shape.cols, alloc(shape)?)));
         Ok(Self {
             limits,
@@ -99,6 +116,7 @@ impl<B: Backend> Workspace<B> {
             qkv: alloc(shapes.qkv)?,
             attended: alloc(shapes.attended)?,
             gates: shapes.gates.map(alloc).transpose()?,
+            recurrent,
             hidden: BuffersByWidth(hidden.collect::<Result<_, BackendError>>()?),
             experts,
             logits: alloc(shapes.logits)?,
@@ -130,6 +148,7 @@ impl<B: Backend> Workspace<B> {
             .chain(shapes.angles.iter().max_by_key(|shape| shape.cols).copied())
             .chain(shapes.angles)
             .chain(experts.into_iter().flatten())
+            .chain(shapes.recurrent.into_iter().flatten())
             .map(|BufferShape { rows, cols }| rows.saturating_mul(cols))
             .fold(0, usize::saturating_add)
     }
@@ -150,6 +169,8 @@ struct BufferShapes {
     qkv: BufferShape,
     attended: BufferShape,
     gates: Option<BufferShape>,
+    /// Those of [`RecurrentBuffers`], in order.
+    recurrent: Option<[BufferShape; 3]>,
     hidden: Vec<BufferShape>,
     experts: Option<ExpertBufferShapes>,
     logits: BufferShape,
@@ -179,6 +200,12 @@ impl BufferShapes {
             qkv: tokens(spec.heads.row_len()),
             attended: tokens(heads),
             gates: any(LayerSpec::has_attention_gate).then(|| tokens(heads)),
+            // All recurrent layers of a model have the same shape.
+            recurrent: spec.layers.iter().find_map(LayerSpec::recurrent).map(|recurrent| {
+                let attended = recurrent.attention.as_ref();
+                let attended = attended.map_or(0, |it| it.params.num_heads * it.params.value_dim);
+                [recurrent.input_width(), recurrent.conv.channels, attended].map(tokens)
+            }),
             hidden: widths.into_iter().map(tokens).collect(),
             experts: ExpertBufferShapes::new(spec, limits),
             logits: BufferShape { rows: limits.max_num_logit_rows, cols: spec.vocab_size },

@@ -61,7 +61,7 @@ fn check(name: &str, requantize: Option<Requantize>, kv_dtype: KvDType, threads:
     let checkpoint = Gguf::open(fixtures().join(name)).expect("a fixture");
     let spec = ModelSpec::from_checkpoint(&checkpoint).expect("a known architecture");
     let layout = spec.kv_layout(PROMPT + 2, kv_dtype);
-    let Ok(mut cache) = ModelCache::new(&*backend, &layout) else { return };
+    let Ok(mut cache) = ModelCache::new(&*backend, &layout, None) else { return };
     let estimate = |limits| {
         let backend = &*backend;
         Footprint::estimate(&checkpoint, &spec, backend, requantize, &layout, limits)

@@ -371,7 +371,7 @@ fn a_batch_that_exceeds_the_workspace_or_the_vocabulary_is_rejected() {
     let path = support::fixtures().join("llama.gguf");
     let model = support::load(&path, Arc::new(ReferenceBackend::new()));
     let layout = model.spec().kv_layout(64, KvDType::F16);
-    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("a small cache");
+    let mut cache = ModelCache::new(&**model.backend(), &layout, None).expect("a small cache");
     let limits = BatchLimits { max_num_tokens: 4, max_num_logit_rows: 1 };
     let mut workspace = model.workspace(limits).expect("a small workspace");
     let mut forward = |tokens: &[u32], logits| {

@@ -76,7 +76,7 @@ fn steps(num_layers: usize, depth: usize) -> usize {
     let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a model");
     let layout = model.spec().kv_layout(depth + 1, KvDType::I16);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).map(BlockId).collect();
-    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("memory");
+    let mut cache = ModelCache::new(&**model.backend(), &layout, None).expect("memory");
     let mut workspace = model.workspace(limits(depth.max(1))).expect("memory");
     let mut forward = |tokens: &[u32], start| {
         let logits = LogitRows::Last;

@@ -20,6 +20,10 @@ pub struct Architecture {
     /// Whether attention and feed-forward block read the same residual stream.
     pub(crate) parallel: Parallel,
     pub(crate) attention: AttentionFacts,
+    /// Its recurrent layers, if it has any.
+    pub(crate) recurrent: Option<RecurrentFacts>,
+    /// Whether a layer is either a mixer or a feed-forward block.
+    pub(crate) has_single_blocks: bool,
     /// Between the projections of the feed-forward blocks.
     pub(crate) activation: Activation,
     pub(crate) experts: ExpertFacts,
@@ -94,8 +98,7 @@ pub(crate) struct AttentionFacts {
     pub(crate) windowed_rotary: Option<WindowedRotary>,
     /// Whether there is a score for each head of a position without a value.
     pub(crate) has_sinks: bool,
-    /// Whether the output of the heads is gated.
-    pub(crate) has_gate: bool,
+    pub(crate) gate: OutputGate,
     /// Whether `attention.temperature_scale` and `yarn_log_multiplier` are read.
     pub(crate) has_temperature: bool,
     /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
@@ -131,10 +134,56 @@ pub(crate) enum Windows {
     Ignored,
 }
 
+/// A product whose sigmoid the output of the heads is multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputGate {
+    None,
+    /// That of the tensor `attn_gate`.
+    Own,
+    /// That of half of the rows of the query projection: each head's queries, then its gates.
+    WithQueries,
+}
+
+/// The recurrent layers of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecurrentFacts {
+    pub(crate) kind: RecurrentKind,
+    pub(crate) layers: RecurrentLayers,
+}
+
+/// The mixer of recurrent layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecurrentKind {
+    /// **Source**: Yang et al., Gated Delta Networks: Improving Mamba2 with Delta Rule, section 3.
+    DeltaNet,
+    /// A gated convolution alone.
+    ///
+    /// **Source**: Liquid AI, LFM2 Technical Report, section 2.
+    ShortConv,
+    /// **Source**: Dao and Gu, Transformers are SSMs, section 7.
+    Mamba2,
+}
+
+/// Which layers are recurrent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecurrentLayers {
+    /// Those of the file's list, or all but the last of each period.
+    ByKey,
+    /// Those without key/value heads.
+    WithoutKvHeads,
+    /// All of them have both mixers.
+    NextToAttention,
+    /// All of them, and none has attention.
+    All,
+}
+
 /// Which layers have no rotary embedding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unrotated {
     None,
+    All,
+    /// All of them if the key `rope.scaling.finetuned` is false.
+    ByKey,
     /// The last of each period of this length.
     Periodic(usize),
     /// Those without a window, if others have one.
@@ -204,10 +253,12 @@ pub(crate) const BASE: Architecture = Architecture {
         unrotated: Unrotated::None,
         windowed_rotary: None,
         has_sinks: false,
-        has_gate: false,
+        gate: OutputGate::None,
         has_temperature: false,
         hidden_scale_layers: 0,
     },
+    recurrent: None,
+    has_single_blocks: false,
     activation: Activation::Gated(Gate::Product(Function::Silu)),
     experts: ExpertFacts { gating: Gating::Softmax, normalize: true, has_keys: false },
     embedding_scale: EmbeddingScale::One,

@@ -1,8 +1,12 @@
-//! Granite 3, dense and with experts: factors on embeddings, scores, outputs and logits.
+//! Granite 3 and 4, dense and with experts: factors on embeddings, scores, outputs and logits.
 //!
-//! **Source**: Granite Team, Granite 3.0 Language Models, section 2.
+//! **Source**: Granite Team, Granite 3.0 Language Models, section 2; IBM,
+//! Granite 4.0 model cards.
 
-use super::architecture::{Architecture, EmbeddingScale, LogitScale};
+use super::architecture::{
+    Architecture, AttentionFacts, EmbeddingScale, LogitScale, RecurrentFacts, RecurrentKind,
+    RecurrentLayers, Unrotated,
+};
 use super::llama::LLAMA;
 
 pub(super) const GRANITE: Architecture = Architecture {
@@ -14,3 +18,14 @@ pub(super) const GRANITE: Architecture = Architecture {
 };
 
 pub(super) const GRANITE_MOE: Architecture = Architecture { name: "granitemoe", ..GRANITE };
+
+/// Mamba 2 between a few layers of attention.
+pub(super) const GRANITE_HYBRID: Architecture = Architecture {
+    name: "granitehybrid",
+    attention: AttentionFacts { unrotated: Unrotated::ByKey, ..GRANITE.attention },
+    recurrent: Some(RecurrentFacts {
+        kind: RecurrentKind::Mamba2,
+        layers: RecurrentLayers::WithoutKvHeads,
+    }),
+    ..GRANITE
+};

@@ -6,8 +6,8 @@
 use inferno_backend::Gating;
 
 use super::architecture::{
-    Architecture, AttentionFacts, BASE, EmbeddingScale, ExpertFacts, NormNames, QkNormKind,
-    Unrotated, Windows,
+    Architecture, AttentionFacts, BASE, EmbeddingScale, ExpertFacts, NormNames, OutputGate,
+    QkNormKind, Unrotated, Windows,
 };
 
 pub(super) const SEED_OSS: Architecture =
@@ -35,7 +35,7 @@ pub(super) const AFMOE: Architecture = Architecture {
         qk_norm: QkNormKind::PerHead,
         windows: Windows::Periodic(4),
         unrotated: Unrotated::Unwindowed,
-        has_gate: true,
+        gate: OutputGate::Own,
         ..BASE.attention
     },
     experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },

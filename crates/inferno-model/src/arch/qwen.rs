@@ -1,8 +1,12 @@
-//! Qwen 2 to 3, dense and with experts, and the text part of Qwen 3 VL.
+//! Qwen 2 to 3.5, dense and with experts, and the text part of Qwen 3 VL.
 //!
-//! **Source**: Yang et al., Qwen2 Technical Report and Qwen3 Technical Report, section 2.
+//! **Source**: Yang et al., Qwen2 Technical Report and Qwen3 Technical Report, section 2; Qwen Team,
+//! Qwen3-Next model card.
 
-use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind};
+use super::architecture::{
+    Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, OutputGate, QkNormKind,
+    RecurrentFacts, RecurrentKind, RecurrentLayers,
+};
 use crate::spec::tensors::Presence;
 
 /// Biases on the query, key and value projections.
@@ -32,3 +36,20 @@ pub(super) const QWEN3_MOE: Architecture = Architecture { name: "qwen3moe", ..QW
 pub(super) const QWEN3_VL: Architecture = Architecture { name: "qwen3vl", ..QWEN3 };
 
 pub(super) const QWEN3_VL_MOE: Architecture = Architecture { name: "qwen3vlmoe", ..QWEN3 };
+
+/// Gated delta nets between layers of attention whose output is gated.
+pub(super) const QWEN35: Architecture = Architecture {
+    name: "qwen35",
+    norms: NormNames::PRE_RENAMED,
+    attention: AttentionFacts { gate: OutputGate::WithQueries, ..QWEN3.attention },
+    recurrent: Some(RecurrentFacts {
+        kind: RecurrentKind::DeltaNet,
+        layers: RecurrentLayers::ByKey,
+    }),
+    ..QWEN3
+};
+
+pub(super) const QWEN35_MOE: Architecture = Architecture { name: "qwen35moe", ..QWEN35 };
+
+/// Neighboring value heads of its delta nets share a key head.
+pub(super) const QWEN3_NEXT: Architecture = Architecture { name: "qwen3next", ..QWEN35 };

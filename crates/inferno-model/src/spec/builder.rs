@@ -2,6 +2,7 @@
 
 mod attention;
 mod feed_forward;
+mod recurrent;
 
 use inferno_backend::{Function, QkvLayout};
 use inferno_gguf::Gguf;
@@ -10,7 +11,7 @@ use super::layer::{BlockSpec, LayerSpec, MixerSpec, NormSpec};
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::{ModelSpec, RotarySpec, TemperatureSpec};
-use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel};
+use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, RecurrentLayers};
 use crate::keys::ArchitectureKeys;
 use crate::tensor_names::{EMBEDDINGS, OUTPUT_HEAD};
 use crate::{Architecture, ModelError};
@@ -37,6 +38,10 @@ pub(super) struct SpecBuilder<'a> {
     rotaries: Vec<RotarySpec>,
     num_layers: usize,
     experts: Option<ExpertLayers>,
+    /// Whether each layer is recurrent; empty if none is.
+    recurrent_layers: Vec<bool>,
+    /// The size of each layer's dense feed-forward block, 0 if it has none.
+    feed_forward_sizes: Option<Vec<usize>>,
 }
 
 impl<'a> SpecBuilder<'a> {
@@ -47,8 +52,8 @@ impl<'a> SpecBuilder<'a> {
     ) -> Result<Self, ModelError> {
         let tensors = TensorFinder::new(checkpoint);
         let hidden_size = keys.positive("embedding_length")?;
-        let heads = heads(keys, hidden_size)?;
         let num_blocks = keys.positive("block_count")?;
+        let heads = heads(keys, facts, hidden_size, num_blocks)?;
         let num_predictors = keys.optional::<usize>("nextn_predict_layers")?.unwrap_or(0);
         if num_predictors >= num_blocks {
             let expected = format!("less than block_count ({num_blocks})");
@@ -97,6 +102,11 @@ impl<'a> SpecBuilder<'a> {
             rotaries,
             num_layers,
             experts: ExpertLayers::from_keys(keys, facts.experts)?,
+            recurrent_layers: match facts.recurrent {
+                Some(facts) => recurrent::recurrent_layers(keys, facts.layers, num_layers)?,
+                None => Vec::new(),
+            },
+            feed_forward_sizes: keys.per_layer("feed_forward_length", num_layers)?,
         })
     }
 
@@ -130,8 +140,7 @@ impl<'a> SpecBuilder<'a> {
             false => None,
         };
         let head_functions = self.head_functions()?;
-        let layers =
-            (0..self.num_layers).map(|index| self.layer(index)).collect::<Result<_, _>>()?;
+        let layers = self.layers()?;
         let num_blocks = keys.positive("block_count")?;
         Ok(ModelSpec {
             architecture: facts,
@@ -150,6 +159,15 @@ impl<'a> SpecBuilder<'a> {
             skipped_layers: self.num_layers..num_blocks,
             rotaries: self.rotaries,
         })
+    }
+
+    /// The layers of the decoder.
+    fn layers(&self) -> Result<Vec<LayerSpec>, ModelError> {
+        let mut layers = Vec::new();
+        for index in 0..self.num_layers {
+            layers.push(self.layer(index, &layers)?);
+        }
+        Ok(layers)
     }
 
     fn temperature(&self) -> Result<Option<TemperatureSpec>, ModelError> {
@@ -177,24 +195,60 @@ impl<'a> SpecBuilder<'a> {
         Ok(functions)
     }
 
-    fn layer(&self, index: usize) -> Result<LayerSpec, ModelError> {
+    /// The layer after those of `before`.
+    fn layer(&self, index: usize, before: &[LayerSpec]) -> Result<LayerSpec, ModelError> {
         let tensors = self.tensors.in_layer(index);
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
-        Ok(LayerSpec {
-            mixers: BlockSpec {
-                norm: self.layer_norm(tensors, names.attention)?,
-                block: vec![MixerSpec::Attention(self.attention(tensors, index)?)],
-                post_norm: self.layer_norm(tensors, names.post_attention)?,
-                residual_scale,
-            },
-            feed_forward: Some(BlockSpec {
+        let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes[index]);
+        let has_experts = self.experts.as_ref().is_some_and(|experts| experts.has(index));
+        let has_feed_forward = self.facts.recurrent.is_none() || size != Some(0) || has_experts;
+        let mixers = match self.facts.has_single_blocks && has_feed_forward {
+            true => Vec::new(),
+            false => self.mixers(tensors, index, before)?,
+        };
+        let mixer_norms = if mixers.is_empty() { &[] } else { names.attention };
+        let feed_forward = match has_feed_forward {
+            true => Some(BlockSpec {
                 norm: self.layer_norm(tensors, names.feed_forward)?,
                 block: self.feed_forward(tensors, index)?,
                 post_norm: self.layer_norm(tensors, names.post_feed_forward)?,
                 residual_scale,
             }),
+            false => None,
+        };
+        Ok(LayerSpec {
+            mixers: BlockSpec {
+                norm: self.layer_norm(tensors, mixer_norms)?,
+                block: mixers,
+                post_norm: self.layer_norm(tensors, names.post_attention)?,
+                residual_scale,
+            },
+            feed_forward,
             is_parallel: self.is_parallel,
         })
+    }
+
+    /// The mixers of layer `index`.
+    fn mixers(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+        before: &[LayerSpec],
+    ) -> Result<Vec<MixerSpec>, ModelError> {
+        let mut mixers = Vec::new();
+        let is_recurrent = self.recurrent_layers.get(index) == Some(&true);
+        let layers = self.facts.recurrent.map(|facts| facts.layers);
+        if !is_recurrent || layers == Some(RecurrentLayers::NextToAttention) {
+            let cache_layer = before.iter().filter_map(LayerSpec::attention).count();
+            let attention = self.attention(tensors, index, cache_layer)?;
+            mixers.push(MixerSpec::Attention(Box::new(attention)));
+        }
+        if let Some(facts) = self.facts.recurrent.filter(|_| is_recurrent) {
+            let state_layer = before.iter().filter_map(LayerSpec::recurrent).count();
+            let recurrent = self.recurrent(tensors, facts.kind, state_layer)?;
+            mixers.push(MixerSpec::Recurrent(Box::new(recurrent)));
+        }
+        Ok(mixers)
     }
 
     /// The norm under the first of `names` that the file has; if it has none of them, the last is missing.
@@ -203,24 +257,40 @@ impl<'a> SpecBuilder<'a> {
         tensors: TensorFinder<'_>,
         names: &[&str],
     ) -> Result<Option<NormSpec>, ModelError> {
-        let has_weight = |name: &&&str| tensors.contains(&format!("{name}.weight"));
+        let has_weight =
+            |name: &&&str| tensors.contains(&format!("{name}.weight")) || tensors.contains(name);
         let name = names.iter().find(has_weight).or(names.last());
         name.map(|name| self.norm(tensors, name)).transpose()
     }
 
     fn norm(&self, tensors: TensorFinder<'_>, name: &str) -> Result<NormSpec, ModelError> {
+        // Falcon-H1's files lack the suffix of one norm.
+        let weight = match tensors.contains(name) {
+            true => name.to_owned(),
+            false => format!("{name}.weight"),
+        };
         Ok(NormSpec {
             kind: self.facts.norm,
             eps: self.eps,
-            weight: tensors.vector(&format!("{name}.weight"), 1, self.hidden_size)?,
+            weight: tensors.vector(&weight, 1, self.hidden_size)?,
             bias: tensors.optional_vector(&format!("{name}.bias"), self.hidden_size)?,
         })
     }
 }
 
-fn heads(keys: &ArchitectureKeys<'_>, hidden_size: usize) -> Result<QkvLayout, ModelError> {
+fn heads(
+    keys: &ArchitectureKeys<'_>,
+    facts: &Architecture,
+    hidden_size: usize,
+    num_blocks: usize,
+) -> Result<QkvLayout, ModelError> {
+    let layers = facts.recurrent.map(|facts| facts.layers);
+    if layers == Some(RecurrentLayers::All) {
+        // No layer has heads.
+        return Ok(QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 32 });
+    }
     let num_heads = keys.positive("attention.head_count")?;
-    let num_kv_heads = keys.positive_or("attention.head_count_kv", num_heads)?;
+    let num_kv_heads = num_kv_heads(keys, layers, num_heads, num_blocks)?;
     if num_heads % num_kv_heads != 0 {
         let expected = format!("a divisor of attention.head_count ({num_heads})");
         return Err(keys.invalid("attention.head_count_kv", expected, num_kv_heads));
@@ -238,4 +308,25 @@ fn heads(keys: &ArchitectureKeys<'_>, hidden_size: usize) -> Result<QkvLayout, M
         return Err(keys.invalid("attention.value_length", expected, value_length));
     }
     Ok(QkvLayout { num_heads, num_kv_heads, head_dim })
+}
+
+/// The number of key/value heads, which is the same in all layers that have any.
+fn num_kv_heads(
+    keys: &ArchitectureKeys<'_>,
+    layers: Option<RecurrentLayers>,
+    num_heads: usize,
+    num_blocks: usize,
+) -> Result<usize, ModelError> {
+    const KEY: &str = "attention.head_count_kv";
+    let Some(mut counts) = keys.per_layer(KEY, num_blocks)? else { return Ok(num_heads) };
+    if layers == Some(RecurrentLayers::WithoutKvHeads) {
+        counts.retain(|&count| count > 0);
+    }
+    let first = keys.check_positive(KEY, counts.first().copied().unwrap_or_default())?;
+    match counts.iter().find(|&&count| count != first) {
+        Some(other) => {
+            Err(keys.invalid(KEY, format!("{first} in all layers with attention"), other))
+        }
+        None => Ok(first),
+    }
 }

@@ -2,6 +2,7 @@
 
 use inferno_backend::{ExpertParams, Function, Gate, NormKind, QkvLayout};
 
+use super::recurrent::RecurrentSpec;
 use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
 
 /// One decoder layer: mixers of tokens and a feed-forward block, each added to the residual stream.
@@ -17,7 +18,8 @@ pub(crate) struct LayerSpec {
 /// How a layer mixes the tokens of a sequence.
 #[derive(Debug, Clone)]
 pub(crate) enum MixerSpec {
-    Attention(AttentionSpec),
+    Attention(Box<AttentionSpec>),
+    Recurrent(Box<RecurrentSpec>),
 }
 
 /// A block of a layer, between the norms of its input and of its output.
@@ -130,7 +132,18 @@ pub(crate) struct SharedExpertSpec {
 impl LayerSpec {
     /// The layer's attention, if it has any.
     pub(crate) fn attention(&self) -> Option<&AttentionSpec> {
-        self.mixers.block.iter().map(|MixerSpec::Attention(attention)| attention).next()
+        self.mixers.block.iter().find_map(|mixer| match mixer {
+            MixerSpec::Attention(attention) => Some(&**attention),
+            MixerSpec::Recurrent(_) => None,
+        })
+    }
+
+    /// The layer's recurrent mixer, if it has one.
+    pub(crate) fn recurrent(&self) -> Option<&RecurrentSpec> {
+        self.mixers.block.iter().find_map(|mixer| match mixer {
+            MixerSpec::Attention(_) => None,
+            MixerSpec::Recurrent(recurrent) => Some(&**recurrent),
+        })
     }
 
     /// Whether the output of its attention is gated.
@@ -213,6 +226,7 @@ impl MixerSpec {
                 linears.extend(&attention.gate);
                 linears
             }
+            Self::Recurrent(recurrent) => vec![&recurrent.input, &recurrent.output],
         }
     }
 
@@ -223,6 +237,7 @@ impl MixerSpec {
                 let norms = attention.qk_norm.iter().flat_map(|norm| [&norm.q, &norm.k]);
                 norms.chain(&attention.sinks).collect()
             }
+            Self::Recurrent(recurrent) => recurrent.vectors(),
         }
     }
 }

@@ -17,10 +17,45 @@ use crate::{ModelError, Requantize};
 pub(crate) struct MatrixPart {
     pub(crate) name: String,
     pub(crate) dtype: DType,
-    /// The rows of each of the tensor's matrices that belong to the part.
-    pub(crate) rows: Range<usize>,
+    /// The rows of each of the tensor's matrices that belong to the part, in order.
+    pub(crate) rows: Vec<Range<usize>>,
     /// Number of rows of each of the tensor's matrices.
     pub(crate) tensor_rows: usize,
+}
+
+impl MatrixPart {
+    /// Number of rows of each matrix.
+    pub(crate) fn num_rows(&self) -> usize {
+        self.rows.iter().map(Range::len).sum()
+    }
+}
+
+/// Some rows of a tensor.
+pub(crate) struct TensorRows<'a> {
+    name: &'a str,
+    /// Number of rows of the tensor.
+    tensor_rows: usize,
+    rows: Vec<Range<usize>>,
+}
+
+impl<'a> TensorRows<'a> {
+    /// All of its `rows` rows.
+    pub(crate) fn all(name: &'a str, rows: usize) -> Self {
+        Self { name, tensor_rows: rows, rows: std::iter::once(0..rows).collect() }
+    }
+
+    /// From every `period` of its rows, `len` ones from number `first` on.
+    pub(crate) fn periodic(
+        name: &'a str,
+        tensor_rows: usize,
+        period: usize,
+        first: usize,
+        len: usize,
+    ) -> Self {
+        let starts = (0..tensor_rows).step_by(period);
+        let rows = starts.map(|start| start + first..start + first + len).collect();
+        Self { name, tensor_rows, rows }
+    }
 }
 
 /// Matrices that are multiplied as one, stacked by rows.
@@ -42,8 +77,13 @@ impl MatrixSpec {
         self.parts.iter().map(move |part| {
             let dtype =
                 requantize.map_or(part.dtype, |choice| choice.target(part.dtype, self.cols));
-            (dtype, part.rows.len())
+            (dtype, part.num_rows())
         })
+    }
+
+    /// Number of rows of one matrix.
+    pub(crate) fn num_rows(&self) -> usize {
+        self.parts.iter().map(MatrixPart::num_rows).sum()
     }
 
     /// Size of `num_experts` of its matrices on `backend`, in bytes.
@@ -135,11 +175,24 @@ impl<'a> TensorFinder<'a> {
         &self,
         name: &str,
         [num_experts, rows, cols]: [usize; 3],
-        part: Range<usize>,
+        part: Vec<Range<usize>>,
     ) -> Result<MatrixPart, ModelError> {
         let name = self.full(&format!("{name}.weight"));
         let info = find(self.checkpoint, &name, [num_experts, rows, cols])?;
         Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: part, tensor_rows: rows })
+    }
+
+    /// A product with rows of several tensors, without a bias.
+    pub(crate) fn rows_of_tensors(
+        &self,
+        parts: &[TensorRows<'_>],
+        cols: usize,
+    ) -> Result<LinearSpec, ModelError> {
+        let parts = parts.iter().map(|TensorRows { name, tensor_rows, rows }| {
+            self.matrix_part(name, [1, *tensor_rows, cols], rows.clone())
+        });
+        let parts = parts.collect::<Result<_, _>>()?;
+        Ok(LinearSpec { weight: MatrixSpec { parts, num_experts: 1, cols }, bias: None })
     }
 
     /// A product with the tensors of `parts`, each with its number of rows, or with the rows of the tensor
@@ -157,13 +210,15 @@ impl<'a> TensorFinder<'a> {
                 let mut end = 0;
                 let parts = parts.iter().map(|(_, rows)| {
                     end += rows;
-                    self.matrix_part(fused, [num_experts, total, cols], end - rows..end)
+                    let rows = std::iter::once(end - rows..end).collect();
+                    self.matrix_part(fused, [num_experts, total, cols], rows)
                 });
                 (parts.collect::<Result<Vec<_>, _>>()?, vec![(fused, total)])
             }
             None => {
                 let tensors = parts.iter().map(|&(name, rows)| {
-                    self.matrix_part(name, [num_experts, rows, cols], 0..rows)
+                    let all = std::iter::once(0..rows).collect();
+                    self.matrix_part(name, [num_experts, rows, cols], all)
                 });
                 (tensors.collect::<Result<Vec<_>, _>>()?, parts.to_vec())
             }
@@ -238,7 +293,8 @@ impl<'a> TensorFinder<'a> {
     ) -> Result<MatrixPart, ModelError> {
         let info = find(self.checkpoint, name, [1, rows, cols])?;
         let name = name.to_owned();
-        Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: 0..rows, tensor_rows: rows })
+        let all = std::iter::once(0..rows).collect();
+        Ok(MatrixPart { name, dtype: dtype_of(info)?, rows: all, tensor_rows: rows })
     }
 }
 

@@ -7,7 +7,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use inferno_backend::{Backend, Batch, BatchBuilder, BlockId, KvDType, LogitRows, SequenceChunk};
+use inferno_backend::{
+    Backend, Batch, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, SequenceChunk, StateSlot,
+};
 use inferno_gguf::Gguf;
 use inferno_model::{BatchLimits, Model, ModelCache, ModelError, ModelSpec};
 
@@ -103,7 +105,7 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
     };
     let layout = model.spec().kv_layout(tokens.len(), KvDType::F32);
     let table: Vec<BlockId> = (0..layout.num_blocks as u32).rev().map(BlockId).collect();
-    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("a small cache");
+    let mut cache = cache(model, &layout);
     let workspace = model.workspace(limits(tokens.len())).expect("a small workspace");
     let mut workspace = workspace.with_context_length(tokens.len());
     let mut rows = Vec::new();
@@ -111,11 +113,20 @@ pub fn logits<B: Backend>(model: &Model<B>, tokens: &[u32], feed: Feed) -> Vec<V
         let mut builder = BatchBuilder::new(layout.block_tokens);
         let start = i * chunk;
         builder
-            .push(&SequenceChunk { tokens, start, block_table: &table, logits: LogitRows::All })
+            .push_with_state(
+                &SequenceChunk { tokens, start, block_table: &table, logits: LogitRows::All },
+                Some(StateSlot(1).into()),
+            )
             .expect("the table covers the prompt");
         rows.extend(run(model, &builder.build(), &mut cache, &mut workspace));
     }
     rows
+}
+
+/// A cache with two slots for recurrent state.
+fn cache<B: Backend>(model: &Model<B>, layout: &KvLayout) -> ModelCache<B> {
+    let state = model.spec().state_layout(2);
+    ModelCache::new(&**model.backend(), layout, state.as_ref()).expect("a small cache")
 }
 
 /// Logits of `second`, computed in one batch after `first`.
@@ -124,14 +135,15 @@ pub fn logits_of_two<B: Backend>(model: &Model<B>, first: &[u32], second: &[u32]
     let layout = model.spec().kv_layout(num_tokens + 32, KvDType::F32);
     let (evens, odds): (Vec<BlockId>, Vec<BlockId>) =
         (0..layout.num_blocks as u32).map(BlockId).partition(|block| block.0 % 2 == 0);
-    let mut cache = ModelCache::new(&**model.backend(), &layout).expect("a small cache");
+    let mut cache = cache(model, &layout);
     let mut workspace = model.workspace(limits(num_tokens)).expect("a small workspace");
     let mut builder = BatchBuilder::new(layout.block_tokens);
-    for (tokens, block_table, logits) in
-        [(first, &evens, LogitRows::None), (second, &odds, LogitRows::All)]
+    for (slot, tokens, block_table, logits) in
+        [(0, first, &evens, LogitRows::None), (1, second, &odds, LogitRows::All)]
     {
+        let chunk = SequenceChunk { tokens, start: 0, block_table, logits };
         builder
-            .push(&SequenceChunk { tokens, start: 0, block_table, logits })
+            .push_with_state(&chunk, Some(StateSlot(slot).into()))
             .expect("the tables cover the prompts");
     }
     run(model, &builder.build(), &mut cache, &mut workspace)

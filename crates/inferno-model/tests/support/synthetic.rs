@@ -47,6 +47,24 @@ fn metadata(architecture: &str) -> Metadata {
     for (key, value) in [("alpha_p", 0.4_f32), ("alpha_n", -0.3), ("beta", 0.5), ("eps", -1e-6)] {
         metadata.insert(format!("xielu.{key}"), vec![value; 3]);
     }
+    for (key, value) in [
+        ("ssm.conv_kernel", 4_u32),
+        ("ssm.state_size", 10),
+        ("ssm.inner_size", 36),
+        ("ssm.time_step_rank", 6),
+        ("ssm.group_count", 2),
+        ("shortconv.l_cache", 3),
+        ("full_attention_interval", 2),
+    ] {
+        metadata.insert(format!("{architecture}.{key}"), value);
+    }
+    if ["lfm2", "lfm2moe", "granitehybrid", "nemotron_h"].contains(&architecture) {
+        metadata.insert(format!("{architecture}.attention.head_count_kv"), vec![0_u32, 0, 2]);
+    }
+    if ["nemotron_h", "mamba2"].contains(&architecture) {
+        let middle = if architecture == "mamba2" { 0_u32 } else { 48 };
+        metadata.insert(format!("{architecture}.feed_forward_length"), vec![0, middle, 0]);
+    }
     let pattern = "attention.sliding_window_pattern";
     if architecture == "olmo2" {
         metadata.insert(format!("{architecture}.{pattern}"), vec![true, false, true]);
@@ -63,7 +81,12 @@ fn file(metadata: &Metadata, tensors: &[(String, Vec<usize>)]) -> Vec<u8> {
     let mut payloads = writer.in_memory();
     for (seed, (name, dims)) in tensors.iter().enumerate() {
         let len = dims.iter().product();
-        payloads.write_tensor(name, &values(seed + 1, len)).expect("the size of the tensor");
+        let mut values = values(seed + 1, len);
+        if name.ends_with("ssm_a") {
+            // Rates of decay are negative.
+            values.iter_mut().skip(3).step_by(4).for_each(|byte| *byte |= 0x80);
+        }
+        payloads.write_tensor(name, &values).expect("the size of the tensor");
     }
     payloads.finish().expect("all payloads")
 }

@@ -3,10 +3,10 @@
 use inferno_backend::{NormKind, QkvLayout};
 
 use super::SpecBuilder;
-use crate::arch::architecture::{QkNormKind, Unrotated, Windows};
+use crate::arch::architecture::{OutputGate, QkNormKind, Unrotated, Windows};
 use crate::keys::{ArchitectureKeys, WINDOW_PATTERN};
 use crate::spec::layer::{AttentionSpec, QkNormSpec};
-use crate::spec::tensors::TensorFinder;
+use crate::spec::tensors::{TensorFinder, TensorRows};
 use crate::{Architecture, ModelError};
 
 /// The sliding window, and the file's own list of layers that have it.
@@ -45,30 +45,46 @@ impl SpecBuilder<'_> {
         &self,
         tensors: TensorFinder<'_>,
         index: usize,
+        cache_layer: usize,
     ) -> Result<AttentionSpec, ModelError> {
         let (facts, heads) = (&self.facts.attention, self.heads);
         let QkvLayout { num_heads, num_kv_heads, head_dim } = heads;
         let (q_rows, kv_rows) = (num_heads * head_dim, num_kv_heads * head_dim);
         let parts = [("attn_q", q_rows), ("attn_k", kv_rows), ("attn_v", kv_rows)];
-        let fused = tensors.contains("attn_qkv.weight").then_some("attn_qkv");
-        let window = self.window.filter(|_| self.is_windowed(index));
-        let gate = match facts.has_gate {
-            true => Some(tensors.linear("attn_gate", q_rows, self.hidden_size)?),
-            false => None,
+        let hidden_size = self.hidden_size;
+        let (qkv, gate) = match facts.gate {
+            OutputGate::WithQueries => {
+                let queries = |first| {
+                    TensorRows::periodic("attn_q", 2 * q_rows, 2 * head_dim, first, head_dim)
+                };
+                let [keys, values] =
+                    ["attn_k", "attn_v"].map(|name| TensorRows::all(name, kv_rows));
+                let gate = tensors.rows_of_tensors(&[queries(head_dim)], hidden_size)?;
+                (tensors.rows_of_tensors(&[queries(0), keys, values], hidden_size)?, Some(gate))
+            }
+            gate => {
+                let fused = tensors.contains("attn_qkv.weight").then_some("attn_qkv");
+                let gate = match gate == OutputGate::Own {
+                    true => Some(tensors.linear("attn_gate", q_rows, hidden_size)?),
+                    false => None,
+                };
+                (tensors.stacked(&parts, fused, [1, hidden_size], facts.bias)?, gate)
+            }
         };
+        let window = self.window.filter(|_| self.is_windowed(index));
         let sinks = match facts.has_sinks {
             true => Some(tensors.vector("attn_sinks.weight", 1, num_heads)?),
             false => None,
         };
         Ok(AttentionSpec {
             heads,
-            cache_layer: index,
+            cache_layer,
             scale: self.scale()?,
             softcap: self.softcap()?,
             window,
-            rotary: self.rotary(index, window.is_some()),
+            rotary: self.rotary(index, window.is_some())?,
             qk_norm: self.qk_norm(tensors)?,
-            qkv: tensors.stacked(&parts, fused, [1, self.hidden_size], facts.bias)?,
+            qkv,
             output: tensors.linear("attn_output", self.hidden_size, q_rows)?,
             sinks,
             gate,
@@ -85,13 +101,15 @@ impl SpecBuilder<'_> {
     }
 
     /// The index of the layer's rotary embedding, if it has one.
-    fn rotary(&self, index: usize, is_windowed: bool) -> Option<usize> {
+    fn rotary(&self, index: usize, is_windowed: bool) -> Result<Option<usize>, ModelError> {
         let is_rotated = match self.facts.attention.unrotated {
             Unrotated::None => true,
+            Unrotated::All => false,
+            Unrotated::ByKey => self.keys.optional("rope.scaling.finetuned")?.unwrap_or(true),
             Unrotated::Periodic(period) => !(index + 1).is_multiple_of(period),
             Unrotated::Unwindowed => is_windowed || self.window.is_none(),
         };
-        is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1))
+        Ok(is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1)))
     }
 
     fn scale(&self) -> Result<f32, ModelError> {

@@ -48,6 +48,11 @@ impl ExpertLayers {
         Ok(Some(Self { params, num_dense, step }))
     }
 
+    /// Whether layer `index` has experts.
+    pub(super) fn has(&self, index: usize) -> bool {
+        self.of_layer(index).is_some()
+    }
+
     /// The experts of layer `index`, if it has any.
     fn of_layer(&self, index: usize) -> Option<ExpertParams> {
         let has_experts = index >= self.num_dense && (index + 1).is_multiple_of(self.step);
@@ -98,7 +103,11 @@ impl SpecBuilder<'_> {
                 Ok(FeedForwardSpec::Experts(Box::new(experts)))
             }
             None => {
-                let size = self.keys.positive("feed_forward_length")?;
+                const KEY: &str = "feed_forward_length";
+                let size = match &self.feed_forward_sizes {
+                    Some(sizes) => self.keys.check_positive(KEY, sizes[index])?,
+                    None => self.keys.positive(KEY)?,
+                };
                 Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))
             }
         }

@@ -1,0 +1,28 @@
+//! LFM2, dense and with experts: gated short convolutions between a few layers of attention.
+//!
+//! **Source**: Liquid AI, LFM2 Technical Report, section 2.
+
+use inferno_backend::Gating;
+
+use super::architecture::{
+    Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind, RecurrentFacts, RecurrentKind,
+    RecurrentLayers,
+};
+
+/// Files name the final norm as if it belonged to the embeddings.
+pub(super) const LFM2: Architecture = Architecture {
+    name: "lfm2",
+    attention: AttentionFacts { qk_norm: QkNormKind::PerHead, ..BASE.attention },
+    recurrent: Some(RecurrentFacts {
+        kind: RecurrentKind::ShortConv,
+        layers: RecurrentLayers::WithoutKvHeads,
+    }),
+    output_norm: "token_embd_norm",
+    ..BASE
+};
+
+pub(super) const LFM2_MOE: Architecture = Architecture {
+    name: "lfm2moe",
+    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: true, has_keys: true },
+    ..LFM2
+};

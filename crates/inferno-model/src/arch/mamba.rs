@@ -1,0 +1,35 @@
+//! Models of Mamba 2 layers: Mamba 2 itself, and its hybrids with attention Nemotron-H and Falcon-H1.
+//!
+//! **Source**: Dao and Gu, Transformers are SSMs, section 7; NVIDIA, Nemotron-H: A Family of Accurate and Efficient
+//! Hybrid Mamba-Transformer Models, section 2; Falcon LLM Team, Falcon-H1, section 2.
+
+use inferno_backend::Function;
+
+use super::architecture::{
+    Activation, Architecture, AttentionFacts, BASE, NormNames, RecurrentFacts, RecurrentKind,
+    RecurrentLayers, Unrotated,
+};
+
+const fn mamba2(layers: RecurrentLayers) -> Option<RecurrentFacts> {
+    Some(RecurrentFacts { kind: RecurrentKind::Mamba2, layers })
+}
+
+/// No attention and no feed-forward blocks.
+pub(super) const MAMBA2: Architecture =
+    Architecture { name: "mamba2", recurrent: mamba2(RecurrentLayers::All), ..BASE };
+
+/// Every layer is a single block. The key of the epsilon is that of layer norms.
+pub(super) const NEMOTRON_H: Architecture = Architecture {
+    name: "nemotron_h",
+    eps_key: "attention.layer_norm_epsilon",
+    norms: NormNames::SHARED,
+    attention: AttentionFacts { unrotated: Unrotated::All, ..BASE.attention },
+    recurrent: mamba2(RecurrentLayers::WithoutKvHeads),
+    has_single_blocks: true,
+    activation: Activation::Plain(Function::ReluSquared),
+    ..BASE
+};
+
+/// Each layer adds the outputs of attention and Mamba 2.
+pub(super) const FALCON_H1: Architecture =
+    Architecture { name: "falcon-h1", recurrent: mamba2(RecurrentLayers::NextToAttention), ..BASE };

@@ -1,0 +1,243 @@
+//! The recurrent mixer of a layer.
+
+use inferno_backend::{ConvParams, LinearAttentionParams, WriteRule};
+
+use super::SpecBuilder;
+use crate::ModelError;
+use crate::arch::architecture::{RecurrentKind, RecurrentLayers};
+use crate::keys::ArchitectureKeys;
+use crate::spec::recurrent::{GatedNormSpec, LinearAttentionSpec, RecurrentSpec};
+use crate::spec::tensors::{TensorFinder, TensorRows, VectorSpec};
+
+/// Layers from one full attention to the next if the file does not list them.
+const DEFAULT_INTERVAL: usize = 4;
+
+/// Epsilon of the lengths of queries and keys: a constant of the models' implementation.
+const DELTA_EPS: f32 = 1e-6;
+
+/// Whether each layer is recurrent.
+pub(super) fn recurrent_layers(
+    keys: &ArchitectureKeys<'_>,
+    layers: RecurrentLayers,
+    num_layers: usize,
+) -> Result<Vec<bool>, ModelError> {
+    const LIST: &str = "attention.recurrent_layers";
+    match layers {
+        RecurrentLayers::All | RecurrentLayers::NextToAttention => Ok(vec![true; num_layers]),
+        RecurrentLayers::WithoutKvHeads => {
+            let num_kv_heads = keys.per_layer("attention.head_count_kv", num_layers)?;
+            Ok(num_kv_heads.into_iter().flatten().map(|heads| heads == 0).collect())
+        }
+        RecurrentLayers::ByKey => match keys.optional::<Vec<bool>>(LIST)? {
+            Some(list) if list.len() < num_layers => {
+                let expected = format!("a boolean for each of {num_layers} layers");
+                Err(keys.invalid(LIST, expected, list.len()))
+            }
+            Some(list) => Ok(list[..num_layers].to_vec()),
+            None => {
+                let interval = keys.positive_or("full_attention_interval", DEFAULT_INTERVAL)?;
+                Ok((0..num_layers).map(|layer| !(layer + 1).is_multiple_of(interval)).collect())
+            }
+        },
+    }
+}
+
+/// The sizes of linear attention.
+struct HeadSizes {
+    /// Number of values of all value heads.
+    inner_size: usize,
+    num_heads: usize,
+    num_key_heads: usize,
+    key_dim: usize,
+}
+
+impl HeadSizes {
+    fn from_keys(keys: &ArchitectureKeys<'_>) -> Result<Self, ModelError> {
+        let inner_size = keys.positive("ssm.inner_size")?;
+        let num_heads = keys.positive("ssm.time_step_rank")?;
+        let num_key_heads = keys.positive_or("ssm.group_count", 1)?;
+        if !inner_size.is_multiple_of(num_heads) {
+            let expected = format!("a divisor of ssm.inner_size ({inner_size})");
+            return Err(keys.invalid("ssm.time_step_rank", expected, num_heads));
+        }
+        if !num_heads.is_multiple_of(num_key_heads) {
+            let expected = format!("a divisor of ssm.time_step_rank ({num_heads})");
+            return Err(keys.invalid("ssm.group_count", expected, num_key_heads));
+        }
+        let key_dim = keys.positive("ssm.state_size")?;
+        Ok(Self { inner_size, num_heads, num_key_heads, key_dim })
+    }
+
+    /// Number of values of all key heads.
+    fn keys_size(&self) -> usize {
+        self.num_key_heads * self.key_dim
+    }
+
+    /// Number of values of queries, keys and values.
+    fn channels(&self) -> usize {
+        self.inner_size + 2 * self.keys_size()
+    }
+}
+
+impl SpecBuilder<'_> {
+    /// The recurrent mixer of a layer that is number `index` of those.
+    pub(super) fn recurrent(
+        &self,
+        tensors: TensorFinder<'_>,
+        kind: RecurrentKind,
+        index: usize,
+    ) -> Result<RecurrentSpec, ModelError> {
+        match kind {
+            RecurrentKind::DeltaNet => self.delta_net(tensors, index),
+            RecurrentKind::ShortConv => self.short_conv(tensors, index),
+            RecurrentKind::Mamba2 => self.mamba2(tensors, index),
+        }
+    }
+
+    fn delta_net(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+    ) -> Result<RecurrentSpec, ModelError> {
+        let sizes = HeadSizes::from_keys(self.keys)?;
+        let HeadSizes { inner_size, num_heads, num_key_heads, key_dim } = sizes;
+        let channels = sizes.channels();
+        let gates = channels + inner_size;
+        let mut parts =
+            vec![TensorRows::all("attn_qkv", channels), TensorRows::all("attn_gate", inner_size)];
+        // Strengths and gates of each key head's value heads follow one another in one of the formats.
+        let are_grouped = tensors.contains("ssm_ba.weight");
+        match are_grouped {
+            true => {
+                let group = num_heads / num_key_heads;
+                parts.extend([1, 0].map(|first| {
+                    TensorRows::periodic("ssm_ba", 2 * num_heads, 2 * group, first * group, group)
+                }));
+            }
+            false => {
+                parts.extend(["ssm_alpha", "ssm_beta"].map(|name| TensorRows::all(name, num_heads)))
+            }
+        }
+        let value_dim = inner_size / num_heads;
+        Ok(RecurrentSpec {
+            input: tensors.rows_of_tensors(&parts, self.hidden_size)?,
+            conv: self.conv(index, "ssm.conv_kernel", channels, 0)?,
+            conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
+            conv_bias: None,
+            attention: Some(LinearAttentionSpec {
+                params: LinearAttentionParams {
+                    layer: index,
+                    num_heads,
+                    num_key_heads,
+                    key_dim,
+                    value_dim,
+                    queries: 0,
+                    keys: sizes.keys_size(),
+                    values: 2 * sizes.keys_size(),
+                    are_grouped,
+                    gates,
+                    rule: WriteRule::Delta { eps: DELTA_EPS, strengths: gates + num_heads },
+                },
+                rates: tensors.vector("ssm_a", 1, num_heads)?,
+                gate_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
+                skip: None,
+                norm: GatedNormSpec {
+                    gate_column: channels,
+                    weight: Some(tensors.vector("ssm_norm.weight", 1, value_dim)?),
+                    extent: value_dim,
+                    eps: self.eps,
+                    is_gate_first: false,
+                },
+            }),
+            output: tensors.linear("ssm_out", self.hidden_size, inner_size)?,
+        })
+    }
+
+    fn mamba2(&self, tensors: TensorFinder<'_>, index: usize) -> Result<RecurrentSpec, ModelError> {
+        let sizes = HeadSizes::from_keys(self.keys)?;
+        let HeadSizes { inner_size, num_heads, num_key_heads, key_dim } = sizes;
+        let channels = sizes.channels();
+        let extent = inner_size / num_key_heads;
+        let norm = match tensors.contains("ssm_norm.weight") {
+            true => Some(tensors.flat_vector("ssm_norm.weight", num_key_heads, extent)?),
+            false => None,
+        };
+        Ok(RecurrentSpec {
+            input: tensors.linear("ssm_in", inner_size + channels + num_heads, self.hidden_size)?,
+            conv: self.conv(index, "ssm.conv_kernel", channels, inner_size)?,
+            conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
+            conv_bias: tensors.optional_vector("ssm_conv1d.bias", channels)?,
+            attention: Some(LinearAttentionSpec {
+                params: LinearAttentionParams {
+                    layer: index,
+                    num_heads,
+                    num_key_heads,
+                    key_dim,
+                    value_dim: inner_size / num_heads,
+                    queries: inner_size + sizes.keys_size(),
+                    keys: inner_size,
+                    values: 0,
+                    are_grouped: true,
+                    gates: inner_size + channels,
+                    rule: WriteRule::Additive,
+                },
+                rates: tensors.flat_vector("ssm_a", num_heads, 1)?,
+                gate_bias: tensors.vector("ssm_dt.bias", 1, num_heads)?,
+                skip: Some(tensors.flat_vector("ssm_d", num_heads, 1)?),
+                norm: GatedNormSpec {
+                    gate_column: 0,
+                    weight: norm,
+                    extent,
+                    eps: self.eps,
+                    is_gate_first: true,
+                },
+            }),
+            output: tensors.linear("ssm_out", self.hidden_size, inner_size)?,
+        })
+    }
+
+    fn short_conv(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+    ) -> Result<RecurrentSpec, ModelError> {
+        let size = self.hidden_size;
+        let conv = self.conv(index, "shortconv.l_cache", size, 2 * size)?;
+        let (name, key) = ("shortconv.conv.weight", "shortconv.l_cache");
+        Ok(RecurrentSpec {
+            input: tensors.linear("shortconv.in_proj", 3 * size, size)?,
+            conv: ConvParams { input_gate: Some(0), output_gate: Some(size), silu: false, ..conv },
+            conv_taps: self.conv_taps(tensors, name, key, size)?,
+            conv_bias: tensors.optional_vector("shortconv.conv.bias", size)?,
+            attention: None,
+            output: tensors.linear("shortconv.out_proj", size, size)?,
+        })
+    }
+
+    /// A convolution with SiLU of the columns from `input` on.
+    fn conv(
+        &self,
+        layer: usize,
+        taps_key: &str,
+        channels: usize,
+        input: usize,
+    ) -> Result<ConvParams, ModelError> {
+        let taps = self.keys.positive(taps_key)?;
+        if taps > ConvParams::MAX_TAPS {
+            let expected = format!("at most {}", ConvParams::MAX_TAPS);
+            return Err(self.keys.invalid(taps_key, expected, taps));
+        }
+        let (input_gate, output_gate) = (None, None);
+        Ok(ConvParams { layer, channels, taps, input, input_gate, output_gate, silu: true })
+    }
+
+    fn conv_taps(
+        &self,
+        tensors: TensorFinder<'_>,
+        name: &str,
+        taps_key: &str,
+        channels: usize,
+    ) -> Result<VectorSpec, ModelError> {
+        tensors.vector(name, channels, self.keys.positive(taps_key)?)
+    }
+}

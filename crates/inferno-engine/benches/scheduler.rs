@@ -18,6 +18,7 @@ fn prompt(which: u32) -> Vec<u32> {
 /// Each step one sequence ends and another comes, and the others decode.
 fn step_of_64_sequences(criterion: &mut Criterion) {
     let mut scheduler = Scheduler::new(SchedulerLimits {
+        num_state_slots: 0,
         num_blocks: 4096,
         block_tokens: BLOCK_TOKENS,
         max_num_sequences: NUM_SEQUENCES,

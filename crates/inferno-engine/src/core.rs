@@ -116,6 +116,7 @@ impl GenerationCore {
             max_num_batched_tokens: limits.max_num_tokens,
             max_num_logit_rows: limits.max_num_logit_rows,
             prefix_cache: options.prefix_cache,
+            num_state_slots: runner.state_layout().map_or(0, |layout| layout.num_slots),
         });
         let info = ModelInfo::new(&*runner, tokenizer);
         let state = CoreState::new(runner, scheduler, info.vocab_size, options.target_itl);

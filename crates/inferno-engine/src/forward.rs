@@ -3,7 +3,7 @@
 use std::slice::ChunksExact;
 use std::time::{Duration, Instant};
 
-use inferno_backend::{Batch, LogitRows, SequenceChunk};
+use inferno_backend::{Batch, LogitRows, SequenceChunk, SequenceState, StateSlot};
 
 use crate::{BlockPool, EngineError, Runner, Sequence};
 
@@ -42,11 +42,11 @@ pub(crate) fn run_chunks<'a, 'r>(
     runner: &'r mut dyn Runner,
     batch: &mut Batch,
     kind: RowKind,
-    chunks: impl Iterator<Item = SequenceChunk<'a>>,
+    chunks: impl Iterator<Item = (SequenceChunk<'a>, Option<SequenceState>)>,
 ) -> Result<ForwardOutput<'r>, EngineError> {
     let mut builder = std::mem::take(batch).into_builder(runner.kv_layout().block_tokens);
-    for chunk in chunks {
-        builder.push(&chunk)?;
+    for (chunk, state) in chunks {
+        builder.push_with_state(&chunk, state)?;
     }
     *batch = builder.build();
     let row_len = match kind {
@@ -68,7 +68,8 @@ pub(crate) fn run_chunks<'a, 'r>(
 
 /// Computes sequences on a runner without a scheduler, for measurements and logit dumps.
 ///
-/// The sequences share no blocks, and no other user of the runner's cache may run at the same time.
+/// The sequences share no blocks, and no other user of the runner's cache may run at the same time. There may be as
+/// many as a batch has rows of logits.
 ///
 /// ```
 /// use inferno_backend::LogitRows;
@@ -92,13 +93,15 @@ pub struct SequenceRunner<'r> {
     runner: &'r mut dyn Runner,
     pool: BlockPool,
     batch: Batch,
+    /// Number of sequences that were created.
+    num_sequences: usize,
 }
 
 impl<'r> SequenceRunner<'r> {
     /// Uses all blocks of the runner's cache; what they hold is overwritten.
     pub fn new(runner: &'r mut dyn Runner) -> Self {
         let pool = BlockPool::new(runner.kv_layout().num_blocks);
-        Self { runner, pool, batch: Batch::default() }
+        Self { runner, pool, batch: Batch::default(), num_sequences: 0 }
     }
 
     /// Returns the runner.
@@ -107,12 +110,20 @@ impl<'r> SequenceRunner<'r> {
     }
 
     /// Creates an empty sequence with blocks of the runner's size.
-    pub fn sequence(&self) -> Sequence {
-        Sequence::new(self.runner.kv_layout().block_tokens)
+    pub fn sequence(&mut self) -> Sequence {
+        let sequence = Sequence::new(self.runner.kv_layout().block_tokens);
+        let Some(layout) = self.runner.state_layout() else { return sequence };
+        let slot = StateSlot((self.num_sequences % layout.num_slots) as u32);
+        self.num_sequences += 1;
+        sequence.with_state_slot(slot)
     }
 
-    /// Truncates `sequence` to `len` tokens and frees the blocks that only the others needed.
+    /// Truncates `sequence` to `len` tokens and frees the blocks that only the others needed. A recurrent state cannot
+    /// be truncated: the tokens that are left are then computed again by the next pass.
     pub fn truncate(&mut self, sequence: &mut Sequence, len: usize) {
+        if sequence.state_slot().is_some() && len < sequence.num_computed() {
+            sequence.recompute_from(0);
+        }
         sequence.truncate(len, &mut self.pool);
     }
 
@@ -141,10 +152,11 @@ impl<'r> SequenceRunner<'r> {
         let chunks = sequences.iter().filter(|sequence| sequence.next_len(max_num_tokens) > 0);
         let chunks = chunks.map(|sequence| {
             let chunk = sequence.chunk(sequence.next_len(max_num_tokens));
-            match rows {
+            let chunk = match rows {
                 LogitRows::Last => chunk,
                 logits => SequenceChunk { logits, ..chunk },
-            }
+            };
+            (chunk, sequence.state_slot().map(SequenceState::from))
         });
         let output = run_chunks(self.runner, &mut self.batch, RowKind::Logits, chunks)?;
         for sequence in sequences {

@@ -57,7 +57,7 @@ pub use runner::Runner;
 pub use sampler::{SampledToken, Sampler, SamplingParams, TokenLogprobs};
 pub use scheduler::{
     Admission, BlockUsage, Continuation, Plan, PlannedChunk, RowRequest, Scheduler,
-    SchedulerCounts, SchedulerLimits, SequenceId,
+    SchedulerCounts, SchedulerLimits, SequenceId, StateUsage,
 };
 pub use sequence::Sequence;
 pub use session::{

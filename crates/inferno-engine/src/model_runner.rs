@@ -1,6 +1,6 @@
 //! A model on a concrete backend, with its KV cache and buffers.
 
-use inferno_backend::{Backend, Batch, BlockId, KvDType, KvLayout};
+use inferno_backend::{Backend, Batch, BlockId, KvDType, KvLayout, StateLayout, StateSlot};
 use inferno_model::{BatchLimits, Model, ModelCache, Workspace};
 
 use crate::{EngineError, Fingerprint, Runner};
@@ -37,6 +37,7 @@ pub struct ModelRunner<B: Backend> {
     cache: ModelCache<B>,
     workspace: Workspace<B>,
     layout: KvLayout,
+    state_layout: Option<StateLayout>,
     context_length: usize,
     limits: BatchLimits,
     fingerprint: Fingerprint,
@@ -59,7 +60,8 @@ impl<B: Backend> ModelRunner<B> {
         }
         let cache_tokens = options.cache_tokens.unwrap_or(context_length);
         let layout = model.spec().kv_layout(cache_tokens, options.kv_dtype);
-        let cache = ModelCache::new(&**model.backend(), &layout)?;
+        let state_layout = model.spec().state_layout_for(options.limits);
+        let cache = ModelCache::new(&**model.backend(), &layout, state_layout.as_ref())?;
         let workspace = model.workspace(options.limits)?.with_context_length(context_length);
         Ok(Self {
             fingerprint: fingerprint.with_kv_layout(&layout),
@@ -68,6 +70,7 @@ impl<B: Backend> ModelRunner<B> {
             cache,
             workspace,
             layout,
+            state_layout,
             context_length,
         })
     }
@@ -99,6 +102,10 @@ impl<B: Backend> Runner for ModelRunner<B> {
         &self.layout
     }
 
+    fn state_layout(&self) -> Option<&StateLayout> {
+        self.state_layout.as_ref()
+    }
+
     fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -117,5 +124,25 @@ impl<B: Backend> Runner for ModelRunner<B> {
 
     fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
         Ok(self.model.backend().write_kv_block(&mut self.cache.kv, block, bytes)?)
+    }
+
+    fn copy_state(&mut self, from: StateSlot, to: StateSlot) {
+        if let Some(state) = &mut self.cache.state {
+            self.model.backend().copy_state(state, from, to);
+        }
+    }
+
+    fn read_state(&self, slot: StateSlot, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        match &self.cache.state {
+            Some(state) => Ok(self.model.backend().read_state(state, slot, bytes)?),
+            None => Ok(()),
+        }
+    }
+
+    fn write_state(&mut self, slot: StateSlot, bytes: &[u8]) -> Result<(), EngineError> {
+        match &mut self.cache.state {
+            Some(state) => Ok(self.model.backend().write_state(state, slot, bytes)?),
+            None => Ok(()),
+        }
     }
 }

@@ -215,13 +215,18 @@ impl PrefixCache {
     /// Removes and returns the least recently used block among the unused leaves; `None` when all are in
     /// use.
     pub fn evict(&mut self) -> Option<BlockId> {
+        self.evict_node().map(|(_, block)| block)
+    }
+
+    /// Evicts as [`evict`](Self::evict) does, and returns the node that had the block as well.
+    pub fn evict_node(&mut self) -> Option<(PrefixNode, BlockId)> {
         let (_, id) = self.unused_leaves.pop_first()?;
         let node = self.nodes[id.0].take().expect("a leaf is in the tree");
         self.vacant.push(id);
         self.num_unused -= 1;
         let Some(parent_id) = node.parent else {
             self.roots.remove(&node.tokens);
-            return Some(node.block);
+            return Some((id, node.block));
         };
         let parent = self.node_mut(parent_id);
         parent.children.remove(&node.tokens);
@@ -229,7 +234,7 @@ impl PrefixCache {
             let entry = (parent.last_use, parent_id);
             self.unused_leaves.insert(entry);
         }
-        Some(node.block)
+        Some((id, node.block))
     }
 
     /// The children of `parent`, by the tokens of their blocks.

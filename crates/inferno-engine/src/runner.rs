@@ -1,6 +1,6 @@
 //! The interface between the engine and a model on a device.
 
-use inferno_backend::{Batch, BlockId, KvLayout};
+use inferno_backend::{Batch, BlockId, KvLayout, StateLayout, StateSlot};
 use inferno_model::BatchLimits;
 
 use crate::{EngineError, Fingerprint};
@@ -23,6 +23,11 @@ pub trait Runner: Send {
 
     /// Returns the dimensions of the KV cache.
     fn kv_layout(&self) -> &KvLayout;
+
+    /// Returns the dimensions of the recurrent state; `None` if the model has no recurrent layers.
+    fn state_layout(&self) -> Option<&StateLayout> {
+        None
+    }
 
     /// Returns a fingerprint of the model and the cache's format, which saved state is checked against.
     fn fingerprint(&self) -> Fingerprint;
@@ -49,4 +54,22 @@ pub trait Runner: Send {
     ///
     /// **Errors**: bytes of another size than a block, a device that fails.
     fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError>;
+
+    /// Copies the recurrent state in slot `from` to slot `to`. Never called without a
+    /// [`state_layout`](Self::state_layout).
+    fn copy_state(&mut self, _from: StateSlot, _to: StateSlot) {}
+
+    /// Appends the recurrent state in a slot to `bytes`; nothing without a [`state_layout`](Self::state_layout).
+    ///
+    /// **Errors**: a device that fails.
+    fn read_state(&self, _slot: StateSlot, _bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    /// Fills a slot with the state that [`read_state`](Self::read_state) appended.
+    ///
+    /// **Errors**: bytes of another size than a slot, a device that fails.
+    fn write_state(&mut self, _slot: StateSlot, _bytes: &[u8]) -> Result<(), EngineError> {
+        Ok(())
+    }
 }

@@ -19,6 +19,7 @@
 //!   prompt that could share a block which another one is about to compute waits for it.
 
 mod admission;
+mod checkpoints;
 mod held;
 mod kv_blocks;
 mod parking;
@@ -27,15 +28,17 @@ mod prefill;
 mod row_request;
 mod scheduled;
 mod speculation;
+mod state_slots;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use inferno_backend::{BlockId, LogitRows, SequenceChunk};
+use inferno_backend::{BlockId, LogitRows, SequenceChunk, StateSlot};
 
 pub use kv_blocks::BlockUsage;
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
 pub use row_request::RowRequest;
+pub use state_slots::StateUsage;
 
 use crate::prefix_cache::PrefixNode;
 use kv_blocks::{CachedBlock, KvBlocks};
@@ -65,6 +68,8 @@ pub struct SchedulerLimits {
     pub max_num_logit_rows: usize,
     /// Whether prompts reuse the blocks of earlier ones that begin with the same tokens.
     pub prefix_cache: bool,
+    /// Slots of recurrent state; 0 if the model has no recurrent layers.
+    pub num_state_slots: usize,
 }
 
 impl SchedulerLimits {
@@ -114,6 +119,7 @@ pub struct SchedulerCounts {
 ///     max_num_batched_tokens: 5,
 ///     max_num_logit_rows: 2,
 ///     prefix_cache: true,
+///     num_state_slots: 0,
 /// });
 /// let long = scheduler.add(&[1, 2, 3, 4, 5, 6, 7], RowRequest::Last, 0, None);
 ///
@@ -157,7 +163,7 @@ impl Scheduler {
         assert!(limits.max_num_batched_tokens >= limits.max_num_sequences, "prompts must progress");
         assert!(limits.max_num_logit_rows >= limits.max_num_sequences, "all sample at once");
         Self {
-            blocks: KvBlocks::new(limits.num_blocks, limits.block_tokens, limits.prefix_cache),
+            blocks: KvBlocks::new(&limits),
             limits,
             waiting: BTreeMap::new(),
             running: BTreeMap::new(),
@@ -199,6 +205,21 @@ impl Scheduler {
     /// Returns how the blocks of the cache are used.
     pub fn block_usage(&self) -> BlockUsage {
         self.blocks.usage()
+    }
+
+    /// Returns how the slots of recurrent state are used.
+    pub fn state_usage(&self) -> StateUsage {
+        self.blocks.states.usage()
+    }
+
+    /// Releases everything that is computed of a sequence whose pass failed, since its recurrent state is no longer
+    /// that of its computed tokens.
+    pub(crate) fn discard_state(&mut self, id: SequenceId) {
+        if let Some(scheduled) = self.running.get_mut(&id)
+            && self.blocks.states.are_needed()
+        {
+            self.blocks.release(scheduled);
+        }
     }
 
     /// Returns the block table of each sequence.
@@ -253,6 +274,7 @@ impl Scheduler {
         self.num_deferred = 0;
         self.plan_decodes(&mut plan);
         self.plan_prefills(&mut plan);
+        self.plan_checkpoints(&plan);
         plan
     }
 
@@ -298,6 +320,8 @@ impl Scheduler {
             }
             scheduled.rows_from = scheduled.rows_from.max(scheduled.sequence.num_computed());
             self.blocks.publish(scheduled);
+            self.commit_checkpoint(chunk);
+            let scheduled = &self.running[&chunk.id];
             if chunk.is_last && !scheduled.is_held {
                 self.continue_with(chunk.id, next);
             }
@@ -324,6 +348,18 @@ impl Scheduler {
     /// Returns the blocks of the prefix cache, the most recently used first and none before its parent.
     pub(crate) fn cached_blocks(&self) -> Vec<CachedBlock> {
         self.blocks.cached()
+    }
+
+    /// Returns the checkpoints of the prefix cache: the index of each one's block in
+    /// [`cached_blocks`](Self::cached_blocks), and its slot.
+    pub(crate) fn cached_states(&self) -> Vec<(usize, StateSlot)> {
+        self.blocks.cached_states()
+    }
+
+    /// Adds a checkpoint to a block of the prefix cache; the caller fills the slot. `None` if there is no slot, or the
+    /// block has a checkpoint.
+    pub(crate) fn insert_state(&mut self, node: PrefixNode) -> Option<StateSlot> {
+        self.blocks.insert_state(node)
     }
 
     /// Adds a block to the prefix cache that the caller fills with the keys and values of `tokens`; returns no

@@ -3,7 +3,7 @@
 //! Invariants: at most as many positions are computed as there are tokens, and every computed position has
 //! a block.
 
-use inferno_backend::{BlockId, LogitRows, SequenceChunk};
+use inferno_backend::{BlockId, LogitRows, SequenceChunk, StateSlot};
 
 use crate::{BlockPool, EngineError};
 
@@ -34,12 +34,29 @@ pub struct Sequence {
     num_computed: usize,
     block_tokens: usize,
     block_table: Vec<BlockId>,
+    state_slot: Option<StateSlot>,
 }
 
 impl Sequence {
     /// Creates an empty sequence for a cache whose blocks hold `block_tokens` positions.
     pub fn new(block_tokens: usize) -> Self {
-        Self { tokens: Vec::new(), num_computed: 0, block_tokens, block_table: Vec::new() }
+        Self {
+            tokens: Vec::new(),
+            num_computed: 0,
+            block_tokens,
+            block_table: Vec::new(),
+            state_slot: None,
+        }
+    }
+
+    /// Sets the slot of its recurrent state, for sequences without a scheduler.
+    pub(crate) fn with_state_slot(self, slot: StateSlot) -> Self {
+        Self { state_slot: Some(slot), ..self }
+    }
+
+    /// Returns the slot of its recurrent state, if it was set.
+    pub(crate) fn state_slot(&self) -> Option<StateSlot> {
+        self.state_slot
     }
 
     /// Returns all tokens.

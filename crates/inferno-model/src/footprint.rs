@@ -14,6 +14,8 @@ pub struct Footprint {
     pub weight_bytes: usize,
     /// The KV cache, once every block has been written.
     pub kv_cache_bytes: usize,
+    /// The state of recurrent layers, once every slot has been written: that of each sequence, and checkpoints.
+    pub state_bytes: usize,
     /// Activations, logits and the backend's scratch memory.
     pub workspace_bytes: usize,
     /// Parts of the file that are read in place: the embedding table of a mapped file, whose pages
@@ -65,6 +67,7 @@ impl Footprint {
         Ok(Self {
             weight_bytes,
             kv_cache_bytes: kv_layout.total_bytes()?,
+            state_bytes: spec.state_layout_for(limits).map_or(0, |layout| layout.total_bytes()),
             workspace_bytes: Workspace::<B>::num_floats(spec, limits)
                 .saturating_mul(size_of::<f32>())
                 .saturating_add(backend.scratch_bytes(&pass)),
@@ -74,7 +77,9 @@ impl Footprint {
 
     /// The sum of all parts.
     pub fn total_bytes(&self) -> usize {
-        [self.weight_bytes, self.kv_cache_bytes, self.workspace_bytes, self.mapped_bytes]
+        let Self { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
+            *self;
+        [weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes]
             .into_iter()
             .fold(0, usize::saturating_add)
     }

@@ -32,6 +32,22 @@ const NEUTRAL: &[(&str, &[f64])] = &[
 /// Which layers have a sliding window: one boolean per layer, or the length of a period.
 pub(crate) const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
 
+/// A number for each layer.
+pub(crate) enum PerLayer {
+    Same(usize),
+    Each(Vec<usize>),
+}
+
+impl PerLayer {
+    /// The number of layer `index`.
+    pub(crate) fn get(&self, index: usize) -> usize {
+        match self {
+            Self::Same(number) => *number,
+            Self::Each(numbers) => numbers[index],
+        }
+    }
+}
+
 /// Metadata keys of one architecture, named without its prefix.
 pub(crate) struct ArchitectureKeys<'a> {
     prefix: &'static str,
@@ -87,17 +103,14 @@ impl<'a> ArchitectureKeys<'a> {
         &self,
         key: &str,
         num_layers: usize,
-    ) -> Result<Option<Vec<usize>>, ModelError> {
-        let numbers = match self.optional::<Vec<usize>>(key) {
-            Ok(numbers) => numbers,
-            Err(_) => self.optional(key)?.map(|number| vec![number; num_layers]),
-        };
-        match numbers {
-            Some(numbers) if numbers.len() < num_layers => {
+    ) -> Result<Option<PerLayer>, ModelError> {
+        match self.optional::<Vec<usize>>(key) {
+            Ok(Some(numbers)) if numbers.len() < num_layers => {
                 let expected = format!("a number for each of {num_layers} layers");
                 Err(self.invalid(key, expected, numbers.len()))
             }
-            numbers => Ok(numbers),
+            Ok(numbers) => Ok(numbers.map(PerLayer::Each)),
+            Err(_) => Ok(self.optional(key)?.map(PerLayer::Same)),
         }
     }
 

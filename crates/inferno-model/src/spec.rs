@@ -14,12 +14,18 @@ use inferno_backend::{Function, KvDType, KvLayout, QkvLayout, StateLayout};
 use inferno_gguf::Gguf;
 
 use crate::keys::ArchitectureKeys;
-use crate::{Architecture, ModelError, architecture};
+use crate::{Architecture, BatchLimits, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{LayerSpec, NormSpec};
 pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
+
+/// Memory for checkpoints of recurrent state.
+const CHECKPOINT_BYTES: usize = 512 << 20;
+
+/// The largest number of such checkpoints.
+const MAX_NUM_CHECKPOINTS: usize = 1024;
 
 /// A decoder-only transformer: its sizes, its layers and their tensors.
 #[derive(Debug, Clone)]
@@ -100,6 +106,14 @@ impl ModelSpec {
             num_blocks: num_tokens.div_ceil(block_tokens),
             dtype,
         }
+    }
+
+    /// The layout of the states for batches up to `limits`: a slot for each sequence, and some for checkpoints.
+    /// `None` if the model has no recurrent layers.
+    pub fn state_layout_for(&self, limits: BatchLimits) -> Option<StateLayout> {
+        let slot_bytes = self.state_layout(1)?.slot_bytes().max(1);
+        let num_checkpoints = (CHECKPOINT_BYTES / slot_bytes).clamp(4, MAX_NUM_CHECKPOINTS);
+        self.state_layout(limits.max_num_logit_rows.saturating_add(num_checkpoints))
     }
 
     /// The layout of `num_slots` states of the recurrent layers; `None` if the model has none.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use inferno_backend::KvLayout;
+use inferno_backend::{KvLayout, StateLayout};
 use inferno_model::BatchLimits;
 use inferno_tokenizer::{Detokenizer, Tokenizer};
 
@@ -23,6 +23,8 @@ pub(crate) struct ModelInfo {
     runner_context_length: usize,
     pub(crate) limits: BatchLimits,
     pub(crate) layout: KvLayout,
+    /// Size of a recurrent state, in bytes; 0 if the model has none.
+    pub(crate) state_bytes: usize,
     pub(crate) fingerprint: Fingerprint,
 }
 
@@ -42,6 +44,7 @@ impl ModelInfo {
                 .min(layout.num_blocks.saturating_mul(layout.block_tokens)),
             limits: runner.limits(),
             layout,
+            state_bytes: runner.state_layout().map_or(0, StateLayout::slot_bytes),
             fingerprint: runner.fingerprint(),
         }
     }

@@ -1,6 +1,6 @@
 //! The state and counters of a core.
 
-use crate::scheduler::{BlockUsage, SchedulerCounts};
+use crate::scheduler::{BlockUsage, SchedulerCounts, StateUsage};
 
 /// The state and counters of a core after its last step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,6 +13,8 @@ pub struct EngineSnapshot {
     pub num_deferred: usize,
     /// How the blocks of the KV cache are used.
     pub blocks: BlockUsage,
+    /// How the slots of recurrent state are used.
+    pub states: StateUsage,
     /// Positions in a block.
     pub block_tokens: usize,
     /// Counters of the scheduler.

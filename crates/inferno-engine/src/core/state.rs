@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_backend::{Batch, BlockId};
+use inferno_backend::{Batch, BlockId, StateLayout};
 
 use super::event_sender::{EventQueue, EventSender, PassRecord};
 use super::prefill_pacing::PrefillPacing;
@@ -66,6 +66,7 @@ impl CoreState {
             num_waiting: self.scheduler.num_waiting(),
             num_deferred: self.scheduler.num_deferred(),
             blocks: self.scheduler.block_usage(),
+            states: self.scheduler.state_usage(),
             scheduler: self.scheduler.counts(),
             ..self.counters
         }
@@ -173,15 +174,44 @@ impl CoreState {
     ) -> Result<(), EngineError> {
         self.scheduler.set_parked_tokens(id, &[]);
         self.scheduler.set_parked_tokens(id, tokens);
+        if num_computed == 0 {
+            return Ok(());
+        }
         let Some(blocks) = self.scheduler.restore(id, num_computed) else {
             return Ok(());
         };
         let filled = self.fill_blocks(&blocks, &mut fill);
+        let filled = filled.and_then(|()| self.fill_state(id, &mut fill));
         match filled {
             Ok(()) => self.scheduler.finish_restore(id, num_computed),
             Err(_) => self.scheduler.set_parked_tokens(id, &[]),
         }
         filled
+    }
+
+    /// Fills the slot of a session's sequence, if the model has a recurrent state.
+    fn fill_state(
+        &mut self,
+        id: SequenceId,
+        fill: &mut dyn FnMut(&mut [u8]) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let slot_bytes = self.runner.state_layout().map_or(0, StateLayout::slot_bytes);
+        let Some(slot) = self.scheduler.parked_state(id) else { return Ok(()) };
+        let mut bytes = vec![0; slot_bytes];
+        fill(&mut bytes)?;
+        self.runner.write_state(slot, &bytes)
+    }
+
+    /// Appends the recurrent state of a session's sequence to `bytes`, if it has one.
+    pub(crate) fn read_state(
+        &self,
+        id: SequenceId,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
+        match self.scheduler.parked_state(id) {
+            Some(slot) => self.runner.read_state(slot, bytes),
+            None => Ok(()),
+        }
     }
 
     fn fill_blocks(
@@ -222,6 +252,9 @@ impl CoreState {
         self.scheduler.limit_prefill(self.pacing.max_tokens());
         let mut plan = self.scheduler.schedule(Instant::now());
         self.record_plan(&plan);
+        for &(from, to) in &plan.state_copies {
+            self.runner.copy_state(from, to);
+        }
         if plan.chunks.is_empty() {
             self.resume_held(Instant::now() + MIN_CONSTRAINT_WAIT);
             return;
@@ -334,7 +367,9 @@ impl CoreState {
     /// **Errors**: as [`run_chunks`].
     fn run_pass(&mut self, plan: &Plan, kind: RowKind) -> Result<Duration, EngineError> {
         let hidden_size = self.runner.hidden_size();
-        let chunks = plan.chunks_with(kind).map(|(_, chunk)| self.scheduler.chunk(chunk));
+        let chunks = plan
+            .chunks_with(kind)
+            .map(|(_, chunk)| (self.scheduler.chunk(chunk), self.scheduler.chunk_state(chunk)));
         let output = run_chunks(&mut *self.runner, &mut self.batch, kind, chunks)?;
         // Tokens that the tokenizer has no text for cannot be sampled.
         let known = match kind {
@@ -376,6 +411,7 @@ impl CoreState {
 
     /// Ends a sequence with an error.
     fn fail(&mut self, id: SequenceId, error: Arc<EngineError>) {
+        self.scheduler.discard_state(id);
         self.scheduler.stop(id);
         if let Some(task) = self.tasks.get_mut(&id) {
             task.sender_mut().fail(error);

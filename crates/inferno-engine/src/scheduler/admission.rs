@@ -25,12 +25,20 @@ impl Scheduler {
                 continue;
             }
             let held_blocks = candidate.holds_blocks();
-            let path = match held_blocks {
-                true => Vec::new(),
+            let (mut path, num_usable) = match held_blocks {
+                true => (Vec::new(), 0),
                 false => self.blocks.cached_prefix(candidate),
             };
-            let is_shared = |running: &Scheduled| self.blocks.will_share(running, &path, candidate);
-            if !held_blocks && plan.chunks.iter().any(|chunk| is_shared(&self.running[&chunk.id])) {
+            let has_state = self.blocks.states.are_needed();
+            let is_shared = |running: &mut Scheduled| match has_state {
+                true => self.blocks.will_checkpoint(running, num_usable, candidate),
+                false => self.blocks.will_share(running, &path, candidate),
+            };
+            let mut running = plan.chunks.iter().filter_map(|chunk| {
+                let sequence = self.running.get_mut(&chunk.id);
+                sequence.map(is_shared)
+            });
+            if !held_blocks && running.any(|is_shared| is_shared) {
                 self.num_deferred += 1;
                 continue;
             }
@@ -38,11 +46,16 @@ impl Scheduler {
             let Some(mut admitted) = self.waiting.remove(&id) else {
                 break;
             };
-            let num_cached = path.len() * self.limits.block_tokens;
+            let num_cached = num_usable * self.limits.block_tokens;
+            if num_usable < path.len() {
+                self.blocks.add_branch(&mut admitted, path.len());
+                path.truncate(num_usable);
+            }
             if !path.is_empty() {
                 self.blocks.adopt(&mut admitted, path);
             }
-            if !self.reserve_for_admission(&mut admitted) {
+            let has_blocks = self.reserve_for_admission(&mut admitted);
+            if !has_blocks || !self.prepare_state(&mut admitted, plan) {
                 if !held_blocks {
                     self.blocks.release(&mut admitted);
                 }
@@ -58,6 +71,25 @@ impl Scheduler {
             plan.push(id, &admitted, share, &self.limits);
             self.running.insert(id, admitted);
         }
+    }
+
+    /// Ensures that a sequence with blocks has the state of its computed tokens; false if there is no slot.
+    fn prepare_state(&mut self, admitted: &mut Scheduled, plan: &mut Plan) -> bool {
+        if !self.blocks.states.are_needed() || admitted.state.slot.is_some() {
+            return true;
+        }
+        let last = admitted.path.last().copied();
+        let checkpoint = last.and_then(|node| self.blocks.states.use_checkpoint(node));
+        let slot = loop {
+            match self.blocks.states.allocate() {
+                Some(slot) => break slot,
+                None if self.reclaim_idle() => {}
+                None => return false,
+            }
+        };
+        plan.state_copies.extend(checkpoint.map(|checkpoint| (checkpoint, slot)));
+        admitted.state.slot = Some(slot);
+        true
     }
 
     /// Reserves blocks for all tokens of a sequence that is about to run, and leaves one for each that

@@ -5,9 +5,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use inferno_backend::BlockId;
+use inferno_backend::{BlockId, StateSlot};
 
+use super::SchedulerLimits;
+use super::checkpoints::ScheduledState;
 use super::scheduled::{Retention, Scheduled};
+use super::state_slots::StateSlots;
 use crate::prefix_cache::{PrefixCache, PrefixNode};
 use crate::{BlockPool, Sequence};
 
@@ -46,12 +49,15 @@ pub(super) struct KvBlocks {
     cache: PrefixCache,
     /// Whether blocks are shared at all.
     shares: bool,
+    pub(super) states: StateSlots,
 }
 
 impl KvBlocks {
-    pub(super) fn new(num_blocks: usize, block_tokens: usize, shares: bool) -> Self {
+    pub(super) fn new(limits: &SchedulerLimits) -> Self {
+        let &SchedulerLimits { num_blocks, block_tokens, prefix_cache: shares, .. } = limits;
         let (pool, cache) = (BlockPool::new(num_blocks), PrefixCache::new(block_tokens));
-        Self { num_blocks, block_tokens, pool, cache, shares }
+        let states = StateSlots::new(limits.num_state_slots);
+        Self { num_blocks, block_tokens, pool, cache, shares, states }
     }
 
     pub(super) fn usage(&self) -> BlockUsage {
@@ -62,9 +68,44 @@ impl KvBlocks {
         }
     }
 
-    /// Returns the cached blocks at the start of `waiting`, up to the first token whose row is wanted.
-    pub(super) fn cached_prefix(&self, waiting: &Scheduled) -> Vec<PrefixNode> {
-        self.cache.lookup(waiting.sequence.tokens(), self.num_shareable(waiting))
+    /// Returns the cached blocks at the start of `waiting`, up to the first token whose row is wanted, and the
+    /// number of those that can be used: up to the last one with a checkpoint, if the model has a state.
+    pub(super) fn cached_prefix(&self, waiting: &Scheduled) -> (Vec<PrefixNode>, usize) {
+        let path = self.cache.lookup(waiting.sequence.tokens(), self.num_shareable(waiting));
+        let num_usable = match self.states.are_needed() {
+            true => path.iter().rposition(|&node| self.states.has_checkpoint(node)),
+            false => path.len().checked_sub(1),
+        };
+        (path, num_usable.map_or(0, |last| last + 1))
+    }
+
+    /// Whether `running` will compute more of the blocks that `waiting` begins with than the `num_usable` first ones,
+    /// and store their state. If it computes them, it does.
+    pub(super) fn will_checkpoint(
+        &self,
+        running: &mut Scheduled,
+        num_usable: usize,
+        waiting: &Scheduled,
+    ) -> bool {
+        let tokens = running.sequence.tokens();
+        let common = tokens.iter().zip(waiting.sequence.tokens());
+        let num_common = common.take_while(|(a, b)| a == b).count();
+        let num_blocks = self.num_shareable(waiting).min(num_common / self.block_tokens);
+        let position = num_blocks * self.block_tokens;
+        let will_compute = num_blocks > num_usable && running.sequence.num_computed() < position;
+        if !self.shares || !will_compute {
+            return false;
+        }
+        self.add_branch(running, num_blocks);
+        true
+    }
+
+    /// Requests a checkpoint after the first `num_blocks` blocks of a sequence.
+    pub(super) fn add_branch(&self, scheduled: &mut Scheduled, num_blocks: usize) {
+        // The end of a prompt has a checkpoint anyway.
+        if num_blocks < (scheduled.sequence.tokens().len() - 1) / self.block_tokens {
+            scheduled.state.add_branch(num_blocks * self.block_tokens);
+        }
     }
 
     /// Whether the first block after `path` that `waiting` needs is one that `running` will compute.
@@ -119,10 +160,9 @@ impl KvBlocks {
             return false;
         }
         while self.pool.num_free() < num_needed {
-            let Some(block) = self.cache.evict() else {
+            if !self.evict() {
                 return false;
-            };
-            self.pool.release(block);
+            }
         }
         sequence.reserve(num_tokens, &mut self.pool).is_ok()
     }
@@ -160,9 +200,31 @@ impl KvBlocks {
         for node in nodes.into_iter().rev() {
             self.cache.release(&[node]);
         }
-        while !are_filled && let Some(block) = self.cache.evict() {
-            self.pool.release(block);
-        }
+        while !are_filled && self.evict() {}
+    }
+
+    /// Frees the least recently used block of the prefix cache, and its checkpoint; false if all are in use.
+    fn evict(&mut self) -> bool {
+        let Some((node, block)) = self.cache.evict_node() else { return false };
+        self.states.detach(node);
+        self.pool.release(block);
+        true
+    }
+
+    /// The index of each checkpoint's block in [`cached`](Self::cached), and its slot.
+    pub(super) fn cached_states(&self) -> Vec<(usize, StateSlot)> {
+        let nodes = self.cache.by_recency();
+        let states: HashMap<_, _> = self.states.checkpoints().collect();
+        let slots = nodes.iter().map(|node| states.get(node).copied()).enumerate();
+        slots.filter_map(|(place, slot)| slot.map(|slot| (place, slot))).collect()
+    }
+
+    /// Makes a slot the checkpoint of block `node`; the caller fills it. `None` if there is no slot, or it has one.
+    pub(super) fn insert_state(&mut self, node: PrefixNode) -> Option<StateSlot> {
+        let is_new = !self.states.has_checkpoint(node);
+        let slot = is_new.then(|| self.states.allocate()).flatten()?;
+        self.states.attach(node, slot);
+        Some(slot)
     }
 
     /// How many more tokens of `sequence` find room in its blocks and in those that no sequence uses.
@@ -196,8 +258,12 @@ impl KvBlocks {
         }
     }
 
-    /// Releases all blocks of `scheduled`, of which nothing is computed then.
+    /// Releases all blocks of `scheduled` and its state, so that nothing of it is computed.
     pub(super) fn release(&mut self, scheduled: &mut Scheduled) {
+        let ScheduledState { slot, next, .. } = std::mem::take(&mut scheduled.state);
+        for slot in slot.into_iter().chain(next.map(|(_, slot)| slot)) {
+            self.states.release(slot);
+        }
         let path = std::mem::take(&mut scheduled.path);
         for block in scheduled.sequence.split_blocks(0).into_iter().skip(path.len()) {
             self.pool.release(block);
@@ -207,7 +273,12 @@ impl KvBlocks {
 
     /// Keeps at most the first `num_computed` positions of `scheduled` computed, so that those after
     /// them can be written. A shared block cannot be written: positions in it are computed again.
+    ///
+    /// A recurrent state cannot go back: everything is released, to resume from a checkpoint.
     pub(super) fn rewind(&mut self, scheduled: &mut Scheduled, num_computed: usize) {
+        if self.states.are_needed() && num_computed < scheduled.sequence.num_computed() {
+            return self.release(scheduled);
+        }
         let Scheduled { sequence, path, .. } = scheduled;
         let num_whole = num_computed / self.block_tokens;
         if path.len() > num_whole {

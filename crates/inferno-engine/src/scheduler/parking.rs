@@ -4,7 +4,7 @@
 //! ones first, in the order of their last call, then the last that waits. Whole blocks stay in the prefix
 //! cache as long as there is room.
 
-use inferno_backend::BlockId;
+use inferno_backend::{BlockId, StateSlot};
 
 use super::scheduled::{Retention, Scheduled};
 use super::{RowRequest, Scheduler, SequenceId};
@@ -92,6 +92,13 @@ impl Scheduler {
         (sequence.num_computed(), &sequence.block_table()[..num_blocks])
     }
 
+    /// Returns the slot of a parked sequence's recurrent state, if anything of it is computed.
+    ///
+    /// **Panics** when it is not parked.
+    pub(crate) fn parked_state(&self, id: SequenceId) -> Option<StateSlot> {
+        self.parked[&id].state.slot
+    }
+
     /// Reserves blocks for the first `num_computed` tokens of a parked sequence, of which nothing is
     /// computed. The caller fills them and calls [`finish_restore`](Self::finish_restore). `None` if
     /// there are not enough.
@@ -100,13 +107,20 @@ impl Scheduler {
     pub(crate) fn restore(&mut self, id: SequenceId, num_computed: usize) -> Option<Vec<BlockId>> {
         let mut scheduled = self.parked.remove(&id).expect("it is parked");
         let blocks = loop {
-            if self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
+            if scheduled.state.slot.is_none() {
+                scheduled.state.slot = self.blocks.states.allocate();
+            }
+            let has_slot = scheduled.state.slot.is_some() || !self.blocks.states.are_needed();
+            if has_slot && self.blocks.reserve_until(&mut scheduled.sequence, num_computed) {
                 break Some(scheduled.sequence.block_table().to_vec());
             }
             if !self.reclaim_idle() {
                 break None;
             }
         };
+        if blocks.is_none() {
+            self.blocks.release(&mut scheduled);
+        }
         self.parked.insert(id, scheduled);
         blocks
     }

@@ -1,5 +1,7 @@
 //! The plan of one step.
 
+use inferno_backend::StateSlot;
+
 use super::scheduled::Scheduled;
 use super::{SchedulerLimits, SequenceId};
 use crate::RowKind;
@@ -9,6 +11,8 @@ use crate::RowKind;
 pub struct Plan {
     /// The chunks to compute, in the order of the batch.
     pub chunks: Vec<PlannedChunk>,
+    /// Copies of recurrent state to make before the step, in order: from which slot, and to which one.
+    pub state_copies: Vec<(StateSlot, StateSlot)>,
     /// Sequences that run for the first time.
     pub admitted: Vec<Admission>,
     /// Sequences that lost their blocks and wait.

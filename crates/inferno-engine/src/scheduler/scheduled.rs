@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::RowRequest;
+use super::checkpoints::ScheduledState;
 use crate::Sequence;
 use crate::prefix_cache::PrefixNode;
 
@@ -20,6 +21,7 @@ pub(super) struct Scheduled {
     /// The first position whose row is still wanted: the last one, unless [`RowRequest`] selects all.
     pub(super) rows_from: usize,
     pub(super) retention: Retention,
+    pub(super) state: ScheduledState,
 }
 
 /// What happens to a sequence after its last token, and to a session's after each token.
@@ -45,6 +47,7 @@ impl Scheduled {
             rows: RowRequest::Last,
             rows_from: 0,
             retention,
+            state: ScheduledState::default(),
         }
     }
 
@@ -80,7 +83,9 @@ impl Scheduled {
 
     /// Maximum number of the remaining tokens, up to `budget`, that have no more than `max_num_rows` rows.
     pub(super) fn fitting(&self, budget: usize, max_num_rows: usize) -> usize {
-        let num_tokens = self.num_left().min(budget);
+        // A chunk ends at a branch, so that the state there is stored.
+        let branch = self.next_branch().map_or(usize::MAX, |at| at - self.sequence.num_computed());
+        let num_tokens = self.num_left().min(budget).min(branch);
         match self.num_rows(num_tokens) <= max_num_rows {
             true => num_tokens,
             false => num_tokens.min(self.num_left_without_rows().max(max_num_rows)),

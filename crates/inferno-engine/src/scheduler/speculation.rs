@@ -8,7 +8,7 @@ pub(super) const MAX_SPECULATIVE_TOKENS: usize = 16;
 
 impl Scheduler {
     /// Drafts that may be added to a chunk of `plan`: none unless all its chunks decode, and fewer the
-    /// more chunks there are. They take no block that a sequence uses.
+    /// more chunks there are. They take no block that a sequence uses. Models with recurrent layers have none.
     ///
     /// **Panics** when its sequence has ended since.
     pub fn room_for_drafts(&self, plan: &Plan, chunk: &PlannedChunk) -> usize {
@@ -19,7 +19,11 @@ impl Scheduler {
             _ => limit.min(MAX_SPECULATIVE_TOKENS),
         };
         let share = limit.saturating_sub(plan.chunks.len()) / plan.chunks.len();
-        if share == 0 || !plan.chunks.iter().all(PlannedChunk::decodes) {
+        // Rejected drafts would have to be removed from the recurrent state.
+        if share == 0
+            || self.blocks.states.are_needed()
+            || !plan.chunks.iter().all(PlannedChunk::decodes)
+        {
             return 0;
         }
         share.min(self.blocks.room(&self.running[&chunk.id].sequence))

@@ -1,5 +1,5 @@
 //! A session's state in a file: how many tokens there are and how many of them are computed, the
-//! tokens (u32), and the blocks that hold the computed positions.
+//! tokens (u32), the blocks that hold the computed positions, and the recurrent state after them if the model has one.
 
 use std::path::Path;
 
@@ -35,25 +35,35 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
             copied.iter().try_for_each(|&block| state.read_block(block, bytes))?;
             Ok(true)
         };
-        if write(session, path, num_computed, &blocks, copy)? {
+        let copy_state = |bytes: &mut Vec<u8>| {
+            let state = core.lock()?;
+            if state.computed_blocks(sequence) != (num_computed, &blocks[..]) {
+                return Ok(false);
+            }
+            state.read_state(sequence, bytes)?;
+            Ok(true)
+        };
+        if write(session, path, num_computed, &blocks, copy, copy_state)? {
             return Ok(());
         }
     }
 }
 
-/// Writes `session` with the blocks of its first `num_computed` tokens, which `copy` appends to a buffer. False, and
-/// nothing is written, if they have changed.
+/// Writes `session` with the blocks of its first `num_computed` tokens, which `copy` appends to a buffer, and the
+/// recurrent state after them, which `copy_state` appends. False, and nothing is written, if they have changed.
 fn write(
     session: &Session,
     path: &Path,
     num_computed: usize,
     blocks: &[BlockId],
     copy: impl Fn(&[BlockId], &mut Vec<u8>) -> Result<bool, EngineError>,
+    copy_state: impl Fn(&mut Vec<u8>) -> Result<bool, EngineError>,
 ) -> Result<bool, EngineError> {
     let info = session.info();
     let block_bytes = info.layout.block_bytes()? as u64;
     let num_tokens = session.tokens.len() as u64;
-    let payload_bytes = 4 * num_tokens + blocks.len() as u64 * block_bytes;
+    let state_bytes = state_bytes(info, num_computed as u64);
+    let payload_bytes = 4 * num_tokens + blocks.len() as u64 * block_bytes + state_bytes;
     let header = Header {
         fingerprint: info.fingerprint.0,
         counts: [num_tokens, num_computed as u64],
@@ -72,6 +82,11 @@ fn write(
             }
             output.write(&bytes)?;
         }
+        bytes.clear();
+        if state_bytes > 0 && !copy_state(&mut bytes)? {
+            return Ok(false);
+        }
+        output.write(&bytes)?;
         Ok(true)
     })
 }
@@ -112,5 +127,11 @@ fn file_bytes(info: &ModelInfo, header: &Header, path: &Path) -> Result<u64, Eng
     }
     // Both factors are bounded by this context now.
     let blocks = info.layout.blocks_for(num_computed as usize) as u64 * block_bytes;
-    Ok(HEADER_BYTES + 4 * num_tokens + blocks + CHECKSUM_BYTES)
+    let state_bytes = state_bytes(info, num_computed);
+    Ok(HEADER_BYTES + 4 * num_tokens + blocks + state_bytes + CHECKSUM_BYTES)
+}
+
+/// Size of the recurrent state after `num_computed` tokens, in bytes.
+fn state_bytes(info: &ModelInfo, num_computed: u64) -> u64 {
+    if num_computed > 0 { info.state_bytes as u64 } else { 0 }
 }

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use inferno_backend::{BackendError, Batch, BlockId, KvDType, KvLayout};
+use inferno_backend::{
+    BackendError, Batch, BlockId, KvDType, KvLayout, SequenceState, StateLayout, StateSlot,
+};
 use inferno_engine::{EngineError, Fingerprint, Runner};
 use inferno_model::BatchLimits;
 
@@ -36,6 +38,9 @@ pub struct FakeRunner {
     fingerprint: Fingerprint,
     vocab_size: usize,
     slots: Vec<Slot>,
+    state_layout: Option<StateLayout>,
+    /// The tokens that each slot of the recurrent state has read.
+    states: Vec<Vec<u32>>,
     logit: Logits,
     logits: Vec<f32>,
     hook: Hook,
@@ -58,6 +63,8 @@ impl FakeRunner {
         };
         Self {
             slots: vec![None; layout.num_blocks * block_tokens],
+            state_layout: None,
+            states: Vec::new(),
             layout,
             context_length,
             limits: BatchLimits { max_num_tokens, max_num_logit_rows: 3 },
@@ -74,6 +81,36 @@ impl FakeRunner {
     /// Sets the fingerprint, as of another model.
     pub fn with_fingerprint(self, fingerprint: u64) -> Self {
         Self { fingerprint: Fingerprint(fingerprint), ..self }
+    }
+
+    /// Adds a recurrent state, which must have read the tokens before each chunk.
+    pub fn with_state_slots(mut self, num_slots: usize) -> Self {
+        // A state needs a word for the number of its tokens, and one for each.
+        let matrix_values = 1 + self.context_length;
+        let layout = StateLayout { num_layers: 1, conv_values: 0, matrix_values, num_slots };
+        self.state_layout = Some(layout);
+        self.states = vec![vec![u32::MAX]; num_slots];
+        self
+    }
+
+    /// Lets the state of a sequence read the tokens of its chunk.
+    fn advance_state(&mut self, batch: &Batch, sequence: usize) {
+        let state = batch.states()[sequence].expect("a sequence without a state");
+        let SequenceState { slot, checkpoint } = state;
+        let rows = batch.rows(sequence);
+        let start = batch.positions()[rows.start];
+        let mut tokens = std::mem::take(&mut self.states[slot.0 as usize]);
+        match start {
+            0 => tokens.clear(),
+            _ => assert_eq!(tokens, self.history(batch.block_table(sequence), start - 1)),
+        }
+        for (count, row) in (1..).zip(rows) {
+            tokens.push(batch.token_ids()[row]);
+            if let Some(copy) = checkpoint.filter(|copy| copy.num_rows == count) {
+                self.states[copy.slot.0 as usize] = tokens.clone();
+            }
+        }
+        self.states[slot.0 as usize] = tokens;
     }
 
     /// Sets the number of blocks.
@@ -166,6 +203,32 @@ impl Runner for FakeRunner {
         &self.layout
     }
 
+    fn state_layout(&self) -> Option<&StateLayout> {
+        self.state_layout.as_ref()
+    }
+
+    fn copy_state(&mut self, from: StateSlot, to: StateSlot) {
+        self.states[to.0 as usize] = self.states[from.0 as usize].clone();
+    }
+
+    fn read_state(&self, slot: StateSlot, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
+        let tokens = &self.states[slot.0 as usize];
+        let len = tokens.len() as u32;
+        let mut words = [&[len], &tokens[..]].concat();
+        words.resize(1 + self.context_length, 0);
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        Ok(())
+    }
+
+    fn write_state(&mut self, slot: StateSlot, bytes: &[u8]) -> Result<(), EngineError> {
+        assert_eq!(Some(bytes.len()), self.state_layout.map(|layout| layout.slot_bytes()));
+        let words = bytes.chunks_exact(4);
+        let words = words.map(|word| u32::from_le_bytes(word.try_into().expect("four")));
+        let words: Vec<u32> = words.collect();
+        self.states[slot.0 as usize] = words[1..][..words[0] as usize].to_vec();
+        Ok(())
+    }
+
     fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -180,11 +243,17 @@ impl Runner for FakeRunner {
         if outcome == Outcome::Fails {
             // A device that fails halfway leaves arbitrary contents in the slots of the pass.
             batch.slot_mapping().iter().for_each(|&slot| self.slots[slot] = Some((99, 99_999)));
+            for state in batch.states().iter().flatten() {
+                self.states[state.slot.0 as usize] = vec![99];
+            }
             let reason = "as the test requested".to_owned();
             return Err(BackendError::Device { reason }.into());
         }
         self.logits.clear();
         for sequence in 0..batch.num_sequences() {
+            if self.state_layout.is_some() {
+                self.advance_state(batch, sequence);
+            }
             let table = batch.block_table(sequence);
             for row in batch.rows(sequence) {
                 let position = batch.positions()[row];

@@ -4,6 +4,7 @@ mod cores;
 mod fake_runner;
 mod models;
 mod perplexity;
+mod recurrent;
 mod saved_state;
 mod scheduler;
 mod serving;

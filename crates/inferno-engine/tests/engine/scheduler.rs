@@ -16,6 +16,7 @@ pub const BLOCK_TOKENS: usize = 4;
 
 pub fn limits(num_blocks: usize) -> SchedulerLimits {
     SchedulerLimits {
+        num_state_slots: 0,
         num_blocks,
         block_tokens: BLOCK_TOKENS,
         max_num_sequences: 4,

@@ -12,7 +12,7 @@ use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::{ModelSpec, RotarySpec, TemperatureSpec};
 use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, RecurrentLayers};
-use crate::keys::ArchitectureKeys;
+use crate::keys::{ArchitectureKeys, PerLayer};
 use crate::tensor_names::{EMBEDDINGS, OUTPUT_HEAD};
 use crate::{Architecture, ModelError};
 use feed_forward::ExpertLayers;
@@ -41,7 +41,7 @@ pub(super) struct SpecBuilder<'a> {
     /// Whether each layer is recurrent; empty if none is.
     recurrent_layers: Vec<bool>,
     /// The size of each layer's dense feed-forward block, 0 if it has none.
-    feed_forward_sizes: Option<Vec<usize>>,
+    feed_forward_sizes: Option<PerLayer>,
 }
 
 impl<'a> SpecBuilder<'a> {
@@ -199,14 +199,16 @@ impl<'a> SpecBuilder<'a> {
     fn layer(&self, index: usize, before: &[LayerSpec]) -> Result<LayerSpec, ModelError> {
         let tensors = self.tensors.in_layer(index);
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
-        let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes[index]);
+        let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes.get(index));
         let has_experts = self.experts.as_ref().is_some_and(|experts| experts.has(index));
         let has_feed_forward = self.facts.recurrent.is_none() || size != Some(0) || has_experts;
-        let mixers = match self.facts.has_single_blocks && has_feed_forward {
-            true => Vec::new(),
-            false => self.mixers(tensors, index, before)?,
+        let has_mixers = !self.facts.has_single_blocks || !has_feed_forward;
+        let mixers = BlockSpec {
+            norm: self.layer_norm(tensors, if has_mixers { names.attention } else { &[] })?,
+            block: if has_mixers { self.mixers(tensors, index, before)? } else { Vec::new() },
+            post_norm: self.layer_norm(tensors, names.post_attention)?,
+            residual_scale,
         };
-        let mixer_norms = if mixers.is_empty() { &[] } else { names.attention };
         let feed_forward = match has_feed_forward {
             true => Some(BlockSpec {
                 norm: self.layer_norm(tensors, names.feed_forward)?,
@@ -216,16 +218,7 @@ impl<'a> SpecBuilder<'a> {
             }),
             false => None,
         };
-        Ok(LayerSpec {
-            mixers: BlockSpec {
-                norm: self.layer_norm(tensors, mixer_norms)?,
-                block: mixers,
-                post_norm: self.layer_norm(tensors, names.post_attention)?,
-                residual_scale,
-            },
-            feed_forward,
-            is_parallel: self.is_parallel,
-        })
+        Ok(LayerSpec { mixers, feed_forward, is_parallel: self.is_parallel })
     }
 
     /// The mixers of layer `index`.
@@ -318,7 +311,11 @@ fn num_kv_heads(
     num_blocks: usize,
 ) -> Result<usize, ModelError> {
     const KEY: &str = "attention.head_count_kv";
-    let Some(mut counts) = keys.per_layer(KEY, num_blocks)? else { return Ok(num_heads) };
+    let mut counts = match keys.per_layer(KEY, num_blocks)? {
+        None => return Ok(num_heads),
+        Some(PerLayer::Same(count)) => return keys.check_positive(KEY, count),
+        Some(PerLayer::Each(counts)) => counts,
+    };
     if layers == Some(RecurrentLayers::WithoutKvHeads) {
         counts.retain(|&count| count > 0);
     }

@@ -104,6 +104,11 @@ impl<'a> Measurement<'a> {
         let (mut rates, mut passes) = (Vec::new(), Passes::default());
         let begun = Instant::now();
         for _ in 0..repetitions {
+            // Recurrent states cannot be truncated to the depth.
+            let max_num_tokens = self.forward.runner().limits().max_num_tokens / num_sequences;
+            while self.forward.run_next(&mut sequences, max_num_tokens, LogitRows::None)?.is_some()
+            {
+            }
             let started = Instant::now();
             for _ in 0..decode_tokens {
                 for sequence in &mut sequences {

@@ -13,13 +13,18 @@ use crate::{Footprint, LoadEstimate, Model};
 /// **Errors**: [`Failure::Reported`] if the model does not fit; those of [`Model::estimate`].
 pub(super) fn report(model: &Model, smaller_cache: &str) -> Result<(), Failure> {
     let LoadEstimate { footprint, cache_tokens, backend, .. } = model.estimate()?;
-    let Footprint { weight_bytes, kv_cache_bytes, workspace_bytes, mapped_bytes } = footprint;
+    let Footprint { weight_bytes, kv_cache_bytes, state_bytes, workspace_bytes, mapped_bytes } =
+        footprint;
     let mut output = Output::new();
     output.line(format_args!("backend       {backend}"))?;
     output
         .line(format_args!("weights       {:>12}", BinaryBytes(weight_bytes as u64).to_string()))?;
     let kv_cache = BinaryBytes(kv_cache_bytes as u64).to_string();
     output.line(format_args!("KV cache      {kv_cache:>12}  for {cache_tokens} tokens"))?;
+    if state_bytes > 0 {
+        let state = BinaryBytes(state_bytes as u64).to_string();
+        output.line(format_args!("state         {state:>12}  of sequences and checkpoints"))?;
+    }
     output.line(format_args!(
         "workspace     {:>12}",
         BinaryBytes(workspace_bytes as u64).to_string()

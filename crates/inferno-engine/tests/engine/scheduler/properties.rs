@@ -49,6 +49,7 @@ fn limits() -> impl Strategy<Value = SchedulerLimits> {
     let limits = (8usize..30, 1usize..6, 1usize..20, 0usize..6, any::<bool>());
     limits.prop_map(|(num_blocks, max_num_sequences, more_tokens, more_rows, prefix_cache)| {
         SchedulerLimits {
+            num_state_slots: 0,
             num_blocks,
             block_tokens: BLOCK_TOKENS,
             max_num_sequences,

@@ -105,7 +105,7 @@ impl SpecBuilder<'_> {
             None => {
                 const KEY: &str = "feed_forward_length";
                 let size = match &self.feed_forward_sizes {
-                    Some(sizes) => self.keys.check_positive(KEY, sizes[index])?,
+                    Some(sizes) => self.keys.check_positive(KEY, sizes.get(index))?,
                     None => self.keys.positive(KEY)?,
                 };
                 Ok(FeedForwardSpec::Dense(self.mlp(tensors, index, "", size)?))

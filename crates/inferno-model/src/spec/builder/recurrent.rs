@@ -26,7 +26,8 @@ pub(super) fn recurrent_layers(
         RecurrentLayers::All | RecurrentLayers::NextToAttention => Ok(vec![true; num_layers]),
         RecurrentLayers::WithoutKvHeads => {
             let num_kv_heads = keys.per_layer("attention.head_count_kv", num_layers)?;
-            Ok(num_kv_heads.into_iter().flatten().map(|heads| heads == 0).collect())
+            let has_none = |layer| num_kv_heads.as_ref().is_some_and(|heads| heads.get(layer) == 0);
+            Ok((0..num_layers).map(has_none).collect())
         }
         RecurrentLayers::ByKey => match keys.optional::<Vec<bool>>(LIST)? {
             Some(list) if list.len() < num_layers => {

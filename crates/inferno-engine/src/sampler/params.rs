@@ -100,7 +100,8 @@ impl SamplingParams {
         check("frequency_penalty", self.frequency_penalty, "from -2 to 2", -2.0..=2.0)?;
         check("presence_penalty", self.presence_penalty, "from -2 to 2", -2.0..=2.0)?;
         check_list("logit_bias", "tokens", self.logit_bias.len(), MAX_LOGIT_BIASES)?;
-        for &(_, bias) in &self.logit_bias {
+        let excludes = |bias: f32| bias == f32::NEG_INFINITY;
+        for &(_, bias) in self.logit_bias.iter().filter(|&&(_, bias)| !excludes(bias)) {
             check("logit_bias", bias, "from -100 to 100", -100.0..=100.0)?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::errors::ApiError;
 
-/// The strongest bias; with its negative, a token is not sampled.
+/// The strongest finite bias.
 const MAX_BIAS: f32 = 100.0;
 
 /// Reads `[[TOKEN, BIAS], …]` or `{TOKEN: BIAS, …}`, whose tokens are ids, or strings that stand for each of their tokens.
@@ -52,7 +52,7 @@ fn id_of(json: &Value) -> Result<u32, ApiError> {
 
 fn value_of(json: &Value) -> Result<f32, ApiError> {
     match json {
-        Value::Bool(false) => Ok(-MAX_BIAS),
+        Value::Bool(false) => Ok(f32::NEG_INFINITY),
         Value::Number(bias) => {
             let bias = bias.as_f64().unwrap_or_default() as f32;
             Ok(bias.clamp(-MAX_BIAS, MAX_BIAS))

@@ -44,7 +44,7 @@ use constraint::Constraint;
 use constraint_workers::ConstraintWorkers;
 use state::CoreState;
 
-pub use event::{Event, Finished, PromptEvent, Timings, TokenEvent};
+pub use event::{Event, Finished, ProgressEvent, PromptEvent, Timings, TokenEvent};
 pub use params::GenerationParams;
 pub use pooling::Pooling;
 pub use snapshot::{EngineSnapshot, StepTokens};

@@ -38,7 +38,7 @@ mod stop;
 pub use block_pool::BlockPool;
 pub use core::{
     CoreOptions, EngineSnapshot, Event, Finished, GenerationCore, GenerationParams, Pooling,
-    PromptEvent, StepTokens, Timings, TokenEvent,
+    ProgressEvent, PromptEvent, StepTokens, Timings, TokenEvent,
 };
 pub use engine::{
     EmbeddingRequest, Engine, EngineHandle, EngineOptions, EventStream, Request, SubmitError,

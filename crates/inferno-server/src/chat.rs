@@ -1,12 +1,14 @@
 //! Conversations with the served model: preparation, generation, and streaming by part. Templates, tool calls and grammars
 //! are in `inferno-chat`.
 
+mod default_variables;
 mod merged_messages;
 mod part_stream;
 mod prompt;
 mod run;
 
+pub(crate) use default_variables::ENABLE_THINKING;
 pub(crate) use inferno_chat::{OutputFormat, Tool, ToolChoice, Tools};
 pub(crate) use part_stream::{Part, PartEvents, PartStream};
-pub(crate) use prompt::ChatJob;
+pub(crate) use prompt::{ChatJob, Rendered};
 pub(crate) use run::{Answer, ChatEvent, ChatRun, FinishedChoice, ToolCall};

@@ -67,9 +67,10 @@ pub(crate) fn check_inputs(
         }
         if len > room {
             let message = format!(
-                "{field}[{place}] has {len} tokens, but this model's maximum context length is {room} tokens; shorten it"
+                "{field}[{place}] is too large: it has {len} tokens, but this model's maximum context length is {room} tokens; \
+                 shorten it"
             );
-            return Err(ApiError::invalid(field, message).with_code("context_length_exceeded"));
+            return Err(ApiError::invalid(field, message).with_context_exceeded(len, room));
         }
         if let Some(token) = input.iter().find(|&&token| token as usize >= vocab_size) {
             let message = format!("token {token} is outside the vocabulary of {vocab_size} tokens");
@@ -115,7 +116,7 @@ async fn embed(
         match event? {
             GenerationEvent::Embedding(found) => values = Some(found),
             GenerationEvent::Finished { .. } => {}
-            GenerationEvent::Prompt(_) | GenerationEvent::Token(_) => {
+            GenerationEvent::Progress | GenerationEvent::Prompt(_) | GenerationEvent::Token(_) => {
                 return Err(unexpected_event());
             }
         }

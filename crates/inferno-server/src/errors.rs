@@ -1,4 +1,6 @@
-//! Errors: status codes, and the JSON bodies of OpenAI and Anthropic.
+//! Errors: status codes, and the JSON bodies of OpenAI, Anthropic, Ollama and llama-server.
+
+mod causes;
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,8 +8,6 @@ use std::path::PathBuf;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use inferno_chat::ChatTemplateError;
-use inferno_engine::{EngineError, SubmitError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -83,6 +83,17 @@ pub(crate) struct ApiError {
     pub retry_after: Option<u32>,
     /// Names a feature of Anthropic's API that the client can do without.
     pub details: Option<UnsupportedFeature>,
+    /// The prompt did not fit the context.
+    pub context: Option<Box<ContextExceeded>>,
+}
+
+/// A prompt that is too long, in the terms of llama-server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct ContextExceeded {
+    /// Tokens of the prompt.
+    n_prompt_tokens: usize,
+    /// Context length: the maximum number of tokens of a prompt and its answer.
+    n_ctx: usize,
 }
 
 /// A feature of Anthropic's API that this server does not support, so that the client can retry without it.
@@ -110,6 +121,8 @@ pub(crate) struct OpenAiErrorDetails {
     param: Option<String>,
     /// A machine-readable code.
     code: Option<&'static str>,
+    #[serde(flatten)]
+    context: Option<ContextExceeded>,
 }
 
 /// An error body.
@@ -143,7 +156,8 @@ impl ApiError {
     /// Messages may repeat what the request sent; what is beyond 2000 characters is cut off.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         let message = cut(message.into(), MAX_MESSAGE_CHARS);
-        Self { status, message, param: None, code: None, retry_after: None, details: None }
+        let (param, code, retry_after, details, context) = (None, None, None, None, None);
+        Self { status, message, param, code, retry_after, details, context }
     }
 
     /// An invalid field of the request.
@@ -225,8 +239,18 @@ impl ApiError {
                 kind: self.openai_type(),
                 param: self.param.clone(),
                 code: self.code,
+                context: self.context.as_deref().copied(),
             },
         }
+    }
+
+    /// The error body of llama-server, which is that of OpenAI with a type of its own for long prompts.
+    pub fn llama_server(&self) -> OpenAiError {
+        let mut body = self.openai();
+        if self.context.is_some() {
+            body.error.kind = "exceed_context_size_error";
+        }
+        body
     }
 
     /// The error body in Anthropic's format, which names the offending field only in the message.
@@ -267,124 +291,5 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let body = self.openai();
         self.response(&body)
-    }
-}
-
-impl From<SubmitError> for ApiError {
-    fn from(error: SubmitError) -> Self {
-        match error {
-            SubmitError::QueueFull { limit } => {
-                let message =
-                    format!("the queue is full ({limit} requests are waiting); retry later");
-                let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, message);
-                error.retry_after = Some(1);
-                error.with_code("queue_full")
-            }
-            SubmitError::Draining => Self::shutting_down(),
-            SubmitError::Refused(error) => (*error).into(),
-            error => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
-                .with_code("engine_stopped"),
-        }
-    }
-}
-
-impl ApiError {
-    /// The server is overloaded for the moment.
-    pub fn overloaded(message: impl Into<String>) -> Self {
-        let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, message);
-        error.retry_after = Some(1);
-        error.with_code("overloaded")
-    }
-
-    /// The server finishes running requests and accepts no new ones.
-    pub fn shutting_down() -> Self {
-        let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
-        error.retry_after = Some(5);
-        error.with_code("shutting_down")
-    }
-}
-
-impl From<EngineError> for ApiError {
-    fn from(error: EngineError) -> Self {
-        let message = error.to_string();
-        match error {
-            // The engine has no field name for the prompt.
-            EngineError::TokenOutOfRange { field: "the prompt", .. } => {
-                Self::invalid("prompt", message)
-            }
-            EngineError::NumChoices { .. } => Self::invalid("n", message),
-            EngineError::ParamOutOfRange { field, .. }
-            | EngineError::TokenOutOfRange { field, .. }
-            | EngineError::ListTooLong { field, .. } => Self::invalid(field, message),
-            EngineError::MaxTokensZero => {
-                Self::invalid("max_tokens", "max_tokens must be 1 or more")
-            }
-            EngineError::MinTokensAboveMax { .. } => Self::invalid("min_tokens", message),
-            EngineError::EmptyStopString { .. } => Self::invalid("stop", message),
-            EngineError::EmptyPrompt => Self::invalid("prompt", "the prompt has no tokens"),
-            EngineError::PromptTooLong { prompt_tokens, context_length, .. } => {
-                Self::context_length_exceeded("prompt", prompt_tokens, context_length)
-            }
-            _ => Self::internal(message),
-        }
-    }
-}
-
-impl ApiError {
-    /// The prompt in `param` leaves no room for an answer.
-    pub fn context_length_exceeded(
-        param: &str,
-        prompt_tokens: usize,
-        context_length: usize,
-    ) -> Self {
-        let message = format!(
-            "the prompt has {prompt_tokens} tokens, but this model's maximum context length is {context_length} tokens \
-             for prompt and answer; shorten the prompt"
-        );
-        Self::invalid(param, message).with_code("context_length_exceeded")
-    }
-}
-
-impl ApiError {
-    /// The conversation in `param` has more messages than the context has tokens.
-    pub fn too_many_messages(param: &str, num_messages: usize, context_length: usize) -> Self {
-        let message = format!(
-            "the conversation has {num_messages} messages, but this model's maximum context length is {context_length} \
-             tokens; remove the oldest messages"
-        );
-        Self::invalid(param, message).with_code("context_length_exceeded")
-    }
-}
-
-impl ApiError {
-    /// The schema, regular expression or grammar in `param` does not compile.
-    pub fn invalid_grammar(param: &str, message: &str) -> Self {
-        Self::invalid(param, format!("{param} does not compile: {message}"))
-            .with_code("invalid_grammar")
-    }
-
-    /// The chat template failed on the conversation in `param`.
-    pub fn of_template(param: &str, error: &ChatTemplateError) -> Self {
-        Self::invalid(param, error.to_string()).with_code("chat_template_error")
-    }
-
-    /// The engine failed at a request.
-    pub fn failed(error: &EngineError) -> Self {
-        match error {
-            // It compiled, but exceeded a limit while generating.
-            EngineError::Constraint(_) => {
-                Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("invalid_grammar")
-            }
-            // The grammar, the biases and min_tokens contradict each other.
-            EngineError::NoCandidates => {
-                Self::new(StatusCode::BAD_REQUEST, error.to_string()).with_code("no_candidates")
-            }
-            // Another server may answer it.
-            EngineError::EngineStopped => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
-                    .with_code("engine_stopped")
-            }
-            _ => Self::internal(error.to_string()),
-        }
     }
 }

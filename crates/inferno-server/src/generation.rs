@@ -26,6 +26,8 @@ pub(crate) struct Job {
     pub params: GenerationParams,
     /// Returns log-probabilities for the prompt tokens, each with this many alternatives.
     pub prompt_logprobs: Option<usize>,
+    /// Reports how much of the prompt has been processed.
+    pub reports_progress: bool,
     pub num_choices: usize,
     pub priority: i32,
     pub constraint: Option<Box<dyn TokenConstraint>>,
@@ -33,6 +35,8 @@ pub(crate) struct Job {
 
 /// Something that happened to a running request.
 pub(crate) enum GenerationEvent {
+    /// More of the prompt has been processed; the counts have the details.
+    Progress,
     /// The log-probabilities of the prompt, before anything else of a choice.
     Prompt(PromptEvent),
     Embedding(Vec<f32>),
@@ -65,10 +69,11 @@ impl RunningRequest {
         started: Instant,
         job: Job,
     ) -> Result<Self, ApiError> {
-        let Job { prompt, params, prompt_logprobs, num_choices, priority, constraint } = job;
+        let Job { prompt, params, num_choices, priority, constraint, .. } = job;
         let (prompt_tokens, stop) = (prompt.len(), params.stop.clone());
         let request = Request {
-            prompt_logprobs,
+            prompt_logprobs: job.prompt_logprobs,
+            reports_progress: job.reports_progress,
             num_choices,
             priority,
             deadline: app.options.limits.deadline(started),
@@ -136,6 +141,10 @@ impl RunningRequest {
 
     fn receive(&mut self, event: Option<Event>) -> Result<GenerationEvent, ApiError> {
         match event {
+            Some(Event::Progress(progress)) => {
+                self.record.progress(&progress);
+                Ok(GenerationEvent::Progress)
+            }
             Some(Event::Prompt(prompt)) => Ok(GenerationEvent::Prompt(prompt)),
             Some(Event::Embedding(values)) => Ok(GenerationEvent::Embedding(values)),
             Some(Event::Token(token)) => {

@@ -2,6 +2,7 @@
 
 pub(crate) mod apply_template;
 pub(crate) mod completion;
+pub(crate) mod completions;
 pub(crate) mod embedding;
 pub(crate) mod infill;
 pub(crate) mod input_tokens;

@@ -24,6 +24,8 @@ pub struct ServedModel {
     pub(crate) sampling: SamplingParams,
     /// How hidden states are pooled into an embedding.
     pub(crate) pooling: Pooling,
+    /// Whether the model reasons, for templates with a switch; if `None`, the template decides.
+    pub(crate) reasoning: Option<bool>,
     /// Maximum number of reasoning tokens of every answer.
     pub(crate) reasoning_budget: Option<usize>,
     /// When it was loaded, in seconds since 1970.
@@ -52,6 +54,7 @@ impl ServedModel {
             prefix_cache_file: None,
             sampling: SamplingParams::default(),
             pooling: Pooling::default(),
+            reasoning: None,
             reasoning_budget: None,
             created: unix_seconds(),
         }
@@ -84,6 +87,13 @@ impl ServedModel {
     /// Sets the facts about the model's file that the server reports.
     pub fn with_file(mut self, file: ModelFile) -> Self {
         self.file = file;
+        self
+    }
+
+    /// Switches reasoning on or off for requests that do not, if the chat template has a switch (`enable_thinking`); with
+    /// `None`, the template decides.
+    pub fn with_reasoning(mut self, reasoning: Option<bool>) -> Self {
+        self.reasoning = reasoning;
         self
     }
 
@@ -129,6 +139,12 @@ impl ServedModel {
 
     pub(crate) fn tokenizer(&self) -> &Tokenizer {
         self.handle.tokenizer()
+    }
+
+    /// The text of a token, such as that at the end of a text, if the model has it.
+    pub(crate) fn token_text(&self, id: Option<u32>) -> Option<String> {
+        let bytes = self.tokenizer().token_bytes(id?)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Saves the prefix cache, aborts running requests and stops the engine's thread.

@@ -10,7 +10,7 @@ mod query;
 mod segment;
 
 pub(crate) use api_key::require_api_key;
-pub(crate) use body::{Body, Reader, RequestBody};
+pub(crate) use body::{Body, Reader, RequestBody, to_integer};
 pub(crate) use host::{is_loopback, require_allowed_host};
 pub(crate) use id::with_request_id;
 pub(crate) use ignored_fields::{IGNORED_FIELDS, report_ignored_fields};

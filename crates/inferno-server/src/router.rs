@@ -10,7 +10,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, Any as AnyOrigin, CorsLayer};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::errors::ApiError;
 use crate::request::{
@@ -28,7 +28,6 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/models/{*model}", get(openai::models::one))
         .route("/chat/completions", post(openai::chat::create))
         .route("/chat/completions/render", post(openai::render::chat))
-        .route("/completions", post(openai::completions::create))
         .route("/completions/render", post(openai::render::completion))
         .route("/embeddings", post(openai::embeddings::create))
         .route("/responses", post(openai::responses::create))
@@ -43,6 +42,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let guarded = openai
         .clone()
         .nest("/v1", openai)
+        .route("/v1/completions", post(openai::completions::create))
         .route("/v1/messages", post(anthropic::messages::create))
         .route("/v1/messages/count_tokens", post(anthropic::count_tokens::count))
         .route("/tokenize", post(tokens::tokenize::tokenize))
@@ -76,7 +76,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 }
 
 fn ollama_routes() -> Router<Arc<App>> {
-    let unavailable = || post(ollama::manage::unavailable).delete(ollama::manage::unavailable);
+    let unavailable = || any(ollama::manage::unavailable);
     Router::new()
         .route("/api/chat", post(ollama::chat::create))
         .route("/api/generate", post(ollama::generate::create))
@@ -99,6 +99,7 @@ fn llama_server_routes() -> Router<Arc<App>> {
     let adapters = get(llama_server::lora_adapters::list).post(llama_server::lora_adapters::change);
     Router::new()
         .route("/completion", post(llama_server::completion::create))
+        .route("/completions", post(llama_server::completions::create))
         .route("/infill", post(llama_server::infill::create))
         .route("/embedding", post(llama_server::embedding::create))
         .route("/apply-template", post(llama_server::apply_template::apply))
@@ -124,7 +125,9 @@ fn cors(origins: &[String]) -> CorsLayer {
         ]);
     match origins {
         [] => cors.allow_origin(AllowOrigin::predicate(|origin, _| is_loopback_origin(origin))),
-        origins if origins.iter().any(|origin| origin == "*") => cors.allow_origin(AnyOrigin),
+        origins if origins.iter().any(|origin| origin == "*") => {
+            cors.allow_origin(AllowOrigin::mirror_request())
+        }
         origins => {
             let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
             cors.allow_origin(origins.collect::<Vec<_>>())
@@ -167,21 +170,25 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
     ApiError::internal("internal error; see the server log").into_response()
 }
 
-/// Converts errors on the paths of other APIs from OpenAI's format to theirs.
+/// Converts errors on the paths of other APIs from OpenAI's format to theirs. Paths without a prefix are llama-server's.
 async fn error_formats(request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let is_anthropic = path.starts_with("/v1/messages");
-    let is_ollama = path.starts_with("/api/");
+    let (is_anthropic, is_openai, is_ollama) =
+        (path.starts_with("/v1/messages"), path.starts_with("/v1/"), path.starts_with("/api/"));
     let response = next.run(request).await;
-    match response.extensions().get::<ApiError>().cloned() {
-        Some(error) if is_anthropic => {
-            let body = error.anthropic();
-            error.response(&body)
-        }
-        Some(error) if is_ollama => {
-            let body = error.ollama();
-            error.response(&body)
-        }
-        _ => response,
+    let Some(error) = response.extensions().get::<ApiError>().cloned() else {
+        return response;
+    };
+    if is_anthropic {
+        let body = error.anthropic();
+        error.response(&body)
+    } else if is_ollama {
+        let body = error.ollama();
+        error.response(&body)
+    } else if is_openai {
+        response
+    } else {
+        let body = error.llama_server();
+        error.response(&body)
     }
 }

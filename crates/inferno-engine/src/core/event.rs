@@ -8,6 +8,8 @@ use crate::{EngineError, FinishReason, SampledToken, TokenLogprobs};
 /// An event of a request.
 #[derive(Debug, Clone)]
 pub enum Event {
+    /// How much of the prompt has been processed, if that was requested.
+    Progress(ProgressEvent),
     /// The log-probabilities of the prompt, if they were requested: once for each choice, before its other
     /// events.
     Prompt(PromptEvent),
@@ -19,6 +21,19 @@ pub enum Event {
     Finished(Finished),
     /// The request failed, with all choices that had not ended; no event follows.
     Failed(Arc<EngineError>),
+}
+
+/// How much of a prompt has been processed. The first event of a request is sent before anything is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgressEvent {
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Tokens of the prompt that were found in the prefix cache.
+    pub cached_tokens: usize,
+    /// Tokens of the prompt whose keys and values are in the KV cache, including those that were found there.
+    pub processed_tokens: usize,
+    /// Time at which they were.
+    pub time: Instant,
 }
 
 /// The log-probabilities of a prompt.

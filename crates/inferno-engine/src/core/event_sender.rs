@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::event::{Event, Finished, Timings, TokenEvent};
+use super::event::{Event, Finished, ProgressEvent, Timings, TokenEvent};
 use crate::{EngineError, FinishReason};
 
 /// Sends the events of one sequence: a choice of a request, or a call of a session.
@@ -16,6 +16,7 @@ pub(crate) struct EventSender {
     choice: usize,
     prompt_tokens: usize,
     progress: Progress,
+    reports_progress: bool,
     receiver: Receiver,
 }
 
@@ -80,14 +81,20 @@ impl EventSender {
         submitted: Instant,
         channel: RequestChannel,
     ) -> Self {
-        let progress = Progress::new(submitted);
-        Self { choice, prompt_tokens, progress, receiver: Receiver::Request(channel) }
+        let (progress, receiver) = (Progress::new(submitted), Receiver::Request(channel));
+        Self { choice, prompt_tokens, progress, reports_progress: false, receiver }
     }
 
     /// Queues the events for a session.
     pub(crate) fn to_queue(prompt_tokens: usize) -> Self {
-        let (progress, queue) = (Progress::new(Instant::now()), EventQueue::default());
-        Self { choice: 0, prompt_tokens, progress, receiver: Receiver::Session(queue) }
+        let progress = Progress::new(Instant::now());
+        let receiver = Receiver::Session(EventQueue::default());
+        Self { choice: 0, prompt_tokens, progress, reports_progress: false, receiver }
+    }
+
+    /// Reports from now on how much of the prompt has been processed.
+    pub(crate) fn report_progress(&mut self) {
+        self.reports_progress = true;
     }
 
     /// The queue of a session's sender.
@@ -144,6 +151,20 @@ impl EventSender {
         }
         self.progress.admitted = Some(Instant::now());
         self.progress.cached_tokens = cached_tokens;
+        self.record_processed(cached_tokens);
+    }
+
+    /// Records that this many tokens of the sequence have been processed, before a token is sampled after them.
+    pub(super) fn record_processed(&mut self, processed_tokens: usize) {
+        if !self.reports_progress || self.num_generated() > 0 {
+            return;
+        }
+        self.send(Event::Progress(ProgressEvent {
+            prompt_tokens: self.prompt_tokens,
+            cached_tokens: self.progress.cached_tokens,
+            processed_tokens,
+            time: Instant::now(),
+        }));
     }
 
     /// Records that the sequence was preempted.

@@ -385,6 +385,7 @@ impl CoreState {
             next_row += chunk.num_rows;
             let task = self.tasks.get_mut(&chunk.id).expect("what is computed has a task");
             let before = task.sender().num_generated();
+            task.sender_mut().record_processed(*end);
             match task.read(end - chunk.num_rows, rows, deadline) {
                 Ok(continuation) => self.continuations[place] = continuation,
                 Err(error) => failed.push((chunk.id, error)),

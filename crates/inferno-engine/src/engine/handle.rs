@@ -256,8 +256,11 @@ impl EngineHandle {
         let mut choices = Vec::with_capacity(*num_choices);
         for index in 0..*num_choices {
             let detokenizer = detokenizer.clone();
-            let mut choice =
-                GenerationTask::new(info, sender(index), prompt, &params, detokenizer)?;
+            let mut sender = sender(index);
+            if request.reports_progress && index == 0 {
+                sender.report_progress();
+            }
+            let mut choice = GenerationTask::new(info, sender, prompt, &params, detokenizer)?;
             params.sampling.seed = Some(choice.seed().wrapping_add(1));
             if let Some(constraint) = constraint {
                 choice.constrain(self.shared.core.constraint(constraint.fork())?);

@@ -15,6 +15,8 @@ pub struct Request {
     /// Returns the log-probability of each token of the prompt, and those of this many most probable tokens
     /// at its position. None of the prompt comes from the prefix cache then.
     pub prompt_logprobs: Option<usize>,
+    /// Sends [`Event::Progress`](crate::Event::Progress) while the prompt of the first choice is processed.
+    pub reports_progress: bool,
     /// Number of choices to generate, at least 1. They share the prompt's blocks; each uses the seed of the
     /// previous one plus one.
     pub num_choices: usize,
@@ -47,6 +49,7 @@ impl Request {
             prompt,
             generation,
             prompt_logprobs: None,
+            reports_progress: false,
             num_choices: 1,
             priority: 0,
             deadline: None,

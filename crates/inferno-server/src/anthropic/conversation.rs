@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use super::blocks::{BlockContent, text};
 use super::tools::{ToolChoiceField, ToolField, tools};
-use crate::chat::{OutputFormat, Tools};
+use crate::chat::{ENABLE_THINKING, OutputFormat, Tools};
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
 
@@ -35,70 +36,6 @@ pub(crate) struct MessageField {
     role: String,
     /// A string, or an array of blocks of type `text`, `thinking`, `tool_use` or `tool_result`.
     content: Value,
-}
-
-/// A block of type `text`.
-#[derive(Debug, Clone, Deserialize)]
-struct TextBlock {
-    text: String,
-    #[allow(dead_code, reason = "citations are not part of the prompt")]
-    citations: Option<Vec<Value>>,
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
-}
-
-/// A block of type `document`.
-#[derive(Debug, Clone, Deserialize)]
-struct DocumentBlock {
-    source: Value,
-    title: Option<String>,
-    context: Option<String>,
-    #[allow(dead_code, reason = "answers have no citations")]
-    citations: Option<Value>,
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
-}
-
-/// The source of a document: text.
-#[derive(Debug, Clone, Deserialize)]
-struct TextSource {
-    data: String,
-    #[allow(dead_code, reason = "it is always text/plain")]
-    media_type: Option<String>,
-}
-
-/// The source of a document: a string, or blocks.
-#[derive(Debug, Clone, Deserialize)]
-struct ContentSource {
-    content: Value,
-}
-
-/// A block of type `thinking`.
-#[derive(Debug, Clone, Deserialize)]
-struct ThinkingBlock {
-    thinking: String,
-    #[allow(dead_code, reason = "signatures are not checked")]
-    signature: Option<String>,
-}
-
-/// A block of type `tool_use`.
-#[derive(Debug, Clone, Deserialize)]
-struct ToolUseBlock {
-    id: String,
-    name: String,
-    input: Value,
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
-}
-
-/// A block of type `tool_result`.
-#[derive(Debug, Clone, Deserialize)]
-struct ToolResultBlock {
-    tool_use_id: String,
-    content: Option<Value>,
-    is_error: Option<bool>,
-    #[allow(dead_code, reason = "prompts are always cached")]
-    cache_control: Option<Value>,
 }
 
 /// Whether the model reasons before it answers.
@@ -156,7 +93,7 @@ impl ConversationFields {
             reasoning_budget = thinking.budget()?;
             thinks = thinking.kind != "disabled";
         }
-        variables.insert("enable_thinking".to_owned(), json!(thinks));
+        variables.insert(ENABLE_THINKING.to_owned(), json!(thinks));
         let mut format = OutputFormat::Text;
         if let Some(config) = self.output_config {
             reasoning_effort = config.effort;
@@ -246,18 +183,15 @@ impl MessageField {
         unknown: &UnknownFields,
         messages: &mut Vec<Value>,
     ) -> Result<(), ApiError> {
-        let is_assistant = match self.role.as_str() {
-            "user" | "system" => false,
-            "assistant" => true,
-            role => {
-                let param = format!("{path}.role");
-                let message = format!("{param} must be user, assistant or system, but is {role:?}");
-                return Err(ApiError::invalid(param, message));
-            }
-        };
+        let role = self.role.as_str();
+        if !matches!(role, "user" | "system" | "assistant") {
+            let param = format!("{path}.role");
+            let message = format!("{param} must be user, assistant or system, but is {role:?}");
+            return Err(ApiError::invalid(param, message));
+        }
         let blocks = match &self.content {
             Value::String(text) => {
-                messages.push(json!({"role": self.role, "content": text}));
+                messages.push(json!({"role": role, "content": text}));
                 return Ok(());
             }
             Value::Array(blocks) => blocks,
@@ -267,113 +201,12 @@ impl MessageField {
                 return Err(ApiError::invalid(param, message));
             }
         };
-        let (mut texts, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        let mut content = BlockContent::default();
         for (index, block) in blocks.iter().enumerate() {
             let path = format!("{path}.content.{index}");
-            match (block["type"].as_str().unwrap_or_default(), is_assistant) {
-                ("text", _) => texts.push(block_text(block, &path, unknown)?),
-                ("document", false) => texts.push(document_text(block, &path, unknown)?),
-                // It is readable only for the server that encrypted it.
-                ("redacted_thinking", true) => {
-                    unknown.report(&format!("{path}[redacted_thinking]"))
-                }
-                ("thinking", true) => {
-                    thoughts.push(unknown.read::<ThinkingBlock>(block, &path)?.thinking);
-                }
-                ("tool_use", true) => {
-                    let ToolUseBlock { id, name, input, .. } = unknown.read(block, &path)?;
-                    let function = json!({"name": name, "arguments": input});
-                    calls.push(json!({"id": id, "type": "function", "function": function}));
-                }
-                ("tool_result", false) => messages.push(tool_result(block, &path, unknown)?),
-                (kind, _) => {
-                    let why =
-                        format!("a message with role {} cannot contain {kind:?} blocks", self.role);
-                    return Err(ApiError::unsupported(format!("{path}.type"), &why));
-                }
-            }
+            content.read(block, role, &path, unknown, messages)?;
         }
-        let only_results = texts.is_empty() && calls.is_empty() && thoughts.is_empty();
-        if only_results && !blocks.is_empty() {
-            return Ok(());
-        }
-        let mut message = json!({"role": self.role, "content": texts.join("\n")});
-        if !thoughts.is_empty() {
-            message["reasoning_content"] = json!(thoughts.join("\n"));
-        }
-        if !calls.is_empty() {
-            message["tool_calls"] = Value::Array(calls);
-        }
-        messages.push(message);
+        messages.extend(content.message(role, !blocks.is_empty()));
         Ok(())
     }
-}
-
-/// The result of a tool.
-fn tool_result(block: &Value, path: &str, unknown: &UnknownFields) -> Result<Value, ApiError> {
-    let ToolResultBlock { tool_use_id, content, is_error, .. } = unknown.read(block, path)?;
-    let content = match content {
-        None => String::new(),
-        Some(content) => text(&content, &format!("{path}.content"), unknown)?,
-    };
-    let content = match is_error {
-        Some(true) => format!("Error: {content}"),
-        _ => content,
-    };
-    Ok(json!({"role": "tool", "tool_call_id": tool_use_id, "content": content}))
-}
-
-/// A string, or the lines of text blocks.
-fn text(content: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
-    let blocks = match content {
-        Value::String(text) => return Ok(text.clone()),
-        Value::Array(blocks) => blocks,
-        _ => {
-            return Err(ApiError::invalid(
-                path,
-                format!("{path} must be a string or an array of blocks"),
-            ));
-        }
-    };
-    let texts: Result<Vec<_>, _> = blocks
-        .iter()
-        .enumerate()
-        .map(|(index, block)| {
-            let path = format!("{path}.{index}");
-            match block["type"].as_str() {
-                Some("text") => block_text(block, &path, unknown),
-                Some("document") => document_text(block, &path, unknown),
-                _ => Err(ApiError::unsupported(
-                    format!("{path}.type"),
-                    "only text and documents of text are supported",
-                )),
-            }
-        })
-        .collect();
-    Ok(texts?.join("\n"))
-}
-
-fn block_text(block: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
-    let TextBlock { text, .. } = unknown.read(block, path)?;
-    Ok(text)
-}
-
-/// The title and the text of a document.
-///
-/// **Errors**: a document that is not text.
-fn document_text(block: &Value, path: &str, unknown: &UnknownFields) -> Result<String, ApiError> {
-    let DocumentBlock { source, title, context, .. } = unknown.read(block, path)?;
-    let path = format!("{path}.source");
-    let content = match source["type"].as_str() {
-        Some("text") => unknown.read::<TextSource>(&source, &path)?.data,
-        Some("content") => {
-            let source: ContentSource = unknown.read(&source, &path)?;
-            text(&source.content, &format!("{path}.content"), unknown)?
-        }
-        _ => {
-            let why = "documents must be of type text or content";
-            return Err(ApiError::unsupported(format!("{path}.type"), why));
-        }
-    };
-    Ok([title, context, Some(content)].into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }

@@ -24,7 +24,7 @@ pub(crate) struct CountTokensRequest {
 /// The number of tokens.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TokenCount {
-    input_tokens: usize,
+    pub input_tokens: usize,
 }
 
 impl RequestBody for CountTokensRequest {

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use inferno_chat::AnswerDelta;
 
-use super::{ChatRun, FinishedChoice};
+use super::{ChatEvent, ChatRun, FinishedChoice};
 use crate::errors::ApiError;
+use crate::generation::TokenCounts;
+use crate::openai::timings::PromptProgress;
 use crate::sse::{EventSource, SseEvent};
 
 /// A part of an answer. Text that follows belongs to it until another begins.
@@ -26,6 +28,12 @@ pub(crate) trait PartEvents: Send + 'static {
     /// The start of the answer.
     fn begin(&mut self, run: &ChatRun, events: &mut VecDeque<SseEvent>);
 
+    /// An event arrived, after which the request has these counts; further calls follow for what is new in it.
+    fn measured(&mut self, _counts: &TokenCounts) {}
+
+    /// More of the prompt has been processed.
+    fn progress(&mut self, _progress: PromptProgress, _events: &mut VecDeque<SseEvent>) {}
+
     /// A part begins.
     fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>);
 
@@ -45,14 +53,14 @@ pub(crate) trait PartEvents: Send + 'static {
 /// Produces the events of one answer, formatted by `T`.
 pub(crate) struct PartStream<T> {
     run: ChatRun,
-    teller: T,
+    formatter: T,
     has_begun: bool,
     open: Option<Part>,
 }
 
 impl<T: PartEvents> PartStream<T> {
-    pub fn new(run: ChatRun, teller: T) -> Self {
-        Self { run, teller, has_begun: false, open: None }
+    pub fn new(run: ChatRun, formatter: T) -> Self {
+        Self { run, formatter, has_begun: false, open: None }
     }
 
     fn delta(&mut self, delta: AnswerDelta, events: &mut VecDeque<SseEvent>) {
@@ -72,7 +80,7 @@ impl<T: PartEvents> PartStream<T> {
             AnswerDelta::Arguments { text, .. } => text,
         };
         if let Some(part) = &self.open {
-            self.teller.text(part, text, events);
+            self.formatter.text(part, text, events);
         }
     }
 
@@ -82,13 +90,13 @@ impl<T: PartEvents> PartStream<T> {
             return;
         }
         self.close(None, events);
-        self.teller.open(&part, events);
+        self.formatter.open(&part, events);
         self.open = Some(part);
     }
 
     fn close(&mut self, end: Option<&FinishedChoice>, events: &mut VecDeque<SseEvent>) {
         if let Some(part) = self.open.take() {
-            self.teller.close(part, end, events);
+            self.formatter.close(part, end, events);
         }
     }
 }
@@ -97,21 +105,27 @@ impl<T: PartEvents> EventSource for PartStream<T> {
     async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
         if !self.has_begun {
             self.has_begun = true;
-            self.teller.begin(&self.run, events);
+            self.formatter.begin(&self.run, events);
             return true;
         }
         match self.run.next().await {
             None => return false,
             Some(Err(error)) => {
-                self.teller.fail(&error, events);
+                self.formatter.fail(&error, events);
                 return false;
             }
             Some(Ok(event)) => {
+                self.formatter.measured(self.run.counts());
+                if let (ChatEvent::Progress, Some(progress)) =
+                    (&event, PromptProgress::of(self.run.counts()))
+                {
+                    self.formatter.progress(progress, events);
+                }
                 let (deltas, end) = event.into_deltas();
                 deltas.into_iter().for_each(|delta| self.delta(delta, events));
                 if let Some(end) = end {
                     self.close(Some(&end), events);
-                    self.teller.end(&end, events);
+                    self.formatter.end(&end, events);
                 }
             }
         }

@@ -11,6 +11,7 @@ use inferno_engine::GenerationParams;
 use inferno_tokenizer::EncodeOptions;
 use serde_json::{Map, Value, json};
 
+use super::default_variables::{ENABLE_THINKING, set_defaults};
 use super::merged_messages::merged;
 use crate::ServedModel;
 use crate::errors::ApiError;
@@ -36,6 +37,8 @@ pub(crate) struct ChatJob {
     /// Whether the last message is continued instead of answered.
     pub continue_final_message: bool,
     pub params: GenerationParams,
+    /// Reports how much of the prompt has been processed.
+    pub reports_progress: bool,
     pub num_choices: usize,
     pub priority: i32,
     /// Reasoning effort, such as `low` or `none`: a hint, which templates may not support.
@@ -70,6 +73,7 @@ impl ChatJob {
             request.tools = Some(self.tools.list.iter().map(|tool| tool.for_template()).collect());
         }
         let has_effort = self.set_reasoning_effort(template, &mut request.variables);
+        set_defaults(&mut request.variables, template, model.reasoning);
         let text = self.render_leniently(template, request, has_effort);
         let text = text.map_err(|error| ApiError::of_template(self.messages_field, &error))?;
         // Chat templates write all special tokens themselves.
@@ -127,9 +131,9 @@ impl ChatJob {
             variables.insert(REASONING_EFFORT.to_owned(), json!(effort));
             return true;
         }
-        if template.mentions("enable_thinking") {
+        if template.mentions(ENABLE_THINKING) {
             let thinks = !matches!(effort.as_str(), "none" | "minimal");
-            variables.entry("enable_thinking").or_insert(json!(thinks));
+            variables.entry(ENABLE_THINKING).or_insert(json!(thinks));
         }
         false
     }

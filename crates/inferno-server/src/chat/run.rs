@@ -18,12 +18,15 @@ use crate::state::App;
 /// A running chat request with one or more choices; dropping it aborts the request.
 pub(crate) struct ChatRun {
     running: RunningRequest,
+    prompt: Arc<[u32]>,
     /// One for each choice; none if answers are text as it is.
     parsers: Vec<Option<AnswerParser>>,
 }
 
 /// An event of a chat request.
 pub(crate) enum ChatEvent {
+    /// More of the prompt has been processed; the counts have the details.
+    Progress,
     /// A new token with the resulting deltas of its choice; `None` for the end-of-generation token, which has no text.
     Token { choice: usize, token: Option<SampledToken>, deltas: Vec<AnswerDelta> },
     /// A choice finished, with its last deltas.
@@ -34,6 +37,7 @@ impl ChatEvent {
     /// The deltas, and the end if the choice finished; for requests with one choice.
     pub fn into_deltas(self) -> (Vec<AnswerDelta>, Option<FinishedChoice>) {
         match self {
+            Self::Progress => (Vec::new(), None),
             Self::Token { deltas, .. } => (deltas, None),
             Self::Finished { deltas, end, .. } => (deltas, Some(end)),
         }
@@ -81,6 +85,7 @@ impl ChatRun {
         let script = app.options.scripted.as_ref();
         let script = script.map(|script| script.constraint(&job, model.tokenizer()));
         let parsers = (0..job.num_choices).map(|_| Some(prepared.answers.parser())).collect();
+        let prompt = prepared.tokens.as_slice().into();
         let running = RunningRequest::submit(
             app,
             model,
@@ -89,12 +94,13 @@ impl ChatRun {
                 prompt: prepared.tokens,
                 params,
                 prompt_logprobs: None,
+                reports_progress: job.reports_progress,
                 num_choices: job.num_choices,
                 priority: job.priority,
                 constraint: script.or(prepared.answers.constraint),
             },
         )?;
-        Ok(Self { running, parsers })
+        Ok(Self { running, prompt, parsers })
     }
 
     /// Submits a prompt that arrived at `started` and that no template renders: its answers are text, without reasoning or
@@ -108,12 +114,18 @@ impl ChatRun {
         job: Job,
     ) -> Result<Self, ApiError> {
         let parsers = (0..job.num_choices).map(|_| None).collect();
+        let prompt = job.prompt.as_slice().into();
         let running = RunningRequest::submit(app, model, started, job)?;
-        Ok(Self { running, parsers })
+        Ok(Self { running, prompt, parsers })
     }
 
     pub fn model(&self) -> &ServedModel {
         &self.running.model
+    }
+
+    /// The tokens of the prompt.
+    pub fn prompt(&self) -> &[u32] {
+        &self.prompt
     }
 
     pub fn counts(&self) -> &TokenCounts {
@@ -162,6 +174,7 @@ impl ChatRun {
                 let end = FinishedChoice { finish, num_calls };
                 Ok(ChatEvent::Finished { choice, deltas, end })
             }
+            GenerationEvent::Progress => Ok(ChatEvent::Progress),
             // The log-probabilities of a prompt are only requested to read it without an answer.
             GenerationEvent::Prompt(event) => {
                 Ok(ChatEvent::Token { choice: event.choice, token: None, deltas })
@@ -180,6 +193,7 @@ impl ChatRun {
         let mut ends: Vec<Option<FinishedChoice>> = vec![None; self.num_choices()];
         while let Some(event) = self.next().await {
             match event? {
+                ChatEvent::Progress => {}
                 ChatEvent::Token { choice, token, deltas } => {
                     answers[choice].tokens.extend(token);
                     answers[choice].take(deltas);

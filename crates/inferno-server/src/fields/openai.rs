@@ -7,10 +7,9 @@ const CACHED: &str = "prompts are always cached, and evicted by recency";
 const IDENTIFIER: &str = "an identifier of the caller, which is not used";
 const REASONING: &str =
     "reasoning is always returned as reasoning_content; disable it with reasoning_effort";
-const SAMPLER: &str = "this sampler is not implemented";
 const STRUCTURED: &str = "use structured_outputs";
 
-/// Fields of every generating endpoint.
+/// Fields of every generating endpoint, in addition to those of [`SAMPLERS`](super::llama_server::SAMPLERS).
 pub(crate) const SAMPLING: FieldTable = &[
     only("use_beam_search", &[Bool(false)], "only sampling is available"),
     only("length_penalty", &[Number(1.0)], "it only applies to beam search"),
@@ -44,35 +43,14 @@ pub(crate) const SAMPLING: FieldTable = &[
     anything("prompt_cache_key", CACHED),
     anything("prompt_cache_options", CACHED),
     anything("prompt_cache_retention", CACHED),
-    anything("cache_prompt", CACHED),
     anything("cache_salt", CACHED),
     anything("cache_control", CACHED),
-    anything("n_keep", "conversations are never truncated"),
-    anything("n_cache_reuse", CACHED),
-    anything("id_slot", "sequences are scheduled by the server"),
     anything("keep_alive", "the model stays loaded"),
     anything("kv_transfer_params", "the KV cache is not transferred"),
-    only("lora", &[Empty], "adapters are not supported"),
     only("vllm_xargs", &[Empty], "extensions of vLLM are not available"),
     only("moderation", &[Empty], "answers are not moderated"),
     anything("stream_options.include_obfuscation", "chunks are not padded"),
-    only("mirostat", &[Number(0.0), Bool(false)], SAMPLER),
-    anything("mirostat_tau", "it only applies to mirostat"),
-    anything("mirostat_eta", "it only applies to mirostat"),
-    only("tfs_z", &[Number(1.0)], SAMPLER),
-    only("xtc_probability", &[Number(0.0)], SAMPLER),
-    anything("xtc_threshold", "it only applies with xtc_probability"),
-    only("dry_multiplier", &[Number(0.0)], SAMPLER),
-    anything("dry_base", "it only applies with dry_multiplier"),
-    anything("dry_allowed_length", "it only applies with dry_multiplier"),
-    anything("dry_penalty_last_n", "it only applies with dry_multiplier"),
-    anything("dry_sequence_breakers", "it only applies with dry_multiplier"),
-    only("dynatemp_range", &[Number(0.0)], SAMPLER),
-    anything("dynatemp_exponent", "it only applies with dynatemp_range"),
-    only("top_n_sigma", &[Number(-1.0), Number(0.0)], SAMPLER),
-    only("min_keep", &[Number(0.0), Number(1.0)], SAMPLER),
     hint("repeat_last_n", "penalties apply to the whole sequence"),
-    hint("samplers", "the order of samplers is fixed"),
 ];
 
 /// Fields of `/v1/chat/completions` in addition to [`SAMPLING`].

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_engine::{EngineError, FinishReason, Finished, TokenEvent};
+use inferno_engine::{EngineError, FinishReason, Finished, ProgressEvent, TokenEvent};
 use tracing::Span;
 
 use super::counts::TokenCounts;
 use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::state::App;
+use crate::time::milliseconds;
 
 /// vLLM's finish reason of a request that the engine failed at.
 const FAILED: &str = "error";
@@ -59,6 +60,11 @@ impl Record {
             outcome: "abort",
             status: CLIENT_CLOSED_REQUEST,
         }
+    }
+
+    pub fn progress(&mut self, progress: &ProgressEvent) {
+        let elapsed = progress.time.saturating_duration_since(self.started);
+        self.counts.add_progress(progress, elapsed);
     }
 
     pub fn token(&mut self, token: &TokenEvent) {
@@ -157,9 +163,4 @@ impl Drop for Record {
             "request finished"
         );
     }
-}
-
-/// Rounded to microseconds.
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_micros() as f64 / 1000.0
 }

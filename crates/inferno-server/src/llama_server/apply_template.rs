@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::errors::ApiError;
-use crate::openai::chat::ChatCompletionRequest;
+use crate::openai::chat::{ChatCompletionRequest, rendered};
 use crate::request::Body;
 use crate::state::App;
 
@@ -24,10 +24,7 @@ pub(crate) struct LlamaPromptText {
     responses((status = 200, body = LlamaPromptText)))]
 pub(crate) async fn apply(
     State(app): State<Arc<App>>,
-    Body { request, unknown, preparation }: Body<ChatCompletionRequest>,
+    body: Body<ChatCompletionRequest>,
 ) -> Result<Json<LlamaPromptText>, ApiError> {
-    let model = app.model_named(request.model_name())?;
-    let rendered =
-        preparation.run(move || request.job(&app, &model, &unknown)?.render(&model)).await?;
-    Ok(Json(LlamaPromptText { prompt: rendered.text }))
+    Ok(Json(LlamaPromptText { prompt: rendered(app, body).await?.text }))
 }

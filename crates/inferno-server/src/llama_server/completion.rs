@@ -2,6 +2,7 @@
 
 mod answer;
 mod answer_fields;
+mod details;
 mod logit_bias;
 mod probabilities;
 mod prompt;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use inferno_engine::GenerationParams;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -28,7 +30,8 @@ use crate::state::App;
 use answer::{AnswerFormat, CompletedPrompt};
 pub(crate) use answer::{LlamaCompletion, settings};
 pub(crate) use answer_fields::LlamaAnswerFields;
-pub(crate) use prompt::{Prompts, prompts};
+pub(crate) use details::AnswerDetails;
+pub(crate) use prompt::{Prompts, encode_completed, prompts};
 use stream::CompletionStream;
 
 /// A prompt, and how to complete it.
@@ -51,8 +54,8 @@ pub(crate) struct LlamaPrompt {
 }
 
 impl RequestBody for LlamaCompletionRequest {
-    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::llama_server::COMPLETION];
-    const ACCEPTS_ANY_TYPE: bool = true;
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::llama_server::COMPLETION, fields::llama_server::SAMPLERS];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { prompt: reader.part()?, answer: reader.part()?, sampling: reader.part()? })
@@ -70,7 +73,8 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.answer.model.as_deref())?;
     let LlamaCompletionRequest { prompt, answer, sampling } = request;
-    let read = move |model: &ServedModel| prompts(&prompt.prompt, "prompt", model);
+    let read =
+        move |model: &ServedModel| prompts(&prompt.prompt, "prompt", encode_completed(model));
     complete(&app, &model, preparation, read, answer, sampling).await
 }
 
@@ -90,7 +94,8 @@ pub(super) async fn complete(
     let prepared = preparation.run(move || {
         let prompts = read(&reader)?;
         let jobs = answer.jobs(&prompts.tokens, &sampling, &reader)?;
-        let format = AnswerFormat::new(&prompts.tokens, answer, &jobs, &reader)?;
+        let params = jobs.first().map_or_else(GenerationParams::default, |job| job.params.clone());
+        let format = AnswerFormat::new(&prompts.tokens, answer, &params, &reader);
         Ok((prompts.are_many, jobs, format))
     });
     let (are_many, jobs, format) = prepared.await?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::completion::prompts;
+use super::completion::{encode_completed, prompts};
 use crate::embedding::{check_inputs, embed_all};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
@@ -35,7 +35,6 @@ pub(crate) struct LlamaEmbedding {
 
 impl RequestBody for LlamaEmbeddingRequest {
     const UNIMPLEMENTED: &'static [FieldTable] = &[fields::llama_server::EMBEDDING];
-    const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
@@ -53,7 +52,7 @@ pub(crate) async fn create(
     let model = app.model_named(request.model.as_deref())?;
     let reader = Arc::clone(&model);
     let inputs = preparation.run(move || {
-        let inputs = prompts(&request.content, "content", &reader)?.tokens;
+        let inputs = prompts(&request.content, "content", encode_completed(&reader))?.tokens;
         check_inputs(&inputs, "content", &reader)?;
         Ok(inputs)
     });

@@ -49,8 +49,8 @@ pub(crate) struct LlamaFile {
 }
 
 impl RequestBody for LlamaInfillRequest {
-    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::llama_server::COMPLETION];
-    const ACCEPTS_ANY_TYPE: bool = true;
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::llama_server::COMPLETION, fields::llama_server::SAMPLERS];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { gap: reader.part()?, answer: reader.part()?, sampling: reader.part()? })

@@ -11,7 +11,6 @@ use utoipa::ToSchema;
 
 use super::completion::settings;
 use super::slots::num_slots;
-use crate::ServedModel;
 use crate::errors::ApiError;
 use crate::operation::version::BUILD_INFO;
 use crate::state::App;
@@ -54,11 +53,6 @@ pub(crate) struct LlamaModalities {
     audio: bool,
 }
 
-fn token_text(id: Option<u32>, model: &ServedModel) -> String {
-    let bytes = id.and_then(|id| model.tokenizer().token_bytes(id)).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// Returns properties of the server and its model.
 #[utoipa::path(get, path = "/props", tag = "llama-server", responses((status = 200, body = LlamaProps)))]
 pub(crate) async fn props(State(app): State<Arc<App>>) -> Result<Json<LlamaProps>, ApiError> {
@@ -78,8 +72,8 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Result<Json<LlamaProps
         },
         modalities: LlamaModalities { vision: false, audio: false },
         chat_template: model.file.chat_template.clone(),
-        bos_token: token_text(model.tokenizer().bos(), &model),
-        eos_token: token_text(model.tokenizer().eos(), &model),
+        bos_token: model.token_text(model.tokenizer().bos()).unwrap_or_default(),
+        eos_token: model.token_text(model.tokenizer().eos()).unwrap_or_default(),
         build_info: BUILD_INFO,
         is_sleeping: false,
     }))

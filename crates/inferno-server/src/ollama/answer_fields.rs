@@ -6,10 +6,14 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::ServedModel;
-use crate::chat::OutputFormat;
-use crate::errors::ApiError;
+use crate::chat::{ENABLE_THINKING, OutputFormat};
+use crate::errors::{ApiError, shortened};
 use crate::fields::UnknownFields;
 use crate::llama_sampling::LlamaSampling;
+use crate::request::to_integer;
+
+/// Efforts of reasoning.
+const EFFORTS: [&str; 4] = ["low", "medium", "high", "max"];
 
 /// How to answer.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
@@ -24,7 +28,7 @@ pub(crate) struct OllamaAnswerFields {
     /// `repeat_last_n`, `presence_penalty`, `frequency_penalty`, `seed`, `stop`, `num_predict`. All others are ignored: how the
     /// model is loaded is decided when the server starts.
     options: Option<Map<String, Value>>,
-    /// Switches reasoning on or off, or sets its effort: `low`, `medium` or `high`.
+    /// Switches reasoning on or off, or sets its effort: `low`, `medium`, `high` or `max`.
     think: Option<Value>,
 }
 
@@ -44,7 +48,9 @@ impl OllamaAnswerFields {
     ///
     /// **Errors**: an option of the wrong type, or that is unsupported or out of range.
     pub fn params(&self, model: &ServedModel) -> Result<GenerationParams, ApiError> {
-        let options = json!(self.options.clone().unwrap_or_default());
+        let mut options = self.options.clone().unwrap_or_default();
+        options.values_mut().for_each(to_integer);
+        let options = Value::Object(options);
         // Ollama ignores unknown options.
         let unknown = UnknownFields::default();
         let sampling: LlamaSampling = unknown.read(&options, "options")?;
@@ -84,12 +90,16 @@ impl OllamaAnswerFields {
     pub fn variables(&self) -> Result<Map<String, Value>, ApiError> {
         let mut variables = Map::new();
         match &self.think {
-            None | Some(Value::String(_)) => {}
+            None => {}
+            Some(Value::String(effort)) if EFFORTS.contains(&effort.as_str()) => {}
             Some(Value::Bool(thinks)) => {
-                variables.insert("enable_thinking".to_owned(), json!(thinks));
+                variables.insert(ENABLE_THINKING.to_owned(), json!(thinks));
             }
-            Some(_) => {
-                let message = "think must be true, false, \"low\", \"medium\" or \"high\"";
+            Some(found) => {
+                let found = shortened(&found.to_string());
+                let message = format!(
+                    "think must be true, false, \"low\", \"medium\", \"high\" or \"max\", but is {found}"
+                );
                 return Err(ApiError::invalid("think", message));
             }
         }

@@ -41,7 +41,6 @@ pub(crate) struct OllamaConversation {
 
 impl RequestBody for OllamaChatRequest {
     const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::ANSWER];
-    const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { conversation: reader.part()?, answer: reader.part()? })

@@ -61,7 +61,6 @@ pub(crate) struct OllamaEmbedding {
 
 impl RequestBody for OllamaEmbedRequest {
     const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::EMBED];
-    const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
@@ -70,11 +69,22 @@ impl RequestBody for OllamaEmbedRequest {
 
 impl RequestBody for OllamaEmbeddingRequest {
     const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::EMBED];
-    const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
     }
+}
+
+/// Cuts an input that exceeds the context. A special token at its end, which the model expects there, is kept.
+fn truncate(input: &mut Vec<u32>, model: &ServedModel) {
+    let room = model.handle.context_length();
+    if input.len() <= room {
+        return;
+    }
+    tracing::warn!(tokens = input.len(), room, "input truncated to the context length");
+    let end = input.last().copied().filter(|&id| model.tokenizer().is_special(id));
+    input.truncate(room - usize::from(end.is_some()));
+    input.extend(end);
 }
 
 /// Embeds inputs, and returns the vectors with the number of tokens.
@@ -90,10 +100,8 @@ async fn embed(
     let reader = Arc::clone(model);
     let inputs = preparation.run(move || {
         let mut inputs = input.tokens(true, &reader);
-        let room = reader.handle.context_length();
-        for input in inputs.iter_mut().filter(|input| truncates && input.len() > room) {
-            tracing::warn!(tokens = input.len(), room, "input truncated to the context length");
-            input.truncate(room);
+        if truncates {
+            inputs.iter_mut().for_each(|input| truncate(input, &reader));
         }
         check_inputs(&inputs, field, &reader)?;
         Ok(inputs)

@@ -54,7 +54,6 @@ enum GenerateJob {
 impl RequestBody for OllamaGenerateRequest {
     const UNIMPLEMENTED: &'static [FieldTable] =
         &[fields::ollama::ANSWER, fields::ollama::GENERATE];
-    const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         Ok(Self { prompt: reader.part()?, answer: reader.part()? })
@@ -74,6 +73,7 @@ impl OllamaGenerateRequest {
                 prompt: prompt.tokens(model)?,
                 params: answer.params(model)?,
                 prompt_logprobs: None,
+                reports_progress: false,
                 num_choices: 1,
                 priority: 0,
                 constraint,

@@ -31,7 +31,8 @@ pub(crate) async fn pull(
     Body { request, .. }: Body<OllamaModelName>,
 ) -> Result<Response, ApiError> {
     let model = app.model()?;
-    let name = request.model.or(request.name).unwrap_or_default();
+    let name = request.model.or(request.name).filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| ApiError::invalid("model", "model is missing"))?;
     let untagged = name.strip_suffix(":latest").unwrap_or(&name);
     if !model.names.iter().any(|known| known == untagged || *known == name) {
         let message = format!(

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::model_named;
 use super::models::{OllamaDetails, modified_at};
 use crate::ServedModel;
+use crate::chat::ENABLE_THINKING;
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
 use crate::fill_in_the_middle;
@@ -49,7 +50,6 @@ pub(crate) struct OllamaModelInfo {
 
 impl RequestBody for OllamaModelName {
     const UNIMPLEMENTED: &'static [FieldTable] = &[fields::ollama::MODEL];
-    const ACCEPTS_ANY_TYPE: bool = true;
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ApiError> {
         reader.part()
@@ -60,7 +60,7 @@ fn capabilities(model: &ServedModel) -> Vec<&'static str> {
     let template = model.template.as_ref();
     let has_tools = template.is_some_and(|it| it.supports_tools());
     let thinks = template.is_some_and(|it| {
-        it.mentions("enable_thinking") || it.mentions(inferno_chat::REASONING_OPEN)
+        it.mentions(ENABLE_THINKING) || it.mentions(inferno_chat::REASONING_OPEN)
     });
     let all = [
         ("completion", true),

@@ -17,9 +17,10 @@ use super::sampling::SamplingFields;
 use super::token_limit::TokenLimit;
 use super::tools::{self, ToolField};
 use crate::ServedModel;
-use crate::chat::{ChatJob, ChatRun, OutputFormat};
+use crate::chat::{ChatJob, ChatRun, ENABLE_THINKING, OutputFormat, Rendered};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable, UnknownFields};
+use crate::llama_server::completion::AnswerDetails;
 use crate::request::{Body, Reader, RequestBody, fresh_id};
 use crate::sse;
 use crate::state::App;
@@ -81,6 +82,9 @@ pub(crate) struct ChatFields {
     add_generation_prompt: Option<bool>,
     /// Continues the last message instead of answering it.
     continue_final_message: Option<bool>,
+    /// Adds the prompt and the sampling parameters to the answer as `__verbose`, in the format of `/completion`. Not in a
+    /// stream.
+    verbose: Option<bool>,
 }
 
 /// The format of the answer.
@@ -109,7 +113,8 @@ pub(crate) struct JsonSchemaFormat {
 }
 
 impl RequestBody for ChatCompletionRequest {
-    const UNIMPLEMENTED: &'static [FieldTable] = &[fields::openai::CHAT, fields::openai::SAMPLING];
+    const UNIMPLEMENTED: &'static [FieldTable] =
+        &[fields::openai::CHAT, fields::openai::SAMPLING, fields::llama_server::SAMPLERS];
     const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("prompt", "use messages, or /v1/completions"),
         ("input", "use messages, or /v1/responses"),
@@ -141,6 +146,8 @@ impl ChatCompletionRequest {
         let params = sampling.params(&model.sampling, max_tokens, logprobs)?;
         let (format, format_field) = chat.format(&sampling)?;
         let variables = chat.variables()?;
+        let (add_generation_prompt, continue_final_message) =
+            prompt_end(chat.add_generation_prompt, chat.continue_final_message)?;
         let tools = tools::tools(chat.tools, chat.tool_choice, chat.parallel_tool_calls, unknown)?;
         Ok(ChatJob {
             messages: messages::for_template(chat.messages, unknown)?,
@@ -149,15 +156,28 @@ impl ChatCompletionRequest {
             format,
             format_field,
             variables,
-            add_generation_prompt: chat.add_generation_prompt.unwrap_or(true),
-            continue_final_message: chat.continue_final_message.unwrap_or(false),
+            add_generation_prompt,
+            continue_final_message,
             params,
+            reports_progress: sampling.reports_progress(),
             num_choices: sampling.num_choices(1, &app.options.limits)?,
             priority: sampling.priority(),
             reasoning_effort: chat.reasoning_effort,
             reasoning_budget: chat.thinking_token_budget.and_then(TokenLimit::get),
         })
     }
+}
+
+/// Renders the prompt of a request without generating an answer.
+///
+/// **Errors**: an invalid or unsupported field; a conversation that the template rejects.
+pub(crate) async fn rendered(
+    app: Arc<App>,
+    body: Body<ChatCompletionRequest>,
+) -> Result<Rendered, ApiError> {
+    let Body { request, unknown, preparation } = body;
+    let model = app.model_named(request.model_name())?;
+    preparation.run(move || request.job(&app, &model, &unknown)?.render(&model)).await
 }
 
 impl ChatFields {
@@ -207,10 +227,24 @@ impl ChatFields {
             variables.insert("documents".to_owned(), json!(documents));
         }
         if let Some(thinks) = self.enable_thinking {
-            variables.entry("enable_thinking").or_insert(json!(thinks));
+            variables.entry(ENABLE_THINKING).or_insert(json!(thinks));
         }
         Ok(variables)
     }
+}
+
+/// How the prompt of a conversation ends: whether with the start of an answer, and whether the last message is continued.
+///
+/// **Errors**: both are requested.
+pub(crate) fn prompt_end(
+    add_generation_prompt: Option<bool>,
+    continue_final_message: Option<bool>,
+) -> Result<(bool, bool), ApiError> {
+    if add_generation_prompt == Some(true) && continue_final_message == Some(true) {
+        let message = "add_generation_prompt and continue_final_message are mutually exclusive";
+        return Err(ApiError::invalid("continue_final_message", message));
+    }
+    Ok((add_generation_prompt.unwrap_or(true), continue_final_message.unwrap_or(false)))
 }
 
 /// Additional variables of the chat template.
@@ -254,8 +288,10 @@ pub(crate) async fn create(
     let model = app.model_named(request.model_name())?;
     let streaming = request.sampling.streaming()?;
     let has_timings = request.sampling.has_timings();
+    let is_verbose = request.chat.verbose == Some(true);
     let (reader_app, reader_model) = (Arc::clone(&app), Arc::clone(&model));
     let job = preparation.run(move || request.job(&reader_app, &reader_model, &unknown)).await?;
+    let params = job.params.clone();
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
     let id = fresh_id("chatcmpl-");
     match streaming {
@@ -264,9 +300,11 @@ pub(crate) async fn create(
             Ok(sse::respond(ChatStream::new(run, id, streaming), keep_alive))
         }
         None => {
+            let details = is_verbose.then(|| AnswerDetails::new(run.prompt(), &params, &model));
             let (choices, counts) = run.complete().await?;
+            let details = details.and_then(|details| details.of_first(&choices, &counts));
             let completion = ChatCompletion::new(id, &model, choices, &counts, has_timings);
-            Ok(axum::Json(completion).into_response())
+            Ok(axum::Json(completion.with_details(details)).into_response())
         }
     }
 }

@@ -67,7 +67,7 @@ const MAX_LOGPROBS: usize = 20;
 
 impl RequestBody for CompletionRequest {
     const UNIMPLEMENTED: &'static [FieldTable] =
-        &[fields::openai::COMPLETIONS, fields::openai::SAMPLING];
+        &[fields::openai::COMPLETIONS, fields::openai::SAMPLING, fields::llama_server::SAMPLERS];
     const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("messages", "use prompt, or /v1/chat/completions"),
         ("input", "use prompt, or /v1/responses"),
@@ -128,6 +128,7 @@ impl CompletionRequest {
                 prompt: prompt.tokens.clone(),
                 params: params.clone(),
                 prompt_logprobs,
+                reports_progress: false,
                 num_choices,
                 priority: self.sampling.priority(),
                 constraint: constraint.as_ref().map(|constraint| constraint.fork()),
@@ -188,9 +189,12 @@ impl TextFields {
         (status = 429), (status = 503)))]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Body { request, preparation, .. }: Body<CompletionRequest>,
+    Body { request, unknown, preparation }: Body<CompletionRequest>,
 ) -> Result<Response, ApiError> {
     let model = app.model_named(request.model_name())?;
+    if request.sampling.reports_progress() {
+        unknown.report("return_progress");
+    }
     let streaming = request.sampling.streaming()?;
     let returned = request.returned();
     if streaming.is_some() {

@@ -6,7 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use inferno_tokenizer::EncodeOptions;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::completions::PromptField;
@@ -15,6 +17,7 @@ use crate::ServedModel;
 use crate::embedding::{check_dimensions, check_inputs, embed_all};
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
+use crate::llama_server::completion::prompts;
 use crate::request::{Body, Reader, RequestBody};
 use crate::state::App;
 
@@ -23,7 +26,9 @@ use crate::state::App;
 pub(crate) struct EmbeddingsRequest {
     /// Name of the model (default: the served model).
     model: Option<String>,
-    input: PromptField,
+    /// One input or several: strings, arrays of token ids, or in the form of llama-server's prompts.
+    #[schema(value_type = PromptField)]
+    input: Value,
     /// Encoding of the embeddings (default: `float`).
     encoding_format: Option<EncodingFormat>,
     /// Size of an embedding; only the model's hidden size is supported.
@@ -89,9 +94,14 @@ impl EmbeddingsRequest {
     /// another size than the model's.
     fn inputs(&self, model: &ServedModel) -> Result<Vec<Vec<u32>>, ApiError> {
         check_dimensions(self.dimensions, model)?;
-        let texts = self.input.tokens(self.add_special_tokens.unwrap_or(true), model);
-        check_inputs(&texts, "input", model)?;
-        Ok(texts)
+        let adds_special = self.add_special_tokens.unwrap_or(true);
+        let encode = |text: &str, is_first| {
+            let add_special = is_first && adds_special;
+            model.tokenizer().encode(text, EncodeOptions { add_special, parse_special: true })
+        };
+        let inputs = prompts(&self.input, "input", encode)?.tokens;
+        check_inputs(&inputs, "input", model)?;
+        Ok(inputs)
     }
 }
 

@@ -70,6 +70,15 @@ pub(crate) fn spelled(id: u32, tokenizer: &Tokenizer) -> (String, Vec<u8>) {
     (String::from_utf8_lossy(&bytes).into_owned(), bytes)
 }
 
+/// The text of tokens with all their spaces, as llama-server returns prompts.
+pub(crate) fn spelled_text(ids: &[u32], tokenizer: &Tokenizer) -> String {
+    let bytes: Vec<u8> = ids
+        .iter()
+        .flat_map(|&id| tokenizer.token_bytes(id).unwrap_or_default().into_owned())
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Log-probabilities of a text completion.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub(crate) struct TextLogprobs {

@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::chat::ChatCompletionRequest;
+use super::chat::{ChatCompletionRequest, rendered};
 use super::completions::CompletionRequest;
 use crate::errors::ApiError;
 use crate::request::Body;
@@ -39,11 +39,9 @@ pub(crate) struct RenderedCompletions(Vec<EncodedTokens>);
     responses((status = 200, body = RenderedPrompt)))]
 pub(crate) async fn chat(
     State(app): State<Arc<App>>,
-    Body { request, unknown, preparation }: Body<ChatCompletionRequest>,
+    body: Body<ChatCompletionRequest>,
 ) -> Result<Json<RenderedPrompt>, ApiError> {
-    let model = app.model_named(request.model_name())?;
-    let rendered = preparation.run(move || request.job(&app, &model, &unknown)?.render(&model));
-    let rendered = rendered.await?;
+    let rendered = rendered(app, body).await?;
     Ok(Json(RenderedPrompt { prompt: rendered.text, token_ids: rendered.tokens }))
 }
 

@@ -112,7 +112,7 @@ const MAX_METADATA_VALUE_BYTES: usize = 2048;
 
 impl RequestBody for ResponsesRequest {
     const UNIMPLEMENTED: &'static [FieldTable] =
-        &[fields::openai::RESPONSES, fields::openai::SAMPLING];
+        &[fields::openai::RESPONSES, fields::openai::SAMPLING, fields::llama_server::SAMPLERS];
     const ELSEWHERE: &'static [(&'static str, &'static str)] = &[
         ("messages", "use input, or /v1/chat/completions"),
         ("max_tokens", "use max_output_tokens"),
@@ -218,6 +218,7 @@ impl ResponsesRequest {
             reasoning_effort: fields.reasoning.as_ref().and_then(|it| it.effort.clone()),
             add_generation_prompt: true,
             params: sampling.params(&model.sampling, max_output_tokens, None)?,
+            reports_progress: sampling.reports_progress(),
             num_choices: 1,
             priority: sampling.priority(),
             ..ChatJob::default()
@@ -254,8 +255,8 @@ pub(crate) async fn create(
     });
     let (job, mut outline) = read.await?;
     let run = ChatRun::begin(&app, &model, preparation, job).await?;
-    if streaming.is_some() {
-        let stream = PartStream::new(run, ResponseEvents::new(outline));
+    if let Some(streaming) = streaming {
+        let stream = PartStream::new(run, ResponseEvents::new(outline, streaming.timings));
         return Ok(sse::respond(stream, app.options.limits.keep_alive));
     }
     match run.complete().await?.0.pop() {

@@ -75,6 +75,9 @@ pub(crate) struct SamplingFields {
     stream_options: Option<StreamOptions>,
     /// Returns `timings`, in the format of llama-server; in a stream of a chat, those so far with each chunk.
     timings_per_token: Option<bool>,
+    /// In a stream, reports how much of the prompt has been processed as `prompt_progress`, in the format of llama-server. Not
+    /// for `/v1/completions`.
+    return_progress: Option<bool>,
     /// Constrains the answer to a schema, expression, list or grammar.
     structured_outputs: Option<StructuredOutputs>,
     /// llama-server's name of `structured_outputs.json`.
@@ -165,6 +168,11 @@ impl SamplingFields {
     /// Whether timings are returned.
     pub fn has_timings(&self) -> bool {
         self.timings_per_token == Some(true)
+    }
+
+    /// Whether the progress of the prompt is reported.
+    pub fn reports_progress(&self) -> bool {
+        self.return_progress == Some(true) && self.stream == Some(true)
     }
 
     /// Number of choices per prompt.

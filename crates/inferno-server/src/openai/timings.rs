@@ -1,11 +1,10 @@
 //! The time that a request took in the engine, in the format of llama-server.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::generation::TokenCounts;
+use crate::time::milliseconds;
 
 /// The time that a request took in the engine, without its time in the queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
@@ -30,58 +29,80 @@ pub(crate) struct RequestTimings {
     pub predicted_per_second: f64,
 }
 
+/// How much of a prompt has been processed, in the format of llama-server.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+pub(crate) struct PromptProgress {
+    /// Tokens of the prompt.
+    total: usize,
+    /// Tokens that came from the prefix cache.
+    cache: usize,
+    /// Tokens that have been processed, including those from the prefix cache.
+    processed: usize,
+    /// Milliseconds since processing began.
+    time_ms: f64,
+}
+
+impl PromptProgress {
+    /// `None` if the request does not report it.
+    pub fn of(counts: &TokenCounts) -> Option<Self> {
+        let (processed, time) = counts.processed?;
+        let cache = counts.choices.first()?.cached_tokens;
+        Some(Self { total: counts.prompt_tokens, cache, processed, time_ms: milliseconds(time) })
+    }
+}
+
 impl RequestTimings {
-    /// The timings of a request whose choices have finished.
+    /// The timings of a request so far.
     pub fn of(counts: &TokenCounts) -> Self {
         let Some(first) = counts.choices.first() else {
             return Self::default();
         };
-        // Before the first token, the time until the request ended.
-        let waited = first.timings.time_to_first_token.unwrap_or(first.timings.total);
-        let prompt = waited.saturating_sub(first.timings.queued);
+        let (prompt_tokens, prompt) = match (first.timings.time_to_first_token, counts.processed) {
+            (None, Some((processed, time))) if !first.is_finished => (processed, time),
+            // Without a first token, the time until the request ended.
+            (first_token, _) => {
+                let waited = first_token.unwrap_or(first.timings.total);
+                (counts.prompt_tokens, waited.saturating_sub(first.timings.queued))
+            }
+        };
         let decode = counts.choices.iter().map(|choice| choice.timings.decode).max();
         let decode = decode.unwrap_or_default();
-        let prompt_n = counts.prompt_tokens.saturating_sub(first.cached_tokens);
+        let prompt_n = prompt_tokens.saturating_sub(first.cached_tokens);
         let predicted_n = counts.generated_tokens();
         let after_first = counts.choices.iter().map(|it| it.generated_tokens.saturating_sub(1));
         let after_first = after_first.sum();
+        let (prompt_ms, predicted_ms) = (milliseconds(prompt), milliseconds(decode));
         Self {
             cache_n: first.cached_tokens,
             prompt_n,
-            prompt_ms: milliseconds(prompt),
-            prompt_per_token_ms: per_token(prompt_n, prompt),
-            prompt_per_second: per_second(prompt_n, prompt),
+            prompt_ms,
+            prompt_per_token_ms: per_token(prompt_n, prompt_ms),
+            prompt_per_second: per_second(prompt_n, prompt_ms),
             predicted_n,
-            predicted_ms: milliseconds(decode),
-            predicted_per_token_ms: per_token(after_first, decode),
-            predicted_per_second: per_second(after_first, decode),
+            predicted_ms,
+            predicted_per_token_ms: per_token(after_first, predicted_ms),
+            predicted_per_second: per_second(after_first, predicted_ms),
         }
     }
 }
 
-/// Rounded to microseconds.
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_micros() as f64 / 1000.0
-}
-
-/// Milliseconds; 0 if there are no tokens.
-fn per_token(count: usize, duration: Duration) -> f64 {
+/// Milliseconds per token; 0 if there are no tokens. Rates agree with the rounded times that are returned next to them.
+fn per_token(count: usize, milliseconds: f64) -> f64 {
     match count {
         0 => 0.0,
-        count => duration.as_secs_f64() * 1000.0 / count as f64,
+        count => milliseconds / count as f64,
     }
 }
 
-/// 0 if no time passed.
-fn per_second(count: usize, duration: Duration) -> f64 {
-    match duration.is_zero() {
-        true => 0.0,
-        false => count as f64 / duration.as_secs_f64(),
-    }
+/// Tokens per second; 0 if no time passed.
+fn per_second(count: usize, milliseconds: f64) -> f64 {
+    if milliseconds > 0.0 { 1000.0 / milliseconds * count as f64 } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use inferno_engine::Timings;
 
     use super::*;

@@ -2,6 +2,7 @@
 
 mod builder;
 mod engine;
+mod histograms;
 mod llama_server;
 mod open_metrics;
 mod process;
@@ -69,9 +70,9 @@ impl Metrics {
     /// A request was submitted to the engine.
     pub fn admitted(&self, num_choices: usize, max_tokens: Option<usize>) {
         if let Some(registered) = self.registered.get() {
-            registered.params_n.observe(num_choices as f64);
+            registered.requests.params_n.observe(num_choices as f64);
             if let Some(max_tokens) = max_tokens {
-                registered.params_max_tokens.observe(max_tokens as f64);
+                registered.requests.params_max_tokens.observe(max_tokens as f64);
             }
         }
     }
@@ -79,14 +80,14 @@ impl Metrics {
     /// The first token of a request was generated.
     pub fn first_token(&self, took: Duration) {
         if let Some(registered) = self.registered.get() {
-            registered.time_to_first_token.observe(took.as_secs_f64());
+            registered.requests.time_to_first_token.observe(took.as_secs_f64());
         }
     }
 
     /// Another token of a choice was generated.
     pub fn inter_token(&self, took: Duration) {
         if let Some(registered) = self.registered.get() {
-            registered.inter_token_latency.observe(took.as_secs_f64());
+            registered.requests.inter_token_latency.observe(took.as_secs_f64());
         }
     }
 
@@ -108,7 +109,7 @@ impl Metrics {
     /// A request finished; its longest choice has this many tokens.
     pub fn ended(&self, max_generated_tokens: usize) {
         if let Some(registered) = self.registered.get() {
-            registered.max_generation_tokens.observe(max_generated_tokens as f64);
+            registered.requests.max_generation_tokens.observe(max_generated_tokens as f64);
         }
     }
 }

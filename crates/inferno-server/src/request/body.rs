@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Body as _;
 use serde::de::DeserializeOwned;
@@ -26,10 +26,6 @@ pub(crate) trait RequestBody: Sized + Send + 'static {
 
     /// Fields of other endpoints, and what to use instead. They would change the answer, so they are errors.
     const ELSEWHERE: &'static [(&'static str, &'static str)] = &[];
-
-    /// Whether bodies without a JSON content type are accepted, which `curl -d` sends. Pages of other sites could send them
-    /// without asking the server first, so requests of browsers need the content type in any case.
-    const ACCEPTS_ANY_TYPE: bool = false;
 
     /// Reads each structure of the request; a field is known if any of them has it.
     ///
@@ -60,6 +56,11 @@ pub(crate) struct Reader<'j> {
 impl<'j> Reader<'j> {
     fn new(json: &'j Value) -> Self {
         Self { json, unread: None, unread_inside: Vec::new() }
+    }
+
+    /// Whether the object has this field, and it is not null.
+    pub fn has(&self, name: &str) -> bool {
+        !self.json[name].is_null()
     }
 
     /// Reads the fields of `T`.
@@ -105,7 +106,7 @@ impl<T: RequestBody> FromRequest<Arc<App>> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
-        check_content_type(request.headers(), T::ACCEPTS_ANY_TYPE)?;
+        check_content_type(request.headers())?;
         let unknown = request.extensions().get::<UnknownFields>().cloned().unwrap_or_default();
         let mut preparation = app.preparation.begin();
         let bytes = receive(request.into_body(), app.options.limits, &mut preparation).await?;
@@ -202,7 +203,7 @@ fn parse<T: RequestBody>(bytes: &[u8], unknown: &UnknownFields) -> Result<T, Api
 }
 
 /// Converts a number without a fractional part, such as `3.0`, to an integer, as JSON Schema defines integers.
-fn to_integer(value: &mut Value) {
+pub(crate) fn to_integer(value: &mut Value) {
     /// Integers up to 2^53 are exact.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let float = value.as_f64().filter(|_| value.is_f64());
@@ -211,20 +212,26 @@ fn to_integer(value: &mut Value) {
     }
 }
 
-fn check_content_type(headers: &HeaderMap, accepts_any: bool) -> Result<(), ApiError> {
+/// Accepts bodies of any declared type, as `curl -d` declares a form, except from browsers. A page of any site may send a
+/// form or plain text without a preflight request, but not JSON; browsers mark all requests of pages with these headers.
+///
+/// **Errors**: 415 for a browser's request without a JSON content type; 415 for a compressed body.
+fn check_content_type(headers: &HeaderMap) -> Result<(), ApiError> {
     if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         let message = "the body is compressed; send it without a content-encoding";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let is_from_browser = headers.contains_key(header::ORIGIN);
-    if essence.eq_ignore_ascii_case("application/json") || (accepts_any && !is_from_browser) {
+    let is_from_browser = headers.contains_key(header::ORIGIN)
+        || headers.contains_key(HeaderName::from_static("sec-fetch-site"));
+    if essence.eq_ignore_ascii_case("application/json") || !is_from_browser {
         return Ok(());
     }
     let found = if essence.is_empty() { "none" } else { essence };
     let message = format!(
-        "the content type must be application/json, found {found}; send the header \"content-type: application/json\""
+        "the content type of requests from browsers must be application/json, found {found}; send the header \"content-type: \
+         application/json\""
     );
     Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
 }

@@ -106,11 +106,17 @@ impl Connections {
         }
     }
 
+    /// Serves a connection until the client closes it.
+    ///
+    /// A client that closes only its sending side is treated as disconnected, and its request is aborted: TCP does not
+    /// distinguish it from one that gave up, for which the engine would otherwise compute a whole answer.
     async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let service = TowerToHyperService::new(self.router.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.read_timeout)
+            // Some clients compare header names with their case.
+            .title_case_headers(true)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         let mut is_closing = self.is_closing.clone();

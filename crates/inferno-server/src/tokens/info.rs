@@ -30,18 +30,13 @@ pub(crate) struct TokenizerInfo {
 
 impl TokenizerInfo {
     fn new(model: &ServedModel) -> Self {
-        let tokenizer = model.tokenizer();
-        let special = tokenizer.special_tokens();
-        let text = |token: Option<u32>| {
-            let bytes = tokenizer.token_bytes(token?)?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        };
+        let special = model.tokenizer().special_tokens();
         Self {
             tokenizer_class: "PreTrainedTokenizerFast",
-            bos_token: text(special.bos),
-            eos_token: text(special.eos),
-            pad_token: text(special.padding),
-            unk_token: text(special.unknown),
+            bos_token: model.token_text(special.bos),
+            eos_token: model.token_text(special.eos),
+            pad_token: model.token_text(special.padding),
+            unk_token: model.token_text(special.unknown),
             chat_template: model.template.as_ref().map(|template| template.source().to_owned()),
             model_max_length: model.handle.context_length(),
             vocab_size: model.handle.vocab_size(),

@@ -14,7 +14,7 @@ use crate::ServedModel;
 use crate::chat::ChatJob;
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
-use crate::openai::chat::template_variables;
+use crate::openai::chat::{prompt_end, template_variables};
 use crate::openai::messages::{self, MessageField};
 use crate::openai::tools::{self, ToolField};
 use crate::request::{Body, Reader, RequestBody};
@@ -115,13 +115,15 @@ impl TokenizeRequest {
                 Err(ApiError::unsupported("add_special_tokens", why))
             }
             (None, Some(messages)) => {
+                let (add_generation_prompt, continue_final_message) =
+                    prompt_end(self.add_generation_prompt, self.continue_final_message)?;
                 let job = ChatJob {
                     messages: messages::for_template(messages, unknown)?,
                     messages_field: "messages",
                     tools: tools::tools(self.tools, None, None, unknown)?,
                     variables: template_variables(self.chat_template_kwargs)?,
-                    add_generation_prompt: self.add_generation_prompt.unwrap_or(true),
-                    continue_final_message: self.continue_final_message.unwrap_or(false),
+                    add_generation_prompt,
+                    continue_final_message,
                     ..ChatJob::default()
                 };
                 Ok(job.render(model)?.tokens)

@@ -109,7 +109,8 @@ fn errors_say_what_to_do() {
         let message = message(path, &body);
         assert!(message.contains(expected), "{message}");
     }
-    let wrong = [("content-type", "application/x-www-form-urlencoded")];
+    let wrong =
+        [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://a.example")];
     let error = send(shared(), "POST", CHAT, &wrong, "{}").error(415);
     assert!(error["message"].as_str().unwrap().contains("send the header"), "{error}");
     let json = [("content-type", "application/json")];
@@ -223,8 +224,10 @@ fn each_kind_of_error_has_its_status() {
     send(address, "POST", CHAT, &json, "[]").error(400);
     send(address, "POST", CHAT, &json, "").error(400);
     send(address, "POST", CHAT, &json, &"[".repeat(10_000)).error(400);
-    send(address, "POST", CHAT, &[], "{}").error(415);
-    send(address, "POST", CHAT, &[("content-type", "text/plain")], "{}").error(415);
+    for browser in [("origin", "http://a.example"), ("sec-fetch-site", "cross-site")] {
+        send(address, "POST", CHAT, &[browser], "{}").error(415);
+        send(address, "POST", CHAT, &[("content-type", "text/plain"), browser], "{}").error(415);
+    }
     let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
     let error = send(address, "POST", CHAT, &packed, "\u{1f}").error(415);
     assert!(error["message"].as_str().unwrap().contains("compressed"), "{error}");
@@ -234,6 +237,52 @@ fn each_kind_of_error_has_its_status() {
     get(address, "/v1/models/gpt-4").error(404);
     get(address, CHAT).error(405);
     get(address, "/v1/models/%ff").error(400);
+}
+
+#[test]
+fn the_content_type_may_be_missing_unless_a_browser_sends_the_request() {
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    for (path, body) in [
+        (CHAT, hello()),
+        ("/v1/completions", json!({"prompt": "Hi", "max_tokens": 1})),
+        ("/v1/responses", json!({"input": "Hi", "max_output_tokens": 1})),
+        ("/v1/embeddings", json!({"input": "Hi"})),
+        ("/v1/messages", hello_with("max_tokens", json!(1))),
+        ("/tokenize", json!({"prompt": "Hi"})),
+        ("/detokenize", json!({"tokens": [5]})),
+        ("/apply-template", hello()),
+    ] {
+        send(shared(), "POST", path, &[form], &body.to_string()).ok();
+        send(shared(), "POST", path, &[], &body.to_string()).ok();
+        let browser = ("origin", "http://page.example");
+        let refused = send(shared(), "POST", path, &[form, browser], &body.to_string());
+        assert_eq!(refused.status, 415, "{path}");
+        assert_eq!(refused.header("access-control-allow-origin"), None, "{path}");
+    }
+}
+
+#[test]
+fn long_prompts_are_described_in_the_terms_of_llama_server_as_well() {
+    let prompt = json!({"prompt": vec![300; 5000]});
+    for (path, kind) in [
+        ("/v1/completions", "invalid_request_error"),
+        ("/completions", "exceed_context_size_error"),
+        ("/completion", "exceed_context_size_error"),
+    ] {
+        let error = post(shared(), path, &prompt).error(400);
+        assert_eq!(
+            (&error["type"], &error["code"]),
+            (&json!(kind), &json!("context_length_exceeded"))
+        );
+        assert_eq!((&error["n_prompt_tokens"], &error["n_ctx"]), (&json!(5000), &json!(1024)));
+        let message = error["message"].as_str().unwrap();
+        for words in ["exceeds the available context size", "maximum context length is 1024 tokens"]
+        {
+            assert!(message.contains(words), "{message}");
+        }
+    }
+    let other = post(shared(), "/completion", &json!({"prompt": 5})).error(400);
+    assert_eq!((&other["type"], &other["n_ctx"]), (&json!("invalid_request_error"), &Value::Null));
 }
 
 #[test]
@@ -305,6 +354,14 @@ fn only_allowed_origins_may_call() {
         let allowed = preflight(shared(), origin);
         assert_eq!(allowed.header("access-control-allow-origin"), Some(origin));
     }
+    let anyone =
+        ServerOptions { allowed_origins: vec!["*".to_owned()], ..ServerOptions::default() };
+    let anyone = start(anyone);
+    let allowed = preflight(anyone.address, "http://b.example");
+    assert_eq!(allowed.header("access-control-allow-origin"), Some("http://b.example"));
+    assert_eq!(allowed.header("access-control-allow-credentials"), None);
+    anyone.stop();
+    anyone.join();
     for origin in ["http://a.example", "http://localhost.a.example", "null", "file://localhost"] {
         let other = preflight(shared(), origin);
         assert_eq!(other.header("access-control-allow-origin"), None, "{origin}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::client::{get, metric, post};
 use crate::fixtures::{chat_request, conversation, prompts, stories};
-use crate::server::{shared, start_changed};
+use crate::server::{shared, start_changed, start_without_reasoning};
 
 const PATH: &str = "/completion";
 
@@ -205,6 +205,21 @@ fn openai_s_endpoints_accept_llama_server_s_fields() {
 }
 
 #[test]
+fn completions_without_a_prefix_are_answered_in_the_format_of_the_request() {
+    let prompt = &stories()[0]["prompt"];
+    let expected = complete(greedy(prompt, 4))["content"].clone();
+    let native = post(shared(), "/completions", &greedy(prompt, 4));
+    assert_eq!(native.header("x-inferno-ignored-fields"), None);
+    assert_eq!(native.ok()["content"], expected);
+    let openai = json!({"prompt": prompt, "max_tokens": 4, "temperature": 0, "n_predict": null});
+    let answer = post(shared(), "/completions", &openai).ok();
+    assert_eq!(answer["choices"][0]["text"], expected);
+    let prefixed = post(shared(), "/v1/completions", &with(openai, json!({"n_predict": 9})));
+    assert_eq!(prefixed.header("x-inferno-ignored-fields"), Some("n_predict"));
+    assert_eq!(prefixed.ok()["choices"][0]["text"], expected);
+}
+
+#[test]
 fn an_answer_can_be_reduced_to_some_fields() {
     let fields = json!(["content", "generation_settings/n_predict", "nothing"]);
     let request = with(greedy(&json!("Once"), 3), json!({"response_fields": fields}));
@@ -305,6 +320,84 @@ fn conversations_are_rendered_and_counted() {
 }
 
 #[test]
+fn verbose_answers_contain_the_prompt_and_the_parameters() {
+    let expected = conversation("plain");
+    let request = chat_request(&expected);
+    let verbose = with(request.clone(), json!({"verbose": true, "n": 2}));
+    let answer = post(shared(), "/v1/chat/completions", &verbose).ok();
+    let details = &answer["__verbose"];
+    assert_eq!(details["prompt"], expected["prompt"]);
+    assert_eq!(details["content"], answer["choices"][0]["message"]["content"]);
+    assert_eq!(details["generation_settings"]["n_predict"], expected["max_tokens"]);
+    for fields in [json!({}), json!({"verbose": false})] {
+        let answer = post(shared(), "/v1/chat/completions", &with(request.clone(), fields)).ok();
+        assert!(answer.get("__verbose").is_none(), "{answer}");
+    }
+}
+
+#[test]
+fn a_prompt_that_continues_a_message_has_no_start_of_an_answer() {
+    let messages =
+        json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hel"}]);
+    let both = json!({
+        "messages": messages, "add_generation_prompt": true, "continue_final_message": true,
+    });
+    for path in ["/v1/chat/completions", "/apply-template", "/tokenize"] {
+        let error = post(shared(), path, &both).error(400);
+        assert_eq!(error["param"], "continue_final_message", "{path}");
+    }
+    let continued = with(both, json!({"add_generation_prompt": false}));
+    let prompt = post(shared(), "/apply-template", &continued).ok()["prompt"].clone();
+    assert!(prompt.as_str().unwrap().ends_with("\n\nHel"), "{prompt}");
+}
+
+#[test]
+fn reasoning_is_off_by_default_if_the_server_is_started_so() {
+    let server = start_without_reasoning();
+    let rendered = |address, more: Value| {
+        let request = json!({"messages": [{"role": "user", "content": "Hi"}]});
+        let rendered = post(address, "/apply-template", &with(request, more)).ok();
+        rendered["prompt"].as_str().unwrap().to_owned()
+    };
+    let switch = |thinks: bool| json!({"chat_template_kwargs": {"enable_thinking": thinks}});
+    let (on, off) = (rendered(shared(), switch(true)), rendered(shared(), switch(false)));
+    assert_ne!(on, off);
+    assert_eq!(rendered(shared(), json!({})), on);
+    assert_eq!(rendered(server.address, json!({})), off);
+    assert_eq!(rendered(server.address, switch(true)), on);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn inputs_of_embeddings_may_be_mixtures() {
+    let embed = |input: Value| {
+        let answer = post(shared(), "/v1/embeddings", &json!({"input": input})).ok();
+        answer["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["embedding"].clone())
+            .collect::<Vec<_>>()
+    };
+    let hello = post(shared(), "/tokenize", &json!({"prompt": "hello"})).ok()["tokens"].clone();
+    let expected = embed(json!("hello world"));
+    let parts = json!([{"type": "text", "text": "hello "}, {"type": "text", "text": "world"}]);
+    let (object, mixed) = (json!({"content": parts}), [hello[0].clone()].into_iter());
+    let tokens = hello.as_array().unwrap().iter().skip(1).cloned();
+    let mixed: Vec<_> = mixed.chain(tokens).chain([json!(" world")]).collect();
+    for input in [object.clone(), json!(mixed), json!({"prompt_string": "hello world"})] {
+        assert_eq!(embed(input.clone()), expected, "{input}");
+    }
+    let many = embed(json!(["hello world", object, mixed]));
+    assert_eq!(many, [expected.clone(), expected.clone(), expected].concat());
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+    for wrong in [json!({"content": "text"}), json!({"content": [image]}), json!([[5, {}]])] {
+        post(shared(), "/v1/embeddings", &json!({"input": wrong})).error(400);
+    }
+}
+
+#[test]
 fn inputs_are_embedded() {
     let expected = post(shared(), "/v1/embeddings", &json!({"input": ["Hello", "world"]})).ok();
     let found = post(shared(), "/embedding", &json!({"content": ["Hello", "world"]})).ok();
@@ -327,6 +420,7 @@ fn metrics_have_llama_server_s_names_as_well() {
         assert!(before <= found && found <= metric(shared(), other), "{name}");
     }
     assert!(metric(shared(), "llamacpp:predicted_tokens_seconds ") > 0.0);
+    assert!(metric(shared(), "llamacpp:n_tokens_max ") > 4.0);
     assert!(get(shared(), "/metrics").header("process-start-time-unix").is_some());
 }
 

@@ -22,6 +22,7 @@ mod page;
 mod prefix_cache_file;
 mod preparation;
 mod prompt_logprobs;
+mod prompt_progress;
 mod raw_bytes;
 mod responses;
 mod server;

@@ -1,8 +1,10 @@
 //! Ollama's API. The answers are those of OpenAI's endpoints, which are compared with transformers'.
 
+use std::io::{Read, Write};
+
 use serde_json::{Map, Value, json};
 
-use crate::client::{Reply, get, post, send};
+use crate::client::{Reply, connect, get, post, send};
 use crate::fixtures::{conversation, conversations, stories};
 use crate::server::shared;
 
@@ -201,6 +203,31 @@ fn options_are_honored() {
 }
 
 #[test]
+fn integers_in_options_may_have_a_decimal_point() {
+    let ask = |options: Value| {
+        let request = json!({"prompt": "Once", "raw": true, "stream": false, "options": options});
+        post(shared(), GENERATE, &request)
+    };
+    let answer = ask(json!({"num_predict": 3.0, "top_k": 40.0, "seed": 7.0})).ok();
+    assert_eq!(answer["eval_count"], 3);
+    assert!(error(&ask(json!({"num_predict": 3.5})), 400).contains("options.num_predict"));
+}
+
+#[test]
+fn long_inputs_keep_the_special_token_at_their_end() {
+    let embed = |input: Value| {
+        post(shared(), "/api/embed", &json!({"input": input})).ok()["embeddings"][0].clone()
+    };
+    let end =
+        post(shared(), "/tokenize", &json!({"prompt": "<|im_end|>"})).ok()["tokens"][0].clone();
+    let long = vec![json!(300); 2000];
+    let cut = embed(json!([&long[..1024]]));
+    assert_eq!(embed(json!([long])), cut);
+    let ended = |len: usize| [&long[..len], std::slice::from_ref(&end)].concat();
+    assert_eq!(embed(json!([ended(2000)])), embed(json!([ended(1023)])));
+}
+
+#[test]
 fn a_request_without_a_prompt_returns_at_once() {
     for (path, body) in [(GENERATE, json!({"model": "ember"})), (CHAT, json!({"messages": []}))] {
         let loaded = post(shared(), path, &with(body, json!({"keep_alive": -1}))).ok();
@@ -259,6 +286,17 @@ fn models_cannot_be_changed() {
         error(&post(shared(), path, &json!({"model": "ember"})), 501);
     }
     error(&send(shared(), "DELETE", "/api/delete", &[], ""), 501);
+    for body in [json!({}), json!({"model": ""})] {
+        assert_eq!(error(&post(shared(), "/api/pull", &body), 400), "model is missing");
+    }
+    error(&post(shared(), "/api/blobs/sha256:0123", &json!({})), 501);
+    let head =
+        b"HEAD /api/blobs/sha256:0123 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let mut stream = connect(shared());
+    stream.write_all(head).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 501 "), "{answer}");
 }
 
 #[test]
@@ -273,6 +311,12 @@ fn mistakes_are_named_in_the_format_of_ollama() {
     assert!(error(&post(shared(), GENERATE, &mirostat), 400).contains("mirostat"));
     let wrong = json!({"prompt": "Hi", "options": {"top_k": "many"}});
     assert!(error(&post(shared(), GENERATE, &wrong), 400).contains("options.top_k"));
+    for think in [json!(5), json!("hard")] {
+        let request = chat("plain", json!({"think": think}));
+        let message = error(&post(shared(), CHAT, &request), 400);
+        assert!(message.starts_with("think must be true, false, "), "{message}");
+        assert!(message.ends_with(&format!("but is {think}")), "{message}");
+    }
     error(&get(shared(), "/api/nothing"), 404);
 }
 

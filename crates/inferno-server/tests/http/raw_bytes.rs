@@ -9,6 +9,22 @@ use crate::client::{connect, get, raw};
 use crate::server::{shared, start};
 
 #[test]
+fn header_names_are_in_title_case() {
+    let request = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let mut stream = connect(shared());
+    stream.write_all(request).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let head = answer.split("\r\n\r\n").next().unwrap();
+    assert!(head.contains("\r\nContent-Type: application/json\r\n"), "{head}");
+    for line in head.lines().skip(1) {
+        let name = line.split(':').next().unwrap();
+        let is_capitalized = |word: &str| word.starts_with(|it: char| it.is_ascii_uppercase());
+        assert!(name.split('-').all(is_capitalized), "{line}");
+    }
+}
+
+#[test]
 fn malformed_requests_do_not_crash_the_server() {
     let mut noise = Vec::new();
     let mut state = 1_u32;

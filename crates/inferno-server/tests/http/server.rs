@@ -59,6 +59,14 @@ pub fn start_changed(change: fn(&mut Metadata)) -> TestServer {
     server
 }
 
+/// Starts a server whose model does not reason unless a request asks for it, and waits until it is ready.
+pub fn start_without_reasoning() -> TestServer {
+    let setup = Setup { reasoning: Some(false), ..Setup::default() };
+    let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
+    server.wait_until_ready();
+    server
+}
+
 /// Starts a server with its prefix cache in this file, and waits until it is ready.
 pub fn start_keeping(prefix_cache_file: PathBuf) -> TestServer {
     let setup = Setup { prefix_cache_file: Some(prefix_cache_file), ..Setup::default() };
@@ -110,6 +118,7 @@ struct Setup {
     /// Modifies the file's metadata before the tokenizer is built from it.
     change: fn(&mut Metadata),
     prefix_cache_file: Option<PathBuf>,
+    reasoning: Option<bool>,
     max_num_sequences: Option<usize>,
     is_fragile: bool,
     /// Loading waits until this channel closes.
@@ -122,6 +131,7 @@ impl Default for Setup {
             cache_tokens: 8192,
             change: |_| (),
             prefix_cache_file: None,
+            reasoning: None,
             max_num_sequences: None,
             is_fragile: false,
             held: None,
@@ -201,6 +211,7 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
     let served = ServedModel::new(engine, vec!["ember".to_owned(), "alias".to_owned()])
         .with_chat_template(template.expect("the model has a template"))
         .with_sampling(sampling)
+        .with_reasoning(setup.reasoning)
         .with_file(ModelFile::of(&checkpoint))
         .with_pooling(Pooling::recommended(&metadata)?.unwrap_or_default());
     Ok(match setup.prefix_cache_file {

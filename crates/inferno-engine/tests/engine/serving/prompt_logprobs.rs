@@ -33,7 +33,7 @@ fn scores(events: &[Event], choice: usize) -> Vec<TokenLogprobs> {
         Event::Token(event) => event.choice == choice,
         Event::Finished(event) => event.choice == choice,
         Event::Failed(error) => panic!("the request failed: {error}"),
-        Event::Embedding(_) => panic!("an embedding was not requested"),
+        Event::Embedding(_) | Event::Progress(_) => panic!("{event:?} was not requested"),
     });
     let Some(Event::Prompt(first)) = of_choice.next() else {
         panic!("they are not the first event")

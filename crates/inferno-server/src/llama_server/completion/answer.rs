@@ -11,9 +11,9 @@ use super::answer_fields::LlamaAnswerFields;
 use super::probabilities::TokenProbability;
 use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice};
-use crate::errors::ApiError;
-use crate::generation::{Job, StopCause, TokenCounts};
-use crate::openai::timings::RequestTimings;
+use crate::generation::{StopCause, TokenCounts};
+use crate::openai::logprobs::spelled_text;
+use crate::openai::timings::{PromptProgress, RequestTimings};
 
 /// A completion, or a part of it.
 #[derive(Serialize, ToSchema)]
@@ -37,8 +37,17 @@ pub(crate) struct LlamaCompletion {
     /// In the last part; with `timings_per_token`, in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<RequestTimings>,
+    /// With `return_progress`, in the parts before the first token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_progress: Option<PromptProgress>,
     #[serde(flatten)]
     end: Option<LlamaCompletionEnd>,
+}
+
+impl LlamaCompletion {
+    pub fn with_progress(self, prompt_progress: Option<PromptProgress>) -> Self {
+        Self { prompt_progress, ..self }
+    }
 }
 
 /// Further fields of the last part.
@@ -78,23 +87,19 @@ pub(super) struct CompletedPrompt {
 }
 
 impl AnswerFormat {
-    /// **Errors**: tokens outside the vocabulary.
     pub fn new(
         prompts: &[Vec<u32>],
         fields: LlamaAnswerFields,
-        jobs: &[Job],
+        params: &GenerationParams,
         model: &Arc<ServedModel>,
-    ) -> Result<Self, ApiError> {
-        let text = |tokens: &Vec<u32>| {
-            let text = model.tokenizer().decode(tokens, false);
-            text.map_err(|error| ApiError::invalid("prompt", error.to_string()))
-        };
-        Ok(Self {
-            settings: jobs.first().map_or_else(Map::new, |job| settings(&job.params, model)),
-            prompts: prompts.iter().map(text).collect::<Result<_, _>>()?,
+    ) -> Self {
+        let text = |tokens: &Vec<u32>| spelled_text(tokens, model.tokenizer());
+        Self {
+            settings: settings(params, model),
+            prompts: prompts.iter().map(text).collect(),
             model: Arc::clone(model),
             fields,
-        })
+        }
     }
 
     /// A complete answer.
@@ -201,6 +206,7 @@ fn part(
         tokens_evaluated: timings.prompt_n + timings.cache_n,
         completion_probabilities: None,
         timings: Some(timings),
+        prompt_progress: None,
         end,
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct LlamaAnswerFields {
     pub response_fields: Option<Vec<String>>,
     /// Adds the timings so far to each part of a stream.
     pub timings_per_token: Option<bool>,
+    /// In a stream, reports how much of the prompt has been processed.
+    return_progress: Option<bool>,
 }
 
 impl LlamaAnswerFields {
@@ -74,6 +76,7 @@ impl LlamaAnswerFields {
             prompt: prompt.clone(),
             params: params.clone(),
             prompt_logprobs,
+            reports_progress: self.return_progress == Some(true) && self.stream == Some(true),
             num_choices: 1,
             priority: 0,
             constraint: constraint.as_ref().map(|constraint| constraint.fork()),

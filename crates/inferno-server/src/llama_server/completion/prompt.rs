@@ -13,13 +13,13 @@ pub(crate) struct Prompts {
     pub are_many: bool,
 }
 
-/// Encodes one prompt or several, from `field`.
+/// Encodes one prompt or several, from `field`. `encode` encodes a string, given whether a prompt begins with it.
 ///
-/// **Errors**: an empty array, a value of another type, images.
+/// **Errors**: an empty array, a value of another type, images and other media.
 pub(crate) fn prompts(
     prompt: &Value,
     field: &str,
-    model: &ServedModel,
+    encode: impl Fn(&str, bool) -> Vec<u32>,
 ) -> Result<Prompts, ApiError> {
     match prompt {
         // Numbers are tokens of one prompt, so strings between them are parts of it.
@@ -29,22 +29,30 @@ pub(crate) fn prompts(
                 return Err(ApiError::invalid(field, message));
             }
             let items = items.iter().enumerate();
-            let tokens =
-                items.map(|(index, item)| prompt_tokens(item, &format!("{field}[{index}]"), model));
+            let tokens = items
+                .map(|(index, item)| prompt_tokens(item, &format!("{field}[{index}]"), &encode));
             Ok(Prompts { tokens: tokens.collect::<Result<_, _>>()?, are_many: true })
         }
-        one => Ok(Prompts { tokens: vec![prompt_tokens(one, field, model)?], are_many: false }),
+        one => Ok(Prompts { tokens: vec![prompt_tokens(one, field, &encode)?], are_many: false }),
+    }
+}
+
+/// Encodes a string of a prompt that is completed.
+pub(crate) fn encode_completed(model: &ServedModel) -> impl Fn(&str, bool) -> Vec<u32> {
+    |text, is_first| {
+        let options = EncodeOptions { add_special: is_first, parse_special: true };
+        model.tokenizer().encode_prompt(text, options)
     }
 }
 
 /// Encodes the prompt at `path`.
 ///
-/// **Errors**: a value of another type, images.
-fn prompt_tokens(prompt: &Value, path: &str, model: &ServedModel) -> Result<Vec<u32>, ApiError> {
-    let encode = |text: &str, add_special| {
-        let options = EncodeOptions { add_special, parse_special: true };
-        model.tokenizer().encode_prompt(text, options)
-    };
+/// **Errors**: a value of another type, images and other media.
+fn prompt_tokens(
+    prompt: &Value,
+    path: &str,
+    encode: &impl Fn(&str, bool) -> Vec<u32>,
+) -> Result<Vec<u32>, ApiError> {
     match prompt {
         Value::String(text) => Ok(encode(text, true)),
         Value::Array(items) => {
@@ -64,12 +72,15 @@ fn prompt_tokens(prompt: &Value, path: &str, model: &ServedModel) -> Result<Vec<
                 has_media,
                 "this model reads text only",
             )])?;
-            match fields.get("prompt_string") {
-                Some(Value::String(text)) => Ok(encode(text, true)),
+            match (fields.get("prompt_string"), fields.get("content")) {
+                (Some(Value::String(text)), None) => Ok(encode(text, true)),
+                (None, Some(Value::Array(parts))) => {
+                    Ok(encode(&joined_text(parts, &format!("{path}.content"))?, true))
+                }
                 _ => {
-                    let param = format!("{path}.prompt_string");
-                    let message = format!("{param} must be a string");
-                    Err(ApiError::invalid(param, message))
+                    let message =
+                        format!("{path} must have a prompt_string or an array of content parts");
+                    Err(ApiError::invalid(path, message))
                 }
             }
         }
@@ -78,6 +89,18 @@ fn prompt_tokens(prompt: &Value, path: &str, model: &ServedModel) -> Result<Vec<
             Err(ApiError::invalid(path, message))
         }
     }
+}
+
+/// The text of content parts.
+///
+/// **Errors**: parts that are not text.
+fn joined_text(parts: &[Value], path: &str) -> Result<String, ApiError> {
+    let text = |(place, part): (usize, &Value)| match (part["type"].as_str(), part["text"].as_str())
+    {
+        (Some("text"), Some(text)) => Ok(text.to_owned()),
+        _ => Err(ApiError::unsupported(format!("{path}[{place}]"), "this model reads text only")),
+    };
+    parts.iter().enumerate().map(text).collect()
 }
 
 fn token(item: &Value, path: &str) -> Result<u32, ApiError> {

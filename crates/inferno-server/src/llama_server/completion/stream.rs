@@ -10,12 +10,19 @@ use inferno_chat::AnswerDelta;
 use super::answer::AnswerFormat;
 use crate::chat::{ChatEvent, ChatRun};
 use crate::errors::ApiError;
-use crate::openai::timings::RequestTimings;
+use crate::openai::timings::{PromptProgress, RequestTimings};
 use crate::sse::{EventSource, SseEvent};
 
-/// The events of a prompt, with its number and its timings so far.
-type PromptEvents =
-    Pin<Box<dyn Stream<Item = (usize, Result<ChatEvent, ApiError>, RequestTimings)> + Send>>;
+/// The events of a prompt.
+type PromptEvents = Pin<Box<dyn Stream<Item = PromptEvent> + Send>>;
+
+/// An event of a prompt.
+struct PromptEvent {
+    index: usize,
+    event: Result<ChatEvent, ApiError>,
+    timings: RequestTimings,
+    progress: Option<PromptProgress>,
+}
 
 /// Produces the parts of one request.
 pub(super) struct CompletionStream {
@@ -42,7 +49,9 @@ impl CompletionStream {
 fn events_of(index: usize, run: ChatRun) -> PromptEvents {
     Box::pin(stream::unfold(run, move |mut run| async move {
         let event = run.next().await?;
-        Some(((index, event, RequestTimings::of(run.counts())), run))
+        let (timings, progress) =
+            (RequestTimings::of(run.counts()), PromptProgress::of(run.counts()));
+        Some((PromptEvent { index, event, timings, progress }, run))
     }))
 }
 
@@ -56,13 +65,17 @@ fn content(delta: AnswerDelta) -> Option<String> {
 
 impl EventSource for CompletionStream {
     async fn next(&mut self, events: &mut VecDeque<SseEvent>) -> bool {
-        let Some((index, event, timings)) = self.events.next().await else {
+        let Some(PromptEvent { index, event, timings, progress }) = self.events.next().await else {
             return false;
         };
         match event {
             Err(error) => {
-                events.push_back(SseEvent::data(&error.openai()));
+                events.push_back(SseEvent::data(&error.llama_server()));
                 return false;
+            }
+            Ok(ChatEvent::Progress) => {
+                let part = self.format.part(index, String::new(), None, timings);
+                events.push_back(SseEvent::data(&part.with_progress(progress)));
             }
             Ok(ChatEvent::Token { token, deltas, .. }) => {
                 let text = self.text(index, deltas);

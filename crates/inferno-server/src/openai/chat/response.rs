@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::ServedModel;
 use crate::chat::{Answer, FinishedChoice, ToolCall};
 use crate::generation::{StopCause, TokenCounts};
+use crate::llama_server::completion::LlamaCompletion;
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::timings::RequestTimings;
 use crate::openai::usage::Usage;
@@ -29,6 +30,10 @@ pub(crate) struct ChatCompletion {
     timings: Option<RequestTimings>,
     /// The build of the server.
     system_fingerprint: &'static str,
+    /// With `verbose`, the first choice as `/completion` returns it.
+    #[serde(rename = "__verbose", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<LlamaCompletion>)]
+    details: Option<Value>,
 }
 
 /// A choice.
@@ -103,7 +108,12 @@ impl ChatCompletion {
             usage: Usage::of_chat(counts),
             timings: has_timings.then(|| RequestTimings::of(counts)),
             system_fingerprint: BUILD_INFO,
+            details: None,
         }
+    }
+
+    pub fn with_details(self, details: Option<Value>) -> Self {
+        Self { details, ..self }
     }
 }
 

@@ -12,7 +12,7 @@ use super::response::{finish_reason, stop_reason};
 use crate::chat::{ChatEvent, ChatRun, FinishedChoice};
 use crate::openai::logprobs::ChatLogprobs;
 use crate::openai::sampling::Streaming;
-use crate::openai::timings::RequestTimings;
+use crate::openai::timings::{PromptProgress, RequestTimings};
 use crate::openai::usage::Usage;
 use crate::operation::version::BUILD_INFO;
 use crate::sse::{EventSource, SseEvent};
@@ -37,6 +37,9 @@ pub(crate) struct ChatCompletionChunk {
     /// With the total usage; with `timings_per_token`, in each chunk with new content.
     #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<RequestTimings>,
+    /// With `return_progress`, how much of the prompt has been processed; then the chunk has no new content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_progress: Option<PromptProgress>,
 }
 
 /// New content of a choice.
@@ -52,6 +55,13 @@ pub(crate) struct ChunkChoice {
     #[serde(skip_serializing_if = "Value::is_null")]
     #[schema(value_type = Option<Object>)]
     stop_reason: Value,
+}
+
+impl ChunkChoice {
+    /// New content of a choice that has not finished.
+    fn new(index: usize, delta: Delta, logprobs: Option<ChatLogprobs>) -> Self {
+        Self { index, delta, logprobs, finish_reason: None, stop_reason: Value::Null }
+    }
 }
 
 /// New content.
@@ -133,7 +143,17 @@ impl ChatStream {
             choices,
             usage,
             timings: self.timings_so_far(),
+            prompt_progress: None,
         }
+    }
+
+    fn progress(&self) -> SseEvent {
+        let counts = self.run.counts();
+        let choice = ChunkChoice::new(0, Delta::default(), None);
+        let timings = self.streaming.timings.then(|| RequestTimings::of(counts));
+        let prompt_progress = PromptProgress::of(counts);
+        let chunk = self.chunk(vec![choice], None);
+        SseEvent::data(&ChatCompletionChunk { timings, prompt_progress, ..chunk })
     }
 
     /// The timings, if requested and if there are any.
@@ -144,8 +164,7 @@ impl ChatStream {
     }
 
     fn delta(&self, index: usize, delta: Delta, logprobs: Option<ChatLogprobs>) -> SseEvent {
-        let stop_reason = Value::Null;
-        let choice = ChunkChoice { index, delta, logprobs, finish_reason: None, stop_reason };
+        let choice = ChunkChoice::new(index, delta, logprobs);
         SseEvent::data(&self.chunk(vec![choice], self.usage_so_far(index)))
     }
 
@@ -175,11 +194,9 @@ impl ChatStream {
 
     fn end(&self, index: usize, end: &FinishedChoice, events: &mut VecDeque<SseEvent>) {
         let choice = ChunkChoice {
-            index,
-            delta: Delta::default(),
-            logprobs: None,
             finish_reason: Some(finish_reason(end)),
             stop_reason: stop_reason(&end.finish.cause),
+            ..ChunkChoice::new(index, Delta::default(), None)
         };
         events.push_back(SseEvent::data(&self.chunk(vec![choice], self.usage_so_far(index))));
         if self.run.counts().num_unfinished() == 0 {
@@ -211,6 +228,7 @@ impl EventSource for ChatStream {
                 events.extend(SseEvent::failure(&error));
                 return false;
             }
+            Some(Ok(ChatEvent::Progress)) => events.push_back(self.progress()),
             Some(Ok(ChatEvent::Token { choice, token, deltas })) => {
                 self.deltas(choice, deltas, token, events);
             }

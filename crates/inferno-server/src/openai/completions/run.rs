@@ -204,7 +204,7 @@ impl TextRun {
             GenerationEvent::Finished { choice, text, finish } => {
                 Ok(TextEvent { finish: Some(finish), ..TextEvent::text(first + choice, text) })
             }
-            GenerationEvent::Embedding(_) => Err(unexpected_event()),
+            GenerationEvent::Progress | GenerationEvent::Embedding(_) => Err(unexpected_event()),
         }
     }
 

@@ -10,6 +10,8 @@ use super::response::{ContentPart, Outline, OutputItem, ResponseObject, Status};
 use super::tools::input;
 use crate::chat::{ChatRun, FinishedChoice, Part, PartEvents, ToolCall};
 use crate::errors::ApiError;
+use crate::generation::TokenCounts;
+use crate::openai::timings::{PromptProgress, RequestTimings};
 use crate::request::fresh_id;
 use crate::sse::SseEvent;
 
@@ -20,6 +22,12 @@ pub(crate) struct ResponseEvent {
     kind: ResponseEventKind,
     /// Numbered from 0.
     sequence_number: u64,
+    /// With `timings_per_token`, in deltas, reports of progress and the last event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<RequestTimings>,
+    /// With `return_progress`, in events of type `response.in_progress`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_progress: Option<PromptProgress>,
 }
 
 /// The kind of an event.
@@ -97,6 +105,21 @@ pub(crate) enum ResponseEventKind {
     Failed { response: ResponseObject },
 }
 
+impl ResponseEventKind {
+    /// Whether events of this kind report timings.
+    fn has_timings(&self) -> bool {
+        matches!(
+            self,
+            Self::InProgress { .. }
+                | Self::ReasoningDelta { .. }
+                | Self::TextDelta { .. }
+                | Self::ArgumentsDelta { .. }
+                | Self::Completed { .. }
+                | Self::Incomplete { .. }
+        )
+    }
+}
+
 /// The position of a content part.
 #[derive(Clone, Serialize, ToSchema)]
 pub(crate) struct PartPlace {
@@ -115,18 +138,32 @@ pub(super) struct ResponseEvents {
     /// The id of the current item, and its text or the arguments of a call.
     id: String,
     text: String,
+    has_timings: bool,
+    /// The timings so far, if requested.
+    timings: Option<RequestTimings>,
 }
 
 impl ResponseEvents {
-    pub fn new(outline: Outline) -> Self {
-        let (id, text) = (String::new(), String::new());
-        Self { outline, sequence_number: 0, output: Vec::new(), id, text }
+    pub fn new(outline: Outline, has_timings: bool) -> Self {
+        let (id, text, timings) = (String::new(), String::new(), None);
+        Self { outline, sequence_number: 0, output: Vec::new(), id, text, has_timings, timings }
     }
 
     fn event(&mut self, kind: ResponseEventKind, events: &mut VecDeque<SseEvent>) {
+        self.event_with(kind, None, events);
+    }
+
+    fn event_with(
+        &mut self,
+        kind: ResponseEventKind,
+        prompt_progress: Option<PromptProgress>,
+        events: &mut VecDeque<SseEvent>,
+    ) {
         let sequence_number = self.sequence_number;
         self.sequence_number += 1;
-        events.push_back(SseEvent::typed(&ResponseEvent { kind, sequence_number }));
+        let timings = self.timings.clone().filter(|_| kind.has_timings());
+        let event = ResponseEvent { kind, sequence_number, timings, prompt_progress };
+        events.push_back(SseEvent::typed(&event));
     }
 
     fn place(&self) -> PartPlace {
@@ -161,6 +198,15 @@ impl PartEvents for ResponseEvents {
         let response = self.outline.in_progress();
         self.event(ResponseEventKind::Created { response: response.clone() }, events);
         self.event(ResponseEventKind::InProgress { response }, events);
+    }
+
+    fn measured(&mut self, counts: &TokenCounts) {
+        self.timings = self.has_timings.then(|| RequestTimings::of(counts));
+    }
+
+    fn progress(&mut self, progress: PromptProgress, events: &mut VecDeque<SseEvent>) {
+        let response = self.outline.in_progress();
+        self.event_with(ResponseEventKind::InProgress { response }, Some(progress), events);
     }
 
     fn open(&mut self, part: &Part, events: &mut VecDeque<SseEvent>) {

@@ -11,6 +11,8 @@ pub(super) struct Totals<'s> {
     pub prompt_seconds: f64,
     /// Time of all requests from their first token to their last.
     pub generation_seconds: f64,
+    /// Tokens of the longest finished sequence.
+    pub max_sequence_tokens: usize,
 }
 
 impl Totals<'_> {
@@ -35,6 +37,10 @@ const METRICS: &[Source] = &[
     }),
     ("tokens_predicted_seconds_total", "counter", "Time from first to last tokens.", |now| {
         now.generation_seconds
+    }),
+    // llama-server's type, although it is a maximum.
+    ("n_tokens_max", "counter", "Tokens of the longest sequence so far.", |now| {
+        now.max_sequence_tokens as f64
     }),
     ("n_decode_total", "counter", "Forward passes.", |now| now.engine.steps as f64),
     ("spec_decode_num_drafts_total", "counter", "Speculative drafts.", |now| {

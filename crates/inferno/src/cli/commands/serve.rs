@@ -68,6 +68,10 @@ pub(crate) struct ServeArgs {
     /// are split into smaller chunks to meet it; 0 always uses chunks of --max-num-batched-tokens
     #[arg(long, value_name = "MS", value_parser = number_in(0..=MAX_TARGET_ITL), default_value_t = 100)]
     target_itl: usize,
+    /// Whether the model reasons before it answers, if the chat template has a switch (enable_thinking) and the request does
+    /// not set it
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    reasoning: ReasoningArg,
     /// Maximum number of reasoning tokens of an answer, for models with reasoning tags; requests may set a lower limit
     /// [default: -1, no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(whole::<usize>))]
@@ -119,6 +123,26 @@ enum PoolingArg {
     Last,
     /// Mean of the hidden states of all tokens
     Mean,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ReasoningArg {
+    /// Reason before every answer
+    On,
+    /// Answer directly
+    Off,
+    /// The chat template decides
+    Auto,
+}
+
+impl ReasoningArg {
+    fn switch(self) -> Option<bool> {
+        match self {
+            Self::On => Some(true),
+            Self::Off => Some(false),
+            Self::Auto => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -214,6 +238,7 @@ impl ServeArgs {
         let served = ServedModel::new(engine, self.names(checkpoint))
             .with_sampling(sampling)
             .with_pooling(pooling)
+            .with_reasoning(self.reasoning.switch())
             .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
             .with_file(ModelFile::of(checkpoint));
         let served = match template {

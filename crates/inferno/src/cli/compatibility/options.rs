@@ -126,6 +126,7 @@ const OPTIONS: &[Entry] = &[
         Advice("use $'...' in the shell for escape sequences"),
     ),
     (&["-rea"], GENERATING, Advice("use --no-think to disable reasoning")),
+    (&["-rea"], SERVE, SameAs("--reasoning")),
     (&["-np", "--parallel"], SERVE, SameAs("--max-num-seqs")),
     (&["-a", "--alias"], SERVE, SameAs("--served-model-name")),
     (&["--ssl-key-file", "--ssl-keyfile"], SERVE, SameAs("--tls-key")),

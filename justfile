@@ -45,4 +45,4 @@ sanitize:
 
 # Check licenses, sources and known vulnerabilities of all dependencies.
 audit:
-    cargo deny check
+    .ci/deny

@@ -325,6 +325,9 @@ pub trait Backend: Send + Sync + 'static {
         routing: &mut Self::Routing,
     );
 
+    /// Row `t * times + j` of `out` is row `t` of `x`, for each `j` below `times`.
+    fn repeat_rows(&self, rows: usize, times: usize, x: &Self::Buffer, out: &mut Self::Buffer);
+
     /// Row `t * num_experts_used + j` of `out` is the product of the same row of `x` with the weight of
     /// token `t`'s `j`-th expert: the down projection. The bias has one row per expert.
     ///

@@ -377,6 +377,12 @@ impl Backend for ReferenceBackend {
         routing.route(rows, router_logits, selection_bias, params);
     }
 
+    fn repeat_rows(&self, rows: usize, times: usize, x: &Matrix, out: &mut Matrix) {
+        for row in 0..rows * times {
+            out[[row]].copy_from_slice(&x[[row / times]]);
+        }
+    }
+
     fn expert_linear(
         &self,
         routing: &ReferenceRouting,

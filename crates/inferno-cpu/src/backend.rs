@@ -401,6 +401,10 @@ impl Backend for CpuBackend {
         routing.route(self.level, rows, router_logits, selection_bias, params);
     }
 
+    fn repeat_rows(&self, rows: usize, times: usize, x: &CpuBuffer, out: &mut CpuBuffer) {
+        embedding::repeat(self.executor(), rows, times, x, out);
+    }
+
     fn expert_linear(
         &self,
         routing: &CpuRouting,

@@ -275,3 +275,19 @@ fn a_pool_without_threads_is_rejected() {
     let refused = CpuBackend::new(CpuOptions { isa: None, threads: Some(0) });
     assert!(matches!(refused, Err(BackendError::Unavailable { .. })));
 }
+
+fn repeat_rows<B: Backend>(backend: &B, rows: usize, times: usize, x: &[f32]) -> Vec<f32> {
+    let cols = x.len() / rows;
+    let x = matrix(backend, rows, cols, x);
+    let mut out = backend.alloc(rows * times, cols).expect("memory");
+    backend.repeat_rows(rows, times, &x, &mut out);
+    read(backend, &out, rows * times * cols)
+}
+
+#[test]
+fn repeated_rows_agree() {
+    for (rows, times, cols) in [(1, 1, 3), (3, 4, 17), (60, 8, 200)] {
+        let x = Random::new(rows as u64).values(rows * cols);
+        check!((rows, times), repeat_rows(rows, times, &x));
+    }
+}

@@ -274,7 +274,7 @@ impl Scheduler {
         self.num_deferred = 0;
         self.plan_decodes(&mut plan);
         self.plan_prefills(&mut plan);
-        self.plan_checkpoints(&plan);
+        self.plan_checkpoints(&mut plan);
         plan
     }
 

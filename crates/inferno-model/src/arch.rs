@@ -54,6 +54,7 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &granite::GRANITE_HYBRID,
     &mamba::MAMBA2,
     &mamba::NEMOTRON_H,
+    &mamba::NEMOTRON_H_MOE,
     &mamba::FALCON_H1,
     &olmo::OLMO2,
     &olmo::OLMOE,

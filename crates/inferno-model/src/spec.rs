@@ -17,6 +17,7 @@ use crate::keys::ArchitectureKeys;
 use crate::{Architecture, BatchLimits, ModelError, architecture};
 use builder::SpecBuilder;
 use layer::{LayerSpec, NormSpec};
+use recurrent::RecurrentSpec;
 pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
@@ -121,6 +122,12 @@ impl ModelSpec {
         let recurrent = || self.layers.iter().filter_map(LayerSpec::recurrent);
         let num_layers = recurrent().count();
         recurrent().next().map(|layer| layer.state_layout(num_layers, num_slots))
+    }
+
+    /// Multiplications and additions of one token with the recurrent state.
+    pub(crate) fn state_ops(&self) -> u64 {
+        let recurrent = self.layers.iter().filter_map(LayerSpec::recurrent);
+        recurrent.map(RecurrentSpec::state_ops).fold(0, u64::saturating_add)
     }
 
     /// Every matrix that a pass multiplies by.

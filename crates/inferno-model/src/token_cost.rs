@@ -19,6 +19,10 @@ pub struct TokenCost {
     /// Floating-point multiplications and additions with one position's keys and values, over all
     /// layers.
     pub position_ops: u64,
+    /// Recurrent state that a token reads and writes, over all layers, in bytes.
+    pub state_bytes: usize,
+    /// Floating-point multiplications and additions with the recurrent state, over all layers.
+    pub state_ops: u64,
     /// Maximum number of positions that a token attends to in each layer, including its own, in
     /// ascending order; `None` means all.
     pub windows: Vec<Option<usize>>,
@@ -75,6 +79,8 @@ impl TokenCost {
             head,
             position_bytes: layout.block_bytes()? / layout.block_tokens,
             position_ops: dims.into_iter().map(|dim| dim as u64).fold(4, u64::saturating_mul),
+            state_bytes: spec.state_layout(2).map_or(0, |layout| layout.total_bytes()),
+            state_ops: spec.state_ops(),
             windows,
         })
     }

@@ -44,6 +44,25 @@ pub(crate) fn embed(executor: Executor<'_>, batch: &Batch, table: &CpuTable, out
     });
 }
 
+/// `out[i] = x[i / times]`.
+pub(crate) fn repeat(
+    executor: Executor<'_>,
+    rows: usize,
+    times: usize,
+    x: &CpuBuffer,
+    out: &mut CpuBuffer,
+) {
+    let cols = out.cols();
+    assert_eq!(cols, x.cols(), "input and output have the same width");
+    let x = x.rows(rows);
+    out.split_rows(executor.pool, rows * times, |first, out| {
+        for (row, out) in (first..).zip(out.chunks_exact_mut(cols)) {
+            let row = row / times;
+            out.copy_from_slice(&x[row * cols..(row + 1) * cols]);
+        }
+    });
+}
+
 /// `out[i] = x[logit_rows[i]]`.
 pub(crate) fn gather(executor: Executor<'_>, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
     let cols = out.cols();

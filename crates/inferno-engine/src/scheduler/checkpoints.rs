@@ -66,7 +66,7 @@ impl Scheduler {
     }
 
     /// Selects the checkpoint of each chunk, as far as there are slots.
-    pub(super) fn plan_checkpoints(&mut self, plan: &Plan) {
+    pub(super) fn plan_checkpoints(&mut self, plan: &mut Plan) {
         if !self.blocks.states.are_needed() || !self.limits.prefix_cache {
             return;
         }
@@ -80,6 +80,19 @@ impl Scheduler {
                 Some(branch) => branch,
                 None => last - last % self.limits.block_tokens,
             };
+            let before = start.checked_sub(1).filter(|_| chunk.decodes());
+            if let Some(&node) = before
+                .filter(|_| start.is_multiple_of(self.limits.block_tokens))
+                .and_then(|last| scheduled.path.get(last / self.limits.block_tokens))
+                && !self.blocks.states.has_checkpoint(node)
+                && let Some(own) = scheduled.state.slot
+                && let Some(slot) = self.blocks.states.allocate()
+            {
+                // The prompt filled its last block.
+                plan.state_copies.push((own, slot));
+                self.blocks.states.attach(node, slot);
+                scheduled.state.moving = Some(node);
+            }
             if position > start && scheduled.retention != Retention::ParkedUncomputed {
                 let slot = self.blocks.states.allocate();
                 scheduled.state.next = slot.map(|slot| (position, slot));

@@ -2,15 +2,21 @@
 //!
 //! The runner fails as soon as a sequence is computed with the state of other tokens.
 
-use inferno_backend::LogitRows;
+use std::sync::Arc;
+
+use inferno_backend::{LogitRows, ReferenceBackend};
 use inferno_engine::{
-    Engine, EngineOptions, Event, EventStream, Finished, GenerationCore, GenerationParams, Request,
-    SequenceRunner, Session, SessionOptions,
+    Engine, EngineOptions, Event, EventStream, Fingerprint, Finished, GenerationCore,
+    GenerationParams, ModelRunner, Request, RunnerOptions, SampledToken, SequenceRunner, Session,
+    SessionOptions,
 };
+use inferno_gguf::Gguf;
+use inferno_model::{BatchLimits, Model, ModelSpec};
 use proptest::prelude::*;
 
 use crate::cores::core;
 use crate::fake_runner::{FakeRunner, Outcome};
+use crate::models::checkpoints;
 use crate::session::{greedy, session, tokens_of};
 
 const CONTEXT_LENGTH: usize = 256;
@@ -32,11 +38,17 @@ fn submit(engine: &Engine, prompt: &[u32], max_tokens: usize) -> EventStream {
     engine.handle().submit(request).expect("a sound request")
 }
 
-fn finish(mut stream: EventStream) -> (Vec<u32>, Finished) {
+fn finish(stream: EventStream) -> (Vec<u32>, Finished) {
+    let (tokens, finished) = finish_sampled(stream);
+    (tokens.into_iter().map(|token| token.id).collect(), finished)
+}
+
+/// The sampled tokens with their log-probabilities.
+fn finish_sampled(mut stream: EventStream) -> (Vec<SampledToken>, Finished) {
     let mut tokens = Vec::new();
     loop {
         match stream.blocking_next() {
-            Some(Event::Token(token)) => tokens.push(token.token.id),
+            Some(Event::Token(token)) => tokens.push(token.token),
             Some(Event::Finished(finished)) => return (tokens, finished),
             Some(Event::Failed(error)) => panic!("the request failed: {error}"),
             Some(_) => {}
@@ -82,6 +94,59 @@ fn a_conversation_computes_only_new_tokens_and_at_most_one_block() {
     }
     assert_eq!(core.snapshot().scheduler.drafts, 0);
     shut_down(engine, &core);
+}
+
+/// A conversation with every hybrid of the reference answers, each turn compared bit for bit with a cold run.
+#[test]
+fn hybrids_converse_like_cold_runs() {
+    let Some(oracle) = std::env::var_os("INFERNO_ORACLE") else { return };
+    let folder = std::path::Path::new(&oracle).join("logits");
+    let mut num_models = 0;
+    for path in checkpoints(&folder) {
+        let checkpoint = Gguf::open(&path).expect("a sound file");
+        let is_recurrent = ModelSpec::from_checkpoint(&checkpoint)
+            .is_ok_and(|spec| spec.state_layout(1).is_some());
+        if !is_recurrent {
+            continue;
+        }
+        num_models += 1;
+        let shared = core(conversation_runner(&checkpoint));
+        let engine = start(&shared);
+        let mut params = greedy(7);
+        params.sampling.logprobs = Some(3);
+        let mut conversation = Vec::new();
+        for turn in 0..10_u32 {
+            let num_computed = conversation.len().saturating_sub(1);
+            conversation.extend((0..9 + turn % 3).map(|at| 2 + (turn * 7 + at) % 29));
+            let request = Request::new(conversation.clone(), params.clone());
+            let stream = engine.handle().submit(request).expect("a sound request");
+            let (answer, finished) = finish_sampled(stream);
+            let mut cold =
+                Session::new(core(conversation_runner(&checkpoint)), SessionOptions::default())
+                    .expect("room for a context");
+            let expected = cold.generate(&conversation, &params).expect("a sound request");
+            let expected = expected.complete().expect("a sound model");
+            let logprobs: Vec<_> = answer.iter().flat_map(|it| it.logprobs.clone()).collect();
+            let answer: Vec<u32> = answer.iter().map(|token| token.id).collect();
+            assert_eq!(answer, expected.tokens, "{} turn {turn}", path.display());
+            assert_eq!(logprobs, expected.logprobs, "{} turn {turn}", path.display());
+            assert_eq!(finished.cached_tokens, num_computed - num_computed % 16, "turn {turn}");
+            conversation.extend(answer);
+        }
+        shut_down(engine, &shared);
+    }
+    assert!(num_models >= 12, "only {num_models} hybrids");
+}
+
+fn conversation_runner(checkpoint: &Gguf) -> ModelRunner<ReferenceBackend> {
+    let backend = Arc::new(ReferenceBackend::new());
+    let model = Model::load(checkpoint, backend, None, &mut |_| ()).expect("a sound model");
+    let options = RunnerOptions {
+        context_length: Some(256),
+        limits: BatchLimits { max_num_tokens: 24, max_num_logit_rows: 8 },
+        ..RunnerOptions::default()
+    };
+    ModelRunner::new(model, Fingerprint::of_model(checkpoint, None), options).expect("room for it")
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! **Source**: Dao and Gu, Transformers are SSMs, section 7; NVIDIA, Nemotron-H: A Family of Accurate and Efficient
 //! Hybrid Mamba-Transformer Models, section 2; Falcon LLM Team, Falcon-H1, section 2.
 
-use inferno_backend::Function;
+use inferno_backend::{Function, Gating};
 
 use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, NormNames, RecurrentFacts, RecurrentKind,
-    RecurrentLayers, Unrotated,
+    Activation, Architecture, AttentionFacts, BASE, ExpertFacts, NormNames, RecurrentFacts,
+    RecurrentKind, RecurrentLayers, Unrotated,
 };
 
 const fn mamba2(layers: RecurrentLayers) -> Option<RecurrentFacts> {
@@ -28,6 +28,13 @@ pub(super) const NEMOTRON_H: Architecture = Architecture {
     has_single_blocks: true,
     activation: Activation::Plain(Function::ReluSquared),
     ..BASE
+};
+
+/// The weights of the chosen experts are normalized if the file says so.
+pub(super) const NEMOTRON_H_MOE: Architecture = Architecture {
+    name: "nemotron_h_moe",
+    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    ..NEMOTRON_H
 };
 
 /// Each layer adds the outputs of attention and Mamba 2.

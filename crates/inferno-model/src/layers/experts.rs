@@ -1,6 +1,6 @@
-//! A mixture of experts: a router, the gated blocks that it chooses from, and one that every token uses.
+//! A mixture of experts: a router, the blocks that it chooses from, and one that every token uses.
 
-use inferno_backend::{Backend, ExpertParams, Gate};
+use inferno_backend::{Backend, ExpertParams};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -9,16 +9,16 @@ use super::norm::NormWeights;
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::{ExpertsSpec, SharedExpertSpec};
+use crate::spec::layer::{ActivationSpec, ExpertsSpec, SharedExpertSpec};
 use crate::workspace::Workspace;
 
 /// The router and the stacked experts.
 pub(super) struct MixtureOfExperts<B: Backend> {
     params: ExpertParams,
-    gate: Gate,
+    activation: ActivationSpec,
     router: Linear<B>,
     selection_bias: Option<B::Buffer>,
-    gate_up: Linear<B>,
+    up: Linear<B>,
     down: Linear<B>,
     shared: Option<SharedExpert<B>>,
 }
@@ -40,10 +40,10 @@ impl<B: Backend> MixtureOfExperts<B> {
         let shared = spec.shared.as_ref();
         Ok(Self {
             params: spec.params,
-            gate: spec.gate,
+            activation: spec.activation,
             router: Linear::load(loader, &spec.router)?,
             selection_bias: loader.optional_vector(spec.selection_bias.as_ref())?,
-            gate_up: Linear::load(loader, &spec.gate_up)?,
+            up: Linear::load(loader, &spec.up)?,
             down: Linear::load(loader, &spec.down)?,
             shared: shared.map(|shared| SharedExpert::load(loader, shared)).transpose()?,
         })
@@ -70,9 +70,19 @@ impl<B: Backend> MixtureOfExperts<B> {
         let (routing, logits) = (&mut experts.routing, &mut experts.router_logits);
         backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
         backend.route_experts(rows, logits, self.selection_bias.as_ref(), &self.params, routing);
-        let (weight, bias) = (&self.gate_up.weight, self.gate_up.bias());
+        let (weight, bias) = (&self.up.weight, self.up.bias());
         let inner = &mut experts.hidden;
-        backend.expert_linear_gated(routing, input, weight, bias, self.gate, inner)?;
+        match self.activation {
+            ActivationSpec::Gated(gate) => {
+                backend.expert_linear_gated(routing, input, weight, bias, gate, inner)?;
+            }
+            ActivationSpec::Plain(function) => {
+                let num_used = self.params.num_experts_used;
+                backend.repeat_rows(rows, num_used, input, &mut experts.out);
+                backend.expert_linear(routing, &experts.out, weight, bias, inner)?;
+                backend.apply(rows * num_used, function, inner);
+            }
+        }
         let (weight, bias) = (&self.down.weight, self.down.bias());
         backend.expert_linear(routing, inner, weight, bias, &mut experts.out)?;
         if let Some(shared) = &self.shared {

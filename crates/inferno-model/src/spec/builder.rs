@@ -201,7 +201,10 @@ impl<'a> SpecBuilder<'a> {
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
         let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes.get(index));
         let has_experts = self.experts.as_ref().is_some_and(|experts| experts.has(index));
-        let has_feed_forward = self.facts.recurrent.is_none() || size != Some(0) || has_experts;
+        let has_feed_forward = match self.facts.has_single_blocks {
+            true => size != Some(0),
+            false => self.facts.recurrent.is_none() || size != Some(0) || has_experts,
+        };
         let has_mixers = !self.facts.has_single_blocks || !has_feed_forward;
         let mixers = BlockSpec {
             norm: self.layer_norm(tensors, if has_mixers { names.attention } else { &[] })?,

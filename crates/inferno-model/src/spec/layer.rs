@@ -106,17 +106,18 @@ pub(crate) enum ActivationSpec {
     Plain(Function),
 }
 
-/// A mixture of gated experts.
+/// A mixture of experts.
 #[derive(Debug, Clone)]
 pub(crate) struct ExpertsSpec {
     pub(crate) params: ExpertParams,
-    pub(crate) gate: Gate,
+    pub(crate) activation: ActivationSpec,
     /// Width between the projections of one expert.
     pub(crate) intermediate_size: usize,
     pub(crate) router: LinearSpec,
     /// Added to the probabilities for the choice of experts.
     pub(crate) selection_bias: Option<VectorSpec>,
-    pub(crate) gate_up: LinearSpec,
+    /// Gate and up projection, or only the latter.
+    pub(crate) up: LinearSpec,
     pub(crate) down: LinearSpec,
     pub(crate) shared: Option<SharedExpertSpec>,
 }
@@ -172,7 +173,7 @@ impl LayerSpec {
         let mut linears: Vec<_> = self.mixers.block.iter().flat_map(MixerSpec::linears).collect();
         linears.extend(self.mlp().into_iter().flat_map(|mlp| [&mlp.up, &mlp.down]));
         if let Some(experts) = self.experts() {
-            linears.extend([&experts.router, &experts.gate_up, &experts.down]);
+            linears.extend([&experts.router, &experts.up, &experts.down]);
             linears.extend(experts.shared.iter().filter_map(|shared| shared.gate.as_ref()));
         }
         linears

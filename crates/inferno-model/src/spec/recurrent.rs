@@ -1,6 +1,6 @@
 //! Recurrent mixers as data.
 
-use inferno_backend::{ConvParams, LinearAttentionParams, StateLayout};
+use inferno_backend::{ConvParams, LinearAttentionParams, StateLayout, WriteRule};
 
 use super::tensors::{LinearSpec, VectorSpec};
 
@@ -52,6 +52,17 @@ impl RecurrentSpec {
             vectors.extend(skip.iter().chain(&norm.weight));
         }
         vectors
+    }
+
+    /// Multiplications and additions of one token with the matrices.
+    pub(super) fn state_ops(&self) -> u64 {
+        let Some(LinearAttentionSpec { params, .. }) = &self.attention else { return 0 };
+        // A decay, the product of a key with a value, and that with a query; the delta rule reads with the key as well.
+        let per_value = match params.rule {
+            WriteRule::Additive => 5,
+            WriteRule::Delta { .. } => 7,
+        };
+        (params.matrix_values() as u64).saturating_mul(per_value)
     }
 
     /// The state of `num_layers` such layers.

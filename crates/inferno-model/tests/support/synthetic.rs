@@ -58,10 +58,11 @@ fn metadata(architecture: &str) -> Metadata {
     ] {
         metadata.insert(format!("{architecture}.{key}"), value);
     }
-    if ["lfm2", "lfm2moe", "granitehybrid", "nemotron_h"].contains(&architecture) {
+    if ["lfm2", "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe"].contains(&architecture)
+    {
         metadata.insert(format!("{architecture}.attention.head_count_kv"), vec![0_u32, 0, 2]);
     }
-    if ["nemotron_h", "mamba2"].contains(&architecture) {
+    if ["nemotron_h", "nemotron_h_moe", "mamba2"].contains(&architecture) {
         let middle = if architecture == "mamba2" { 0_u32 } else { 48 };
         metadata.insert(format!("{architecture}.feed_forward_length"), vec![0, middle, 0]);
     }

@@ -84,7 +84,7 @@ pub struct RoofReport {
 pub struct DecodeReached {
     /// Bytes of weights read per token.
     pub weight_bytes: u64,
-    /// Bytes of keys and values read per token, averaged over the run.
+    /// Bytes of keys, values and recurrent state read and written per token, averaged over the run.
     pub kv_bytes: u64,
     /// Bytes read per second.
     pub bytes_per_second: f64,
@@ -135,6 +135,7 @@ impl DecodeReached {
         let num_tokens = positions.len() as u64;
         let weight_bytes = (cost.layers.weight_bytes + cost.head.weight_bytes) as u64;
         let kv_bytes = cost.position_bytes as u64 * attended(cost, positions) / num_tokens;
+        let kv_bytes = kv_bytes + cost.state_bytes as u64;
         let bytes_per_second = (weight_bytes + kv_bytes) as f64 * tokens_per_second;
         let share = bytes_per_second / roofs.read_bytes_per_second;
         Self { weight_bytes, kv_bytes, bytes_per_second, share }
@@ -147,8 +148,9 @@ impl PrefillReached {
         let tokens = num_tokens as f64;
         let int8_ops = cost.layers.int8_ops as f64 + cost.head.int8_ops as f64 / tokens;
         let attention_ops = cost.position_ops as f64 * attended(cost, 0..num_tokens) as f64;
-        let f32_ops =
-            cost.layers.f32_ops as f64 + (cost.head.f32_ops as f64 + attention_ops) / tokens;
+        let f32_ops = cost.layers.f32_ops as f64
+            + cost.state_ops as f64
+            + (cost.head.f32_ops as f64 + attention_ops) / tokens;
         let seconds_at_roof =
             int8_ops / roofs.int8_ops_per_second + f32_ops / roofs.f32_ops_per_second;
         Self {
@@ -185,6 +187,8 @@ mod tests {
             head: ProductCost { weight_bytes: 30, int8_ops: 0, f32_ops: 20 },
             position_bytes: 10,
             position_ops: 4,
+            state_bytes: 0,
+            state_ops: 0,
             windows: vec![window],
         }
     }

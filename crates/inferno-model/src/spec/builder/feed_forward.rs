@@ -125,11 +125,12 @@ impl SpecBuilder<'_> {
             None | Some(0_usize) => "feed_forward_length",
             Some(_) => "expert_feed_forward_length",
         })?;
-        let ActivationSpec::Gated(gate) = self.activation(index)? else {
-            let expected = "0, as experts without a gate are not supported";
-            return Err(keys.invalid("expert_count", expected, num_experts));
-        };
+        let activation = self.activation(index)?;
         let gate_up = [("ffn_gate_exps", size), ("ffn_up_exps", size)];
+        let up = match activation {
+            ActivationSpec::Gated(_) => &gate_up[..],
+            ActivationSpec::Plain(_) => &gate_up[1..],
+        };
         let fused = tensors.contains("ffn_gate_up_exps.weight").then_some("ffn_gate_up_exps");
         let per_expert = |parts: &[(&str, usize)], fused, cols| {
             tensors.stacked(parts, fused, [num_experts, cols], Presence::Optional)
@@ -137,11 +138,11 @@ impl SpecBuilder<'_> {
         let shared_size = tensors.rows_of("ffn_up_shexp.weight");
         Ok(ExpertsSpec {
             params,
-            gate,
+            activation,
             intermediate_size: size,
             router: tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
             selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
-            gate_up: per_expert(&gate_up, fused, hidden_size)?,
+            up: per_expert(up, fused, hidden_size)?,
             down: per_expert(&[("ffn_down_exps", hidden_size)], None, size)?,
             shared: match shared_size {
                 Some(size) => Some(self.shared_expert(tensors, index, size)?),

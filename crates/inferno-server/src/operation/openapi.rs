@@ -91,7 +91,7 @@ const BODY_ERRORS: &[(&str, &str)] = &[
     ("400", "A field is missing, out of range, unknown or unsupported, or the body is not JSON."),
     ("408", "The body was not received in time."),
     ("413", "The body is too large."),
-    ("415", "The content type is not JSON."),
+    ("415", "A browser sent a content type other than JSON, or the body is compressed."),
     ("429", "The queue is full; retry after the time in Retry-After."),
     ("504", "The request timed out."),
 ];

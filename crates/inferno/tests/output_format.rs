@@ -52,10 +52,12 @@ fn a_grammar_may_be_gbnf() {
 
 #[test]
 fn reasoning_is_closed_when_its_budget_is_used_up() {
+    let request = json!({
+        "messages": [{"role": "user", "content": "What is two plus two?"}], "enable_thinking": true,
+    });
     let ask = |budget: &str| {
-        let run =
-            generate().args(["--chat", "--reasoning-budget", budget, "What is two plus two?"]);
-        run.success().stdout
+        let run = generate().args(["--chat", "--reasoning-budget", budget, "--input", "-"]);
+        run.stdin(request.to_string()).success().stdout
     };
     let num_words = |text: &str| {
         let reasoning = text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"));

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use inferno_chat::{ChatRequest, ChatTemplate};
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::ServedModel;
@@ -50,6 +52,8 @@ pub(crate) struct ModelCard {
     default_sampling_params: DefaultSampling,
     /// Whether `chat_template_kwargs.enable_thinking` switches reasoning on and off.
     takes_enable_thinking: bool,
+    /// Whether the model reasons if a request does not set `enable_thinking`.
+    enable_thinking_default: bool,
 }
 
 /// Sampling defaults, as the model file recommends them.
@@ -81,7 +85,18 @@ fn card(model: &ServedModel, name: &str) -> ModelCard {
             min_p: sampling.min_p,
         },
         takes_enable_thinking: template.is_some_and(|it| it.mentions("enable_thinking")),
+        enable_thinking_default: model
+            .reasoning
+            .unwrap_or_else(|| template.is_some_and(thinks_by_default)),
     }
+}
+
+/// Whether a template renders the same prompt with `enable_thinking` and without any setting.
+fn thinks_by_default(template: &ChatTemplate) -> bool {
+    let message = || ChatRequest::new([json!({"role": "user", "content": "Hello"})]);
+    let mut thinking = message();
+    thinking.set("enable_thinking", true);
+    matches!((template.render(&message()), template.render(&thinking)), (Ok(left), Ok(right)) if left == right)
 }
 
 /// Lists the models of this server.

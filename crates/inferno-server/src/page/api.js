@@ -16,7 +16,7 @@ export class RequestFailed extends Error {
 const UNREACHABLE = 'Cannot reach the server. Is it running?';
 const CUT = 'The connection was closed before the answer was complete.';
 
-/** The served models: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`. */
+/** The served models: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`, `enable_thinking_default`. */
 export async function listModels(key) {
   const response = await ask('v1/models', { headers: headers(key) });
   const { data } = await response.json();

@@ -16,7 +16,7 @@ const demo = document.getElementById('demo');
 let models = [];
 let chosen = null;
 
-/** The model that answers: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`; null before it is known. */
+/** The model that answers: `id`, `max_model_len`, `default_sampling_params`, `takes_enable_thinking`, `enable_thinking_default`; null before it is known. */
 export function servedModel() {
   return chosen;
 }

@@ -20,7 +20,6 @@ export function beginSettings({ onSystem, onProblem }) {
     }
   };
   beginSampling((fields) => keep('sampling', fields));
-  thinking.setAttribute('aria-pressed', String(read('thinking', true) !== false));
   thinking.addEventListener('click', () => {
     thinking.setAttribute('aria-pressed', String(!isThinking()));
     keep('thinking', isThinking());
@@ -41,10 +40,13 @@ export function beginSettings({ onSystem, onProblem }) {
   dialog.addEventListener('close', clearInvalid);
 }
 
-/** Shows the model's defaults, and whether it supports reasoning. */
+/** Shows the model's defaults, and whether it supports reasoning, which follows the model until the user switches it. */
 export function showModelDefaults(model) {
   showSamplingDefaults(model.default_sampling_params ?? {});
   supportsThinking = model.takes_enable_thinking === true;
+  const chosen = read('thinking', null);
+  const thinks = typeof chosen === 'boolean' ? chosen : model.enable_thinking_default === true;
+  thinking.setAttribute('aria-pressed', String(thinks));
   thinking.hidden = !supportsThinking;
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::post;
-use crate::fixtures::conversation;
+use crate::fixtures::{conversation, reasoning_and_answer};
 use crate::server::{shared, strict};
 
 const PATH: &str = "/v1/messages";
@@ -64,12 +64,14 @@ fn answers_match_transformers() {
 
 #[test]
 fn reasoning_and_calls_are_blocks() {
-    let answer = post(shared(), PATH, &request(&conversation("thinking"))).ok();
+    let expected = conversation("thinking");
+    let (reasoning, text) = reasoning_and_answer(&expected);
+    let answer = post(shared(), PATH, &request(&expected)).ok();
     assert_eq!(
         answer["content"][0],
-        json!({"type": "thinking", "thinking": "2 + 3 = 5.", "signature": ""})
+        json!({"type": "thinking", "thinking": reasoning.unwrap(), "signature": ""})
     );
-    assert_eq!(answer["content"][1], json!({"type": "text", "text": "2 + 3 = 5."}));
+    assert_eq!(answer["content"][1], json!({"type": "text", "text": text}));
 
     let answer = post(shared(), PATH, &request(&conversation("tool_call"))).ok();
     assert_eq!(answer["stop_reason"], "tool_use");
@@ -224,12 +226,16 @@ fn errors_have_anthropic_s_format() {
 
 #[test]
 fn reasoning_ends_at_its_budget() {
-    let mut request = request(&conversation("thinking"));
+    let expected = conversation("thinking");
+    let mut request = request(&expected);
     request["thinking"] = json!({"type": "enabled", "budget_tokens": 3});
-    request["max_tokens"] = json!(40);
+    request["max_tokens"] = json!(60);
     let answer = post(shared(), PATH, &request).ok();
-    // Three tokens: the line break after the tag, "2" and " +".
-    assert_eq!(answer["content"][0]["thinking"], "2 +");
+    // Three tokens after the tag: a line break and two of the reasoning.
+    let tokens = &expected["tokens"].as_array().unwrap()[1..4];
+    let cut = post(shared(), "/detokenize", &json!({"tokens": tokens})).ok();
+    let cut = cut["content"].as_str().unwrap().trim_start();
+    assert_eq!(answer["content"][0]["thinking"], cut);
     assert_eq!(answer["content"][1]["type"], "text");
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::post;
-use crate::fixtures::{chat_request, conversation, conversations};
+use crate::fixtures::{chat_request, conversation, conversations, reasoning_and_answer};
 use crate::server::shared;
 
 const PATH: &str = "/v1/chat/completions";
@@ -30,16 +30,15 @@ fn answers_match_transformers() {
             continue;
         }
         let answer = post(shared(), PATH, &chat_request(&expected)).ok();
-        let text = expected["text"].as_str().unwrap();
-        let (reasoning, content) = match text.split_once("\n</think>\n\n") {
-            Some((reasoning, content)) => {
-                (json!(reasoning.strip_prefix("<think>\n").unwrap()), content)
-            }
-            None => (Value::Null, text),
-        };
+        let (reasoning, content) = reasoning_and_answer(&expected);
         let choice = &answer["choices"][0];
         assert_eq!(choice["message"]["content"], content, "{}", expected["kind"]);
-        assert_eq!(choice["message"]["reasoning_content"], reasoning, "{}", expected["kind"]);
+        assert_eq!(
+            choice["message"]["reasoning_content"],
+            json!(reasoning),
+            "{}",
+            expected["kind"]
+        );
         assert_eq!(choice["finish_reason"], "stop");
         assert_eq!(answer["object"], "chat.completion");
         assert_eq!(answer["model"], "ember");

@@ -35,6 +35,22 @@ pub fn conversation(kind: &str) -> Value {
     all.find(|found| found["kind"] == kind).expect("there is one of this kind")
 }
 
+/// The reasoning of a conversation's answer, without tags, and the answer after it.
+pub fn reasoning_and_answer(conversation: &Value) -> (Option<&str>, &str) {
+    let text = conversation["text"].as_str().expect("it is a string");
+    match text.split_once("\n</think>\n\n") {
+        Some((reasoning, answer)) => (reasoning.strip_prefix("<think>\n"), answer),
+        None => (None, text),
+    }
+}
+
+/// A word from the middle of a story's continuation, with the space before it.
+pub fn later_word(story: &Value) -> String {
+    let text = story["text"].as_str().expect("it is a string");
+    let words: Vec<_> = text.split_whitespace().collect();
+    format!(" {}", words[words.len() / 2])
+}
+
 /// A greedy chat completion request for a conversation.
 pub fn chat_request(conversation: &Value) -> Value {
     let asked = &conversation["request"];

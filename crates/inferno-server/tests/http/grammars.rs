@@ -188,6 +188,7 @@ fn schemas_are_enforced_as_far_as_possible_unless_they_are_strict() {
     let mut num_rolls = 0;
     for seed in 0..6 {
         let asked = json!({
+            "messages": [{"role": "user", "content": "Please roll a die with 6 sides."}],
             "tools": tools, "tool_choice": "required", "parallel_tool_calls": false, "seed": seed,
         });
         let answer = post(shared(), "/v1/chat/completions", &ask(asked)).ok();

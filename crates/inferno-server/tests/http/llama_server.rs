@@ -4,8 +4,8 @@ use inferno_gguf::{Metadata, StringArray};
 use serde_json::{Value, json};
 
 use crate::client::{get, metric, post};
-use crate::fixtures::{chat_request, conversation, prompts, stories};
-use crate::server::{shared, start_changed, start_without_reasoning};
+use crate::fixtures::{chat_request, conversation, later_word, prompts, stories};
+use crate::server::{shared, start_changed, start_with_reasoning};
 
 const PATH: &str = "/completion";
 
@@ -97,13 +97,11 @@ fn prompts_may_be_mixtures_of_strings_and_tokens() {
 
 #[test]
 fn an_answer_ends_at_a_word_at_the_end_of_generation_and_when_the_context_is_full() {
-    let story = &stories()[0];
-    let request = with(greedy(&story["prompt"], 40), json!({"stop": ["nobody", ""]}));
+    let (story, word) = (&stories()[0], later_word(&stories()[0]));
+    let num_tokens = story["max_tokens"].as_u64().unwrap();
+    let request = with(greedy(&story["prompt"], num_tokens), json!({"stop": [word, ""]}));
     let stopped = complete(request);
-    assert_eq!(
-        (&stopped["stop_type"], &stopped["stopping_word"]),
-        (&json!("word"), &json!("nobody"))
-    );
+    assert_eq!((&stopped["stop_type"], &stopped["stopping_word"]), (&json!("word"), &json!(word)));
     let plain = conversation("plain");
     let ended = complete(greedy(&plain["prompt"], 40));
     assert_eq!((&ended["content"], &ended["stop_type"]), (&plain["text"], &json!("eos")));
@@ -352,8 +350,8 @@ fn a_prompt_that_continues_a_message_has_no_start_of_an_answer() {
 }
 
 #[test]
-fn reasoning_is_off_by_default_if_the_server_is_started_so() {
-    let server = start_without_reasoning();
+fn reasoning_is_on_by_default_if_the_server_is_started_so() {
+    let server = start_with_reasoning();
     let rendered = |address, more: Value| {
         let request = json!({"messages": [{"role": "user", "content": "Hi"}]});
         let rendered = post(address, "/apply-template", &with(request, more)).ok();
@@ -362,9 +360,9 @@ fn reasoning_is_off_by_default_if_the_server_is_started_so() {
     let switch = |thinks: bool| json!({"chat_template_kwargs": {"enable_thinking": thinks}});
     let (on, off) = (rendered(shared(), switch(true)), rendered(shared(), switch(false)));
     assert_ne!(on, off);
-    assert_eq!(rendered(shared(), json!({})), on);
-    assert_eq!(rendered(server.address, json!({})), off);
-    assert_eq!(rendered(server.address, switch(true)), on);
+    assert_eq!(rendered(shared(), json!({})), off);
+    assert_eq!(rendered(server.address, json!({})), on);
+    assert_eq!(rendered(server.address, switch(false)), off);
     server.stop();
     server.join();
 }

@@ -59,9 +59,9 @@ pub fn start_changed(change: fn(&mut Metadata)) -> TestServer {
     server
 }
 
-/// Starts a server whose model does not reason unless a request asks for it, and waits until it is ready.
-pub fn start_without_reasoning() -> TestServer {
-    let setup = Setup { reasoning: Some(false), ..Setup::default() };
+/// Starts a server whose model reasons unless a request switches it off, and waits until it is ready.
+pub fn start_with_reasoning() -> TestServer {
+    let setup = Setup { reasoning: Some(true), ..Setup::default() };
     let server = launch(ServerOptions::default(), EngineOptions::default(), setup);
     server.wait_until_ready();
     server

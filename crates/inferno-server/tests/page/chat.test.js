@@ -34,7 +34,6 @@ afterEach(async () => {
 
 /** Makes answers deterministic. */
 async function greedy() {
-  await page.getByRole('button', { name: 'Reasoning' }).click();
   await setting(page, 'Temperature', '0');
 }
 
@@ -54,6 +53,8 @@ test('a message is answered, with statistics', async () => {
 });
 
 test('reasoning is collapsed and can be opened', async () => {
+  // Ember reasons only on request.
+  await page.getByRole('button', { name: 'Reasoning' }).click();
   await setting(page, 'Temperature', '0');
   line.delay = 40;
   await send(page, CAPITAL);
@@ -238,7 +239,6 @@ test('a conversation saved by inferno chat is imported with its reasoning and sy
 
 test('a partial answer is stored when the page is reloaded', async () => {
   line.delay = 20;
-  await page.getByRole('button', { name: 'Reasoning' }).click();
   await send(page, STORY);
   await page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
   const early = await page.locator('.markdown').innerText();
@@ -275,7 +275,6 @@ test('during an answer, conversations can be switched, edited and deleted', asyn
   const list = page.getByRole('navigation');
   const hasBegun = () => page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
   line.delay = 20;
-  await page.getByRole('button', { name: 'Reasoning' }).click();
   await send(page, STORY);
   await hasBegun();
   await page.getByRole('button', { name: 'New conversation' }).click();

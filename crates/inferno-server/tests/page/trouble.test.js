@@ -64,7 +64,6 @@ test('a message that is too long is shown with both counts, and can be edited', 
 test('a conversation that exceeds the context continues without its oldest messages', () =>
   withLine(async (page, line) => {
     await setting(page, 'Max tokens', '3');
-    await page.getByRole('button', { name: 'Reasoning' }).click();
     const long = (word) => `${word} `.repeat(250).trim();
     for (const word of ['one', 'two', 'three', 'four', 'five']) {
       await send(page, long(word));
@@ -89,7 +88,6 @@ test('a conversation that exceeds the context continues without its oldest messa
 test('oldest messages are also left out if the server rejects a request for its length', () =>
   withLine(async (page, line) => {
     await setting(page, 'Max tokens', '3');
-    await page.getByRole('button', { name: 'Reasoning' }).click();
     await send(page, 'Hello!');
     await answers(page);
     await send(page, 'word '.repeat(700).trim());
@@ -114,7 +112,6 @@ test('a partial answer is kept if the connection breaks', () =>
   withLine(async (page, line) => {
     line.cutAfter = 12;
     line.delay = 5;
-    await page.getByRole('button', { name: 'Reasoning' }).click();
     await send(page, 'Tell me a story about a dragon.');
     await page.getByText('The connection was closed before the answer was complete.').waitFor();
     const [part] = await answers(page);

@@ -3,9 +3,10 @@
 use inferno_tensor::DType;
 
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, ConvParams, ConvWeights, ExpertParams, Function,
-    Gate, GatedNorm, KvLayout, LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights,
-    LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, StateLayout, StateSlot, WeightPart,
+    AttentionParams, BackendError, Batch, BlockId, ColumnBlocks, ConvParams, ConvWeights, CopySize,
+    ExpertParams, Function, Gate, GatedNorm, KvBlockPart, KvLayout, LinearAttentionParams,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, PassShape, QkNorm, QkvLayout,
+    Rotation, StateLayout, StateSlot, WeightPart,
 };
 
 /// A device that can run decoder-only transformers.
@@ -101,24 +102,42 @@ pub trait Backend: Send + Sync + 'static {
         params: &ExpertParams,
     ) -> Result<Self::Routing, BackendError>;
 
-    /// Appends one block to `bytes`: for each layer keys then values, for each head, for each
-    /// position, one row in the cache's format; [`KvLayout::block_bytes`] in total.
+    /// Assigns memory for windowed layers to the blocks that `batch` writes to, which a pass requires.
+    ///
+    /// **Errors**: [`BackendError::KvWindowFull`].
+    fn assign_kv_window(
+        &self,
+        batch: &Batch,
+        cache: &mut Self::KvCache,
+    ) -> Result<(), BackendError>;
+
+    /// Releases the memory of `block` for windowed layers, whose keys and values are lost.
+    fn release_kv_window(&self, cache: &mut Self::KvCache, block: BlockId);
+
+    /// Moves the memory of block `from` for windowed layers, with its contents, to block `to`.
+    fn move_kv_window(&self, cache: &mut Self::KvCache, from: BlockId, to: BlockId);
+
+    /// Appends one block, or a part of it, to `bytes`: for each layer (those without a window first) keys then
+    /// values, for each head, for each position, one row in the cache's format; [`KvBlockPart::num_bytes`] in
+    /// total.
     ///
     /// **Errors**: [`BackendError::Device`].
     fn read_kv_block(
         &self,
         cache: &Self::KvCache,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError>;
 
-    /// Fills one block with the output of [`read_kv_block`](Self::read_kv_block).
+    /// Fills one block, or a part of it, with the output of [`read_kv_block`](Self::read_kv_block).
     ///
-    /// **Errors**: [`BackendError::KvBlockSize`].
+    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`].
     fn write_kv_block(
         &self,
         cache: &mut Self::KvCache,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &[u8],
     ) -> Result<(), BackendError>;
 
@@ -172,9 +191,18 @@ pub trait Backend: Send + Sync + 'static {
     /// `out += factor * x`.
     fn add_scaled(&self, rows: usize, x: &Self::Buffer, factor: f32, out: &mut Self::Buffer);
 
-    /// `out *= sigmoid(gate)`, where a row of `gate` has one value per column of `out`, or a single one
+    /// `out *= function(gate)`, where a row of `gate` has one value per column of `out`, or a single one
     /// for all columns.
-    fn gate(&self, rows: usize, gate: &Self::Buffer, out: &mut Self::Buffer);
+    fn gate(&self, rows: usize, function: Function, gate: &Self::Buffer, out: &mut Self::Buffer);
+
+    /// Copies blocks of columns: block `b` of row `r` begins at value
+    /// `r * row_len + start + b * step` of either buffer.
+    fn copy_columns(
+        &self,
+        size: CopySize,
+        x: (&Self::Buffer, ColumnBlocks),
+        out: (&mut Self::Buffer, ColumnBlocks),
+    );
 
     /// `out = norm(x)`, row by row.
     fn norm(
@@ -229,7 +257,7 @@ pub trait Backend: Send + Sync + 'static {
 
     // Attention.
 
-    /// Normalizes and rotates the query and key heads, in place. Components beyond the rotated ones are
+    /// Normalizes and rotates the query and key heads, and normalizes the value heads, in place. Components beyond the rotated ones are
     /// not rotated.
     ///
     /// **Source**: Su et al., RoFormer, equation 34.
@@ -255,7 +283,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Computes causal attention of each row's query heads over its sequence's cached positions. Query
     /// head `h` reads key/value head `h / (num_heads / num_kv_heads)`.
     ///
-    /// **Shapes**: `out` rows hold `num_heads * head_dim` values.
+    /// **Shapes**: `out` rows hold [`QkvLayout::out_len`] values.
     ///
     /// **Source**: Vaswani et al., equation 1; Ainslie et al., GQA; Kwon et al., PagedAttention; Xiao et
     /// al., Efficient Streaming Language Models with Attention Sinks.
@@ -327,6 +355,15 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Row `t * times + j` of `out` is row `t` of `x`, for each `j` below `times`.
     fn repeat_rows(&self, rows: usize, times: usize, x: &Self::Buffer, out: &mut Self::Buffer);
+
+    /// Multiplies the weight of each selected expert by its value in `scales`, a row of one value per expert.
+    fn scale_experts(&self, scales: &Self::Buffer, routing: &mut Self::Routing);
+
+    /// Routes each row to every expert, in order, with weight 1: products with experts are then products with
+    /// one matrix per head.
+    ///
+    /// **Panics** if the routing was not allocated for as many used experts as there are.
+    fn route_to_all(&self, rows: usize, routing: &mut Self::Routing);
 
     /// Row `t * num_experts_used + j` of `out` is the product of the same row of `x` with the weight of
     /// token `t`'s `j`-th expert: the down projection. The bias has one row per expert.

@@ -109,6 +109,11 @@ pub enum BackendError {
         /// Number of blocks in the table.
         found: usize,
     },
+    /// Every block of the memory for sliding windows is in use.
+    #[error(
+        "the KV cache for sliding windows is full; run fewer sequences or smaller batches at a time"
+    )]
+    KvWindowFull,
     /// A saved KV block does not have the size of this cache's blocks.
     #[error("the saved KV block has {found} bytes; blocks of this cache have {expected}")]
     KvBlockSize {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::BackendError;
+use crate::{BackendError, KvWindow, QkvLayout};
 
 /// Index of a block of the KV cache: `block_tokens` consecutive positions of one sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,7 +14,7 @@ pub struct BlockId(pub u32);
 pub enum KvDType {
     /// 4 bytes per value, exact.
     F32,
-    /// 2 bytes per value (16-bit integers) and 4 bytes per row for their scale. More accurate than F16
+    /// 2 bytes per value (16-bit integers) and 4 bytes per row of up to 512 values for their scale. More accurate than F16
     /// unless the values of a row differ widely in magnitude, and allows attention with exact integer
     /// sums.
     #[default]
@@ -59,18 +59,42 @@ impl FromStr for KvDType {
     }
 }
 
+/// The keys and values of one layer in every position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KvLayer {
+    /// Number of key heads, which is also the number of value heads.
+    pub num_heads: usize,
+    /// Number of values per key head.
+    pub key_dim: usize,
+    /// Number of values per value head.
+    pub value_dim: usize,
+    /// Whether it attends to [`KvLayout::window`] alone.
+    pub is_windowed: bool,
+}
+
+impl KvLayer {
+    /// Keys and values of the same width, without a window.
+    pub const fn new(num_heads: usize, head_dim: usize) -> Self {
+        Self { num_heads, key_dim: head_dim, value_dim: head_dim, is_windowed: false }
+    }
+
+    /// Whether the keys and values of rows with this layout fit.
+    pub fn fits(&self, layout: &QkvLayout) -> bool {
+        let QkvLayout { num_kv_heads, head_dim, value_dim, .. } = *layout;
+        (self.num_heads, self.key_dim, self.value_dim) == (num_kv_heads, head_dim, value_dim)
+    }
+}
+
 /// Dimensions of a paged KV cache.
 ///
-/// A *slot* is one position of one block: `slot = block * block_tokens + offset`. Every layer
-/// has a key row and a value row of `num_kv_heads * head_dim` values in every slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A *slot* is one position of one block: `slot = block * block_tokens + offset`. In every slot, each
+/// layer has a key row and a value row for each of its heads.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KvLayout {
-    /// Number of decoder layers, each with its own keys and values.
-    pub num_layers: usize,
-    /// Number of key/value heads per layer.
-    pub num_kv_heads: usize,
-    /// Number of values per head.
-    pub head_dim: usize,
+    /// The layers with keys and values of their own.
+    pub layers: Vec<KvLayer>,
+    /// The memory of windowed layers; `None` if each block has memory for all layers.
+    pub window: Option<KvWindow>,
     /// Number of positions per block.
     pub block_tokens: usize,
     /// Number of blocks.
@@ -83,33 +107,98 @@ impl KvLayout {
     /// Default number of positions per block.
     pub const DEFAULT_BLOCK_TOKENS: usize = 16;
 
-    /// Size of one head's key (or value) row, in bytes.
-    ///
-    /// **Errors**: [`BackendError::KvHeadDim`] if `head_dim` is not a multiple of the format's block
-    /// length, [`BackendError::KvHeadTooWide`] if a sum over a head could overflow the format's
-    /// integers.
-    pub fn row_bytes(&self) -> Result<usize, BackendError> {
-        self.dtype.row_bytes(self.head_dim)
-    }
-
     /// Size of one block over all layers, keys and values together, in bytes; saturates at
     /// `usize::MAX`.
     ///
-    /// **Errors**: as [`row_bytes`](Self::row_bytes).
+    /// **Errors**: [`BackendError::KvHeadDim`] if the size of a head is not a multiple of the format's block
+    /// length, [`BackendError::KvHeadTooWide`] if a sum over a head could overflow the format's
+    /// integers.
     pub fn block_bytes(&self) -> Result<usize, BackendError> {
-        let counts = [self.num_layers, self.num_kv_heads, self.block_tokens, self.row_bytes()?];
-        Ok(counts.into_iter().fold(2, usize::saturating_mul))
+        self.bytes_of(|_| true)
+    }
+
+    /// Size of the layers of a block that always have memory, in bytes; saturates at `usize::MAX`.
+    ///
+    /// **Errors**: as [`block_bytes`](Self::block_bytes).
+    pub fn unwindowed_bytes(&self) -> Result<usize, BackendError> {
+        self.bytes_of(|layer| !self.has_window(layer))
+    }
+
+    /// Whether a layer has memory only in the blocks within the window.
+    pub fn has_window(&self, layer: &KvLayer) -> bool {
+        layer.is_windowed && self.window.is_some()
+    }
+
+    fn bytes_of(&self, includes: impl Fn(&KvLayer) -> bool) -> Result<usize, BackendError> {
+        self.layers.iter().filter(|layer| includes(layer)).try_fold(0, |bytes: usize, layer| {
+            let row_bytes = self
+                .dtype
+                .row_bytes(layer.key_dim)?
+                .saturating_add(self.dtype.row_bytes(layer.value_dim)?);
+            let layer_bytes = [layer.num_heads, self.block_tokens]
+                .into_iter()
+                .fold(row_bytes, usize::saturating_mul);
+            Ok(bytes.saturating_add(layer_bytes))
+        })
     }
 
     /// Size of the whole cache, in bytes; saturates at `usize::MAX`.
     ///
-    /// **Errors**: as [`row_bytes`](Self::row_bytes).
+    /// **Errors**: as [`block_bytes`](Self::block_bytes).
     pub fn total_bytes(&self) -> Result<usize, BackendError> {
-        Ok(self.block_bytes()?.saturating_mul(self.num_blocks))
+        let (all, unwindowed) = (self.block_bytes()?, self.unwindowed_bytes()?);
+        let num_windowed = self.window.map_or(0, |window| window.num_blocks);
+        let windowed = all.saturating_sub(unwindowed).saturating_mul(num_windowed);
+        Ok(unwindowed.saturating_mul(self.num_blocks).saturating_add(windowed))
+    }
+
+    /// The part of a sequence's block `index` that is needed to continue after `num_tokens` positions.
+    pub fn part_of_block(&self, index: usize, num_tokens: usize) -> KvBlockPart {
+        let needed = |window: KvWindow| window.blocks(num_tokens, num_tokens, self.block_tokens);
+        match self.window.is_some_and(|window| !needed(window).contains(&index)) {
+            true => KvBlockPart::Unwindowed,
+            false => KvBlockPart::All,
+        }
+    }
+
+    /// Size of the parts of a sequence's blocks that are needed to continue after `num_tokens` positions, in
+    /// bytes; saturates at `usize::MAX`.
+    ///
+    /// **Errors**: as [`block_bytes`](Self::block_bytes).
+    pub fn saved_bytes(&self, num_tokens: usize) -> Result<usize, BackendError> {
+        let num_blocks = self.blocks_for(num_tokens);
+        let num_whole = match self.window {
+            Some(window) => window.blocks(num_tokens, num_tokens, self.block_tokens).len(),
+            None => num_blocks,
+        };
+        let whole = self.block_bytes()?.saturating_mul(num_whole);
+        let others = self.unwindowed_bytes()?.saturating_mul(num_blocks - num_whole);
+        Ok(whole.saturating_add(others))
     }
 
     /// Number of blocks that hold `num_tokens` positions.
     pub fn blocks_for(&self, num_tokens: usize) -> usize {
         num_tokens.div_ceil(self.block_tokens)
+    }
+}
+
+/// The layers of a block that are read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KvBlockPart {
+    /// All layers.
+    All,
+    /// The layers that always have memory.
+    Unwindowed,
+}
+
+impl KvBlockPart {
+    /// Size of the part, in bytes.
+    ///
+    /// **Errors**: as [`KvLayout::block_bytes`].
+    pub fn num_bytes(self, layout: &KvLayout) -> Result<usize, BackendError> {
+        match self {
+            Self::All => layout.block_bytes(),
+            Self::Unwindowed => layout.unwindowed_bytes(),
+        }
     }
 }

@@ -38,8 +38,10 @@ impl KvDType {
 
     /// Size of a row of `head_dim` values, in bytes.
     ///
-    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::KvHeadTooWide`].
-    pub(crate) fn row_bytes(self, head_dim: usize) -> Result<usize, BackendError> {
+    /// **Errors**: [`BackendError::KvHeadDim`] if `head_dim` is not a multiple of the format's block
+    /// length, [`BackendError::KvHeadTooWide`] if a sum over a head could overflow the format's
+    /// integers.
+    pub fn row_bytes(self, head_dim: usize) -> Result<usize, BackendError> {
         let dtype = self.name();
         let indivisible = |multiple| BackendError::KvHeadDim { dtype, head_dim, multiple };
         match self.tensor_format() {

@@ -34,6 +34,7 @@ mod batch;
 mod error;
 mod kv;
 mod kv_row;
+mod kv_window;
 mod params;
 mod recurrent;
 mod reference;
@@ -42,11 +43,12 @@ mod weight;
 pub use backend::Backend;
 pub use batch::{Batch, BatchBuilder, LogitRows, SequenceChunk};
 pub use error::BackendError;
-pub use kv::{BlockId, KvDType, KvLayout};
+pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout};
 pub use kv_row::LARGEST_I16;
+pub use kv_window::{KvWindow, KvWindowMap};
 pub use params::{
-    AttentionParams, ExpertGroups, ExpertParams, Function, Gate, Gating, LinearInput, Norm,
-    NormKind, PassShape, ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
+    AttentionParams, ColumnBlocks, CopySize, ExpertGroups, ExpertParams, Function, Gate, Gating,
+    LinearInput, Norm, NormKind, PassShape, ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
 };
 pub use recurrent::{
     ConvParams, ConvWeights, GatedNorm, LinearAttentionParams, LinearAttentionRows,

@@ -2,31 +2,56 @@
 
 use inferno_tensor::DType;
 
-use crate::KvDType;
+use crate::{KvDType, KvLayer};
 
 /// The layout of queries, keys and values in one row of the stacked QKV projection.
 ///
-/// A row is `num_heads` query heads, then `num_kv_heads` key heads, then as many value heads,
-/// each `head_dim` wide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A row is `num_heads` query heads, then `num_kv_heads` key heads, both `head_dim` wide, then
+/// `num_kv_heads` value heads, each `value_dim` wide. Rows of layers that read the cache of another
+/// layer are query heads alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QkvLayout {
     /// Number of query heads.
     pub num_heads: usize,
     /// Number of key heads, which is also the number of value heads.
     pub num_kv_heads: usize,
-    /// Number of values per head.
+    /// Number of values per query or key head.
     pub head_dim: usize,
+    /// Number of values per value head.
+    pub value_dim: usize,
+    /// Whether rows have keys and values.
+    pub has_kv: bool,
 }
 
 impl QkvLayout {
-    /// Number of heads in a row, of all three kinds.
-    pub fn heads_per_row(&self) -> usize {
-        self.num_heads + 2 * self.num_kv_heads
+    /// Heads that are all `head_dim` wide.
+    pub const fn new(num_heads: usize, num_kv_heads: usize, head_dim: usize) -> Self {
+        Self { num_heads, num_kv_heads, head_dim, value_dim: head_dim, has_kv: true }
+    }
+
+    /// Number of values of the query heads, of the key heads and of the value heads in a row.
+    pub fn part_lens(&self) -> [usize; 3] {
+        let num_kv_heads = if self.has_kv { self.num_kv_heads } else { 0 };
+        [
+            self.num_heads * self.head_dim,
+            num_kv_heads * self.head_dim,
+            num_kv_heads * self.value_dim,
+        ]
     }
 
     /// Number of values in a row.
     pub fn row_len(&self) -> usize {
-        self.heads_per_row() * self.head_dim
+        self.part_lens().into_iter().sum()
+    }
+
+    /// Number of values in a row of the attention's output.
+    pub fn out_len(&self) -> usize {
+        self.num_heads * self.value_dim
+    }
+
+    /// The keys and values of a layer with these heads, without a window.
+    pub fn kv_layer(&self) -> KvLayer {
+        KvLayer { value_dim: self.value_dim, ..KvLayer::new(self.num_kv_heads, self.head_dim) }
     }
 }
 
@@ -92,7 +117,7 @@ impl<Buffer> Clone for Norm<'_, Buffer> {
 
 impl<Buffer> Copy for Norm<'_, Buffer> {}
 
-/// Norms of the query and key heads, next to rotary embedding.
+/// Norms of the query, key and value heads, next to rotary embedding.
 ///
 /// The extent of a norm follows from the size of its weight unless it is `whole`: one head's values
 /// (shared by all heads), or those of all heads (each head is normalized with its own part).
@@ -100,8 +125,10 @@ impl<Buffer> Copy for Norm<'_, Buffer> {}
 pub struct QkNorm<'a, Buffer> {
     /// The weight of the query heads' norm.
     pub q: &'a Buffer,
-    /// The weight of the key heads' norm.
-    pub k: &'a Buffer,
+    /// The weight of the key heads' norm, if they are normalized.
+    pub k: Option<&'a Buffer>,
+    /// The weight of the value heads' norm, if they are normalized: always each by itself.
+    pub v: Option<&'a Buffer>,
     /// The kind.
     pub kind: NormKind,
     /// Added to the mean of the squares.
@@ -115,7 +142,15 @@ pub struct QkNorm<'a, Buffer> {
 impl<'a, Buffer> QkNorm<'a, Buffer> {
     /// RMS norms of each head before rotation.
     pub fn per_head(q: &'a Buffer, k: &'a Buffer, eps: f32) -> Self {
-        Self { q, k, kind: NormKind::Rms, eps, whole: false, after_rotation: false }
+        Self {
+            q,
+            k: Some(k),
+            v: None,
+            kind: NormKind::Rms,
+            eps,
+            whole: false,
+            after_rotation: false,
+        }
     }
 }
 
@@ -160,6 +195,28 @@ impl<Buffer> AttentionParams<'_, Buffer> {
     pub fn new(layer: usize, scale: f32) -> Self {
         Self { layer, scale, window: None, softcap: None, sinks: None }
     }
+}
+
+/// The location of equally wide blocks of columns in the rows of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnBlocks {
+    /// Number of values from row to row. Together, rows may be divided differently than those of the buffer.
+    pub row_len: usize,
+    /// First column of the first block.
+    pub start: usize,
+    /// Number of columns from block to block.
+    pub step: usize,
+}
+
+/// The size of [`Backend::copy_columns`](crate::Backend::copy_columns).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopySize {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of blocks per row.
+    pub blocks: usize,
+    /// Number of columns of a block.
+    pub width: usize,
 }
 
 /// A function of single values.
@@ -258,15 +315,17 @@ pub enum Gating {
 }
 
 /// Groups of experts: only the experts of the best groups can be selected. The score of a group is the
-/// sum of its two largest probabilities (with the selection bias, if there is one).
+/// sum of its largest probabilities (with the selection bias, if there is one).
 ///
-/// **Source**: DeepSeek-AI, DeepSeek-V3 Technical Report, section 2.1.2.
+/// **Source**: DeepSeek-AI, DeepSeek-V2, section 2.2.2, and DeepSeek-V3 Technical Report, section 2.1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpertGroups {
     /// Number of groups of equal size.
     pub num_groups: usize,
     /// Number of groups that each token uses.
     pub num_groups_used: usize,
+    /// Number of probabilities that the score of a group is the sum of.
+    pub num_scored: usize,
 }
 
 /// The largest forward pass of a model, which determines a backend's scratch memory.
@@ -274,8 +333,8 @@ pub struct ExpertGroups {
 pub struct PassShape {
     /// Maximum number of tokens in a batch.
     pub max_num_tokens: usize,
-    /// The heads of attention.
-    pub qkv: QkvLayout,
+    /// The heads of each layer's attention; equal ones may be listed once.
+    pub attention: Vec<QkvLayout>,
     /// The format of the KV cache.
     pub kv_dtype: KvDType,
     /// All products with weights.

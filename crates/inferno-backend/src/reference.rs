@@ -14,12 +14,12 @@ use std::borrow::Cow;
 use inferno_tensor::{DType, Tensor, quant};
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ConvParams, ConvWeights, ExpertParams,
-    Function, Gate, GatedNorm, KvLayout, LinearAttentionParams, LinearAttentionRows,
-    LinearAttentionWeights, LinearInput, Norm, PassShape, QkNorm, QkvLayout, RopePairing, Rotation,
-    StateLayout, StateSlot, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ColumnBlocks, ConvParams, ConvWeights,
+    CopySize, ExpertParams, Function, Gate, GatedNorm, KvBlockPart, KvLayout,
+    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm,
+    PassShape, QkNorm, QkvLayout, RopePairing, Rotation, StateLayout, StateSlot, WeightPart,
 };
-use arithmetic::{add, combine, dot, evaluate, normalize, sigmoid, zeros};
+use arithmetic::{add, combine, dot, evaluate, normalize, zeros};
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
 use recurrent::ReferenceState;
@@ -133,13 +133,34 @@ impl Backend for ReferenceBackend {
         Ok(ReferenceRouting::new(rows, params))
     }
 
+    fn assign_kv_window(
+        &self,
+        batch: &Batch,
+        cache: &mut ReferenceKvCache,
+    ) -> Result<(), BackendError> {
+        cache.windows.as_mut().map_or(Ok(()), |windows| windows.assign_all(batch))
+    }
+
+    fn release_kv_window(&self, cache: &mut ReferenceKvCache, block: BlockId) {
+        if let Some(windows) = &mut cache.windows {
+            windows.release(block);
+        }
+    }
+
+    fn move_kv_window(&self, cache: &mut ReferenceKvCache, from: BlockId, to: BlockId) {
+        if let Some(windows) = &mut cache.windows {
+            windows.reassign(from, to);
+        }
+    }
+
     fn read_kv_block(
         &self,
         cache: &ReferenceKvCache,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        bytes.extend_from_slice(cache.block(block));
+        cache.read(block, part, bytes);
         Ok(())
     }
 
@@ -147,14 +168,10 @@ impl Backend for ReferenceBackend {
         &self,
         cache: &mut ReferenceKvCache,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &[u8],
     ) -> Result<(), BackendError> {
-        let target = cache.block_mut(block);
-        if bytes.len() != target.len() {
-            return Err(BackendError::KvBlockSize { expected: target.len(), found: bytes.len() });
-        }
-        target.copy_from_slice(bytes);
-        Ok(())
+        cache.write(block, part, bytes)
     }
 
     fn alloc_state(&self, layout: &StateLayout) -> Result<ReferenceState, BackendError> {
@@ -217,10 +234,26 @@ impl Backend for ReferenceBackend {
         }
     }
 
-    fn gate(&self, rows: usize, gate: &Matrix, out: &mut Matrix) {
+    fn gate(&self, rows: usize, function: Function, gate: &Matrix, out: &mut Matrix) {
         for row in 0..rows {
             let gates = gate[[row]].iter().cycle();
-            out[[row]].iter_mut().zip(gates).for_each(|(out, &gate)| *out *= sigmoid(gate));
+            let pairs = out[[row]].iter_mut().zip(gates);
+            pairs.for_each(|(out, &gate)| *out *= evaluate(function, gate));
+        }
+    }
+
+    fn copy_columns(
+        &self,
+        CopySize { rows, blocks, width }: CopySize,
+        (x, from): (&Matrix, ColumnBlocks),
+        (out, to): (&mut Matrix, ColumnBlocks),
+    ) {
+        for (row, block) in (0..rows).flat_map(|row| (0..blocks).map(move |block| (row, block))) {
+            let [from, to] = [from, to].map(|place| {
+                let at = row * place.row_len + place.start + block * place.step;
+                at..at + width
+            });
+            out.as_mut_slice()[to].copy_from_slice(&x.as_slice()[from]);
         }
     }
 
@@ -289,19 +322,26 @@ impl Backend for ReferenceBackend {
         rotation: Option<Rotation<'_, Matrix>>,
         qkv: &mut Matrix,
     ) {
-        let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
+        let (head_dim, [q_len, k_len, _]) = (layout.head_dim, layout.part_lens());
         for row in 0..rows {
-            let (queries, others) = qkv[[row]].split_at_mut(num_heads * head_dim);
-            let keys = &mut others[..num_kv_heads * head_dim];
-            let normalize = |after_rotation: bool, queries: &mut [f32], keys: &mut [f32]| {
+            let (queries, others) = qkv[[row]].split_at_mut(q_len);
+            let (keys, values) = others.split_at_mut(k_len);
+            if let Some((norm, v)) = norm.as_ref().and_then(|norm| Some((norm, norm.v?))) {
+                let weight = &v[[0]];
+                let heads = values.chunks_exact_mut(layout.value_dim);
+                heads.for_each(|head| normalize(head, norm.kind, weight, None, norm.eps));
+            }
+            let normalize_both = |after_rotation: bool, queries: &mut [f32], keys: &mut [f32]| {
                 if let Some(norm) =
                     norm.as_ref().filter(|norm| norm.after_rotation == after_rotation)
                 {
                     normalize_heads(norm, norm.q, head_dim, queries);
-                    normalize_heads(norm, norm.k, head_dim, keys);
+                    if let Some(k) = norm.k {
+                        normalize_heads(norm, k, head_dim, keys);
+                    }
                 }
             };
-            normalize(false, queries, keys);
+            normalize_both(false, queries, keys);
             if let Some(rotation) = &rotation {
                 let heads =
                     queries.chunks_exact_mut(head_dim).chain(keys.chunks_exact_mut(head_dim));
@@ -310,7 +350,7 @@ impl Backend for ReferenceBackend {
                     queries.iter_mut().for_each(|query| *query *= factors[[row]][0]);
                 }
             }
-            normalize(true, queries, keys);
+            normalize_both(true, queries, keys);
         }
     }
 
@@ -381,6 +421,14 @@ impl Backend for ReferenceBackend {
         for row in 0..rows * times {
             out[[row]].copy_from_slice(&x[[row / times]]);
         }
+    }
+
+    fn scale_experts(&self, scales: &Matrix, routing: &mut ReferenceRouting) {
+        routing.scale(&scales[[0]]);
+    }
+
+    fn route_to_all(&self, rows: usize, routing: &mut ReferenceRouting) {
+        routing.route_to_all(rows);
     }
 
     fn expert_linear(

@@ -1,7 +1,8 @@
 //! A built batch keeps its invariants, whatever chunks go into it.
 
 use inferno_backend::{
-    BackendError, Batch, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, SequenceChunk,
+    BackendError, Batch, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, KvWindow, LogitRows,
+    SequenceChunk,
 };
 use proptest::prelude::*;
 
@@ -90,9 +91,8 @@ fn a_chunk_without_tokens_or_blocks_is_rejected_and_changes_nothing() {
 #[test]
 fn block_and_cache_sizes_follow_from_the_format() {
     let layout = |dtype, head_dim| KvLayout {
-        num_layers: 28,
-        num_kv_heads: 8,
-        head_dim,
+        layers: vec![KvLayer::new(8, head_dim); 28],
+        window: None,
         block_tokens: 16,
         num_blocks: 256,
         dtype,
@@ -110,7 +110,32 @@ fn block_and_cache_sizes_follow_from_the_format() {
     let error = layout(KvDType::I16, 81).block_bytes().expect_err("81 is odd");
     assert!(matches!(error, BackendError::KvHeadDim { head_dim: 81, multiple: 2, .. }), "{error}");
     // 512 products of a byte of magnitude 128 with 32639 are below 2^31.
-    assert_eq!(layout(KvDType::I16, 512).row_bytes().expect("fits"), 1028);
-    let error = layout(KvDType::I16, 514).row_bytes().expect_err("too wide");
+    assert_eq!(KvDType::I16.row_bytes(512).expect("fits"), 1028);
+    let error = KvDType::I16.row_bytes(514).expect_err("too wide");
     assert!(matches!(error, BackendError::KvHeadTooWide { most: 512, .. }), "{error}");
+}
+
+#[test]
+fn windowed_layers_need_the_memory_of_their_windows_in_a_long_context() {
+    // The sizes of Gemma 3 1B: five of six layers have a window of 512 positions.
+    let layer = |index: usize| KvLayer {
+        is_windowed: !(index + 1).is_multiple_of(6),
+        ..KvLayer::new(1, 256)
+    };
+    let whole = KvLayout {
+        layers: (0..26).map(layer).collect(),
+        window: None,
+        block_tokens: 16,
+        num_blocks: 32768 / 16,
+        dtype: KvDType::I16,
+    };
+    let window = Some(KvWindow::for_sequences(512, 16, 1, 256));
+    let windowed = KvLayout { window, ..whole.clone() };
+    let mebibytes = |layout: &KvLayout| layout.total_bytes().expect("sizes that fit") >> 20;
+    assert_eq!(mebibytes(&whole), 838);
+    assert_eq!(mebibytes(&windowed), 158);
+    // A saved session of 32768 positions has 32 whole blocks.
+    let whole_blocks = 32 * windowed.block_bytes().expect("even heads");
+    let others = (2048 - 32) * windowed.unwindowed_bytes().expect("even heads");
+    assert_eq!(windowed.saved_bytes(32768).expect("sizes that fit"), whole_blocks + others);
 }

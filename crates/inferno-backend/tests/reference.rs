@@ -1,9 +1,9 @@
 //! The reference operations on cases computed by hand.
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertParams, KvDType,
-    KvLayout, LogitRows, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
-    WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertParams,
+    KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, QkNorm, QkvLayout, ReferenceBackend,
+    RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -75,7 +75,7 @@ fn a_weight_size_error_has_both_sizes() {
 }
 
 /// One query head, one key head and one value head.
-const HEADS_OF_5: QkvLayout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 5 };
+const HEADS_OF_5: QkvLayout = QkvLayout::new(1, 1, 5);
 
 #[test]
 fn rope_rotates_pairs_in_either_pairing_and_leaves_the_rest() {
@@ -113,11 +113,10 @@ fn each_head_is_normalized_before_rotation() {
 /// the mean of the visible values.
 #[test]
 fn attention_covers_the_past_within_the_window() {
-    let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 1 };
+    let layout = QkvLayout::new(1, 1, 1);
     let kv = KvLayout {
-        num_layers: 1,
-        num_kv_heads: 1,
-        head_dim: 1,
+        layers: vec![KvLayer::new(1, 1)],
+        window: None,
         block_tokens: 2,
         num_blocks: 4,
         dtype: KvDType::F32,
@@ -139,29 +138,30 @@ fn attention_covers_the_past_within_the_window() {
 #[test]
 fn a_saved_block_can_be_restored_to_another_block_but_only_whole() {
     let kv = KvLayout {
-        num_layers: 2,
-        num_kv_heads: 1,
-        head_dim: 2,
+        layers: vec![KvLayer::new(1, 2); 2],
+        window: None,
         block_tokens: 2,
         num_blocks: 2,
         dtype: KvDType::F16,
     };
-    let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 2 };
+    let layout = QkvLayout::new(1, 1, 2);
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     let batch = one_sequence(2, &[BlockId(0)]);
     let qkv = matrix(2, &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 5.0, 6.0, 7.0, 8.0]);
     BACKEND.store_kv(&batch, 1, &layout, &qkv, &mut cache);
     let mut saved = Vec::new();
-    BACKEND.read_kv_block(&cache, BlockId(0), &mut saved).expect("a host cache");
+    BACKEND.read_kv_block(&cache, BlockId(0), KvBlockPart::All, &mut saved).expect("a host cache");
     assert_eq!(saved.len(), kv.block_bytes().expect("divides"));
-    BACKEND.write_kv_block(&mut cache, BlockId(1), &saved).expect("the same size");
+    BACKEND
+        .write_kv_block(&mut cache, BlockId(1), KvBlockPart::All, &saved)
+        .expect("the same size");
     let mut again = Vec::new();
-    BACKEND.read_kv_block(&cache, BlockId(1), &mut again).expect("a host cache");
+    BACKEND.read_kv_block(&cache, BlockId(1), KvBlockPart::All, &mut again).expect("a host cache");
     assert_eq!(saved, again);
     // Layer 1's keys are the third of four equal shares: 1, 2, 5, 6 as half floats.
     assert_eq!(saved[16..24], [0x00, 0x3c, 0x00, 0x40, 0x00, 0x45, 0x00, 0x46]);
     assert!(matches!(
-        BACKEND.write_kv_block(&mut cache, BlockId(1), &saved[1..]),
+        BACKEND.write_kv_block(&mut cache, BlockId(1), KvBlockPart::All, &saved[1..]),
         Err(BackendError::KvBlockSize { expected: 32, found: 31 })
     ));
 }
@@ -169,11 +169,10 @@ fn a_saved_block_can_be_restored_to_another_block_but_only_whole() {
 /// All backends follow this rule: invalid values propagate as NaN, without a panic.
 #[test]
 fn a_q8_0_cache_stores_blocks_with_infinity_as_nan() {
-    let layout = QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 64 };
+    let layout = QkvLayout::new(1, 1, 64);
     let kv = KvLayout {
-        num_layers: 1,
-        num_kv_heads: 1,
-        head_dim: 64,
+        layers: vec![KvLayer::new(1, 64)],
+        window: None,
         block_tokens: 1,
         num_blocks: 1,
         dtype: KvDType::Q8_0,
@@ -201,9 +200,8 @@ fn a_q8_0_cache_stores_blocks_with_infinity_as_nan() {
 #[test]
 fn allocating_more_than_the_available_memory_is_an_error() {
     let kv = KvLayout {
-        num_layers: 1 << 24,
-        num_kv_heads: 1 << 24,
-        head_dim: 1 << 24,
+        layers: vec![KvLayer::new(1 << 24, 1 << 24); 2],
+        window: None,
         block_tokens: 16,
         num_blocks: 1 << 24,
         dtype: KvDType::F16,

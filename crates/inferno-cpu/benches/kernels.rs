@@ -6,8 +6,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, Norm, QkNorm,
-    QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
+    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, LogitRows, Norm,
+    QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
@@ -109,7 +109,7 @@ fn norm(c: &mut Criterion) {
 /// Norm and rotary embedding of the heads of Qwen3-0.6B, for one token and for a part of a prompt: bytes read and written.
 fn rope(c: &mut Criterion) {
     let backend = backend();
-    let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
+    let layout = QkvLayout::new(16, 8, 128);
     let matrix = |rows: usize, values: &[f32]| {
         let mut matrix = backend.alloc(rows, values.len() / rows).expect("memory");
         backend.upload(values, &mut matrix);
@@ -147,7 +147,7 @@ fn attention(c: &mut Criterion) {
 
 fn attention_with(c: &mut Criterion, isa: Isa) {
     let backend = backend_of(isa);
-    let layout = QkvLayout { num_heads: 16, num_kv_heads: 8, head_dim: 128 };
+    let layout = QkvLayout::new(16, 8, 128);
     let mut group = c.benchmark_group(format!("attention with {isa}"));
     for dtype in KvDType::ALL {
         for (sequences, tokens, start) in [(1, 1, 2047), (16, 1, 135), (1, 512, 0), (1, 512, 3584)]
@@ -155,9 +155,8 @@ fn attention_with(c: &mut Criterion, isa: Isa) {
             let end: usize = start + tokens;
             let (blocks, layers) = (end.div_ceil(16), if tokens == 1 { 28 } else { 1 });
             let cache_layout = KvLayout {
-                num_layers: layers,
-                num_kv_heads: 8,
-                head_dim: 128,
+                layers: vec![KvLayer::new(8, 128); layers],
+                window: None,
                 block_tokens: 16,
                 num_blocks: sequences * blocks,
                 dtype,

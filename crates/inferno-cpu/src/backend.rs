@@ -3,10 +3,10 @@
 use std::sync::{Mutex, MutexGuard};
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ConvParams, ConvWeights, ExpertParams,
-    Function, Gate, GatedNorm, KvLayout, LinearAttentionParams, LinearAttentionRows,
-    LinearAttentionWeights, LinearInput, Norm, PassShape, QkNorm, QkvLayout, Rotation, StateLayout,
-    StateSlot, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, BlockId, ColumnBlocks, ConvParams, ConvWeights,
+    CopySize, ExpertParams, Function, Gate, GatedNorm, KvBlockPart, KvLayout,
+    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm,
+    PassShape, QkNorm, QkvLayout, Rotation, StateLayout, StateSlot, WeightPart,
 };
 use inferno_tensor::DType;
 
@@ -190,8 +190,12 @@ impl Backend for CpuBackend {
 
     fn scratch_bytes(&self, pass: &PassShape) -> usize {
         let threads = self.num_threads();
-        let attention =
-            attention::max_scratch_bytes(threads, pass.max_num_tokens, &pass.qkv, pass.kv_dtype);
+        let attention = attention::max_scratch_bytes(
+            threads,
+            pass.max_num_tokens,
+            &pass.attention,
+            pass.kv_dtype,
+        );
         workspace::max_scratch_bytes(threads, GATED_LINES, &pass.products).saturating_add(attention)
     }
 
@@ -219,13 +223,30 @@ impl Backend for CpuBackend {
         CpuRouting::new(rows, params)
     }
 
+    fn assign_kv_window(&self, batch: &Batch, cache: &mut CpuKvCache) -> Result<(), BackendError> {
+        cache.windows.as_mut().map_or(Ok(()), |windows| windows.assign_all(batch))
+    }
+
+    fn release_kv_window(&self, cache: &mut CpuKvCache, block: BlockId) {
+        if let Some(windows) = &mut cache.windows {
+            windows.release(block);
+        }
+    }
+
+    fn move_kv_window(&self, cache: &mut CpuKvCache, from: BlockId, to: BlockId) {
+        if let Some(windows) = &mut cache.windows {
+            windows.reassign(from, to);
+        }
+    }
+
     fn read_kv_block(
         &self,
         cache: &CpuKvCache,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
-        cache.read_block(block, bytes);
+        cache.read_block(block, part, bytes);
         Ok(())
     }
 
@@ -233,9 +254,10 @@ impl Backend for CpuBackend {
         &self,
         cache: &mut CpuKvCache,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &[u8],
     ) -> Result<(), BackendError> {
-        cache.write_block(block, bytes)
+        cache.write_block(block, part, bytes)
     }
 
     fn alloc_state(&self, layout: &StateLayout) -> Result<CpuState, BackendError> {
@@ -281,8 +303,17 @@ impl Backend for CpuBackend {
         elementwise::add_scaled(self.executor(), rows, x, factor, out);
     }
 
-    fn gate(&self, rows: usize, gate: &CpuBuffer, out: &mut CpuBuffer) {
-        elementwise::gate(self.executor(), rows, gate, out);
+    fn gate(&self, rows: usize, function: Function, gate: &CpuBuffer, out: &mut CpuBuffer) {
+        elementwise::gate(self.executor(), rows, function, gate, out);
+    }
+
+    fn copy_columns(
+        &self,
+        size: CopySize,
+        x: (&CpuBuffer, ColumnBlocks),
+        out: (&mut CpuBuffer, ColumnBlocks),
+    ) {
+        elementwise::copy_columns(size, x, out);
     }
 
     fn norm(&self, rows: usize, x: &CpuBuffer, norm: Norm<'_, CpuBuffer>, out: &mut CpuBuffer) {
@@ -403,6 +434,14 @@ impl Backend for CpuBackend {
 
     fn repeat_rows(&self, rows: usize, times: usize, x: &CpuBuffer, out: &mut CpuBuffer) {
         embedding::repeat(self.executor(), rows, times, x, out);
+    }
+
+    fn scale_experts(&self, scales: &CpuBuffer, routing: &mut CpuRouting) {
+        routing.scale(scales);
+    }
+
+    fn route_to_all(&self, rows: usize, routing: &mut CpuRouting) {
+        routing.route_to_all(rows);
     }
 
     fn expert_linear(

@@ -12,7 +12,7 @@ mod row_layout;
 
 use std::ops::Range;
 
-use inferno_backend::{BackendError, BlockId, KvLayout};
+use inferno_backend::{BackendError, BlockId, KvBlockPart, KvLayout, KvWindowMap};
 
 use crate::memory::AlignedArray;
 pub(crate) use row_layout::{MAX_I16_HEAD_DIM, MAX_I16_ROW_BYTES, Plane, RowLayout};
@@ -21,82 +21,169 @@ pub(crate) use row_layout::{MAX_I16_HEAD_DIM, MAX_I16_ROW_BYTES, Plane, RowLayou
 #[derive(Debug)]
 pub struct CpuKvCache {
     pub(crate) layout: KvLayout,
-    region_bytes: usize,
+    layers: Vec<LayerRegions>,
+    /// Layers whose blocks all have memory.
+    blocks: BlockMemory,
+    /// Layers with a window, whose blocks have memory by way of `windows`.
+    windowed_blocks: BlockMemory,
+    pub(crate) windows: Option<KvWindowMap>,
+}
+
+/// The memory of blocks of equal size.
+#[derive(Debug)]
+struct BlockMemory {
+    block_bytes: usize,
     bytes: AlignedArray,
 }
 
+impl BlockMemory {
+    fn new(block_bytes: usize, num_blocks: usize) -> Result<Self, BackendError> {
+        let bytes = AlignedArray::zeroed(block_bytes.saturating_mul(num_blocks), "the KV cache")?;
+        Ok(Self { block_bytes, bytes })
+    }
+}
+
+/// The locations of a layer's regions in a block of its memory: keys of all heads, then values of all heads.
+#[derive(Debug, Clone, Copy)]
+struct LayerRegions {
+    start: usize,
+    num_heads: usize,
+    key_bytes: usize,
+    value_bytes: usize,
+    has_window: bool,
+}
+
+impl LayerRegions {
+    fn num_bytes(&self) -> usize {
+        self.num_heads * (self.key_bytes + self.value_bytes)
+    }
+
+    /// The region of number `number`: keys of each head first, then values of each head.
+    fn region(&self, number: usize) -> Range<usize> {
+        let num_keys = number.min(self.num_heads);
+        let bytes = if number < self.num_heads { self.key_bytes } else { self.value_bytes };
+        let at = self.start + num_keys * self.key_bytes + (number - num_keys) * self.value_bytes;
+        at..at + bytes
+    }
+}
+
 impl CpuKvCache {
-    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::OutOfMemory`].
+    /// **Errors**: [`BackendError::KvHeadDim`], [`BackendError::KvHeadTooWide`] and
+    /// [`BackendError::OutOfMemory`].
     pub(crate) fn new(layout: &KvLayout) -> Result<Self, BackendError> {
-        let region_bytes = layout.block_tokens * layout.row_bytes()?;
-        let bytes = AlignedArray::zeroed(layout.total_bytes()?, "the KV cache")?;
-        Ok(Self { layout: *layout, region_bytes, bytes })
+        let &KvLayout { num_blocks, block_tokens, window, .. } = layout;
+        let (all_bytes, unwindowed_bytes) = (layout.block_bytes()?, layout.unwindowed_bytes()?);
+        let num_windowed = window.map_or(0, |window| window.num_blocks);
+        let blocks = BlockMemory::new(unwindowed_bytes, num_blocks)?;
+        let windowed_blocks = BlockMemory::new(all_bytes - unwindowed_bytes, num_windowed)?;
+        let mut starts = [0; 2];
+        let mut layers = Vec::with_capacity(layout.layers.len());
+        for layer in &layout.layers {
+            let region_bytes = |dim| Ok(block_tokens * layout.dtype.row_bytes(dim)?);
+            let has_window = layout.has_window(layer);
+            let start = &mut starts[usize::from(has_window)];
+            let regions = LayerRegions {
+                start: *start,
+                num_heads: layer.num_heads,
+                key_bytes: region_bytes(layer.key_dim)?,
+                value_bytes: region_bytes(layer.value_dim)?,
+                has_window,
+            };
+            *start += regions.num_bytes();
+            layers.push(regions);
+        }
+        let windows = window.map(|window| KvWindowMap::new(window, num_blocks, block_tokens));
+        Ok(Self { layout: layout.clone(), layers, blocks, windowed_blocks, windows })
     }
 
     /// One head's keys or values in one block of one layer.
+    ///
+    /// **Panics** if the layer has a window and the block has no memory for such layers.
+    #[inline(always)]
     pub(crate) fn region(&self, block: BlockId, layer: usize, plane: Plane, head: usize) -> &[u8] {
-        let region = plane as usize * self.layout.num_kv_heads + head;
-        let at = self.layer_at(block, layer) + region * self.region_bytes;
-        &self.bytes.get()[at..at + self.region_bytes]
-    }
-
-    /// Offset of the regions of a layer in a block: keys of all heads, then values of all heads.
-    fn layer_at(&self, block: BlockId, layer: usize) -> usize {
-        let regions = 2 * self.layout.num_kv_heads;
-        (block.0 as usize * self.layout.num_layers + layer) * regions * self.region_bytes
-    }
-
-    /// The bytes of all blocks, and the locations of the regions of `layer`.
-    pub(crate) fn regions_mut(&mut self, layer: usize) -> (&mut [u8], Regions) {
-        let regions = Regions {
-            start: self.layer_at(BlockId(0), layer),
-            block_bytes: self.layer_at(BlockId(1), 0),
-            region_bytes: self.region_bytes,
+        let regions = &self.layers[layer];
+        let (memory, block) = match &self.windows {
+            Some(windows) if regions.has_window => {
+                (&self.windowed_blocks, windows.parts()[block.0 as usize])
+            }
+            _ => (&self.blocks, block.0),
         };
-        (self.bytes.get_mut(), regions)
+        let &LayerRegions { start, num_heads, key_bytes, value_bytes, .. } = regions;
+        let (at, bytes) = match plane {
+            Plane::Keys => (head * key_bytes, key_bytes),
+            Plane::Values => (num_heads * key_bytes + head * value_bytes, value_bytes),
+        };
+        let at = block as usize * memory.block_bytes + start + at;
+        &memory.bytes.get()[at..at + bytes]
     }
 
-    fn block_at(&self, block: BlockId) -> Range<usize> {
-        self.layer_at(block, 0)..self.layer_at(block, self.layout.num_layers)
+    /// The bytes of all blocks of `layer`, and the locations of its regions.
+    pub(crate) fn regions_mut(&mut self, layer: usize) -> (&mut [u8], Regions<'_>) {
+        let layer = self.layers[layer];
+        let (memory, parts) = match &self.windows {
+            Some(windows) if layer.has_window => (&mut self.windowed_blocks, Some(windows.parts())),
+            _ => (&mut self.blocks, None),
+        };
+        let regions = Regions { layer, block_bytes: memory.block_bytes, parts };
+        (memory.bytes.get_mut(), regions)
     }
 
-    /// The plane of each region of a block, in order.
-    fn planes(&self) -> impl Iterator<Item = Plane> + use<> {
-        let heads = self.layout.num_kv_heads;
-        (0..2 * self.layout.num_layers * heads).map(move |region| match region / heads % 2 {
-            0 => Plane::Keys,
-            _ => Plane::Values,
-        })
+    /// The layers that belong to a part of a block, those without a window first.
+    fn layers_of(&self, part: KvBlockPart) -> Vec<usize> {
+        let has_window = |&layer: &usize| self.layers[layer].has_window;
+        let (windowed, mut layers): (Vec<_>, Vec<_>) = (0..self.layers.len()).partition(has_window);
+        if part == KvBlockPart::All {
+            layers.extend(windowed);
+        }
+        layers
     }
 
-    /// Appends a block's rows, one after the other, each in the cache's format.
-    pub(crate) fn read_block(&self, block: BlockId, bytes: &mut Vec<u8>) {
-        let rows = RowLayout::new(&self.layout);
-        let regions =
-            self.bytes.get::<u8>()[self.block_at(block)].chunks_exact(self.region_bytes.max(1));
-        for (region, plane) in regions.zip(self.planes()) {
-            for offset in 0..self.layout.block_tokens {
-                let start = bytes.len();
-                bytes.resize(start + rows.row_bytes(), 0);
-                rows.get(plane, region, offset, &mut bytes[start..]);
+    /// Appends the rows of a block, one after the other, each in the cache's format.
+    pub(crate) fn read_block(&self, block: BlockId, part: KvBlockPart, bytes: &mut Vec<u8>) {
+        for layer in self.layers_of(part) {
+            for plane in [Plane::Keys, Plane::Values] {
+                let rows = RowLayout::new(&self.layout, layer, plane);
+                for head in 0..self.layers[layer].num_heads {
+                    let region = self.region(block, layer, plane, head);
+                    for offset in 0..self.layout.block_tokens {
+                        let start = bytes.len();
+                        bytes.resize(start + rows.row_bytes(), 0);
+                        rows.get(plane, region, offset, &mut bytes[start..]);
+                    }
+                }
             }
         }
     }
 
     /// Fills a block with the result of [`read_block`](Self::read_block).
     ///
-    /// **Errors**: [`BackendError::KvBlockSize`].
-    pub(crate) fn write_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), BackendError> {
-        let range = self.block_at(block);
-        if bytes.len() != range.len() {
-            return Err(BackendError::KvBlockSize { expected: range.len(), found: bytes.len() });
+    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`].
+    pub(crate) fn write_block(
+        &mut self,
+        block: BlockId,
+        part: KvBlockPart,
+        mut bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        let (expected, found) = (part.num_bytes(&self.layout)?, bytes.len());
+        if found != expected {
+            return Err(BackendError::KvBlockSize { expected, found });
         }
-        let rows = RowLayout::new(&self.layout);
-        let (planes, region_bytes) = (self.planes(), self.region_bytes.max(1));
-        let regions = self.bytes.get_mut::<u8>()[range].chunks_exact_mut(region_bytes);
-        for ((region, source), plane) in regions.zip(bytes.chunks_exact(region_bytes)).zip(planes) {
-            for (offset, row) in source.chunks_exact(rows.row_bytes()).enumerate() {
-                rows.put(plane, region, offset, row);
+        if let (Some(windows), KvBlockPart::All) = (&mut self.windows, part) {
+            windows.assign(block)?;
+        }
+        for layer in self.layers_of(part) {
+            let rows = [Plane::Keys, Plane::Values]
+                .map(|plane| (plane, RowLayout::new(&self.layout, layer, plane)));
+            let num_heads = self.layers[layer].num_heads;
+            let (memory, regions) = self.regions_mut(layer);
+            for number in 0..2 * num_heads {
+                let region = &mut memory[regions.at(block.0 as usize, number)];
+                let (source, rest) = bytes.split_at(region.len());
+                let (plane, rows) = &rows[number / num_heads];
+                for (offset, row) in source.chunks_exact(rows.row_bytes().max(1)).enumerate() {
+                    rows.put(*plane, region, offset, row);
+                }
+                bytes = rest;
             }
         }
         Ok(())
@@ -104,16 +191,19 @@ impl CpuKvCache {
 }
 
 /// The locations of one layer's regions.
-pub(crate) struct Regions {
-    start: usize,
+pub(crate) struct Regions<'a> {
+    layer: LayerRegions,
     block_bytes: usize,
-    region_bytes: usize,
+    /// The memory of each block, if the layer has a window.
+    parts: Option<&'a [u32]>,
 }
 
-impl Regions {
+impl Regions<'_> {
     /// The bytes of region `number` of block `block`: keys of each head first, then values of each head.
     pub(crate) fn at(&self, block: usize, number: usize) -> Range<usize> {
-        let at = self.start + block * self.block_bytes + number * self.region_bytes;
-        at..at + self.region_bytes
+        let block = self.parts.map_or(block, |parts| parts[block] as usize);
+        let at = block * self.block_bytes;
+        let region = self.layer.region(number);
+        at + region.start..at + region.end
     }
 }

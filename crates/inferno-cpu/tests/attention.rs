@@ -31,6 +31,9 @@ fn shapes() -> Vec<Shape> {
             Shape { dtype, tokens: 1, ..SHAPE },
             Shape { dtype, tokens: 300, softcap: Some(2.0), window: Some(40), ..SHAPE },
             Shape { dtype, tokens: 300, sinks: Some(1.5), window: Some(5), ..SHAPE },
+            Shape { dtype, value_dim: Some(64), tokens: 300, ..SHAPE },
+            Shape { dtype, head_dim: 192, value_dim: Some(128), num_kv_heads: 1, ..SHAPE },
+            Shape { dtype, head_dim: 64, value_dim: Some(32), tokens: 290, ..SHAPE },
             Shape { dtype, tokens: 70, sinks: Some(-90.0), softcap: Some(30.0), ..SHAPE },
         ]);
         if dtype != KvDType::Q8_0 {

@@ -101,6 +101,7 @@ fn functions_agree() {
 
 fn add_and_gate<B: Backend>(
     backend: &B,
+    function: Function,
     (rows, cols): (usize, usize),
     gate_cols: usize,
     x: &[f32],
@@ -110,7 +111,7 @@ fn add_and_gate<B: Backend>(
     let x = matrix(backend, rows, cols, x);
     let mut out = matrix(backend, rows, cols, &vec![0.25; rows * cols]);
     backend.add_scaled(rows, &x, 1.5, &mut out);
-    backend.gate(rows, &gate, &mut out);
+    backend.gate(rows, function, &gate, &mut out);
     read(backend, &out, rows * cols)
 }
 
@@ -120,7 +121,10 @@ fn scaled_sums_and_gates_of_columns_or_of_rows_agree() {
     for (rows, cols) in SIZES {
         for gate_cols in [cols, 1] {
             let (x, gate) = (random.values(rows * cols), random.values(rows * gate_cols));
-            check!((rows, cols, gate_cols), add_and_gate((rows, cols), gate_cols, &x, &gate));
+            for function in [Function::Sigmoid, Function::GeluTanh] {
+                let case = (rows, cols, gate_cols, function);
+                check!(case, add_and_gate(function, (rows, cols), gate_cols, &x, &gate));
+            }
         }
     }
 }
@@ -130,14 +134,14 @@ fn normed_rope<B: Backend>(
     backend: &B,
     layout: &QkvLayout,
     (kind, whole, after_rotation): (NormKind, bool, bool),
-    weights: &[Vec<f32>; 2],
+    weights: &[Vec<f32>; 3],
     angles: &[f32],
     qkv: &[f32],
 ) -> Vec<f32> {
     let rows = qkv.len() / layout.row_len();
     let mut buffer = matrix(backend, rows, layout.row_len(), qkv);
-    let [q, k] = weights.each_ref().map(|weight| matrix(backend, 1, weight.len(), weight));
-    let norm = QkNorm { q: &q, k: &k, kind, eps: 1e-5, whole, after_rotation };
+    let [q, k, v] = weights.each_ref().map(|weight| matrix(backend, 1, weight.len(), weight));
+    let norm = QkNorm { q: &q, k: Some(&k), v: Some(&v), kind, eps: 1e-5, whole, after_rotation };
     let factors: Vec<f32> = (0..rows).map(|row| 1.0 + row as f32 / 100.0).collect();
     let factors = matrix(backend, rows, 1, &factors);
     let angles = matrix(backend, rows, angles.len() / rows, angles);
@@ -150,12 +154,12 @@ fn normed_rope<B: Backend>(
 #[test]
 fn norms_of_heads_agree_for_every_extent_and_order() {
     let mut random = Random::new(6);
-    let layout = QkvLayout { num_heads: 4, num_kv_heads: 2, head_dim: 24 };
+    let layout = QkvLayout::new(4, 2, 24);
     let rows = 40;
     let qkv = random.values(rows * layout.row_len());
     let angles = random.values(rows * 16);
     for kind in [NormKind::Rms, NormKind::Layer] {
-        for (whole, lens) in [(true, [96, 48]), (false, [96, 48]), (false, [24, 24])] {
+        for (whole, lens) in [(true, [96, 48, 24]), (false, [96, 48, 24]), (false, [24, 24, 24])] {
             let weights = lens.map(|len| random.values(len));
             for after_rotation in [false, true] {
                 let case = (kind, whole, after_rotation);
@@ -197,7 +201,7 @@ fn rope_rotates_only_queries_and_keys_in_both_pairings() {
             (8, 0, 4, 2),
         ] {
             let rows = 60;
-            let layout = QkvLayout { num_heads, num_kv_heads, head_dim };
+            let layout = QkvLayout::new(num_heads, num_kv_heads, head_dim);
             let qkv = random.values(rows * layout.row_len());
             let turns = random.values(rows * width / 2);
             let angles: Vec<f32> = turns

@@ -3,7 +3,9 @@
 mod cases;
 
 use cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, ExpertGroups, ExpertParams, Gate, Gating, ReferenceBackend};
+use inferno_backend::{
+    Backend, ColumnBlocks, CopySize, ExpertGroups, ExpertParams, Gate, Gating, ReferenceBackend,
+};
 use inferno_tensor::DType;
 
 const HIDDEN: usize = 64;
@@ -73,8 +75,7 @@ fn experts_agree_with_the_reference_and_with_each_other() {
 /// Outputs of experts with biases, chosen by sigmoids within groups, next to what `out` holds or instead of it.
 fn biased<B: Backend>(
     backend: &B,
-    rows: usize,
-    accumulate: bool,
+    (rows, accumulate, num_scored): (usize, bool, usize),
     logits: &[f32],
     x: &[f32],
 ) -> Vec<f32> {
@@ -82,7 +83,7 @@ fn biased<B: Backend>(
     let params = ExpertParams {
         gating: Gating::Sigmoid,
         scale: 2.5,
-        groups: Some(ExpertGroups { num_groups: 4, num_groups_used: 2 }),
+        groups: Some(ExpertGroups { num_groups: 4, num_groups_used: 2, num_scored }),
         ..ExpertParams::softmax(12, 3, true)
     };
     let weights = [(INNER, HIDDEN), (INNER, HIDDEN), (HIDDEN, INNER)];
@@ -103,6 +104,8 @@ fn biased<B: Backend>(
     let gate = Gate::Clamped { alpha: 1.702, limit: 1.0 };
     let (gate_up_bias, down_bias) = (Some(&gate_up_bias), Some(&down_bias));
     backend.route_experts(rows, &logits, Some(&selection), &params, &mut routing);
+    let scales: Vec<f32> = (0..12).map(|expert| 1.0 + expert as f32 / 8.0).collect();
+    backend.scale_experts(&matrix(backend, 1, 12, &scales), &mut routing);
     backend
         .expert_linear_gated(&routing, &input, &gate_up, gate_up_bias, gate, &mut inner)
         .expect("memory");
@@ -114,15 +117,16 @@ fn biased<B: Backend>(
 #[test]
 fn biased_experts_of_the_best_groups_agree_with_the_reference() {
     let mut random = Random::new(8);
-    for (rows, accumulate) in [(1, true), (7, false), (70, true)] {
+    for (rows, accumulate, num_scored) in [(1, true, 2), (7, false, 1), (70, true, 2)] {
+        let case = (rows, accumulate, num_scored);
         let logits: Vec<_> = random.values(rows * 12).iter().map(|x| 3.0 * x).collect();
         let x = random.values(rows * HIDDEN);
-        let expected = biased(&simplest(), rows, accumulate, &logits, &x);
-        let reference = biased(&ReferenceBackend::new(), rows, accumulate, &logits, &x);
+        let expected = biased(&simplest(), case, &logits, &x);
+        let reference = biased(&ReferenceBackend::new(), case, &logits, &x);
         let error = relative_error(&expected, &reference);
         assert!(error < 2e-6, "{rows}: {error}");
         for backend in all() {
-            let found = biased(&backend, rows, accumulate, &logits, &x);
+            let found = biased(&backend, case, &logits, &x);
             assert_eq!(bits(&found), bits(&expected), "{rows} {backend:?}");
         }
     }
@@ -154,5 +158,39 @@ fn ties_between_experts_go_to_the_lower_index() {
         let equal = forward(&backend, 1, &params, DType::F32, &[0.0; 4], &x);
         let first = forward(&backend, 1, &params, DType::F32, &[0.0, 0.0, -9.0, -9.0], &x);
         assert_eq!(bits(&equal), bits(&first), "{backend:?}");
+    }
+}
+
+/// The product of each head's columns with a matrix of its own.
+fn per_head<B: Backend>(backend: &B, rows: usize, x: &[f32]) -> Vec<f32> {
+    const HEADS: usize = 3;
+    let weight = Random::new(5).weight(DType::F32, HEADS, 20, INNER);
+    let weight = backend.load_weight(&[weight]).expect("a weight");
+    let params = ExpertParams::softmax(HEADS, HEADS, false);
+    let mut routing = backend.alloc_routing(rows, &params).expect("memory");
+    backend.route_to_all(rows, &mut routing);
+    // Each head has four columns that are not multiplied.
+    let row_len = HEADS * (INNER + 4);
+    let source = matrix(backend, rows, row_len, x);
+    let mut heads = backend.alloc(rows * HEADS, INNER).expect("memory");
+    let size = CopySize { rows, blocks: HEADS, width: INNER };
+    let from = ColumnBlocks { row_len, start: 4, step: INNER + 4 };
+    let to = ColumnBlocks { row_len: HEADS * INNER, start: 0, step: INNER };
+    backend.copy_columns(size, (&source, from), (&mut heads, to));
+    let mut out = backend.alloc(rows * HEADS, 20).expect("memory");
+    backend.expert_linear(&routing, &heads, &weight, None, &mut out).expect("memory");
+    read(backend, &out, rows * HEADS * 20)
+}
+
+#[test]
+fn products_with_a_matrix_per_head_agree_with_the_reference() {
+    for rows in [1, 9, 40] {
+        let x = Random::new(6).values(rows * 3 * (INNER + 4));
+        let expected = per_head(&simplest(), rows, &x);
+        let error = relative_error(&expected, &per_head(&ReferenceBackend::new(), rows, &x));
+        assert!(error < 2e-6, "{rows}: {error}");
+        for backend in all() {
+            assert_eq!(bits(&per_head(&backend, rows, &x)), bits(&expected), "{backend:?}");
+        }
     }
 }

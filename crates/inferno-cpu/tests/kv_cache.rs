@@ -11,8 +11,8 @@ mod cases;
 use cases::heads::{SHAPE, Shape, attend, inputs};
 use cases::{all, matrix, simplest};
 use inferno_backend::{
-    Backend, BackendError, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, ReferenceBackend,
-    SequenceChunk,
+    Backend, BackendError, BatchBuilder, BlockId, KvBlockPart, KvDType, KvLayout, LogitRows,
+    ReferenceBackend, SequenceChunk,
 };
 
 /// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.
@@ -29,7 +29,9 @@ fn saved<B: Backend>(backend: &B, shape: &Shape, qkv: &[f32]) -> Vec<u8> {
     backend.store_kv(&batch, 1, &layout, &rows, &mut cache);
     let mut bytes = Vec::new();
     for block in [0, 1] {
-        backend.read_kv_block(&cache, BlockId(block), &mut bytes).expect("memory can be read");
+        backend
+            .read_kv_block(&cache, BlockId(block), KvBlockPart::All, &mut bytes)
+            .expect("memory can be read");
     }
     bytes
 }
@@ -45,11 +47,16 @@ fn saved_blocks_match_the_reference_and_round_trip() {
             assert!(bytes == expected, "{dtype} {backend:?}");
             let mut cache = backend.alloc_kv_cache(&shape.cache()).expect("memory");
             let (first, _) = bytes.split_at(bytes.len() / 2);
-            backend.write_kv_block(&mut cache, BlockId(2), first).expect("the right size");
+            backend
+                .write_kv_block(&mut cache, BlockId(2), KvBlockPart::All, first)
+                .expect("the right size");
             let mut again = Vec::new();
-            backend.read_kv_block(&cache, BlockId(2), &mut again).expect("memory can be read");
+            backend
+                .read_kv_block(&cache, BlockId(2), KvBlockPart::All, &mut again)
+                .expect("memory can be read");
             assert!(again == first, "{dtype} {backend:?}");
-            let refused = backend.write_kv_block(&mut cache, BlockId(2), &first[1..]);
+            let refused =
+                backend.write_kv_block(&mut cache, BlockId(2), KvBlockPart::All, &first[1..]);
             assert!(matches!(refused, Err(BackendError::KvBlockSize { .. })));
         }
     }
@@ -60,7 +67,7 @@ fn a_cache_that_cannot_be_allocated_is_rejected() {
     let backend = simplest();
     let huge = KvLayout { num_blocks: 1 << 50, ..SHAPE.cache() };
     assert!(matches!(backend.alloc_kv_cache(&huge), Err(BackendError::OutOfMemory { .. })));
-    let odd = KvLayout { head_dim: 40, dtype: KvDType::Q8_0, ..SHAPE.cache() };
+    let odd = Shape { head_dim: 40, dtype: KvDType::Q8_0, ..SHAPE }.cache();
     assert!(matches!(backend.alloc_kv_cache(&odd), Err(BackendError::KvHeadDim { .. })));
     assert!(matches!(backend.alloc(1 << 40, 1 << 20), Err(BackendError::OutOfMemory { .. })));
 }
@@ -82,7 +89,7 @@ fn bad_places(shape: &Shape) -> [usize; 2] {
 fn unrepresentable_values_propagate_without_affecting_neighbors() {
     for dtype in KvDType::ALL {
         let shape = Shape { dtype, ..BAD_SHAPE };
-        let row_bytes = shape.cache().row_bytes().expect("whole pieces");
+        let row_bytes = dtype.row_bytes(shape.head_dim).expect("whole pieces");
         let decode = |bytes: &[u8], row: usize| {
             let mut values = [0.0; 64];
             let bytes = &bytes[row * row_bytes..][..row_bytes];

@@ -4,7 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
-use inferno_backend::{Backend, KvDType, KvLayout};
+use inferno_backend::{Backend, KvDType, KvLayer, KvLayout};
 use inferno_cpu::{CpuBackend, CpuOptions};
 
 /// Resident memory of this process in bytes.
@@ -20,9 +20,8 @@ fn resident() -> usize {
 fn unwritten_blocks_use_no_memory() {
     let backend = CpuBackend::new(CpuOptions::default()).expect("a backend");
     let layout = KvLayout {
-        num_layers: 1,
-        num_kv_heads: 1,
-        head_dim: 1024,
+        layers: vec![KvLayer::new(1, 1024)],
+        window: None,
         block_tokens: 1,
         num_blocks: 1 << 17,
         dtype: KvDType::F32,

@@ -4,17 +4,17 @@ mod cases;
 
 use cases::{Random, SILU, backend, matrix};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, ExpertParams, KvDType, KvLayout, LogitRows,
-    PassShape, ProductShape, QkvLayout, SequenceChunk,
+    AttentionParams, Backend, BatchBuilder, BlockId, ExpertParams, KvDType, KvLayer, KvLayout,
+    LogitRows, PassShape, ProductShape, QkvLayout, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, Isa};
 use inferno_tensor::DType;
 
 const TOKENS: usize = 200;
-const LAYOUT: QkvLayout = QkvLayout { num_heads: 8, num_kv_heads: 2, head_dim: 64 };
+const LAYOUT: QkvLayout = QkvLayout::new(8, 2, 64);
 
 fn pass(kv_dtype: KvDType, products: Vec<ProductShape>) -> PassShape {
-    PassShape { max_num_tokens: TOKENS, qkv: LAYOUT, kv_dtype, products }
+    PassShape { max_num_tokens: TOKENS, attention: vec![LAYOUT], kv_dtype, products }
 }
 
 #[test]
@@ -67,9 +67,8 @@ fn routed_products_allocate_at_most_what_is_estimated() {
 fn attention_bytes(backend: &CpuBackend, kv_dtype: KvDType, start: usize, tokens: usize) -> usize {
     let context = start + tokens;
     let kv = KvLayout {
-        num_layers: 1,
-        num_kv_heads: LAYOUT.num_kv_heads,
-        head_dim: LAYOUT.head_dim,
+        layers: vec![KvLayer::new(LAYOUT.num_kv_heads, LAYOUT.head_dim)],
+        window: None,
         block_tokens: 16,
         num_blocks: context.div_ceil(16),
         dtype: kv_dtype,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use inferno_backend::{Batch, BlockId, KvDType, KvLayout};
+use inferno_backend::{Batch, BlockId, KvBlockPart, KvDType, KvLayer, KvLayout};
 use inferno_engine::{
     CoreOptions, EngineError, Fingerprint, GenerationCore, GenerationParams, Runner,
-    SamplingParams, Session, SessionOptions, StopParams,
+    SamplingParams, Session, SessionOptions, StopParams, WindowUpdate,
 };
 use inferno_gguf::Gguf;
 use inferno_model::BatchLimits;
@@ -54,11 +54,18 @@ impl Runner for ConstantRunner {
         Ok(&[])
     }
 
-    fn read_kv_block(&self, _: BlockId, _: &mut Vec<u8>) -> Result<(), EngineError> {
+    fn update_windows(&mut self, _: &[WindowUpdate]) {}
+
+    fn read_kv_block(
+        &self,
+        _: BlockId,
+        _: KvBlockPart,
+        _: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
         Ok(())
     }
 
-    fn write_kv_block(&mut self, _: BlockId, _: &[u8]) -> Result<(), EngineError> {
+    fn write_kv_block(&mut self, _: BlockId, _: KvBlockPart, _: &[u8]) -> Result<(), EngineError> {
         Ok(())
     }
 }
@@ -69,9 +76,8 @@ fn token_of_one_session(criterion: &mut Criterion) {
     let tokenizer = Tokenizer::from_metadata(checkpoint.metadata()).expect("a sound tokenizer");
     let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
     let layout = KvLayout {
-        num_layers: 1,
-        num_kv_heads: 1,
-        head_dim: 1,
+        layers: vec![KvLayer::new(1, 1)],
+        window: None,
         block_tokens,
         num_blocks: CONTEXT_LENGTH / block_tokens,
         dtype: KvDType::F32,

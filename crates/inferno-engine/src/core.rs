@@ -102,7 +102,7 @@ impl GenerationCore {
         tokenizer: Arc<Tokenizer>,
         options: CoreOptions,
     ) -> Result<Self, EngineError> {
-        let (limits, layout) = (runner.limits(), *runner.kv_layout());
+        let (limits, layout) = (runner.limits(), runner.kv_layout().clone());
         // A prompt needs a token of its own next to sequences that decode.
         let limit = limits.max_num_logit_rows.min(limits.max_num_tokens.saturating_sub(1).max(1));
         let max_num_sequences = options.max_num_sequences.unwrap_or(limit);
@@ -117,6 +117,7 @@ impl GenerationCore {
             max_num_logit_rows: limits.max_num_logit_rows,
             prefix_cache: options.prefix_cache,
             num_state_slots: runner.state_layout().map_or(0, |layout| layout.num_slots),
+            window: layout.window,
         });
         let info = ModelInfo::new(&*runner, tokenizer);
         let state = CoreState::new(runner, scheduler, info.vocab_size, options.target_itl);

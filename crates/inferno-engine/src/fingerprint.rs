@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use inferno_backend::KvLayout;
+use inferno_backend::{KvLayer, KvLayout};
 use inferno_gguf::{Gguf, MetadataValue};
 use inferno_model::Requantize;
 
@@ -59,9 +59,26 @@ impl Fingerprint {
     /// Adds the format of the KV cache. The number of blocks does not count, so that a state can be loaded
     /// into a larger cache.
     pub fn with_kv_layout(self, layout: &KvLayout) -> Self {
-        let &KvLayout { num_layers, num_kv_heads, head_dim, block_tokens, dtype, .. } = layout;
-        [num_layers, num_kv_heads, head_dim, block_tokens]
+        let KvLayout { layers, window, block_tokens, dtype, .. } = layout;
+        let mut numbers = Vec::new();
+        match layers.first() {
+            // The form of files written before layers could differ.
+            Some(first)
+                if layers
+                    .iter()
+                    .all(|layer| *layer == KvLayer::new(first.num_heads, first.key_dim)) =>
+            {
+                numbers.extend([layers.len(), first.num_heads, first.key_dim]);
+            }
+            _ => numbers.extend(layers.iter().flat_map(|layer| {
+                let is_windowed = usize::from(layer.is_windowed);
+                [layer.num_heads, layer.key_dim, layer.value_dim, is_windowed]
+            })),
+        }
+        numbers.extend(window.map(|window| window.len));
+        numbers
             .into_iter()
+            .chain([*block_tokens])
             .fold(self, |fingerprint, number| fingerprint.with(&(number as u64).to_le_bytes()))
             .with(dtype.name().as_bytes())
     }
@@ -124,9 +141,8 @@ mod tests {
     #[test]
     fn whatever_changes_the_keys_and_values_changes_the_fingerprint() {
         let layout = KvLayout {
-            num_layers: 1,
-            num_kv_heads: 1,
-            head_dim: 32,
+            layers: vec![KvLayer::new(1, 32)],
+            window: None,
             block_tokens: 16,
             num_blocks: 3,
             dtype: KvDType::F16,
@@ -136,10 +152,10 @@ mod tests {
         };
         let original = of(&model(1e-5, [0; 8]), None, &layout);
         assert_eq!(of(&model(1e-5, [0; 8]), None, &layout), original);
-        let larger = KvLayout { num_blocks: 9, ..layout };
+        let larger = KvLayout { num_blocks: 9, ..layout.clone() };
         assert_eq!(of(&model(1e-5, [0; 8]), None, &larger), original);
 
-        let q8_0 = KvLayout { dtype: KvDType::Q8_0, ..layout };
+        let q8_0 = KvLayout { dtype: KvDType::Q8_0, ..layout.clone() };
         for other in [
             of(&model(1e-6, [0; 8]), None, &layout),
             of(&model(1e-5, [0, 0, 0, 0, 0, 0, 0, 1]), None, &layout),
@@ -199,9 +215,8 @@ mod tests {
             .flat_map(|part| [&(part.len() as u64).to_le_bytes(), part].concat())
             .collect();
         let layout = KvLayout {
-            num_layers: 4,
-            num_kv_heads: 3,
-            head_dim: 32,
+            layers: vec![KvLayer::new(3, 32); 4],
+            window: None,
             block_tokens: 16,
             num_blocks: 1,
             dtype: KvDType::F16,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use inferno_backend::{Batch, LogitRows, SequenceChunk, SequenceState, StateSlot};
 
+use crate::window_blocks::WindowBlocks;
 use crate::{BlockPool, EngineError, Runner, Sequence};
 
 /// What the rows of a forward pass hold.
@@ -92,6 +93,7 @@ pub(crate) fn run_chunks<'a, 'r>(
 pub struct SequenceRunner<'r> {
     runner: &'r mut dyn Runner,
     pool: BlockPool,
+    windows: WindowBlocks,
     batch: Batch,
     /// Number of sequences that were created.
     num_sequences: usize,
@@ -101,7 +103,8 @@ impl<'r> SequenceRunner<'r> {
     /// Uses all blocks of the runner's cache; what they hold is overwritten.
     pub fn new(runner: &'r mut dyn Runner) -> Self {
         let pool = BlockPool::new(runner.kv_layout().num_blocks);
-        Self { runner, pool, batch: Batch::default(), num_sequences: 0 }
+        let windows = WindowBlocks::of(runner.kv_layout());
+        Self { runner, pool, windows, batch: Batch::default(), num_sequences: 0 }
     }
 
     /// Returns the runner.
@@ -119,12 +122,16 @@ impl<'r> SequenceRunner<'r> {
     }
 
     /// Truncates `sequence` to `len` tokens and frees the blocks that only the others needed. A recurrent state cannot
-    /// be truncated: the tokens that are left are then computed again by the next pass.
+    /// be truncated: the tokens that are left are then computed again by the next pass, as are tokens whose window has
+    /// left the cache.
     pub fn truncate(&mut self, sequence: &mut Sequence, len: usize) {
         if sequence.state_slot().is_some() && len < sequence.num_computed() {
             sequence.recompute_from(0);
         }
         sequence.truncate(len, &mut self.pool);
+        let block = |index: usize| sequence.block_table()[index];
+        let num_usable = self.windows.num_usable(sequence.num_computed(), block);
+        sequence.recompute_from(num_usable);
     }
 
     /// Computes the next tokens of each sequence, at most `max_num_tokens` of each, in one forward pass.
@@ -149,6 +156,13 @@ impl<'r> SequenceRunner<'r> {
         if sequences.iter().all(|sequence| sequence.next_len(max_num_tokens) == 0) {
             return Ok(None);
         }
+        self.windows.begin_step();
+        for sequence in &*sequences {
+            let start = sequence.num_computed();
+            let end = start + sequence.next_len(max_num_tokens);
+            self.windows.use_positions(sequence.block_table(), start..end);
+        }
+        self.runner.update_windows(&self.windows.take_updates());
         let chunks = sequences.iter().filter(|sequence| sequence.next_len(max_num_tokens) > 0);
         let chunks = chunks.map(|sequence| {
             let chunk = sequence.chunk(sequence.next_len(max_num_tokens));

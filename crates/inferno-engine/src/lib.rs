@@ -34,6 +34,7 @@ mod sequence;
 mod session;
 mod state_file;
 mod stop;
+mod window_blocks;
 
 pub use block_pool::BlockPool;
 pub use core::{
@@ -64,3 +65,4 @@ pub use session::{
     CancelHandle, Completion, Generation, GenerationStep, Prompt, Session, SessionOptions,
 };
 pub use stop::{FinishReason, Released, StopChecker, StopParams};
+pub use window_blocks::WindowUpdate;

@@ -1,9 +1,11 @@
 //! A model on a concrete backend, with its KV cache and buffers.
 
-use inferno_backend::{Backend, Batch, BlockId, KvDType, KvLayout, StateLayout, StateSlot};
+use inferno_backend::{
+    Backend, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
+};
 use inferno_model::{BatchLimits, Model, ModelCache, Workspace};
 
-use crate::{EngineError, Fingerprint, Runner};
+use crate::{EngineError, Fingerprint, Runner, WindowUpdate};
 
 /// Configures a [`ModelRunner`].
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +61,8 @@ impl<B: Backend> ModelRunner<B> {
             return Err(EngineError::ContextTooLong { asked_for: context_length, limit });
         }
         let cache_tokens = options.cache_tokens.unwrap_or(context_length);
-        let layout = model.spec().kv_layout(cache_tokens, options.kv_dtype);
+        let layout =
+            model.spec().windowed_kv_layout(cache_tokens, options.kv_dtype, options.limits);
         let state_layout = model.spec().state_layout_for(options.limits);
         let cache = ModelCache::new(&**model.backend(), &layout, state_layout.as_ref())?;
         let workspace = model.workspace(options.limits)?.with_context_length(context_length);
@@ -118,12 +121,32 @@ impl<B: Backend> Runner for ModelRunner<B> {
         Ok(self.model.forward_hidden(batch, &mut self.cache, &mut self.workspace)?)
     }
 
-    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
-        Ok(self.model.backend().read_kv_block(&self.cache.kv, block, bytes)?)
+    fn update_windows(&mut self, updates: &[WindowUpdate]) {
+        let (backend, cache) = (self.model.backend(), &mut self.cache.kv);
+        for &update in updates {
+            match update {
+                WindowUpdate::Release(block) => backend.release_kv_window(cache, block),
+                WindowUpdate::Move(from, to) => backend.move_kv_window(cache, from, to),
+            }
+        }
     }
 
-    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
-        Ok(self.model.backend().write_kv_block(&mut self.cache.kv, block, bytes)?)
+    fn read_kv_block(
+        &self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
+        Ok(self.model.backend().read_kv_block(&self.cache.kv, block, part, bytes)?)
+    }
+
+    fn write_kv_block(
+        &mut self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &[u8],
+    ) -> Result<(), EngineError> {
+        Ok(self.model.backend().write_kv_block(&mut self.cache.kv, block, part, bytes)?)
     }
 
     fn copy_state(&mut self, from: StateSlot, to: StateSlot) {

@@ -1,9 +1,9 @@
 //! The interface between the engine and a model on a device.
 
-use inferno_backend::{Batch, BlockId, KvLayout, StateLayout, StateSlot};
+use inferno_backend::{Batch, BlockId, KvBlockPart, KvLayout, StateLayout, StateSlot};
 use inferno_model::BatchLimits;
 
-use crate::{EngineError, Fingerprint};
+use crate::{EngineError, Fingerprint, WindowUpdate};
 
 /// A model on a device, as the engine uses it. Nothing above it names a backend.
 ///
@@ -45,15 +45,28 @@ pub trait Runner: Send {
     /// **Errors**: as [`run`](Self::run).
     fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError>;
 
-    /// Appends the contents of one block to `bytes`.
+    /// Changes which blocks hold keys and values of windowed layers.
+    fn update_windows(&mut self, updates: &[WindowUpdate]);
+
+    /// Appends the contents of one block, or a part of it, to `bytes`.
     ///
     /// **Errors**: a device that fails.
-    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError>;
+    fn read_kv_block(
+        &self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EngineError>;
 
-    /// Fills one block with the contents that [`read_kv_block`](Self::read_kv_block) appended.
+    /// Fills one block, or a part of it, with the contents that [`read_kv_block`](Self::read_kv_block) appended.
     ///
     /// **Errors**: bytes of another size than a block, a device that fails.
-    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError>;
+    fn write_kv_block(
+        &mut self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &[u8],
+    ) -> Result<(), EngineError>;
 
     /// Copies the recurrent state in slot `from` to slot `to`. Never called without a
     /// [`state_layout`](Self::state_layout).

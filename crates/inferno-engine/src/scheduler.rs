@@ -33,15 +33,17 @@ mod state_slots;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use inferno_backend::{BlockId, LogitRows, SequenceChunk, StateSlot};
+use inferno_backend::{BlockId, KvBlockPart, KvWindow, LogitRows, SequenceChunk, StateSlot};
 
 pub use kv_blocks::BlockUsage;
 pub use plan::{Admission, Continuation, Plan, PlannedChunk};
 pub use row_request::RowRequest;
 pub use state_slots::StateUsage;
 
+use crate::WindowUpdate;
 use crate::prefix_cache::PrefixNode;
-use kv_blocks::{CachedBlock, KvBlocks};
+pub(crate) use kv_blocks::CachedBlock;
+use kv_blocks::KvBlocks;
 use scheduled::{Retention, Scheduled};
 use speculation::MAX_SPECULATIVE_TOKENS;
 
@@ -70,6 +72,8 @@ pub struct SchedulerLimits {
     pub prefix_cache: bool,
     /// Slots of recurrent state; 0 if the model has no recurrent layers.
     pub num_state_slots: usize,
+    /// The memory of layers with a sliding window, if it is limited: enough for all sequences that run together.
+    pub window: Option<KvWindow>,
 }
 
 impl SchedulerLimits {
@@ -120,6 +124,7 @@ pub struct SchedulerCounts {
 ///     max_num_logit_rows: 2,
 ///     prefix_cache: true,
 ///     num_state_slots: 0,
+///     window: None,
 /// });
 /// let long = scheduler.add(&[1, 2, 3, 4, 5, 6, 7], RowRequest::Last, 0, None);
 ///
@@ -291,6 +296,24 @@ impl Scheduler {
         SequenceChunk { logits, ..next }
     }
 
+    /// Uses the blocks within the windows of all running sequences, and returns the changes of such blocks to apply
+    /// before `plan` is computed.
+    pub fn take_window_updates(&mut self, plan: &Plan) -> Vec<WindowUpdate> {
+        self.use_windows(plan);
+        self.blocks.windows.take_updates()
+    }
+
+    fn use_windows(&mut self, plan: &Plan) {
+        self.blocks.windows.begin_step();
+        for (id, scheduled) in &self.running {
+            let sequence = &scheduled.sequence;
+            let chunk = plan.chunks.iter().find(|chunk| chunk.id == *id);
+            let start = sequence.num_computed();
+            let end = start + chunk.map_or(0, |chunk| chunk.num_tokens);
+            self.blocks.windows.use_positions(sequence.block_table(), start..end);
+        }
+    }
+
     /// Returns the tokens of a running sequence.
     ///
     /// **Panics** when it has ended.
@@ -370,6 +393,18 @@ impl Scheduler {
         tokens: &[u32],
     ) -> Option<(PrefixNode, Option<BlockId>)> {
         self.limits.prefix_cache.then(|| self.blocks.insert_cached(parent, tokens)).flatten()
+    }
+
+    /// Selects the part of an inserted block to fill: all of it, if `has_window` and there is memory left for its
+    /// windowed layers.
+    pub(crate) fn fill_inserted(&mut self, block: BlockId, has_window: bool) -> KvBlockPart {
+        let windows = &mut self.blocks.windows;
+        windows.release(block);
+        if windows.is_limited() && (!has_window || windows.num_used() >= windows.capacity()) {
+            return KvBlockPart::Unwindowed;
+        }
+        windows.use_block(block);
+        KvBlockPart::All
     }
 
     /// Releases the blocks of [`insert_cached`](Self::insert_cached), in that order. Unless they were all

@@ -4,6 +4,7 @@
 
 pub(crate) mod architecture;
 mod cohere;
+mod deepseek;
 mod ernie;
 mod exaone;
 mod gemma;
@@ -44,6 +45,9 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &gemma::GEMMA,
     &gemma::GEMMA2,
     &gemma::GEMMA3,
+    &gemma::GEMMA4,
+    &deepseek::DEEPSEEK2,
+    &deepseek::MISTRAL4,
     &gpt_oss::GPT_OSS,
     &glm::GLM4,
     &glm::GLM4_MOE,

@@ -1,9 +1,9 @@
 //! Estimates the memory that a model needs, without loading it.
 
 use inferno_backend::{Backend, KvLayout, PassShape, ProductShape};
-use inferno_gguf::Gguf;
+use inferno_gguf::{Gguf, TensorInfo};
 
-use crate::tensor_names::EMBEDDINGS;
+use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS};
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{ModelError, ModelSpec, Requantize};
 
@@ -40,7 +40,7 @@ impl Footprint {
             vectors.fold(0, usize::saturating_add).saturating_mul(size_of::<f32>());
         let mut pass = PassShape {
             max_num_tokens: limits.max_num_tokens,
-            qkv: spec.heads,
+            attention: spec.attentions().map(|attention| attention.heads).collect(),
             kv_dtype: kv_layout.dtype,
             products: Vec::new(),
         };
@@ -62,7 +62,11 @@ impl Footprint {
         let mapped_bytes = match checkpoint.is_in_memory() {
             // The size of a file in memory fits `usize`.
             true => checkpoint.file_bytes() as usize,
-            false => checkpoint.tensor(EMBEDDINGS).map_or(0, |table| table.num_bytes()),
+            false => [EMBEDDINGS, LAYER_EMBEDDINGS]
+                .into_iter()
+                .filter_map(|name| checkpoint.tensor(name))
+                .map(TensorInfo::num_bytes)
+                .fold(0, usize::saturating_add),
         };
         Ok(Self {
             weight_bytes,

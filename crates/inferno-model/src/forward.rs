@@ -69,6 +69,7 @@ impl<B: Backend> Model<B> {
         let backend = &*self.backend;
         let context = ForwardContext { backend, rotaries, rows: batch.num_tokens() };
 
+        backend.assign_kv_window(batch, &mut cache.kv)?;
         backend.upload_batch(batch, &mut workspace.batch);
         let Workspace { context_length, host_angles, angles, query_factors, .. } = workspace;
         for (rotary, angles) in rotaries.iter().zip(angles) {
@@ -84,6 +85,9 @@ impl<B: Backend> Model<B> {
         if spec.embedding_scale != 1.0 {
             let scale = Function::Scale { factor: spec.embedding_scale };
             backend.apply(context.rows, scale, &mut workspace.x);
+        }
+        if let Some(embeddings) = &self.layer_embeddings {
+            embeddings.compute(&context, workspace)?;
         }
         for layer in &self.layers {
             layer.forward(&context, cache, workspace)?;

@@ -114,6 +114,20 @@ impl<'a> ArchitectureKeys<'a> {
         }
     }
 
+    /// The positive number of layer `index`; the key is required if `default` is `None`.
+    pub(crate) fn positive_in_layer(
+        &self,
+        key: &str,
+        index: usize,
+        default: Option<usize>,
+    ) -> Result<usize, ModelError> {
+        let number = self.per_layer(key, index + 1)?.map(|numbers| numbers.get(index));
+        match number.or(default) {
+            Some(number) => self.check_positive(key, number),
+            None => self.positive(key),
+        }
+    }
+
     /// Sizes are multiplied with each other; the limit keeps the product of any two, with some
     /// margin, within `usize`.
     pub(crate) fn check_positive(&self, key: &str, value: usize) -> Result<usize, ModelError> {

@@ -2,14 +2,16 @@
 
 mod attention;
 mod context;
+mod embedding;
 mod experts;
+mod latent;
 mod linear;
 mod mlp;
 mod norm;
 mod recurrent;
 mod residual;
 
-use inferno_backend::Backend;
+use inferno_backend::{Backend, Function};
 
 use crate::ModelError;
 use crate::loader::Loader;
@@ -18,6 +20,8 @@ use crate::spec::layer::{BlockSpec, FeedForwardSpec, LayerSpec, MixerSpec};
 use crate::workspace::Workspace;
 use attention::SelfAttention;
 pub(crate) use context::ForwardContext;
+use embedding::LayerEmbedding;
+pub(crate) use embedding::LayerEmbeddings;
 use experts::MixtureOfExperts;
 pub(crate) use linear::Linear;
 use mlp::Mlp;
@@ -30,6 +34,9 @@ pub(crate) struct DecoderLayer<B: Backend> {
     mixers: Block<B, Vec<Mixer<B>>>,
     feed_forward: Option<Block<B, FeedForward<B>>>,
     is_parallel: bool,
+    embedding: Option<LayerEmbedding<B>>,
+    /// Factor on the residual stream after the layer.
+    output_scale: Option<f32>,
 }
 
 /// A block between its norm and the residual stream.
@@ -77,7 +84,16 @@ impl<B: Backend> DecoderLayer<B> {
         let mixers = Block::load(loader, &spec.mixers, |loader, mixers| {
             mixers.iter().map(|mixer| Mixer::load(loader, mixer)).collect()
         })?;
-        Ok(Self { mixers, feed_forward, is_parallel: spec.is_parallel })
+        let embedding = match &spec.embedding {
+            Some(embedding) => Some(LayerEmbedding::load(loader, embedding)?),
+            None => None,
+        };
+        let output_scale = match &spec.output_scale {
+            Some(scale) => loader.values(scale)?.first().copied(),
+            None => None,
+        };
+        let is_parallel = spec.is_parallel;
+        Ok(Self { mixers, feed_forward, is_parallel, embedding, output_scale })
     }
 
     /// Adds the layer's output to the residual stream `workspace.x`.
@@ -89,7 +105,7 @@ impl<B: Backend> DecoderLayer<B> {
         cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let Self { mixers, feed_forward, is_parallel } = self;
+        let Self { mixers, feed_forward, is_parallel, .. } = self;
         for mixer in &mixers.block {
             mixer.mix(context, mixers.norm.as_ref(), cache, workspace)?;
         }
@@ -99,11 +115,19 @@ impl<B: Backend> DecoderLayer<B> {
         for mixer in &mixers.block {
             mixer.project(context, &mixers.residual, workspace)?;
         }
-        let Some(feed_forward) = feed_forward else { return Ok(()) };
-        if !is_parallel {
-            feed_forward.expand(context, workspace)?;
+        if let Some(feed_forward) = feed_forward {
+            if !is_parallel {
+                feed_forward.expand(context, workspace)?;
+            }
+            feed_forward.project(context, workspace)?;
         }
-        feed_forward.project(context, workspace)
+        if let Some(embedding) = &self.embedding {
+            embedding.add(context, workspace)?;
+        }
+        if let Some(factor) = self.output_scale {
+            context.backend.apply(context.rows, Function::Scale { factor }, &mut workspace.x);
+        }
+        Ok(())
     }
 }
 

@@ -99,8 +99,27 @@ impl<'a, B: Backend> Loader<'a, B> {
     /// Loads vectors as one buffer.
     pub(crate) fn vector(&mut self, vector: &VectorSpec) -> Result<B::Buffer, ModelError> {
         let values = self.values(vector)?;
-        let mut buffer = self.backend.alloc(vector.rows, vector.cols())?;
-        self.backend.upload(&values, &mut buffer);
+        self.buffer(&values, vector.rows, vector.cols())
+    }
+
+    /// Loads vectors as one buffer, with each value multiplied by `factor`.
+    pub(crate) fn scaled_vector(
+        &mut self,
+        vector: &VectorSpec,
+        factor: f32,
+    ) -> Result<B::Buffer, ModelError> {
+        let values: Vec<f32> = self.values(vector)?.into_iter().map(|x| factor * x).collect();
+        self.buffer(&values, vector.rows, vector.cols())
+    }
+
+    /// A row of `len` ones.
+    pub(crate) fn ones(&mut self, len: usize) -> Result<B::Buffer, ModelError> {
+        self.buffer(&vec![1.0; len], 1, len)
+    }
+
+    fn buffer(&self, values: &[f32], rows: usize, cols: usize) -> Result<B::Buffer, ModelError> {
+        let mut buffer = self.backend.alloc(rows, cols)?;
+        self.backend.upload(values, &mut buffer);
         Ok(buffer)
     }
 

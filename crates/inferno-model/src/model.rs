@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inferno_backend::Backend;
 use inferno_gguf::Gguf;
 
-use crate::layers::{DecoderLayer, Linear, NormWeights};
+use crate::layers::{DecoderLayer, LayerEmbeddings, Linear, NormWeights};
 use crate::loader::{LoadProgress, Loader};
 use crate::rope::RotaryFrequencies;
 use crate::workspace::{BatchLimits, Workspace};
@@ -19,6 +19,7 @@ pub struct Model<B: Backend> {
     pub(crate) spec: ModelSpec,
     pub(crate) rotaries: Vec<RotaryFrequencies>,
     pub(crate) embeddings: B::Table,
+    pub(crate) layer_embeddings: Option<LayerEmbeddings<B>>,
     pub(crate) layers: Vec<DecoderLayer<B>>,
     pub(crate) output_norm: NormWeights<B>,
     pub(crate) head: Linear<B>,
@@ -45,6 +46,10 @@ impl<B: Backend> Model<B> {
         // packed so far plus the tensor being packed.
         let head = Linear::load(&mut loader, &spec.head)?;
         let embeddings = loader.table(&spec.embeddings, spec.hidden_size)?;
+        let layer_embeddings = match &spec.layer_embeddings {
+            Some(embeddings) => Some(LayerEmbeddings::load(&mut loader, embeddings)?),
+            None => None,
+        };
         let output_norm = NormWeights::load(&mut loader, &spec.output_norm)?;
 
         loader.preload_layer(0);
@@ -57,7 +62,16 @@ impl<B: Backend> Model<B> {
             spec.rotaries.iter().map(|rotary| RotaryFrequencies::load(&mut loader, rotary));
         let rotaries = rotaries.collect::<Result<Vec<_>, _>>()?;
         loader.finish(spec.skipped_layers.clone())?;
-        Ok(Self { backend, spec, rotaries, embeddings, layers, output_norm, head })
+        Ok(Self {
+            backend,
+            spec,
+            rotaries,
+            embeddings,
+            layer_embeddings,
+            layers,
+            output_norm,
+            head,
+        })
     }
 
     /// The description of the model.

@@ -10,13 +10,13 @@ pub(crate) mod tensors;
 
 use std::ops::Range;
 
-use inferno_backend::{Function, KvDType, KvLayout, QkvLayout, StateLayout};
+use inferno_backend::{BackendError, Function, KvDType, KvLayer, KvLayout, KvWindow, StateLayout};
 use inferno_gguf::Gguf;
 
 use crate::keys::ArchitectureKeys;
 use crate::{Architecture, BatchLimits, ModelError, architecture};
 use builder::SpecBuilder;
-use layer::{LayerSpec, NormSpec};
+use layer::{AttentionSpec, LayerSpec, NormSpec};
 use recurrent::RecurrentSpec;
 pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
@@ -43,12 +43,12 @@ pub struct ModelSpec {
     pub vocab_size: usize,
     /// The rotary embeddings of the layers, without duplicates.
     pub rotaries: Vec<RotarySpec>,
-    /// Heads of the layers' attention.
-    pub(crate) heads: QkvLayout,
     /// The embedding table.
     pub(crate) embeddings: MatrixPart,
     /// Factor on the embeddings.
     pub(crate) embedding_scale: f32,
+    /// Embeddings that each layer reads by itself.
+    pub(crate) layer_embeddings: Option<LayerEmbeddingsSpec>,
     pub(crate) layers: Vec<LayerSpec>,
     /// Factors on queries that grow with their position.
     pub(crate) temperature: Option<TemperatureSpec>,
@@ -58,6 +58,30 @@ pub struct ModelSpec {
     pub(crate) head_functions: Vec<Function>,
     /// Layers of the file that are not part of the decoder: they predict further tokens.
     pub(crate) skipped_layers: Range<usize>,
+}
+
+/// Embeddings of tokens that each layer adds a projection of: those of a table plus a projection of the
+/// input of the first layer.
+///
+/// **Source**: Gemma Team, Gemma 3n model card, per-layer embeddings.
+#[derive(Debug, Clone)]
+pub(crate) struct LayerEmbeddingsSpec {
+    /// Number of values per token and layer.
+    pub(crate) width: usize,
+    pub(crate) num_layers: usize,
+    /// The table: a row holds the values of all layers.
+    pub(crate) table: MatrixPart,
+    pub(crate) projection: LinearSpec,
+    /// The norm of the projection's values of one layer.
+    pub(crate) norm: VectorSpec,
+    pub(crate) eps: f32,
+}
+
+impl LayerEmbeddingsSpec {
+    /// Number of values per token.
+    pub(crate) fn row_len(&self) -> usize {
+        self.width * self.num_layers
+    }
 }
 
 /// Queries at position `p` are multiplied by `1 + scale * ln(1 + floor(p / original_context_length))`.
@@ -96,17 +120,47 @@ impl ModelSpec {
         }
     }
 
-    /// A cache layout for `num_tokens` positions of this model.
+    /// A cache layout for `num_tokens` positions of this model. Heads that are too wide for [`KvDType::I16`] are
+    /// stored as [`KvDType::F16`].
     pub fn kv_layout(&self, num_tokens: usize, dtype: KvDType) -> KvLayout {
         let block_tokens = KvLayout::DEFAULT_BLOCK_TOKENS;
-        KvLayout {
-            num_layers: self.layers.iter().filter_map(LayerSpec::attention).count(),
-            num_kv_heads: self.heads.num_kv_heads,
-            head_dim: self.heads.head_dim,
-            block_tokens,
-            num_blocks: num_tokens.div_ceil(block_tokens),
-            dtype,
-        }
+        let own = self.attentions().filter(|attention| attention.heads.has_kv);
+        let kv_layer = |attention: &AttentionSpec| KvLayer {
+            is_windowed: attention.window.is_some(),
+            ..attention.heads.kv_layer()
+        };
+        let layers: Vec<_> = own.map(kv_layer).collect();
+        let is_too_wide = |layer: &KvLayer| {
+            matches!(dtype.row_bytes(layer.key_dim), Err(BackendError::KvHeadTooWide { .. }))
+        };
+        let dtype = if layers.iter().any(is_too_wide) { KvDType::F16 } else { dtype };
+        let num_blocks = num_tokens.div_ceil(block_tokens);
+        KvLayout { layers, window: None, block_tokens, num_blocks, dtype }
+    }
+
+    /// A cache layout like [`kv_layout`](Self::kv_layout), with memory of layers with a sliding window for the
+    /// windows of as many sequences as batches within `limits` can hold, and one more.
+    pub fn windowed_kv_layout(
+        &self,
+        num_tokens: usize,
+        dtype: KvDType,
+        limits: BatchLimits,
+    ) -> KvLayout {
+        let layout = self.kv_layout(num_tokens, dtype);
+        let BatchLimits { max_num_tokens, max_num_logit_rows } = limits;
+        let max_num_sequences = max_num_logit_rows.min(max_num_tokens);
+        let window = self.windows().flatten().max().map(|len| {
+            KvWindow::for_sequences(len, layout.block_tokens, max_num_sequences, max_num_tokens)
+        });
+        // Sequences with a recurrent state are not divided among blocks in the same way.
+        let has_state = self.state_layout(1).is_some();
+        let window = window.filter(|window| window.num_blocks < layout.num_blocks && !has_state);
+        KvLayout { window, ..layout }
+    }
+
+    /// The attention of each layer.
+    pub(crate) fn attentions(&self) -> impl Iterator<Item = &AttentionSpec> {
+        self.layers.iter().filter_map(LayerSpec::attention)
     }
 
     /// The layout of the states for batches up to `limits`: a slot for each sequence, and some for checkpoints.
@@ -140,19 +194,25 @@ impl ModelSpec {
                 num_experts_used: layer.num_experts_used(&linear.weight),
             })
         });
-        std::iter::once(head).chain(layers)
+        let projection = self.layer_embeddings.iter().map(|embeddings| MatrixUse {
+            matrix: &embeddings.projection.weight,
+            is_head: false,
+            num_experts_used: 1,
+        });
+        std::iter::once(head).chain(layers).chain(projection)
     }
 
     /// Every vector of parameters.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
         let rotaries = self.rotaries.iter().flat_map(|rotary| rotary.factors.vectors());
         let layers = self.layers.iter().flat_map(LayerSpec::vectors);
-        layers.chain(self.output_norm.vectors()).chain(&self.head.bias).chain(rotaries)
+        let embeddings = self.layer_embeddings.iter().map(|embeddings| &embeddings.norm);
+        let others = self.output_norm.vectors().chain(&self.head.bias).chain(embeddings);
+        layers.chain(others).chain(rotaries)
     }
 
     /// The sliding window of each layer with attention; `None` for those that attend to everything.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Option<usize>> {
-        let attention = self.layers.iter().filter_map(LayerSpec::attention);
-        attention.map(|attention| attention.window)
+        self.attentions().map(|attention| attention.window)
     }
 }

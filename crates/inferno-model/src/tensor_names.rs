@@ -1,6 +1,8 @@
 //! Names of the tensors outside the decoder layers, as GGUF files spell them.
 
 pub(crate) const EMBEDDINGS: &str = "token_embd.weight";
+/// The embeddings that each layer has of its own, one row for all layers.
+pub(crate) const LAYER_EMBEDDINGS: &str = "per_layer_token_embd.weight";
 /// Absent when the output head is tied to the embeddings.
 pub(crate) const OUTPUT_HEAD: &str = "output.weight";
 /// Optional divisors of the rotary frequencies (Llama 3's scaling).

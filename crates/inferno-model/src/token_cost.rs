@@ -1,6 +1,6 @@
 //! Memory traffic and arithmetic per token, to compare measured speeds with.
 
-use inferno_backend::{Backend, KvDType};
+use inferno_backend::{Backend, KvDType, QkvLayout};
 
 use crate::{ModelError, ModelSpec, Requantize};
 
@@ -72,13 +72,14 @@ impl TokenCost {
         let layout = spec.kv_layout(0, kv_dtype);
         let mut windows: Vec<Option<usize>> = spec.windows().collect();
         windows.sort_unstable_by_key(|window| window.unwrap_or(usize::MAX));
-        // Each component of a query is multiplied with one of a key and one of a value.
-        let dims = [layout.num_layers, spec.heads.num_heads, spec.heads.head_dim];
+        // Each component of a query is multiplied with one of a key, and each weight with a value.
+        let head_ops = |heads: QkvLayout| 2 * heads.num_heads * (heads.head_dim + heads.value_dim);
+        let position_ops = spec.attentions().map(|attention| head_ops(attention.heads) as u64);
         Ok(Self {
             layers,
             head,
             position_bytes: layout.block_bytes()? / layout.block_tokens,
-            position_ops: dims.into_iter().map(|dim| dim as u64).fold(4, u64::saturating_mul),
+            position_ops: position_ops.fold(0, u64::saturating_add),
             state_bytes: spec.state_layout(2).map_or(0, |layout| layout.total_bytes()),
             state_ops: spec.state_ops(),
             windows,

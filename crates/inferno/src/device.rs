@@ -174,7 +174,7 @@ fn estimate_on<B: Backend>(
     let spec = ModelSpec::from_checkpoint(checkpoint)?;
     let context_length = context_length(&spec, options)?;
     let cache_tokens = options.cache_tokens.unwrap_or(context_length);
-    let layout = spec.kv_layout(cache_tokens, options.kv_dtype);
+    let layout = spec.windowed_kv_layout(cache_tokens, options.kv_dtype, options.limits);
     let footprint = Footprint::estimate(
         checkpoint,
         &spec,

@@ -2,17 +2,22 @@
 
 use std::ops::Range;
 
-use inferno_tensor::{Tensor, TensorView};
+use inferno_tensor::Tensor;
 
 use super::arithmetic::{dot, soft_cap, softmax, zeros};
-use crate::{AttentionParams, BackendError, Batch, BlockId, KvLayout, QkvLayout};
+use crate::{
+    AttentionParams, BackendError, Batch, BlockId, KvBlockPart, KvLayer, KvLayout, KvWindowMap,
+    QkvLayout,
+};
 
-/// Encoded rows by block, layer, [`KEYS`] or [`VALUES`], head and position, the order of
+/// The encoded rows of each layer, by block, [`KEYS`] or [`VALUES`], head and position: the order of
 /// [`Backend::read_kv_block`](crate::Backend::read_kv_block).
 #[derive(Debug)]
 pub struct ReferenceKvCache {
     layout: KvLayout,
-    rows: Tensor<u8>,
+    /// For each layer, blocks x bytes; of windowed layers, as many blocks as have memory.
+    layers: Vec<Tensor<u8>>,
+    pub(super) windows: Option<KvWindowMap>,
 }
 
 /// Indices of a layer's keys and values.
@@ -21,17 +26,87 @@ const VALUES: usize = 1;
 
 impl ReferenceKvCache {
     pub(super) fn new(layout: &KvLayout) -> Result<Self, BackendError> {
-        let KvLayout { num_blocks, num_layers, num_kv_heads, block_tokens, .. } = *layout;
-        let dims = [num_blocks, num_layers, 2, num_kv_heads, block_tokens, layout.row_bytes()?];
-        Ok(Self { layout: *layout, rows: zeros(&dims, "the KV cache")? })
+        let &KvLayout { num_blocks, block_tokens, dtype, .. } = layout;
+        let layers = layout.layers.iter().map(|layer| {
+            let num_blocks = match layout.window {
+                Some(window) if layer.is_windowed => window.num_blocks,
+                _ => num_blocks,
+            };
+            let row_bytes =
+                dtype.row_bytes(layer.key_dim)?.saturating_add(dtype.row_bytes(layer.value_dim)?);
+            let block_bytes = [layer.num_heads, block_tokens];
+            let block_bytes = block_bytes.into_iter().fold(row_bytes, usize::saturating_mul);
+            zeros(&[num_blocks, block_bytes], "the KV cache")
+        });
+        let windows =
+            layout.window.map(|window| KvWindowMap::new(window, num_blocks, block_tokens));
+        Ok(Self { layout: layout.clone(), layers: layers.collect::<Result<_, _>>()?, windows })
     }
 
-    pub(super) fn block(&self, block: BlockId) -> &[u8] {
-        &self.rows[[block.0 as usize]]
+    /// The index of a block in the memory of a layer.
+    ///
+    /// **Panics** if it has none.
+    fn place(&self, layer: usize, block: usize) -> usize {
+        match &self.windows {
+            Some(windows) if self.layout.layers[layer].is_windowed => {
+                windows.part(BlockId(block as u32)).expect("a block within the window has memory")
+            }
+            _ => block,
+        }
     }
 
-    pub(super) fn block_mut(&mut self, block: BlockId) -> &mut [u8] {
-        &mut self.rows[[block.0 as usize]]
+    /// The layers that belong to a part of a block, those without a window first.
+    fn layers_of(&self, part: KvBlockPart) -> Vec<usize> {
+        let has_window = |&layer: &usize| self.layout.has_window(&self.layout.layers[layer]);
+        let (windowed, mut layers): (Vec<_>, Vec<_>) =
+            (0..self.layout.layers.len()).partition(has_window);
+        if part == KvBlockPart::All {
+            layers.extend(windowed);
+        }
+        layers
+    }
+
+    pub(super) fn read(&self, block: BlockId, part: KvBlockPart, bytes: &mut Vec<u8>) {
+        for layer in self.layers_of(part) {
+            bytes.extend_from_slice(&self.layers[layer][[self.place(layer, block.0 as usize)]]);
+        }
+    }
+
+    pub(super) fn write(
+        &mut self,
+        block: BlockId,
+        part: KvBlockPart,
+        mut bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        let (expected, found) = (part.num_bytes(&self.layout)?, bytes.len());
+        if found != expected {
+            return Err(BackendError::KvBlockSize { expected, found });
+        }
+        if let (Some(windows), KvBlockPart::All) = (&mut self.windows, part) {
+            windows.assign(block)?;
+        }
+        for layer in self.layers_of(part) {
+            let place = self.place(layer, block.0 as usize);
+            let target = &mut self.layers[layer][[place]];
+            let (source, rest) = bytes.split_at(target.len());
+            target.copy_from_slice(source);
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// The location of a row in its layer's part of a block.
+    fn row_at(&self, layer: usize, plane: usize, head: usize, offset: usize) -> Range<usize> {
+        let KvLayout { layers, block_tokens, dtype, .. } = &self.layout;
+        let KvLayer { num_heads, key_dim, value_dim, .. } = layers[layer];
+        let [key_bytes, value_bytes] =
+            [key_dim, value_dim].map(|dim| dtype.row_bytes(dim).expect("the cache was allocated"));
+        let (start, row_bytes) = match plane {
+            KEYS => (0, key_bytes),
+            _ => (num_heads * block_tokens * key_bytes, value_bytes),
+        };
+        let at = start + (head * block_tokens + offset) * row_bytes;
+        at..at + row_bytes
     }
 
     pub(super) fn store(
@@ -41,14 +116,18 @@ impl ReferenceKvCache {
         layout: &QkvLayout,
         qkv: &Tensor<f32>,
     ) {
-        let [_, keys, values] = split_heads(qkv, layout);
         let KvLayout { block_tokens, dtype, .. } = self.layout;
+        let [q_len, k_len, _] = layout.part_lens();
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
             let (block, offset) = (slot / block_tokens, slot % block_tokens);
-            for (plane, source) in [(KEYS, keys), (VALUES, values)] {
-                for head in 0..layout.num_kv_heads {
-                    let target = &mut self.rows[[block, layer, plane, head, offset]];
-                    dtype.encode_row(&source[[row, head]], target);
+            let (keys, values) = qkv[[row]][q_len..].split_at(k_len);
+            for (plane, heads, dim) in
+                [(KEYS, keys, layout.head_dim), (VALUES, values, layout.value_dim)]
+            {
+                for (head, values) in heads.chunks_exact(dim).enumerate() {
+                    let at = self.row_at(layer, plane, head, offset);
+                    let place = self.place(layer, block);
+                    dtype.encode_row(values, &mut self.layers[layer][[place]][at]);
                 }
             }
         }
@@ -63,30 +142,19 @@ impl ReferenceKvCache {
         head: usize,
         positions: Range<usize>,
     ) -> Tensor<f32> {
-        let KvLayout { block_tokens, head_dim, dtype, .. } = self.layout;
+        let KvLayout { block_tokens, dtype, .. } = self.layout;
+        let KvLayer { key_dim, value_dim, .. } = self.layout.layers[layer];
+        let dim = if plane == KEYS { key_dim } else { value_dim };
         let mut decoded =
-            zeros(&[positions.len(), head_dim], "cached rows").expect("fewer rows than the cache");
+            zeros(&[positions.len(), dim], "cached rows").expect("fewer rows than the cache");
         for (row, position) in positions.enumerate() {
             let block = table[position / block_tokens].0 as usize;
-            let offset = position % block_tokens;
-            let encoded = &self.rows[[block, layer, plane, head, offset]];
+            let at = self.row_at(layer, plane, head, position % block_tokens);
+            let encoded = &self.layers[layer][[self.place(layer, block)]][at];
             dtype.decode_row(encoded, &mut decoded[[row]]).expect("rows of the cache's format");
         }
         decoded
     }
-}
-
-/// Splits stacked rows into query, key and value heads: rows x heads x components each.
-fn split_heads<'a>(qkv: &'a Tensor<f32>, layout: &QkvLayout) -> [TensorView<'a, f32>; 3] {
-    let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
-    let rows = qkv.shape().dims()[0];
-    let heads = qkv
-        .view()
-        .reshape(&[rows, layout.heads_per_row(), head_dim])
-        .expect("the buffer is as wide as its layout");
-    let keys = num_heads..num_heads + num_kv_heads;
-    [0..num_heads, keys.clone(), keys.end..layout.heads_per_row()]
-        .map(|range| heads.slice(1, range).expect("the layout counts its heads"))
 }
 
 pub(super) fn attend(
@@ -97,20 +165,20 @@ pub(super) fn attend(
     cache: &ReferenceKvCache,
     out: &mut Tensor<f32>,
 ) {
-    let [queries, ..] = split_heads(qkv, layout);
     let group = layout.num_heads / layout.num_kv_heads;
     for sequence in 0..batch.num_sequences() {
         let table = batch.block_table(sequence);
         for row in batch.rows(sequence) {
             let end = batch.positions()[row] as usize + 1;
             let positions = params.window.map_or(0, |window| end.saturating_sub(window))..end;
-            let heads = out[[row]].chunks_exact_mut(layout.head_dim);
+            let queries: Vec<_> = qkv[[row]].chunks_exact(layout.head_dim).collect();
+            let heads = out[[row]].chunks_exact_mut(layout.value_dim);
             for (head, out) in heads.take(layout.num_heads).enumerate() {
                 let [keys, values] = [KEYS, VALUES].map(|plane| {
                     cache.load(table, params.layer, plane, head / group, positions.clone())
                 });
                 let scores = (0..positions.len())
-                    .map(|i| dot(&queries[[row, head]], &keys[[i]]) * f64::from(params.scale))
+                    .map(|i| dot(queries[head], &keys[[i]]) * f64::from(params.scale))
                     .map(|score| params.softcap.map_or(score, |cap| soft_cap(score, cap.into())));
                 // A sink takes a part of the probability, but has no value.
                 let sink = params.sinks.map(|sinks| f64::from(sinks[[0]][head]));

@@ -34,6 +34,18 @@ impl ReferenceRouting {
         self.choices.iter().copied().enumerate()
     }
 
+    /// Multiplies the weight of each choice by its expert's value in `scales`.
+    pub(super) fn scale(&mut self, scales: &[f32]) {
+        self.choices.iter_mut().for_each(|choice| choice.weight *= scales[choice.expert]);
+    }
+
+    /// Routes each row to every expert, in order.
+    pub(super) fn route_to_all(&mut self, rows: usize) {
+        let experts = (0..rows).flat_map(|_| 0..self.num_experts_used);
+        self.choices.clear();
+        self.choices.extend(experts.map(|expert| ExpertChoice { expert, weight: 1.0 }));
+    }
+
     pub(super) fn route(
         &mut self,
         rows: usize,
@@ -84,7 +96,7 @@ fn exclude_groups(scores: &mut [f64], groups: ExpertGroups) {
         .map(|group| {
             let mut sorted = group.to_vec();
             sorted.sort_by(|a, b| b.total_cmp(a));
-            sorted.iter().take(2).sum()
+            sorted.iter().take(groups.num_scored).sum()
         })
         .enumerate()
         .collect();

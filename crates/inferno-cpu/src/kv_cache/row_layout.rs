@@ -13,13 +13,14 @@ pub(crate) enum Plane {
     Values,
 }
 
-/// The widest head of an I16 cache; [`KvLayout::row_bytes`] checks it.
+/// The widest head of an I16 cache; [`KvDType::row_bytes`] checks it.
 pub(crate) const MAX_I16_HEAD_DIM: usize = 512;
 
 /// Bytes of a row of an I16 cache with the widest head: a scale, then integers.
 pub(crate) const MAX_I16_ROW_BYTES: usize = 4 + 2 * MAX_I16_HEAD_DIM;
 
 /// The mapping of rows to locations in a region.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct RowLayout {
     pub(crate) dtype: KvDType,
     head_dim: usize,
@@ -42,8 +43,13 @@ struct PieceLocation {
 }
 
 impl RowLayout {
-    pub(crate) fn new(layout: &KvLayout) -> Self {
-        let KvLayout { dtype, head_dim, block_tokens, .. } = *layout;
+    /// The rows of a layer's keys or values.
+    pub(crate) fn new(layout: &KvLayout, layer: usize, plane: Plane) -> Self {
+        let KvLayout { ref layers, dtype, block_tokens, .. } = *layout;
+        let head_dim = match plane {
+            Plane::Keys => layers[layer].key_dim,
+            Plane::Values => layers[layer].value_dim,
+        };
         let (piece, element, header) = match dtype {
             KvDType::F32 => (QK, 4, 0),
             KvDType::I16 => (head_dim, 2, 4),

@@ -108,7 +108,7 @@ pub(crate) fn paged_attention(
     check_shapes(batch, params, qkv, cache, out);
     let QkvRows { layout, values: qkv } = qkv;
     let group = layout.num_heads / layout.num_kv_heads;
-    let partial_len = partial_len(layout.head_dim);
+    let partial_len = partial_len(layout.value_dim);
     let qkv = qkv.rows(batch.num_tokens());
     let attention = AttentionInputs { batch, params, layout, qkv, cache, group, partial_len };
 
@@ -118,9 +118,8 @@ pub(crate) fn paged_attention(
     plan(&attention, min_tasks, units)?;
     let max_rows = units.iter().map(|unit| attention.num_rows(unit)).max().unwrap_or(0);
     let task_len = max_rows * partial_len;
-    scratch.reserve(
-        span::num_lines(cache.layout.dtype, layout.head_dim, max_rows) + 2 * task_len / LANES,
-    )?;
+    scratch
+        .reserve(span::num_lines(cache.layout.dtype, layout, max_rows) + 2 * task_len / LANES)?;
 
     let out_cols = out.cols();
     let out = Disjoint::new(out.values_mut());
@@ -161,42 +160,52 @@ fn check_shapes(
     cache: &CpuKvCache,
     out: &CpuBuffer,
 ) {
-    let kv = &cache.layout;
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
-    assert_eq!(
-        (layout.num_kv_heads, layout.head_dim),
-        (kv.num_kv_heads, kv.head_dim),
-        "the cache was allocated for these heads"
-    );
-    assert!(params.layer < kv.num_layers, "layer {} of {}", params.layer, kv.num_layers);
+    let is_valid = cache.layout.layers[params.layer].fits(layout);
+    assert!(is_valid, "the cache was allocated for these heads");
     assert!(params.window != Some(0), "a window holds at least the row's own position");
     assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
-    assert_eq!(out.cols(), layout.num_heads * layout.head_dim, "a column per query component");
+    assert_eq!(out.cols(), layout.out_len(), "a column per value component of each head");
     assert!(batch.num_tokens() <= out.num_rows(), "a row per token");
     assert!(params.sinks.is_none_or(|sinks| sinks.cols() == layout.num_heads), "a sink per head");
 }
 
-/// Bytes that attention allocates, at most, for batches of up to `num_tokens` tokens.
+/// Bytes that attention allocates, at most, for batches of up to `num_tokens` tokens with each of `layouts`.
 pub(crate) fn max_scratch_bytes(
+    num_threads: usize,
+    num_tokens: usize,
+    layouts: &[QkvLayout],
+    kv_dtype: KvDType,
+) -> usize {
+    let bytes =
+        layouts.iter().map(|layout| scratch_bytes(num_threads, num_tokens, layout, kv_dtype));
+    let most = |[a, b, c]: [usize; 3], [d, e, f]: [usize; 3]| [a.max(d), b.max(e), c.max(f)];
+    bytes.fold([0; 3], most).into_iter().sum()
+}
+
+/// Bytes of scratch memory of the threads, of states and of partial results.
+fn scratch_bytes(
     num_threads: usize,
     num_tokens: usize,
     layout: &QkvLayout,
     kv_dtype: KvDType,
-) -> usize {
+) -> [usize; 3] {
     let group = layout.num_heads / layout.num_kv_heads.max(1);
     let max_rows = max_unit_rows(group).min(num_tokens.saturating_mul(group));
     if max_rows == 0 {
-        return 0;
+        return [0; 3];
     }
-    let task_lines = max_rows * partial_len(layout.head_dim) / LANES;
-    let thread_lines = span::num_lines(kv_dtype, layout.head_dim, max_rows) + 2 * task_lines;
+    let task_lines = max_rows * partial_len(layout.value_dim) / LANES;
+    let thread_lines = span::num_lines(kv_dtype, layout, max_rows) + 2 * task_lines;
     // Contexts are split only if there are fewer tasks than TASKS_PER_THREAD; the last window may be rounded up
     // to one more result for each of them.
     let max_tasks = TASKS_PER_THREAD * num_threads;
     let max_partials = PARTIALS_PER_THREAD * num_threads + max_tasks;
-    num_threads * allocated_bytes(thread_lines)
-        + allocated_bytes(max_tasks * task_lines)
-        + allocated_bytes(max_partials * task_lines)
+    [
+        num_threads * allocated_bytes(thread_lines),
+        allocated_bytes(max_tasks * task_lines),
+        allocated_bytes(max_partials * task_lines),
+    ]
 }
 
 /// The tasks of one call.
@@ -235,8 +244,8 @@ impl AttentionTasks<'_> {
         work: impl FnOnce(&mut [CacheLine], &mut [f32]),
     ) {
         let kv_dtype = self.attention.cache.layout.dtype;
-        let head_dim = self.attention.layout.head_dim;
-        let num_lines = span::num_lines(kv_dtype, head_dim, self.attention.num_rows(unit));
+        let (layout, num_rows) = (self.attention.layout, self.attention.num_rows(unit));
+        let num_lines = span::num_lines(kv_dtype, layout, num_rows);
         let mut scratch = self.scratch.lock(thread);
         let (memory, partials) = scratch.get_mut().split_at_mut(num_lines);
         work(memory, bytemuck::cast_slice_mut(partials));
@@ -317,10 +326,10 @@ impl AttentionTasks<'_> {
         }
         for (row, state) in state.chunks_exact(partial_len).enumerate() {
             let (token, head) = (unit.rows.start + row / group, kv_head * group + row % group);
-            let at = token * self.out_cols + head * layout.head_dim;
+            let at = token * self.out_cols + head * layout.value_dim;
             // SAFETY: tasks differ in their rows or in their heads, and the sequences of a batch share no row;
             // this part is dropped before the next one is created.
-            let out = unsafe { self.out.part(at..at + layout.head_dim) };
+            let out = unsafe { self.out.part(at..at + layout.value_dim) };
             let scale = 1.0 / state[SUM];
             for (out, mixed) in out.iter_mut().zip(&state[MIXED..]) {
                 *out = mixed * scale;

@@ -1,4 +1,4 @@
-//! Norms and rotary position embedding of query and key heads.
+//! Norms of query, key and value heads, and rotary position embedding of query and key heads.
 //!
 //! A pair `(a, b)` becomes `(fma(a, cos, 0 - b * sin), fma(a, sin, b * cos))`.
 
@@ -9,7 +9,7 @@ use crate::executor::Executor;
 use crate::lanes::{Kernel, LANES, Lanes, vectors, vectors_mut};
 use crate::ops::norm::{RowNorm, normalize};
 
-/// Normalizes query and key heads if there is a norm, and rotates them if there is a rotation.
+/// Normalizes heads if there is a norm, and rotates query and key heads if there is a rotation.
 pub(crate) fn rope(
     executor: Executor<'_>,
     rows: usize,
@@ -26,32 +26,38 @@ pub(crate) fn rope(
     });
 }
 
-/// The norms of query heads and of key heads.
+/// The norms of query heads, key heads and value heads.
 #[derive(Clone, Copy)]
 struct HeadNorms<'a> {
-    norms: [RowNorm<'a>; 2],
+    norms: [Option<RowNorm<'a>>; 3],
     /// Values of a row that are normalized together.
-    extents: [usize; 2],
+    extents: [usize; 3],
     after_rotation: bool,
 }
 
 impl<'a> HeadNorms<'a> {
     fn new(layout: &QkvLayout, norm: QkNorm<'a, CpuBuffer>) -> Self {
-        let QkNorm { q, k, kind, eps, whole, after_rotation } = norm;
-        let lens = [layout.num_heads, layout.num_kv_heads].map(|heads| heads * layout.head_dim);
-        let extents = if whole { lens } else { [layout.head_dim; 2] };
-        for (weight, (len, extent)) in [q, k].into_iter().zip(lens.into_iter().zip(extents)) {
-            let is_valid = [len, extent].contains(&weight.cols());
-            assert!(is_valid, "a weight for one head or for all: {}", weight.cols());
+        let QkNorm { q, k, v, kind, eps, whole, after_rotation } = norm;
+        let (lens, dim) = (layout.part_lens(), layout.head_dim);
+        let extents = match whole {
+            true => [lens[0], lens[1], layout.value_dim],
+            false => [dim, dim, layout.value_dim],
+        };
+        let weights = [Some(q), k, v];
+        for (weight, (len, extent)) in weights.into_iter().zip(lens.into_iter().zip(extents)) {
+            let is_valid = weight.is_none_or(|weight| [len, extent].contains(&weight.cols()));
+            assert!(is_valid, "a weight for one head or for all");
         }
-        let norms = [q, k].map(|weight| RowNorm { kind, weight: weight.rows(1), bias: None, eps });
+        let row_norm =
+            |weight: &'a CpuBuffer| RowNorm { kind, weight: weight.rows(1), bias: None, eps };
+        let norms = weights.map(|weight| weight.map(row_norm));
         Self { norms, extents, after_rotation }
     }
 
-    /// Normalizes the query heads (0) or the key heads (1) of a row.
+    /// Normalizes the query heads (0), the key heads (1) or the value heads (2) of a row.
     #[inline(always)]
     fn normalize<L: Lanes>(&self, lanes: L, plane: usize, heads: &mut [f32]) {
-        let (norm, extent) = (self.norms[plane], self.extents[plane]);
+        let (Some(norm), extent) = (self.norms[plane], self.extents[plane]) else { return };
         for (index, head) in heads.chunks_exact_mut(extent).enumerate() {
             // One head's weight for all of them, or a part for each.
             let at = index * extent % norm.weight.len();
@@ -94,10 +100,13 @@ impl Kernel for Rope<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { qkv, first, layout, norms, rotation } = self;
-        let QkvLayout { num_heads, num_kv_heads, head_dim } = *layout;
+        let (head_dim, [q_len, k_len, _]) = (layout.head_dim, layout.part_lens());
         for (row, values) in qkv.chunks_exact_mut(layout.row_len()).enumerate() {
-            let (queries, others) = values.split_at_mut(num_heads * head_dim);
-            let keys = &mut others[..num_kv_heads * head_dim];
+            let (queries, others) = values.split_at_mut(q_len);
+            let (keys, values) = others.split_at_mut(k_len);
+            if let Some(norms) = norms {
+                norms.normalize(lanes, 2, values);
+            }
             for (plane, heads) in [queries, keys].into_iter().enumerate() {
                 if let Some(norms) = norms.filter(|norms| !norms.after_rotation) {
                     norms.normalize(lanes, plane, heads);

@@ -107,6 +107,30 @@ impl CpuRouting {
         self.sort_slots();
     }
 
+    /// Multiplies the weight of each slot by its expert's value in `scales`.
+    pub(crate) fn scale(&mut self, scales: &CpuBuffer) {
+        let (len, scales) = (self.rows * self.num_experts_used, scales.rows(1));
+        let experts = &self.experts.get::<u32>()[..len];
+        let weights = &mut self.weights.get_mut::<f32>()[..len];
+        for (weight, &expert) in weights.iter_mut().zip(experts) {
+            *weight *= scales[expert as usize];
+        }
+    }
+
+    /// Routes each row to every expert, in order.
+    pub(crate) fn route_to_all(&mut self, rows: usize) {
+        let num_experts = self.num_experts;
+        assert_eq!(num_experts, self.num_experts_used, "every expert is used");
+        self.rows = rows;
+        let slots = rows * num_experts;
+        self.weights.get_mut::<f32>()[..slots].fill(1.0);
+        let experts = &mut self.experts.get_mut::<u32>()[..slots];
+        for token in experts.chunks_exact_mut(num_experts.max(1)) {
+            token.iter_mut().zip(0..).for_each(|(expert, number)| *expert = number);
+        }
+        self.sort_slots();
+    }
+
     /// Selects the experts of a row by `probabilities`, and stores their weights.
     fn choose_experts(
         &mut self,
@@ -233,7 +257,9 @@ impl ExpertSlots<'_> {
 /// The choice of one token's groups of experts.
 #[derive(Debug)]
 struct GroupChoice {
-    /// The score of each group: the sum of its two largest.
+    /// Number of probabilities, one or two, that the score of a group is the sum of.
+    num_scored: usize,
+    /// The score of each group: the sum of its largest.
     scores: Vec<f32>,
     /// The chosen groups, and their scores.
     chosen: Vec<u32>,
@@ -242,7 +268,9 @@ struct GroupChoice {
 
 impl GroupChoice {
     fn new(groups: ExpertGroups) -> Self {
+        assert!((1..=2).contains(&groups.num_scored), "one or two probabilities are added");
         Self {
+            num_scored: groups.num_scored,
             scores: vec![0.0; groups.num_groups],
             chosen: vec![0; groups.num_groups_used],
             chosen_scores: vec![0.0; groups.num_groups_used],
@@ -261,7 +289,7 @@ impl GroupChoice {
                     second = x;
                 }
             }
-            *score = if group_len > 1 { first + second } else { first };
+            *score = if self.num_scored.min(group_len) > 1 { first + second } else { first };
         }
         choose(&mut self.scores, &mut self.chosen, &mut self.chosen_scores);
         for (number, group) in scores.chunks_mut(group_len).enumerate() {

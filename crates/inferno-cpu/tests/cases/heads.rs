@@ -1,8 +1,8 @@
 //! Queries, keys and values of one sequence, and attention over them.
 
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, QkvLayout,
-    SequenceChunk,
+    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, LogitRows,
+    QkvLayout, SequenceChunk,
 };
 
 use super::{Random, matrix, read};
@@ -13,6 +13,8 @@ pub struct Shape {
     pub num_heads: usize,
     pub num_kv_heads: usize,
     pub head_dim: usize,
+    /// Width of values, if it is not that of keys.
+    pub value_dim: Option<usize>,
     pub block_tokens: usize,
     pub tokens: usize,
     pub window: Option<usize>,
@@ -26,6 +28,7 @@ pub const SHAPE: Shape = Shape {
     num_heads: 4,
     num_kv_heads: 2,
     head_dim: 32,
+    value_dim: None,
     block_tokens: 16,
     tokens: 70,
     window: None,
@@ -36,15 +39,15 @@ pub const SHAPE: Shape = Shape {
 
 impl Shape {
     pub fn qkv(&self) -> QkvLayout {
-        let Self { num_heads, num_kv_heads, head_dim, .. } = *self;
-        QkvLayout { num_heads, num_kv_heads, head_dim }
+        let Self { num_heads, num_kv_heads, head_dim, value_dim, .. } = *self;
+        let value_dim = value_dim.unwrap_or(head_dim);
+        QkvLayout { value_dim, ..QkvLayout::new(num_heads, num_kv_heads, head_dim) }
     }
 
     pub fn cache(&self) -> KvLayout {
         KvLayout {
-            num_layers: 2,
-            num_kv_heads: self.num_kv_heads,
-            head_dim: self.head_dim,
+            layers: vec![KvLayer::new(self.num_kv_heads, self.head_dim), self.qkv().kv_layer()],
+            window: None,
             block_tokens: self.block_tokens,
             num_blocks: self.tokens.div_ceil(self.block_tokens) + 3,
             dtype: self.dtype,
@@ -52,7 +55,7 @@ impl Shape {
     }
 
     pub fn out_len(&self) -> usize {
-        self.num_heads * self.head_dim
+        self.qkv().out_len()
     }
 
     /// Blocks from the last to the first.

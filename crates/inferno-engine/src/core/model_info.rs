@@ -31,7 +31,7 @@ pub(crate) struct ModelInfo {
 impl ModelInfo {
     pub(super) fn new(runner: &dyn Runner, tokenizer: Arc<Tokenizer>) -> Self {
         let vocab_size = runner.vocab_size().min(tokenizer.vocab_size());
-        let layout = *runner.kv_layout();
+        let layout = runner.kv_layout().clone();
         let known = 0..u32::try_from(vocab_size).unwrap_or(u32::MAX);
         let runner_context_length = runner.context_length();
         Self {

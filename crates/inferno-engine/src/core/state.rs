@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use inferno_backend::{Batch, BlockId, StateLayout};
+use inferno_backend::{Batch, BlockId, KvBlockPart, StateLayout};
 
 use super::event_sender::{EventQueue, EventSender, PassRecord};
 use super::prefill_pacing::PrefillPacing;
@@ -153,13 +153,14 @@ impl CoreState {
         self.scheduler.parked_blocks(id)
     }
 
-    /// Appends the contents of one block to `bytes`.
+    /// Appends the contents of one block, or a part of it, to `bytes`.
     pub(crate) fn read_block(
         &self,
         block: BlockId,
+        part: KvBlockPart,
         bytes: &mut Vec<u8>,
     ) -> Result<(), EngineError> {
-        self.runner.read_kv_block(block, bytes)
+        self.runner.read_kv_block(block, part, bytes)
     }
 
     /// Replaces the tokens of a session's sequence, of which the first `num_computed` have their keys and
@@ -177,10 +178,11 @@ impl CoreState {
         if num_computed == 0 {
             return Ok(());
         }
-        let Some(blocks) = self.scheduler.restore(id, num_computed) else {
+        let Some((blocks, updates)) = self.scheduler.restore(id, num_computed) else {
             return Ok(());
         };
-        let filled = self.fill_blocks(&blocks, &mut fill);
+        self.runner.update_windows(&updates);
+        let filled = self.fill_blocks(&blocks, num_computed, &mut fill);
         let filled = filled.and_then(|()| self.fill_state(id, &mut fill));
         match filled {
             Ok(()) => self.scheduler.finish_restore(id, num_computed),
@@ -217,12 +219,16 @@ impl CoreState {
     fn fill_blocks(
         &mut self,
         blocks: &[BlockId],
+        num_computed: usize,
         fill: &mut dyn FnMut(&mut [u8]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let mut bytes = vec![0; self.runner.kv_layout().block_bytes()?];
-        for &block in blocks {
+        let mut bytes = Vec::new();
+        for (index, &block) in blocks.iter().enumerate() {
+            let layout = self.runner.kv_layout();
+            let part = layout.part_of_block(index, num_computed);
+            bytes.resize(part.num_bytes(layout)?, 0);
             fill(&mut bytes)?;
-            self.runner.write_kv_block(block, &bytes)?;
+            self.runner.write_kv_block(block, part, &bytes)?;
         }
         Ok(())
     }
@@ -260,6 +266,7 @@ impl CoreState {
             return;
         }
         self.add_drafts(&mut plan);
+        self.runner.update_windows(&self.scheduler.take_window_updates(&plan));
         self.compute(&plan);
         self.scheduler.commit(&plan, &self.continuations);
         for (place, chunk) in plan.chunks.iter().enumerate() {

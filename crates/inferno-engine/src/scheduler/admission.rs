@@ -46,10 +46,16 @@ impl Scheduler {
             let Some(mut admitted) = self.waiting.remove(&id) else {
                 break;
             };
+            let num_usable = num_usable.min(self.blocks.num_with_window(&path));
             let num_cached = num_usable * self.limits.block_tokens;
             if num_usable < path.len() {
-                self.blocks.add_branch(&mut admitted, path.len());
+                if has_state {
+                    self.blocks.add_branch(&mut admitted, path.len());
+                }
                 path.truncate(num_usable);
+            }
+            if held_blocks {
+                self.blocks.rewind_to_window(&mut admitted);
             }
             if !path.is_empty() {
                 self.blocks.adopt(&mut admitted, path);

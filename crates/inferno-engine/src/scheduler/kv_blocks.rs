@@ -12,6 +12,7 @@ use super::checkpoints::ScheduledState;
 use super::scheduled::{Retention, Scheduled};
 use super::state_slots::StateSlots;
 use crate::prefix_cache::{PrefixCache, PrefixNode};
+use crate::window_blocks::WindowBlocks;
 use crate::{BlockPool, Sequence};
 
 /// How the blocks of the KV cache are used.
@@ -23,6 +24,10 @@ pub struct BlockUsage {
     pub num_free: usize,
     /// Blocks of the prefix cache that no sequence uses.
     pub num_cached: usize,
+    /// Blocks that can hold keys and values of layers with a sliding window, if these are fewer; else 0.
+    pub num_window_blocks: usize,
+    /// Blocks that hold such keys and values.
+    pub num_window_used: usize,
 }
 
 impl BlockUsage {
@@ -39,6 +44,8 @@ pub(crate) struct CachedBlock {
     pub(crate) parent: Option<usize>,
     pub(crate) tokens: Arc<[u32]>,
     pub(crate) block: BlockId,
+    /// Whether it holds keys and values of windowed layers, too.
+    pub(crate) has_window: bool,
 }
 
 #[derive(Debug)]
@@ -47,6 +54,7 @@ pub(super) struct KvBlocks {
     block_tokens: usize,
     pool: BlockPool,
     cache: PrefixCache,
+    pub(super) windows: WindowBlocks,
     /// Whether blocks are shared at all.
     shares: bool,
     pub(super) states: StateSlots,
@@ -54,10 +62,12 @@ pub(super) struct KvBlocks {
 
 impl KvBlocks {
     pub(super) fn new(limits: &SchedulerLimits) -> Self {
-        let &SchedulerLimits { num_blocks, block_tokens, prefix_cache: shares, .. } = limits;
+        let &SchedulerLimits { num_blocks, block_tokens, prefix_cache: shares, window, .. } =
+            limits;
         let (pool, cache) = (BlockPool::new(num_blocks), PrefixCache::new(block_tokens));
         let states = StateSlots::new(limits.num_state_slots);
-        Self { num_blocks, block_tokens, pool, cache, shares, states }
+        let windows = WindowBlocks::new(window, block_tokens);
+        Self { num_blocks, block_tokens, pool, cache, windows, shares, states }
     }
 
     pub(super) fn usage(&self) -> BlockUsage {
@@ -65,6 +75,8 @@ impl KvBlocks {
             num_blocks: self.num_blocks,
             num_free: self.pool.num_free(),
             num_cached: self.cache.num_unused(),
+            num_window_blocks: self.windows.capacity(),
+            num_window_used: self.windows.num_used(),
         }
     }
 
@@ -105,6 +117,27 @@ impl KvBlocks {
         // The end of a prompt has a checkpoint anyway.
         if num_blocks < (scheduled.sequence.tokens().len() - 1) / self.block_tokens {
             scheduled.state.add_branch(num_blocks * self.block_tokens);
+        }
+    }
+
+    /// The number of nodes of `path` after which the window of layers that have one is cached.
+    pub(super) fn num_with_window(&self, path: &[PrefixNode]) -> usize {
+        let num_computed = path.len() * self.block_tokens;
+        let block = |index: usize| self.cache.block(path[index]);
+        self.windows.num_usable(num_computed, block) / self.block_tokens
+    }
+
+    /// The number of positions of a sequence that did not run after which it can be continued.
+    pub(super) fn num_continuable(&self, sequence: &Sequence) -> usize {
+        let block = |index: usize| sequence.block_table()[index];
+        self.windows.num_usable(sequence.num_computed(), block)
+    }
+
+    /// Rewinds a sequence that did not run to where it can be continued.
+    pub(super) fn rewind_to_window(&mut self, scheduled: &mut Scheduled) {
+        let num_computed = self.num_continuable(&scheduled.sequence);
+        if num_computed < scheduled.sequence.num_computed() {
+            self.rewind(scheduled, num_computed);
         }
     }
 
@@ -175,6 +208,7 @@ impl KvBlocks {
             parent: self.cache.parent(node).map(|parent| places[&parent]),
             tokens: self.cache.tokens(node).into(),
             block: self.cache.block(node),
+            has_window: self.windows.holds(self.cache.block(node)),
         };
         nodes.iter().map(block).collect()
     }
@@ -251,7 +285,9 @@ impl KvBlocks {
             let own = sequence.block_table()[index];
             let (node, is_new) = self.cache.insert(path.last().copied(), tokens, own);
             if !is_new {
-                sequence.replace_block(index, self.cache.block(node));
+                let shared = self.cache.block(node);
+                sequence.replace_block(index, shared);
+                self.windows.replace(own, shared);
                 self.pool.release(own);
             }
             path.push(node);

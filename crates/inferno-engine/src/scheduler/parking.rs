@@ -7,7 +7,8 @@
 use inferno_backend::{BlockId, StateSlot};
 
 use super::scheduled::{Retention, Scheduled};
-use super::{RowRequest, Scheduler, SequenceId};
+use super::{Plan, RowRequest, Scheduler, SequenceId};
+use crate::WindowUpdate;
 
 impl Scheduler {
     /// Adds an empty, parked sequence, which stays until it is removed. Without `keeps_kv` all of its tokens
@@ -42,9 +43,10 @@ impl Scheduler {
 
     /// Makes a parked sequence runnable; it keeps its place in the order.
     pub(crate) fn resume(&mut self, id: SequenceId) {
-        let Some(scheduled) = self.parked.remove(&id) else {
+        let Some(mut scheduled) = self.parked.remove(&id) else {
             return;
         };
+        self.blocks.rewind_to_window(&mut scheduled);
         let is_first = self.waiting.first_key_value().is_none_or(|(&first, _)| id < first);
         let has_slot = self.running.len() < self.limits.max_num_sequences;
         // The next token gets its block when it is planned, as those of other running sequences do.
@@ -83,13 +85,15 @@ impl Scheduler {
         id
     }
 
-    /// Returns the number of computed positions of a parked sequence, and the blocks that hold them.
+    /// Returns the number of computed positions of a parked sequence after which it can be continued, and the blocks
+    /// that hold them.
     ///
     /// **Panics** when it is not parked.
     pub(crate) fn parked_blocks(&self, id: SequenceId) -> (usize, &[BlockId]) {
         let sequence = &self.parked[&id].sequence;
-        let num_blocks = sequence.num_computed().div_ceil(self.limits.block_tokens);
-        (sequence.num_computed(), &sequence.block_table()[..num_blocks])
+        let num_computed = self.blocks.num_continuable(sequence);
+        let num_blocks = num_computed.div_ceil(self.limits.block_tokens);
+        (num_computed, &sequence.block_table()[..num_blocks])
     }
 
     /// Returns the slot of a parked sequence's recurrent state, if anything of it is computed.
@@ -100,11 +104,15 @@ impl Scheduler {
     }
 
     /// Reserves blocks for the first `num_computed` tokens of a parked sequence, of which nothing is
-    /// computed. The caller fills them and calls [`finish_restore`](Self::finish_restore). `None` if
-    /// there are not enough.
+    /// computed. The caller applies the changes of windows, fills the blocks and calls
+    /// [`finish_restore`](Self::finish_restore). `None` if there are not enough.
     ///
     /// **Panics** when it is not parked.
-    pub(crate) fn restore(&mut self, id: SequenceId, num_computed: usize) -> Option<Vec<BlockId>> {
+    pub(crate) fn restore(
+        &mut self,
+        id: SequenceId,
+        num_computed: usize,
+    ) -> Option<(Vec<BlockId>, Vec<WindowUpdate>)> {
         let mut scheduled = self.parked.remove(&id).expect("it is parked");
         let blocks = loop {
             if scheduled.state.slot.is_none() {
@@ -122,7 +130,12 @@ impl Scheduler {
             self.blocks.release(&mut scheduled);
         }
         self.parked.insert(id, scheduled);
-        blocks
+        let blocks = blocks?;
+        self.use_windows(&Plan::default());
+        let windows = &mut self.blocks.windows;
+        blocks.iter().for_each(|&block| windows.release(block));
+        windows.use_positions(&blocks, num_computed..num_computed);
+        Some((blocks, windows.take_updates()))
     }
 
     /// Records that the blocks of a [`restore`](Self::restore) were filled.

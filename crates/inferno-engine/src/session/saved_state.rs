@@ -27,12 +27,15 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
             let (num_computed, blocks) = state.computed_blocks(sequence);
             (num_computed, blocks.to_vec())
         };
-        let copy = |copied: &[BlockId], bytes: &mut Vec<u8>| {
+        let layout = &session.info().layout;
+        let copy = |first: usize, copied: &[BlockId], bytes: &mut Vec<u8>| {
             let state = core.lock()?;
             if state.computed_blocks(sequence) != (num_computed, &blocks[..]) {
                 return Ok(false);
             }
-            copied.iter().try_for_each(|&block| state.read_block(block, bytes))?;
+            for (index, &block) in (first..).zip(copied) {
+                state.read_block(block, layout.part_of_block(index, num_computed), bytes)?;
+            }
             Ok(true)
         };
         let copy_state = |bytes: &mut Vec<u8>| {
@@ -49,21 +52,23 @@ pub(super) fn save(session: &Session, path: &Path) -> Result<(), EngineError> {
     }
 }
 
-/// Writes `session` with the blocks of its first `num_computed` tokens, which `copy` appends to a buffer, and the
-/// recurrent state after them, which `copy_state` appends. False, and nothing is written, if they have changed.
+/// Writes `session` with the blocks of its first `num_computed` tokens, which `copy` appends to a buffer, some from an
+/// index on, and the recurrent state after them, which `copy_state` appends. False, and nothing is written, if they have
+/// changed.
 fn write(
     session: &Session,
     path: &Path,
     num_computed: usize,
     blocks: &[BlockId],
-    copy: impl Fn(&[BlockId], &mut Vec<u8>) -> Result<bool, EngineError>,
+    copy: impl Fn(usize, &[BlockId], &mut Vec<u8>) -> Result<bool, EngineError>,
     copy_state: impl Fn(&mut Vec<u8>) -> Result<bool, EngineError>,
 ) -> Result<bool, EngineError> {
     let info = session.info();
     let block_bytes = info.layout.block_bytes()? as u64;
     let num_tokens = session.tokens.len() as u64;
     let state_bytes = state_bytes(info, num_computed as u64);
-    let payload_bytes = 4 * num_tokens + blocks.len() as u64 * block_bytes + state_bytes;
+    let payload_bytes =
+        4 * num_tokens + info.layout.saved_bytes(num_computed)? as u64 + state_bytes;
     let header = Header {
         fingerprint: info.fingerprint.0,
         counts: [num_tokens, num_computed as u64],
@@ -75,9 +80,9 @@ fn write(
             output.write(&token.to_le_bytes())?;
         }
         let mut bytes = Vec::new();
-        for copied in blocks.chunks(BLOCKS_PER_COPY) {
+        for (number, copied) in blocks.chunks(BLOCKS_PER_COPY).enumerate() {
             bytes.clear();
-            if !copy(copied, &mut bytes)? {
+            if !copy(number * BLOCKS_PER_COPY, copied, &mut bytes)? {
                 return Ok(false);
             }
             output.write(&bytes)?;
@@ -126,7 +131,7 @@ fn file_bytes(info: &ModelInfo, header: &Header, path: &Path) -> Result<u64, Eng
         return Err(damaged(path, "block size differs"));
     }
     // Both factors are bounded by this context now.
-    let blocks = info.layout.blocks_for(num_computed as usize) as u64 * block_bytes;
+    let blocks = info.layout.saved_bytes(num_computed as usize)? as u64;
     let state_bytes = state_bytes(info, num_computed);
     Ok(HEADER_BYTES + 4 * num_tokens + blocks + state_bytes + CHECKSUM_BYTES)
 }

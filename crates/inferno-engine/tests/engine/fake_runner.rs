@@ -4,9 +4,10 @@
 use std::sync::{Arc, Mutex};
 
 use inferno_backend::{
-    BackendError, Batch, BlockId, KvDType, KvLayout, SequenceState, StateLayout, StateSlot,
+    BackendError, Batch, BlockId, KvBlockPart, KvDType, KvLayer, KvLayout, KvWindow, KvWindowMap,
+    SequenceState, StateLayout, StateSlot,
 };
-use inferno_engine::{EngineError, Fingerprint, Runner};
+use inferno_engine::{EngineError, Fingerprint, Runner, WindowUpdate};
 use inferno_model::BatchLimits;
 
 use crate::vocabulary::VOCAB_SIZE;
@@ -41,11 +42,28 @@ pub struct FakeRunner {
     state_layout: Option<StateLayout>,
     /// The tokens that each slot of the recurrent state has read.
     states: Vec<Vec<u32>>,
+    windows: Option<WindowSlots>,
     logit: Logits,
     logits: Vec<f32>,
     hook: Hook,
     fails_hidden_passes: bool,
     passes: Arc<Mutex<Vec<usize>>>,
+}
+
+/// The slots of a layer with a sliding window, in the memory of the blocks that have some.
+struct WindowSlots {
+    window: KvWindow,
+    map: KvWindowMap,
+    slots: Vec<Slot>,
+    max_num_used: Arc<Mutex<usize>>,
+}
+
+impl WindowSlots {
+    /// The slot of an offset in a block that has memory.
+    fn slot(&mut self, block: BlockId, offset: usize, block_tokens: usize) -> &mut Slot {
+        let part = self.map.part(block).expect("a block within a window has memory");
+        &mut self.slots[part * block_tokens + offset]
+    }
 }
 
 impl FakeRunner {
@@ -54,9 +72,8 @@ impl FakeRunner {
         let block_tokens = 4;
         // With one layer, one head and one f32 per head, a slot needs two words.
         let layout = KvLayout {
-            num_layers: 1,
-            num_kv_heads: 1,
-            head_dim: 1,
+            layers: vec![KvLayer::new(1, 1)],
+            window: None,
             block_tokens,
             num_blocks: context_length.div_ceil(block_tokens),
             dtype: KvDType::F32,
@@ -65,6 +82,7 @@ impl FakeRunner {
             slots: vec![None; layout.num_blocks * block_tokens],
             state_layout: None,
             states: Vec::new(),
+            windows: None,
             layout,
             context_length,
             limits: BatchLimits { max_num_tokens, max_num_logit_rows: 3 },
@@ -120,6 +138,28 @@ impl FakeRunner {
         self
     }
 
+    /// Adds a layer with a window of `len` positions, with as little memory as the batches allow. To be called after
+    /// the functions that set the number of blocks and of logit rows.
+    pub fn with_window(mut self, len: usize) -> Self {
+        let KvLayout { block_tokens, num_blocks: all, .. } = self.layout;
+        let BatchLimits { max_num_tokens, max_num_logit_rows } = self.limits;
+        let window = KvWindow::for_sequences(len, block_tokens, max_num_logit_rows, max_num_tokens);
+        self.layout.layers.push(KvLayer { is_windowed: true, ..KvLayer::new(1, 1) });
+        self.layout.window = Some(window);
+        self.windows = Some(WindowSlots {
+            window,
+            map: KvWindowMap::new(window, all, block_tokens),
+            slots: vec![None; window.num_blocks * block_tokens],
+            max_num_used: Arc::default(),
+        });
+        self
+    }
+
+    /// The largest number of blocks with memory for the window's layer after a pass so far.
+    pub fn max_window_blocks(&self) -> Arc<Mutex<usize>> {
+        Arc::clone(&self.windows.as_ref().expect("a window").max_num_used)
+    }
+
     /// Sets the number of logit rows in a batch.
     pub fn with_num_logit_rows(mut self, max_num_logit_rows: usize) -> Self {
         self.limits.max_num_logit_rows = max_num_logit_rows;
@@ -161,6 +201,22 @@ impl FakeRunner {
                 token
             })
             .collect()
+    }
+
+    /// Stores a token in the layer with a window, and checks the positions that it attends to.
+    fn attend_in_window(&mut self, table: &[BlockId], token: u32, position: u32) {
+        let block_tokens = self.layout.block_tokens;
+        let Some(windows) = &mut self.windows else { return };
+        let first = (position + 1).saturating_sub(windows.window.len as u32);
+        for attended in (first..=position).rev() {
+            let (block, offset) = (table[attended as usize / block_tokens], attended as usize);
+            let slot = windows.slot(block, offset % block_tokens, block_tokens);
+            if attended == position {
+                *slot = Some((token, position));
+            }
+            let own = self.slots[block.0 as usize * block_tokens + offset % block_tokens];
+            assert_eq!(*slot, own, "position {attended} as seen from {position}");
+        }
     }
 
     fn slot(&self, table: &[BlockId], position: u32) -> usize {
@@ -249,6 +305,14 @@ impl Runner for FakeRunner {
             let reason = "as the test requested".to_owned();
             return Err(BackendError::Device { reason }.into());
         }
+        if let Some(windows) = &mut self.windows {
+            windows.map.assign_all(batch)?;
+            let parts = windows.map.parts().iter();
+            let num_used =
+                parts.filter(|&&part| (part as usize) < windows.window.num_blocks).count();
+            let mut most = windows.max_num_used.lock().expect("no pass panicked");
+            *most = num_used.max(*most);
+        }
         self.logits.clear();
         for sequence in 0..batch.num_sequences() {
             if self.state_layout.is_some() {
@@ -260,6 +324,7 @@ impl Runner for FakeRunner {
                 let slot = self.slot(table, position);
                 assert_eq!(batch.slot_mapping()[row], slot);
                 self.slots[slot] = Some((batch.token_ids()[row], position));
+                self.attend_in_window(table, batch.token_ids()[row], position);
             }
             for row in batch.rows(sequence).filter(|row| batch.logit_rows().contains(row)) {
                 let history = self.history(table, batch.positions()[row]);
@@ -287,23 +352,64 @@ impl Runner for FakeRunner {
         Ok(&self.logits)
     }
 
-    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
-        let start = block.0 as usize * self.layout.block_tokens;
-        for slot in &self.slots[start..start + self.layout.block_tokens] {
-            let (token, position) = slot.unwrap_or((u32::MAX, u32::MAX));
-            bytes.extend(token.to_le_bytes());
-            bytes.extend(position.to_le_bytes());
+    fn update_windows(&mut self, updates: &[WindowUpdate]) {
+        let Some(windows) = &mut self.windows else { return };
+        for &update in updates {
+            match update {
+                WindowUpdate::Release(block) => windows.map.release(block),
+                WindowUpdate::Move(from, to) => windows.map.reassign(from, to),
+            }
+        }
+    }
+
+    fn read_kv_block(
+        &self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
+        let block_tokens = self.layout.block_tokens;
+        let start = block.0 as usize * block_tokens;
+        write_slots(&self.slots[start..start + block_tokens], bytes);
+        if let (Some(windows), KvBlockPart::All) = (&self.windows, part) {
+            let part = windows.map.part(block).expect("it has memory");
+            write_slots(&windows.slots[part * block_tokens..][..block_tokens], bytes);
         }
         Ok(())
     }
 
-    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
-        assert_eq!(bytes.len(), 8 * self.layout.block_tokens);
-        let start = block.0 as usize * self.layout.block_tokens;
-        for (slot, bytes) in self.slots[start..].iter_mut().zip(bytes.chunks_exact(8)) {
-            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
-            *slot = Some((word(0), word(4)));
+    fn write_kv_block(
+        &mut self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &[u8],
+    ) -> Result<(), EngineError> {
+        let block_tokens = self.layout.block_tokens;
+        let (own, windowed) = bytes.split_at(8 * block_tokens);
+        read_slots(own, &mut self.slots[block.0 as usize * block_tokens..]);
+        match (&mut self.windows, part) {
+            (Some(windows), KvBlockPart::All) => {
+                let part = windows.map.assign(block)?;
+                assert_eq!(windowed.len(), own.len());
+                read_slots(windowed, &mut windows.slots[part * block_tokens..]);
+            }
+            _ => assert!(windowed.is_empty()),
         }
         Ok(())
+    }
+}
+
+fn write_slots(slots: &[Slot], bytes: &mut Vec<u8>) {
+    for slot in slots {
+        let (token, position) = slot.unwrap_or((u32::MAX, u32::MAX));
+        bytes.extend(token.to_le_bytes());
+        bytes.extend(position.to_le_bytes());
+    }
+}
+
+fn read_slots(bytes: &[u8], slots: &mut [Slot]) {
+    for (slot, bytes) in slots.iter_mut().zip(bytes.chunks_exact(8)) {
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+        *slot = Some((word(0), word(4)));
     }
 }

@@ -11,3 +11,4 @@ mod serving;
 mod session;
 mod shared_core;
 mod vocabulary;
+mod windows;

@@ -102,6 +102,42 @@ fn a_story_continues_identically_from_a_file_and_without_a_kv_cache() {
     assert_eq!(whole.text, [first.text, rest.text].concat());
 }
 
+#[test]
+fn a_windowed_model_generates_the_same_tokens_in_the_memory_of_its_windows() {
+    let path = small_models().join("mistral-window.gguf");
+    let checkpoint = Gguf::open(&path).expect("a sound file");
+    let run = |max_num_logit_rows, expects_window| {
+        let backend = Arc::new(ReferenceBackend::new());
+        let model = Model::load(&checkpoint, backend, None, &mut |_| ()).expect("a sound model");
+        let options = RunnerOptions {
+            cache_tokens: Some(640),
+            kv_dtype: KvDType::I16,
+            limits: BatchLimits { max_num_tokens: 32, max_num_logit_rows },
+            ..Default::default()
+        };
+        let fingerprint = Fingerprint::of_model(&checkpoint, None);
+        let runner = ModelRunner::new(model, fingerprint, options).expect("room for it");
+        let layout = runner.kv_layout().clone();
+        assert_eq!(layout.window.is_some(), expects_window);
+        let core = core(runner);
+        let open = || Session::new(core.clone(), SessionOptions::default()).expect("sound");
+        // Prompts that share beginnings, in sessions that are parked while others need memory.
+        let mut sessions = [open(), open(), open()];
+        let mut tokens = Vec::new();
+        for turn in 0..3 {
+            for (which, session) in sessions.iter_mut().enumerate() {
+                let prompt: Vec<u32> = (0..20 + which as u32).map(|i| 3 + i * 5 % 30).collect();
+                tokens.push(tokens_of(session, &prompt, &ignoring_the_end(8 + turn)));
+            }
+        }
+        (tokens, layout.total_bytes().expect("sizes that fit"))
+    };
+    let (expected, all_bytes) = run(32, false);
+    let (found, bytes) = run(1, true);
+    assert_eq!(found, expected);
+    assert!(4 * bytes <= all_bytes, "{bytes} of {all_bytes}");
+}
+
 /// The small models of the floor below, with the logits that transformers computes for them.
 pub fn small_models() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures")

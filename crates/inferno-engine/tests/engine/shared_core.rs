@@ -43,8 +43,14 @@ fn prompt(which: u32) -> Vec<u32> {
 #[test]
 fn sessions_in_threads_and_an_engine_do_not_affect_each_other() {
     // The engine's twelve sequences and the sessions' four do not fit at once.
-    for num_blocks in [16, 24, 60] {
-        let core = core(runner(num_blocks));
+    for (num_blocks, window) in
+        [(16, None), (24, None), (60, None), (24, Some(5)), (60, Some(5)), (100, Some(9))]
+    {
+        let runner = match window {
+            Some(len) => runner(num_blocks).with_window(len),
+            None => runner(num_blocks),
+        };
+        let core = core(runner);
         let engine = Engine::start(&core, EngineOptions::default()).expect("a sound engine");
         let streams: Vec<_> = (0..12)
             .map(|which| {

@@ -33,8 +33,12 @@ pub struct Architecture {
     pub(crate) logit_scale: LogitScale,
     /// Whether `residual_scale` and `attention.scale` are read.
     pub(crate) has_multipliers: bool,
-    /// Bounds of scores and logits if the file sets none; `None` if neither is bounded.
-    pub(crate) softcaps: Option<[f32; 2]>,
+    /// Whether scores are bounded.
+    pub(crate) score_softcap: Softcap,
+    /// Whether logits are bounded.
+    pub(crate) logit_softcap: Softcap,
+    /// Whether layers have embeddings of their own, if the file sets their size.
+    pub(crate) has_layer_embeddings: bool,
     /// The tensor of the final norm, without its suffix.
     pub(crate) output_norm: &'static str,
 }
@@ -101,6 +105,16 @@ pub(crate) struct AttentionFacts {
     pub(crate) gate: OutputGate,
     /// Whether `attention.temperature_scale` and `yarn_log_multiplier` are read.
     pub(crate) has_temperature: bool,
+    /// Whether values are normalized, without a weight.
+    pub(crate) normalizes_values: bool,
+    /// Whether the key projection is used as the value projection of layers without one.
+    pub(crate) keys_as_values: bool,
+    /// Whether the last layers read the cache of others, if the file sets their number.
+    pub(crate) shares_kv: bool,
+    /// Whether keys and values are cached as a latent vector.
+    pub(crate) is_latent: bool,
+    /// Whether scores are not scaled.
+    pub(crate) has_unit_scale: bool,
     /// The number of layers of the variant whose scale is that of `embedding_length / head_count` components.
     pub(crate) hidden_scale_layers: usize,
 }
@@ -217,6 +231,18 @@ pub(crate) struct ExpertFacts {
     pub(crate) normalize: bool,
     /// Whether the gating function, groups and a factor on the weights are read.
     pub(crate) has_keys: bool,
+    /// Whether layers have a dense block next to the experts, both with norms of their own.
+    pub(crate) beside_dense: bool,
+}
+
+/// Whether values `x` are bounded by `cap * tanh(x / cap)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Softcap {
+    Never,
+    /// By the value of the key, or this one if it is absent.
+    Default(f32),
+    /// By the value of the key, if there is one.
+    ByKey,
 }
 
 /// Factor on the embeddings.
@@ -255,16 +281,28 @@ pub(crate) const BASE: Architecture = Architecture {
         has_sinks: false,
         gate: OutputGate::None,
         has_temperature: false,
+        normalizes_values: false,
+        keys_as_values: false,
+        shares_kv: false,
+        is_latent: false,
+        has_unit_scale: false,
         hidden_scale_layers: 0,
     },
     recurrent: None,
     has_single_blocks: false,
     activation: Activation::Gated(Gate::Product(Function::Silu)),
-    experts: ExpertFacts { gating: Gating::Softmax, normalize: true, has_keys: false },
+    experts: ExpertFacts {
+        gating: Gating::Softmax,
+        normalize: true,
+        has_keys: false,
+        beside_dense: false,
+    },
     embedding_scale: EmbeddingScale::One,
     logit_scale: LogitScale::None,
     has_multipliers: false,
-    softcaps: None,
+    score_softcap: Softcap::Never,
+    logit_softcap: Softcap::Never,
+    has_layer_embeddings: false,
     output_norm: "output_norm",
 };
 

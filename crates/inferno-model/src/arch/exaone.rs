@@ -23,6 +23,11 @@ pub(super) const EXAONE4: Architecture = Architecture {
 pub(super) const EXAONE_MOE: Architecture = Architecture {
     name: "exaone-moe",
     norms: NormNames::PRE,
-    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: false,
+        has_keys: true,
+        ..BASE.experts
+    },
     ..EXAONE4
 };

@@ -1,13 +1,13 @@
-//! Gemma 1 to 3. Converters add one to the weights of the norms.
+//! Gemma 1 to 4. Converters add one to the weights of the norms of Gemma 1 to 3.
 //!
 //! **Source**: Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size and Gemma 3 Technical Report,
-//! section 2.
+//! section 2; Gemma Team, Gemma 4 model card.
 
 use inferno_backend::{Function, Gate};
 
 use super::architecture::{
-    Activation, Architecture, AttentionFacts, BASE, EmbeddingScale, NormNames, QkNormKind,
-    WindowedRotary, Windows,
+    Activation, Architecture, AttentionFacts, BASE, EmbeddingScale, ExpertFacts, NormNames,
+    QkNormKind, Softcap, WindowedRotary, Windows,
 };
 
 pub(super) const GEMMA: Architecture = Architecture {
@@ -26,7 +26,8 @@ pub(super) const GEMMA2: Architecture = Architecture {
         hidden_scale_layers: 46,
         ..GEMMA.attention
     },
-    softcaps: Some([50.0, 30.0]),
+    score_softcap: Softcap::Default(50.0),
+    logit_softcap: Softcap::Default(30.0),
     ..GEMMA
 };
 
@@ -42,4 +43,23 @@ pub(super) const GEMMA3: Architecture = Architecture {
         ..GEMMA.attention
     },
     ..GEMMA
+};
+
+/// Wider heads in layers without a window; normalized values, which may be the keys; the small models have layers that
+/// read the cache of others and embeddings in each layer, one model has experts next to dense blocks.
+pub(super) const GEMMA4: Architecture = Architecture {
+    name: "gemma4",
+    attention: AttentionFacts {
+        windows: Windows::ByKey,
+        normalizes_values: true,
+        keys_as_values: true,
+        shares_kv: true,
+        has_unit_scale: true,
+        hidden_scale_layers: 0,
+        ..GEMMA3.attention
+    },
+    experts: ExpertFacts { beside_dense: true, ..BASE.experts },
+    logit_softcap: Softcap::ByKey,
+    has_layer_embeddings: true,
+    ..GEMMA3
 };

@@ -19,6 +19,11 @@ pub(super) const GLM4_MOE: Architecture = Architecture {
     name: "glm4moe",
     norms: NormNames::PRE_RENAMED,
     attention: AttentionFacts { qk_norm: QkNormKind::PerHeadIfPresent, ..BASE.attention },
-    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: false,
+        has_keys: true,
+        ..BASE.experts
+    },
     ..BASE
 };

@@ -23,6 +23,11 @@ pub(super) const LFM2: Architecture = Architecture {
 
 pub(super) const LFM2_MOE: Architecture = Architecture {
     name: "lfm2moe",
-    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: true, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: true,
+        has_keys: true,
+        ..BASE.experts
+    },
     ..LFM2
 };

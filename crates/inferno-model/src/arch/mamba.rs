@@ -33,7 +33,12 @@ pub(super) const NEMOTRON_H: Architecture = Architecture {
 /// The weights of the chosen experts are normalized if the file says so.
 pub(super) const NEMOTRON_H_MOE: Architecture = Architecture {
     name: "nemotron_h_moe",
-    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: false,
+        has_keys: true,
+        ..BASE.experts
+    },
     ..NEMOTRON_H
 };
 

@@ -16,14 +16,24 @@ pub(super) const SEED_OSS: Architecture =
 pub(super) const DOTS1: Architecture = Architecture {
     name: "dots1",
     attention: AttentionFacts { qk_norm: QkNormKind::PerHead, ..BASE.attention },
-    experts: ExpertFacts { gating: Gating::Softmax, normalize: false, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Softmax,
+        normalize: false,
+        has_keys: true,
+        ..BASE.experts
+    },
     ..BASE
 };
 
 pub(super) const MINIMAX_M2: Architecture = Architecture {
     name: "minimax-m2",
     attention: AttentionFacts { qk_norm: QkNormKind::Whole, ..BASE.attention },
-    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: true, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: true,
+        has_keys: true,
+        ..BASE.experts
+    },
     ..BASE
 };
 
@@ -38,7 +48,12 @@ pub(super) const AFMOE: Architecture = Architecture {
         gate: OutputGate::Own,
         ..BASE.attention
     },
-    experts: ExpertFacts { gating: Gating::Sigmoid, normalize: false, has_keys: true },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: false,
+        has_keys: true,
+        ..BASE.experts
+    },
     embedding_scale: EmbeddingScale::Root,
     ..BASE
 };

@@ -1,14 +1,15 @@
 //! Grouped-query attention over the paged KV cache.
 
-use inferno_backend::{AttentionParams, Backend, QkNorm, QkvLayout, Rotation};
+use inferno_backend::{AttentionParams, Backend, Function, QkNorm, QkvLayout, Rotation};
 
 use super::context::ForwardContext;
+use super::latent::LatentProjection;
 use super::linear::Linear;
 use super::norm::NormWeights;
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::{AttentionSpec, QkNormSpec};
+use crate::spec::layer::{AttentionSpec, ProjectionSpec, QkNormSpec};
 use crate::workspace::Workspace;
 
 /// Query, key and value are one stacked projection.
@@ -20,27 +21,55 @@ pub(super) struct SelfAttention<B: Backend> {
     window: Option<usize>,
     rotary: Option<usize>,
     qk_norm: Option<QkNormWeights<B>>,
-    qkv: Linear<B>,
+    qkv: Projection<B>,
     output: Linear<B>,
     sinks: Option<B::Buffer>,
     gate: Option<Linear<B>>,
 }
 
+/// How queries, keys and values are computed.
+enum Projection<B: Backend> {
+    Stacked(Linear<B>),
+    Latent(LatentProjection<B>),
+}
+
 struct QkNormWeights<B: Backend> {
     spec: QkNormSpec,
     q: B::Buffer,
-    k: B::Buffer,
+    k: Option<B::Buffer>,
+    /// Ones, if values are normalized without a weight.
+    v: Option<B::Buffer>,
+}
+
+impl<B: Backend> Projection<B> {
+    fn load(loader: &mut Loader<'_, B>, spec: &ProjectionSpec) -> Result<Self, ModelError> {
+        match spec {
+            ProjectionSpec::Stacked(qkv) => Linear::load(loader, qkv).map(Self::Stacked),
+            ProjectionSpec::Latent(latent) => {
+                LatentProjection::load(loader, latent).map(Self::Latent)
+            }
+        }
+    }
 }
 
 impl<B: Backend> QkNormWeights<B> {
-    fn load(loader: &mut Loader<'_, B>, spec: &QkNormSpec) -> Result<Self, ModelError> {
-        let (q, k) = (loader.vector(&spec.q)?, loader.vector(&spec.k)?);
-        Ok(Self { spec: spec.clone(), q, k })
+    fn load(
+        loader: &mut Loader<'_, B>,
+        spec: &QkNormSpec,
+        value_dim: usize,
+    ) -> Result<Self, ModelError> {
+        let (q, k) = (loader.vector(&spec.q)?, loader.optional_vector(spec.k.as_ref())?);
+        let v = match spec.normalizes_values {
+            true => Some(loader.ones(value_dim)?),
+            false => None,
+        };
+        Ok(Self { spec: spec.clone(), q, k, v })
     }
 
     fn norm(&self) -> QkNorm<'_, B::Buffer> {
         let QkNormSpec { kind, eps, whole, after_rotation, .. } = self.spec;
-        QkNorm { q: &self.q, k: &self.k, kind, eps, whole, after_rotation }
+        let (k, v) = (self.k.as_ref(), self.v.as_ref());
+        QkNorm { q: &self.q, k, v, kind, eps, whole, after_rotation }
     }
 }
 
@@ -58,8 +87,10 @@ impl<B: Backend> SelfAttention<B> {
             softcap,
             window,
             rotary,
-            qk_norm: qk_norm.map(|norm| QkNormWeights::load(loader, norm)).transpose()?,
-            qkv: Linear::load(loader, &spec.qkv)?,
+            qk_norm: qk_norm
+                .map(|norm| QkNormWeights::load(loader, norm, heads.value_dim))
+                .transpose()?,
+            qkv: Projection::load(loader, &spec.qkv)?,
             output: Linear::load(loader, &spec.output)?,
             sinks: loader.optional_vector(spec.sinks.as_ref())?,
             gate: spec.gate.as_ref().map(|gate| Linear::load(loader, gate)).transpose()?,
@@ -75,10 +106,20 @@ impl<B: Backend> SelfAttention<B> {
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let ForwardContext { backend, rotaries, rows } = *context;
-        let Workspace { batch, angles, query_factors, x, qkv, attended, gates, .. } = workspace;
+        let Workspace { batch, angles, query_factors, x, qkv, attended, gates, latent, .. } =
+            workspace;
         let heads = &self.heads;
+        let qkv = qkv.get(heads.row_len());
         let input = || context.normed(norm, x);
-        backend.linear(rows, input(), &self.qkv.weight, self.qkv.bias(), qkv)?;
+        match &self.qkv {
+            Projection::Stacked(linear) => {
+                backend.linear(rows, input(), &linear.weight, linear.bias(), qkv)?;
+            }
+            Projection::Latent(projection) => {
+                let buffers = latent.as_mut().expect("the workspace was created for this model");
+                projection.project(context, heads, input, buffers, qkv)?;
+            }
+        }
         let rotation = self.rotary.map(|rotary| Rotation {
             pairing: rotaries[rotary].pairing,
             angles: &angles[rotary],
@@ -88,7 +129,9 @@ impl<B: Backend> SelfAttention<B> {
         if qk_norm.is_some() || rotation.is_some() {
             backend.rope(rows, heads, qk_norm, rotation, qkv);
         }
-        backend.store_kv(batch, self.cache_layer, heads, qkv, cache);
+        if heads.has_kv {
+            backend.store_kv(batch, self.cache_layer, heads, qkv, cache);
+        }
         let params = AttentionParams {
             layer: self.cache_layer,
             scale: self.scale,
@@ -96,10 +139,15 @@ impl<B: Backend> SelfAttention<B> {
             softcap: self.softcap,
             sinks: self.sinks.as_ref(),
         };
+        let attended = attended.get(heads.out_len());
         backend.paged_attention(batch, &params, heads, qkv, cache, attended)?;
-        if let (Some(gate), Some(gates)) = (&self.gate, gates) {
+        if let Some(gate) = &self.gate {
+            let gates = gates.get(heads.out_len());
             backend.linear(rows, input(), &gate.weight, gate.bias(), gates)?;
-            backend.gate(rows, gates, attended);
+            backend.gate(rows, Function::Sigmoid, gates, attended);
+        }
+        if let (Projection::Latent(projection), Some(buffers)) = (&self.qkv, latent) {
+            projection.expand_values(context, heads, attended, buffers)?;
         }
         Ok(())
     }
@@ -111,7 +159,11 @@ impl<B: Backend> SelfAttention<B> {
         residual: &Residual<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let Workspace { x, attended, normed, branch, .. } = workspace;
+        let Workspace { x, attended, latent, normed, branch, .. } = workspace;
+        let attended = match latent {
+            Some(latent) => &latent.out,
+            None => attended.get(self.heads.out_len()),
+        };
         residual.add_product(context, attended, &self.output, x, (branch, normed))
     }
 }

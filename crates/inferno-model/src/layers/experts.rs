@@ -1,6 +1,6 @@
 //! A mixture of experts: a router, the blocks that it chooses from, and one that every token uses.
 
-use inferno_backend::{Backend, ExpertParams};
+use inferno_backend::{Backend, ExpertParams, Function, LinearInput};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -9,7 +9,7 @@ use super::norm::NormWeights;
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::{ActivationSpec, ExpertsSpec, SharedExpertSpec};
+use crate::spec::layer::{ActivationSpec, ExpertNormsSpec, ExpertsSpec, SharedExpertSpec};
 use crate::workspace::Workspace;
 
 /// The router and the stacked experts.
@@ -21,6 +21,30 @@ pub(super) struct MixtureOfExperts<B: Backend> {
     up: Linear<B>,
     down: Linear<B>,
     shared: Option<SharedExpert<B>>,
+    beside_dense: Option<ExpertNorms<B>>,
+}
+
+/// Norms and factors of experts next to a dense block.
+struct ExpertNorms<B: Backend> {
+    router: NormWeights<B>,
+    input: NormWeights<B>,
+    output: NormWeights<B>,
+    dense_output: NormWeights<B>,
+    scales: B::Buffer,
+}
+
+impl<B: Backend> ExpertNorms<B> {
+    fn load(loader: &mut Loader<'_, B>, spec: &ExpertNormsSpec) -> Result<Self, ModelError> {
+        let hidden_size = spec.router.weight.cols();
+        let scale = (1.0 / (hidden_size as f64).sqrt()) as f32;
+        Ok(Self {
+            router: NormWeights::load_scaled(loader, &spec.router, scale)?,
+            input: NormWeights::load(loader, &spec.input)?,
+            output: NormWeights::load(loader, &spec.output)?,
+            dense_output: NormWeights::load(loader, &spec.dense_output)?,
+            scales: loader.vector(&spec.scales)?,
+        })
+    }
 }
 
 struct SharedExpert<B: Backend> {
@@ -46,6 +70,10 @@ impl<B: Backend> MixtureOfExperts<B> {
             up: Linear::load(loader, &spec.up)?,
             down: Linear::load(loader, &spec.down)?,
             shared: shared.map(|shared| SharedExpert::load(loader, shared)).transpose()?,
+            beside_dense: match &spec.beside_dense {
+                Some(norms) => Some(ExpertNorms::load(loader, norms)?),
+                None => None,
+            },
         })
     }
 
@@ -58,18 +86,28 @@ impl<B: Backend> MixtureOfExperts<B> {
     ) -> Result<(), ModelError> {
         let ForwardContext { backend, rows, .. } = *context;
         let Workspace { x, normed, hidden, experts, .. } = workspace;
-        // The router and the experts read the same normalized rows.
-        let input = match norm {
+        let experts = experts.as_mut().expect("the workspace was created for this model");
+        let (routing, logits) = (&mut experts.routing, &mut experts.router_logits);
+        let beside_dense = self.beside_dense.as_ref();
+        if let Some(ExpertNorms { router, .. }) = beside_dense {
+            let input = LinearInput::Normed { x: &*x, norm: router.norm() };
+            backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
+        }
+        let input = match beside_dense.map_or(norm, |norms| Some(&norms.input)) {
             Some(norm) => {
                 backend.norm(rows, x, norm.norm(), normed);
                 &*normed
             }
             None => &*x,
         };
-        let experts = experts.as_mut().expect("the workspace was created for this model");
-        let (routing, logits) = (&mut experts.routing, &mut experts.router_logits);
-        backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
+        if beside_dense.is_none() {
+            // The router and the experts read the same normalized rows.
+            backend.linear(rows, input, &self.router.weight, self.router.bias(), logits)?;
+        }
         backend.route_experts(rows, logits, self.selection_bias.as_ref(), &self.params, routing);
+        if let Some(ExpertNorms { scales, .. }) = beside_dense {
+            backend.scale_experts(scales, routing);
+        }
         let (weight, bias) = (&self.up.weight, self.up.bias());
         let inner = &mut experts.hidden;
         match self.activation {
@@ -86,7 +124,11 @@ impl<B: Backend> MixtureOfExperts<B> {
         let (weight, bias) = (&self.down.weight, self.down.bias());
         backend.expert_linear(routing, inner, weight, bias, &mut experts.out)?;
         if let Some(shared) = &self.shared {
-            shared.mlp.expand(context, input.into(), hidden)?;
+            let mlp_input = match beside_dense {
+                Some(_) => context.normed(norm, x),
+                None => input.into(),
+            };
+            shared.mlp.expand(context, mlp_input, hidden)?;
             if let (Some(gate), Some(gates)) = (&shared.gate, &mut experts.shared_gates) {
                 backend.linear(rows, input, &gate.weight, gate.bias(), gates)?;
             }
@@ -103,7 +145,7 @@ impl<B: Backend> MixtureOfExperts<B> {
     ) -> Result<(), ModelError> {
         let ForwardContext { backend, rows, .. } = *context;
         let Workspace { x, normed, branch, hidden, experts, .. } = workspace;
-        let experts = experts.as_ref().expect("the workspace was created for this model");
+        let experts = experts.as_mut().expect("the workspace was created for this model");
         let (routing, out) = (&experts.routing, &experts.out);
         let shared = self.shared.as_ref();
         let is_gated = shared.is_some_and(|shared| shared.gate.is_some());
@@ -120,8 +162,16 @@ impl<B: Backend> MixtureOfExperts<B> {
             let (hidden, down) = (hidden.get(mlp.intermediate_size()), mlp.down());
             backend.linear(rows, &*hidden, &down.weight, down.bias(), branch)?;
             if let Some(gates) = experts.shared_gates.as_ref().filter(|_| is_gated) {
-                backend.gate(rows, gates, branch);
+                backend.gate(rows, Function::Sigmoid, gates, branch);
             }
+        }
+        if let (Some(norms), Some(sum)) = (&self.beside_dense, &mut experts.sum) {
+            backend.norm(rows, branch, norms.dense_output.norm(), sum);
+            backend.combine_experts(rows, routing, out, false, branch);
+            backend.norm(rows, branch, norms.output.norm(), normed);
+            backend.add_scaled(rows, normed, 1.0, sum);
+            residual.add(context, sum, x, normed);
+            return Ok(());
         }
         backend.combine_experts(rows, routing, out, shared.is_some(), branch);
         residual.add(context, branch, x, normed);

@@ -24,6 +24,18 @@ impl<B: Backend> NormWeights<B> {
         })
     }
 
+    /// Loads a norm whose weight is multiplied by `factor`.
+    pub(crate) fn load_scaled(
+        loader: &mut Loader<'_, B>,
+        spec: &NormSpec,
+        factor: f32,
+    ) -> Result<Self, ModelError> {
+        Ok(Self {
+            weight: loader.scaled_vector(&spec.weight, factor)?,
+            ..Self::load(loader, spec)?
+        })
+    }
+
     /// The norm, for an operation.
     pub(crate) fn norm(&self) -> Norm<'_, B::Buffer> {
         let Self { kind, eps, weight, bias } = self;

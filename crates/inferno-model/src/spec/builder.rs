@@ -2,18 +2,19 @@
 
 mod attention;
 mod feed_forward;
+mod latent;
 mod recurrent;
 
-use inferno_backend::{Function, QkvLayout};
+use inferno_backend::Function;
 use inferno_gguf::Gguf;
 
-use super::layer::{BlockSpec, LayerSpec, MixerSpec, NormSpec};
+use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec};
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
-use super::{ModelSpec, RotarySpec, TemperatureSpec};
-use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, RecurrentLayers};
+use super::{LayerEmbeddingsSpec, ModelSpec, RotarySpec, TemperatureSpec};
+use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap};
 use crate::keys::{ArchitectureKeys, PerLayer};
-use crate::tensor_names::{EMBEDDINGS, OUTPUT_HEAD};
+use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD};
 use crate::{Architecture, ModelError};
 use feed_forward::ExpertLayers;
 
@@ -27,7 +28,6 @@ pub(super) struct SpecBuilder<'a> {
     facts: &'static Architecture,
     hidden_size: usize,
     eps: f32,
-    heads: QkvLayout,
     residual_scale: f32,
     is_parallel: bool,
     /// The sliding window, if the model has one.
@@ -53,7 +53,6 @@ impl<'a> SpecBuilder<'a> {
         let tensors = TensorFinder::new(checkpoint);
         let hidden_size = keys.positive("embedding_length")?;
         let num_blocks = keys.positive("block_count")?;
-        let heads = heads(keys, facts, hidden_size, num_blocks)?;
         let num_predictors = keys.optional::<usize>("nextn_predict_layers")?.unwrap_or(0);
         if num_predictors >= num_blocks {
             let expected = format!("less than block_count ({num_blocks})");
@@ -61,6 +60,11 @@ impl<'a> SpecBuilder<'a> {
         }
         let num_layers = num_blocks - num_predictors;
         let (window, window_pattern) = attention::windows(keys, facts, num_layers)?;
+        let head_dim = match facts.recurrent.map(|facts| facts.layers) {
+            // No layer has heads.
+            Some(RecurrentLayers::All) => 32,
+            _ => attention::head_dim(keys, hidden_size)?,
+        };
         let full = RotarySpec::from_keys(
             keys,
             tensors,
@@ -68,12 +72,13 @@ impl<'a> SpecBuilder<'a> {
                 pairing: facts.attention.pairing,
                 has_log_multiplier: facts.attention.has_temperature,
             },
-            heads.head_dim,
+            head_dim,
         )?;
         let windowed = match facts.attention.windowed_rotary {
             Some(rotary) if window.is_some() => {
                 let default = rotary.default_base.unwrap_or(full.freq_base);
-                Some(full.unscaled(keys.positive_float("rope.freq_base_swa", Some(default))?))
+                let base = keys.positive_float("rope.freq_base_swa", Some(default))?;
+                Some(full.unscaled(base, attention::windowed_rotary_dim(keys, full.rotary_dim)?))
             }
             _ => None,
         };
@@ -94,7 +99,6 @@ impl<'a> SpecBuilder<'a> {
             facts,
             hidden_size,
             eps,
-            heads,
             residual_scale,
             is_parallel,
             window,
@@ -129,7 +133,7 @@ impl<'a> SpecBuilder<'a> {
                 bias: None,
             },
         };
-        let output_norm = self.norm(tensors, facts.output_norm)?;
+        let output_norm = self.norm(tensors, facts.output_norm, hidden_size)?;
         let embedding_scale = match facts.embedding_scale {
             EmbeddingScale::One => 1.0,
             EmbeddingScale::Root => (hidden_size as f32).sqrt(),
@@ -140,6 +144,7 @@ impl<'a> SpecBuilder<'a> {
             false => None,
         };
         let head_functions = self.head_functions()?;
+        let layer_embeddings = self.layer_embeddings(vocab_size)?;
         let layers = self.layers()?;
         let num_blocks = keys.positive("block_count")?;
         Ok(ModelSpec {
@@ -148,9 +153,9 @@ impl<'a> SpecBuilder<'a> {
             context_length: keys.positive("context_length")?,
             hidden_size,
             vocab_size,
-            heads: self.heads,
             embeddings,
             embedding_scale,
+            layer_embeddings,
             layers,
             temperature,
             output_norm,
@@ -188,11 +193,59 @@ impl<'a> SpecBuilder<'a> {
             }
         };
         functions.extend(factor.map(|factor| Function::Scale { factor }));
-        if let Some([_, default]) = self.facts.softcaps {
-            let cap = self.keys.positive_float("final_logit_softcapping", Some(default))?;
-            functions.push(Function::SoftCap { cap });
-        }
+        let cap = self.softcap("final_logit_softcapping", self.facts.logit_softcap)?;
+        functions.extend(cap.map(|cap| Function::SoftCap { cap }));
         Ok(functions)
+    }
+
+    fn softcap(&self, key: &str, softcap: Softcap) -> Result<Option<f32>, ModelError> {
+        match softcap {
+            Softcap::Never => Ok(None),
+            Softcap::Default(default) => self.keys.positive_float(key, Some(default)).map(Some),
+            Softcap::ByKey => self.keys.optional_float(key),
+        }
+    }
+
+    /// The number of values that each layer has as embeddings of its own.
+    fn layer_embedding_size(&self) -> Result<Option<usize>, ModelError> {
+        const KEY: &str = "embedding_length_per_layer_input";
+        if !self.facts.has_layer_embeddings || self.keys.optional::<usize>(KEY)? == Some(0) {
+            return Ok(None);
+        }
+        self.keys.optional::<usize>(KEY)?.map(|_| self.keys.positive(KEY)).transpose()
+    }
+
+    fn layer_embeddings(
+        &self,
+        vocab_size: usize,
+    ) -> Result<Option<LayerEmbeddingsSpec>, ModelError> {
+        let Some(width) = self.layer_embedding_size()? else { return Ok(None) };
+        let (tensors, num_layers) = (self.tensors, self.num_layers);
+        let row_len = width * num_layers;
+        Ok(Some(LayerEmbeddingsSpec {
+            width,
+            num_layers,
+            table: tensors.table(LAYER_EMBEDDINGS, vocab_size, row_len)?,
+            projection: tensors.linear("per_layer_model_proj", row_len, self.hidden_size)?,
+            norm: tensors.vector("per_layer_proj_norm.weight", 1, width)?,
+            eps: self.eps,
+        }))
+    }
+
+    fn layer_embedding(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+    ) -> Result<Option<LayerEmbeddingSpec>, ModelError> {
+        let Some(width) = self.layer_embedding_size()? else { return Ok(None) };
+        Ok(Some(LayerEmbeddingSpec {
+            width,
+            column: index * width,
+            function: Function::GeluTanh,
+            gate: tensors.linear("inp_gate", width, self.hidden_size)?,
+            projection: tensors.linear("proj", self.hidden_size, width)?,
+            post_norm: self.norm(tensors, "post_norm", self.hidden_size)?,
+        }))
     }
 
     /// The layer after those of `before`.
@@ -221,7 +274,13 @@ impl<'a> SpecBuilder<'a> {
             }),
             false => None,
         };
-        Ok(LayerSpec { mixers, feed_forward, is_parallel: self.is_parallel })
+        Ok(LayerSpec {
+            mixers,
+            feed_forward,
+            is_parallel: self.is_parallel,
+            embedding: self.layer_embedding(tensors, index)?,
+            output_scale: tensors.optional_vector("layer_output_scale.weight", 1)?,
+        })
     }
 
     /// The mixers of layer `index`.
@@ -256,10 +315,16 @@ impl<'a> SpecBuilder<'a> {
         let has_weight =
             |name: &&&str| tensors.contains(&format!("{name}.weight")) || tensors.contains(name);
         let name = names.iter().find(has_weight).or(names.last());
-        name.map(|name| self.norm(tensors, name)).transpose()
+        name.map(|name| self.norm(tensors, name, self.hidden_size)).transpose()
     }
 
-    fn norm(&self, tensors: TensorFinder<'_>, name: &str) -> Result<NormSpec, ModelError> {
+    /// The norm `name` of rows of `len` values.
+    fn norm(
+        &self,
+        tensors: TensorFinder<'_>,
+        name: &str,
+        len: usize,
+    ) -> Result<NormSpec, ModelError> {
         // Falcon-H1's files lack the suffix of one norm.
         let weight = match tensors.contains(name) {
             true => name.to_owned(),
@@ -268,65 +333,8 @@ impl<'a> SpecBuilder<'a> {
         Ok(NormSpec {
             kind: self.facts.norm,
             eps: self.eps,
-            weight: tensors.vector(&weight, 1, self.hidden_size)?,
-            bias: tensors.optional_vector(&format!("{name}.bias"), self.hidden_size)?,
+            weight: tensors.vector(&weight, 1, len)?,
+            bias: tensors.optional_vector(&format!("{name}.bias"), len)?,
         })
-    }
-}
-
-fn heads(
-    keys: &ArchitectureKeys<'_>,
-    facts: &Architecture,
-    hidden_size: usize,
-    num_blocks: usize,
-) -> Result<QkvLayout, ModelError> {
-    let layers = facts.recurrent.map(|facts| facts.layers);
-    if layers == Some(RecurrentLayers::All) {
-        // No layer has heads.
-        return Ok(QkvLayout { num_heads: 1, num_kv_heads: 1, head_dim: 32 });
-    }
-    let num_heads = keys.positive("attention.head_count")?;
-    let num_kv_heads = num_kv_heads(keys, layers, num_heads, num_blocks)?;
-    if num_heads % num_kv_heads != 0 {
-        let expected = format!("a divisor of attention.head_count ({num_heads})");
-        return Err(keys.invalid("attention.head_count_kv", expected, num_kv_heads));
-    }
-    if keys.optional::<usize>("attention.key_length")?.is_none()
-        && !hidden_size.is_multiple_of(num_heads)
-    {
-        let expected = format!("a divisor of embedding_length ({hidden_size}), or a key_length");
-        return Err(keys.invalid("attention.head_count", expected, num_heads));
-    }
-    let head_dim = keys.positive_or("attention.key_length", hidden_size / num_heads)?;
-    let value_length = keys.positive_or("attention.value_length", head_dim)?;
-    if value_length != head_dim {
-        let expected = format!("attention.key_length ({head_dim})");
-        return Err(keys.invalid("attention.value_length", expected, value_length));
-    }
-    Ok(QkvLayout { num_heads, num_kv_heads, head_dim })
-}
-
-/// The number of key/value heads, which is the same in all layers that have any.
-fn num_kv_heads(
-    keys: &ArchitectureKeys<'_>,
-    layers: Option<RecurrentLayers>,
-    num_heads: usize,
-    num_blocks: usize,
-) -> Result<usize, ModelError> {
-    const KEY: &str = "attention.head_count_kv";
-    let mut counts = match keys.per_layer(KEY, num_blocks)? {
-        None => return Ok(num_heads),
-        Some(PerLayer::Same(count)) => return keys.check_positive(KEY, count),
-        Some(PerLayer::Each(counts)) => counts,
-    };
-    if layers == Some(RecurrentLayers::WithoutKvHeads) {
-        counts.retain(|&count| count > 0);
-    }
-    let first = keys.check_positive(KEY, counts.first().copied().unwrap_or_default())?;
-    match counts.iter().find(|&&count| count != first) {
-        Some(other) => {
-            Err(keys.invalid(KEY, format!("{first} in all layers with attention"), other))
-        }
-        None => Ok(first),
     }
 }

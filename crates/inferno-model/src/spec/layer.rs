@@ -13,6 +13,22 @@ pub(crate) struct LayerSpec {
     pub(crate) feed_forward: Option<BlockSpec<FeedForwardSpec>>,
     /// Whether both blocks read the residual stream before either is added to it.
     pub(crate) is_parallel: bool,
+    pub(crate) embedding: Option<LayerEmbeddingSpec>,
+    /// Factor on the residual stream after the layer.
+    pub(crate) output_scale: Option<VectorSpec>,
+}
+
+/// What a layer adds of its own embeddings: a projection of these times a gate, after a norm.
+#[derive(Debug, Clone)]
+pub(crate) struct LayerEmbeddingSpec {
+    pub(crate) width: usize,
+    /// The column of the layer's embeddings in those of all layers.
+    pub(crate) column: usize,
+    /// Function of the gate.
+    pub(crate) function: Function,
+    pub(crate) gate: LinearSpec,
+    pub(crate) projection: LinearSpec,
+    pub(crate) post_norm: NormSpec,
 }
 
 /// How a layer mixes the tokens of a sequence.
@@ -60,7 +76,7 @@ pub(crate) struct AttentionSpec {
     /// Index of the rotary embedding in [`ModelSpec::rotaries`](super::ModelSpec::rotaries).
     pub(crate) rotary: Option<usize>,
     pub(crate) qk_norm: Option<QkNormSpec>,
-    pub(crate) qkv: LinearSpec,
+    pub(crate) qkv: ProjectionSpec,
     pub(crate) output: LinearSpec,
     /// A score for each query head, of a position without a value.
     pub(crate) sinks: Option<VectorSpec>,
@@ -68,7 +84,43 @@ pub(crate) struct AttentionSpec {
     pub(crate) gate: Option<LinearSpec>,
 }
 
-/// Norms of query and key heads; see [`inferno_backend::QkNorm`].
+/// How queries, keys and values are computed.
+#[derive(Debug, Clone)]
+pub(crate) enum ProjectionSpec {
+    /// By one stacked product.
+    Stacked(LinearSpec),
+    /// By way of a latent vector, which is cached instead of keys and values.
+    Latent(Box<LatentSpec>),
+}
+
+/// Multi-head latent attention, with the up-projection of keys applied to queries and that of values to the
+/// output: all heads read one key, the rotated part followed by the latent vector, and one value, the latent
+/// vector.
+///
+/// **Source**: DeepSeek-AI, DeepSeek-V2, section 2.1.
+#[derive(Debug, Clone)]
+pub(crate) struct LatentSpec {
+    /// Width of the latent vector.
+    pub(crate) latent_dim: usize,
+    /// Components of a head that are rotated.
+    pub(crate) rotary_dim: usize,
+    /// Components of a query head that are not rotated.
+    pub(crate) plain_dim: usize,
+    /// Width of a head's output.
+    pub(crate) value_dim: usize,
+    /// The down-projection of queries and its norm, if they have one.
+    pub(crate) query_down: Option<(LinearSpec, NormSpec)>,
+    pub(crate) query: LinearSpec,
+    /// The latent vector, then the rotated part of the key.
+    pub(crate) kv_down: LinearSpec,
+    pub(crate) kv_norm: NormSpec,
+    /// From the plain part of a query to the latent vector, for each head.
+    pub(crate) key_up: LinearSpec,
+    /// From the latent vector to the output, for each head.
+    pub(crate) value_up: LinearSpec,
+}
+
+/// Norms of query, key and value heads; see [`inferno_backend::QkNorm`].
 #[derive(Debug, Clone)]
 pub(crate) struct QkNormSpec {
     pub(crate) kind: NormKind,
@@ -76,7 +128,9 @@ pub(crate) struct QkNormSpec {
     pub(crate) whole: bool,
     pub(crate) after_rotation: bool,
     pub(crate) q: VectorSpec,
-    pub(crate) k: VectorSpec,
+    pub(crate) k: Option<VectorSpec>,
+    /// Whether values are normalized too, without a weight.
+    pub(crate) normalizes_values: bool,
 }
 
 /// The feed-forward block.
@@ -120,6 +174,23 @@ pub(crate) struct ExpertsSpec {
     pub(crate) up: LinearSpec,
     pub(crate) down: LinearSpec,
     pub(crate) shared: Option<SharedExpertSpec>,
+    /// Norms around experts that are added to a dense block, which has the norms of the layer.
+    pub(crate) beside_dense: Option<ExpertNormsSpec>,
+}
+
+/// Norms and factors of experts next to a dense block.
+#[derive(Debug, Clone)]
+pub(crate) struct ExpertNormsSpec {
+    /// The norm of the router's input: its weight is multiplied by `1 / sqrt(hidden size)`.
+    pub(crate) router: NormSpec,
+    /// The norm of the experts' input.
+    pub(crate) input: NormSpec,
+    /// The norm of the experts' sum.
+    pub(crate) output: NormSpec,
+    /// The norm of the dense block's output.
+    pub(crate) dense_output: NormSpec,
+    /// Factors on the weights of the experts.
+    pub(crate) scales: VectorSpec,
 }
 
 /// An expert that every token uses.
@@ -147,11 +218,6 @@ impl LayerSpec {
         })
     }
 
-    /// Whether the output of its attention is gated.
-    pub(crate) fn has_attention_gate(&self) -> bool {
-        self.attention().is_some_and(|attention| attention.gate.is_some())
-    }
-
     /// The layer's mixture of experts, if it has one.
     pub(crate) fn experts(&self) -> Option<&ExpertsSpec> {
         match &self.feed_forward.as_ref()?.block {
@@ -172,6 +238,8 @@ impl LayerSpec {
     pub(crate) fn linears(&self) -> Vec<&LinearSpec> {
         let mut linears: Vec<_> = self.mixers.block.iter().flat_map(MixerSpec::linears).collect();
         linears.extend(self.mlp().into_iter().flat_map(|mlp| [&mlp.up, &mlp.down]));
+        let embedding = self.embedding.iter();
+        linears.extend(embedding.flat_map(|embedding| [&embedding.gate, &embedding.projection]));
         if let Some(experts) = self.experts() {
             linears.extend([&experts.router, &experts.up, &experts.down]);
             linears.extend(experts.shared.iter().filter_map(|shared| shared.gate.as_ref()));
@@ -186,7 +254,12 @@ impl LayerSpec {
         norms.extend(feed_forward.iter().flat_map(|block| [&block.norm, &block.post_norm]));
         let mut vectors: Vec<_> = norms.into_iter().flatten().flat_map(NormSpec::vectors).collect();
         vectors.extend(mixers.block.iter().flat_map(MixerSpec::vectors));
-        vectors.extend(self.experts().and_then(|experts| experts.selection_bias.as_ref()));
+        if let Some(experts) = self.experts() {
+            vectors.extend(&experts.selection_bias);
+            vectors.extend(experts.beside_dense.iter().flat_map(ExpertNormsSpec::vectors));
+        }
+        vectors.extend(self.embedding.iter().flat_map(|embedding| embedding.post_norm.vectors()));
+        vectors.extend(&self.output_scale);
         vectors.extend(self.linears().into_iter().filter_map(|linear| linear.bias.as_ref()));
         vectors
     }
@@ -208,14 +281,27 @@ impl LayerSpec {
         self.mixers.has_branch()
             || feed_forward.is_some_and(BlockSpec::has_branch)
             || self.has_shared_gate()
+            || self.embedding.is_some()
     }
 
     /// Number of experts that a token uses of a matrix with several.
     pub(crate) fn num_experts_used(&self, matrix: &MatrixSpec) -> usize {
+        let is_per_head = |mixer: &MixerSpec| {
+            mixer.linears().into_iter().any(|linear| std::ptr::eq(&linear.weight, matrix))
+        };
         match self.experts() {
+            // Every head uses its matrix.
+            _ if self.mixers.block.iter().any(is_per_head) => matrix.num_experts,
             Some(experts) if matrix.num_experts > 1 => experts.params.num_experts_used,
             _ => 1,
         }
+    }
+}
+
+impl ExpertNormsSpec {
+    fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
+        let norms = [&self.router, &self.input, &self.output, &self.dense_output];
+        norms.into_iter().flat_map(NormSpec::vectors).chain([&self.scales])
     }
 }
 
@@ -223,7 +309,8 @@ impl MixerSpec {
     fn linears(&self) -> Vec<&LinearSpec> {
         match self {
             Self::Attention(attention) => {
-                let mut linears = vec![&attention.qkv, &attention.output];
+                let mut linears = attention.qkv.linears();
+                linears.push(&attention.output);
                 linears.extend(&attention.gate);
                 linears
             }
@@ -235,10 +322,35 @@ impl MixerSpec {
     fn vectors(&self) -> Vec<&VectorSpec> {
         match self {
             Self::Attention(attention) => {
-                let norms = attention.qk_norm.iter().flat_map(|norm| [&norm.q, &norm.k]);
-                norms.chain(&attention.sinks).collect()
+                let norms = attention.qk_norm.iter();
+                let norms = norms.flat_map(|norm| std::iter::once(&norm.q).chain(&norm.k));
+                norms.chain(&attention.sinks).chain(attention.qkv.vectors()).collect()
             }
             Self::Recurrent(recurrent) => recurrent.vectors(),
+        }
+    }
+}
+
+impl ProjectionSpec {
+    fn linears(&self) -> Vec<&LinearSpec> {
+        match self {
+            Self::Stacked(qkv) => vec![qkv],
+            Self::Latent(latent) => {
+                let query_down = latent.query_down.iter().map(|(linear, _)| linear);
+                let others = [&latent.query, &latent.kv_down, &latent.key_up, &latent.value_up];
+                query_down.chain(others).collect()
+            }
+        }
+    }
+
+    /// Every vector but the biases of products.
+    fn vectors(&self) -> Vec<&VectorSpec> {
+        match self {
+            Self::Stacked(_) => Vec::new(),
+            Self::Latent(latent) => {
+                let query_norm = latent.query_down.iter().flat_map(|(_, norm)| norm.vectors());
+                query_norm.chain(latent.kv_norm.vectors()).collect()
+            }
         }
     }
 }

@@ -90,11 +90,7 @@ impl RotarySpec {
         facts: RotaryFacts,
         head_dim: usize,
     ) -> Result<Self, ModelError> {
-        let rotary_dim = keys.positive_or("rope.dimension_count", head_dim)?;
-        if rotary_dim % 2 != 0 || rotary_dim > head_dim {
-            let expected = format!("an even number of at most the head size ({head_dim})");
-            return Err(keys.invalid("rope.dimension_count", expected, rotary_dim));
-        }
+        let rotary_dim = rotary_dim(keys, "rope.dimension_count", head_dim)?;
         let freq_base = keys.positive_float("rope.freq_base", Some(DEFAULT_FREQ_BASE))?;
         let scaling = RopeScaling::from_keys(keys, facts)?;
         let factors = RotaryFactors::find(keys, tensors, rotary_dim / 2)?;
@@ -107,10 +103,10 @@ impl RotarySpec {
         Ok(Self { pairing: facts.pairing, rotary_dim, freq_base, scaling, amplitude, factors })
     }
 
-    /// The same embedding with another base and without scaling.
-    pub(crate) fn unscaled(&self, freq_base: f32) -> Self {
+    /// The same embedding with another base and width, and without scaling.
+    pub(crate) fn unscaled(&self, freq_base: f32, rotary_dim: usize) -> Self {
         let (scaling, factors) = (RopeScaling::None, RotaryFactors::None);
-        Self { freq_base, scaling, factors, amplitude: 1.0, ..self.clone() }
+        Self { freq_base, rotary_dim, scaling, factors, amplitude: 1.0, ..self.clone() }
     }
 }
 
@@ -189,6 +185,20 @@ impl YarnParams {
             beta_slow: keys.positive_float("rope.scaling.yarn_beta_slow", Some(1.0))?,
         })
     }
+}
+
+/// The number of rotated components of heads with `head_dim` components: the value of `key`, or all.
+pub(super) fn rotary_dim(
+    keys: &ArchitectureKeys<'_>,
+    key: &str,
+    head_dim: usize,
+) -> Result<usize, ModelError> {
+    let rotary_dim = keys.positive_or(key, head_dim)?;
+    if rotary_dim % 2 != 0 || rotary_dim > head_dim {
+        let expected = format!("an even number of at most the head size ({head_dim})");
+        return Err(keys.invalid(key, expected, rotary_dim));
+    }
+    Ok(rotary_dim)
 }
 
 /// YaRN's attention temperature.

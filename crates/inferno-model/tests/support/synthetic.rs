@@ -33,7 +33,8 @@ fn metadata(architecture: &str) -> Metadata {
     for (key, value) in SIZES {
         metadata.insert(format!("{architecture}.{key}"), value);
     }
-    let has_experts = ["moe", "gpt-oss", "dots1", "minimax", "mixtral"];
+    let has_experts =
+        ["moe", "gpt-oss", "dots1", "minimax", "mixtral", "gemma4", "deepseek2", "mistral4"];
     if has_experts.iter().any(|name| architecture.contains(name)) {
         for (key, value) in [
             ("expert_count", 6_u32),
@@ -67,8 +68,27 @@ fn metadata(architecture: &str) -> Metadata {
         metadata.insert(format!("{architecture}.feed_forward_length"), vec![0, middle, 0]);
     }
     let pattern = "attention.sliding_window_pattern";
-    if architecture == "olmo2" {
+    if ["olmo2", "gemma4"].contains(&architecture) {
         metadata.insert(format!("{architecture}.{pattern}"), vec![true, false, true]);
+    }
+    let own_keys: &[(&str, u32)] = match architecture {
+        "gemma4" => &[
+            ("attention.key_length_swa", 8),
+            ("attention.value_length_swa", 8),
+            ("attention.shared_kv_layers", 1),
+            ("embedding_length_per_layer_input", 12),
+        ],
+        "deepseek2" | "mistral4" => &[
+            ("attention.q_lora_rank", 20),
+            ("attention.kv_lora_rank", 24),
+            ("attention.key_length_mla", 18),
+            ("attention.value_length_mla", 14),
+            ("rope.dimension_count", 8),
+        ],
+        _ => &[],
+    };
+    for &(key, value) in own_keys {
+        metadata.insert(format!("{architecture}.{key}"), value);
     }
     metadata
 }

@@ -1,7 +1,7 @@
 //! A runner that panics on one token.
 
-use inferno_backend::{Batch, BlockId, KvLayout};
-use inferno_engine::{EngineError, Fingerprint, Runner};
+use inferno_backend::{Batch, BlockId, KvBlockPart, KvLayout};
+use inferno_engine::{EngineError, Fingerprint, Runner, WindowUpdate};
 use inferno_model::BatchLimits;
 
 /// The token.
@@ -44,11 +44,25 @@ impl<R: Runner> Runner for FragileRunner<R> {
         self.0.run_hidden(batch)
     }
 
-    fn read_kv_block(&self, block: BlockId, bytes: &mut Vec<u8>) -> Result<(), EngineError> {
-        self.0.read_kv_block(block, bytes)
+    fn update_windows(&mut self, updates: &[WindowUpdate]) {
+        self.0.update_windows(updates);
     }
 
-    fn write_kv_block(&mut self, block: BlockId, bytes: &[u8]) -> Result<(), EngineError> {
-        self.0.write_kv_block(block, bytes)
+    fn read_kv_block(
+        &self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
+        self.0.read_kv_block(block, part, bytes)
+    }
+
+    fn write_kv_block(
+        &mut self,
+        block: BlockId,
+        part: KvBlockPart,
+        bytes: &[u8],
+    ) -> Result<(), EngineError> {
+        self.0.write_kv_block(block, part, bytes)
     }
 }

@@ -12,6 +12,8 @@ mod panel;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use inferno_backend::QkvLayout;
+
 use super::inputs::{MAX_IN_PLACE_ROWS, PANEL, SPAN, TILE, VECTORS};
 use super::merge::{MAX, MIXED, SUM};
 use super::task::{SpanTask, within};
@@ -24,13 +26,14 @@ use cache::{CachedKeys, CachedValues, Element, PositionRun, ReadRun};
 use panel::{Panel, PanelRow, multiply, register_blocks};
 
 /// Cache lines of scratch memory that a task of `num_rows` rows needs.
-pub(super) fn num_lines(head_dim: usize, num_rows: usize) -> usize {
-    scratch_lines(head_dim, num_rows).iter().sum()
+pub(super) fn num_lines(layout: &QkvLayout, num_rows: usize) -> usize {
+    scratch_lines(layout, num_rows).iter().sum()
 }
 
-/// Lines of scores, [`SPAN`] of each row, and of panels, [`TILE`] rows for every [`PANEL`] components.
-fn scratch_lines(head_dim: usize, num_rows: usize) -> [usize; 2] {
-    let panels = TILE * head_dim.next_multiple_of(PANEL);
+/// Lines of scores, [`SPAN`] of each row, and of panels, [`TILE`] rows for every [`PANEL`] components of a value. Panels of
+/// keys have a row for each component.
+fn scratch_lines(layout: &QkvLayout, num_rows: usize) -> [usize; 2] {
+    let panels = TILE * layout.head_dim.max(layout.value_dim).next_multiple_of(PANEL);
     [num_rows * SPAN / LANES, panels / LANES]
 }
 
@@ -41,15 +44,15 @@ pub(super) fn run<E: Element>(
     memory: &mut [CacheLine],
     partial: &mut [f32],
 ) {
-    let [scores, _] = scratch_lines(task.attention.layout.head_dim, task.num_rows());
-    // Tiles of keys and of values need the same number of panel rows.
+    let [scores, _] = scratch_lines(task.attention.layout, task.num_rows());
     let (scores, panels) = memory.split_at_mut(scores);
     let scores: &mut [f32] = bytemuck::cast_slice_mut(scores);
     let panels: &mut [PanelRow] = bytemuck::cast_slice_mut(panels);
-    let kv = &task.attention.cache.layout;
+    let QkvLayout { head_dim, value_dim, .. } = *task.attention.layout;
     let positions = task.positions();
     let tiles = positions.start / TILE..positions.end.div_ceil(TILE);
-    let whole_vectors = kv.block_tokens % LANES == 0 && kv.head_dim % PANEL == 0;
+    let whole_vectors =
+        task.attention.cache.layout.block_tokens % LANES == 0 && value_dim % PANEL == 0;
     let few = whole_vectors && task.num_rows() <= MAX_IN_PLACE_ROWS;
     let element = PhantomData::<E>;
     if few {
@@ -61,7 +64,7 @@ pub(super) fn run<E: Element>(
     }
     for tile in tiles.clone() {
         read_tile::<E>(task, level, Plane::Keys, tile, panels);
-        level.run(ScorePanels { task, tile, keys: &panels[..kv.head_dim], scores });
+        level.run(ScorePanels { task, tile, keys: &panels[..head_dim], scores });
     }
     level.run(SpanSoftmax { task, scores, partial });
     for tile in tiles {
@@ -264,7 +267,9 @@ impl MixPanels<'_> {
             return;
         }
         let place = positions.start % TILE..positions.start % TILE + positions.len();
-        for (number, panel) in self.values.chunks_exact(TILE).enumerate() {
+        let value_dim = self.mixture.task.attention.layout.value_dim;
+        let panels = self.values.chunks_exact(TILE).take(value_dim.div_ceil(PANEL));
+        for (number, panel) in panels.enumerate() {
             let (column, values) = (number * PANEL, &panel[place.clone()]);
             self.mixture.add::<L, T>(lanes, first, positions.start, column, values);
         }

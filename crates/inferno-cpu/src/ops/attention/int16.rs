@@ -36,6 +36,8 @@ mod read;
 mod span;
 mod vectors;
 
+use inferno_backend::QkvLayout;
+
 use super::inputs::{PANEL, SPAN};
 use super::merge::{MAX, SUM};
 use super::task::SpanTask;
@@ -50,8 +52,8 @@ use positions::PositionGroups;
 use span::{BLOCK_ROWS, Int16Span, ReadPath, SpanMemory, padded_dim, split, whole_vectors};
 
 /// Cache lines of scratch memory that a task of `num_rows` rows needs.
-pub(super) fn num_lines(head_dim: usize, num_rows: usize) -> usize {
-    SpanMemory::num_lines(head_dim, num_rows)
+pub(super) fn num_lines(layout: &QkvLayout, num_rows: usize) -> usize {
+    SpanMemory::num_lines(layout, num_rows)
 }
 
 /// Converts the queries of a unit to integers.
@@ -85,7 +87,7 @@ impl Kernel for QuantizeQueries<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Self { task, path, memory } = self;
-        let dim = padded_dim(task.attention);
+        let dim = padded_dim(task.attention, Plane::Keys);
         let mut integers = [0; MAX_I16_HEAD_DIM];
         for row in 0..task.attention.num_rows(task.unit) {
             let query = task.attention.query(task.unit, task.kv_head, row);

@@ -13,8 +13,8 @@ pub(super) const SUM: usize = 1;
 pub(super) const MIXED: usize = LANES;
 
 /// Floats of one row's partial result.
-pub(super) fn partial_len(head_dim: usize) -> usize {
-    MIXED + head_dim.next_multiple_of(PANEL)
+pub(super) fn partial_len(value_dim: usize) -> usize {
+    MIXED + value_dim.next_multiple_of(PANEL)
 }
 
 /// Adds one span's partial results to those of the spans before it.

@@ -1,6 +1,6 @@
 //! The computation of a task, in the arithmetic that the format of the cache asks for.
 
-use inferno_backend::KvDType;
+use inferno_backend::{KvDType, QkvLayout};
 
 use super::float::{self, cache};
 use super::int16;
@@ -9,10 +9,10 @@ use crate::isa::Level;
 use crate::scratch::CacheLine;
 
 /// Cache lines of scratch memory that a task of `num_rows` rows needs.
-pub(super) fn num_lines(kv_dtype: KvDType, head_dim: usize, num_rows: usize) -> usize {
+pub(super) fn num_lines(kv_dtype: KvDType, layout: &QkvLayout, num_rows: usize) -> usize {
     match kv_dtype {
-        KvDType::I16 => int16::num_lines(head_dim, num_rows),
-        _ => float::num_lines(head_dim, num_rows),
+        KvDType::I16 => int16::num_lines(layout, num_rows),
+        _ => float::num_lines(layout, num_rows),
     }
 }
 

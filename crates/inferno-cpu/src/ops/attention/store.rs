@@ -21,38 +21,42 @@ pub(crate) fn store_kv(
     qkv: &CpuBuffer,
     cache: &mut CpuKvCache,
 ) {
-    let kv = cache.layout;
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
-    assert_eq!(
-        (layout.num_kv_heads, layout.head_dim),
-        (kv.num_kv_heads, kv.head_dim),
-        "the cache was made for these heads"
-    );
-    assert!(layer < kv.num_layers, "layer {layer} of {}", kv.num_layers);
+    assert!(layout.has_kv, "a row holds keys and values");
+    assert!(cache.layout.layers[layer].fits(layout), "the cache was made for these heads");
     let qkv = qkv.rows(batch.num_tokens());
-    let rows = RowLayout::new(&kv);
+    let num_heads = layout.num_kv_heads;
+    let block_tokens = cache.layout.block_tokens;
+    let rows =
+        [Plane::Keys, Plane::Values].map(|plane| RowLayout::new(&cache.layout, layer, plane));
     let (bytes, regions) = cache.regions_mut(layer);
     let bytes = Disjoint::new(bytes);
     let store = |task: usize| {
-        let plane = if task < kv.num_kv_heads { Plane::Keys } else { Plane::Values };
+        let [q_len, k_len, _] = layout.part_lens();
+        let (plane, rows, column, dim) = match task.checked_sub(num_heads) {
+            None => (Plane::Keys, &rows[0], q_len + task * layout.head_dim, layout.head_dim),
+            Some(head) => {
+                let column = q_len + k_len + head * layout.value_dim;
+                (Plane::Values, &rows[1], column, layout.value_dim)
+            }
+        };
         let mut memory = [0; MAX_ENCODED_WORDS];
-        let column = (layout.num_heads + task) * layout.head_dim;
         for (row, &slot) in batch.slot_mapping().iter().enumerate() {
-            let (block, offset) = (slot / kv.block_tokens, slot % kv.block_tokens);
+            let (block, offset) = (slot / block_tokens, slot % block_tokens);
             // SAFETY: tasks differ in the plane or the head, and thereby in the regions; this part is dropped
             // before the task creates another one.
             let region = unsafe { bytes.part(regions.at(block, task)) };
             let at = row * layout.row_len() + column;
-            let values = &qkv[at..][..layout.head_dim];
+            let values = &qkv[at..][..dim];
             let ahead = qkv.get(at + layout.row_len()..).unwrap_or_default();
-            let ahead = &ahead[..layout.head_dim.min(ahead.len())];
-            let (rows, memory) = (&rows, &mut memory);
+            let ahead = &ahead[..dim.min(ahead.len())];
+            let memory = &mut memory;
             let encode = EncodeRow { rows, plane, region, offset, values, ahead, memory };
             executor.level.run(encode);
         }
     };
-    let values = batch.num_tokens() * layout.num_kv_heads * layout.head_dim;
-    executor.pool.run_if_large(2 * layout.num_kv_heads, values, &store);
+    let values = batch.num_tokens() * num_heads * layout.head_dim;
+    executor.pool.run_if_large(2 * num_heads, values, &store);
 }
 
 /// The largest number of words that are encoded together: 32 values of F32, or a row of I16 of the widest head.

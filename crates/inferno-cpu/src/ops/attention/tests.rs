@@ -1,5 +1,5 @@
 use inferno_backend::{
-    Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows, SequenceChunk,
+    Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, LogitRows, SequenceChunk,
 };
 
 use super::inputs::{PANEL, SPAN};
@@ -7,7 +7,7 @@ use super::*;
 use crate::{CpuBackend, CpuOptions, Isa};
 
 const BLOCK_TOKENS: usize = 64;
-const LAYOUT: QkvLayout = QkvLayout { num_heads: 4, num_kv_heads: 4, head_dim: 8 };
+const LAYOUT: QkvLayout = QkvLayout::new(4, 4, 8);
 
 fn batch(context: usize, start: usize) -> Batch {
     let blocks = context.div_ceil(BLOCK_TOKENS) as u32;
@@ -28,9 +28,8 @@ fn attend_last(threads: usize, context: usize) -> (Vec<f32>, usize) {
     let options = CpuOptions { isa: Some(Isa::Scalar), threads: Some(threads) };
     let backend = CpuBackend::new(options).expect("a backend");
     let kv = KvLayout {
-        num_layers: 1,
-        num_kv_heads: LAYOUT.num_kv_heads,
-        head_dim: LAYOUT.head_dim,
+        layers: vec![KvLayer::new(LAYOUT.num_kv_heads, LAYOUT.head_dim)],
+        window: None,
         block_tokens: BLOCK_TOKENS,
         num_blocks: context.div_ceil(BLOCK_TOKENS),
         dtype: KvDType::F32,

@@ -55,13 +55,19 @@ proptest! {
     #[test]
     fn a_session_continues_like_a_fresh_one_with_its_tokens(
         events in prop::collection::vec(event(), 0..12),
+        window in prop::option::of(1usize..12),
     ) {
         let next: Arc<Mutex<Outcome>> = Arc::new(Mutex::new(Outcome::Runs));
         let hook = {
             let next = Arc::clone(&next);
             move |_| std::mem::replace(&mut *next.lock().expect("no panic"), Outcome::Runs)
         };
-        let mut session = session(FakeRunner::new(CONTEXT_LENGTH, 5).with_hook(hook));
+        let runner = FakeRunner::new(CONTEXT_LENGTH, 5).with_num_logit_rows(1).with_hook(hook);
+        let runner = match window {
+            Some(len) => runner.with_window(len),
+            None => runner,
+        };
+        let mut session = session(runner);
         let folder = tempfile::tempdir().expect("a temporary folder");
         for event in events {
             let before = session.tokens().to_vec();

@@ -5,8 +5,9 @@ use inferno_backend::{NormKind, QkvLayout};
 use super::SpecBuilder;
 use crate::arch::architecture::{OutputGate, QkNormKind, Unrotated, Windows};
 use crate::keys::{ArchitectureKeys, WINDOW_PATTERN};
-use crate::spec::layer::{AttentionSpec, QkNormSpec};
-use crate::spec::tensors::{TensorFinder, TensorRows};
+use crate::spec::layer::{AttentionSpec, ProjectionSpec, QkNormSpec};
+use crate::spec::rotary::rotary_dim;
+use crate::spec::tensors::{LinearSpec, TensorFinder, TensorRows};
 use crate::{Architecture, ModelError};
 
 /// The sliding window, and the file's own list of layers that have it.
@@ -40,6 +41,36 @@ pub(super) fn windows(
     Ok((window, pattern))
 }
 
+/// The number of components of heads without a window.
+pub(super) fn head_dim(
+    keys: &ArchitectureKeys<'_>,
+    hidden_size: usize,
+) -> Result<usize, ModelError> {
+    if let Some(head_dim) = keys.optional::<usize>("attention.key_length")? {
+        return keys.positive_or("attention.key_length", head_dim);
+    }
+    let num_heads = keys.positive_in_layer("attention.head_count", 0, None)?;
+    if !hidden_size.is_multiple_of(num_heads) {
+        let expected = format!("a divisor of embedding_length ({hidden_size}), or a key_length");
+        return Err(keys.invalid("attention.head_count", expected, num_heads));
+    }
+    Ok(hidden_size / num_heads)
+}
+
+/// The number of rotated components of heads with a window, if it is not that of the others.
+pub(super) fn windowed_rotary_dim(
+    keys: &ArchitectureKeys<'_>,
+    default: usize,
+) -> Result<usize, ModelError> {
+    match keys.optional::<usize>("attention.key_length_swa")? {
+        Some(_) => {
+            let head_dim = keys.positive("attention.key_length_swa")?;
+            rotary_dim(keys, "rope.dimension_count_swa", head_dim)
+        }
+        None => Ok(default),
+    }
+}
+
 impl SpecBuilder<'_> {
     pub(super) fn attention(
         &self,
@@ -47,13 +78,18 @@ impl SpecBuilder<'_> {
         index: usize,
         cache_layer: usize,
     ) -> Result<AttentionSpec, ModelError> {
-        let (facts, heads) = (&self.facts.attention, self.heads);
-        let QkvLayout { num_heads, num_kv_heads, head_dim } = heads;
-        let (q_rows, kv_rows) = (num_heads * head_dim, num_kv_heads * head_dim);
-        let parts = [("attn_q", q_rows), ("attn_k", kv_rows), ("attn_v", kv_rows)];
-        let hidden_size = self.hidden_size;
+        let facts = &self.facts.attention;
+        let window = self.window.filter(|_| self.is_windowed(index));
+        if facts.is_latent {
+            return self.latent_attention(tensors, index, cache_layer);
+        }
+        let shared = self.shared_layer(index)?;
+        let heads = QkvLayout { has_kv: shared.is_none(), ..self.heads(index)? };
+        let (out_len, hidden_size) = (heads.out_len(), self.hidden_size);
         let (qkv, gate) = match facts.gate {
             OutputGate::WithQueries => {
+                let [q_rows, kv_rows, _] = heads.part_lens();
+                let head_dim = heads.head_dim;
                 let queries = |first| {
                     TensorRows::periodic("attn_q", 2 * q_rows, 2 * head_dim, first, head_dim)
                 };
@@ -63,31 +99,89 @@ impl SpecBuilder<'_> {
                 (tensors.rows_of_tensors(&[queries(0), keys, values], hidden_size)?, Some(gate))
             }
             gate => {
-                let fused = tensors.contains("attn_qkv.weight").then_some("attn_qkv");
                 let gate = match gate == OutputGate::Own {
-                    true => Some(tensors.linear("attn_gate", q_rows, hidden_size)?),
+                    true => Some(tensors.linear("attn_gate", out_len, hidden_size)?),
                     false => None,
                 };
-                (tensors.stacked(&parts, fused, [1, hidden_size], facts.bias)?, gate)
+                (self.stacked_projection(tensors, &heads)?, gate)
             }
         };
-        let window = self.window.filter(|_| self.is_windowed(index));
         let sinks = match facts.has_sinks {
-            true => Some(tensors.vector("attn_sinks.weight", 1, num_heads)?),
+            true => Some(tensors.vector("attn_sinks.weight", 1, heads.num_heads)?),
             false => None,
         };
         Ok(AttentionSpec {
             heads,
-            cache_layer,
-            scale: self.scale()?,
-            softcap: self.softcap()?,
+            cache_layer: shared.unwrap_or(cache_layer),
+            scale: self.scale(&heads)?,
+            softcap: self.softcap("attn_logit_softcapping", self.facts.score_softcap)?,
             window,
             rotary: self.rotary(index, window.is_some())?,
-            qk_norm: self.qk_norm(tensors)?,
-            qkv,
-            output: tensors.linear("attn_output", self.hidden_size, q_rows)?,
+            qk_norm: self.qk_norm(tensors, &heads)?,
+            qkv: ProjectionSpec::Stacked(qkv),
+            output: tensors.linear("attn_output", self.hidden_size, out_len)?,
             sinks,
             gate,
+        })
+    }
+
+    fn stacked_projection(
+        &self,
+        tensors: TensorFinder<'_>,
+        heads: &QkvLayout,
+    ) -> Result<LinearSpec, ModelError> {
+        let facts = &self.facts.attention;
+        let [q_rows, k_rows, v_rows] = heads.part_lens();
+        let is_key_value = facts.keys_as_values && !tensors.contains("attn_v.weight");
+        let value = if is_key_value { "attn_k" } else { "attn_v" };
+        let parts = [("attn_q", q_rows), ("attn_k", k_rows), (value, v_rows)];
+        let parts = if heads.has_kv { &parts[..] } else { &parts[..1] };
+        let fused = tensors.contains("attn_qkv.weight").then_some("attn_qkv");
+        tensors.stacked(parts, fused, [1, self.hidden_size], facts.bias)
+    }
+
+    /// The heads of layer `index`.
+    fn heads(&self, index: usize) -> Result<QkvLayout, ModelError> {
+        let keys = self.keys;
+        let num_heads = keys.positive_in_layer("attention.head_count", index, None)?;
+        let num_kv_heads =
+            keys.positive_in_layer("attention.head_count_kv", index, Some(num_heads))?;
+        if num_heads % num_kv_heads != 0 {
+            let expected = format!("a divisor of attention.head_count ({num_heads})");
+            return Err(keys.invalid("attention.head_count_kv", expected, num_kv_heads));
+        }
+        let mut head_dim = head_dim(keys, self.hidden_size)?;
+        let mut value_key = "attention.value_length";
+        let has_own = keys.optional::<usize>("attention.key_length_swa")?.is_some();
+        if has_own && self.window.is_some() && self.is_windowed(index) {
+            head_dim = keys.positive("attention.key_length_swa")?;
+            value_key = "attention.value_length_swa";
+        }
+        let value_dim = keys.positive_or(value_key, head_dim)?;
+        if value_dim != head_dim {
+            let expected = format!("the length of keys ({head_dim})");
+            return Err(keys.invalid(value_key, expected, value_dim));
+        }
+        Ok(QkvLayout::new(num_heads, num_kv_heads, head_dim))
+    }
+
+    /// The layer whose keys and values layer `index` reads, if it has none of its own: the last one of the same kind
+    /// that has.
+    fn shared_layer(&self, index: usize) -> Result<Option<usize>, ModelError> {
+        const KEY: &str = "attention.shared_kv_layers";
+        let num_shared = match self.facts.attention.shares_kv {
+            true => self.keys.optional(KEY)?.unwrap_or(0_usize),
+            false => 0,
+        };
+        let num_own = self.num_layers.saturating_sub(num_shared);
+        if index < num_own {
+            return Ok(None);
+        }
+        let is_windowed = self.is_windowed(index);
+        let shared = (0..num_own).rev().find(|&own| self.is_windowed(own) == is_windowed);
+        shared.map(Some).ok_or_else(|| {
+            let expected = "fewer layers, so that one of each kind has its own keys and values";
+            self.keys.invalid(KEY, expected, num_shared)
         })
     }
 
@@ -101,7 +195,11 @@ impl SpecBuilder<'_> {
     }
 
     /// The index of the layer's rotary embedding, if it has one.
-    fn rotary(&self, index: usize, is_windowed: bool) -> Result<Option<usize>, ModelError> {
+    pub(super) fn rotary(
+        &self,
+        index: usize,
+        is_windowed: bool,
+    ) -> Result<Option<usize>, ModelError> {
         let is_rotated = match self.facts.attention.unrotated {
             Unrotated::None => true,
             Unrotated::All => false,
@@ -112,9 +210,11 @@ impl SpecBuilder<'_> {
         Ok(is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1)))
     }
 
-    fn scale(&self) -> Result<f32, ModelError> {
-        let QkvLayout { num_heads, head_dim, .. } = self.heads;
-        let head_scale = match self.num_layers == self.facts.attention.hidden_scale_layers {
+    fn scale(&self, heads: &QkvLayout) -> Result<f32, ModelError> {
+        let QkvLayout { num_heads, head_dim, .. } = *heads;
+        let facts = &self.facts.attention;
+        let head_scale = match self.num_layers == facts.hidden_scale_layers {
+            _ if facts.has_unit_scale => 1.0,
             true => 1.0 / ((self.hidden_size / num_heads) as f32).sqrt(),
             false => 1.0 / (head_dim as f32).sqrt(),
         };
@@ -124,13 +224,12 @@ impl SpecBuilder<'_> {
         }
     }
 
-    fn softcap(&self) -> Result<Option<f32>, ModelError> {
-        let Some([default, _]) = self.facts.softcaps else { return Ok(None) };
-        self.keys.positive_float("attn_logit_softcapping", Some(default)).map(Some)
-    }
-
-    fn qk_norm(&self, tensors: TensorFinder<'_>) -> Result<Option<QkNormSpec>, ModelError> {
-        let QkvLayout { num_heads, num_kv_heads, head_dim } = self.heads;
+    fn qk_norm(
+        &self,
+        tensors: TensorFinder<'_>,
+        heads: &QkvLayout,
+    ) -> Result<Option<QkNormSpec>, ModelError> {
+        let QkvLayout { num_heads, num_kv_heads, head_dim, has_kv, .. } = *heads;
         let kind = self.facts.attention.qk_norm;
         let is_optional = matches!(kind, QkNormKind::OwnWeights | QkNormKind::PerHeadIfPresent);
         let is_absent = is_optional && !tensors.contains("attn_q_norm.weight");
@@ -151,7 +250,8 @@ impl SpecBuilder<'_> {
             whole: kind == QkNormKind::Whole,
             after_rotation: kind == QkNormKind::PerHeadAfterRotation,
             q: vector("attn_q_norm.weight", num_heads)?,
-            k: vector("attn_k_norm.weight", num_kv_heads)?,
+            k: has_kv.then(|| vector("attn_k_norm.weight", num_kv_heads)).transpose()?,
+            normalizes_values: self.facts.attention.normalizes_values && has_kv,
         }))
     }
 }

@@ -6,7 +6,10 @@ use super::SpecBuilder;
 use crate::ModelError;
 use crate::arch::architecture::{Activation, ExpertFacts};
 use crate::keys::ArchitectureKeys;
-use crate::spec::layer::{ActivationSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, SharedExpertSpec};
+use crate::spec::layer::{
+    ActivationSpec, ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, NormSpec,
+    SharedExpertSpec,
+};
 use crate::spec::tensors::{LinearSpec, Presence, TensorFinder};
 
 /// The mixtures of experts of a model, and the layers that have them.
@@ -88,7 +91,11 @@ fn expert_groups(
         let expected = format!("a number from {needed} to {num_groups}");
         return Err(keys.invalid("expert_group_used_count", expected, num_groups_used));
     }
-    Ok(Some(ExpertGroups { num_groups, num_groups_used }))
+    let num_scored = match params.gating {
+        Gating::Softmax => 1,
+        Gating::Sigmoid => 2,
+    };
+    Ok(Some(ExpertGroups { num_groups, num_groups_used, num_scored }))
 }
 
 impl SpecBuilder<'_> {
@@ -135,7 +142,15 @@ impl SpecBuilder<'_> {
         let per_expert = |parts: &[(&str, usize)], fused, cols| {
             tensors.stacked(parts, fused, [num_experts, cols], Presence::Optional)
         };
-        let shared_size = tensors.rows_of("ffn_up_shexp.weight");
+        let beside_dense = self.facts.experts.beside_dense;
+        let shared = match tensors.rows_of("ffn_up_shexp.weight") {
+            _ if beside_dense => {
+                let size = keys.positive_in_layer("feed_forward_length", index, None)?;
+                Some(SharedExpertSpec { mlp: self.mlp(tensors, index, "", size)?, gate: None })
+            }
+            Some(size) => Some(self.shared_expert(tensors, index, size)?),
+            None => None,
+        };
         Ok(ExpertsSpec {
             params,
             activation,
@@ -144,10 +159,31 @@ impl SpecBuilder<'_> {
             selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
             up: per_expert(up, fused, hidden_size)?,
             down: per_expert(&[("ffn_down_exps", hidden_size)], None, size)?,
-            shared: match shared_size {
-                Some(size) => Some(self.shared_expert(tensors, index, size)?),
-                None => None,
+            shared,
+            beside_dense: match beside_dense {
+                true => Some(self.expert_norms(tensors, num_experts)?),
+                false => None,
             },
+        })
+    }
+
+    fn expert_norms(
+        &self,
+        tensors: TensorFinder<'_>,
+        num_experts: usize,
+    ) -> Result<ExpertNormsSpec, ModelError> {
+        let norm = |name| self.norm(tensors, name, self.hidden_size);
+        Ok(ExpertNormsSpec {
+            router: NormSpec {
+                kind: self.facts.norm,
+                eps: self.eps,
+                weight: tensors.vector("ffn_gate_inp.scale", 1, self.hidden_size)?,
+                bias: None,
+            },
+            input: norm("pre_ffw_norm_2")?,
+            output: norm("post_ffw_norm_2")?,
+            dense_output: norm("post_ffw_norm_1")?,
+            scales: tensors.vector("ffn_down_exps.scale", 1, num_experts)?,
         })
     }
 

@@ -17,6 +17,12 @@ const GAUGES: &[Source<usize>] = &[
     ("vllm:num_requests_waiting", "Waiting sequences.", |now| now.num_waiting),
     ("inferno_kv_blocks", "Total KV blocks.", |now| now.blocks.num_blocks),
     ("inferno_kv_blocks_free", "Free KV blocks.", |now| now.blocks.num_free),
+    ("inferno_kv_window_blocks", "KV blocks that can hold layers with a sliding window.", |now| {
+        now.blocks.num_window_blocks
+    }),
+    ("inferno_kv_window_blocks_used", "KV blocks that hold layers with a sliding window.", |now| {
+        now.blocks.num_window_used
+    }),
     ("inferno_kv_blocks_cached", "KV blocks of the prefix cache that can be evicted.", |now| {
         now.blocks.num_cached
     }),

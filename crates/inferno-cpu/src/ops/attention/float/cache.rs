@@ -100,7 +100,11 @@ impl<'a> Region<'a> {
     #[inline(always)]
     pub(super) fn new(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
         let cache = task.attention.cache;
-        let (block_tokens, head_dim) = (cache.layout.block_tokens, cache.layout.head_dim);
+        let block_tokens = cache.layout.block_tokens;
+        let head_dim = match plane {
+            Plane::Keys => task.attention.layout.head_dim,
+            Plane::Values => task.attention.layout.value_dim,
+        };
         let region = |plane, position| task.bytes(plane, position);
         // The next tile, or after the last one the first tile of values, or of the following keys.
         let positions = task.positions();

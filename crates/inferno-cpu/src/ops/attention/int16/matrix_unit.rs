@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::span::{BLOCK_ROWS, Int16Span, halves, padded_dim};
+use crate::kv_cache::Plane;
 use crate::lanes::{ColumnTile, LANES, Lanes, MatrixUnit, TileSums};
 use crate::ops::attention::inputs::SPAN;
 use crate::ops::attention::merge::MIXED;
@@ -75,7 +76,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         buffers: &mut ResultBuffers,
         rows: Range<usize>,
     ) {
-        let dim = padded_dim(self.task.attention);
+        let dim = padded_dim(self.task.attention, Plane::Keys);
         let steps = dim / STEP;
         let seen = self.seen_by(rows.clone());
         let memory = &mut self.memory;
@@ -119,7 +120,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         let partial_len = self.task.attention.partial_len;
         let steps = seen.start / STEP..seen.end.div_ceil(STEP);
         let values: &[ColumnTile] = bytemuck::cast_slice(self.memory.values);
-        let groups = padded_dim(self.task.attention) / LANES;
+        let groups = padded_dim(self.task.attention, Plane::Values) / LANES;
         let operands = rows.len().div_ceil(OPERAND_ROWS);
         let partial = &mut self.partial[rows.start * partial_len..rows.end * partial_len];
         one_ahead!(

@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use inferno_backend::QkvLayout;
+
 use crate::kv_cache::Plane;
 use crate::lanes::{LANES, Lanes};
 use crate::ops::attention::inputs::{SPAN, TILE, VECTORS};
@@ -35,14 +37,15 @@ impl<'a> PositionGroup<'a> {
     /// The group of `position`, in a block of whole cache lines.
     #[inline(always)]
     fn of(task: &SpanTask<'a>, plane: Plane, position: usize) -> Self {
-        let kv = &task.attention.cache.layout;
+        let block_tokens = task.attention.cache.layout.block_tokens;
+        let QkvLayout { head_dim, value_dim, .. } = *task.attention.layout;
         let region = task.bytes(plane, position);
-        let offset = position % kv.block_tokens / LANES * LANES;
-        let (start, stride) = match plane {
-            Plane::Keys => (4 * offset, 4 * kv.block_tokens),
-            Plane::Values => (2 * offset * kv.head_dim, 4 * kv.head_dim),
+        let offset = position % block_tokens / LANES * LANES;
+        let (start, stride, dim) = match plane {
+            Plane::Keys => (4 * offset, 4 * block_tokens, head_dim),
+            Plane::Values => (2 * offset * value_dim, 4 * value_dim, value_dim),
         };
-        let scales = &region[2 * kv.block_tokens * kv.head_dim + 4 * offset..];
+        let scales = &region[2 * block_tokens * dim + 4 * offset..];
         Self { bytes: &region[start..], stride, scales, ahead: &[] }
     }
 

@@ -56,8 +56,9 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// Converts up to 16 `positions` within a vector to the layout of a block of whole cache lines.
     fn stage(&mut self, plane: Plane, positions: Range<usize>) {
         let layout = &self.task.attention.cache.layout;
-        let (rows, block_tokens) = (RowLayout::new(layout), layout.block_tokens);
-        let dim = padded_dim(self.task.attention);
+        let rows = RowLayout::new(layout, self.task.attention.params.layer, plane);
+        let block_tokens = layout.block_tokens;
+        let dim = padded_dim(self.task.attention, plane);
         let stage: &mut [u8] = bytemuck::cast_slice_mut(self.memory.stage);
         stage.fill(0);
         let mut row = [0; MAX_I16_ROW_BYTES];
@@ -93,7 +94,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
         }
         let stride = match plane {
             Plane::Keys => VECTOR_BYTES,
-            Plane::Values => 4 * padded_dim(self.task.attention),
+            Plane::Values => 4 * padded_dim(self.task.attention, plane),
         };
         PositionGroup {
             bytes: bytemuck::cast_slice(self.memory.stage),
@@ -105,7 +106,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// Copies group `number` of the span into its panels.
     #[inline(always)]
     fn read_pairs<L: Lanes>(&mut self, lanes: L, plane: Plane, number: usize) {
-        let dim = padded_dim(self.task.attention);
+        let dim = padded_dim(self.task.attention, plane);
         match plane {
             Plane::Keys => {
                 let panels = std::mem::take(&mut self.memory.keys);
@@ -138,7 +139,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// Splits group `number` of the span into tiles of high halves and of low ones.
     #[inline(always)]
     fn read_tiles<L: Lanes>(&mut self, lanes: L, plane: Plane, number: usize) {
-        let dim = padded_dim(self.task.attention);
+        let dim = padded_dim(self.task.attention, plane);
         match plane {
             Plane::Keys => {
                 let panels = std::mem::take(&mut self.memory.keys);

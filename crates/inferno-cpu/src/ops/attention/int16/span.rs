@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use bytemuck::Pod;
+use inferno_backend::QkvLayout;
 
 use super::positions::PositionGroups;
 use crate::isa::Level;
+use crate::kv_cache::Plane;
 use crate::lanes::{LANES, split_i16};
 use crate::ops::attention::inputs::{AttentionInputs, MAX_IN_PLACE_ROWS, PANEL, SPAN, VECTORS};
 use crate::ops::attention::task::{SpanTask, within};
@@ -41,13 +43,19 @@ impl ReadPath {
 
 /// Whether positions and components are whole vectors in a block.
 pub(super) fn whole_vectors(attention: &AttentionInputs<'_>) -> bool {
-    let kv = &attention.cache.layout;
-    kv.block_tokens % LANES == 0 && kv.head_dim % PANEL == 0
+    let QkvLayout { head_dim, value_dim, .. } = *attention.layout;
+    attention.cache.layout.block_tokens % LANES == 0
+        && head_dim % PANEL == 0
+        && value_dim % PANEL == 0
 }
 
-/// Components of a head, with padding to whole panels.
-pub(super) fn padded_dim(attention: &AttentionInputs<'_>) -> usize {
-    attention.layout.head_dim.next_multiple_of(PANEL)
+/// Components of a key or value head, with padding to whole panels.
+pub(super) fn padded_dim(attention: &AttentionInputs<'_>, plane: Plane) -> usize {
+    let dim = match plane {
+        Plane::Keys => attention.layout.head_dim,
+        Plane::Values => attention.layout.value_dim,
+    };
+    dim.next_multiple_of(PANEL)
 }
 
 /// Memory to compute in. Only the queries are kept from one span to the next.
@@ -74,25 +82,26 @@ struct MemorySizes {
 }
 
 impl MemorySizes {
-    fn new(head_dim: usize, num_rows: usize) -> Self {
-        let (rows, dim) = (num_rows.next_multiple_of(BLOCK_ROWS), head_dim.next_multiple_of(PANEL));
-        let block = BLOCK_ROWS * SPAN;
-        let panels = SPAN * dim / 2;
-        let parts = [rows * dim, rows, SPAN, SPAN, panels, panels, block, block, LANES * dim / 2];
+    fn new(layout: &QkvLayout, num_rows: usize) -> Self {
+        let (rows, block) = (num_rows.next_multiple_of(BLOCK_ROWS), BLOCK_ROWS * SPAN);
+        let [keys, values] =
+            [layout.head_dim, layout.value_dim].map(|dim| dim.next_multiple_of(PANEL));
+        let (key_panels, value_panels) = (SPAN * keys / 2, SPAN * values / 2);
+        let stage = LANES * keys.max(values) / 2;
+        let parts = [rows * keys, rows, SPAN, SPAN, key_panels, value_panels, block, block, stage];
         Self { parts }
     }
 }
 
 impl<'a> SpanMemory<'a> {
     /// Cache lines for `num_rows` rows.
-    pub(super) fn num_lines(head_dim: usize, num_rows: usize) -> usize {
-        MemorySizes::new(head_dim, num_rows).parts.iter().sum::<usize>() / LANES
+    pub(super) fn num_lines(layout: &QkvLayout, num_rows: usize) -> usize {
+        MemorySizes::new(layout, num_rows).parts.iter().sum::<usize>() / LANES
     }
 
     /// Divides `lines`, which must be at least [`num_lines`](Self::num_lines).
     pub(super) fn new(task: &SpanTask<'_>, lines: &'a mut [CacheLine]) -> Self {
-        let head_dim = task.attention.layout.head_dim;
-        let MemorySizes { parts } = MemorySizes::new(head_dim, task.num_rows());
+        let MemorySizes { parts } = MemorySizes::new(task.attention.layout, task.num_rows());
         let mut rest = lines;
         let [queries, factors, key_scales, value_scales, keys, values, scores, weights, stage] =
             parts.map(|part| {

@@ -174,7 +174,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
     /// The scores of a block of rows.
     #[inline(always)]
     pub(super) fn score_pairs<L: Lanes>(&mut self, lanes: L, rows: Range<usize>) {
-        let num_pairs = padded_dim(self.task.attention) / 2;
+        let num_pairs = padded_dim(self.task.attention, Plane::Keys) / 2;
         let seen = self.seen_by(rows.clone());
         let scores = std::mem::take(&mut self.memory.scores);
         for tile in seen.start / TILE..seen.end.div_ceil(TILE) {
@@ -230,7 +230,7 @@ impl<const IN_PLACE: bool> Int16Span<'_, IN_PLACE> {
             for t in 0..T {
                 factors[t] = halves(self.memory.weights, SPAN / 2, first + t - rows.start);
             }
-            for column in (0..padded_dim(self.task.attention)).step_by(V * LANES) {
+            for column in (0..padded_dim(self.task.attention, Plane::Values)).step_by(V * LANES) {
                 let (panel, v) = (column / PANEL, column % PANEL / LANES);
                 let sums = zeros::<L, T, V>(lanes);
                 let sums = if IN_PLACE {

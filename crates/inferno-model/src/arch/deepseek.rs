@@ -1,0 +1,26 @@
+//! DeepSeek V2 and V3, and models with the same architecture: Kimi K2, GLM 4.7 Flash, Mistral 4.
+//!
+//! **Source**: DeepSeek-AI, DeepSeek-V2, section 2.1, and DeepSeek-V3 Technical Report, section 2.1.
+
+use inferno_backend::{Gating, RopePairing};
+
+use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts};
+
+pub(super) const DEEPSEEK2: Architecture = Architecture {
+    name: "deepseek2",
+    attention: AttentionFacts {
+        pairing: RopePairing::Interleaved,
+        has_temperature: true,
+        is_latent: true,
+        ..BASE.attention
+    },
+    experts: ExpertFacts {
+        gating: Gating::Softmax,
+        normalize: false,
+        has_keys: true,
+        ..BASE.experts
+    },
+    ..BASE
+};
+
+pub(super) const MISTRAL4: Architecture = Architecture { name: "mistral4", ..DEEPSEEK2 };

@@ -1,0 +1,105 @@
+//! Embeddings that each layer has of its own.
+
+use inferno_backend::{Backend, ColumnBlocks, CopySize, Function, QkNorm, QkvLayout};
+
+use super::context::ForwardContext;
+use super::linear::Linear;
+use super::residual::Residual;
+use crate::ModelError;
+use crate::loader::Loader;
+use crate::spec::LayerEmbeddingsSpec;
+use crate::spec::layer::LayerEmbeddingSpec;
+use crate::workspace::{LayerEmbeddingBuffers, Workspace};
+
+/// The embeddings of all layers.
+pub(crate) struct LayerEmbeddings<B: Backend> {
+    spec: LayerEmbeddingsSpec,
+    table: B::Table,
+    projection: Linear<B>,
+    norm: B::Buffer,
+}
+
+/// The part of a layer: a projection of its embeddings times a gate, added to the residual stream.
+pub(super) struct LayerEmbedding<B: Backend> {
+    spec: LayerEmbeddingSpec,
+    gate: Linear<B>,
+    projection: Linear<B>,
+    residual: Residual<B>,
+}
+
+impl<B: Backend> LayerEmbeddings<B> {
+    pub(crate) fn load(
+        loader: &mut Loader<'_, B>,
+        spec: &LayerEmbeddingsSpec,
+    ) -> Result<Self, ModelError> {
+        Ok(Self {
+            spec: spec.clone(),
+            table: loader.table(&spec.table, spec.row_len())?,
+            projection: Linear::load(loader, &spec.projection)?,
+            norm: loader.vector(&spec.norm)?,
+        })
+    }
+
+    /// Computes the embeddings of all layers from the tokens and the input of the first layer.
+    ///
+    /// **Errors**: out of memory.
+    pub(crate) fn compute(
+        &self,
+        context: &ForwardContext<'_, B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let ForwardContext { backend, rows, .. } = *context;
+        let Workspace { batch, x, layer_embeddings, .. } = workspace;
+        let buffers = layer_embeddings.as_mut().expect("the workspace was created for this model");
+        let LayerEmbeddingBuffers { all, embedded, .. } = buffers;
+        let LayerEmbeddingsSpec { width, num_layers, eps, .. } = self.spec;
+        backend.linear(rows, &*x, &self.projection.weight, self.projection.bias(), all)?;
+        let scale = |factor: f64| Function::Scale { factor: factor as f32 };
+        let hidden_size = self.spec.projection.weight.cols;
+        backend.apply(rows, scale(1.0 / (hidden_size as f64).sqrt()), all);
+        // The values of a layer are normalized as a head is.
+        let layout = QkvLayout { has_kv: false, ..QkvLayout::new(num_layers, num_layers, width) };
+        let norm = QkNorm { k: None, ..QkNorm::per_head(&self.norm, &self.norm, eps) };
+        backend.rope(rows, &layout, Some(norm), None, all);
+        backend.embed(batch, &self.table, embedded);
+        backend.add_scaled(rows, embedded, (width as f32).sqrt(), all);
+        backend.apply(rows, scale(std::f64::consts::FRAC_1_SQRT_2), all);
+        Ok(())
+    }
+}
+
+impl<B: Backend> LayerEmbedding<B> {
+    pub(super) fn load(
+        loader: &mut Loader<'_, B>,
+        spec: &LayerEmbeddingSpec,
+    ) -> Result<Self, ModelError> {
+        Ok(Self {
+            spec: spec.clone(),
+            gate: Linear::load(loader, &spec.gate)?,
+            projection: Linear::load(loader, &spec.projection)?,
+            residual: Residual::load(loader, Some(&spec.post_norm), 1.0)?,
+        })
+    }
+
+    /// Adds to the residual stream.
+    ///
+    /// **Errors**: out of memory.
+    pub(super) fn add(
+        &self,
+        context: &ForwardContext<'_, B>,
+        workspace: &mut Workspace<B>,
+    ) -> Result<(), ModelError> {
+        let ForwardContext { backend, rows, .. } = *context;
+        let Workspace { x, normed, branch, layer_embeddings, .. } = workspace;
+        let buffers = layer_embeddings.as_mut().expect("the workspace was created for this model");
+        let LayerEmbeddingBuffers { row_len, all, gates, own, .. } = buffers;
+        let LayerEmbeddingSpec { width, column, function, .. } = self.spec;
+        backend.linear(rows, &*x, &self.gate.weight, self.gate.bias(), gates)?;
+        let size = CopySize { rows, blocks: 1, width };
+        let from = ColumnBlocks { row_len: *row_len, start: column, step: 0 };
+        let to = ColumnBlocks { row_len: width, start: 0, step: 0 };
+        backend.copy_columns(size, (all, from), (own, to));
+        backend.gate(rows, function, gates, own);
+        self.residual.add_product(context, own, &self.projection, x, (branch, normed))
+    }
+}

@@ -1,0 +1,81 @@
+//! Multi-head latent attention.
+
+use inferno_backend::QkvLayout;
+
+use super::SpecBuilder;
+use crate::ModelError;
+use crate::spec::layer::{AttentionSpec, LatentSpec, ProjectionSpec};
+use crate::spec::tensors::{Presence, TensorFinder};
+
+impl SpecBuilder<'_> {
+    pub(super) fn latent_attention(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+        cache_layer: usize,
+    ) -> Result<AttentionSpec, ModelError> {
+        let keys = self.keys;
+        let num_heads = keys.positive("attention.head_count")?;
+        let latent_dim = keys.positive("attention.kv_lora_rank")?;
+        let head_dim = keys.positive("attention.key_length_mla")?;
+        let value_dim = keys.positive("attention.value_length_mla")?;
+        let rotary_dim = self.rotaries[0].rotary_dim;
+        let Some(plain_dim) = head_dim.checked_sub(rotary_dim).filter(|&dim| dim > 0) else {
+            let expected = format!("more than rope.dimension_count ({rotary_dim})");
+            return Err(keys.invalid("attention.key_length_mla", expected, head_dim));
+        };
+        let per_head = |name, rows, cols| {
+            tensors.stacked(&[(name, rows)], None, [num_heads, cols], Presence::Optional)
+        };
+        let (query_down, query) = match keys.optional("attention.q_lora_rank")? {
+            None | Some(0_usize) => {
+                (None, tensors.linear("attn_q", num_heads * head_dim, self.hidden_size)?)
+            }
+            Some(_) => {
+                let rank = keys.positive("attention.q_lora_rank")?;
+                let down = tensors.linear("attn_q_a", rank, self.hidden_size)?;
+                let norm = self.norm(tensors, "attn_q_a_norm", rank)?;
+                let query = tensors.linear("attn_q_b", num_heads * head_dim, rank)?;
+                (Some((down, norm)), query)
+            }
+        };
+        let latent = LatentSpec {
+            latent_dim,
+            rotary_dim,
+            plain_dim,
+            value_dim,
+            query_down,
+            query,
+            kv_down: tensors.linear("attn_kv_a_mqa", latent_dim + rotary_dim, self.hidden_size)?,
+            kv_norm: self.norm(tensors, "attn_kv_a_norm", latent_dim)?,
+            key_up: per_head("attn_k_b", latent_dim, plain_dim)?,
+            value_up: per_head("attn_v_b", value_dim, latent_dim)?,
+        };
+        let heads = QkvLayout::new(num_heads, 1, rotary_dim + latent_dim);
+        Ok(AttentionSpec {
+            heads: QkvLayout { value_dim: latent_dim, ..heads },
+            cache_layer,
+            scale: self.latent_scale(head_dim)?,
+            softcap: None,
+            window: None,
+            rotary: self.rotary(index, false)?,
+            qk_norm: None,
+            qkv: ProjectionSpec::Latent(Box::new(latent)),
+            output: tensors.linear("attn_output", self.hidden_size, num_heads * value_dim)?,
+            sinks: None,
+            gate: None,
+        })
+    }
+
+    /// The scale of heads with `head_dim` components: YaRN's temperature applies to it, squared, instead of to
+    /// cosines and sines.
+    fn latent_scale(&self, head_dim: usize) -> Result<f32, ModelError> {
+        let scale = 1.0 / (head_dim as f32).sqrt();
+        let Some(multiplier) = self.keys.optional_float("rope.scaling.yarn_log_multiplier")? else {
+            return Ok(scale);
+        };
+        let factor = self.keys.positive_float("rope.scaling.factor", Some(1.0))?;
+        let temperature = 1.0 + f64::from(multiplier) * libm::log(factor.into());
+        Ok((f64::from(scale) * temperature * temperature) as f32)
+    }
+}

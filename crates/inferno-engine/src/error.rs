@@ -339,6 +339,9 @@ pub enum EngineError {
     /// A metadata key of the model's file is invalid.
     #[error(transparent)]
     Metadata(#[from] GgufError),
+    /// The model's file was overwritten or truncated while it was in use.
+    #[error(transparent)]
+    ModelFileChanged(GgufError),
     /// The tokenizer failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

@@ -3,6 +3,7 @@
 use inferno_backend::{
     Backend, Batch, BlockId, KvBlockPart, KvDType, KvLayout, StateLayout, StateSlot,
 };
+use inferno_gguf::FileWatch;
 use inferno_model::{BatchLimits, Model, ModelCache, Workspace};
 
 use crate::{EngineError, Fingerprint, Runner, WindowUpdate};
@@ -43,6 +44,7 @@ pub struct ModelRunner<B: Backend> {
     context_length: usize,
     limits: BatchLimits,
     fingerprint: Fingerprint,
+    watch: FileWatch,
 }
 
 impl<B: Backend> ModelRunner<B> {
@@ -75,7 +77,15 @@ impl<B: Backend> ModelRunner<B> {
             layout,
             state_layout,
             context_length,
+            watch: FileWatch::default(),
         })
+    }
+
+    /// Checks before each forward pass that the files of the model have not changed. Some weights, such as
+    /// embeddings, are read from the mapped files.
+    pub fn with_watch(mut self, watch: FileWatch) -> Self {
+        self.watch = watch;
+        self
     }
 
     /// Returns the model.
@@ -114,10 +124,12 @@ impl<B: Backend> Runner for ModelRunner<B> {
     }
 
     fn run(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        self.watch.check().map_err(EngineError::ModelFileChanged)?;
         Ok(self.model.forward(batch, &mut self.cache, &mut self.workspace)?)
     }
 
     fn run_hidden(&mut self, batch: &Batch) -> Result<&[f32], EngineError> {
+        self.watch.check().map_err(EngineError::ModelFileChanged)?;
         Ok(self.model.forward_hidden(batch, &mut self.cache, &mut self.workspace)?)
     }
 

@@ -20,6 +20,16 @@ pub enum GgufError {
         /// The operating system's error.
         error: io::Error,
     },
+    /// A mapped file was overwritten or truncated.
+    #[error(
+        "{}: the file changed while it was in use; load it again, and replace model files by renaming instead of \
+         overwriting them",
+        path.display()
+    )]
+    FileChanged {
+        /// The file.
+        path: PathBuf,
+    },
     /// The path is a directory, a pipe or a device.
     #[error("{}: not a regular file (it is a directory, pipe or device)", path.display())]
     NotAFile {

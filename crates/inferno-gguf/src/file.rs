@@ -10,6 +10,7 @@ use crate::header::FileHeader;
 use crate::metadata::read_metadata;
 use crate::mmap::Mapping;
 use crate::tensor_index::TensorIndex;
+use crate::watch::WatchedFile;
 use crate::{GgufError, Metadata, Result};
 
 /// The parsed contents of a file, without the payloads.
@@ -38,6 +39,7 @@ pub(crate) struct Storage {
     pub(crate) bytes: Bytes,
     pub(crate) mapping: Option<Mapping>,
     pub(crate) path: Option<PathBuf>,
+    pub(crate) watched: Option<WatchedFile>,
 }
 
 impl Storage {
@@ -54,11 +56,12 @@ impl Storage {
             bytes: Bytes::from_owner(mapping.clone()),
             mapping: Some(mapping),
             path: Some(path.to_owned()),
+            watched: Some(WatchedFile::new(path.to_owned(), file).map_err(io_error)?),
         })
     }
 
     /// Wraps bytes in memory.
     pub(crate) fn in_memory(bytes: Bytes) -> Self {
-        Self { bytes, mapping: None, path: None }
+        Self { bytes, mapping: None, path: None, watched: None }
     }
 }

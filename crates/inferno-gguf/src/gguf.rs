@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::file::{Contents, Storage};
 use crate::shards;
 use crate::tensor_index::TensorIndex;
-use crate::{Metadata, Result, TensorInfo};
+use crate::{FileWatch, Metadata, Result, TensorInfo};
 
 /// A checkpoint: metadata, tensor index and payloads of one file, or of all shards of a split one.
 ///
@@ -29,9 +29,10 @@ impl Gguf {
     /// same directory; symbolic links are followed, as download caches use them.
     ///
     /// Payloads are read from disk on first access. Other processes can change the files in the
-    /// meantime, which cannot be prevented or detected: if a file is overwritten in place, payloads
-    /// change, and if it is truncated, accessing them ends the process with `SIGBUS` on Unix. Replace
-    /// model files by renaming, or use [`Gguf::from_bytes`] on a copy in memory.
+    /// meantime, which cannot be prevented: if a file is overwritten in place, payloads change, and if
+    /// it is truncated, accessing them ends the process with `SIGBUS` on Unix. Replace model files by
+    /// renaming, call [`FileWatch::check`] before reading payloads, or use [`Gguf::from_bytes`] on a
+    /// copy in memory.
     ///
     /// **Errors**: all errors of invalid files, wrapped in
     /// [`GgufError::InFile`](crate::GgufError::InFile), which has the path.
@@ -101,6 +102,11 @@ impl Gguf {
     /// **Panics** if `info` is of another checkpoint and out of range in this one.
     pub fn data(&self, info: &TensorInfo) -> Bytes {
         self.files[info.shard].bytes.slice(file_range(info))
+    }
+
+    /// Returns a watch that detects changes of the mapped files.
+    pub fn watch(&self) -> FileWatch {
+        FileWatch::new(self.files.iter().filter_map(|file| file.watched.clone()))
     }
 
     /// Starts reading a payload from disk in the background. Does nothing if it is in memory.

@@ -49,6 +49,7 @@ mod mmap;
 mod shards;
 mod tensor_index;
 mod tensor_info;
+mod watch;
 mod writer;
 
 pub use error::GgufError;
@@ -60,6 +61,7 @@ pub use metadata::{
 };
 pub use shards::ShardName;
 pub use tensor_info::TensorInfo;
+pub use watch::FileWatch;
 pub use writer::{Destination, GgufWriter, PayloadWriter, TemporaryFile};
 
 /// The result type of this crate.

@@ -5,6 +5,7 @@
 //! change the file later, which no type or check can prevent. If a file is overwritten in place,
 //! payloads change; metadata does not, as it is copied when the file is opened. If a file is
 //! truncated, accessing a payload beyond its new end raises `SIGBUS` on Unix, which ends the process.
+//! [`FileWatch`](crate::FileWatch) detects both, if the change precedes the check.
 //! Therefore, replace model files by renaming (as downloaders and
 //! [`GgufWriter`](crate::GgufWriter) do) instead of overwriting them; if that is not guaranteed, read
 //! the file into memory and use [`Gguf::from_bytes`](crate::Gguf::from_bytes). Windows does not allow

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use inferno_engine::Fingerprint;
-use inferno_gguf::{GgmlType, Gguf, Metadata, MetadataValue};
+use inferno_gguf::{FileWatch, GgmlType, Gguf, Metadata, MetadataValue};
 use serde_json::{Map, Value, json};
 
 /// Facts about the file of a model.
@@ -24,6 +24,8 @@ pub struct ModelFile {
     pub(crate) metadata: Map<String, Value>,
     pub(crate) chat_template: String,
     pub(crate) license: String,
+    /// Detects changes of the file.
+    pub(crate) watch: FileWatch,
 }
 
 impl ModelFile {
@@ -45,6 +47,7 @@ impl ModelFile {
             chat_template: text("tokenizer.chat_template"),
             license: text("general.license"),
             architecture,
+            watch: checkpoint.watch(),
         }
     }
 }

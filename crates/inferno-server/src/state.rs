@@ -33,6 +33,7 @@ pub(crate) enum Readiness {
     Ready,
     Draining,
     Dead,
+    ModelFileChanged,
 }
 
 impl App {
@@ -100,6 +101,7 @@ impl App {
             _ if self.is_draining.load(Ordering::Relaxed) => Readiness::Draining,
             None => Readiness::Loading,
             Some(model) if !model.handle.is_alive() => Readiness::Dead,
+            Some(model) if model.file.watch.check().is_err() => Readiness::ModelFileChanged,
             Some(_) => Readiness::Ready,
         }
     }

@@ -163,7 +163,8 @@ fn runner_on<B: Backend>(
     let &LoadOptions { cache_tokens, kv_dtype, limits, .. } = options;
     let context_length = Some(context_length);
     let options = RunnerOptions { context_length, cache_tokens, kv_dtype, limits };
-    Ok(Box::new(ModelRunner::new(model, fingerprint, options)?))
+    let runner = ModelRunner::new(model, fingerprint, options)?;
+    Ok(Box::new(runner.with_watch(checkpoint.watch())))
 }
 
 fn estimate_on<B: Backend>(

@@ -123,6 +123,10 @@ impl ApiError {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
                     .with_code("engine_stopped")
             }
+            EngineError::ModelFileChanged(_) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+                    .with_code("model_file_changed")
+            }
             _ => Self::internal(error.to_string()),
         }
     }

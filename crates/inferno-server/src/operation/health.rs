@@ -13,11 +13,12 @@ use crate::state::{App, Readiness};
 /// Readiness of the server.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// `ready`, `loading`, `draining` or `dead`.
+    /// `ready`, `loading`, `draining`, `dead` or `model_file_changed`.
     status: &'static str,
 }
 
-/// Returns 200 when the server accepts requests; 503 while it loads or drains, and after the engine died.
+/// Returns 200 when the server accepts requests; 503 while it loads or drains, and after the engine died or
+/// the model's file was overwritten.
 #[utoipa::path(get, path = "/health", tag = "operation", responses(
     (status = 200, body = Health),
     (status = 503, body = Health),
@@ -28,6 +29,7 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
         Readiness::Loading => (StatusCode::SERVICE_UNAVAILABLE, "loading"),
         Readiness::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
         Readiness::Dead => (StatusCode::SERVICE_UNAVAILABLE, "dead"),
+        Readiness::ModelFileChanged => (StatusCode::SERVICE_UNAVAILABLE, "model_file_changed"),
     };
     (code, axum::Json(Health { status })).into_response()
 }

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use crate::client::{connect, get, post, read, request, wait_until_idle};
 use crate::fragile_runner::DEADLY;
-use crate::server::{start, start_fragile, start_held, start_with_one_sequence};
+use crate::server::{
+    EMBER, start, start_fragile, start_held, start_with_model, start_with_one_sequence,
+};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -108,6 +110,31 @@ fn requests_get_503_while_the_model_is_loading() {
     post(server.address, CHAT, &hello).ok();
     server.stop();
     server.join();
+}
+
+#[test]
+fn a_model_file_that_changes_fails_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model.gguf");
+    std::fs::copy(EMBER, &model).unwrap();
+    let server = start_with_model(ServerOptions::default(), model.clone());
+    let ask = json!({"prompt": "Once", "max_tokens": 2});
+    post(server.address, "/v1/completions", &ask).ok();
+    // Another file with its name is no change.
+    let copy = folder.path().join("copy.gguf");
+    std::fs::copy(&model, &copy).unwrap();
+    let mut mapped = std::fs::OpenOptions::new().write(true).open(&model).unwrap();
+    std::fs::rename(&copy, &model).unwrap();
+    post(server.address, "/v1/completions", &ask).ok();
+    mapped.write_all(b"GGUF").unwrap();
+    let failed = post(server.address, "/v1/completions", &ask).error(503);
+    assert_eq!(failed["code"], "model_file_changed");
+    assert!(failed["message"].as_str().unwrap().contains("model.gguf"), "{failed}");
+    let health = get(server.address, "/health");
+    assert_eq!((health.status, &health.json()["status"]), (503, &json!("model_file_changed")));
+    mapped.set_len(64).unwrap();
+    let failed = post(server.address, "/v1/embeddings", &json!({"input": "Once"})).error(503);
+    assert_eq!(failed["code"], "model_file_changed");
 }
 
 #[test]

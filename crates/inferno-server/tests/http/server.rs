@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -22,6 +22,9 @@ use tokio::sync::Notify;
 
 use crate::client::get;
 use crate::fragile_runner::FragileRunner;
+
+/// The embedded model.
+pub const EMBER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/ember.gguf");
 
 /// A server that runs until it is stopped or dropped.
 pub struct TestServer {
@@ -83,6 +86,13 @@ pub fn start_fragile() -> TestServer {
     server
 }
 
+/// Starts a server with the model in this file, and waits until it is ready.
+pub fn start_with_model(options: ServerOptions, model: PathBuf) -> TestServer {
+    let server = launch(options, EngineOptions::default(), Setup { model, ..Setup::default() });
+    server.wait_until_ready();
+    server
+}
+
 /// Starts a server that loads its model once the sender is dropped, and does not wait.
 pub fn start_held() -> (TestServer, Sender<()>) {
     let (hold, held) = channel();
@@ -114,6 +124,7 @@ pub fn start_with_cache(
 
 /// Changes to a server's model.
 struct Setup {
+    model: PathBuf,
     cache_tokens: usize,
     /// Modifies the file's metadata before the tokenizer is built from it.
     change: fn(&mut Metadata),
@@ -128,6 +139,7 @@ struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
+            model: PathBuf::from(EMBER),
             cache_tokens: 8192,
             change: |_| (),
             prefix_cache_file: None,
@@ -181,8 +193,7 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
     if let Some(held) = setup.held {
         held.recv().expect_err("nothing is sent");
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/ember.gguf");
-    let checkpoint = Gguf::open(path)?;
+    let checkpoint = Gguf::open(&setup.model)?;
     let mut metadata = checkpoint.metadata().clone();
     (setup.change)(&mut metadata);
     let tokenizer = Arc::new(Tokenizer::from_metadata(&metadata)?);
@@ -200,7 +211,8 @@ fn load(options: EngineOptions, setup: Setup) -> Result<ServedModel, Box<dyn Err
             cache_tokens: Some(setup.cache_tokens),
             ..RunnerOptions::default()
         },
-    )?;
+    )?
+    .with_watch(checkpoint.watch());
     let runner: Box<dyn Runner> = match setup.is_fragile {
         true => Box::new(FragileRunner(runner)),
         false => Box::new(runner),

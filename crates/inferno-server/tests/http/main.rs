@@ -24,6 +24,7 @@ mod preparation;
 mod prompt_logprobs;
 mod prompt_progress;
 mod raw_bytes;
+mod recorded;
 mod responses;
 mod server;
 mod speculation;

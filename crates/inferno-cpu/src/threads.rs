@@ -19,20 +19,19 @@
 #![allow(unsafe_code)]
 
 mod share;
+mod sync;
 
 use std::any::Any;
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle, Thread};
+use std::sync::PoisonError;
 use std::{io, mem};
 
 use share::{End, Share};
-
-/// Iterations of an empty loop before a thread parks, about 20 to 50 microseconds.
-const SPINS: u32 = 1500;
+use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use sync::thread::{self, JoinHandle, Thread};
+use sync::{Arc, Mutex, MutexGuard, SPINS, UnsafeCell, spin_loop, thread_local};
 
 /// The function of a step. It is called with a range of items and the number of the thread.
 type StepFn<'a> = dyn Fn(Range<usize>, usize) + Sync + 'a;
@@ -165,7 +164,7 @@ impl ThreadPool {
     /// **Panics** when a task does.
     pub(crate) fn run_ranges(&self, num_items: usize, task: &StepFn<'_>) {
         // Inside a task, another step holds the turn and waits for this task.
-        if num_items <= 1 || self.workers.is_empty() || IN_TASK.get() {
+        if num_items <= 1 || self.workers.is_empty() || IN_TASK.with(Cell::get) {
             if num_items > 0 {
                 task(0..num_items, 0);
             }
@@ -177,7 +176,9 @@ impl ThreadPool {
         // even if a task panics, until no worker is inside the step.
         let erased = unsafe { mem::transmute::<*const StepFn<'_>, *const StepFn<'static>>(task) };
         // SAFETY: this thread holds the turn, and its last holder left the state closed with no worker inside.
-        unsafe { *shared.step.get() = ParallelStep { task: erased, caller: thread::current() } };
+        shared.step.with_mut(|step| unsafe {
+            *step = ParallelStep { task: erased, caller: thread::current() };
+        });
         let sharers = self.num_threads().min(num_items);
         for (number, share) in shared.shares.iter().enumerate() {
             let border = |number: usize| num_items * number.min(sharers) / sharers;
@@ -215,7 +216,7 @@ impl Drop for ThreadPool {
 impl PoolShared {
     /// Runs items until none is left, and stores the first panic.
     fn take_items(&self, task: &StepFn<'_>, thread: usize) {
-        IN_TASK.set(true);
+        IN_TASK.with(|it| it.set(true));
         let result = catch_unwind(AssertUnwindSafe(|| {
             while let Some(items) = self.shares[thread].take(End::Front) {
                 task(items, thread);
@@ -227,7 +228,7 @@ impl PoolShared {
                 }
             }
         }));
-        IN_TASK.set(false);
+        IN_TASK.with(|it| it.set(false));
         if let Err(panic) = result {
             self.shares.iter().for_each(Share::clear);
             let mut first = lock(&self.panic);
@@ -257,10 +258,10 @@ impl PoolShared {
             let Ok(entry) = entry else { continue };
             seen = StepState(entry).number();
             // SAFETY: this thread is inside, so `step` was written and does not change until it leaves.
-            let step = unsafe { &*self.step.get() };
+            let (task, caller) =
+                self.step.with(|step| unsafe { ((*step).task, (*step).caller.clone()) });
             // SAFETY: `run_ranges` keeps the closure alive while this thread is inside.
-            self.take_items(unsafe { &*step.task }, thread);
-            let caller = step.caller.clone();
+            self.take_items(unsafe { &*task }, thread);
             let left = StepState(self.state.fetch_sub(1, Ordering::Release));
             if left.inside() == 1 && !left.is_open() {
                 caller.unpark();
@@ -276,7 +277,7 @@ fn wait_until(ready: impl Fn() -> bool) {
             if ready() {
                 return;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         thread::park();
     }

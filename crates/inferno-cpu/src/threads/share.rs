@@ -1,7 +1,8 @@
 //! The distribution of a step's items over its threads.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::sync::atomic::{AtomicU64, Ordering};
 
 /// The fraction of a share that is taken at once: a quarter. Large pieces at the start make long streams; small
 /// ones at the end let all threads finish together.

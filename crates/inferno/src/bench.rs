@@ -29,8 +29,10 @@ use crate::{Error, LoadProgress, Model};
 use measure::Measurement;
 
 /// The progress of a benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BenchProgress {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BenchProgress<'a> {
+    /// A configuration with this name is measured next.
+    Starting(&'a str),
     /// The weights are being loaded.
     Loading(LoadProgress),
     /// Runs are being measured.
@@ -39,6 +41,13 @@ pub enum BenchProgress {
         done: usize,
         /// Total number of runs.
         total: usize,
+    },
+    /// A measurement is complete.
+    Measured {
+        /// Its name.
+        name: &'a str,
+        /// The result, over all runs.
+        tokens_per_second: Spread,
     },
 }
 
@@ -60,7 +69,7 @@ pub enum BenchProgress {
 pub fn bench(
     model: Model,
     workload: &Workload,
-    on_progress: &mut dyn FnMut(BenchProgress),
+    on_progress: &mut dyn FnMut(BenchProgress<'_>),
 ) -> Result<BenchReport, Error> {
     let model = fitted(model, workload)?;
     let estimate = model.estimate()?;
@@ -73,16 +82,18 @@ pub fn bench(
     let started = Instant::now();
     let mut runner = model.runner(&mut |progress| on_progress(BenchProgress::Loading(progress)))?;
     let load_time = started.elapsed();
-    let mut on_run = |done, total| on_progress(BenchProgress::Running { done, total });
-    let mut measurement = Measurement::new(&mut *runner, workload, &mut on_run);
+    let mut measurement = Measurement::new(&mut *runner, workload, on_progress);
     measurement.warm_up()?;
     let prefill = measurement.prefill()?;
+    measurement.announce(&workload.prefill_name(), prefill.as_ref().map(|prefill| &prefill.phase));
     let decode = measurement.decode(1)?;
-    let batches = workload.batch_sizes.iter();
-    let batches = batches
-        .map(|&num_sequences| Ok((num_sequences, measurement.decode(num_sequences)?)))
-        .collect::<Result<Vec<_>, Error>>()?;
-    let batches = batches.into_iter().filter_map(|(size, batch)| Some((size, batch?))).collect();
+    measurement.announce(&workload.decode_name(), decode.as_ref());
+    let mut batches = Vec::new();
+    for &num_sequences in &workload.batch_sizes {
+        let batch = measurement.decode(num_sequences)?;
+        measurement.announce(&workload.batch_name(num_sequences), batch.as_ref());
+        batches.extend(batch.map(|batch| (num_sequences, batch)));
+    }
     let roof = roofs.map(|roofs| {
         RoofReport::new(roofs, &estimate.token_cost, workload, prefill.as_ref(), decode.as_ref())
     });

@@ -7,6 +7,7 @@
 mod cache;
 pub(crate) mod catalog;
 mod download;
+mod error;
 mod reference;
 mod select;
 mod verify;
@@ -22,6 +23,7 @@ use ureq::Agent;
 use crate::Error;
 pub use cache::CachedModel;
 use download::RemoteFile;
+pub use error::HubError;
 pub use reference::HubReference;
 use select::select;
 use verify::verify;
@@ -95,14 +97,14 @@ impl Hub {
     /// Creates a client from the Hugging Face environment variables: `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_CACHE`,
     /// `HF_HOME` and `HF_HUB_OFFLINE`.
     ///
-    /// **Errors**: [`Error::NoHome`] if the location of the cache is unknown; [`Error::Hub`].
+    /// **Errors**: [`HubError::NoHome`] if the location of the cache is unknown; [`HubError::Request`].
     pub fn from_env() -> Result<Self, Error> {
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let folder = match (set("HF_HUB_CACHE"), set("HF_HOME")) {
             (Some(cache), _) => PathBuf::from(cache),
             (None, Some(home)) => PathBuf::from(home).join("hub"),
             (None, None) => {
-                let home = dirs::home_dir().ok_or(Error::NoHome)?;
+                let home = dirs::home_dir().ok_or(HubError::NoHome)?;
                 home.join(".cache").join("huggingface").join("hub")
             }
         };
@@ -149,30 +151,30 @@ impl Hub {
         on_progress: OnDownload<'_>,
     ) -> Result<Pulled, Error> {
         let error = match self.pull(reference, on_progress) {
-            Err(error @ (Error::Hub { .. } | Error::HubOffline { .. })) => error,
+            Err(Error::Hub(error @ (HubError::Request { .. } | HubError::Offline { .. }))) => error,
             other => return other.map(Pulled::Current),
         };
         match self.cached(reference) {
             Ok(Some(path)) => Ok(Pulled::Cached(path)),
             // In offline mode, the problem with the cache is more informative.
-            Err(in_cache) if matches!(error, Error::HubOffline { .. }) => Err(in_cache),
-            _ => Err(error),
+            Err(in_cache) if matches!(error, HubError::Offline { .. }) => Err(in_cache),
+            _ => Err(error.into()),
         }
     }
 
     /// Downloads or updates a model, and returns the path of its first file. Files in the cache that are up to date are
     /// not downloaded again.
     ///
-    /// **Errors**: [`Error::HubOffline`], [`Error::Hub`], [`Error::HubAccess`], [`Error::HubResponse`]; no unique
-    /// complete model: [`Error::NoSuchQuant`], [`Error::AmbiguousQuant`], [`Error::NoGguf`],
-    /// [`Error::IncompleteShards`]; [`Error::DownloadSize`], [`Error::Checksum`]; [`Error::Io`].
+    /// **Errors**: [`HubError::Offline`], [`HubError::Request`], [`HubError::Access`], [`HubError::Response`]; no unique
+    /// complete model: [`HubError::NoSuchQuant`], [`HubError::AmbiguousQuant`], [`HubError::NoGguf`],
+    /// [`HubError::IncompleteShards`]; [`HubError::DownloadSize`], [`HubError::Checksum`]; [`Error::Io`].
     pub fn pull(
         &self,
         reference: &HubReference,
         on_progress: OnDownload<'_>,
     ) -> Result<PathBuf, Error> {
         if self.is_offline {
-            return Err(Error::HubOffline { reference: reference.clone() });
+            return Err(HubError::Offline { reference: reference.clone() }.into());
         }
         let repo = self.api.repo(repo(reference));
         let info = repo.info().map_err(|error| self.request_error(reference, error))?;
@@ -187,7 +189,7 @@ impl Hub {
 
     /// Returns the path of the first file of a model in the cache; `None` if it is not cached.
     ///
-    /// **Errors**: [`Error::IncompleteShards`], [`Error::AmbiguousQuant`].
+    /// **Errors**: [`HubError::IncompleteShards`], [`HubError::AmbiguousQuant`].
     pub fn cached(&self, reference: &HubReference) -> Result<Option<PathBuf>, Error> {
         let repo = repo(reference);
         let commit_path = self.cache.path().join(repo.folder_name()).join("refs").join(REVISION);
@@ -201,8 +203,8 @@ impl Hub {
         }
         match select(reference, &files) {
             Ok(selected) => Ok(selected.first().map(|file| snapshot.join(file))),
-            Err(Error::NoSuchQuant { .. } | Error::NoGguf { .. }) => Ok(None),
-            Err(error) => Err(error),
+            Err(HubError::NoSuchQuant { .. } | HubError::NoGguf { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -220,7 +222,7 @@ impl Hub {
         let (etag, commit) = (metadata.etag(), metadata.commit_hash());
         for (what, value) in [("etag", etag), ("commit", commit)] {
             if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(Error::HubResponse { what, found: value.to_owned() });
+                return Err(HubError::Response { what, found: value.to_owned() }.into());
             }
         }
         let cache = self.cache.repo(repo(reference));
@@ -259,18 +261,19 @@ impl Hub {
             return hub_error(&self.endpoint, error);
         };
         match **request {
-            ureq::Error::StatusCode(status @ (401 | 403 | 404)) => Error::HubAccess {
+            ureq::Error::StatusCode(status @ (401 | 403 | 404)) => HubError::Access {
                 reference: reference.clone(),
                 endpoint: self.endpoint.clone(),
                 status,
-            },
+            }
+            .into(),
             _ => hub_error(&self.endpoint, error),
         }
     }
 }
 
 fn hub_error(endpoint: &str, error: ApiError) -> Error {
-    Error::Hub { endpoint: endpoint.to_owned(), source: Box::new(error) }
+    HubError::Request { endpoint: endpoint.to_owned(), source: Box::new(error) }.into()
 }
 
 fn repo(reference: &HubReference) -> Repo {

@@ -48,7 +48,7 @@ mod source;
 pub use device::BackendChoice;
 pub use error::Error;
 pub use hub::{
-    CachedModel, DownloadProgress, DownloadStage, Hub, HubReference, OnDownload, Pulled,
+    CachedModel, DownloadProgress, DownloadStage, Hub, HubError, HubReference, OnDownload, Pulled,
 };
 pub use inferno_backend::KvDType;
 pub use inferno_chat::{ChatRequest, ChatTemplate, OutputFormat};

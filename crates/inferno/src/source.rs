@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::hub::OnDownload;
 use crate::hub::catalog::{self, similar};
-use crate::{Error, Hub, HubReference};
+use crate::{Error, Hub, HubError, HubReference};
 
 /// A model file on disk or a model on the Hugging Face Hub.
 ///
@@ -35,12 +35,13 @@ pub enum ModelSource {
 impl ModelSource {
     /// Returns the path of the model file, downloading it if needed.
     ///
-    /// **Errors**: [`Error::UnknownShortName`]; see also [`Hub::resolve`].
+    /// **Errors**: [`HubError::UnknownShortName`]; see also [`Hub::resolve`].
     pub fn locate(&self, on_progress: OnDownload<'_>) -> Result<PathBuf, Error> {
         match self {
             Self::File(path) => match unknown_short_name(path) {
                 Some(name) => {
-                    Err(Error::UnknownShortName { name: name.to_owned(), similar: similar(name) })
+                    let (name, similar) = (name.to_owned(), similar(name));
+                    Err(HubError::UnknownShortName { name, similar }.into())
                 }
                 None => Ok(path.clone()),
             },
@@ -54,7 +55,7 @@ impl TryFrom<OsString> for ModelSource {
 
     /// Parses a reference as [`from_str`](Self::from_str) does; a name that is not UTF-8 is a path.
     ///
-    /// **Errors**: [`Error::HubReference`].
+    /// **Errors**: [`HubError::InvalidReference`].
     fn try_from(text: OsString) -> Result<Self, Error> {
         match text.to_str() {
             Some(text) => text.parse(),
@@ -66,19 +67,20 @@ impl TryFrom<OsString> for ModelSource {
 impl FromStr for ModelSource {
     type Err = Error;
 
-    /// Parses `hf:OWNER/REPO[:QUANT]`, a short name such as `qwen3:0.6b` or a path. A file takes precedence over a short
-    /// name.
+    /// Parses `hf:OWNER/REPO[:QUANT]`, the web address of a repository or of a file in it, a short name such as
+    /// `qwen3:0.6b` or a path. A file takes precedence over an address and a short name.
     ///
-    /// **Errors**: [`Error::HubReference`].
+    /// **Errors**: [`HubError::InvalidReference`].
     fn from_str(text: &str) -> Result<Self, Error> {
         if text.starts_with(HubReference::PREFIX) {
             return text.parse().map(Self::Hub);
         }
         let path = PathBuf::from(text);
-        match catalog::find(text).filter(|_| !path.exists()) {
-            Some(reference) => Ok(Self::Hub(reference)),
-            None => Ok(Self::File(path)),
+        if path.exists() {
+            return Ok(Self::File(path));
         }
+        let found = HubReference::from_web_address(text).or_else(|| catalog::find(text));
+        Ok(found.map_or(Self::File(path), Self::Hub))
     }
 }
 

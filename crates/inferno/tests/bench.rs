@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Run, model};
+use support::{Outcome, Run, model};
 
 /// Returns a measurement of the tiny model, which has a context of 256 tokens, as JSON.
 fn measured(flags: &[&str]) -> Value {
@@ -110,7 +110,10 @@ fn invalid_workloads_are_rejected() {
 fn the_tables_list_all_measurements() {
     let flags = ["-p", "16", "-n", "2", "-d", "4", "--batch", "2", "-r", "1", "--isa", "scalar"];
     let run = Run::inferno().args(["bench", "-m"]).args([model()]).args(flags);
-    let table = run.success().stdout;
+    let Outcome { stdout: table, stderr, .. } = run.success();
+    let measured: Vec<&str> =
+        stderr.lines().filter_map(|line| Some(line.split_once(": ")?.0)).collect();
+    assert_eq!(measured, ["prefill 16", "decode 2 at depth 4", "decode 2 x 2 at depth 4"]);
     for part in [
         ": qwen3.gguf, 0 MB",
         ", scalar; KV cache i16; loaded in ",

@@ -31,6 +31,15 @@ fn equivalent_options_have_the_same_effect() {
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--ctx-size", "0", "Once"],
         &["complete", "--greedy", "--max-new-tokens", "8", "-m", "MODEL", "Once"],
         &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--repeat-penalty", "1", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "-s", "42", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--rng-seed=42", "-r", "END", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "-t", "1", "-tb", "1", "Once"],
+        &["generate", "--greedy", "--max_tokens", "8", "-m", "MODEL", "Once"],
+        &["generate", "-temp", "0", "-max-tokens=8", "-m", "MODEL", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--mirostat", "0", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--dtype", "auto", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "--max-model-len", "auto", "Once"],
+        &["generate", "--greedy", "-n", "8", "-m", "MODEL", "-e", "Once"],
     ] {
         let outcome = typed(line).success();
         assert_eq!((outcome.stdout, outcome.stderr), (expected.clone(), String::new()), "{line:?}");
@@ -47,6 +56,9 @@ fn options_without_an_effect_are_ignored_with_a_warning() {
         (&["-fa"], "warning: -fa has no effect"),
         (&["--mlock", "-b", "512"], "warning: -b has no effect"),
         (&["-no-cnv", "--jinja"], "warning: --jinja has no effect"),
+        (&["--repeat-last-n", "64"], "warning: --repeat-last-n has no effect: penalties cover"),
+        (&["--think"], "warning: --think has no effect: reasoning is enabled by default"),
+        (&["--numa", "distribute"], "warning: --numa has no effect"),
     ] {
         let line = [&["generate", "--greedy", "-n", "8", "-m", "MODEL"], options, &["-p", "Once"]];
         let outcome = typed(&line.concat()).success();
@@ -75,6 +87,13 @@ fn options_with_an_equivalent_in_another_form_are_accepted() {
             "hermes",
         ],
         &["server", "--dry-run", "-m", "MODEL", "-c", "0", "-ngl", "99", "--metrics"],
+        &["serve", "MODEL", "--dry-run", "-p", "8000", "-s", "1", "--load-format", "gguf"],
+        &["serve", "--dry-run", "-m", "MODEL", "--tokenizer", "x", "--kv-cache-dtype", "auto"],
+        &["generate", "--dry-run", "-m", "MODEL", "-ctk", "f16", "--cache-type-v", "f16"],
+        &["generate", "--dry-run", "-m", "MODEL", "-r", "-ngl", "--chat", "-s", "Be brief."],
+        &["run", "MODEL", "--dry-run", "--verbose", "--schema", "{}"],
+        &["show", "MODEL"],
+        &["perplexity", "-m", "MODEL", "--dry-run", "-c", "16", "-f", "text"],
         &["inspect", "-m", "MODEL"],
         &["inspect", "MODEL"],
         &["info", "MODEL"],
@@ -82,6 +101,7 @@ fn options_with_an_equivalent_in_another_form_are_accepted() {
         typed(line).success();
     }
     assert_eq!(generated(&["tokenize", "-m", "MODEL", "hi"]), "[104,105]\n");
+    assert_eq!(generated(&["tokenize", "-m", "MODEL", "-p", "hi"]), "[104,105]\n");
     assert_eq!(generated(&["tokenize", "-m", "MODEL", "--decode", "[104, 105]"]), "hi");
     let folder = tempfile::tempdir().unwrap();
     typed(&["quantize", "MODEL", "out.gguf", "Q8_0"]).current_dir(folder.path()).success();
@@ -91,9 +111,30 @@ fn options_with_an_equivalent_in_another_form_are_accepted() {
 #[test]
 fn other_options_are_rejected_with_advice() {
     for (line, advice) in [
-        (&["generate", "-s", "7", "hi"][..], "use --seed N, or --system TEXT"),
-        (&["generate", "-cnv", "hi"], "use inferno chat"),
-        (&["generate", "-ctk", "q8_0", "hi"], "use --kv-dtype"),
+        (&["generate", "-cnv", "hi"][..], "unexpected argument '-cnv' found tip: use inferno chat"),
+        (&["generate", "-s", "7", "-s", "8", "hi"], "'--seed <N>' cannot be used multiple times"),
+        (&["generate", "-ctk", "q5_1", "hi"], "invalid value 'q5_1' for '--kv-dtype <FORMAT>'"),
+        (&["generate", "--mirostat", "2", "hi"], "this sampler is not supported"),
+        (&["generate", "-p", "hi", "extra"], "both a prompt and --prompt were specified"),
+        (&["generate", "tell", "me", "a", "story"], "put a prompt of several words in quotes"),
+        (&["tokenize", "two", "words"], "put a prompt of several words in quotes"),
+        (&["generate", "model.gguf", "hi"], "pass the model with -m model.gguf"),
+        (&["generate", "--reranking", "hi"], "inferno help generate lists all options"),
+        (&["generate", "--max-tokns", "8", "hi"], "a similar argument exists: '--max-tokens'"),
+        (&["serve", "--dry-run", "-m", "MODEL", "--api-key", "a", "b"], "repeat an option"),
+        (&["serve", "--dtype", "bfloat16"], "--requantize changes float weights"),
+        (&["quantize", "in.gguf", "q4_k_m"], "no output specified; expected IN OUT TYPE"),
+        (&["quantize", "in.gguf", "out.gguf", "q8_0", "4"], "use --threads N"),
+        (&["perplexity", "-p", "text"], "pass a file, or - to read the text"),
+        (&["run", "x", "--think=high"], "--reasoning-budget N to limit it"),
+        (&["bench", "throughput"], "use inferno bench for a model"),
+        (&["bench", "-p", "8,16"], "expected a number of at least 0"),
+        (&["run", "--format", "json", "x"], "--json-schema '{}' allows any JSON object"),
+        (&["-hf", "owner/repo"], "options follow a command"),
+        (&["qwen3:0.6b"], "a model follows a command"),
+        (&["version"], "inferno --version prints the version"),
+        (&["generate", "-m", "owner/repo", "hi"], "use hf:owner/repo"),
+        (&["generate", "-m", "https://example.com/m.gguf", "hi"], "download the file first"),
         (&["generate", "-md", "draft.gguf", "hi"], "use --speculate N, which needs no draft model"),
         (&["generate", "--format", "json", "hi"], "use --json-schema"),
         (&["run", "-m", "x", "hi"], "the model is the first argument"),
@@ -114,6 +155,36 @@ fn other_options_are_rejected_with_advice() {
         let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(stderr.contains(advice), "{line:?}: {}", outcome.stderr);
     }
+}
+
+#[test]
+fn escape_sequences_are_replaced_on_request() {
+    let greedy = ["generate", "--greedy", "-n", "8", "-m", "MODEL"];
+    let expected = generated(&[&greedy[..], &["a\n\t\\b\\x"]].concat());
+    let escaped = [&greedy[..], &["-e", "-p", "a\\n\\t\\\\b\\x"]].concat();
+    assert_eq!(generated(&escaped), expected);
+    let plain = [&greedy[..], &["a\\n"]].concat();
+    assert_ne!(generated(&plain), generated(&[&plain[..], &["-e"]].concat()));
+}
+
+#[test]
+fn a_grammar_may_be_inline() {
+    let line = |grammar| ["generate", "--greedy", "-m", "MODEL", "--grammar", grammar, "Once"];
+    assert_eq!(generated(&line("root ::= \"yes\"")), "yes\n");
+    assert_eq!(generated(&line("start: \"no\"")), "no\n");
+    let missing = typed(&line("missing.gbnf")).failure(1).stderr;
+    assert!(missing.contains("missing.gbnf: No such file"), "{missing}");
+}
+
+#[test]
+fn variables_of_other_programs_are_noted_where_they_matter() {
+    let variables = |run: Run| run.env("OLLAMA_HOST", "0.0.0.0").env("OLLAMA_MODELS", "/models");
+    let served = variables(typed(&["serve", "--dry-run", "-m", "MODEL"])).success().stderr;
+    assert!(served.contains("note: OLLAMA_HOST is not read; use --host and --port"), "{served}");
+    assert!(!served.contains("OLLAMA_MODELS"), "{served}");
+    let listed = variables(typed(&["list"])).success().stderr;
+    assert!(listed.contains("note: OLLAMA_MODELS is not read; models are stored"), "{listed}");
+    assert!(!listed.contains("OLLAMA_HOST"), "{listed}");
 }
 
 #[test]
@@ -167,5 +238,10 @@ mod chats {
             |line: &[&str]| typed(&[&["run", ember, "--greedy", "--no-think"], line].concat());
         assert!(run(&[QUESTION]).success().stdout.contains("Paris"));
         assert!(run(&[]).stdin(QUESTION).success().stdout.contains("Paris"));
+        let verbose = run(&["--verbose", QUESTION]).success();
+        assert!(verbose.stdout.contains("Paris"));
+        assert!(verbose.stderr.contains("tokens/s"), "{}", verbose.stderr);
+        let schema = run(&["--json-schema", "{\"enum\": [7]}", QUESTION]).success().stdout;
+        assert!(schema.ends_with("7\n"), "{schema}");
     }
 }

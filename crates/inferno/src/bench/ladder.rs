@@ -17,11 +17,9 @@ use inferno_tensor::DType;
 use tempfile::TempDir;
 
 use super::measure::Measurement;
-use super::{PhaseReport, Spread, Workload, fitted, model_name};
+use super::{BenchProgress, PhaseReport, Spread, Workload, fitted, model_name};
 use crate::free_memory::free_bytes;
-use crate::{
-    BackendChoice, Error, LoadOptions, LoadProgress, Model, QuantizeOptions, Recipe, quantize,
-};
+use crate::{BackendChoice, Error, LoadOptions, Model, QuantizeOptions, Recipe, quantize};
 
 /// No further repetition of a measurement starts after this time. The first rungs of a large model take minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -90,13 +88,13 @@ pub struct Rung {
 /// Measures every rung with `model`, whose weights are first expanded to FP32 in a temporary file.
 ///
 /// The options of the model set the instruction set and the number of threads of the last rungs, and the format of the
-/// KV cache. `on_rung` is called with the name of each rung before it starts and while its weights are loaded.
+/// KV cache. `on_progress` receives the name of each rung before it starts, and its decode speed.
 ///
 /// **Errors**: see [`bench`](super::bench).
 pub fn climb(
     model: Model,
     options: LadderOptions,
-    on_rung: &mut dyn FnMut(&str, Option<LoadProgress>),
+    on_progress: &mut dyn FnMut(BenchProgress<'_>),
 ) -> Result<Ladder, Error> {
     let LadderOptions { prompt_tokens, decode_tokens, repetitions, pass_tokens } = options;
     let workload = Workload {
@@ -118,7 +116,7 @@ pub fn climb(
         rungs: Vec::new(),
         skipped: Vec::new(),
     };
-    on_rung("expanding the weights to FP32", None);
+    on_progress(BenchProgress::Starting("expanding the weights to FP32"));
     let (model, _folder) = match expanded(&model, fastest.num_threads) {
         Ok(Some((expanded, folder))) => (expanded, Some(folder)),
         Ok(None) => (model, None),
@@ -129,8 +127,8 @@ pub fn climb(
     };
     let (mut model, rungs) = plan(model, fastest, &mut ladder.skipped)?;
     for rung in rungs {
-        on_rung(&rung.name, None);
-        model = rung.measure(model, &workload, &mut ladder, on_rung)?;
+        on_progress(BenchProgress::Starting(&rung.name));
+        model = rung.measure(model, &workload, &mut ladder, on_progress)?;
     }
     Ok(ladder)
 }
@@ -223,7 +221,7 @@ impl PlannedRung {
         model: Model,
         workload: &Workload,
         ladder: &mut Ladder,
-        on_rung: &mut dyn FnMut(&str, Option<LoadProgress>),
+        on_progress: &mut dyn FnMut(BenchProgress<'_>),
     ) -> Result<Model, Error> {
         let Self { name, options, kv_cache } = self;
         let model = fitted(model.with_options(options), workload)?;
@@ -233,9 +231,9 @@ impl PlannedRung {
             ladder.skipped.push(format!("{name}: {}", not_enough_memory(needed, free)));
             return Ok(model);
         }
-        let mut runner = model.runner(&mut |progress| on_rung(&name, Some(progress)))?;
-        let mut on_run = |_, _| ();
-        let mut measurement = Measurement::new(&mut *runner, workload, &mut on_run);
+        let mut runner =
+            model.runner(&mut |progress| on_progress(BenchProgress::Loading(progress)))?;
+        let mut measurement = Measurement::new(&mut *runner, workload, on_progress);
         measurement.stop_after(TIME_LIMIT);
         measurement.warm_up()?;
         let prefill = measurement.prefill()?.map(|prefill| prefill.phase);
@@ -243,6 +241,7 @@ impl PlannedRung {
             true => measurement.decode(1)?,
             false => measurement.recompute()?,
         };
+        measurement.announce(&format!("{name}: decode"), decode.as_ref());
         let speed = |phase: Option<PhaseReport>| {
             phase.map(|phase| phase.tokens_per_second).ok_or(Error::EmptyWorkload)
         };

@@ -48,20 +48,15 @@ impl BenchReport {
     /// Returns the name and the result of every measurement.
     fn phases(&self) -> Vec<(String, &PhaseReport)> {
         let workload = &self.workload;
-        let depth = match workload.depth {
-            0 => String::new(),
-            depth => format!(" at depth {depth}"),
-        };
-        let decode_tokens = workload.decode_tokens;
         let mut phases = Vec::new();
         if let Some(prefill) = &self.prefill {
-            phases.push((format!("prefill {}", workload.prompt_tokens), &prefill.phase));
+            phases.push((workload.prefill_name(), &prefill.phase));
         }
         if let Some(decode) = &self.decode {
-            phases.push((format!("decode {decode_tokens}{depth}"), decode));
+            phases.push((workload.decode_name(), decode));
         }
         for (size, batch) in &self.batches {
-            phases.push((format!("decode {size} x {decode_tokens}{depth}"), batch));
+            phases.push((workload.batch_name(*size), batch));
         }
         phases
     }

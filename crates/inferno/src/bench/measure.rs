@@ -9,7 +9,7 @@ use inferno_engine::{
 };
 
 use super::report::{PhaseReport, PrefillReport};
-use super::{Spread, Workload};
+use super::{BenchProgress, Spread, Workload};
 use crate::Error;
 
 /// Warm-up tokens before timing starts: enough to wake the threads and touch every weight.
@@ -19,27 +19,34 @@ const WARM_UP_TOKENS: usize = 32;
 pub(super) struct Measurement<'a> {
     forward: SequenceRunner<'a>,
     workload: &'a Workload,
-    on_run: &'a mut dyn FnMut(usize, usize),
+    on_progress: &'a mut dyn FnMut(BenchProgress<'_>),
     runs_done: usize,
     time_limit: Option<Duration>,
     tokens: Tokens,
 }
 
 impl<'a> Measurement<'a> {
-    /// Called after each run with the number of completed runs and the total.
+    /// `on_progress` is called after each run.
     pub(super) fn new(
         runner: &'a mut dyn Runner,
         workload: &'a Workload,
-        on_run: &'a mut dyn FnMut(usize, usize),
+        on_progress: &'a mut dyn FnMut(BenchProgress<'_>),
     ) -> Self {
         let tokens = Tokens { vocab_size: runner.vocab_size(), num_drawn: 0 };
         let forward = SequenceRunner::new(runner);
-        Self { forward, workload, on_run, runs_done: 0, time_limit: None, tokens }
+        Self { forward, workload, on_progress, runs_done: 0, time_limit: None, tokens }
     }
 
     /// Starts no further run (without a KV cache, no further step) after `time_limit` per measurement.
     pub(super) fn stop_after(&mut self, time_limit: Duration) {
         self.time_limit = Some(time_limit);
+    }
+
+    /// Reports the result of a measurement, if it has one.
+    pub(super) fn announce(&mut self, name: &str, phase: Option<&PhaseReport>) {
+        if let Some(&PhaseReport { tokens_per_second, .. }) = phase {
+            (self.on_progress)(BenchProgress::Measured { name, tokens_per_second });
+        }
     }
 
     /// A few untimed warm-up passes.
@@ -169,7 +176,8 @@ impl<'a> Measurement<'a> {
 
     fn finish_run(&mut self) {
         self.runs_done += 1;
-        (self.on_run)(self.runs_done, self.workload.num_runs());
+        let (done, total) = (self.runs_done, self.workload.num_runs());
+        (self.on_progress)(BenchProgress::Running { done, total });
     }
 
     /// Prefills `num_tokens` into an empty sequence.

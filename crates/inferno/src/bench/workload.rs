@@ -35,6 +35,25 @@ impl Default for Workload {
 }
 
 impl Workload {
+    /// Returns the name of the prefill measurement.
+    pub(super) fn prefill_name(&self) -> String {
+        format!("prefill {}", self.prompt_tokens)
+    }
+
+    /// Returns the name of the measurement with one sequence.
+    pub(super) fn decode_name(&self) -> String {
+        let depth = match self.depth {
+            0 => String::new(),
+            depth => format!(" at depth {depth}"),
+        };
+        format!("decode {}{depth}", self.decode_tokens)
+    }
+
+    /// Returns the name of a measurement with several sequences.
+    pub(super) fn batch_name(&self, num_sequences: usize) -> String {
+        self.decode_name().replacen("decode", &format!("decode {num_sequences} x"), 1)
+    }
+
     /// Returns the maximum number of prompt tokens per forward pass.
     pub(super) fn pass_tokens(&self) -> usize {
         self.pass_tokens.unwrap_or(LoadOptions::default().limits.max_num_tokens)

@@ -10,11 +10,12 @@ use inferno_engine::EngineError;
 use inferno_gguf::GgufError;
 use inferno_model::ModelError;
 
+use crate::cli::arguments::model::reference_of;
 use crate::cli::commands::chat::CommandError;
 use crate::cli::configuration::ConfigError;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable_lines;
-use crate::{Error, HubReference};
+use crate::{Error, HubError};
 
 const EXIT_FAILURE: u8 = 1;
 const EXIT_USAGE: u8 = 2;
@@ -68,8 +69,16 @@ impl Failure {
             Self::Error(error) => {
                 // Messages may quote names from files.
                 print_note(&printable_lines(&with_causes(&*error)));
-                if let Some(hint) = hint(&error) {
-                    print_note(&format!("hint: {hint}"));
+                let hint = match &*error {
+                    Error::Gguf(GgufError::Io { path, error })
+                        if error.kind() == io::ErrorKind::NotFound =>
+                    {
+                        missing_model_hint(path)
+                    }
+                    error => hint(error).map(str::to_owned),
+                };
+                if let Some(hint) = hint {
+                    print_note(&printable_lines(&format!("hint: {hint}")));
                 }
                 if is_usage(&error) { EXIT_USAGE } else { EXIT_FAILURE }
             }
@@ -96,9 +105,11 @@ fn is_usage(error: &Error) -> bool {
         | Error::UnknownRecipe { .. }
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
-        | Error::HubReference { .. }
-        | Error::UnknownShortName { .. }
-        | Error::NotOnHub { .. }
+        | Error::Hub(
+            HubError::InvalidReference { .. }
+            | HubError::UnknownShortName { .. }
+            | HubError::NotOnHub { .. },
+        )
         | Error::OutputIsInput { .. }
         | Error::OutputNotFile { .. }
         | Error::EmptyWorkload
@@ -118,23 +129,24 @@ fn is_usage(error: &Error) -> bool {
     }
 }
 
-/// Returns whether a path would be a valid reference to a model on the hub if it had the prefix.
-fn may_be_on_hub(path: &Path) -> bool {
-    let is_file = path.extension().is_some_and(|ending| ending == "gguf");
-    let name = format!("{}{}", HubReference::PREFIX, path.display());
-    !is_file && name.parse::<HubReference>().is_ok()
+/// Returns a hint for a model file that does not exist.
+fn missing_model_hint(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    if text.starts_with("https://") || text.starts_with("http://") {
+        return Some(
+            "models are downloaded from the Hugging Face Hub only; download the file first"
+                .to_owned(),
+        );
+    }
+    let reference = reference_of(path)?;
+    Some(format!(
+        "to download a model from the Hugging Face Hub, use {reference} (a repository of GGUF files)"
+    ))
 }
 
 /// Returns a hint with the option that helps. Errors of lower crates cannot name options.
 fn hint(error: &Error) -> Option<&'static str> {
     let backend = match error {
-        Error::Gguf(GgufError::Io { path, error })
-            if error.kind() == io::ErrorKind::NotFound && may_be_on_hub(path) =>
-        {
-            return Some(
-                "to download a model from the Hugging Face Hub, use hf:OWNER/REPO[:QUANTIZATION]",
-            );
-        }
         Error::Backend(error) => error,
         Error::Model(error) => match &**error {
             ModelError::Backend(error) => error,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::select::{checkpoints, select};
-use super::{Hub, HubReference, REVISION, list_files};
+use super::{Hub, HubError, HubReference, REVISION, list_files};
 use crate::Error;
 use crate::output_file::identity;
 
@@ -54,7 +54,7 @@ impl Hub {
     /// Returns the models in the cache that a reference selects: one if it has a quantization, otherwise all of the
     /// repository.
     ///
-    /// **Errors**: [`Error::NotCached`]; [`Error::AmbiguousQuant`]; [`Error::IncompleteShards`]; [`Error::Io`].
+    /// **Errors**: [`HubError::NotCached`]; [`HubError::AmbiguousQuant`]; [`HubError::IncompleteShards`]; [`Error::Io`].
     pub fn cached_models(&self, reference: &HubReference) -> Result<Vec<CachedModel>, Error> {
         let path = match reference.quant() {
             Some(_) => self.cached(reference)?,
@@ -66,7 +66,7 @@ impl Hub {
         });
         let models: Vec<_> = models.collect();
         match models.is_empty() {
-            true => Err(Error::NotCached { reference: reference.clone() }),
+            true => Err(HubError::NotCached { reference: reference.clone() }.into()),
             false => Ok(models),
         }
     }

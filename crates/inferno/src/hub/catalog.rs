@@ -15,7 +15,10 @@ pub(crate) struct CatalogEntry {
 
 /// The catalog: official repositories, or conversions by well-known publishers. Families are contiguous, from small to
 /// large.
-pub(crate) const CATALOG: [CatalogEntry; 33] = [
+///
+/// Sources: each repository was checked against download links and configuration files that other public projects use, on
+/// 2026-11-23. Sizes are approximate.
+pub(crate) const CATALOG: [CatalogEntry; 38] = [
     entry("qwen3:0.6b", "Qwen/Qwen3-0.6B-GGUF", "Q8_0", 0.64),
     entry("qwen3:1.7b", "Qwen/Qwen3-1.7B-GGUF", "Q8_0", 1.8),
     entry("qwen3:4b", "Qwen/Qwen3-4B-GGUF", "Q4_K_M", 2.5),
@@ -36,6 +39,11 @@ pub(crate) const CATALOG: [CatalogEntry; 33] = [
     entry("llama3.2:1b", "bartowski/Llama-3.2-1B-Instruct-GGUF", "Q4_K_M", 0.81),
     entry("llama3.2:3b", "bartowski/Llama-3.2-3B-Instruct-GGUF", "Q4_K_M", 2.0),
     entry("llama3.1:8b", "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF", "Q4_K_M", 4.9),
+    entry("gemma3:1b", "ggml-org/gemma-3-1b-it-GGUF", "Q4_K_M", 0.81),
+    entry("gemma3:4b", "ggml-org/gemma-3-4b-it-GGUF", "Q4_K_M", 2.5),
+    entry("gpt-oss:20b", "ggml-org/gpt-oss-20b-GGUF", "MXFP4", 12.1),
+    entry("phi4-mini:3.8b", "unsloth/Phi-4-mini-instruct-GGUF", "Q4_K_M", 2.5),
+    entry("phi4:14b", "unsloth/phi-4-GGUF", "Q4_K_M", 9.1),
     entry("mistral:7b", "bartowski/Mistral-7B-Instruct-v0.3-GGUF", "Q4_K_M", 4.4),
     entry("mistral-nemo:12b", "bartowski/Mistral-Nemo-Instruct-2407-GGUF", "Q4_K_M", 7.5),
     entry("mistral-small:24b", "bartowski/Mistral-Small-24B-Instruct-2501-GGUF", "Q4_K_M", 14.3),

@@ -11,7 +11,7 @@ use ureq::Agent;
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::StatusCode;
 
-use super::{DownloadProgress, DownloadStage, Hub, OnDownload, file_bytes, hub_error};
+use super::{DownloadProgress, DownloadStage, Hub, HubError, OnDownload, file_bytes, hub_error};
 use crate::Error;
 
 /// Attempts without progress before an interrupted download fails.
@@ -39,7 +39,7 @@ pub(super) fn agent() -> Agent {
 impl Hub {
     /// Completes the partial file `part` of `file`.
     ///
-    /// **Errors**: [`Error::Hub`], [`Error::Io`].
+    /// **Errors**: [`HubError::Request`], [`Error::Io`].
     pub(super) fn download(
         &self,
         file: &RemoteFile<'_>,
@@ -57,7 +57,7 @@ impl Hub {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            let Error::Hub { source, .. } = &error else {
+            let Error::Hub(HubError::Request { source, .. }) = &error else {
                 return Err(error);
             };
             let was_interrupted = matches!(**source, ApiError::IoError(_));

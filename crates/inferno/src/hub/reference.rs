@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Error;
+use crate::{Error, HubError};
 
 /// A reference to a model on the hub, written as `hf:OWNER/REPO[:QUANT]`.
 ///
@@ -23,6 +23,21 @@ pub struct HubReference {
 impl HubReference {
     /// The prefix of every reference.
     pub const PREFIX: &str = "hf:";
+
+    /// Parses the web address of a model, with or without its scheme, or the name that Ollama uses for it:
+    /// `hf.co/OWNER/REPO[:QUANT]`, `https://huggingface.co/OWNER/REPO/resolve/main/FILE`. Returns `None` for other text.
+    pub(crate) fn from_web_address(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix("https://").or(text.strip_prefix("http://")).unwrap_or(text);
+        let rest = rest.strip_prefix("hf.co/").or(rest.strip_prefix("huggingface.co/"))?;
+        let rest = rest.split(['?', '#']).next().unwrap_or(rest).trim_end_matches('/');
+        let parts: Vec<&str> = rest.splitn(5, '/').collect();
+        let reference = match parts[..] {
+            [owner, repo] | [owner, repo, "tree", "main"] => format!("hf:{owner}/{repo}"),
+            [owner, repo, "resolve" | "blob", "main", file] => format!("hf:{owner}/{repo}:{file}"),
+            _ => return None,
+        };
+        reference.parse().ok()
+    }
 
     /// Returns `OWNER/REPO`.
     pub fn repo(&self) -> &str {
@@ -50,9 +65,9 @@ impl FromStr for HubReference {
 
     /// Parses `hf:OWNER/REPO[:QUANT]`.
     ///
-    /// **Errors**: [`Error::HubReference`].
+    /// **Errors**: [`HubError::InvalidReference`].
     fn from_str(text: &str) -> Result<Self, Error> {
-        let malformed = || Error::HubReference { found: text.to_owned() };
+        let malformed = || Error::from(HubError::InvalidReference { found: text.to_owned() });
         let rest = text.strip_prefix(Self::PREFIX).ok_or_else(malformed)?;
         let (repo, quant) = match rest.split_once(':') {
             Some((repo, quant)) => (repo, Some(quant)),
@@ -80,6 +95,25 @@ mod tests {
         for text in ["hf:a/b", "hf:a/b:Q4_K_M", "hf:a-1/b.c_d:dir/x.gguf"] {
             let reference: HubReference = text.parse().unwrap();
             assert_eq!(reference.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn web_addresses_are_references() {
+        for (address, reference) in [
+            ("hf.co/a/b", "hf:a/b"),
+            ("hf.co/a/b:Q8_0", "hf:a/b:Q8_0"),
+            ("huggingface.co/a/b/", "hf:a/b"),
+            ("https://huggingface.co/a/b", "hf:a/b"),
+            ("https://huggingface.co/a/b/tree/main", "hf:a/b"),
+            ("https://huggingface.co/a/b/resolve/main/x.gguf?download=true", "hf:a/b:x.gguf"),
+            ("https://huggingface.co/a/b/blob/main/dir/x.gguf", "hf:a/b:dir/x.gguf"),
+        ] {
+            let parsed = HubReference::from_web_address(address).map(|it| it.to_string());
+            assert_eq!(parsed.as_deref(), Some(reference), "{address}");
+        }
+        for other in ["a/b", "hf.co", "hf.co/a", "https://example.com/a/b", "hf.co/a/b/tree/dev"] {
+            assert_eq!(HubReference::from_web_address(other), None, "{other}");
         }
     }
 

@@ -7,17 +7,16 @@ use std::collections::{BTreeSet, HashSet};
 
 use inferno_gguf::ShardName;
 
-use crate::Error;
-use crate::hub::HubReference;
+use crate::hub::{HubError, HubReference};
 
 /// Default quantizations in order of preference.
 const PREFERRED_QUANTS: [&str; 2] = ["Q4_K_M", "Q8_0"];
 
 /// Selects among the files of a repository; returns the files of one checkpoint, in the order of its shards.
 ///
-/// **Errors**: [`Error::NoSuchQuant`], [`Error::AmbiguousQuant`], [`Error::NoGguf`],
-/// [`Error::IncompleteShards`].
-pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<String>, Error> {
+/// **Errors**: [`HubError::NoSuchQuant`], [`HubError::AmbiguousQuant`], [`HubError::NoGguf`],
+/// [`HubError::IncompleteShards`].
+pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<String>, HubError> {
     let checkpoints = checkpoints(files);
     let names = |checkpoints: &[&Checkpoint]| checkpoints.iter().map(|c| c.name()).collect();
     let all: Vec<&Checkpoint> = checkpoints.iter().collect();
@@ -30,10 +29,10 @@ pub(super) fn select(reference: &HubReference, files: &[String]) -> Result<Vec<S
     };
     match candidates[..] {
         [one] => one.files(reference, files),
-        [] if reference.quant().is_none() => Err(Error::NoGguf { reference: reference.clone() }),
-        [] => Err(Error::NoSuchQuant { reference: reference.clone(), available: names(&all) }),
+        [] if reference.quant().is_none() => Err(HubError::NoGguf { reference: reference.clone() }),
+        [] => Err(HubError::NoSuchQuant { reference: reference.clone(), available: names(&all) }),
         ref several => {
-            Err(Error::AmbiguousQuant { reference: reference.clone(), matching: names(several) })
+            Err(HubError::AmbiguousQuant { reference: reference.clone(), matching: names(several) })
         }
     }
 }
@@ -57,8 +56,8 @@ impl Checkpoint {
 
     /// Returns all its files, in order.
     ///
-    /// **Errors**: [`Error::IncompleteShards`] if one is not `present`.
-    fn files(&self, reference: &HubReference, present: &[String]) -> Result<Vec<String>, Error> {
+    /// **Errors**: [`HubError::IncompleteShards`] if one is not `present`.
+    fn files(&self, reference: &HubReference, present: &[String]) -> Result<Vec<String>, HubError> {
         let Some(name) = ShardName::parse(&self.first) else {
             return Ok(vec![self.first.clone()]);
         };
@@ -68,7 +67,7 @@ impl Checkpoint {
             .map(|file| match present.contains(&file) {
                 true => Ok(file),
                 false => {
-                    Err(Error::IncompleteShards { reference: reference.clone(), missing: file })
+                    Err(HubError::IncompleteShards { reference: reference.clone(), missing: file })
                 }
             })
             .collect()
@@ -134,9 +133,9 @@ fn names_quant(path: &str, quant: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn selected(reference: &str, files: &[&str]) -> Result<Vec<String>, Error> {
+    fn selected(reference: &str, files: &[&str]) -> Result<Vec<String>, HubError> {
         let files: Vec<String> = files.iter().map(|&file| file.to_owned()).collect();
-        select(&reference.parse()?, &files)
+        select(&reference.parse().expect("a reference"), &files)
     }
 
     const QUANTS: [&str; 5] =
@@ -150,10 +149,10 @@ mod tests {
 
     #[test]
     fn a_name_does_not_match_part_of_another() {
-        assert!(matches!(selected("hf:a/b:Q4_K", &QUANTS), Err(Error::NoSuchQuant { .. })));
+        assert!(matches!(selected("hf:a/b:Q4_K", &QUANTS), Err(HubError::NoSuchQuant { .. })));
         assert!(matches!(
             selected("hf:a/b:Q4_NL", &["m-IQ4_NL.gguf"]),
-            Err(Error::NoSuchQuant { .. })
+            Err(HubError::NoSuchQuant { .. })
         ));
     }
 
@@ -167,7 +166,7 @@ mod tests {
     #[test]
     fn ambiguous_matches_are_listed() {
         let error = selected("hf:a/b", &["m-f16.gguf", "m-q2_k.gguf"]).unwrap_err();
-        let Error::AmbiguousQuant { matching, .. } = error else {
+        let HubError::AmbiguousQuant { matching, .. } = error else {
             panic!("{error}");
         };
         assert_eq!(matching, ["m-f16.gguf", "m-q2_k.gguf"]);
@@ -180,7 +179,7 @@ mod tests {
         assert_eq!(selected("hf:a/b:Q8_0", &files).unwrap(), expected);
         assert!(matches!(
             selected("hf:a/b", &["m-00001-of-00002.gguf"]),
-            Err(Error::IncompleteShards { .. })
+            Err(HubError::IncompleteShards { .. })
         ));
     }
 
@@ -191,7 +190,7 @@ mod tests {
         assert_eq!(selected("hf:a/b", &files).unwrap(), ["m-Q8_0.gguf"]);
         for broken in ["hf:a/b:F16", "hf:a/b:m-F16-00002-of-00002.gguf"] {
             let error = selected(broken, &files).unwrap_err();
-            let Error::IncompleteShards { missing, .. } = error else {
+            let HubError::IncompleteShards { missing, .. } = error else {
                 panic!("{error}");
             };
             assert_eq!(missing, "m-F16-00001-of-00002.gguf");
@@ -207,6 +206,6 @@ mod tests {
     #[test]
     fn a_repository_without_models_is_rejected() {
         let files = ["model.safetensors", "../evil.gguf", "/etc/evil.gguf", "\x1b[2J.gguf"];
-        assert!(matches!(selected("hf:a/b", &files), Err(Error::NoGguf { .. })));
+        assert!(matches!(selected("hf:a/b", &files), Err(HubError::NoGguf { .. })));
     }
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::Error;
-use crate::hub::{DownloadProgress, DownloadStage, OnDownload};
+use crate::hub::{DownloadProgress, DownloadStage, HubError, OnDownload};
 
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Checks the size, and the SHA-256 if the entity tag is one, as it is for large files.
 ///
-/// **Errors**: [`Error::DownloadSize`], [`Error::Checksum`], [`Error::Io`].
+/// **Errors**: [`HubError::DownloadSize`], [`HubError::Checksum`], [`Error::Io`].
 pub(super) fn verify(
     path: &Path,
     file: &str,
@@ -25,7 +25,8 @@ pub(super) fn verify(
     let mut content = File::open(path).map_err(io_error)?;
     let found = content.metadata().map_err(io_error)?.len();
     if found != size {
-        return Err(Error::DownloadSize { file: file.to_owned(), expected: size, found });
+        let file = file.to_owned();
+        return Err(HubError::DownloadSize { file, expected: size, found }.into());
     }
     if etag.len() != 2 * Sha256::output_size() || !etag.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(());
@@ -43,7 +44,10 @@ pub(super) fn verify(
     let found = found.map_err(io_error)?;
     match found.eq_ignore_ascii_case(etag) {
         true => Ok(()),
-        false => Err(Error::Checksum { file: file.to_owned(), expected: etag.to_owned(), found }),
+        false => {
+            let (file, expected) = (file.to_owned(), etag.to_owned());
+            Err(HubError::Checksum { file, expected, found }.into())
+        }
     }
 }
 

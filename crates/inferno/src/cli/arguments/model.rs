@@ -1,6 +1,6 @@
 //! Options that choose the model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -9,8 +9,8 @@ use inferno_model::LoadProgress;
 
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
-use crate::cli::terminal::progress::{DownloadBars, bytes_bar};
-use crate::{Error, HubReference, ModelSource, embedded};
+use crate::cli::terminal::progress::{DelayedBar, DownloadBars};
+use crate::{Error, HubError, HubReference, ModelSource, embedded};
 
 /// The model to use.
 #[derive(clap::Args)]
@@ -66,17 +66,27 @@ pub(crate) fn model_source() -> impl TypedValueParser<Value = ModelSource> {
     OsStringValueParser::new().try_map(ModelSource::try_from)
 }
 
-/// Parses a model on the hub: a reference or a short name.
+/// Parses a model on the hub: a reference, with or without its prefix, a web address or a short name.
 ///
-/// **Errors**: [`Error::HubReference`], [`Error::NotOnHub`], [`Error::UnknownShortName`].
+/// **Errors**: [`HubError::InvalidReference`], [`HubError::NotOnHub`], [`HubError::UnknownShortName`].
 pub(crate) fn hub_reference(text: &str) -> Result<HubReference, Error> {
     match text.parse()? {
         ModelSource::Hub(reference) => Ok(reference),
-        ModelSource::File(path) => {
-            ModelSource::File(path.clone()).locate(&mut |_| {})?;
-            Err(Error::NotOnHub { path })
-        }
+        ModelSource::File(path) => match reference_of(&path) {
+            Some(reference) => Ok(reference),
+            None => {
+                ModelSource::File(path.clone()).locate(&mut |_| {})?;
+                Err(HubError::NotOnHub { path }.into())
+            }
+        },
     }
+}
+
+/// Returns the model on the hub that a path would refer to with the prefix of references: `OWNER/REPO`.
+pub(crate) fn reference_of(path: &Path) -> Option<HubReference> {
+    let is_file = path.extension().is_some_and(|ending| ending == "gguf") || path.exists();
+    let name = format!("{}{}", HubReference::PREFIX, path.display());
+    name.parse().ok().filter(|_| !is_file)
 }
 
 /// Rejects a prompt that is the name of a model, whose option is missing.
@@ -85,6 +95,7 @@ pub(crate) fn hub_reference(text: &str) -> Result<HubReference, Error> {
 pub(crate) fn ensure_not_model(prompt: &str) -> Result<(), Failure> {
     let is_model = match prompt.parse() {
         Ok(ModelSource::Hub(_)) => true,
+        Ok(source @ ModelSource::File(_)) if is_built_in(&source) => true,
         Ok(ModelSource::File(path)) => {
             path.extension().is_some_and(|ending| ending == "gguf") && path.is_file()
         }
@@ -137,11 +148,6 @@ pub(crate) fn locate(source: &ModelSource) -> Result<PathBuf, Error> {
 
 /// Runs `load` with a progress bar.
 pub(crate) fn with_loading_bar<T>(load: impl FnOnce(&mut dyn FnMut(LoadProgress)) -> T) -> T {
-    let bar = bytes_bar("loading", 0);
-    let loaded = load(&mut |progress| {
-        bar.set_length(progress.total_bytes as u64);
-        bar.set_position(progress.loaded_bytes as u64);
-    });
-    bar.finish_and_clear();
-    loaded
+    let bar = DelayedBar::bytes("loading");
+    load(&mut |progress| bar.show(progress.loaded_bytes as u64, progress.total_bytes as u64))
 }

@@ -1,7 +1,5 @@
 //! Options that restrict the output to a format.
 
-use std::path::PathBuf;
-
 use inferno_chat::OutputFormat;
 
 use crate::cli::failure::Failure;
@@ -14,9 +12,9 @@ pub(crate) struct OutputFormatArgs {
     /// Restrict the output to JSON that matches a JSON schema, given as a file or inline
     #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["grammar", "regex"])]
     json_schema: Option<String>,
-    /// Restrict the output to a grammar in GBNF (llama.cpp) or Lark syntax (llguidance dialect)
-    #[arg(long, value_name = "FILE", conflicts_with = "regex")]
-    grammar: Option<PathBuf>,
+    /// Restrict the output to a grammar in GBNF (llama.cpp) or Lark syntax (llguidance dialect), given as a file or inline
+    #[arg(long, value_name = "FILE|GRAMMAR", conflicts_with = "regex")]
+    grammar: Option<String>,
     /// Restrict the output to text that matches a regular expression from start to end
     #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
     regex: Option<String>,
@@ -41,9 +39,16 @@ impl OutputFormatArgs {
             };
         }
         Ok(match (&self.grammar, &self.regex) {
-            (Some(path), _) => OutputFormat::Lark(read_file(path)?),
+            (Some(grammar), _) if is_rule(grammar) => OutputFormat::Lark(grammar.clone()),
+            (Some(path), _) => OutputFormat::Lark(read_file(path.as_ref())?),
             (None, Some(pattern)) => OutputFormat::Regex(pattern.clone()),
             (None, None) => OutputFormat::Text,
         })
     }
+}
+
+/// Returns whether an argument is a grammar rather than a file: `root ::= …` in GBNF, `start: …` in Lark.
+fn is_rule(text: &str) -> bool {
+    let text = text.trim_start();
+    text.contains("::=") || text.contains('\n') || text.starts_with("start:")
 }

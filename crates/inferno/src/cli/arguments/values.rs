@@ -1,6 +1,5 @@
 //! Parsers for the values of options.
 
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -19,9 +18,8 @@ where
 /// Parses a number of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("expected a number of at least 1".to_owned()),
-        Ok(number) => Ok(number),
-        Err(error) => Err(format!("expected a number of at least 1: {error}")),
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("expected a number of at least 1".to_owned()),
     }
 }
 
@@ -42,13 +40,16 @@ pub(crate) fn or_default<T>(
 ) -> impl Fn(&str) -> Result<OrDefault<T>, String> + Clone {
     move |text| match text {
         "-1" => Ok(OrDefault(None)),
-        text => parse(text).map(|value| OrDefault(Some(value))),
+        text => match parse(text) {
+            Ok(value) => Ok(OrDefault(Some(value))),
+            Err(error) => Err(format!("{error}, or -1 for the default")),
+        },
     }
 }
 
-/// Parses a whole number.
-pub(crate) fn whole<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error| format!("expected a whole number: {error}"))
+/// Parses a whole number that is not negative.
+pub(crate) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "expected a number of at least 0".to_owned())
 }
 
 /// Returns a parser for numbers in this range.

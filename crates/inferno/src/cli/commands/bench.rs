@@ -3,20 +3,21 @@
 mod serve;
 
 use std::fmt::Display;
+use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use indicatif::ProgressBar;
 use serde_json::Value;
 
 use crate::bench::{BenchProgress, LadderOptions, Workload, bench, climb, fitted};
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::model::SourceArgs;
-use crate::cli::arguments::values::positive;
+use crate::cli::arguments::values::{positive, whole};
 use crate::cli::dry_run;
 use crate::cli::failure::Failure;
+use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
-use crate::cli::terminal::progress::{bytes_bar, steps_bar};
+use crate::cli::terminal::progress::DelayedBar;
 use crate::output_file::{ensure_not_input, ensure_writable};
 use crate::{Error, LoadOptions, LoadProgress, Model};
 
@@ -41,13 +42,14 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// Prompt length in tokens; 0 skips prefill [default: 512, or 64 with --ladder]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = whole::<usize>)]
     prompt_tokens: Option<usize>,
     /// Number of tokens to generate; 0 skips decode [default: 64, or 16 with --ladder]
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<usize>)]
     decode_tokens: Option<usize>,
     /// Number of tokens in the KV cache before decode starts
-    #[arg(short, long, value_name = "N", default_value_t = Workload::default().depth)]
+    #[arg(short, long, value_name = "N", value_parser = whole::<usize>)]
+    #[arg(default_value_t = Workload::default().depth)]
     depth: usize,
     /// Also measure decode with this many sequences at once; accepts a list
     #[arg(long, value_name = "B,…", value_delimiter = ',', value_parser = positive)]
@@ -103,9 +105,9 @@ impl BenchArgs {
         if self.compute.dry_run {
             return dry_run::report(&fitted(model, &workload)?, "reduce -p, -n, -d or --batch");
         }
-        let bars = Bars::new();
-        let report = bench(model, &workload, &mut |progress| bars.show(progress));
-        bars.finish();
+        let display = ProgressDisplay::new(self.output);
+        let report = bench(model, &workload, &mut |progress| display.show(progress));
+        drop(display);
         let report = report?;
         Ok(self.output.print(&report, || report.json())?)
     }
@@ -139,9 +141,9 @@ impl BenchArgs {
             ensure_not_input(model.checkpoint(), path)?;
             ensure_writable(path)?;
         }
-        let bars = Bars::new();
-        let ladder = climb(model, options, &mut |rung, progress| bars.show_rung(rung, progress));
-        bars.finish();
+        let display = ProgressDisplay::new(self.output);
+        let ladder = climb(model, options, &mut |progress| display.show(progress));
+        drop(display);
         let ladder = ladder?;
         if let Some(path) = &self.svg {
             write_file(path, &ladder.svg())?;
@@ -165,42 +167,41 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|error| Error::io(path, error))
 }
 
-/// Progress bars. They are drawn between runs only, so that nothing else runs while one is timed.
-struct Bars {
-    loading: ProgressBar,
-    running: ProgressBar,
+/// Progress bars on a terminal, otherwise one line per result. They are written between runs only, so that nothing else
+/// runs while one is timed.
+struct ProgressDisplay {
+    prints_results: bool,
+    loading: DelayedBar,
+    running: DelayedBar,
 }
 
-impl Bars {
-    fn new() -> Self {
-        Self { loading: bytes_bar("loading", 0), running: steps_bar("measuring", 0) }
+impl ProgressDisplay {
+    /// The output of programs is not accompanied by results in text.
+    fn new(output: ReportFormat) -> Self {
+        Self {
+            prints_results: output == ReportFormat::Md && !stderr().is_terminal(),
+            loading: DelayedBar::bytes("loading"),
+            running: DelayedBar::steps("measuring"),
+        }
     }
 
-    fn show(&self, progress: BenchProgress) {
+    fn show(&self, progress: BenchProgress<'_>) {
         match progress {
-            BenchProgress::Loading(progress) => self.show_loading(progress),
-            BenchProgress::Running { done, total } => {
-                self.loading.finish_and_clear();
-                self.running.set_length(total as u64);
-                self.running.set_position(done as u64);
+            BenchProgress::Starting(name) => {
+                self.running.clear();
+                self.loading.set_action(name);
             }
+            BenchProgress::Loading(LoadProgress { loaded_bytes, total_bytes }) => {
+                self.loading.show(loaded_bytes as u64, total_bytes as u64);
+            }
+            BenchProgress::Running { done, total } => {
+                self.loading.clear();
+                self.running.show(done as u64, total as u64);
+            }
+            BenchProgress::Measured { name, tokens_per_second } if self.prints_results => {
+                print_note(&format!("{name}: {:.2} tokens/s", tokens_per_second.median));
+            }
+            BenchProgress::Measured { .. } => {}
         }
-    }
-
-    fn show_rung(&self, rung: &str, progress: Option<LoadProgress>) {
-        self.loading.set_message(rung.to_owned());
-        if let Some(progress) = progress {
-            self.show_loading(progress);
-        }
-    }
-
-    fn show_loading(&self, progress: LoadProgress) {
-        self.loading.set_length(progress.total_bytes as u64);
-        self.loading.set_position(progress.loaded_bytes as u64);
-    }
-
-    fn finish(&self) {
-        self.loading.finish_and_clear();
-        self.running.finish_and_clear();
     }
 }

@@ -10,12 +10,14 @@ mod interactive;
 mod line_reader;
 mod saved;
 
+use inferno_chat::AnswerOptions;
 use inferno_engine::GenerationParams;
 
 use crate::cli::arguments::chat::ChatSetupArgs;
 use crate::cli::arguments::compute::ComputeArgs;
 use crate::cli::arguments::limits::{ContextArgs, StopArgs};
 use crate::cli::arguments::model::{SourceArgs, ensure_not_model, model_source, with_loading_bar};
+use crate::cli::arguments::output_format::OutputFormatArgs;
 use crate::cli::arguments::sampling::SamplingArgs;
 use crate::cli::arguments::speculation::SpeculateArgs;
 use crate::cli::dry_run;
@@ -86,11 +88,16 @@ struct ChatOptions {
     context: ContextArgs,
     #[command(flatten)]
     speculate: SpeculateArgs,
+    /// Print timings, rates and memory usage after each reply
+    #[arg(long)]
+    stats: bool,
     /// Do not read or write the input history
     #[arg(long)]
     no_history: bool,
     #[command(flatten)]
     setup: ChatSetupArgs,
+    #[command(flatten)]
+    output_format: OutputFormatArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
     #[command(flatten)]
@@ -156,6 +163,7 @@ impl ChatOptions {
     fn start(self, source: &SourceArgs) -> Result<Option<(Dialogue, String, bool)>, Failure> {
         self.sampling.check()?;
         let stop = self.stop.params()?;
+        let format = self.output_format.format()?;
         let checkpoint = source.open_for_chat()?;
         let context = self.context.length(&checkpoint)?;
         let options = self.compute.options(&checkpoint, context, self.speculate.limits());
@@ -176,9 +184,11 @@ impl ChatOptions {
         let session = with_loading_bar(|on_progress| model.session_with(true, on_progress))?;
         let max_context_length = model.spec()?.context_length;
         let reasoning_budget = self.setup.reasoning_budget();
+        let requirements = AnswerOptions { format, reasoning_budget, ..AnswerOptions::default() };
         let history = ChatHistory::new(self.setup.system);
         let mut dialogue = Dialogue::new(session, max_context_length, template, params, history);
-        dialogue.reasoning_budget = reasoning_budget;
+        dialogue.requirements = requirements;
+        dialogue.prints_metrics = self.stats;
         if self.setup.no_think && !dialogue.set_thinking(false) {
             interactive::note_no_switch();
         }

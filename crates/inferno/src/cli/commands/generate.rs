@@ -66,6 +66,9 @@ pub(crate) struct GenerateArgs {
     /// Read the prompt from this file; - reads standard input
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
+    /// Replace the escape sequences \n, \t, \r, \\, \' and \" in the prompt
+    #[arg(short, long)]
+    escape: bool,
     #[command(flatten)]
     stop: StopArgs,
     /// Continue past end-of-generation tokens
@@ -238,7 +241,7 @@ impl GenerateArgs {
     }
 
     fn read_text(&self) -> Result<String, Failure> {
-        let prompt = match (&self.prompt, &self.prompt_option, &self.prompt_file) {
+        let mut prompt = match (&self.prompt, &self.prompt_option, &self.prompt_file) {
             (None, None, None) if stdin().is_terminal() => {
                 return Err(Failure::Usage(
                     "no prompt specified; pass it as the last argument, or - to type it".to_owned(),
@@ -249,12 +252,22 @@ impl GenerateArgs {
             (Some(prompt), None, None) | (None, Some(prompt), None) => prompt.clone(),
             (None, None, Some(path)) if path.as_os_str() == STDIN_PATH => return Ok(read_stdin()?),
             (None, None, Some(path)) => read_file(path)?,
+            (Some(_), Some(_), _) => {
+                return Err(Failure::Usage(
+                    "both a prompt and --prompt were specified; remove one of them, or put all words of the prompt in \
+                     quotes"
+                        .to_owned(),
+                ));
+            }
             _ => {
                 return Err(Failure::Usage(
                     "both a prompt and --prompt-file were specified; remove one of them".to_owned(),
                 ));
             }
         };
+        if self.escape {
+            prompt = unescape(&prompt);
+        }
         if !self.source.is_given() {
             ensure_not_model(&prompt)?;
         }
@@ -353,4 +366,25 @@ impl GenerateArgs {
         }
         Ok(())
     }
+}
+
+/// Replaces escape sequences. Unknown ones are unchanged.
+fn unescape(text: &str) -> String {
+    let mut unescaped = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let replaced = match (c, chars.clone().next()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some(quoted @ ('\\' | '\'' | '"'))) => quoted,
+            _ => {
+                unescaped.push(c);
+                continue;
+            }
+        };
+        chars.next();
+        unescaped.push(replaced);
+    }
+    unescaped
 }

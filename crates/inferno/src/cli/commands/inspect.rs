@@ -5,8 +5,6 @@ mod summary;
 mod table;
 mod values;
 
-use std::path::Path;
-
 use clap::Parser;
 use inferno_gguf::{Gguf, MetadataValue};
 
@@ -115,12 +113,11 @@ impl InspectArgs {
     }
 }
 
-/// Prints the summary of the model file at `path`.
+/// Prints the summary of a model file.
 ///
-/// **Errors**: an unreadable or damaged file; a failed write.
-pub(crate) fn write_summary(path: &Path, output: &mut Output) -> Result<(), Error> {
-    let gguf = Gguf::open(path)?;
-    table::write_summary(&gguf, &FileSummary::of(&gguf), output)
+/// **Errors**: a failed write.
+pub(crate) fn write_summary(gguf: &Gguf, output: &mut Output) -> Result<(), Error> {
+    table::write_summary(gguf, &FileSummary::of(gguf), output)
 }
 
 /// Returns the keys that contain `key`.

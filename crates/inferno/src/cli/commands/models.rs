@@ -4,15 +4,16 @@ use std::io::{IsTerminal, stdin};
 use std::time::{Duration, SystemTime};
 
 use indicatif::{DecimalBytes, HumanDuration};
+use inferno_gguf::Gguf;
 use serde_json::{Value, json};
 
-use crate::cli::arguments::model::hub_reference;
+use crate::cli::arguments::model::{hub_reference, model_source, open, reference_of};
 use crate::cli::commands::inspect;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
 use crate::hub::catalog::{CATALOG, short_name};
-use crate::{CachedModel, Error, Hub, HubReference};
+use crate::{CachedModel, Error, Hub, HubReference, ModelSource};
 
 /// List the downloaded models
 ///
@@ -36,16 +37,17 @@ pub(crate) struct ListArgs {
     json: bool,
 }
 
-/// Show a downloaded model
+/// Show a downloaded model or a model file
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   inferno show qwen3:0.6b
-  inferno show hf:Qwen/Qwen3-0.6B-GGUF")]
+  inferno show hf:Qwen/Qwen3-0.6B-GGUF
+  inferno show model.gguf")]
 pub(crate) struct ShowArgs {
-    /// Model: hf:OWNER/REPO[:QUANTIZATION] or a short name
-    #[arg(value_name = "MODEL", value_parser = hub_reference)]
-    reference: HubReference,
+    /// Model: hf:OWNER/REPO[:QUANTIZATION], a short name or a GGUF file
+    #[arg(value_name = "MODEL", value_parser = model_source())]
+    model: ModelSource,
 }
 
 /// Delete downloaded models
@@ -140,15 +142,25 @@ fn age(time: Option<SystemTime>) -> String {
 
 impl ShowArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let models = Hub::from_env()?.cached_models(&self.reference)?;
         let mut output = Output::new();
+        let reference = match &self.model {
+            ModelSource::Hub(reference) => reference.clone(),
+            ModelSource::File(path) => match reference_of(path) {
+                Some(reference) => reference,
+                None => {
+                    inspect::write_summary(&open(Some(&self.model), "")?, &mut output)?;
+                    return Ok(output.flush()?);
+                }
+            },
+        };
+        let models = Hub::from_env()?.cached_models(&reference)?;
         for (index, model) in models.iter().enumerate() {
             if index > 0 {
                 output.line("")?;
             }
             output.line(format_args!("model              {}", title(&model.reference)))?;
             output.line(format_args!("downloaded         {}", age(model.downloaded)))?;
-            inspect::write_summary(&model.files[0], &mut output)?;
+            inspect::write_summary(&Gguf::open(&model.files[0])?, &mut output)?;
         }
         output.flush()?;
         Ok(())

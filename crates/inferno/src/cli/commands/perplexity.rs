@@ -14,7 +14,7 @@ use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::output::Output;
-use crate::cli::terminal::progress::steps_bar;
+use crate::cli::terminal::progress::DelayedBar;
 use crate::plural::count;
 use crate::{BatchLimits, LoadOptions, Model};
 
@@ -68,13 +68,12 @@ impl PerplexityArgs {
             .encode(&text, EncodeOptions { add_special: false, parse_special: true });
         let mut runner = with_loading_bar(|on_progress| model.runner(on_progress))?;
 
-        let bar = steps_bar("scoring", 0);
+        let bar = DelayedBar::steps("scoring");
         let options = PerplexityOptions { window: self.context, stride: self.stride };
         let result = perplexity(&mut *runner, &tokens, options, &mut |so_far| {
-            bar.set_length(so_far.total_windows as u64);
-            bar.set_position(so_far.num_windows as u64);
+            bar.show(so_far.num_windows as u64, so_far.total_windows as u64);
         });
-        bar.finish_and_clear();
+        drop(bar);
         let result = result?;
         let windows = count(result.num_windows, "window");
         print_note(&format!("{windows} of {} tokens", self.context));

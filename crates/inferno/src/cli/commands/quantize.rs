@@ -13,7 +13,7 @@ use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
-use crate::cli::terminal::progress::bytes_bar;
+use crate::cli::terminal::progress::DelayedBar;
 use crate::{Error, ModelSource, QuantizeOptions, QuantizedTensor, Recipe, quantize};
 
 /// Convert a model to a smaller format
@@ -58,9 +58,14 @@ pub(crate) struct QuantizeArgs {
 impl QuantizeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Some(recipe) = self.recipe.or(self.recipe_option) else {
-            return Err(Failure::Usage(
-                "no format specified; pass it after OUT, for example q8_0".to_owned(),
-            ));
+            let is_recipe = |text: &str| text.to_ascii_lowercase().parse::<Recipe>().is_ok();
+            let message = match self.output.to_str().is_some_and(is_recipe) {
+                true => {
+                    "no output specified; expected IN OUT TYPE, for example model.gguf out.gguf q8_0"
+                }
+                false => "no format specified; pass it after OUT, for example q8_0",
+            };
+            return Err(Failure::Usage(message.to_owned()));
         };
         let gguf = Gguf::open(locate(&self.input)?)?;
         let interrupt = Interrupt::watch();
@@ -71,16 +76,15 @@ impl QuantizeArgs {
             overwrite: self.force,
             num_threads: self.threads,
         };
-        let bar = bytes_bar("quantizing", 0);
+        let bar = DelayedBar::bytes("quantizing");
         let result = quantize(&gguf, &self.output, options, &mut |progress| {
-            bar.set_length(progress.total_bytes);
-            bar.set_position(progress.done_bytes);
+            bar.show(progress.done_bytes, progress.total_bytes);
             match interrupt.is_requested() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
-        bar.finish_and_clear();
+        drop(bar);
         report(&gguf, &result?, &self.output)
     }
 }

@@ -2,6 +2,7 @@
 
 mod server_args;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -157,6 +158,31 @@ impl ServeArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         self.sampling.check()?;
         let options = self.server.options()?;
+        let model = self.model()?;
+        if self.compute.dry_run {
+            return dry_run::report(&model, "reduce --kv-cache-tokens or --context");
+        }
+        let logs = init_logs(match self.log_format {
+            LogFormatArg::Text => LogFormat::Text,
+            LogFormatArg::Json => LogFormat::Json,
+        });
+        logs.map_err(|error| Error::from(ServerError::Runtime(error)))?;
+        let has_keys = !options.api_keys.is_empty();
+        let scheme = if options.tls.is_some() { "https" } else { "http" };
+        let server = Server::bind(options).map_err(Error::from)?;
+        self.print_address(scheme, server.address(), has_keys);
+        server.run(move || self.load(&model)).map_err(|error| match error {
+            // Loading errors are reported as in every other command.
+            ServerError::Load(cause) => match cause.downcast::<Error>() {
+                Ok(error) => Failure::from(*error),
+                Err(cause) => Failure::from(Error::from(ServerError::Load(cause))),
+            },
+            error => Failure::from(Error::from(error)),
+        })
+    }
+
+    /// Opens the model, with options for many sequences.
+    fn model(&self) -> Result<Model, Failure> {
         // Every sequence and every draft token needs a row of logits. One more token keeps a prompt progressing.
         let limits = BatchLimits {
             max_num_tokens: self.max_num_batched_tokens.max(self.max_num_seqs + 1),
@@ -174,48 +200,32 @@ impl ServeArgs {
             ));
         }
         let cache_tokens = Some(self.kv_cache_tokens.unwrap_or(DEFAULT_CONTEXTS * one));
-        let model = model.with_options(LoadOptions {
+        Ok(model.with_options(LoadOptions {
             cache_tokens,
             max_num_sequences: Some(self.max_num_seqs),
             prefix_cache: !self.no_prefix_cache,
             target_itl: (self.target_itl > 0)
                 .then(|| Duration::from_millis(self.target_itl as u64)),
             ..load
-        });
-        if self.compute.dry_run {
-            return dry_run::report(&model, "reduce --kv-cache-tokens or --context");
-        }
-        let logs = init_logs(match self.log_format {
-            LogFormatArg::Text => LogFormat::Text,
-            LogFormatArg::Json => LogFormat::Json,
-        });
-        logs.map_err(|error| Error::from(ServerError::Runtime(error)))?;
-        let has_keys = !options.api_keys.is_empty();
-        let scheme = if options.tls.is_some() { "https" } else { "http" };
-        let server = Server::bind(options).map_err(Error::from)?;
-        let address = server.address();
+        }))
+    }
+
+    /// Prints the address of the server and, for people, how to use it.
+    fn print_address(&self, scheme: &str, address: SocketAddr, has_keys: bool) {
         print_line(&format!("listening on {scheme}://{address}"));
-        if let LogFormatArg::Text = self.log_format {
-            let host = if address.ip().is_unspecified() {
-                format!("localhost:{}", address.port())
-            } else {
-                address.to_string()
-            };
-            print_line(&format!("open {scheme}://{host} in a browser to chat"));
-            if !has_keys && !address.ip().is_loopback() {
-                print_line(
-                    "warning: other machines can use this server without a key; set --api-key or --api-key-file",
-                );
-            }
+        if let LogFormatArg::Json = self.log_format {
+            return;
         }
-        server.run(move || self.load(&model)).map_err(|error| match error {
-            // Loading errors are reported as in every other command.
-            ServerError::Load(cause) => match cause.downcast::<Error>() {
-                Ok(error) => Failure::from(*error),
-                Err(cause) => Failure::from(Error::from(ServerError::Load(cause))),
-            },
-            error => Failure::from(Error::from(error)),
-        })
+        let host = match address.ip().is_unspecified() {
+            true => format!("localhost:{}", address.port()),
+            false => address.to_string(),
+        };
+        print_line(&format!("open {scheme}://{host} in a browser to chat"));
+        if !has_keys && !address.ip().is_loopback() {
+            print_line(
+                "warning: other machines can use this server without a key; set --api-key or --api-key-file",
+            );
+        }
     }
 
     /// Loads the model and starts its engine.

@@ -4,7 +4,8 @@
 pub(super) const MISSING: &str = "options follow a command, for example inferno generate -m model.gguf -p \"Hello\" or inferno chat -m model.gguf";
 
 /// Names of commands, and what to use instead.
-const COMMANDS: [(&[&str], &str); 12] = [
+const COMMANDS: &[(&[&str], &str)] = &[
+    (&["version", "-v"], "inferno --version prints the version"),
     (&["ps"], "one program runs one model; GET /v1/models of a running server names it"),
     (&["stop", "unload"], "press Ctrl-C in the terminal of the server, or send it SIGTERM"),
     (
@@ -12,13 +13,14 @@ const COMMANDS: [(&[&str], &str); 12] = [
         "GGUF files are used directly: pass -m FILE, --system and --chat-template to each command",
     ),
     (
-        &["push", "signin", "signout", "login", "keys"],
+        &["push", "signin", "signout", "login", "logout", "keys", "auth"],
         "private models on the Hugging Face Hub can be accessed by setting HF_TOKEN",
     ),
     (
-        &["prompt", "ask", "query", "cli"],
+        &["prompt", "ask", "query", "cli", "plain", "gguf"],
         "use inferno run MODEL PROMPT, or inferno generate --chat -m MODEL PROMPT",
     ),
+    (&["interactive", "i", "repl"], "use inferno chat -m MODEL"),
     (&["embed", "embedding", "embeddings", "embed-multi"], "use /v1/embeddings of inferno serve"),
     (
         &["convert"],
@@ -30,14 +32,25 @@ const COMMANDS: [(&[&str], &str); 12] = [
     ),
     (&["logs", "history"], "conversations are saved with /save in inferno chat"),
     (
-        &["start", "web", "ui", "webui"],
-        "use inferno serve, which serves a chat page at http://127.0.0.1:8080",
+        &["start", "web", "ui", "webui", "api-server", "openai", "launch"],
+        "use inferno serve, which serves the API and a chat page at http://127.0.0.1:8080",
     ),
+    (
+        &["templates", "fragments", "schemas"],
+        "use the options of inferno generate; see inferno help generate",
+    ),
+    (&["plugins", "install", "uninstall", "tools"], "there are no plugins; see inferno help"),
     (&["update", "upgrade"], "run cargo install --path crates/inferno in an updated clone"),
     (&["eval", "evaluate"], "use inferno perplexity, or an evaluation client with inferno serve"),
+    (
+        &["throughput", "latency"],
+        "use inferno bench for a model, or inferno bench serve for a server",
+    ),
+    (&["gguf-dump", "dump"], "use inferno inspect FILE"),
+    (&["doctor", "tune"], "use inferno bench, or inferno generate --dry-run for the memory needed"),
 ];
 
-/// Returns what to use instead of an unknown subcommand.
+/// Returns what to use instead of an unknown subcommand, or of an option at its place.
 pub(super) fn advice(name: &str) -> Option<&'static str> {
     let known = COMMANDS.iter().find(|(names, _)| names.contains(&name));
     match known {
@@ -45,9 +58,14 @@ pub(super) fn advice(name: &str) -> Option<&'static str> {
         None if name.contains(char::is_whitespace) => {
             Some("to send a prompt, use inferno run MODEL PROMPT or inferno generate PROMPT")
         }
-        None if name.ends_with(".gguf") || name.starts_with("hf:") => Some(
+        None if names_model(name) => Some(
             "a model follows a command, for example inferno run MODEL or inferno chat -m MODEL",
         ),
         None => None,
     }
+}
+
+/// Returns whether a word is a GGUF file or the name of a model.
+pub(super) fn names_model(word: &str) -> bool {
+    word.ends_with(".gguf") || matches!(word.parse(), Ok(crate::ModelSource::Hub(_)))
 }

@@ -15,6 +15,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 use super::file::{self, Setting};
 use crate::cli::Inferno;
 use crate::cli::compatibility;
+use crate::cli::compatibility::environment::note_variables;
+use crate::cli::compatibility::spelling::{is_misspelling, similarity};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
 use crate::cli::terminal::printable::printable;
@@ -46,6 +48,7 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>() -> Result<P, Failure> 
     let Some((name, given)) = matches.subcommand() else {
         return from_matches(matches);
     };
+    note_variables(name);
 
     let settings = settings(given.get_one("config").cloned(), &command, name)?;
     let command =
@@ -187,14 +190,8 @@ fn warn_of_unknown_variables(inferno: &Command) {
 
 /// Returns the name that shares the longest start and end with `name`, if `name` may be a misspelling of it.
 fn similar<'n>(name: &str, known: &'n BTreeSet<String>) -> Option<&'n String> {
-    let shared = |known: &String| {
-        let pairs = name.chars().rev().zip(known.chars().rev());
-        let suffix = pairs.take_while(|(a, b)| a == b).count();
-        let prefix = name.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
-        prefix + suffix
-    };
-    let best = known.iter().max_by_key(|known| shared(known))?;
-    (shared(best) + 2 >= name.len().max(best.len())).then_some(best)
+    let best = known.iter().max_by_key(|known| similarity(name, known))?;
+    is_misspelling(name, best).then_some(best)
 }
 
 fn is_built_in(arg: &Arg) -> bool {

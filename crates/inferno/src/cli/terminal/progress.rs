@@ -6,38 +6,63 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::hub::{DownloadProgress, DownloadStage};
 
-/// Returns a bar that counts bytes.
-pub(crate) fn bytes_bar(action: &'static str, total_bytes: u64) -> ProgressBar {
-    bar(action, total_bytes, "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}")
+/// How long work goes on before a bar appears.
+const DELAY: Duration = Duration::from_millis(500);
+
+/// A progress bar that appears only if the work takes a while, and disappears when it is dropped.
+pub(crate) struct DelayedBar {
+    bar: ProgressBar,
+    started: Instant,
 }
 
-/// Returns a bar that counts steps.
-pub(crate) fn steps_bar(action: &'static str, total_steps: u64) -> ProgressBar {
-    bar(action, total_steps, "{msg} [{bar:30}] {pos}/{len} {eta}")
-}
+impl DelayedBar {
+    /// Returns a bar that counts bytes.
+    pub(crate) fn bytes(action: &'static str) -> Self {
+        Self { bar: bar(action, 0, BYTES), started: Instant::now() }
+    }
 
-/// Returns a bar for a prompt of this many tokens. It appears only if reading takes a while.
-pub(crate) fn prompt_bar(num_tokens: usize) -> impl FnMut(usize) + Send {
-    let started = Instant::now();
-    let bar = PromptBar(steps_bar("reading the prompt", num_tokens as u64));
-    move |computed_tokens| {
-        if started.elapsed() > SILENCE {
-            bar.0.set_position(computed_tokens as u64);
+    /// Returns a bar that counts steps.
+    pub(crate) fn steps(action: &'static str) -> Self {
+        let template = "{msg} [{bar:30}] {pos}/{len} {eta}";
+        Self { bar: bar(action, 0, template), started: Instant::now() }
+    }
+
+    /// Sets what the bar counts.
+    pub(crate) fn set_action(&self, action: &str) {
+        self.bar.set_message(action.to_owned());
+    }
+
+    /// Draws the bar.
+    pub(crate) fn show(&self, done: u64, total: u64) {
+        if self.started.elapsed() > DELAY {
+            if self.bar.is_finished() {
+                self.bar.reset();
+            }
+            self.bar.set_length(total);
+            self.bar.set_position(done);
         }
     }
-}
 
-/// How long a prompt is read without a progress bar.
-const SILENCE: Duration = Duration::from_millis(500);
-
-/// A bar that disappears when it is dropped.
-struct PromptBar(ProgressBar);
-
-impl Drop for PromptBar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
+    /// Removes the bar until it is shown again.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
     }
 }
+
+impl Drop for DelayedBar {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Returns a bar for a prompt of this many tokens.
+pub(crate) fn prompt_bar(num_tokens: usize) -> impl FnMut(usize) + Send {
+    let bar = DelayedBar::steps("reading the prompt");
+    move |computed_tokens| bar.show(computed_tokens as u64, num_tokens as u64)
+}
+
+/// The form of bars that count bytes.
+const BYTES: &str = "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}";
 
 fn bar(action: &'static str, total: u64, template: &str) -> ProgressBar {
     // The target draws nothing if standard error is not a terminal.
@@ -66,7 +91,7 @@ impl DownloadBars {
                 DownloadStage::Downloading => "downloading",
                 DownloadStage::Verifying => "verifying",
             };
-            let bar = bytes_bar(action, total_bytes);
+            let bar = bar(action, total_bytes, BYTES);
             bar.set_message(format!("{action} {file}"));
             // Bytes of an earlier attempt do not count towards the speed.
             bar.set_position(done_bytes);

@@ -1,6 +1,7 @@
 //! `inferno bench serve`: measures a server under load.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::ReportFormat;
@@ -8,7 +9,7 @@ use crate::bench::serving::{Arrivals, ServingWorkload, TargetEndpoint, TargetSer
 use crate::cli::arguments::values::{MAX_SECONDS, number_in, positive};
 use crate::cli::failure::Failure;
 use crate::cli::input::read_file;
-use crate::cli::terminal::progress::steps_bar;
+use crate::cli::terminal::progress::DelayedBar;
 
 /// The largest number of clients. Each is a thread.
 const MAX_CLIENTS: usize = 1024;
@@ -98,9 +99,12 @@ impl BenchServeArgs {
         };
         let timeout = Duration::from_secs(self.timeout as u64);
         let server = TargetServer::new(&self.url, self.endpoint, self.model_name, api_key, timeout);
-        let bar = steps_bar("requests", workload.total_requests() as u64);
-        let report = measure(&server, &workload, &|| bar.inc(1));
-        bar.finish_and_clear();
+        let bar = DelayedBar::steps("requests");
+        let (completed, total) = (AtomicU64::new(0), workload.total_requests() as u64);
+        let report = measure(&server, &workload, &|| {
+            bar.show(completed.fetch_add(1, Ordering::Relaxed) + 1, total);
+        });
+        drop(bar);
         let report = report?;
         self.output.print(&report, || report.json())?;
         match report.rounds.iter().all(|round| round.completed.is_empty()) {

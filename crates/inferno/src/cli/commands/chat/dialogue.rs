@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use inferno_chat::{
-    AnswerOptions, AnswerParser, AnswerSetup, ChatRequest, ChatTemplate, GrammarCompiler, Reasoning,
+    AnswerOptions, AnswerParser, AnswerSetup, ChatRequest, ChatTemplate, GrammarCompiler,
+    OutputFormat, Reasoning,
 };
 use inferno_engine::{
     EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session, TokenConstraint,
@@ -33,8 +34,10 @@ pub(super) struct Dialogue {
     pub(super) history: ChatHistory,
     /// Whether reasoning is enabled; `None` is the default of the template.
     thinks: Option<bool>,
-    /// Maximum number of reasoning tokens of a reply.
-    pub(super) reasoning_budget: Option<usize>,
+    /// The requirements on replies.
+    pub(super) requirements: AnswerOptions,
+    /// Whether to print metrics after each reply, even if the chat is not interactive.
+    pub(super) prints_metrics: bool,
     /// Number of replies so far; every reply has its own seed.
     num_replies: u64,
 }
@@ -54,7 +57,8 @@ impl Dialogue {
             params,
             history,
             thinks: None,
-            reasoning_budget: None,
+            requirements: AnswerOptions::default(),
+            prints_metrics: false,
             num_replies: 0,
         }
     }
@@ -143,18 +147,17 @@ impl Dialogue {
         Ok(())
     }
 
-    /// Returns the constraint that limits the reasoning in a reply to `prompt`, if there is a limit.
+    /// Returns the constraint of a reply to `prompt`, if there are requirements.
     ///
-    /// **Errors**: a model without reasoning tags.
+    /// **Errors**: an invalid format; a limit on reasoning for a model without reasoning tags.
     fn constraint(&self, prompt: &str) -> Result<Option<Box<dyn TokenConstraint>>, Error> {
-        if self.reasoning_budget.is_none() {
+        let options = &self.requirements;
+        if options.reasoning_budget.is_none() && options.format == OutputFormat::Text {
             return Ok(None);
         }
-        let options =
-            AnswerOptions { reasoning_budget: self.reasoning_budget, ..AnswerOptions::default() };
         let (session, template) = (&self.session, &self.template);
         let grammars = GrammarCompiler::new(Arc::clone(session.tokenizer()), session.vocab_size());
-        let setup = AnswerSetup::new(template, prompt, session.tokenizer(), &grammars, &options);
+        let setup = AnswerSetup::new(template, prompt, session.tokenizer(), &grammars, options);
         Ok(setup.map_err(Box::new)?.constraint)
     }
 
@@ -248,6 +251,9 @@ impl Dialogue {
             Some(FinishReason::Length) => "stopped by --max-tokens; ",
             _ => "",
         };
+        if self.prints_metrics {
+            print_note(metrics.to_string().trim_end());
+        }
         let summary = summary(metrics, num_tokens, context_length);
         display.remark(&format!("{how}{summary}"));
     }

@@ -1,0 +1,51 @@
+//! Options of Ollama.
+
+use super::Meaning::{Advice, NoEffect, SameAs};
+use super::{Entry, GENERATING};
+
+pub(super) const OPTIONS: &[Entry] = &[
+    (&["--verbose"], GENERATING, SameAs("--stats")),
+    (&["--think=false", "--hidethinking"], GENERATING, SameAs("--no-think")),
+    (
+        &["--think", "--think=true"],
+        GENERATING,
+        NoEffect { reason: "reasoning is enabled by default", has_value: false },
+    ),
+    (
+        &["--think=low", "--think=medium", "--think=high"],
+        GENERATING,
+        Advice("use --no-think to disable reasoning, or --reasoning-budget N to limit it"),
+    ),
+    (
+        &["--format"],
+        GENERATING,
+        Advice("use --json-schema SCHEMA; --json-schema '{}' allows any JSON object"),
+    ),
+    (
+        &["--keepalive"],
+        GENERATING,
+        NoEffect { reason: "the model is loaded for each command", has_value: true },
+    ),
+    (&["--nowordwrap"], GENERATING, NoEffect { reason: "text is never wrapped", has_value: false }),
+    (
+        &["--insecure"],
+        &["run", "pull"],
+        NoEffect { reason: "downloads use HTTPS", has_value: false },
+    ),
+    (
+        &["-m", "--model"],
+        &["run"],
+        Advice("the model is the first argument: inferno run MODEL PROMPT"),
+    ),
+    (
+        &["--modelfile", "--parameters", "--license", "--system"],
+        &["show"],
+        Advice("use inferno inspect MODEL to print the metadata of the model file"),
+    ),
+    (
+        &["--template"],
+        &["show"],
+        Advice("use inferno inspect MODEL --metadata tokenizer.chat_template"),
+    ),
+    (&["-v", "--verbose"], &["show"], Advice("use inferno inspect MODEL --tensors")),
+];

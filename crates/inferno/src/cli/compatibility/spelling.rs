@@ -1,0 +1,15 @@
+//! Recognizes misspelled names.
+
+/// Returns the number of characters that two names share at their start and at their end.
+pub(crate) fn similarity(name: &str, known: &str) -> usize {
+    let pairs = name.chars().rev().zip(known.chars().rev());
+    let suffix = pairs.take_while(|(a, b)| a == b).count();
+    let prefix = name.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
+    prefix + suffix
+}
+
+/// Returns whether `name` may be a misspelling of `known`: apart from a shared start and end, they differ in at most two
+/// characters.
+pub(crate) fn is_misspelling(name: &str, known: &str) -> bool {
+    similarity(name, known) + 2 >= name.len().max(known.len())
+}

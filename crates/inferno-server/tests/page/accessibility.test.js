@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { openPage, openSettings, send, startBrowser } from './browser.js';
+import { test } from 'node:test';
+import { openPage, openSettings, send } from './browser.js';
 import { answerChunks, startLine } from './line.js';
-import { startServer } from './server.js';
+import { useServer } from './setup.js';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -19,18 +19,10 @@ const EVERYTHING = [
 ].join('\n');
 
 let browser;
-let server;
 let line;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer()]);
-  line = await startLine(server.address);
-});
-after(async () => {
-  await browser?.close();
-  line?.close();
-  await server?.stop();
-});
+const openLine = async ({ server }) => ({ line: await startLine(server.address) });
+useServer((opened) => ({ browser, line } = opened), [], openLine, ({ line }) => line?.close());
 
 /** Asserts that axe finds nothing, and that its rules were applied. */
 async function checkAccessible(page, state) {

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { answers, openPage, openSettings, send, setting, startBrowser } from './browser.js';
-import { startLine } from './line.js';
+import { test } from 'node:test';
+import { answers, openPage, openSettings, send, setting } from './browser.js';
 import { startServer } from './server.js';
+import { usePages } from './setup.js';
 
 const CAPITAL = 'What is the capital of France?';
 const STORY = 'Tell me a story about a dragon.';
@@ -15,22 +15,7 @@ let server;
 let line;
 let page;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-beforeEach(async () => {
-  line = await startLine(server.address);
-  page = await openPage(browser, line.address);
-});
-afterEach(async () => {
-  page.watched.check();
-  await page.context().close();
-  line.close();
-});
+usePages((opened) => ({ browser, server, line, page } = opened));
 
 /** Makes answers deterministic. */
 async function greedy() {

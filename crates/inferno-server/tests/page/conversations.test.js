@@ -1,34 +1,18 @@
 // Conversations with names, branches, tool calls, and with several models.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { answers, openPage, openSettings, send, setting, startBrowser } from './browser.js';
-import { answerChunks, startLine } from './line.js';
-import { startServer } from './server.js';
+import { test } from 'node:test';
+import { answers, openSettings, send, setting } from './browser.js';
+import { answerChunks } from './line.js';
+import { usePages } from './setup.js';
 
 const WEATHER = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }];
 
-let browser;
 let server;
 let line;
 let page;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer('--served-model-name', 'small', '--served-model-name', 'other')]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-beforeEach(async () => {
-  line = await startLine(server.address);
-  page = await openPage(browser, line.address);
-});
-afterEach(async () => {
-  page.watched.check();
-  await page.context().close();
-  line.close();
-});
+usePages((opened) => ({ server, line, page } = opened), '--served-model-name', 'small', '--served-model-name', 'other');
 
 /** Sends a message that is answered with a text. */
 async function exchange(message, answer) {

@@ -1,24 +1,13 @@
 // Formulas compared with Temml, and highlighted code.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import temml from 'temml';
-import { openRenderer, startBrowser } from './browser.js';
-import { startServer } from './server.js';
+import { useRenderer } from './setup.js';
 
-let browser;
-let server;
 let page;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer()]);
-  page = await openRenderer(browser, server.address);
-});
-after(async () => {
-  page?.watched.check();
-  await browser?.close();
-  await server?.stop();
-});
+useRenderer((opened) => ({ page } = opened));
 
 const render = (text) => page.evaluate((given) => render(given).innerHTML, text);
 

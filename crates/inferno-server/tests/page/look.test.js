@@ -1,20 +1,14 @@
 // Themes, narrow screens, and announcements for screen readers.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { answers, openPage, openSettings, send, startBrowser } from './browser.js';
-import { startServer } from './server.js';
+import { test } from 'node:test';
+import { answers, openPage, openSettings, send } from './browser.js';
+import { useServer } from './setup.js';
 
 let browser;
 let server;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useServer((opened) => ({ browser, server } = opened));
 
 async function withPage(options, then) {
   const page = await openPage(browser, server.address, options);

@@ -1,24 +1,13 @@
 // Markdown as the page renders it, compared with markdown-it, and with hostile, random, long and deeply nested text.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import MarkdownIt from 'markdown-it';
-import { openRenderer, startBrowser } from './browser.js';
-import { startServer } from './server.js';
+import { useRenderer } from './setup.js';
 
-let browser;
-let server;
 let page;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer()]);
-  page = await openRenderer(browser, server.address);
-});
-after(async () => {
-  page?.watched.check();
-  await browser?.close();
-  await server?.stop();
-});
+useRenderer((opened) => ({ page } = opened));
 
 /** HTML of the page's elements, without what only the page adds: bars above code, highlighting, frames of tables, link targets. */
 function ours(text) {

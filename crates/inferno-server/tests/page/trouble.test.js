@@ -1,21 +1,16 @@
 // Errors: what the page shows, and how the user continues.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { answers, openPage, openSettings, send, setting, startBrowser } from './browser.js';
+import { test } from 'node:test';
+import { answers, openPage, openSettings, send, setting } from './browser.js';
 import { startLine } from './line.js';
 import { startServer } from './server.js';
+import { useServer } from './setup.js';
 
 let browser;
 let server;
 
-before(async () => {
-  [browser, server] = await Promise.all([startBrowser(), startServer()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+useServer((opened) => ({ browser, server } = opened));
 
 async function withLine(then) {
   const line = await startLine(server.address);

@@ -75,8 +75,8 @@ pub enum GgufError {
     },
     /// The file ends before the end of one of its parts.
     #[error(
-        "the file is truncated: {what} at byte {offset} requires {needed} bytes, {available} are left; the download \
-         may be incomplete"
+        "the file is truncated: {what} at byte {offset} requires {needed} bytes, {available} are left; download the \
+         file again"
     )]
     Truncated {
         /// The part being read.
@@ -290,8 +290,8 @@ pub enum GgufError {
     },
     /// A payload extends past the end of the file.
     #[error(
-        "tensor {tensor:?} requires {num_bytes} bytes at byte {offset}, but the file has {file_size} bytes; the \
-         download may be incomplete"
+        "the file is truncated: expected {expected_size} bytes, found {file_size} (tensor {tensor:?} has {num_bytes} \
+         bytes at byte {offset}); download the file again"
     )]
     TensorOutOfRange {
         /// The tensor.
@@ -302,6 +302,8 @@ pub enum GgufError {
         num_bytes: u64,
         /// The size of the file.
         file_size: u64,
+        /// The size that all payloads require (saturating).
+        expected_size: u64,
     },
     /// Two payloads overlap.
     #[error(

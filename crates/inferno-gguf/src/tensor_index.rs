@@ -54,12 +54,30 @@ impl TensorIndex {
             index.push(TensorInfo::read(cursor)?)?;
         }
         let data_start = cursor.offset().checked_next_multiple_of(alignment);
+        let ends = index
+            .tensors
+            .iter()
+            .map(|info| start(info, data_start)?.checked_add(info.num_bytes() as u64));
+        let expected_size = ends.map(|end| end.unwrap_or(u64::MAX)).max().unwrap_or(0);
+        let file = FileSize { found: file_size, expected: expected_size };
         for info in &mut index.tensors {
-            place(info, data_start, alignment, file_size)?;
+            place(info, data_start, alignment, file)?;
         }
         check_overlaps(&index.tensors)?;
         Ok(index)
     }
+}
+
+/// The size of a file and the size that its payloads require (saturating), in bytes.
+#[derive(Clone, Copy)]
+struct FileSize {
+    found: u64,
+    expected: u64,
+}
+
+/// Returns the offset of a payload in the file.
+fn start(info: &TensorInfo, data_start: Option<u64>) -> Option<u64> {
+    data_start?.checked_add(info.data_offset)
 }
 
 /// Computes and checks the position of a payload in the file.
@@ -67,7 +85,7 @@ fn place(
     info: &mut TensorInfo,
     data_start: Option<u64>,
     alignment: u64,
-    file_size: u64,
+    file: FileSize,
 ) -> Result<()> {
     let data_offset = info.data_offset;
     if !data_offset.is_multiple_of(alignment) {
@@ -79,10 +97,10 @@ fn place(
         });
     }
     let num_bytes = info.num_bytes() as u64;
-    let start = data_start.and_then(|data_start| data_start.checked_add(data_offset));
+    let start = start(info, data_start);
     let end = start.and_then(|start| start.checked_add(num_bytes));
     match (start, end) {
-        (Some(start), Some(end)) if end <= file_size => {
+        (Some(start), Some(end)) if end <= file.found => {
             info.file_offset = start;
             Ok(())
         }
@@ -90,7 +108,8 @@ fn place(
             tensor: info.name().to_owned(),
             offset: start.unwrap_or(u64::MAX),
             num_bytes,
-            file_size,
+            file_size: file.found,
+            expected_size: file.expected,
         }),
     }
 }

@@ -113,7 +113,13 @@ fn payloads_past_the_end_of_the_file_are_rejected() {
     assert!(Gguf::from_bytes(with_tensors(&[("t", &[256], F32, 0)]).0).is_ok());
     assert_rejected!(
         with_tensors(&[("t", &[257], F32, 0)]),
-        GgufError::TensorOutOfRange { offset: 64, num_bytes: 1028, file_size: 1088, .. }
+        GgufError::TensorOutOfRange {
+            offset: 64,
+            num_bytes: 1028,
+            file_size: 1088,
+            expected_size: 1092,
+            ..
+        }
     );
     assert_rejected!(
         with_tensors(&[("t", &[1], F32, u64::MAX - 31)]),

@@ -101,6 +101,18 @@ fn an_invalid_file_is_rejected_with_name_and_offset() {
     assert!(missing.stderr.starts_with("error: missing.gguf: "), "{}", missing.stderr);
 }
 
+#[test]
+fn a_truncated_file_is_rejected_with_both_sizes() {
+    let bytes = std::fs::read(model()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.gguf");
+    std::fs::write(&path, &bytes[..bytes.len() - 1000]).unwrap();
+    let stderr = Run::inferno().args(["inspect"]).args([path]).failure(1).stderr;
+    let sizes = format!("expected {} bytes, found {}", bytes.len(), bytes.len() - 1000);
+    assert!(stderr.contains("part.gguf: the file is truncated: "), "{stderr}");
+    assert!(stderr.contains(&sizes) && stderr.contains("download the file again"), "{stderr}");
+}
+
 const COMMANDS: [&str; 12] = [
     "generate",
     "chat",

@@ -57,6 +57,30 @@ pub(super) const COMMANDS: [(&str, &str, &str); 9] = [
     ("/exit", "", "exit; so does Ctrl-D, or Ctrl-C twice on an empty line"),
 ];
 
+/// Commands of Ollama and llama-cli, with the command and the argument that they mean. Without an argument, theirs applies.
+const ALIASES: [(&str, &str, &str); 10] = [
+    ("/bye", "/exit", ""),
+    ("/?", "/help", ""),
+    ("/clear", "/reset", ""),
+    ("/new", "/reset", ""),
+    ("/regen", "/retry", ""),
+    ("/regenerate", "/retry", ""),
+    ("/set system", "/system", ""),
+    ("/set think", "/think", "on"),
+    ("/set nothink", "/think", "off"),
+    ("/set verbose", "/stats", ""),
+];
+
+/// Returns the name and the argument of a command.
+fn name_and_argument(line: &str) -> (&str, &str) {
+    let alias = ALIASES.iter().find_map(|(alias, name, argument)| {
+        let rest = line.strip_prefix(alias)?;
+        let is_whole = rest.is_empty() || rest.starts_with(char::is_whitespace);
+        is_whole.then_some((*name, if argument.is_empty() { rest } else { *argument }))
+    });
+    alias.or(line.split_once(char::is_whitespace)).unwrap_or((line, ""))
+}
+
 /// Parses a line.
 ///
 /// **Errors**: [`CommandError`].
@@ -67,7 +91,7 @@ pub(super) fn parse(line: &str) -> Result<Line<'_>, CommandError> {
             _ => Line::Message(line),
         });
     }
-    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let (name, argument) = name_and_argument(line);
     let argument = argument.trim();
     let Some((_, expected, _)) = COMMANDS.iter().find(|(known, _, _)| *known == name) else {
         return Err(CommandError::Unknown { name: name.to_owned() });
@@ -135,6 +159,25 @@ mod tests {
         }
         for blank in ["", " \t", "\n"] {
             assert_eq!(parse(blank), Ok(Line::Blank));
+        }
+    }
+
+    #[test]
+    fn commands_of_other_programs_are_understood() {
+        let parsed = |line| parse(line).map(|line| format!("{line:?}"));
+        for (alias, line) in [
+            ("/bye", "/exit"),
+            ("/?", "/help"),
+            ("/clear", "/reset"),
+            ("/regen", "/retry"),
+            ("/set system Be brief.", "/system Be brief."),
+            ("/set system", "/system"),
+            ("/set nothink", "/think off"),
+        ] {
+            assert_eq!(parsed(alias), parsed(line), "{alias}");
+        }
+        for unknown in ["/byebye", "/set", "/set system2", "/setting"] {
+            assert!(matches!(parse(unknown), Err(CommandError::Unknown { .. })), "{unknown}");
         }
     }
 

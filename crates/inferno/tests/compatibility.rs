@@ -133,7 +133,7 @@ fn other_options_are_rejected_with_advice() {
         (&["-hf", "owner/repo"], "options follow a command"),
         (&["qwen3:0.6b"], "a model follows a command"),
         (&["version"], "inferno --version prints the version"),
-        (&["generate", "-m", "owner/repo", "hi"], "use hf:owner/repo"),
+        (&["generate", "-m", "owner/repo", "hi"], "here hf:owner/repo"),
         (&["generate", "-m", "https://example.com/m.gguf", "hi"], "download the file first"),
         (&["generate", "-md", "draft.gguf", "hi"], "use --speculate N, which needs no draft model"),
         (&["generate", "--format", "json", "hi"], "use --json-schema"),

@@ -140,7 +140,7 @@ fn missing_model_hint(path: &Path) -> Option<String> {
     }
     let reference = reference_of(path)?;
     Some(format!(
-        "to download a model from the Hugging Face Hub, use {reference} (a repository of GGUF files)"
+        "to download a model from the Hugging Face Hub, use hf:OWNER/REPO[:QUANTIZATION], here {reference}"
     ))
 }
 

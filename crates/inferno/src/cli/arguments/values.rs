@@ -23,7 +23,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The value of an option for which -1 stands for the default, as in llama.cpp and Ollama.
+/// The value of an option for which -1 means the default, as in llama.cpp and Ollama.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OrDefault<T>(pub(crate) Option<T>);
 

@@ -183,8 +183,7 @@ pub(super) fn other_spelling(name: &str) -> String {
 /// Returns the option of a command with this name, as it is written on the command line.
 pub(super) fn find_option<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     let has_long = |arg: &Arg, name: &str| {
-        arg.get_long() == Some(name)
-            || arg.get_all_aliases().unwrap_or_default().iter().any(|alias| *alias == name)
+        arg.get_long() == Some(name) || arg.get_all_aliases().unwrap_or_default().contains(&name)
     };
     command.get_arguments().find(|arg| match (name.strip_prefix("--"), name.strip_prefix('-')) {
         (Some(long), _) => has_long(arg, long),

@@ -76,7 +76,7 @@ struct ConfigFile<'a> {
 }
 
 impl ConfigFile<'_> {
-    /// Returns all settings of one subcommand; those of its own table come last and take precedence.
+    /// Returns all settings of one subcommand; those of the subcommand's table come last and take precedence.
     fn settings(&self, subcommand: &str) -> Result<Vec<Setting>, ConfigError> {
         let document = DeTable::parse(self.text).map_err(|error| {
             self.error(

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::hub::{DownloadProgress, DownloadStage};
 
-/// How long work goes on before a bar appears.
+/// Duration of the work before a bar appears.
 const DELAY: Duration = Duration::from_millis(500);
 
 /// A progress bar that appears only if the work takes a while, and disappears when it is dropped.

@@ -9,6 +9,18 @@ const NO_LOG: &str = "only serve writes a log; RUST_LOG filters it";
 const NO_SAMPLER: &str = "this sampler is not supported; use --min-p, --top-p or --top-k";
 const NO_ROPE: &str = "the model file determines the RoPE scaling";
 
+/// Options that start a conversation.
+const CONVERSATION: &[&str] = &[
+    "-cnv",
+    "--conversation",
+    "-i",
+    "--interactive",
+    "-if",
+    "--interactive-first",
+    "-ins",
+    "--instruct",
+];
+
 pub(super) const OPTIONS: &[Entry] = &[
     // Devices and memory
     (
@@ -156,34 +168,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         SERVE,
         Advice("clients set chat_template_kwargs in their requests"),
     ),
-    (
-        &[
-            "-cnv",
-            "--conversation",
-            "-i",
-            "--interactive",
-            "-if",
-            "--interactive-first",
-            "-ins",
-            "--instruct",
-        ],
-        &["generate"],
-        Advice("use inferno chat for conversations"),
-    ),
-    (
-        &[
-            "-cnv",
-            "--conversation",
-            "-i",
-            "--interactive",
-            "-if",
-            "--interactive-first",
-            "-ins",
-            "--instruct",
-        ],
-        &["chat", "run"],
-        NoEffect { reason: "it is the default", has_value: false },
-    ),
+    (CONVERSATION, &["generate"], Advice("use inferno chat for conversations")),
+    (CONVERSATION, &["chat", "run"], NoEffect { reason: "it is the default", has_value: false }),
     (
         &[
             "--jinja",

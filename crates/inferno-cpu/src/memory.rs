@@ -31,7 +31,7 @@ pub(crate) struct AlignedArray {
 }
 
 impl AlignedArray {
-    /// Maps an array of `bytes` bytes in pages of its own.
+    /// Maps an array of `bytes` bytes in separate pages.
     ///
     /// **Errors**: [`BackendError::OutOfMemory`], which names `what` the array is for.
     pub(crate) fn zeroed(bytes: usize, what: &'static str) -> Result<Self, BackendError> {

@@ -1,4 +1,4 @@
-//! What a step of 64 sequences takes beside the model: the plan, its batch, and the commit.
+//! Time of a step of 64 sequences outside the model: the plan, its batch, and the commit.
 
 use std::hint::black_box;
 use std::time::Instant;

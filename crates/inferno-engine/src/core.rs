@@ -103,7 +103,7 @@ impl GenerationCore {
         options: CoreOptions,
     ) -> Result<Self, EngineError> {
         let (limits, layout) = (runner.limits(), runner.kv_layout().clone());
-        // A prompt needs a token of its own next to sequences that decode.
+        // A prompt needs one token in addition to those of decoding sequences.
         let limit = limits.max_num_logit_rows.min(limits.max_num_tokens.saturating_sub(1).max(1));
         let max_num_sequences = options.max_num_sequences.unwrap_or(limit);
         if max_num_sequences == 0 || max_num_sequences > limit || limits.max_num_tokens == 0 {
@@ -257,7 +257,7 @@ impl GenerationCore {
         let mut state = self.lock()?;
         state.resume(id);
         while !state.has_events(id) && !is_cancelled(state.computed_tokens(id)) {
-            // Threads that wait with sequences of their own add them to this step first.
+            // Waiting threads add their sequences to this step first.
             MutexGuard::bump(&mut state);
             if self.is_broken() {
                 return Err(EngineError::EngineStopped);
@@ -271,7 +271,7 @@ impl GenerationCore {
         Ok(())
     }
 
-    /// Ends what is computed for sequence `id`; a session's sequence is parked.
+    /// Cancels the work for sequence `id`; a session's sequence is parked.
     pub(crate) fn finish(&self, id: SequenceId) {
         if let Ok(mut state) = self.lock() {
             state.finish(id);

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_fingerprint_is_the_hash_of_these_bytes() {
-        // Each part stands behind its length. Read against the constants of the format: type 6 is an
+        // Each part follows its length. The numbers are constants of the format: type 6 is an
         // F32 value, type 0 an F32 tensor.
         let parts: [&[u8]; 14] = [
             b"Q8_0",

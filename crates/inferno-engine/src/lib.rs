@@ -3,7 +3,7 @@
 //! A [`GenerationCore`] owns a model on a device and the one loop that computes on it: schedule, forward
 //! pass, sample, commit. It has two kinds of drivers, of which any number may share a core: a [`Session`]
 //! is one conversation, computed in its caller's thread; an [`Engine`] computes many requests on a
-//! thread of its own. The parts below them can be used separately:
+//! separate thread. The parts below them can be used separately:
 //!
 //! - [`Sampler`] samples a token from logits, [`StopChecker`] detects the end of a generation;
 //! - [`Sequence`] is a list of tokens with its blocks of the KV cache, [`BlockPool`] the free list of

@@ -99,7 +99,7 @@ impl Gguf {
 
     /// The payload of a tensor, without copying: a slice that keeps the mapping alive.
     ///
-    /// **Panics** if `info` is of another checkpoint and out of range in this one.
+    /// **Panics** if `info` belongs to another checkpoint and is out of range in this one.
     pub fn data(&self, info: &TensorInfo) -> Bytes {
         self.files[info.shard].bytes.slice(file_range(info))
     }

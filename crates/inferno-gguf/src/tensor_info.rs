@@ -52,7 +52,7 @@ impl TensorInfo {
         self.ggml_type
     }
 
-    /// Where the payload begins, as the index states it.
+    /// Offset of the payload, as stored in the index.
     ///
     /// **Units**: bytes from the start of the data section of the tensor's file.
     pub fn offset(&self) -> u64 {

@@ -132,7 +132,7 @@ impl<'a> Lexer<'a> {
         self.is_line_start = false;
     }
 
-    /// Where the closing of a tag at the current position ends, with the whitespace that it strips:
+    /// The end of the closing of a tag at the current position, with the whitespace that it strips:
     /// all of it after `-%}`, one line end after `%}`, none after `+%}` and `}}`.
     fn closing_end(&self, closing: &str) -> Option<usize> {
         let rest = self.rest();
@@ -163,7 +163,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Where the text of a raw section begins, if this tag opens one.
+    /// The start of the text of a raw section, if this tag opens one.
     fn raw_begin(&self) -> Option<usize> {
         let tag = self.rest().trim_start_matches(is_space).strip_prefix("raw")?;
         let tag = tag.trim_start_matches(is_space);

@@ -38,7 +38,7 @@ pub(crate) fn number(source: &str, can_be_float: bool) -> (usize, Number) {
     (end, Number::Int(without_underscores(end).parse().ok()))
 }
 
-/// Where a run of digits ends; single underscores may separate them.
+/// The end of a run of digits; single underscores may separate them.
 fn digits_end(bytes: &[u8], start: usize, is_digit: fn(&u8) -> bool) -> usize {
     let mut at = start;
     while bytes.get(at).is_some_and(is_digit)
@@ -49,7 +49,7 @@ fn digits_end(bytes: &[u8], start: usize, is_digit: fn(&u8) -> bool) -> usize {
     at
 }
 
-/// Where the fraction and the exponent after the whole part end.
+/// The end of the fraction and the exponent after the whole part.
 fn float_end(bytes: &[u8], whole: usize) -> usize {
     let is_digit_at = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let mut end = whole;

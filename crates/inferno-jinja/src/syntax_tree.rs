@@ -50,7 +50,7 @@ pub(crate) enum StatementKind {
         enabled: Expression,
         body: Vec<Statement>,
     },
-    /// `generation`, which only has a scope of its own.
+    /// `generation`, which only creates a scope.
     Scope(Vec<Statement>),
     Break,
     Continue,

@@ -1,4 +1,4 @@
-//! Several conversations with one model, each in a thread of its own.
+//! Several conversations with one model, each in a separate thread.
 //!
 //! The sessions share the weights, the KV cache and the prefix cache, and are computed in common batches.
 //! Run it with `cargo run --release --example sessions_in_threads [MODEL.gguf]`.

@@ -350,7 +350,7 @@ impl From<ModelError> for Error {
     }
 }
 
-/// Formats each name on a line of its own.
+/// Formats each name on a separate line.
 pub(crate) fn list(names: &[String]) -> String {
     names.iter().map(|name| format!("\n  {name}")).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! A tile register holds 16 rows of 64 bytes. The first operand is activations, 16 rows of 32 or 64 bytes; the
 //! second is a group of a weight in its packed layout, `[k / 4][16 rows][4]`; the result is 16 rows of 16 sums. If
-//! each 32 columns have a scale of their own, a tile holds only these 32.
+//! each 32 columns have a separate scale, a tile holds only these 32.
 //!
 //! Products are pipelined: a result is stored after three more products have started. (Storing it at once, a
 //! product takes 31 cycles instead of 20. The tiles of four products are written out: selecting them by number

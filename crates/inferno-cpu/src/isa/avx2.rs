@@ -376,7 +376,7 @@ impl<const VNNI: bool> ByteLanes for Avx2<VNNI> {
     #[inline(always)]
     fn bits(self, x: [__m256i; 2], shift: u32, width: u32) -> [__m256i; 2] {
         avx2! {
-            // The shift is of 16 bits; the mask removes the bits of the neighbouring byte.
+            // The shift is 16 bits wide; the mask removes the bits of the neighbouring byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             let mask = _mm256_set1_epi8(((1u32 << width) - 1) as i8);
             [
@@ -389,7 +389,7 @@ impl<const VNNI: bool> ByteLanes for Avx2<VNNI> {
     #[inline(always)]
     fn join(self, low: [__m256i; 2], high: [__m256i; 2], shift: u32) -> [__m256i; 2] {
         avx2! {
-            // The shift is of 16 bits; no bit crosses bytes, since `high << shift` fits in a byte.
+            // The shift is 16 bits wide; no bit crosses bytes, since `high << shift` fits in a byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             [
                 _mm256_or_si256(low[0], _mm256_sll_epi16(high[0], count)),

@@ -309,7 +309,7 @@ impl ByteLanes for Avx512 {
     #[inline(always)]
     fn bits(self, x: __m512i, shift: u32, width: u32) -> __m512i {
         avx512! {
-            // The shift is of 16 bits; the mask removes the bits of the neighbouring byte.
+            // The shift is 16 bits wide; the mask removes the bits of the neighbouring byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             let mask = _mm512_set1_epi8(((1u32 << width) - 1) as i8);
             _mm512_and_si512(_mm512_srl_epi16(x, count), mask)
@@ -319,7 +319,7 @@ impl ByteLanes for Avx512 {
     #[inline(always)]
     fn join(self, low: __m512i, high: __m512i, shift: u32) -> __m512i {
         avx512! {
-            // The shift is of 16 bits; no bit crosses bytes, since `high << shift` fits in a byte.
+            // The shift is 16 bits wide; no bit crosses bytes, since `high << shift` fits in a byte.
             let count = _mm_cvtsi32_si128(shift as i32);
             _mm512_or_si512(low, _mm512_sll_epi16(high, count))
         }

@@ -51,7 +51,7 @@ pub(crate) trait MatrixUnit {
 
     /// Multiplies two matrices of 16 rows of signed bytes by two matrices of 16 columns, all stored as
     /// consecutive tiles. The sums are those of first by first, first by second, second by first and second by
-    /// second. Each matrix of rows may have `extra` tiles with columns of their own. Calls `before` with the
+    /// second. Each matrix of rows may have `extra` tiles with separate columns. Calls `before` with the
     /// tile number before each tile.
     ///
     /// **Panics** when the unit is not configured for 64 columns, or there are fewer tiles of rows than of

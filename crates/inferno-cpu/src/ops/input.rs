@@ -1,7 +1,7 @@
 //! The rows that a product reads, normalized on the way if the caller asks for it.
 //!
 //! A thread normalizes the rows of a block right before it converts them to the form that the weights read, in
-//! scratch memory of its own that stays in the caches.
+//! separate scratch memory that stays in the caches.
 
 use inferno_backend::LinearInput;
 

@@ -1,6 +1,6 @@
 //! Threads that advance token constraints while the forward pass runs.
 //!
-//! Constraints that proved slow have a thread of their own with low priority, so that they delay neither the
+//! Constraints that proved slow share a separate thread with low priority, so that they delay neither the
 //! forward pass nor the masks of other requests.
 
 use std::io;

@@ -41,7 +41,7 @@ impl Drafter {
         }
     }
 
-    /// Whether it drafts at all.
+    /// Whether drafting is enabled.
     pub(super) fn is_enabled(&self) -> bool {
         self.max_num_drafts > 0
     }

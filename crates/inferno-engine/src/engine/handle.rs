@@ -82,7 +82,7 @@ impl EngineHandle {
     ///
     /// **Errors**: [`SubmitError::Refused`] with [`EngineError::EmptyPrompt`],
     /// [`EngineError::PromptTooLong`], [`EngineError::TokenOutOfRange`],
-    /// [`EngineError::NumChoices`] or what is wrong with the parameters;
+    /// [`EngineError::NumChoices`] or another error of the parameters;
     /// [`SubmitError::QueueFull`], [`SubmitError::Draining`], [`SubmitError::Stopped`].
     pub fn submit(&self, request: Request) -> Result<EventStream, SubmitError> {
         self.info().check_prompt(&request.prompt, 1)?;

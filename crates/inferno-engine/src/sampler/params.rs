@@ -40,7 +40,7 @@ pub struct SamplingParams {
     pub repetition_penalty: f32,
     /// Subtracted from a token's logit for each time that it was generated.
     pub frequency_penalty: f32,
-    /// Subtracted from a token's logit if it was generated at all.
+    /// Subtracted from a token's logit if it was generated before.
     pub presence_penalty: f32,
     /// Added to the logits of single tokens.
     pub logit_bias: Vec<(u32, f32)>,

@@ -55,7 +55,7 @@ pub(super) struct KvBlocks {
     pool: BlockPool,
     cache: PrefixCache,
     pub(super) windows: WindowBlocks,
-    /// Whether blocks are shared at all.
+    /// Whether blocks are shared.
     shares: bool,
     pub(super) states: StateSlots,
 }

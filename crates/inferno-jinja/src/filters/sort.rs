@@ -45,7 +45,7 @@ pub(super) fn dictsort(runtime: &mut Runtime, arguments: Arguments) -> Result<Va
     runtime.list(sorted)
 }
 
-/// Pairs `(grouper, list)` of the items that look alike, ordered by what is looked at.
+/// Pairs `(grouper, list)` of the items with an equal attribute, ordered by the attribute.
 pub(super) fn groupby(runtime: &mut Runtime, arguments: Arguments) -> Result<Value> {
     let parameters = ["attribute", "default", "case_sensitive"];
     let (value, [attribute, default, case_sensitive]) =

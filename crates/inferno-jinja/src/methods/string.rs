@@ -238,7 +238,7 @@ fn join(runtime: &mut Runtime, value: &Value, arguments: Arguments) -> Result<Va
     joined.finish(&mut runtime.budget)
 }
 
-/// Where a text is in its field.
+/// The position of a text in its field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alignment {
     Left,

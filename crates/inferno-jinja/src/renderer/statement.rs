@@ -99,7 +99,7 @@ impl Renderer<'_> {
         Ok(Flow::Next)
     }
 
-    /// Executes statements in a scope of their own.
+    /// Executes statements in a new scope.
     fn scoped(&mut self, body: &[Statement]) -> Result<Flow> {
         let previous = self.scopes.enter(self.scopes.current());
         let flow = self.statements(body)?;

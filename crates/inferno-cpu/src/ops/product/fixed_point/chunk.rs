@@ -9,7 +9,7 @@ use crate::ops::quantize::LOWEST;
 use crate::pack::codes::{CHUNK_GROUPS, CodeLayout, GROUP_VECTORS};
 use crate::pack::{FixedPointFormat, padded_scale_bytes};
 
-/// The largest number of parts of a chunk with scales of their own.
+/// The largest number of parts of a chunk with separate scales.
 pub(super) const MAX_PARTS: usize = 2 * CHUNK_GROUPS;
 
 /// Vectors of codes in a chunk.

@@ -31,7 +31,7 @@ use measure::Measurement;
 /// The progress of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BenchProgress<'a> {
-    /// A configuration with this name is measured next.
+    /// A step with this name begins.
     Starting(&'a str),
     /// The weights are being loaded.
     Loading(LoadProgress),
@@ -77,6 +77,7 @@ pub fn bench(
     if needed_bytes > free_bytes {
         return Err(Error::WorkloadTooLarge { needed_bytes, free_bytes });
     }
+    on_progress(BenchProgress::Starting("measuring the limits of the machine"));
     let roofs = model.roofs(processor::sweep_bytes(free_bytes))?;
 
     let started = Instant::now();

@@ -1,6 +1,6 @@
 //! inferno: an LLM inference engine written from scratch.
 //!
-//! It loads GGUF checkpoints (Qwen3, Qwen2, Llama, Mistral and related families) and generates text, with the best
+//! It loads GGUF checkpoints (Qwen, Llama, Gemma, Mistral and many other families) and generates text with the best
 //! instruction set of the processor. The same request produces identical bits with any number of threads, any
 //! instruction set and any chunking of the prompt.
 //!
@@ -24,8 +24,8 @@
 //!
 //! [`Model::embedded`] is a small built-in model, available unless the feature `embedded-model` is disabled.
 //! Models on the Hugging Face Hub are resolved and downloaded by [`ModelSource`] and [`Hub`]; [`quantize`] converts
-//! files to smaller formats; [`mod@bench`] measures; [`cli`] holds the command-line programs. The lower layers are separate crates: file
-//! format, tensors, tokenizer, backends, models, engine.
+//! files to smaller formats; [`mod@bench`] measures speed; [`cli`] contains the command-line programs. The lower layers are
+//! separate crates: file format, tensors, tokenizer, chat templates, backends, models, engine, server.
 
 #![forbid(unsafe_code)]
 

@@ -30,6 +30,9 @@ pub(super) fn parse(
         Ok(matches) => return Ok((arguments, matches)),
         Err(error) => error,
     };
+    if has_nested_subcommand(command, &arguments) {
+        return Err(error);
+    }
     let translated = translate(command, &arguments, &error);
     if translated.arguments == arguments {
         return Err(with_advice(command, &arguments, error));
@@ -41,6 +44,17 @@ pub(super) fn parse(
         }
         Err(error) => Err(with_advice(command, &translated.arguments, error)),
     }
+}
+
+/// Returns whether a command line has a subcommand of a subcommand, such as `bench serve`, whose options are not in the
+/// tables.
+fn has_nested_subcommand(command: &Command, arguments: &[OsString]) -> bool {
+    let nested = |subcommand: &Command| {
+        subcommand.has_subcommands() && {
+            arguments.iter().any(|argument| subcommand.find_subcommand(argument).is_some())
+        }
+    };
+    subcommand(command, arguments).is_some_and(nested)
 }
 
 /// Returns the subcommand of a command line.

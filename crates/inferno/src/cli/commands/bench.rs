@@ -167,9 +167,11 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|error| Error::io(path, error))
 }
 
-/// Progress bars on a terminal, otherwise one line per result. They are written between runs only, so that nothing else
+/// The names of steps, and progress bars on a terminal or else one line per result. They are written between runs only, so that nothing else
 /// runs while one is timed.
 struct ProgressDisplay {
+    /// Whether the names of steps are printed.
+    prints_steps: bool,
     prints_results: bool,
     loading: DelayedBar,
     running: DelayedBar,
@@ -178,8 +180,10 @@ struct ProgressDisplay {
 impl ProgressDisplay {
     /// The output of programs is not accompanied by results in text.
     fn new(output: ReportFormat) -> Self {
+        let prints_steps = output == ReportFormat::Md;
         Self {
-            prints_results: output == ReportFormat::Md && !stderr().is_terminal(),
+            prints_steps,
+            prints_results: prints_steps && !stderr().is_terminal(),
             loading: DelayedBar::bytes("loading"),
             running: DelayedBar::steps("measuring"),
         }
@@ -189,7 +193,10 @@ impl ProgressDisplay {
         match progress {
             BenchProgress::Starting(name) => {
                 self.running.clear();
-                self.loading.set_action(name);
+                self.loading.clear();
+                if self.prints_steps {
+                    print_note(&format!("{name} …"));
+                }
             }
             BenchProgress::Loading(LoadProgress { loaded_bytes, total_bytes }) => {
                 self.loading.show(loaded_bytes as u64, total_bytes as u64);

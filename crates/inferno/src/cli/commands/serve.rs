@@ -27,9 +27,9 @@ use server_args::ServerArgs;
 
 /// Serve a model over HTTP
 ///
-/// Implements the OpenAI API (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings) and the Anthropic
-/// API (/v1/messages) with continuous batching, and serves a chat page at /. On SIGTERM or Ctrl-C, running requests are
-/// completed before the server exits.
+/// Implements the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings), Anthropic
+/// (/v1/messages), Ollama (/api/chat) and llama-server (/completion) with continuous batching, and serves a chat page at
+/// /. On SIGTERM or Ctrl-C, running requests are completed before the server exits.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

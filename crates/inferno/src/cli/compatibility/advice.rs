@@ -129,6 +129,9 @@ fn advice_for_word(subcommand: &Command, arguments: &[OsString]) -> Option<Strin
             Some(model) => format!("pass the model with -m {model}"),
             None => "put a prompt of several words in quotes".to_owned(),
         }),
+        "pull" => Some(
+            "a file of a repository is hf:OWNER/REPO:FILE; pull one model at a time".to_owned(),
+        ),
         "quantize" => Some("use --threads N to set the number of threads".to_owned()),
         "serve" => Some("options have one value; repeat an option to pass several".to_owned()),
         _ => None,

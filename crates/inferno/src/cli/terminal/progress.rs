@@ -27,11 +27,6 @@ impl DelayedBar {
         Self { bar: bar(action, 0, template), started: Instant::now() }
     }
 
-    /// Sets what the bar counts.
-    pub(crate) fn set_action(&self, action: &str) {
-        self.bar.set_message(action.to_owned());
-    }
-
     /// Draws the bar.
     pub(crate) fn show(&self, done: u64, total: u64) {
         if self.started.elapsed() > DELAY {

@@ -298,7 +298,15 @@ pub(super) const OPTIONS: &[Entry] = &[
         SERVE,
         Advice("a server serves one model; pass it with -m"),
     ),
-    // llama-bench and llama-quantize
+    // llama-bench, llama-perplexity and llama-quantize
+    (&["-b", "--batch-size", "-ub", "--ubatch-size"], &["bench"], SameAs("--batch-tokens")),
+    (
+        &["-b", "--batch-size", "-ub", "--ubatch-size"],
+        &["perplexity"],
+        NoEffect { reason: AUTOMATIC, has_value: true },
+    ),
+    (&["--ppl-stride"], &["perplexity"], SameAs("--stride")),
+    (&["--chunks"], &["perplexity"], Advice("pass a shorter text to score fewer windows")),
     (
         &["-pg", "-npp", "-ntg", "-npl"],
         &["bench"],

@@ -17,7 +17,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         Advice("use --no-think to disable reasoning, or --reasoning-budget N to limit it"),
     ),
     (
-        &["--format"],
+        &["--format", "--json"],
         GENERATING,
         Advice("use --json-schema SCHEMA; --json-schema '{}' allows any JSON object"),
     ),

@@ -1,16 +1,42 @@
 //! Other spellings of options, and options that no program has.
 
 use super::Meaning::{Advice, NoEffect, SameAs};
-use super::{Entry, GENERATING, NO_GPU, TEXT};
+use super::{Entry, GENERATING, NO_GPU, SERVE, TEXT};
 
 pub(super) const OPTIONS: &[Entry] = &[
+    (&["--model-path", "--model-file", "--gguf"], &[], SameAs("--model")),
     (&["--max-new-tokens", "--max-length", "--length"], GENERATING, SameAs("--max-tokens")),
-    (&["--num-threads", "--n-threads"], &[], SameAs("--threads")),
+    (&["--num-threads", "--n-threads", "--num-thread"], &[], SameAs("--threads")),
+    (&["--n-ctx", "--context-size"], &[], SameAs("--context")),
     (&["--rng-seed", "--random-seed"], TEXT, SameAs("--seed")),
+    (&["--stop-sequence", "--stop-word", "--stop-words"], GENERATING, SameAs("--stop")),
+    (
+        &["--stream"],
+        GENERATING,
+        NoEffect { reason: "text is printed as it is generated", has_value: false },
+    ),
+    (
+        &["--quiet", "--silent"],
+        GENERATING,
+        NoEffect { reason: "standard output contains only the text", has_value: false },
+    ),
+    (&["--chat"], &["chat", "run"], NoEffect { reason: "it is the default", has_value: false }),
+    (&["--no-color", "--nocolor"], GENERATING, Advice("set the environment variable NO_COLOR=1")),
+    (&["-f", "--force"], &["rm"], SameAs("--yes")),
     (
         &["-v", "-V"],
         &["generate", "chat", "run", "serve", "bench", "perplexity", "logits"],
         Advice("use inferno --version for the version, or --stats for timings"),
     ),
     (&["--gpu", "--cuda", "--metal"], &[], NoEffect { reason: NO_GPU, has_value: false }),
+    (
+        &["--cors", "--cors-origins", "--cors-allow-origins", "--allow-origins"],
+        SERVE,
+        SameAs("--cors-origin"),
+    ),
+    (
+        &["--workers"],
+        SERVE,
+        NoEffect { reason: "one process serves all requests", has_value: true },
+    ),
 ];

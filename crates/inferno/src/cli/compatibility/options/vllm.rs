@@ -65,7 +65,11 @@ pub(super) const OPTIONS: &[Entry] = &[
         SERVE,
         NoEffect { reason: "every server generates text and computes embeddings", has_value: true },
     ),
-    (&["--uvicorn-log-level"], SERVE, Advice("set RUST_LOG, for example RUST_LOG=warn")),
+    (
+        &["--uvicorn-log-level", "--log-level"],
+        SERVE,
+        Advice("set RUST_LOG, for example RUST_LOG=warn"),
+    ),
     (&["--no-enable-prefix-caching"], SERVE, SameAs("--no-prefix-cache")),
     (&["--max-model-len", "--max-seq-len"], &[], SameAs("--context")),
     (&["--kv-cache-dtype"], &[], SameAs("--kv-dtype")),

@@ -129,7 +129,6 @@ fn short_names_are_accepted_wherever_a_model_is() {
         &["generate", "-m", "qwen3:0.6b", "hi"],
         &["run", "qwen3:0.6b", "hi"],
         &["inspect", "Qwen3:0.6B"],
-        &["pull", "Qwen/Qwen3-0.6B-GGUF:Q8_0"],
         &["run", "hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0", "hi"],
         &["pull", "https://huggingface.co/Qwen/Qwen3-0.6B-GGUF:Q8_0"],
     ] {

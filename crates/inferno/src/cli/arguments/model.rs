@@ -66,19 +66,19 @@ pub(crate) fn model_source() -> impl TypedValueParser<Value = ModelSource> {
     OsStringValueParser::new().try_map(ModelSource::try_from)
 }
 
-/// Parses a model on the hub: a reference, with or without its prefix, a web address or a short name.
+/// Parses a model on the hub: a reference, a web address or a short name.
 ///
 /// **Errors**: [`HubError::InvalidReference`], [`HubError::NotOnHub`], [`HubError::UnknownShortName`].
 pub(crate) fn hub_reference(text: &str) -> Result<HubReference, Error> {
     match text.parse()? {
         ModelSource::Hub(reference) => Ok(reference),
-        ModelSource::File(path) => match reference_of(&path) {
-            Some(reference) => Ok(reference),
-            None => {
-                ModelSource::File(path.clone()).locate(&mut |_| {})?;
-                Err(HubError::NotOnHub { path }.into())
-            }
-        },
+        ModelSource::File(path) if reference_of(&path).is_some() => {
+            Err(HubError::InvalidReference { found: text.to_owned() }.into())
+        }
+        ModelSource::File(path) => {
+            ModelSource::File(path.clone()).locate(&mut |_| {})?;
+            Err(HubError::NotOnHub { path }.into())
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use indicatif::{DecimalBytes, HumanDuration};
 use inferno_gguf::Gguf;
 use serde_json::{Value, json};
 
-use crate::cli::arguments::model::{hub_reference, model_source, open, reference_of};
+use crate::cli::arguments::model::{hub_reference, model_source, open};
 use crate::cli::commands::inspect;
 use crate::cli::failure::Failure;
 use crate::cli::terminal::note::print_note;
@@ -143,17 +143,11 @@ fn age(time: Option<SystemTime>) -> String {
 impl ShowArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut output = Output::new();
-        let reference = match &self.model {
-            ModelSource::Hub(reference) => reference.clone(),
-            ModelSource::File(path) => match reference_of(path) {
-                Some(reference) => reference,
-                None => {
-                    inspect::write_summary(&open(Some(&self.model), "")?, &mut output)?;
-                    return Ok(output.flush()?);
-                }
-            },
+        let ModelSource::Hub(reference) = &self.model else {
+            inspect::write_summary(&open(Some(&self.model), "")?, &mut output)?;
+            return Ok(output.flush()?);
         };
-        let models = Hub::from_env()?.cached_models(&reference)?;
+        let models = Hub::from_env()?.cached_models(reference)?;
         for (index, model) in models.iter().enumerate() {
             if index > 0 {
                 output.line("")?;

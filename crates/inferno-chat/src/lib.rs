@@ -1,7 +1,8 @@
 //! Conversations: from messages to the prompt of a model, and from its answer to content, reasoning and tool calls.
 //!
 //! [`ChatTemplate`] renders a [`ChatRequest`] (messages, tools, template variables) to text, with the
-//! chat template in a model's file or any other. [`AnswerSetup`] compiles what the answer may contain (an
+//! chat template in a model's file or any other, and [`RenderedPrompt`] keeps control tokens in the contents of messages
+//! from being parsed. [`AnswerSetup`] compiles what the answer may contain (an
 //! [`OutputFormat`], [`Tools`], a limit on reasoning) into a constraint for the sampler, and creates the
 //! [`AnswerParser`] that splits the generated text into [`AnswerDelta`]s.
 //!
@@ -33,6 +34,7 @@ mod matching;
 mod output_format;
 mod reasoning;
 mod reasoning_budget;
+mod rendered_prompt;
 mod request;
 mod schema;
 mod template;
@@ -47,6 +49,7 @@ pub use form::AnswerForm;
 pub use grammar::{GRAMMAR_STACK_BYTES, GrammarCompiler, GrammarError};
 pub use output_format::OutputFormat;
 pub use reasoning::{REASONING_CLOSE, REASONING_OPEN, Reasoning};
+pub use rendered_prompt::RenderedPrompt;
 pub use request::ChatRequest;
 pub use template::ChatTemplate;
 pub use tools::{Tool, ToolChoice, Tools};

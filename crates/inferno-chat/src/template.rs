@@ -33,6 +33,8 @@ pub struct ChatTemplate {
     source: String,
     special_tokens: Vec<(String, String)>,
     fixed_time: Option<String>,
+    /// Whether control tokens in the contents of messages are parsed.
+    parses_contents: bool,
     /// The form of answers and what the template supports, found when it is first needed.
     detected: OnceLock<(AnswerForm, Probe)>,
 }
@@ -48,6 +50,7 @@ impl ChatTemplate {
             source: source.to_owned(),
             special_tokens: Vec::new(),
             fixed_time: None,
+            parses_contents: false,
             detected: OnceLock::new(),
         })
     }
@@ -91,6 +94,17 @@ impl ChatTemplate {
     pub fn with_fixed_time(mut self, text: impl Into<String>) -> Self {
         self.fixed_time = Some(text.into());
         self
+    }
+
+    /// Parses control tokens in the contents of messages, which are text otherwise. For trusted messages only.
+    pub fn with_parsed_contents(mut self, parses_contents: bool) -> Self {
+        self.parses_contents = parses_contents;
+        self
+    }
+
+    /// Whether control tokens in the contents of messages are parsed.
+    pub(crate) fn parses_contents(&self) -> bool {
+        self.parses_contents
     }
 
     /// Returns how the model writes reasoning, content and tool calls, found by rendering short conversations.

@@ -13,7 +13,8 @@ mod automaton;
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::Range;
 
 use crate::vocabulary::{TokenType, Vocabulary};
 use automaton::Automaton;
@@ -59,6 +60,7 @@ pub(crate) struct Partitioner {
     special: Finder,
     /// User-defined tokens.
     user_defined: Finder,
+    control_edges: Vec<char>,
 }
 
 struct Finder {
@@ -69,6 +71,7 @@ struct Finder {
 
 struct FoundToken {
     id: u32,
+    is_control: bool,
     num_bytes: usize,
     strips_before: bool,
     strips_after: bool,
@@ -78,6 +81,7 @@ struct FoundToken {
 struct Match {
     end: usize,
     id: u32,
+    is_control: bool,
 }
 
 impl Partitioner {
@@ -87,24 +91,50 @@ impl Partitioner {
                 wanted.contains(&vocabulary.kind(id)) && !vocabulary.text(id).is_empty()
             };
             let tokens = vocabulary.ids().filter(is_wanted);
-            Finder::new(tokens.map(|id| (id, vocabulary.text(id))), stripping)
+            let is_control = |id: u32| vocabulary.kind(id) != TokenType::UserDefined;
+            Finder::new(tokens.map(|id| (id, vocabulary.text(id))), is_control, stripping)
         };
+        let is_control =
+            |id: &u32| [TokenType::Control, TokenType::Unknown].contains(&vocabulary.kind(*id));
+        let control_tokens = vocabulary.ids().filter(is_control);
+        let edges = control_tokens.flat_map(|id| {
+            let mut characters = vocabulary.text(id).chars();
+            [characters.next(), characters.next_back()]
+        });
         Self {
             special: finder(&[TokenType::Control, TokenType::UserDefined, TokenType::Unknown]),
             user_defined: finder(&[TokenType::UserDefined]),
+            control_edges: edges.flatten().collect::<BTreeSet<_>>().into_iter().collect(),
         }
     }
 
-    /// Passes the parts of `text` to `emit` in order.
+    /// The characters that control tokens begin or end with, in ascending order.
+    pub fn control_edges(&self) -> &[char] {
+        &self.control_edges
+    }
+
+    /// The places of control tokens in a text that is trusted, and their ids.
+    pub fn control_tokens(
+        &self,
+        text: &str,
+        plain: &[Range<usize>],
+    ) -> impl Iterator<Item = (Range<usize>, u32)> {
+        let found = self.special.select(text, plain).into_iter();
+        found.filter(|(_, found)| found.is_control).map(|(start, it)| (start..it.end, it.id))
+    }
+
+    /// Passes the parts of `text` to `emit` in order. Control tokens that overlap with the ascending ranges `plain` are
+    /// text.
     pub fn split<'t>(
         &self,
         text: &'t str,
         parse_special: bool,
+        plain: &[Range<usize>],
         mut emit: impl FnMut(Fragment<'t>),
     ) {
         let finder = if parse_special { &self.special } else { &self.user_defined };
         let mut at = 0;
-        for (start, taken) in finder.select(text) {
+        for (start, taken) in finder.select(text, plain) {
             if at < start {
                 emit(Fragment::Text(&text[at..start]));
             }
@@ -119,12 +149,17 @@ impl Partitioner {
 
 impl Finder {
     /// Creates a finder for tokens with ascending ids and their texts.
-    fn new<'v>(tokens: impl Iterator<Item = (u32, &'v str)>, stripping: &Stripping) -> Self {
+    fn new<'v>(
+        tokens: impl Iterator<Item = (u32, &'v str)>,
+        is_control: impl Fn(u32) -> bool,
+        stripping: &Stripping,
+    ) -> Self {
         let mut tokens: Vec<(u32, &str)> = tokens.collect();
         tokens.sort_by_key(|(_, text)| Reverse(text.len()));
         let texts: Vec<&str> = tokens.iter().map(|&(_, text)| text).collect();
         let found_token = |&(id, text): &(u32, &str)| FoundToken {
             id,
+            is_control: is_control(id),
             num_bytes: text.len(),
             strips_before: stripping.before.contains(&text),
             strips_after: stripping
@@ -134,14 +169,15 @@ impl Finder {
         Self { automaton: Automaton::new(&texts), tokens: tokens.iter().map(found_token).collect() }
     }
 
-    /// Returns the matched tokens by their start in `text`.
+    /// Returns the matched tokens by their start in `text`. Control tokens that overlap with the ascending ranges `plain` are
+    /// not matched.
     ///
     /// Each position where tokens end is queued with the first of them in matching order. If that one
     /// no longer fits after the tokens matched in the meantime, the position is queued again with the
     /// longest one that does. The token that intervened was at least as long as the queued one, so the
     /// available room has at least halved: a position is queued at most as often as the longest token
     /// can be halved.
-    fn select(&self, text: &str) -> BTreeMap<usize, Match> {
+    fn select(&self, text: &str, plain: &[Range<usize>]) -> BTreeMap<usize, Match> {
         let mut taken: BTreeMap<usize, Match> = BTreeMap::new();
         let positions: Vec<_> = self.automaton.longest_by_end(text).map(Reverse).collect();
         let mut queue = BinaryHeap::from(positions);
@@ -152,7 +188,12 @@ impl Finder {
                 continue;
             }
             let mut fitting = Some(pattern);
-            while let Some(longer) = fitting.filter(|&i| self.tokens[i].num_bytes > end - floor) {
+            let is_unfit = |&pattern: &usize| {
+                let token = &self.tokens[pattern];
+                token.num_bytes > end - floor
+                    || token.is_control && overlaps(plain, &(end - token.num_bytes..end))
+            };
+            while let Some(longer) = fitting.filter(is_unfit) {
                 fitting = self.automaton.shorter(longer);
             }
             match fitting {
@@ -174,12 +215,19 @@ impl Finder {
                         after
                     };
                     let end = ceiling - after.len();
-                    taken.insert(floor + before.len(), Match { end, id: token.id });
+                    let FoundToken { id, is_control, .. } = *token;
+                    taken.insert(floor + before.len(), Match { end, id, is_control });
                 }
             }
         }
         taken
     }
+}
+
+/// Whether one of the ascending `ranges` has a byte in common with `range`.
+fn overlaps(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
+    let next = ranges.partition_point(|other| other.end <= range.start);
+    ranges.get(next).is_some_and(|other| other.start < range.end)
 }
 
 /// White space as defined by C's `isspace`.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use inferno_gguf::Metadata;
@@ -79,12 +80,23 @@ impl Tokenizer {
     /// byte tokens or the unknown token; a byte-level vocabulary without tokens for some bytes omits
     /// these.
     pub fn encode(&self, text: &str, options: EncodeOptions) -> Vec<u32> {
+        self.encode_with_plain(text, options, &[])
+    }
+
+    /// Encodes `text`, of which some byte ranges are not trusted: control tokens that overlap with them are text, as if
+    /// `options` did not parse them. `plain` is ascending and disjoint.
+    pub fn encode_with_plain(
+        &self,
+        text: &str,
+        options: EncodeOptions,
+        plain: &[Range<usize>],
+    ) -> Vec<u32> {
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         if options.add_special {
             ids.extend(self.affixes.before);
         }
         let mut after_special = true;
-        self.partitioner.split(text, options.parse_special, |fragment| match fragment {
+        self.partitioner.split(text, options.parse_special, plain, |fragment| match fragment {
             Fragment::Token(id) => {
                 ids.push(id);
                 after_special = true;
@@ -98,6 +110,20 @@ impl Tokenizer {
             ids.extend(self.affixes.after);
         }
         ids
+    }
+
+    /// The characters that control tokens begin or end with, in ascending order.
+    pub fn control_edges(&self) -> &[char] {
+        self.partitioner.control_edges()
+    }
+
+    /// The byte ranges of the control tokens in `text` outside of the ranges `plain`, with their ids.
+    pub fn control_tokens(
+        &self,
+        text: &str,
+        plain: &[Range<usize>],
+    ) -> impl Iterator<Item = (Range<usize>, u32)> {
+        self.partitioner.control_tokens(text, plain)
     }
 
     /// Decodes `ids`; bytes that are not UTF-8 become U+FFFD.

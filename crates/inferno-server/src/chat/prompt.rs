@@ -5,10 +5,9 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use inferno_chat::{
     AnswerOptions, AnswerSetup, AnswerSetupError, ChatRequest, ChatTemplate, ChatTemplateError,
+    OutputFormat, Tools,
 };
-use inferno_chat::{OutputFormat, Tools};
 use inferno_engine::GenerationParams;
-use inferno_tokenizer::EncodeOptions;
 use serde_json::{Map, Value, json};
 
 use super::default_variables::{ENABLE_THINKING, set_defaults};
@@ -74,12 +73,11 @@ impl ChatJob {
         }
         let has_effort = self.set_reasoning_effort(template, &mut request.variables);
         set_defaults(&mut request.variables, template, model.reasoning);
-        let text = self.render_leniently(template, request, has_effort);
-        let text = text.map_err(|error| ApiError::of_template(self.messages_field, &error))?;
-        // Chat templates write all special tokens themselves.
-        let options = EncodeOptions { add_special: false, parse_special: true };
-        let tokens = model.tokenizer().encode(&text, options);
-        Ok(Rendered { text, tokens })
+        let tokenizer = model.tokenizer();
+        let render = |request: &ChatRequest| self.render_leniently(template, request, has_effort);
+        let prompt = template.render_with_plain_contents(&request, tokenizer, render);
+        let prompt = prompt.map_err(|error| ApiError::of_template(self.messages_field, &error))?;
+        Ok(Rendered { tokens: prompt.encode(tokenizer), text: prompt.into_text() })
     }
 
     /// Renders a conversation. If the template rejects it, tries without the effort, which is a hint, and with merged messages.
@@ -88,20 +86,20 @@ impl ChatJob {
     fn render_leniently(
         &self,
         template: &ChatTemplate,
-        request: ChatRequest,
+        request: &ChatRequest,
         has_effort: bool,
     ) -> Result<String, ChatTemplateError> {
-        let render = |request: ChatRequest| match self.continue_final_message {
-            true => template.render_continuation(request),
-            false => template.render_prompt(&request),
+        let render = |request: &ChatRequest| match self.continue_final_message {
+            true => template.render_continuation(request.clone()),
+            false => template.render_prompt(request),
         };
-        let rejected = match render(request.clone()) {
+        let rejected = match render(request) {
             Err(error @ ChatTemplateError::Raised { .. }) => error,
             rendered => return rendered,
         };
-        let merged = merged(&self.messages);
+        let merged = merged(&request.messages);
         for (drops_effort, merges) in [(true, false), (false, true), (true, true)] {
-            if (drops_effort && !has_effort) || (merges && merged == self.messages) {
+            if (drops_effort && !has_effort) || (merges && merged == request.messages) {
                 continue;
             }
             let mut request = request.clone();
@@ -111,7 +109,7 @@ impl ChatJob {
             if merges {
                 request.messages = merged.clone();
             }
-            if let Ok(text) = render(request) {
+            if let Ok(text) = render(&request) {
                 return Ok(text);
             }
         }

@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use std::ops::Range;
+
 use super::{Finder, Stripping};
 
 /// The specification: for each token, longest first, split every remaining piece of text.
@@ -26,8 +28,14 @@ fn cut_token_by_token(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
 }
 
 fn select(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
-    let finder = Finder::new(tokens.iter().copied(), &Stripping::default());
-    let taken = finder.select(text);
+    select_outside(tokens, text, &[])
+}
+
+/// The tokens outside of `plain`, of which those with even ids are control tokens.
+fn select_outside(tokens: &[(u32, &str)], text: &str, plain: &[Range<usize>]) -> Vec<(usize, u32)> {
+    let is_control = |id: u32| id.is_multiple_of(2);
+    let finder = Finder::new(tokens.iter().copied(), is_control, &Stripping::default());
+    let taken = finder.select(text, plain);
     taken.iter().map(|(&start, taken)| (start, taken.id)).collect()
 }
 
@@ -36,6 +44,17 @@ fn a_longer_token_further_right_is_matched_first() {
     let tokens = [(0, "ab"), (1, "bcd")];
     assert_eq!(select(&tokens, "abcd"), [(1, 1)]);
     assert_eq!(select(&tokens, "abababcd"), [(0, 0), (2, 0), (5, 1)]);
+}
+
+#[test]
+fn control_tokens_are_not_matched_in_plain_text() {
+    let tokens = [(0, "<a>"), (1, "<b>"), (2, "a>")];
+    let text = "<a><b><a><b><a>";
+    assert_eq!(select_outside(&tokens, text, &[6..12]), [(0, 0), (3, 1), (9, 1), (12, 0)]);
+    // One byte is enough, and shorter tokens that end at the same place are matched.
+    assert_eq!(select_outside(&tokens, "<a>", &[0..1]), [(1, 2)]);
+    assert_eq!(select_outside(&tokens, "<a><a>", &[2..4]), [(4, 2)]);
+    assert_eq!(select_outside(&tokens, "<a><a>", &[3..3]), [(0, 0), (3, 0)]);
 }
 
 proptest! {

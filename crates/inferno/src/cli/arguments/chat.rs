@@ -45,6 +45,9 @@ pub(crate) struct ChatSetupArgs {
     /// Use the chat template in this file instead of the one in the model file
     #[arg(long, value_name = "FILE")]
     chat_template: Option<PathBuf>,
+    /// Parse special tokens in messages, such as <|im_end|>, which are encoded as text otherwise
+    #[arg(long)]
+    parse_special: bool,
 }
 
 impl ChatArgs {
@@ -56,6 +59,7 @@ impl ChatArgs {
             ("--no-think", self.setup.no_think),
             ("--reasoning-budget", self.setup.reasoning_budget.is_some()),
             ("--chat-template", self.setup.chat_template.is_some()),
+            ("--parse-special", self.setup.parse_special),
         ];
         match flags.into_iter().find(|(_, is_given)| *is_given && !self.chat) {
             Some((flag, _)) => Err(Failure::Usage(format!("{flag} requires --chat"))),
@@ -108,6 +112,8 @@ impl ChatSetupArgs {
     ///
     /// **Errors**: [`Error::NoChatTemplate`]; an unreadable file; a malformed template.
     pub(crate) fn template(&self, metadata: &Metadata) -> Result<ChatTemplate, Error> {
-        template_of(self.chat_template.as_deref(), metadata)?.ok_or(Error::NoChatTemplate)
+        let template = template_of(self.chat_template.as_deref(), metadata)?;
+        let template = template.ok_or(Error::NoChatTemplate)?;
+        Ok(template.with_parsed_contents(self.parse_special))
     }
 }

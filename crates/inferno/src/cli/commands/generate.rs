@@ -121,25 +121,34 @@ enum Prepared {
 }
 
 impl Prepared {
-    /// Compiles the constraint of the answer; returns it with the text of the prompt.
+    /// Compiles the constraint of the answer; returns it with the tokens of the prompt. Special tokens in a text are parsed
+    /// if `parse_special` is set.
     ///
     /// **Errors**: [`Error::AnswerSetup`].
     fn compile(
         self,
         format: OutputFormat,
         reasoning_budget: Option<usize>,
+        parse_special: bool,
         session: &Session,
-    ) -> Result<(String, Answer), Error> {
+    ) -> Result<(Vec<u32>, Answer), Error> {
         match self {
             Self::Text(text) => {
                 let answer = match format {
                     OutputFormat::Text => Answer::default(),
                     _ => Answer::plain(&format, session)?,
                 };
-                Ok((text, answer))
+                let is_beginning = session.tokens().is_empty();
+                let options = EncodeOptions { add_special: is_beginning, parse_special };
+                let tokens = match is_beginning {
+                    true => session.tokenizer().encode_prompt(&text, options),
+                    false => session.tokenizer().encode(&text, options),
+                };
+                Ok((tokens, answer))
             }
             Self::Conversation(conversation) => {
                 let tools = conversation.tools()?;
+                let tokens = conversation.encode(session.tokenizer())?;
                 let RenderedConversation { text, template, .. } = *conversation;
                 let options = AnswerOptions { tools, format, reasoning_budget };
                 let is_free = !options.tools.are_available()
@@ -149,7 +158,7 @@ impl Prepared {
                     true => Answer::default(),
                     false => Answer::chat(&template, &text, &options, session)?,
                 };
-                Ok((text, answer))
+                Ok((tokens, answer))
             }
         }
     }
@@ -220,7 +229,9 @@ impl GenerateArgs {
             session.load(path)?;
         }
         let interrupt = Interrupt::watch();
-        let (prompt, answer) = prompt.compile(format, self.chat.reasoning_budget(), &session)?;
+        let reasoning_budget = self.chat.reasoning_budget();
+        let (prompt, answer) =
+            prompt.compile(format, reasoning_budget, !self.no_special, &session)?;
         params.skip_special_tokens &= !answer.needs_control_tokens;
         let max_context_length = model.spec()?.context_length;
         let finish_reason = self
@@ -293,22 +304,14 @@ impl GenerateArgs {
     fn generate(
         &self,
         session: &mut Session,
-        prompt: &str,
+        tokens: &[u32],
         params: &GenerationParams,
         answer: Answer,
         interrupt: &Interrupt,
     ) -> Result<FinishReason, Error> {
-        // A chat template writes all special tokens itself.
-        let is_beginning = session.tokens().is_empty();
-        let add_special = is_beginning && !self.chat.chat;
-        let options = EncodeOptions { add_special, parse_special: !self.no_special };
-        let tokens = match is_beginning {
-            true => session.tokenizer().encode_prompt(prompt, options),
-            false => session.tokenizer().encode(prompt, options),
-        };
         let context_length = session.context_length();
         let Answer { constraint, mut printer, .. } = answer;
-        let prompt = Prompt::Tokens(&tokens);
+        let prompt = Prompt::Tokens(tokens);
         let mut generation = match constraint {
             Some(constraint) => session.generate_constrained(prompt, params, constraint)?,
             None => session.generate(prompt, params)?,

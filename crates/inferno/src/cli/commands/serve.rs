@@ -51,6 +51,9 @@ pub(crate) struct ServeArgs {
     /// Use the chat template in this file instead of the one in the model file
     #[arg(long, value_name = "FILE")]
     chat_template: Option<std::path::PathBuf>,
+    /// Parse special tokens in messages, such as <|im_end|>, which are encoded as text otherwise
+    #[arg(long)]
+    parse_special: bool,
     #[command(flatten)]
     context: ContextArgs,
     /// Size of the KV cache in tokens, shared by running sequences and cached prefixes [default: 4 times the context]
@@ -252,7 +255,9 @@ impl ServeArgs {
             .with_reasoning_budget(OrDefault::value_of(self.reasoning_budget))
             .with_file(ModelFile::of(checkpoint));
         let served = match template {
-            Some(template) => served.with_chat_template(template),
+            Some(template) => {
+                served.with_chat_template(template.with_parsed_contents(self.parse_special))
+            }
             None => served,
         };
         let served = match self.accepts_any_name() {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use inferno_chat::{ChatRequest, ChatTemplate, ChatTemplateError, Tool, ToolChoice, Tools};
 use inferno_gguf::Metadata;
+use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use serde_json::{Map, Value, json};
 
 use crate::Error;
@@ -33,6 +34,18 @@ impl RenderedConversation {
     /// **Errors**: an invalid tool or choice of tools. Templates may render such tools regardless.
     pub(crate) fn tools(&self) -> Result<Tools, Error> {
         tools(&self.request)
+    }
+
+    /// Encodes the prompt, with control tokens in messages as text.
+    ///
+    /// **Errors**: see [`ChatTemplate::render_prompt`].
+    pub(crate) fn encode(&self, tokenizer: &Tokenizer) -> Result<Vec<u32>, Error> {
+        let render = |request: &ChatRequest| self.template.render_prompt(request);
+        let prompt = self.template.render_with_plain_contents(&self.request, tokenizer, render)?;
+        Ok(match prompt.text().is_empty() {
+            true => tokenizer.encode_prompt("", EncodeOptions::default()),
+            false => prompt.encode(tokenizer),
+        })
     }
 }
 

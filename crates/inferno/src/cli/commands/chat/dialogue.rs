@@ -9,7 +9,6 @@ use inferno_chat::{
 use inferno_engine::{
     EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session, TokenConstraint,
 };
-use inferno_tokenizer::EncodeOptions;
 use serde_json::json;
 
 use super::display::{Display, summary};
@@ -212,11 +211,10 @@ impl Dialogue {
         if let Some(thinks) = self.thinks {
             request.set(ENABLE_THINKING, thinks);
         }
-        let text = self.template.render(&request)?;
-        // A chat template writes all special tokens itself.
-        let options = EncodeOptions { add_special: false, parse_special: true };
-        let tokens = self.session.tokenizer().encode(&text, options);
-        Ok(RenderedPrompt { text, tokens })
+        let (template, tokenizer) = (&self.template, self.session.tokenizer());
+        let render = |request: &ChatRequest| template.render(request);
+        let prompt = template.render_with_plain_contents(&request, tokenizer, render)?;
+        Ok(RenderedPrompt { tokens: prompt.encode(tokenizer), text: prompt.into_text() })
     }
 
     /// Leaves exchanges out of the prompt from now on, and prints a note.

@@ -2,7 +2,7 @@
 
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
 
-use crate::form::Delimiters;
+use crate::form::{Delimiters, leading_tag};
 use crate::reasoning_budget::ReasoningTokens;
 use crate::{AnswerForm, ChatTemplate};
 
@@ -38,13 +38,20 @@ impl Reasoning {
     }
 }
 
-/// Returns the reasoning delimiters as tokens; `None` if the vocabulary does not have them.
+/// Returns the reasoning delimiters as tokens; `None` if one of them neither is a token nor begins with a tag that is one.
 pub(crate) fn reasoning_tokens(
     tokenizer: &Tokenizer,
     delimiters: &Delimiters,
 ) -> Option<ReasoningTokens> {
-    let open = tokenizer.token_id(&delimiters.open)?;
-    let close = tokenizer.token_id(&delimiters.close)?;
+    let tokens = |delimiter: &str| match tokenizer.token_id(delimiter) {
+        Some(token) => Some(vec![token]),
+        None => {
+            leading_tag(delimiter).and_then(|tag| tokenizer.token_id(tag))?;
+            let options = EncodeOptions { add_special: false, parse_special: true };
+            Some(tokenizer.encode(delimiter, options))
+        }
+    };
+    let (open, close) = (tokens(&delimiters.open)?, tokens(&delimiters.close)?);
     let after = tokenizer.encode("\n\n", EncodeOptions::default());
-    Some(ReasoningTokens { open, close: std::iter::once(close).chain(after).collect() })
+    Some(ReasoningTokens { open: open.into(), close: close.into(), after: after.into() })
 }

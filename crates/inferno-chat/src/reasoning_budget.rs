@@ -16,20 +16,24 @@ pub(crate) struct ReasoningBudget {
 #[derive(Debug, Clone)]
 pub(crate) struct ReasoningTokens {
     /// The opening delimiter.
-    pub(crate) open: u32,
-    /// The closing delimiter, and what templates write after it.
+    pub(crate) open: Arc<[u32]>,
+    /// The closing delimiter.
     pub(crate) close: Arc<[u32]>,
+    /// What templates write after the closing delimiter.
+    pub(crate) after: Arc<[u32]>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Before the first token.
-    Before,
+    /// At the start, after this many tokens of the opening delimiter.
+    Opening(usize),
     Reasoning {
         /// Number of tokens left.
         left: usize,
+        /// Number of tokens of the closing delimiter at the end.
+        closed: usize,
     },
-    /// After this many tokens of the closing delimiter.
+    /// After this many tokens of the closing delimiter and what is written after it, which are forced.
     Closing(usize),
     /// Reasoning is over, or there was none.
     After,
@@ -43,8 +47,31 @@ impl ReasoningBudget {
         is_open: bool,
         inner: Option<Box<dyn TokenConstraint>>,
     ) -> Self {
-        let place = if is_open { Place::Reasoning { left: budget } } else { Place::Before };
+        let place = match is_open {
+            true => Place::Reasoning { left: budget, closed: 0 },
+            false => Place::Opening(0),
+        };
         Self { delimiters, place, budget, inner }
+    }
+
+    /// The tokens that are forced when the budget is used up.
+    fn forced(&self, index: usize) -> Option<u32> {
+        self.delimiters.close.iter().chain(self.delimiters.after.iter()).nth(index).copied()
+    }
+
+    /// The place after a token in reasoning.
+    fn after_thought(&self, token: u32, left: usize, closed: usize) -> Place {
+        let close = &self.delimiters.close;
+        let closed = match token == close[closed] {
+            true => closed + 1,
+            false => usize::from(token == close[0]),
+        };
+        match left {
+            _ if closed == close.len() => Place::After,
+            // A delimiter that has begun is completed.
+            0 | 1 => Place::Closing(closed),
+            _ => Place::Reasoning { left: left - 1, closed },
+        }
     }
 }
 
@@ -59,32 +86,65 @@ impl TokenConstraint for ReasoningBudget {
     }
 
     fn mask(&mut self, allowed: &mut TokenMask) -> Result<(), ConstraintError> {
-        match (self.place, &mut self.inner) {
-            (Place::Closing(came), _) => allowed.allow(self.delimiters.close[came]),
-            (_, Some(inner)) => inner.mask(allowed)?,
-            (_, None) => allowed.words_mut().fill(u32::MAX),
+        let forced = match self.place {
+            Place::Closing(index) => self.forced(index),
+            Place::Opening(_) | Place::Reasoning { .. } | Place::After => None,
+        };
+        match (forced, &mut self.inner) {
+            (Some(token), _) => allowed.allow(token),
+            (None, Some(inner)) => inner.mask(allowed)?,
+            (None, None) => allowed.words_mut().fill(u32::MAX),
         }
         Ok(())
     }
 
     fn accept(&mut self, token: u32) -> Result<ConstraintState, ConstraintError> {
         self.place = match self.place {
-            Place::Before if token == self.delimiters.open => {
-                Place::Reasoning { left: self.budget }
+            Place::Opening(index) if self.delimiters.open.get(index) == Some(&token) => {
+                match index + 1 == self.delimiters.open.len() {
+                    true => Place::Reasoning { left: self.budget, closed: 0 },
+                    false => Place::Opening(index + 1),
+                }
             }
-            Place::Reasoning { .. } if Some(&token) == self.delimiters.close.first() => {
-                Place::After
-            }
-            Place::Reasoning { left: 0 | 1 } => Place::Closing(0),
-            Place::Reasoning { left } => Place::Reasoning { left: left - 1 },
-            Place::Closing(came) if came + 1 < self.delimiters.close.len() => {
-                Place::Closing(came + 1)
-            }
-            Place::Before | Place::Closing(_) | Place::After => Place::After,
+            Place::Reasoning { left, closed } => self.after_thought(token, left, closed),
+            Place::Closing(index) if self.forced(index + 1).is_some() => Place::Closing(index + 1),
+            Place::Opening(_) | Place::Closing(_) | Place::After => Place::After,
         };
         match &mut self.inner {
             Some(inner) => inner.accept(token),
             None => Ok(ConstraintState::Open),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place after tokens, with delimiters of several tokens.
+    fn place_after(tokens: &[u32], is_open: bool) -> Place {
+        let delimiters =
+            ReasoningTokens { open: [1, 2].into(), close: [3, 4].into(), after: [5].into() };
+        let mut budget = ReasoningBudget::new(delimiters, 3, is_open, None);
+        for &token in tokens {
+            let mut mask = TokenMask::new(32);
+            budget.mask(&mut mask).unwrap();
+            assert!(mask.allows(token), "{token} in {tokens:?}");
+            budget.accept(token).unwrap();
+        }
+        budget.place
+    }
+
+    #[test]
+    fn delimiters_may_have_several_tokens() {
+        assert_eq!(place_after(&[1], false), Place::Opening(1));
+        assert_eq!(place_after(&[1, 9], false), Place::After);
+        assert_eq!(place_after(&[1, 2, 9], false), Place::Reasoning { left: 2, closed: 0 });
+        assert_eq!(place_after(&[9, 3, 4], true), Place::After);
+        assert_eq!(place_after(&[3, 3, 4], true), Place::After);
+        // The budget is used up: the delimiter is forced, or the rest of one that has begun.
+        assert_eq!(place_after(&[9, 9, 9], true), Place::Closing(0));
+        assert_eq!(place_after(&[9, 9, 3], true), Place::Closing(1));
+        assert_eq!(place_after(&[9, 9, 3, 4, 5], true), Place::After);
     }
 }

@@ -131,10 +131,24 @@ impl ChatTemplate {
         &self.source
     }
 
-    /// Whether the source contains this text: a variable that the template reads, or a delimiter that
-    /// it writes.
-    pub fn mentions(&self, text: &str) -> bool {
-        self.source.contains(text)
+    /// Whether the source contains the name of a variable, which the template may then read.
+    pub fn mentions(&self, variable: &str) -> bool {
+        self.source.contains(variable)
+    }
+
+    /// Whether the template switches reasoning on and off with the variable `enable_thinking`.
+    pub fn switches_thinking(&self) -> bool {
+        self.probe().switches_thinking
+    }
+
+    /// Whether the template reads the variable `reasoning_effort`.
+    pub fn reads_reasoning_effort(&self) -> bool {
+        self.probe().reads_effort
+    }
+
+    /// Whether answers may contain reasoning: the template writes it, asks for it, or switches it on and off.
+    pub fn supports_reasoning(&self) -> bool {
+        self.answer_form().reasons || self.probe().switches_thinking || self.probe().reads_effort
     }
 
     /// Renders a conversation.

@@ -43,6 +43,10 @@ pub(crate) struct Probe {
     pub(crate) string_arguments: bool,
     /// It expects no content next to calls.
     pub(crate) null_content: bool,
+    /// Its prompts depend on the variable `enable_thinking`.
+    pub(crate) switches_thinking: bool,
+    /// Its prompts depend on the variable `reasoning_effort`.
+    pub(crate) reads_effort: bool,
 }
 
 impl Probe {
@@ -61,6 +65,8 @@ impl Probe {
             writes_system: written(&[json!({"role": "system", "content": SYSTEM}), user()], SYSTEM),
             string_arguments: false,
             null_content: false,
+            switches_thinking: depends_on(template, "enable_thinking", [true, false]),
+            reads_effort: depends_on(template, "reasoning_effort", ["low", "high"]),
         };
         for num_calls in [2, 1] {
             for (null_content, string_arguments) in
@@ -157,6 +163,17 @@ fn render(
     let mut request = request(messages, variables);
     request.add_generation_prompt = false;
     template.render_within(&request, LIMITS).ok()
+}
+
+/// Whether what a template writes for a request depends on a variable.
+fn depends_on(template: &ChatTemplate, variable: &str, values: [impl Into<Value>; 2]) -> bool {
+    let prompts = values.map(|value| {
+        let mut request = request(&[user()], &[(variable, value.into())]);
+        let with_tools = template.render_within(&request, LIMITS).ok();
+        request.tools = None;
+        [with_tools, template.render_within(&request, LIMITS).ok()]
+    });
+    prompts[0] != prompts[1]
 }
 
 /// What a template writes for a request with tools.

@@ -16,7 +16,7 @@ pub(super) fn set_defaults(
     template: &ChatTemplate,
     reasoning: Option<bool>,
 ) {
-    if let Some(thinks) = reasoning.filter(|_| template.mentions(ENABLE_THINKING)) {
+    if let Some(thinks) = reasoning.filter(|_| template.switches_thinking()) {
         variables.entry(ENABLE_THINKING).or_insert(json!(thinks));
     }
     for (name, format) in DATES {

@@ -125,11 +125,11 @@ impl ChatJob {
         let Some(effort) = &self.reasoning_effort else {
             return false;
         };
-        if template.mentions(REASONING_EFFORT) {
+        if template.reads_reasoning_effort() {
             variables.insert(REASONING_EFFORT.to_owned(), json!(effort));
             return true;
         }
-        if template.mentions(ENABLE_THINKING) {
+        if template.switches_thinking() {
             let thinks = !matches!(effort.as_str(), "none" | "minimal");
             variables.entry(ENABLE_THINKING).or_insert(json!(thinks));
         }

@@ -11,7 +11,6 @@ use utoipa::ToSchema;
 use super::model_named;
 use super::models::{OllamaDetails, modified_at};
 use crate::ServedModel;
-use crate::chat::ENABLE_THINKING;
 use crate::errors::ApiError;
 use crate::fields::{self, FieldTable};
 use crate::fill_in_the_middle;
@@ -59,9 +58,7 @@ impl RequestBody for OllamaModelName {
 fn capabilities(model: &ServedModel) -> Vec<&'static str> {
     let template = model.template.as_ref();
     let has_tools = template.is_some_and(|it| it.supports_tools());
-    let thinks = template.is_some_and(|it| {
-        it.mentions(ENABLE_THINKING) || it.mentions(inferno_chat::REASONING_OPEN)
-    });
+    let thinks = template.is_some_and(|it| it.supports_reasoning());
     let all = [
         ("completion", true),
         ("tools", has_tools),

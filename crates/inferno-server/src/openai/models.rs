@@ -84,7 +84,7 @@ fn card(model: &ServedModel, name: &str) -> ModelCard {
             top_k: sampling.top_k,
             min_p: sampling.min_p,
         },
-        takes_enable_thinking: template.is_some_and(|it| it.mentions("enable_thinking")),
+        takes_enable_thinking: template.is_some_and(|it| it.switches_thinking()),
         enable_thinking_default: model
             .reasoning
             .unwrap_or_else(|| template.is_some_and(thinks_by_default)),

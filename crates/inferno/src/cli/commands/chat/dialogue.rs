@@ -2,13 +2,8 @@
 
 use std::sync::Arc;
 
-use inferno_chat::{
-    AnswerOptions, AnswerParser, AnswerSetup, ChatRequest, ChatTemplate, GrammarCompiler,
-    OutputFormat, Reasoning,
-};
-use inferno_engine::{
-    EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session, TokenConstraint,
-};
+use inferno_chat::{AnswerOptions, AnswerSetup, ChatRequest, ChatTemplate, GrammarCompiler};
+use inferno_engine::{EngineError, FinishReason, GenerationParams, Metrics, Prompt, Session};
 use serde_json::json;
 
 use super::display::{Display, summary};
@@ -101,7 +96,11 @@ impl Dialogue {
         self.session.truncate(num_kept);
         let mut params = self.params.clone();
         params.sampling.seed = params.sampling.seed.map(|seed| seed.wrapping_add(self.num_replies));
-        let constraint = self.constraint(&text)?;
+        let setup = self.answer_setup(&text)?;
+        params.skip_special_tokens &= !setup.needs_control_tokens();
+        let mut parser = setup.parser();
+        let mut shown = display.reply(setup.needs_control_tokens());
+        let constraint = setup.constraint;
         let prompt = Prompt::Tokens(&tokens[num_kept..]);
         let mut generation = match constraint {
             Some(constraint) => self.session.generate_constrained(prompt, &params, constraint)?,
@@ -110,11 +109,8 @@ impl Dialogue {
         interrupt.cancels(generation.cancel_handle());
         generation.on_prompt(prompt_bar(tokens.len() - num_kept));
 
-        let is_reasoning = Reasoning::after(&self.template, &text) == Reasoning::Open;
-        let mut parser = AnswerParser::new(self.template.answer_form(), None, is_reasoning);
         let mut deltas = Vec::new();
         let mut reply = Reply::default();
-        let mut shown = display.reply();
         let mut failure = None;
         for step in generation.by_ref() {
             match step {
@@ -146,18 +142,15 @@ impl Dialogue {
         Ok(())
     }
 
-    /// Returns the constraint of a reply to `prompt`, if there are requirements.
+    /// Returns how a reply to `prompt` is parsed, and the constraint that holds it to the requirements, if there are any.
     ///
     /// **Errors**: an invalid format; a limit on reasoning for a model without reasoning tags.
-    fn constraint(&self, prompt: &str) -> Result<Option<Box<dyn TokenConstraint>>, Error> {
-        let options = &self.requirements;
-        if options.reasoning_budget.is_none() && options.format == OutputFormat::Text {
-            return Ok(None);
-        }
+    fn answer_setup(&self, prompt: &str) -> Result<AnswerSetup, Error> {
         let (session, template) = (&self.session, &self.template);
         let grammars = GrammarCompiler::new(Arc::clone(session.tokenizer()), session.vocab_size());
+        let options = &self.requirements;
         let setup = AnswerSetup::new(template, prompt, session.tokenizer(), &grammars, options);
-        Ok(setup.map_err(Box::new)?.constraint)
+        Ok(setup.map_err(Box::new)?)
     }
 
     /// Regenerates the last reply. Returns false if there is none.

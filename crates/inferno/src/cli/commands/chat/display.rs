@@ -32,9 +32,15 @@ impl Display {
         }
     }
 
-    /// Starts printing a reply.
-    pub(super) fn reply(&self) -> ReplyDisplay<'_> {
-        ReplyDisplay { display: self, output: Output::new(), in_reasoning: false, ends_line: false }
+    /// Starts printing a reply, whose text contains control tokens or not.
+    pub(super) fn reply(&self, has_control_tokens: bool) -> ReplyDisplay<'_> {
+        ReplyDisplay {
+            display: self,
+            output: Output::new(),
+            shows_parsed: self.is_terminal || has_control_tokens,
+            in_reasoning: false,
+            ends_line: false,
+        }
     }
 
     /// Prints a remark to standard error, in interactive chats only.
@@ -56,17 +62,20 @@ impl Display {
 pub(super) struct ReplyDisplay<'a> {
     display: &'a Display,
     output: Output,
+    /// Whether the parsed reply is printed, instead of the text as the model wrote it.
+    shows_parsed: bool,
     /// Whether reasoning was printed last.
     in_reasoning: bool,
     ends_line: bool,
 }
 
 impl ReplyDisplay<'_> {
-    /// Prints more of the reply immediately: in a terminal the parsed `deltas`, otherwise the `text` as the model wrote it.
+    /// Prints more of the reply immediately: in a terminal, or if the text contains control tokens, the parsed `deltas`;
+    /// otherwise the `text` as the model wrote it.
     ///
     /// **Errors**: a failed write.
     pub(super) fn show(&mut self, text: &str, deltas: &[AnswerDelta]) -> Result<(), Error> {
-        if !self.display.is_terminal {
+        if !self.shows_parsed {
             return self.write(text, false);
         }
         for delta in deltas {

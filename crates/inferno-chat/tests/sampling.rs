@@ -4,6 +4,7 @@
 
 mod shared;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use inferno_chat::{
     AnswerDelta, AnswerOptions, AnswerSetup, ChatRequest, ChatTemplate, GRAMMAR_STACK_BYTES,
     GrammarCompiler, Tool, ToolChoice, Tools,
 };
-use inferno_gguf::Gguf;
+use inferno_gguf::{Gguf, Metadata, StringArray};
 use inferno_tokenizer::{ConstraintState, EncodeOptions, TokenMask, Tokenizer};
 use serde_json::{Value, json};
-use shared::{CALLS_ALONE, calling, own_templates, real_templates, written};
+use shared::{CALLS_ALONE, byte_tokens, calling, own_templates, real_templates, written};
 
 /// More tokens than any answer needs.
 const MAX_TOKENS: usize = 4000;
@@ -90,6 +91,48 @@ impl Random {
 struct Vocabulary {
     tokenizer: Arc<Tokenizer>,
     grammars: GrammarCompiler,
+    /// Whether it has the control tokens of the templates that are tested with it.
+    has_tags: bool,
+}
+
+impl Vocabulary {
+    fn new(metadata: &Metadata, has_tags: bool) -> Self {
+        let tokenizer = Arc::new(Tokenizer::from_metadata(metadata).unwrap());
+        let grammars = GrammarCompiler::new(Arc::clone(&tokenizer), tokenizer.vocab_size());
+        Self { tokenizer, grammars, has_tags }
+    }
+
+    /// A token for each byte, and control tokens.
+    fn with_tags(tags: &BTreeSet<String>) -> Self {
+        let mut tokens = byte_tokens();
+        let mut kinds = vec![1i32; tokens.len()];
+        kinds.extend(vec![3; tags.len() + 1]);
+        tokens.extend(tags.iter().cloned());
+        tokens.push("<|the_end|>".to_owned());
+        let mut metadata = Metadata::new();
+        metadata.insert("tokenizer.ggml.model", "gpt2");
+        metadata.insert("tokenizer.ggml.pre", "qwen2");
+        metadata.insert("tokenizer.ggml.eos_token_id", tokens.len() as u32 - 1);
+        metadata.insert("tokenizer.ggml.tokens", tokens.into_iter().collect::<StringArray>());
+        metadata.insert("tokenizer.ggml.token_type", kinds);
+        let merges = std::iter::empty::<String>().collect::<StringArray>();
+        metadata.insert("tokenizer.ggml.merges", merges);
+        Self::new(&metadata, true)
+    }
+}
+
+/// The tags in a text that vocabularies have as control tokens, such as `<|channel|>` and `[TOOL_CALLS]`.
+fn control_tags(text: &str) -> BTreeSet<String> {
+    let is_tag = |tag: &str| match tag.starts_with('<') {
+        true => tag.contains(['|', '｜']) && !tag.contains([' ', '=', '"', '\n']),
+        false => tag[1..tag.len() - 1].chars().all(|it| it.is_ascii_uppercase() || it == '_'),
+    };
+    let starts = text.match_indices(['<', '[']);
+    let tags = starts.filter_map(|(start, bracket)| {
+        let end = text[start..].find(if bracket == "<" { '>' } else { ']' })?;
+        Some(&text[start..=start + end]).filter(|tag| tag.len() > 2 && is_tag(tag))
+    });
+    tags.map(str::to_owned).collect()
 }
 
 /// The names and arguments of the calls in a random answer, with its text; or why there is none.
@@ -221,8 +264,8 @@ fn allows(
     let mut mask = TokenMask::new(tokenizer.vocab_size());
     let reasoning = if setup.parser().is_reasoning() { closing_of(&prompt, "") } else { "" };
     let text = format!("{reasoning}{text}");
-    // Without special tokens, which are those of another family.
-    for token in tokenizer.encode(&text, EncodeOptions::default()) {
+    let options = EncodeOptions { add_special: false, parse_special: vocabulary.has_tags };
+    for token in tokenizer.encode(&text, options) {
         mask.clear();
         constraint.mask(&mut mask).map_err(|error| format!("{text:?}: {error:?}"))?;
         if !mask.allows(token) {
@@ -234,7 +277,7 @@ fn allows(
 }
 
 /// Checks that calls which a template writes are allowed next to content, and others are not.
-fn check_written(vocabulary: &Vocabulary) {
+fn check_written(common: &Vocabulary) {
     let mut failures = Vec::new();
     let mut templates = own_templates();
     templates.extend(real_templates());
@@ -252,9 +295,12 @@ fn check_written(vocabulary: &Vocabulary) {
             if !text.contains(content) || is_alone || text.contains("'a'") {
                 continue;
             }
-            match allows(vocabulary, &template, &tools, &text) {
-                Ok(found) if found == expected => {}
-                other => failures.push(format!("{name}, {color}: {text:?} is {other:?}")),
+            let own = Vocabulary::with_tags(&control_tags(&text));
+            for vocabulary in [common, &own] {
+                match allows(vocabulary, &template, &tools, &text) {
+                    Ok(found) if found == expected => {}
+                    other => failures.push(format!("{name}, {color}: {text:?} is {other:?}")),
+                }
             }
         }
     }
@@ -269,9 +315,7 @@ fn with_vocabulary(check: fn(&Vocabulary)) {
     };
     let path = Path::new(&oracle).join("vocab/ggml-vocab-qwen2.gguf");
     let file = Gguf::open(path).unwrap();
-    let tokenizer = Arc::new(Tokenizer::from_metadata(file.metadata()).unwrap());
-    let grammars = GrammarCompiler::new(Arc::clone(&tokenizer), tokenizer.vocab_size());
-    let vocabulary = Vocabulary { tokenizer, grammars };
+    let vocabulary = Vocabulary::new(file.metadata(), false);
     let thread = thread::Builder::new().stack_size(GRAMMAR_STACK_BYTES);
     thread.spawn(move || check(&vocabulary)).unwrap().join().unwrap();
 }

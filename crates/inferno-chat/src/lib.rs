@@ -52,5 +52,5 @@ pub use reasoning::{REASONING_CLOSE, REASONING_OPEN, Reasoning};
 pub use rendered_prompt::RenderedPrompt;
 pub use request::ChatRequest;
 pub use template::ChatTemplate;
-pub use tools::{Tool, ToolChoice, Tools};
+pub use tools::{Tool, ToolChoice, Tools, ToolsError};
 pub use unique_id::unique_id;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indicatif::BinaryBytes;
 use inferno_backend::BackendError;
-use inferno_chat::{AnswerSetupError, ChatTemplateError};
+use inferno_chat::{AnswerSetupError, ChatTemplateError, ToolsError};
 use inferno_engine::EngineError;
 use inferno_model::ModelError;
 use inferno_server::ServerError;
@@ -283,6 +283,9 @@ pub enum Error {
     /// The output format or the tools cannot be enforced.
     #[error(transparent)]
     AnswerSetup(#[from] Box<AnswerSetupError>),
+    /// The tools of a conversation are invalid.
+    #[error(transparent)]
+    Tools(#[from] ToolsError),
     /// A thread could not be started.
     #[error("failed to start a thread: {0}")]
     Thread(io::Error),

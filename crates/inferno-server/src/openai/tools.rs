@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::chat::{Tool, ToolChoice, Tools};
@@ -45,12 +45,6 @@ pub(super) struct Name {
     pub namespace: Option<String>,
 }
 
-/// The schema of a function's arguments; without one, the function has no arguments.
-pub(super) fn parameters(schema: Option<Map<String, Value>>) -> Value {
-    let none = || json!({"type": "object", "properties": {}, "additionalProperties": false});
-    schema.map_or_else(none, Value::Object)
-}
-
 /// Reads the tools of a chat completion.
 ///
 /// **Errors**: an unsupported tool type, an invalid choice, an unknown tool; in strict mode, a tool that the server would have
@@ -78,9 +72,8 @@ pub(crate) fn tools(
                 continue;
             }
         };
-        let FunctionField { name, description, parameters: schema, strict } = function;
-        let strict = strict == Some(true);
-        tools.push(Tool { name, description, parameters: parameters(schema), strict });
+        let FunctionField { name, description, parameters, strict } = function;
+        tools.push(Tool::function(name, description, parameters, strict));
     }
     let named = |choice: &Value| {
         let choice: NamedFunction = unknown.read(choice, "tool_choice")?;
@@ -124,12 +117,7 @@ pub(super) fn tool_choice(
 }
 
 fn mode_choice(mode: &str) -> Result<ToolChoice, ApiError> {
-    match mode {
-        "auto" => Ok(ToolChoice::Auto),
-        "none" => Ok(ToolChoice::None),
-        "required" => Ok(ToolChoice::Required),
-        _ => Err(invalid_choice()),
-    }
+    ToolChoice::from_mode(mode).ok_or_else(invalid_choice)
 }
 
 fn invalid_choice() -> ApiError {
@@ -139,25 +127,5 @@ fn invalid_choice() -> ApiError {
 
 /// Rejects unnamed tools, duplicate names, and a choice of an unknown tool.
 pub(crate) fn checked(tools: Tools) -> Result<Tools, ApiError> {
-    let mut names = HashSet::new();
-    for (index, tool) in tools.list.iter().enumerate() {
-        let name = tool.name.as_str();
-        if name.is_empty() {
-            return Err(ApiError::invalid(format!("tools[{index}]"), "a tool must have a name"));
-        }
-        if !names.insert(name) {
-            let message = format!("duplicate tool name {name:?}");
-            return Err(ApiError::invalid(format!("tools[{index}]"), message));
-        }
-    }
-    match &tools.choice {
-        ToolChoice::Named(name) if tools.list.iter().all(|tool| tool.name != *name) => {
-            let message = format!("tool_choice names {name:?}, which is not one of the tools");
-            Err(ApiError::invalid("tool_choice", message))
-        }
-        ToolChoice::Required if tools.list.is_empty() => {
-            Err(ApiError::invalid("tool_choice", "tool_choice is \"required\", but tools is empty"))
-        }
-        _ => Ok(tools),
-    }
+    tools.checked().map_err(|error| ApiError::invalid(error.field(), error.to_string()))
 }

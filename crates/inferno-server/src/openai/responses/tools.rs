@@ -14,7 +14,6 @@ use super::response::{OutputItem, Status};
 use crate::chat::{Tool, ToolCall};
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
-use crate::openai::tools::parameters;
 use crate::request::fresh_id;
 
 /// A tool that the model may call; tools that the server would have to run are ignored.
@@ -123,7 +122,8 @@ impl ToolReader<'_> {
         match (tool["type"].as_str(), namespace) {
             (Some("function"), _) => {
                 let tool: FunctionTool = self.unknown.read(tool, path)?;
-                let (schema, strict) = (parameters(tool.parameters), tool.strict == Some(true));
+                let (schema, strict) =
+                    (Tool::arguments_schema(tool.parameters), tool.strict == Some(true));
                 self.add(namespace, tool.name, tool.description, schema, strict, false);
             }
             (Some("custom"), _) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use inferno_chat::{ChatRequest, ChatTemplate, ChatTemplateError, Tool, ToolChoice, Tools};
 use inferno_gguf::Metadata;
 use inferno_tokenizer::{EncodeOptions, Tokenizer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::cli::input::{read_conversation, read_file};
@@ -165,33 +165,31 @@ fn tools(request: &ChatRequest) -> Result<Tools, Error> {
     let mut list = Vec::new();
     for (index, tool) in request.tools.iter().flatten().enumerate() {
         let function = tool.get("function").unwrap_or(tool);
+        let field = |name: &str| format!("tools[{index}].function.{name}");
         let Some(name) = function.get("name").and_then(Value::as_str) else {
-            return Err(mismatch(&format!("tools[{index}].function.name"), "a string"));
+            return Err(mismatch(&field("name"), "a string"));
         };
-        list.push(Tool {
-            name: name.to_owned(),
-            description: function.get("description").and_then(Value::as_str).map(str::to_owned),
-            parameters: function.get("parameters").cloned().unwrap_or_else(|| json!({})),
-            strict: function.get("strict") == Some(&Value::Bool(true)),
-        });
+        let description = function.get("description").and_then(Value::as_str).map(str::to_owned);
+        let parameters = match function.get("parameters") {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(schema)) => Some(schema.clone()),
+            Some(_) => return Err(mismatch(&field("parameters"), "an object")),
+        };
+        let strict = function.get("strict").and_then(Value::as_bool);
+        list.push(Tool::function(name.to_owned(), description, parameters, strict));
     }
     let choice = match request.variables.get("tool_choice") {
-        None | Some(Value::Null) => ToolChoice::Auto,
-        Some(choice) => match (choice.as_str(), choice.pointer("/function/name")) {
-            (Some("auto"), _) => ToolChoice::Auto,
-            (Some("none"), _) => ToolChoice::None,
-            (Some("required"), _) if !list.is_empty() => ToolChoice::Required,
-            (None, Some(Value::String(name))) if list.iter().any(|tool| tool.name == *name) => {
-                ToolChoice::Named(name.clone())
-            }
-            _ => {
-                let expected = "\"auto\", \"none\", \"required\" or one of the tools";
-                return Err(mismatch("tool_choice", expected));
-            }
-        },
+        None | Some(Value::Null) => Some(ToolChoice::Auto),
+        Some(Value::String(mode)) => ToolChoice::from_mode(mode),
+        Some(choice) => {
+            let name = choice.pointer("/function/name").and_then(Value::as_str);
+            name.map(|name| ToolChoice::Named(name.to_owned()))
+        }
     };
+    let expected = "\"auto\", \"none\", \"required\" or one of the tools";
+    let choice = choice.ok_or_else(|| mismatch("tool_choice", expected))?;
     let single = request.variables.get("parallel_tool_calls") == Some(&Value::Bool(false));
-    Ok(Tools { list, choice, single })
+    Ok(Tools { list, choice, single }.checked()?)
 }
 
 fn mismatch(field: &str, expected: &'static str) -> Error {

@@ -17,12 +17,11 @@ const CURIOUS: &str = "{% for message in messages %}<|im_start|>{% if message.co
 fn tokenizer() -> Tokenizer {
     // Byte-level vocabularies write bytes that are not printable as characters after U+0100.
     let mut others = 256..;
-    let mut letter = |byte: u32| match byte {
+    let letter = |byte: u32| match byte {
         33..=126 | 161..=172 | 174..=255 => char::from_u32(byte),
         _ => others.next().and_then(char::from_u32),
     };
-    let mut tokens: Vec<String> =
-        (0..256).filter_map(|byte| letter(byte)).map(String::from).collect();
+    let mut tokens: Vec<String> = (0..256).filter_map(letter).map(String::from).collect();
     let mut kinds = vec![1i32; tokens.len()];
     tokens.extend(["<|im_start|>", "<|im_end|>", "<tool_response>"].map(str::to_owned));
     kinds.extend([3, 3, 4]);

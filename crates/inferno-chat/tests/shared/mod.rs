@@ -445,9 +445,9 @@ pub fn calling(calls: &[(&str, Value)]) -> Value {
 /// The tokens of single bytes in byte-level vocabularies, which write bytes that are not printable as other characters.
 pub fn byte_tokens() -> Vec<String> {
     let mut others = 256..;
-    let mut letter = |byte: u32| match byte {
+    let letter = |byte: u32| match byte {
         33..=126 | 161..=172 | 174..=255 => char::from_u32(byte),
         _ => others.next().and_then(char::from_u32),
     };
-    (0..256).filter_map(|byte| letter(byte)).map(String::from).collect()
+    (0..256).filter_map(letter).map(String::from).collect()
 }

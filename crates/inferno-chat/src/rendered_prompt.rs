@@ -81,7 +81,8 @@ impl ChatTemplate {
             return Ok(RenderedPrompt::trusted(text));
         }
         let stand_ins = StandIns::of(edges, [self.source(), &text]);
-        let everywhere = |content: &str| stand_ins.replaced(content, [0..content.len()]);
+        let everywhere =
+            |content: &str| stand_ins.replaced(content, std::iter::once(0..content.len()));
         let protected = render(&with_contents(request, &mut { everywhere }))?;
         let protected = stand_ins.restored(&protected);
         if protected.text == text {

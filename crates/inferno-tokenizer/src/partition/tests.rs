@@ -29,7 +29,7 @@ fn cut_token_by_token(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
 }
 
 fn select(tokens: &[(u32, &str)], text: &str) -> Vec<(usize, u32)> {
-    select_outside(tokens, text, &[])
+    select_outside(tokens, text, 0..0)
 }
 
 /// The tokens outside of `plain`, of which those with even ids are control tokens.

@@ -62,7 +62,7 @@ fn an_unknown_architecture_error_lists_the_supported_ones() {
 #[test]
 fn an_unknown_architecture_error_names_the_nearest_supported_one() {
     for (name, nearest) in
-        [("qwen36", Some("qwen3")), ("gemma4", Some("gemma")), ("xl", None), ("rwkv7", None)]
+        [("qwen36", Some("qwen3")), ("gemma5", Some("gemma")), ("xl", None), ("rwkv7", None)]
     {
         let checkpoint = rewritten(
             |metadata| {

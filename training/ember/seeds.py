@@ -98,7 +98,13 @@ def intents() -> tuple[Intent, ...]:
             lines = block.splitlines()
             kind = next((line.removeprefix("# kind:").strip() for line in lines if line.startswith("# kind:")), kind)
             users = [line.removeprefix("user: ") for line in lines if line.startswith("user: ")]
-            answers = [line.removeprefix("ember: ") for line in lines if line.startswith("ember: ")]
+            answers: list[str] = []
+            for line in lines:
+                if line.startswith("ember: "):
+                    answers.append(line.removeprefix("ember: "))
+                elif answers:
+                    # An answer of several lines, such as a limerick.
+                    answers[-1] += f"\n{line}"
             found.append(Intent(kind, tuple(users), tuple(answers)))
     return tuple(found)
 

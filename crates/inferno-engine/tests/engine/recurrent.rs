@@ -2,7 +2,7 @@
 //!
 //! The runner fails as soon as a sequence is computed with the state of other tokens.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use inferno_backend::{LogitRows, ReferenceBackend};
 use inferno_engine::{
@@ -176,9 +176,31 @@ fn a_common_beginning_of_prompts_is_computed_once() {
         finished.cached_tokens
     });
     assert_eq!(cached, [0, 0, 20]);
-    // Together: the others wait for the first one.
+    shut_down(engine, &core);
+}
+
+#[test]
+fn prompts_that_arrive_together_wait_for_the_first_to_compute_their_beginning() {
+    let (pass_begins, pass_begun) = mpsc::channel();
+    let passes_wait = Arc::new(Mutex::new(()));
+    let hook = {
+        let passes_wait = Arc::clone(&passes_wait);
+        move |_| {
+            let _ = pass_begins.send(());
+            drop(passes_wait.lock().expect("no panic"));
+            Outcome::Runs
+        }
+    };
+    let core = core(runner(60, 6).with_hook(hook));
+    let engine = start(&core);
+    // All three arrive during one pass of another request.
+    let waiting = passes_wait.lock().expect("no panic");
+    let other = submit(&engine, &[30, 31, 32], 2);
+    pass_begun.recv().expect("the other request is computed");
     let prompt = |which: u32| -> Vec<u32> { (7..27).chain([which; 6]).collect() };
     let streams = [3, 4, 5].map(|which| submit(&engine, &prompt(which), 3));
+    drop(waiting);
+    finish(other);
     let mut cached: Vec<_> = (3..)
         .zip(streams)
         .map(|(which, stream)| {

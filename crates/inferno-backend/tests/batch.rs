@@ -118,10 +118,8 @@ fn block_and_cache_sizes_follow_from_the_format() {
 #[test]
 fn windowed_layers_need_the_memory_of_their_windows_in_a_long_context() {
     // The sizes of Gemma 3 1B: five of six layers have a window of 512 positions.
-    let layer = |index: usize| KvLayer {
-        is_windowed: !(index + 1).is_multiple_of(6),
-        ..KvLayer::new(1, 256)
-    };
+    let layer =
+        |index: usize| KvLayer { is_windowed: (index + 1) % 6 != 0, ..KvLayer::new(1, 256) };
     let whole = KvLayout {
         layers: (0..26).map(layer).collect(),
         window: None,

@@ -1,5 +1,7 @@
 """Ollama's own client, and LangChain's for it."""
 
+import json
+
 import langchain_ollama
 import ollama
 import pytest
@@ -146,14 +148,15 @@ def test_langchain_chats_and_streams(langchain, conversations):
 
 
 def test_langchain_completes_a_tool_loop(langchain, conversations):
-    with_tools = langchain.bind_tools(conversations["tool_answer"].tools)
-    messages = [HumanMessage("What is the weather in Vienna?")]
+    expected = conversations["tool_answer"]
+    question, called, answered = expected.messages
+    with_tools = langchain.bind_tools(expected.tools)
+    messages = [HumanMessage(question["content"])]
     answer = with_tools.invoke(messages)
-    (call,) = answer.tool_calls
-    assert (call["name"], call["args"]) == ("get_weather", {"city": "Vienna"})
-    result = ToolMessage('{"temperature": 9, "condition": "rainy"}', tool_call_id=call["id"])
-    final = with_tools.invoke([*messages, answer, result])
-    assert final.content == conversations["tool_answer"].text
+    (call,), function = answer.tool_calls, called["tool_calls"][0]["function"]
+    assert (call["name"], call["args"]) == (function["name"], json.loads(function["arguments"]))
+    result = ToolMessage(answered["content"], tool_call_id=call["id"])
+    assert with_tools.invoke([*messages, answer, result]).content == expected.text
 
 
 def test_langchain_embeds(url, headers, client):

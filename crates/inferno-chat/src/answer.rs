@@ -14,7 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::form::{AnswerForm, CallForm, Head, compact};
+use crate::form::{AnswerForm, CallForm, Head, PYTHON_TAG, compact};
 use crate::{Tool, Tools};
 use call::CallScanner;
 use channels::MESSAGE_ENDS;
@@ -61,8 +61,6 @@ impl ToolCallRules {
     }
 }
 
-/// Begins a call in an answer of a single object, for models that have a token for it.
-pub(crate) const PYTHON_TAG: &str = "<|python_tag|>";
 /// Parses one answer.
 ///
 /// ```

@@ -14,13 +14,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::answer::PYTHON_TAG;
-use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN};
 use crate::unique_id;
 
 pub(crate) use align::{compact, leading_tag, leading_word};
 pub(crate) use detect::detect;
 pub(crate) use probe::Probe;
+
+/// Begins reasoning, unless a template writes another tag.
+pub const REASONING_OPEN: &str = "<think>";
+/// Ends reasoning, unless a template writes another tag.
+pub const REASONING_CLOSE: &str = "</think>";
+/// Begins a call in an answer of a single object, for models that have a token for it.
+pub(crate) const PYTHON_TAG: &str = "<|python_tag|>";
 
 /// Represents the name of the tool in [`CallForm::call`].
 pub(crate) const NAME: char = '\u{e000}';

@@ -6,11 +6,6 @@ use crate::form::{Delimiters, leading_tag};
 use crate::reasoning_budget::ReasoningTokens;
 use crate::{AnswerForm, ChatTemplate};
 
-/// Begins reasoning, unless a template writes another tag.
-pub const REASONING_OPEN: &str = "<think>";
-/// Ends reasoning, unless a template writes another tag.
-pub const REASONING_CLOSE: &str = "</think>";
-
 /// Whether an answer begins with reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reasoning {

@@ -9,6 +9,7 @@
 mod event_stream;
 mod handle;
 mod request;
+mod shared;
 mod worker;
 
 use std::sync::atomic::AtomicBool;
@@ -18,8 +19,8 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::Semaphore;
 
 use crate::{EngineError, GenerationCore};
-use handle::Shared;
-use worker::{Message, Worker};
+use shared::{Message, Shared};
+use worker::Worker;
 
 pub use event_stream::EventStream;
 pub use handle::{EngineHandle, SubmitError};

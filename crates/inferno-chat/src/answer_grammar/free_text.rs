@@ -2,7 +2,7 @@
 
 use super::{Rules, literal, regex_of};
 use crate::Tools;
-use crate::answer::PYTHON_TAG;
+use crate::form::PYTHON_TAG;
 use crate::form::{Head, compact};
 use crate::reasoning::Reasoning;
 

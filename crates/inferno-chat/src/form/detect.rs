@@ -8,10 +8,9 @@ use super::probe::{
 };
 use super::{
     ARGUMENTS, AnswerForm, ArgumentForm, CallForm, Delimiters, Head, INDEX, KEY, LiteralForm, NAME,
-    ParameterForm,
+    ParameterForm, REASONING_CLOSE, REASONING_OPEN,
 };
 use crate::ChatTemplate;
-use crate::reasoning::{REASONING_CLOSE, REASONING_OPEN};
 
 /// Forms of models whose templates describe tools and write no calls: a tag that the template writes around the tools.
 const FORMS_BY_TOOLS: &[FormByTools] = &[("<|tool_list_start|>", CallForm::lfm2)];

@@ -8,9 +8,9 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use inferno_tokenizer::Tokenizer;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
-use super::worker::{Message, Submission};
+use super::shared::{Message, Shared, Submission};
 use super::{EmbeddingRequest, EngineOptions, EventStream, Request};
 use crate::core::{
     EmbeddingTask, EventSender, GenerationTask, ModelInfo, PromptLogprobs, RequestChannel,
@@ -22,24 +22,6 @@ use crate::{
 
 /// Maximum number of choices of one request.
 const MAX_NUM_CHOICES: usize = 128;
-
-/// What the engine's thread and its handles share.
-pub(super) struct Shared {
-    pub(super) core: GenerationCore,
-    pub(super) options: EngineOptions,
-    /// Places for requests that wait.
-    pub(super) queue: Arc<Semaphore>,
-    /// Identifies the engine's requests; held by each choice that has not ended, and here.
-    pub(super) engine: Arc<()>,
-    pub(super) is_draining: AtomicBool,
-}
-
-impl Shared {
-    /// Whether every request that was submitted has ended.
-    pub(super) fn is_idle(&self) -> bool {
-        Arc::strong_count(&self.engine) == 1
-    }
-}
 
 /// Submits requests to an engine, from any thread.
 #[derive(Clone)]

@@ -2,29 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
-use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::handle::Shared;
-use crate::core::SequenceTask;
-use crate::{EngineError, RowRequest};
-
-/// A message to the thread.
-pub(super) enum Message {
-    Submit(Submission),
-    ShutDown,
-}
-
-/// A request that was checked.
-pub(super) struct Submission {
-    pub(super) prompt: Vec<u32>,
-    pub(super) rows: RowRequest,
-    pub(super) priority: i32,
-    pub(super) deadline: Option<Instant>,
-    /// One for each choice.
-    pub(super) tasks: Vec<SequenceTask>,
-}
+use super::shared::{Message, Shared, Submission};
+use crate::EngineError;
 
 /// Steps the core while the engine has requests.
 pub(super) struct Worker {

@@ -186,7 +186,8 @@ fn recurrent_layers_agree_for_every_chunking() {
     }
 }
 
-/// A sequence computed next to another one, with a checkpoint from which a third one continues.
+/// Two sequences in one batch: the first 9 rows are inputs 20 to 28, the others inputs 0 to 19, with a checkpoint from
+/// which a third one continues.
 fn checkpointed<B: Backend>(layer: &Layer, backend: &B) -> [Vec<f32>; 2] {
     let mut state = backend.alloc_state(&layer.layout()).expect("memory");
     let first = Part { checkpoint: Some((11, 3)), ..Part::new(0, 20, 1) };
@@ -205,9 +206,14 @@ fn checkpointed<B: Backend>(layer: &Layer, backend: &B) -> [Vec<f32>; 2] {
 }
 
 #[test]
-fn a_checkpoint_continues_with_the_same_bits() {
+fn sequences_of_a_batch_and_checkpoints_have_the_bits_of_solo_runs() {
     for (number, layer) in layers(40).iter().enumerate() {
         let alone = layer.chunks(&simplest(), 20, 20);
+        let first_alone = {
+            let (backend, rows): (_, Vec<usize>) = (simplest(), (20..29).collect());
+            let mut state = backend.alloc_state(&layer.layout()).expect("memory");
+            layer.run(&backend, &mut state, &batch(&[Part::new(0, 9, 0)]), &rows)
+        };
         let channels = layer.conv.channels;
         let out_cols = layer.attention.num_heads * layer.attention.value_dim;
         let rows = |values: &[f32], num_rows: usize, range: std::ops::Range<usize>| {
@@ -218,6 +224,7 @@ fn a_checkpoint_continues_with_the_same_bits() {
         };
         for backend in all() {
             let [whole, resumed] = checkpointed(layer, &backend);
+            assert_eq!(rows(&whole, 29, 0..9), bits(&first_alone), "{number} {backend:?}");
             assert_eq!(rows(&whole, 29, 9..29), rows(&alone, 20, 0..20), "{number} {backend:?}");
             assert_eq!(rows(&resumed, 9, 0..9), rows(&alone, 20, 11..20), "{number} {backend:?}");
         }

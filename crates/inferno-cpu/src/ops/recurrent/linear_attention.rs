@@ -52,7 +52,9 @@ pub(crate) fn linear_attention(
     let inputs = ScanInputs {
         params,
         projected: projected.rows(num_rows),
+        projected_cols: projected.cols(),
         convolved: convolved.rows(num_rows),
+        convolved_cols: convolved.cols(),
         rates: weights.rates.rows(1),
         skip: weights.skip.map(|skip| skip.rows(1)),
     };
@@ -172,7 +174,9 @@ impl Kernel for NormalizeHeads<'_> {
 struct ScanInputs<'a> {
     params: &'a LinearAttentionParams,
     projected: &'a [f32],
+    projected_cols: usize,
     convolved: &'a [f32],
+    convolved_cols: usize,
     rates: &'a [f32],
     skip: Option<&'a [f32]>,
 }
@@ -204,18 +208,24 @@ impl Scan<'_> {
     /// Scans a block of `width` columns, which `V` vectors hold.
     #[inline(always)]
     fn scan<L: Lanes, const V: usize>(&self, lanes: L, width: usize) {
-        let ScanInputs { params, projected, convolved, rates, skip } = *self.inputs;
+        let ScanInputs {
+            params,
+            projected,
+            projected_cols,
+            convolved,
+            convolved_cols,
+            rates,
+            skip,
+        } = *self.inputs;
         let &LinearAttentionParams { key_dim, value_dim, num_heads, .. } = params;
-        let num_rows = self.sequence.rows.end;
         let (head, key_head) = (self.head, params.key_head(self.head) * key_dim);
         let block = self.block(self.sequence.slot);
         if self.sequence.is_new {
             block.fill(0.0);
         }
-        let (projected_cols, cols) = (row_len(projected, num_rows), row_len(convolved, num_rows));
         for row in self.sequence.rows.clone() {
             let gates = &projected[row * projected_cols..][..projected_cols];
-            let x = &convolved[row * cols..][..cols];
+            let x = &convolved[row * convolved_cols..][..convolved_cols];
             let query = &x[params.queries + key_head..][..key_dim];
             let key = &x[params.keys + key_head..][..key_dim];
             let value = &x[params.values + head * value_dim..][self.columns.clone()];
@@ -262,12 +272,6 @@ impl Scan<'_> {
         // head or the columns. Within a task, there is one block of each slot.
         unsafe { self.state.part(at + start * key_dim..at + end * key_dim) }
     }
-}
-
-/// Number of values of a row, of which there are at least `num_rows`.
-#[inline(always)]
-fn row_len(values: &[f32], num_rows: usize) -> usize {
-    values.len() / num_rows
 }
 
 #[inline(always)]

@@ -62,6 +62,7 @@ for (const colorScheme of ['light', 'dark']) {
     await withPage({ colorScheme }, async (page) => {
       await send(page, 'What is the capital of France?');
       await answers(page);
+      await page.getByRole('button', { name: 'Reasoning' }).click();
       const paper = await colour(page, 'html', 'background-color');
       const over = {
         '.answer': paper,

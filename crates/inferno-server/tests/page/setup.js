@@ -40,8 +40,11 @@ export function usePages(assign, ...options) {
     assign(opened);
   });
   afterEach(async () => {
-    opened.page.watched.check();
-    await opened.page.context().close();
-    opened.line.close();
+    try {
+      opened.page.watched.check();
+    } finally {
+      await opened.page.context().close();
+      opened.line.close();
+    }
   });
 }

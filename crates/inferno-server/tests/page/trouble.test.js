@@ -15,10 +15,13 @@ useServer((opened) => ({ browser, server } = opened));
 async function withLine(then) {
   const line = await startLine(server.address);
   const page = await openPage(browser, line.address);
-  await then(page, line);
-  page.watched.check();
-  await page.context().close();
-  line.close();
+  try {
+    await then(page, line);
+    page.watched.check();
+  } finally {
+    await page.context().close();
+    line.close();
+  }
 }
 
 test('an error response is shown with its message, and can be retried', () =>
@@ -105,9 +108,10 @@ test('oldest messages are also left out if the server rejects a request for its 
 
 test('a partial answer is kept if the connection breaks', () =>
   withLine(async (page, line) => {
-    line.cutAfter = 12;
-    line.delay = 5;
+    line.delay = 50;
     await send(page, 'Tell me a story about a dragon.');
+    await page.locator('.answer .markdown').getByText(/\w/).first().waitFor();
+    line.cutAfter = 0;
     await page.getByText('The connection was closed before the answer was complete.').waitFor();
     const [part] = await answers(page);
     assert.ok(part.length > 0);

@@ -88,7 +88,7 @@ pub(crate) struct ApiError {
 }
 
 /// A prompt that is too long, in the terms of llama-server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContextExceeded {
     /// Tokens of the prompt.
     n_prompt_tokens: usize,
@@ -121,8 +121,12 @@ pub(crate) struct OpenAiErrorDetails {
     param: Option<String>,
     /// A machine-readable code.
     code: Option<&'static str>,
-    #[serde(flatten)]
-    context: Option<ContextExceeded>,
+    /// Tokens of a prompt that does not fit the context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_prompt_tokens: Option<usize>,
+    /// The context length that it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_ctx: Option<usize>,
 }
 
 /// An error body.
@@ -239,7 +243,8 @@ impl ApiError {
                 kind: self.openai_type(),
                 param: self.param.clone(),
                 code: self.code,
-                context: self.context.as_deref().copied(),
+                n_prompt_tokens: self.context.as_ref().map(|context| context.n_prompt_tokens),
+                n_ctx: self.context.as_ref().map(|context| context.n_ctx),
             },
         }
     }

@@ -30,6 +30,7 @@ fn tools(choice: ToolChoice, single: bool) -> Tools {
             "size": {"type": "integer", "minimum": 3, "maximum": 40},
             "flag": {"type": "boolean"},
             "note": {"type": "string", "maxLength": 8},
+            "price": {"type": "string", "pattern": r"^US\$", "maxLength": 9},
             "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1, "maxItems": 3},
             "place": {
                 "type": "object", "properties": {"x": {"type": "integer", "minimum": 0, "maximum": 9}},
@@ -66,6 +67,9 @@ fn problem(name: &str, arguments: &str) -> Option<String> {
         "size" => value.as_i64().is_some_and(|size| (3..=40).contains(&size)),
         "flag" => value.is_boolean(),
         "note" => value.as_str().is_some_and(|text| text.chars().count() <= 8),
+        "price" => {
+            value.as_str().is_some_and(|text| text.starts_with("US$") && text.chars().count() <= 9)
+        }
         "tags" => value.as_array().is_some_and(|tags| {
             (1..=3).contains(&tags.len()) && tags.iter().all(|tag| *tag == "a" || *tag == "b")
         }),

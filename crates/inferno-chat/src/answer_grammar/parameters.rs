@@ -158,9 +158,11 @@ impl Rules<'_> {
         let mut parts = Vec::new();
         if let Some(pattern) = schema["pattern"].as_str().filter(|text| !text.contains("(?")) {
             let start = if pattern.starts_with('^') { "" } else { r"(.|\n)*" };
-            let end = if pattern.ends_with('$') { "" } else { r"(.|\n)*" };
             let inner = pattern.strip_prefix('^').unwrap_or(pattern);
-            let inner = inner.strip_suffix('$').unwrap_or(inner);
+            let (inner, end) = match without_end_anchor(inner) {
+                Some(inner) => (inner, ""),
+                None => (inner, r"(.|\n)*"),
+            };
             parts.push(regex_literal(&format!("{start}({inner}){end}")));
         }
         let length = |key: &str| schema[key].as_u64().filter(|length| *length <= MAX_LENGTH);
@@ -178,6 +180,13 @@ impl Rules<'_> {
         self.add(&format!("{name}: {}", parts.join(" & ")));
         name
     }
+}
+
+/// A pattern without the anchor at its end, if it has one. An escaped dollar is none.
+fn without_end_anchor(pattern: &str) -> Option<&str> {
+    let inner = pattern.strip_suffix('$')?;
+    let num_backslashes = inner.len() - inner.trim_end_matches('\\').len();
+    num_backslashes.is_multiple_of(2).then_some(inner)
 }
 
 pub(super) fn is_required(schema: &Value, key: &str) -> bool {

@@ -1,7 +1,7 @@
 //! A grammar as an automaton over characters that knows where lexemes begin and end.
 //!
 //! Rules that are not lexemes have one copy of their states, and their ends lead to what comes after each use of them. So
-//! the automaton accepts more than the grammar; what holds for all its texts holds for those of the grammar.
+//! the automaton accepts more than the grammar, and any property of all its strings also holds for the grammar's.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -12,10 +12,14 @@ use super::{Expression, Rule};
 
 /// Rules inside rules inside of a lexeme.
 const MAX_DEPTH: usize = 500;
+/// Maximum number of states and of ranges of characters; each takes up to 200 bytes.
+const MAX_SIZE: usize = 100_000;
 
 pub(super) struct Automaton<'a> {
     states: Vec<State<'a>>,
     characters: Vec<Edge>,
+    /// Ranges of characters of all edges.
+    num_ranges: usize,
 }
 
 #[derive(Default)]
@@ -53,14 +57,14 @@ struct Builder<'a, 'b> {
 }
 
 impl<'a> Automaton<'a> {
-    /// Creates the automaton of `root`; `None` if that takes more than `steps`.
+    /// Creates the automaton of `root`; `None` if that takes more than `steps`, or too much memory.
     pub(super) fn of(
         rules: &'a [Rule],
         root: &'a Expression,
         lexemes: &Lexemes,
         steps: &mut usize,
     ) -> Option<Self> {
-        let automaton = Self { states: Vec::new(), characters: Vec::new() };
+        let automaton = Self { states: Vec::new(), characters: Vec::new(), num_ranges: 0 };
         let (ends, waiting) = (vec![None; rules.len()], Vec::new());
         let mut builder = Builder { rules, lexemes, automaton, ends, waiting, depth: 0, steps };
         let [start, end] = [builder.state(None), builder.state(None)];
@@ -167,6 +171,7 @@ impl<'a> Builder<'a, '_> {
     /// Adds an edge with a character. Outside of lexemes, it is one of its own.
     fn character(&mut self, set: CharacterSet, from: usize, to: usize, is_inside: bool) {
         let target = if is_inside { to } else { self.state(None) };
+        self.automaton.num_ranges += set.num_ranges();
         self.automaton.states[from].characters.push(self.automaton.characters.len());
         self.automaton.characters.push(Edge { set, to: target });
         if !is_inside {
@@ -183,6 +188,9 @@ impl<'a> Builder<'a, '_> {
         lexeme: Option<&'a Expression>,
     ) -> Option<()> {
         *self.steps = self.steps.checked_sub(1)?;
+        if self.automaton.states.len() + self.automaton.num_ranges > MAX_SIZE {
+            return None;
+        }
         if lexeme.is_none() && self.lexemes.is_lexeme(expression) {
             let [start, end] = [0; 2].map(|_| self.state(Some(expression)));
             self.connect(from, start);

@@ -33,7 +33,7 @@ impl CharacterSet {
 
     fn of_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
         ranges.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
+        let mut merged: Vec<(u32, u32)> = Vec::new();
         for (first, last) in ranges {
             match merged.last_mut() {
                 Some(before) if first <= before.1.saturating_add(1) => {
@@ -57,6 +57,10 @@ impl CharacterSet {
             ranges.push((next, char::MAX as u32));
         }
         Self(ranges)
+    }
+
+    pub(super) fn num_ranges(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether there is a common character.

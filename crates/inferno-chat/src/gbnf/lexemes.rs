@@ -3,7 +3,7 @@
 //! At each position the lexer matches all terminals that the grammar allows there, and as many characters as any of them
 //! can. That is wrong if one of them ends, and a character that may come after it also extends another one, or the same:
 //! `[ \n]*` before `"\n"`, or `"a"` next to `"ab"` if a `b` may follow. Such parts are divided until none is left.
-//! What is divided further than necessary matches the same texts, only slower.
+//! Dividing more than necessary is correct, but slower.
 
 use std::collections::HashSet;
 use std::ptr;

@@ -119,6 +119,16 @@ ws ::= | " " | "\n" [ \t]{0,20}
 }
 
 #[test]
+fn large_repetitions_of_large_classes_take_little_memory() {
+    // Every other character, so that no two ranges can be merged.
+    let class: String = (0..250).map(|index| char::from_u32(0x4e00 + 2 * index).unwrap()).collect();
+    let grammar = format!("root ::= [{class}]{{10000}}{{190}}");
+    let lark = to_lark(&grammar).unwrap();
+    assert!(lark.len() < 100_000, "{}", lark.len());
+    check("root ::= ([a-c]{2}){2000}", &[&"ab".repeat(2000)], &[&"ab".repeat(1999)]);
+}
+
+#[test]
 fn tokens_are_referred_to_by_their_ids() {
     let lark = to_lark("root ::= <[65]> [a-z]+").unwrap();
     assert_eq!(lark, "start: r0\nPART0: (/[\\u{61}-\\u{7A}]/)+\nr0: <[65]> PART0 // root\n");

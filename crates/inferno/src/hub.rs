@@ -10,6 +10,7 @@ mod download;
 mod error;
 mod reference;
 mod select;
+mod snapshots;
 mod verify;
 
 use std::fs::{self, File};
@@ -26,6 +27,7 @@ use download::RemoteFile;
 pub use error::HubError;
 pub use reference::HubReference;
 use select::select;
+use snapshots::snapshots;
 use verify::verify;
 
 /// The revision to download.
@@ -180,41 +182,40 @@ impl Hub {
         let info = repo.info().map_err(|error| self.request_error(reference, error))?;
         let files: Vec<String> =
             info.siblings.into_iter().map(|sibling| sibling.rfilename).collect();
-        let mut paths = Vec::new();
+        let mut fetched = Vec::new();
         for file in select(reference, &files)? {
-            paths.push(self.fetch(reference, &file, on_progress)?);
+            fetched.push(self.fetch(reference, &file, on_progress)?);
         }
-        Ok(paths.swap_remove(0))
+        // Only now, since an earlier snapshot may contain the whole model.
+        let (path, commit) = fetched.swap_remove(0);
+        let cache = self.cache.repo(self::repo(reference));
+        cache.create_ref(&commit).map_err(|error| Error::io(&path, error))?;
+        Ok(path)
     }
 
-    /// Returns the path of the first file of a model in the cache; `None` if it is not cached.
+    /// Returns the path of the first file of a model in the cache, of its last download; `None` if it is not cached.
     ///
     /// **Errors**: [`HubError::IncompleteShards`], [`HubError::AmbiguousQuant`].
     pub fn cached(&self, reference: &HubReference) -> Result<Option<PathBuf>, Error> {
-        let repo = repo(reference);
-        let commit_path = self.cache.path().join(repo.folder_name()).join("refs").join(REVISION);
-        let Ok(commit) = fs::read_to_string(commit_path) else {
-            return Ok(None);
-        };
-        let snapshot = self.cache.repo(repo).pointer_path(commit.trim());
-        let mut files = Vec::new();
-        if list_files(&snapshot, "", &mut files).is_err() {
-            return Ok(None);
+        let mut failure = None;
+        for snapshot in snapshots(&self.cache.path().join(repo(reference).folder_name())) {
+            match select(reference, &snapshot.files) {
+                Ok(selected) => return Ok(selected.first().map(|file| snapshot.folder.join(file))),
+                Err(HubError::NoSuchQuant { .. } | HubError::NoGguf { .. }) => {}
+                Err(error @ HubError::IncompleteShards { .. }) => failure = failure.or(Some(error)),
+                Err(error) => return Err(error.into()),
+            }
         }
-        match select(reference, &files) {
-            Ok(selected) => Ok(selected.first().map(|file| snapshot.join(file))),
-            Err(HubError::NoSuchQuant { .. } | HubError::NoGguf { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        failure.map_or(Ok(None), |error| Err(error.into()))
     }
 
-    /// Downloads one file of a repository into the cache, unless it is up to date.
+    /// Downloads one file of a repository into the cache, unless it is up to date. Returns its path and its commit.
     fn fetch(
         &self,
         reference: &HubReference,
         file: &str,
         on_progress: OnDownload<'_>,
-    ) -> Result<PathBuf, Error> {
+    ) -> Result<(PathBuf, String), Error> {
         let metadata = self
             .api
             .metadata(&self.api.repo(repo(reference)).url(file))
@@ -251,8 +252,7 @@ impl Hub {
         if file_bytes(&pointer) != Some(size) {
             link(&blob, &pointer).map_err(|error| Error::io(&pointer, error))?;
         }
-        cache.create_ref(commit).map_err(|error| Error::io(&pointer, error))?;
-        Ok(pointer)
+        Ok((pointer, commit.to_owned()))
     }
 
     /// Converts an error of the client: access denied, or a failed connection.
@@ -313,21 +313,4 @@ fn link(blob: &Path, pointer: &Path) -> io::Result<()> {
     }
     fs::hard_link(blob, &temporary)?;
     fs::rename(&temporary, pointer)
-}
-
-/// Collects the paths of all files below `folder`, relative to the snapshot.
-fn list_files(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
-        // Entries are links to blobs. Links to missing blobs are skipped.
-        if entry.file_type()?.is_dir() {
-            list_files(&entry.path(), &format!("{prefix}{name}/"), files)?;
-        } else if entry.path().is_file() {
-            files.push(format!("{prefix}{name}"));
-        }
-    }
-    Ok(())
 }

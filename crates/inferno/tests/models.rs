@@ -104,6 +104,31 @@ fn a_model_is_deleted_with_its_contents() {
     assert_eq!(fs::read_to_string(outside).unwrap(), "precious");
 }
 
+#[test]
+fn models_of_earlier_snapshots_are_kept() {
+    let cache = cache(&["Q4_K_M", "Q8_0"]);
+    let repo = cache.path().join("models--owner--tiny-GGUF");
+    let old = fs::read_dir(repo.join("snapshots")).unwrap().next().unwrap().unwrap().path();
+    // As if the repository had been updated between both downloads.
+    let new = repo.join("snapshots/newer");
+    fs::create_dir(&new).unwrap();
+    fs::rename(old.join("m-Q8_0.gguf"), new.join("m-Q8_0.gguf")).unwrap();
+    fs::write(repo.join("refs/main"), "newer").unwrap();
+    let models = ["hf:owner/tiny-GGUF:Q4_K_M", "hf:owner/tiny-GGUF:Q8_0"];
+    assert_eq!(listed(cache.path()), models);
+    inferno(cache.path(), &["show", models[0]]).success();
+    inferno(cache.path(), &["generate", "-m", models[0], "-n", "1", "a"]).success();
+
+    // An earlier version of a model is not listed, and deleted with it.
+    fs::copy(model(), old.join("m-Q8_0.gguf")).unwrap();
+    assert_eq!(listed(cache.path()), models);
+    inferno(cache.path(), &["rm", "-y", models[1]]).success();
+    assert_eq!(listed(cache.path()), [models[0]]);
+    assert!(!old.join("m-Q8_0.gguf").exists());
+    inferno(cache.path(), &["rm", "-y", models[0]]).success();
+    assert!(!repo.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn links_that_leave_the_cache_are_removed_but_not_followed() {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::select::{checkpoints, select};
-use super::{Hub, HubError, HubReference, REVISION, list_files};
+use super::snapshots::{Snapshot, snapshots};
+use super::{Hub, HubError, HubReference};
 use crate::Error;
 use crate::output_file::identity;
 
@@ -71,45 +72,60 @@ impl Hub {
         }
     }
 
-    /// Deletes a model from the cache: its files in every snapshot and their contents, and the folder of the repository
-    /// if nothing else is left in it.
+    /// Deletes a model from the cache: its files in every snapshot, also earlier versions, and their contents, and the
+    /// folder of the repository if nothing else is left in it.
     ///
     /// **Errors**: [`Error::Io`].
     pub fn remove(&self, model: &CachedModel) -> Result<(), Error> {
         let name = model.reference.repo().replace('/', "--");
         let folder = self.cache.path().join(format!("models--{name}"));
-        let (snapshots, blobs) = (folder.join("snapshots"), folder.join("blobs"));
-        for file in &model.files {
-            let failed = |error| Error::io(file, error);
-            let target = identity(file).map_err(failed)?;
+        for file in versions(&folder, model) {
+            let failed = |error| Error::io(&file, error);
+            // It may be a link to the contents of a version that was just removed.
+            let Ok(target) = identity(&file) else { continue };
             // Snapshots link to the contents, by symbolic or hard links.
-            for place in [&snapshots, &blobs] {
-                remove_files(place, &|path| identity(path).is_ok_and(|found| found == target))
-                    .map_err(failed)?;
+            for place in ["snapshots", "blobs"] {
+                let is_removed = |path: &Path| identity(path).is_ok_and(|found| found == target);
+                remove_files(&folder.join(place), &is_removed).map_err(failed)?;
             }
         }
-        let mut left = Vec::new();
-        if list_files(&snapshots, "", &mut left).is_ok() && left.is_empty() {
+        if snapshots(&folder).iter().all(|snapshot| snapshot.files.is_empty()) {
             fs::remove_dir_all(&folder).map_err(|error| Error::io(&folder, error))?;
         }
         Ok(())
     }
 }
 
-/// Returns the complete models of a repository.
-fn models_of(repo: &HubReference, folder: &Path) -> Vec<CachedModel> {
-    let Ok(commit) = fs::read_to_string(folder.join("refs").join(REVISION)) else {
-        return Vec::new();
-    };
-    let snapshot = folder.join("snapshots").join(commit.trim());
-    let mut files = Vec::new();
-    if list_files(&snapshot, "", &mut files).is_err() {
-        return Vec::new();
+/// Returns the files of a model in all snapshots of its repository.
+fn versions(folder: &Path, model: &CachedModel) -> Vec<PathBuf> {
+    let snapshots = snapshots(folder);
+    let mut versions = Vec::new();
+    for file in &model.files {
+        let name = snapshots.iter().find_map(|snapshot| file.strip_prefix(&snapshot.folder).ok());
+        let Some(name) = name else { continue };
+        versions.extend(snapshots.iter().map(|snapshot| snapshot.folder.join(name)));
     }
+    versions
+}
+
+/// Returns the complete models of a repository, of several versions the last one.
+fn models_of(repo: &HubReference, folder: &Path) -> Vec<CachedModel> {
+    let mut models: Vec<CachedModel> = Vec::new();
+    for model in snapshots(folder).iter().flat_map(|snapshot| models_in(repo, snapshot)) {
+        if models.iter().all(|newer| newer.reference != model.reference) {
+            models.push(model);
+        }
+    }
+    models
+}
+
+/// Returns the complete models of a snapshot.
+fn models_in(repo: &HubReference, snapshot: &Snapshot) -> Vec<CachedModel> {
+    let files = &snapshot.files;
     let model = |first: &String| {
-        let reference = shortest_reference(repo, first, &files);
-        let files = select(&reference, &files).ok()?;
-        let files: Vec<PathBuf> = files.iter().map(|file| snapshot.join(file)).collect();
+        let reference = shortest_reference(repo, first, files);
+        let files = select(&reference, files).ok()?;
+        let files: Vec<PathBuf> = files.iter().map(|file| snapshot.folder.join(file)).collect();
         let metadata: Option<Vec<_>> = files.iter().map(|file| fs::metadata(file).ok()).collect();
         let metadata = metadata?;
         Some(CachedModel {
@@ -119,7 +135,7 @@ fn models_of(repo: &HubReference, folder: &Path) -> Vec<CachedModel> {
             downloaded: metadata.first()?.modified().ok(),
         })
     };
-    checkpoints(&files).iter().filter_map(|checkpoint| model(&checkpoint.first)).collect()
+    checkpoints(files).iter().filter_map(|checkpoint| model(&checkpoint.first)).collect()
 }
 
 /// Returns the reference of a checkpoint: with the quantization that its name ends with if that is unique, otherwise

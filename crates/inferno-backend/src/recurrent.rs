@@ -45,10 +45,10 @@ pub struct StateSlot(pub u32);
 /// Where a pass finds and leaves the state of one sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceState {
-    /// The state before the chunk's first row, and after the pass that after its last one. The first
-    /// position of a sequence ignores what the slot holds.
+    /// The state before the chunk's first row. The pass replaces it with the state after the last row.
+    /// The first position of a sequence ignores what the slot holds.
     pub slot: StateSlot,
-    /// A second copy of the state on the way.
+    /// An additional copy of the state, taken within the chunk.
     pub checkpoint: Option<StateCheckpoint>,
 }
 
@@ -65,7 +65,7 @@ impl From<StateSlot> for SequenceState {
     }
 }
 
-/// A copy of the state between two rows of a chunk.
+/// A copy of the state after one of the rows of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateCheckpoint {
     /// Number of the chunk's rows that the copy includes; at least 1.

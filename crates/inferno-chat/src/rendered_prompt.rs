@@ -7,7 +7,8 @@
 //! Templates trim, quote and compare contents, so that places cannot be computed. Instead, the characters that control
 //! tokens begin or end with are replaced in the contents by as many private ones, before rendering, and put back in the result.
 //! If that result differs from a normal rendering, because the template looks for such characters itself, only those of
-//! complete control tokens are replaced. Assistant messages are trusted: their control tokens came from the model.
+//! complete control tokens are replaced. Control tokens in assistant messages are kept: a model
+//! reads its earlier answers as it wrote them.
 
 use std::collections::HashSet;
 use std::ops::Range;

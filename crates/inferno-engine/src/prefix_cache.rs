@@ -40,7 +40,7 @@ struct Node {
 /// assert_eq!(cache.lookup(&[5, 6, 9], 1), [root]);
 /// assert_eq!(cache.evict(), None, "it is in use");
 /// cache.release(&[root]);
-/// assert_eq!(cache.evict(), Some(BlockId(7)));
+/// assert_eq!(cache.evict(), Some((root, BlockId(7))));
 /// assert!(cache.lookup(&[5, 6, 9], 1).is_empty());
 /// ```
 #[derive(Debug)]
@@ -212,14 +212,8 @@ impl PrefixCache {
         true
     }
 
-    /// Removes and returns the least recently used block among the unused leaves; `None` when all are in
-    /// use.
-    pub fn evict(&mut self) -> Option<BlockId> {
-        self.evict_node().map(|(_, block)| block)
-    }
-
-    /// Evicts as [`evict`](Self::evict) does, and returns the node that had the block as well.
-    pub fn evict_node(&mut self) -> Option<(PrefixNode, BlockId)> {
+    /// Removes the least recently used of the unused leaves, and returns it with its block; `None` if all are in use.
+    pub fn evict(&mut self) -> Option<(PrefixNode, BlockId)> {
         let (_, id) = self.unused_leaves.pop_first()?;
         let node = self.nodes[id.0].take().expect("a leaf is in the tree");
         self.vacant.push(id);
@@ -331,7 +325,7 @@ mod tests {
                     Action::Evict => {
                         let num_unused = cache.num_unused();
                         match cache.evict() {
-                            Some(block) => {
+                            Some((_, block)) => {
                                 let gone = contents.remove(&block).expect("it was in the tree");
                                 let is_used = |path: &Vec<PrefixNode>| {
                                     path.iter().any(|&node| cache.block(node) == block)
@@ -367,7 +361,7 @@ mod tests {
         cache.release(&second);
         cache.release(&first);
         cache.release(&[trunk]);
-        let order: Vec<_> = std::iter::from_fn(|| cache.evict()).collect();
+        let order: Vec<_> = std::iter::from_fn(|| Some(cache.evict()?.1)).collect();
         assert_eq!(order, [BlockId(2), BlockId(1), BlockId(0)]);
     }
 }

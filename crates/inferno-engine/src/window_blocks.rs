@@ -89,7 +89,7 @@ impl WindowBlocks {
         }
     }
 
-    /// Uses a block, which holds something afterwards.
+    /// Marks a block as used in this step; it has window memory from then on.
     pub(crate) fn use_block(&mut self, block: BlockId) {
         if self.window.is_none() {
             return;

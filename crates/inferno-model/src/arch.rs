@@ -1,6 +1,6 @@
 //! The supported architectures, by family, listed in [`ARCHITECTURES`].
 //!
-//! Decoder-only transformers differ in facts, which are data here; the code is the shared decoder in `layers`.
+//! Language models differ in facts, which are data here; the code is the shared decoder in `layers`.
 
 pub(crate) mod architecture;
 mod cohere;

@@ -186,6 +186,8 @@ async fn drain(app: &Arc<App>, timeout: Duration, stop: impl Future<Output = ()>
     }
     // Requests that still run fail here, with an error in their streams.
     if let Some(model) = app.loaded().cloned() {
-        let _ = tokio::task::spawn_blocking(move || model.stop()).await;
+        if let Err(error) = tokio::task::spawn_blocking(move || model.stop()).await {
+            tracing::error!(%error, "the engine did not stop cleanly");
+        }
     }
 }

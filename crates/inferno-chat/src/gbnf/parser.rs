@@ -273,7 +273,7 @@ impl<'a> Parser<'a> {
         let character = code.and_then(char::from_u32);
         self.at += digits.len();
         character.ok_or_else(|| {
-            format!("{digits:?} are not {num_digits} hexadecimal digits of a character")
+            format!("invalid escape: expected {num_digits} hexadecimal digits, found {digits:?}")
         })
     }
 

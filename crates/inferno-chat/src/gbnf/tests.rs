@@ -147,7 +147,7 @@ fn errors_name_the_line_and_the_cause() {
         ("root ::= [z-a]", "line 1: the range 'z'-'a' is empty"),
         ("root ::= []", "line 1: a character class is empty"),
         ("root ::= \"\\q\"", "line 1: unknown escape \\q"),
-        ("root ::= \"\\uD800\"", "line 1: \"D800\" are not 4 hexadecimal digits"),
+        ("root ::= \"\\uD800\"", "line 1: invalid escape: expected 4 hexadecimal digits"),
         ("root ::= \"a\"{3,2}", "line 1: invalid repetition {3,2}"),
         ("root ::= \"a\"{99999}", "line 1: invalid repetition {99999,99999}"),
         ("root ::= <think>", "line 1: tokens can only be referred to by their ids"),

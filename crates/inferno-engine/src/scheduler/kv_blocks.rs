@@ -239,7 +239,7 @@ impl KvBlocks {
 
     /// Frees the least recently used block of the prefix cache, and its checkpoint; false if all are in use.
     fn evict(&mut self) -> bool {
-        let Some((node, block)) = self.cache.evict_node() else { return false };
+        let Some((node, block)) = self.cache.evict() else { return false };
         self.states.detach(node);
         self.pool.release(block);
         true

@@ -1,8 +1,8 @@
 //! How the tokens of a step are shared by prompts.
 //!
 //! The first prompt in the order gets at least three quarters of them. The rest is for the others, the shortest
-//! first, and for new sequences: a short prompt does not wait until a long one is computed. What they leave goes to
-//! the first again.
+//! first, and for new sequences: a short prompt does not wait until a long one is computed. The remainder returns to
+//! the first prompt.
 
 use super::{Plan, Scheduler};
 

@@ -9,7 +9,8 @@ pub(crate) fn similarity(name: &str, known: &str) -> usize {
 }
 
 /// Returns whether `name` may be a misspelling of `known`: apart from a shared start and end, they differ in at most two
-/// characters.
+/// characters, and by at most two in length.
 pub(crate) fn is_misspelling(name: &str, known: &str) -> bool {
-    similarity(name, known) + 2 >= name.len().max(known.len())
+    let [len, known_len] = [name, known].map(|name| name.chars().count());
+    similarity(name, known) + 2 >= len.max(known_len) && len.abs_diff(known_len) <= 2
 }

@@ -1,179 +1,40 @@
 //! The operations that a device implements.
 
-use inferno_tensor::DType;
-
 use crate::{
-    AttentionParams, BackendError, Batch, BlockId, ColumnBlocks, ConvParams, ConvWeights, CopySize,
-    ExpertParams, Function, Gate, GatedNorm, KvBlockPart, KvLayout, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, PassShape, QkNorm, QkvLayout,
-    Rotation, StateLayout, StateSlot, WeightPart,
+    AttentionParams, BackendError, ColumnBlocks, ConvParams, ConvWeights, CopySize, DeviceMemory,
+    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rotation,
+    SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
 };
 
 /// A device that can run decoder-only transformers.
 ///
-/// Every activation is a matrix of `f32` in a [`Buffer`](Self::Buffer) with one row per token.
+/// Every activation is a matrix of `f32` in a [`Buffer`](DeviceMemory::Buffer) with one row per token.
 /// Operations accept the number of rows in use and leave the others unchanged. Outputs are allocated
-/// by the caller. The host reads an activation only through [`download`](Self::download).
+/// by the caller. The host reads an activation only through [`download`](DeviceMemory::download).
 ///
-/// A backend keeps its scratch memory, so that a pass allocates nothing unless it is larger than those
-/// before it. Operations that may allocate return an error if they cannot; their output is then
-/// unspecified.
+/// [`DeviceMemory`] allocates what operations read and write. A backend keeps its scratch memory, so that a pass
+/// allocates nothing unless it is larger than those before it. Operations that may allocate return an error if they
+/// cannot; their output is then unspecified.
 ///
 /// A row of any result depends only on its own inputs, never on other rows of the batch.
 ///
 /// Shapes are validated when weights are loaded. Operations **panic** if a caller violates them,
 /// which is an error in the program, not in its input.
-pub trait Backend: Send + Sync + 'static {
-    /// A matrix of activations, or a vector of parameters as a matrix of one row.
-    type Buffer: Send + Sync;
-    /// The weights of a matrix product, in the layout that the kernels read.
-    type Weight: Send + Sync;
-    /// A table for row lookups: token embeddings.
-    type Table: Send + Sync;
-    /// The paged keys and values of all layers.
-    type KvCache: Send;
-    /// The state of recurrent layers, in slots.
-    type RecurrentState: Send;
-    /// A batch's index arrays in device memory.
-    type DeviceBatch: Send;
-    /// The experts of each token and their weights.
-    type Routing: Send;
-
+pub trait Backend: DeviceMemory {
     /// A human-readable description of the device and its settings: `cpu (avx2, 2 threads)`.
     fn describe(&self) -> String;
 
-    // Memory.
-
-    /// Allocates a zeroed buffer of `rows` x `cols`.
-    ///
-    /// **Errors**: [`BackendError::OutOfMemory`].
-    fn alloc(&self, rows: usize, cols: usize) -> Result<Self::Buffer, BackendError>;
-
-    /// Copies whole rows from the host to the start of `buffer`.
-    fn upload(&self, values: &[f32], buffer: &mut Self::Buffer);
-
-    /// Returns the first `len` values of `buffer`: borrowed if the host can read them in place,
-    /// otherwise copied to `staging`.
-    ///
-    /// **Errors**: [`BackendError::Device`].
-    fn download<'a>(
-        &self,
-        buffer: &'a Self::Buffer,
-        len: usize,
-        staging: &'a mut Vec<f32>,
-    ) -> Result<&'a [f32], BackendError>;
-
-    /// Packs `parts`, stacked by rows, for matrix products.
-    ///
-    /// **Errors**: parts that cannot be stacked, unsupported formats, out of memory.
-    fn load_weight(&self, parts: &[WeightPart]) -> Result<Self::Weight, BackendError>;
-
-    /// Memory that [`load_weight`](Self::load_weight) would use for `experts` matrices of
-    /// `rows` x `cols` stored as `dtype`, in bytes.
-    fn weight_bytes(&self, dtype: DType, experts: usize, rows: usize, cols: usize) -> usize;
-
-    /// Scratch memory that operations allocate for passes of up to `pass` and keep for later passes: an
-    /// upper bound, in bytes.
-    fn scratch_bytes(&self, pass: &PassShape) -> usize;
-
-    /// Prepares `part` for row lookups. The backend may read the part's bytes in place.
-    ///
-    /// **Errors**: out of memory.
-    fn load_table(&self, part: &WeightPart) -> Result<Self::Table, BackendError>;
-
-    /// Creates an empty batch for the device.
-    fn alloc_batch(&self) -> Self::DeviceBatch;
-
-    /// Copies `batch` to `device_batch`, reusing its memory.
-    fn upload_batch(&self, batch: &Batch, device_batch: &mut Self::DeviceBatch);
-
-    /// Allocates a KV cache. If the system supports it, memory is committed when blocks are first
-    /// written.
-    ///
-    /// **Errors**: [`BackendError::KvHeadDim`] and [`BackendError::OutOfMemory`].
-    fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<Self::KvCache, BackendError>;
-
-    /// Allocates the routing of `rows` tokens.
-    ///
-    /// **Errors**: [`BackendError::OutOfMemory`].
-    fn alloc_routing(
-        &self,
-        rows: usize,
-        params: &ExpertParams,
-    ) -> Result<Self::Routing, BackendError>;
-
-    /// Assigns memory for windowed layers to the blocks that `batch` writes to, which a pass requires.
-    ///
-    /// **Errors**: [`BackendError::KvWindowFull`].
-    fn assign_kv_window(
-        &self,
-        batch: &Batch,
-        cache: &mut Self::KvCache,
-    ) -> Result<(), BackendError>;
-
-    /// Releases the memory of `block` for windowed layers, whose keys and values are lost.
-    fn release_kv_window(&self, cache: &mut Self::KvCache, block: BlockId);
-
-    /// Moves the memory of block `from` for windowed layers, with its contents, to block `to`.
-    fn move_kv_window(&self, cache: &mut Self::KvCache, from: BlockId, to: BlockId);
-
-    /// Appends one block, or a part of it, to `bytes`: for each layer (those without a window first) keys then
-    /// values, for each head, for each position, one row in the cache's format; [`KvBlockPart::num_bytes`] in
-    /// total.
-    ///
-    /// **Errors**: [`BackendError::Device`].
-    fn read_kv_block(
-        &self,
-        cache: &Self::KvCache,
-        block: BlockId,
-        part: KvBlockPart,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), BackendError>;
-
-    /// Fills one block, or a part of it, with the output of [`read_kv_block`](Self::read_kv_block).
-    ///
-    /// **Errors**: [`BackendError::KvBlockSize`], [`BackendError::KvWindowFull`].
-    fn write_kv_block(
-        &self,
-        cache: &mut Self::KvCache,
-        block: BlockId,
-        part: KvBlockPart,
-        bytes: &[u8],
-    ) -> Result<(), BackendError>;
-
-    /// Allocates slots for the state of recurrent layers. If the system supports it, memory is committed when
-    /// slots are first written.
-    ///
-    /// **Errors**: [`BackendError::OutOfMemory`].
-    fn alloc_state(&self, layout: &StateLayout) -> Result<Self::RecurrentState, BackendError>;
-
-    /// Copies the contents of slot `from` to slot `to`.
-    fn copy_state(&self, state: &mut Self::RecurrentState, from: StateSlot, to: StateSlot);
-
-    /// Appends the contents of a slot to `bytes`: [`StateLayout::slot_bytes`] in total.
-    ///
-    /// **Errors**: [`BackendError::Device`].
-    fn read_state(
-        &self,
-        state: &Self::RecurrentState,
-        slot: StateSlot,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), BackendError>;
-
-    /// Fills a slot with the output of [`read_state`](Self::read_state).
-    ///
-    /// **Errors**: [`BackendError::StateSize`].
-    fn write_state(
-        &self,
-        state: &mut Self::RecurrentState,
-        slot: StateSlot,
-        bytes: &[u8],
-    ) -> Result<(), BackendError>;
-
     // Rows in and out.
 
-    /// `out[t] = table[token_ids[t]]`.
-    fn embed(&self, batch: &Self::DeviceBatch, table: &Self::Table, out: &mut Self::Buffer);
+    /// `out[t]` is the row of `table` that `index` selects for token `t`.
+    fn embed(
+        &self,
+        batch: &Self::DeviceBatch,
+        index: EmbeddingIndex,
+        table: &Self::Table,
+        out: &mut Self::Buffer,
+    );
 
     /// `out[i] = x[logit_rows[i]]`.
     fn gather_logit_rows(
@@ -192,8 +53,30 @@ pub trait Backend: Send + Sync + 'static {
     fn add_scaled(&self, rows: usize, x: &Self::Buffer, factor: f32, out: &mut Self::Buffer);
 
     /// `out *= function(gate)`, where a row of `gate` has one value per column of `out`, or a single one
-    /// for all columns.
+    /// for all columns. A `gate` of one row applies to all rows.
     fn gate(&self, rows: usize, function: Function, gate: &Self::Buffer, out: &mut Self::Buffer);
+
+    /// Adds combinations of blocks of `width` columns: block `i` of a row of `out` grows by the sum over `j`, in
+    /// ascending order, of `factors[i * m + j]` times block `j` of the row of `x`, which has `m` blocks. `factors` has
+    /// a row for each row of `out`, or one for all of them.
+    fn add_combinations(
+        &self,
+        rows: usize,
+        width: usize,
+        factors: &Self::Buffer,
+        x: &Self::Buffer,
+        out: &mut Self::Buffer,
+    );
+
+    /// Scales each block of the width of `x` in the rows of `out` so that the mean of its squares becomes that of the
+    /// row of `x`. Its own mean counts as `minimum` if it is smaller.
+    fn match_magnitude(&self, rows: usize, x: &Self::Buffer, minimum: f32, out: &mut Self::Buffer);
+
+    /// Subtracts the mean of each row plus `num_deviations` of its standard deviations (of the population), and sets
+    /// what is then negative to zero.
+    ///
+    /// **Source**: You et al., Spark Transformer: Reactivating Sparsity in FFN and Attention.
+    fn sparsify(&self, rows: usize, num_deviations: f32, x: &mut Self::Buffer);
 
     /// Copies blocks of columns: block `b` of row `r` begins at value
     /// `r * row_len + start + b * step` of either buffer.
@@ -332,6 +215,21 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     );
 
+    /// Reads and writes the states of each channel in each sequence's slot, token by token.
+    ///
+    /// Every sequence of the batch has a state.
+    ///
+    /// **Shapes**: `out` rows hold one value per channel.
+    fn selective_scan(
+        &self,
+        batch: &Self::DeviceBatch,
+        params: &SelectiveScanParams,
+        weights: SelectiveScanWeights<'_, Self::Buffer>,
+        rows: SelectiveScanRows<'_, Self::Buffer>,
+        state: &mut Self::RecurrentState,
+        out: &mut Self::Buffer,
+    );
+
     /// Normalizes rows in parts of `extent` values and multiplies them by the SiLU of their gates, in either
     /// order.
     fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, Self::Buffer>, x: &mut Self::Buffer);
@@ -359,6 +257,17 @@ pub trait Backend: Send + Sync + 'static {
     /// Multiplies the weight of each selected expert by its value in `scales`, a row of one value per expert.
     fn scale_experts(&self, scales: &Self::Buffer, routing: &mut Self::Routing);
 
+    /// Applies the weights of the selected experts to their inputs instead of their outputs: row
+    /// `t * num_experts_used + j` of `out` is the weight of token `t`'s `j`-th expert times row `t` of `x`, and that
+    /// weight becomes 1.
+    fn weigh_expert_inputs(
+        &self,
+        rows: usize,
+        x: &Self::Buffer,
+        routing: &mut Self::Routing,
+        out: &mut Self::Buffer,
+    );
+
     /// Routes each row to every expert, in order, with weight 1: products with experts are then products with
     /// one matrix per head.
     ///
@@ -378,14 +287,14 @@ pub trait Backend: Send + Sync + 'static {
         out: &mut Self::Buffer,
     ) -> Result<(), BackendError>;
 
-    /// [`linear_gated`](Self::linear_gated) of each token's input with the weights of its experts; one
-    /// row per slot, as in [`expert_linear`](Self::expert_linear).
+    /// [`linear_gated`](Self::linear_gated) of the rows of `x`, one per token or per slot, with the weights of each
+    /// token's experts; one row per slot, as in [`expert_linear`](Self::expert_linear).
     ///
     /// **Errors**: [`BackendError::OutOfMemory`].
     fn expert_linear_gated(
         &self,
         routing: &Self::Routing,
-        x: &Self::Buffer,
+        x: (&Self::Buffer, ExpertInput),
         gate_up: &Self::Weight,
         bias: Option<&Self::Buffer>,
         gate: Gate,

@@ -8,7 +8,7 @@
 //! plain loops, weights expanded to `f32`, no threads. It is slow and easy to read.
 //!
 //! ```
-//! use inferno_backend::{Backend, ReferenceBackend, WeightPart};
+//! use inferno_backend::{Backend, DeviceMemory, ReferenceBackend, WeightPart};
 //! use inferno_tensor::DType;
 //!
 //! # fn main() -> Result<(), inferno_backend::BackendError> {
@@ -35,6 +35,7 @@ mod error;
 mod kv;
 mod kv_row;
 mod kv_window;
+mod memory;
 mod params;
 mod recurrent;
 mod reference;
@@ -46,13 +47,16 @@ pub use error::BackendError;
 pub use kv::{BlockId, KvBlockPart, KvDType, KvLayer, KvLayout};
 pub use kv_row::LARGEST_I16;
 pub use kv_window::{KvWindow, KvWindowMap};
+pub use memory::DeviceMemory;
 pub use params::{
-    AttentionParams, ColumnBlocks, CopySize, ExpertGroups, ExpertParams, Function, Gate, Gating,
-    LinearInput, Norm, NormKind, PassShape, ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
+    AttentionParams, AttentionWindow, ColumnBlocks, CopySize, EmbeddingIndex, ExpertGroups,
+    ExpertInput, ExpertParams, Function, Gate, Gating, LinearInput, Norm, NormKind, PassShape,
+    ProductShape, QkNorm, QkvLayout, RopePairing, Rotation,
 };
 pub use recurrent::{
     ConvParams, ConvWeights, GatedNorm, LinearAttentionParams, LinearAttentionRows,
-    LinearAttentionWeights, SequenceState, StateCheckpoint, StateLayout, StateSlot, WriteRule,
+    LinearAttentionWeights, SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+    SequenceState, StateCheckpoint, StateLayout, StateSlot, WriteRule,
 };
 pub use reference::ReferenceBackend;
 pub use weight::WeightPart;

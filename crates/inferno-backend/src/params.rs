@@ -76,6 +76,14 @@ impl<'a, Buffer> From<&'a Buffer> for LinearInput<'a, Buffer> {
     }
 }
 
+impl<Buffer> Clone for LinearInput<'_, Buffer> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Buffer> Copy for LinearInput<'_, Buffer> {}
+
 /// What a norm does to a row before it multiplies it by the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NormKind {
@@ -159,8 +167,9 @@ impl<'a, Buffer> QkNorm<'a, Buffer> {
 pub struct Rotation<'a, Buffer> {
     /// The components that are rotated together.
     pub pairing: RopePairing,
-    /// One row per token: `n` cosines, then `n` sines, where `2 n` is the number of rotated components.
-    pub angles: &'a Buffer,
+    /// One row per token: `n` cosines, then `n` sines, where `2 n` is the number of rotated components. `None` if
+    /// heads are not rotated.
+    pub angles: Option<&'a Buffer>,
     /// One factor per token on its query heads after rotation.
     pub query_factors: Option<&'a Buffer>,
 }
@@ -181,9 +190,8 @@ pub struct AttentionParams<'a, Buffer> {
     pub layer: usize,
     /// Factor on every score, usually `1 / sqrt(head_dim)`.
     pub scale: f32,
-    /// Sliding window: with a window of `w`, position `p` attends to `p - w + 1 ..= p`; without one, to
-    /// `0 ..= p`.
-    pub window: Option<usize>,
+    /// The positions that a position attends to; all before it and itself if there is no window.
+    pub window: Option<AttentionWindow>,
     /// Replaces each score `s` by `cap * tanh(s / cap)`.
     pub softcap: Option<f32>,
     /// One more score for each query head, of a position without a value.
@@ -195,6 +203,41 @@ impl<Buffer> AttentionParams<'_, Buffer> {
     pub fn new(layer: usize, scale: f32) -> Self {
         Self { layer, scale, window: None, softcap: None, sinks: None }
     }
+}
+
+/// The positions that a position attends to, which end with itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttentionWindow {
+    /// The last positions, this many. Not zero.
+    Sliding(usize),
+    /// Those of its chunk: positions are divided into chunks of this length. Not zero.
+    Chunked(usize),
+}
+
+impl AttentionWindow {
+    /// The first position that `position` attends to.
+    pub fn first(self, position: usize) -> usize {
+        match self {
+            Self::Sliding(len) => (position + 1).saturating_sub(len),
+            Self::Chunked(len) => position - position % len,
+        }
+    }
+
+    /// The largest number of positions that a position attends to.
+    pub fn max_len(self) -> usize {
+        match self {
+            Self::Sliding(len) | Self::Chunked(len) => len,
+        }
+    }
+}
+
+/// What selects a token's row of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmbeddingIndex {
+    /// Its token ID.
+    Token,
+    /// Its position.
+    Position,
 }
 
 /// The location of equally wide blocks of columns in the rows of a buffer.
@@ -312,6 +355,16 @@ pub enum Gating {
     Softmax,
     /// A sigmoid for each expert.
     Sigmoid,
+}
+
+/// The rows that a product with experts reads. A *slot* is one token's use of one expert: slot
+/// `t * num_experts_used + j` is token `t`'s `j`-th expert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpertInput {
+    /// All slots of token `t` read row `t`.
+    PerToken,
+    /// Slot `s` reads row `s`.
+    PerSlot,
 }
 
 /// Groups of experts: only the experts of the best groups can be selected. The score of a group is the

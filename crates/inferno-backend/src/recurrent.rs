@@ -10,7 +10,8 @@ pub struct StateLayout {
     pub num_layers: usize,
     /// Values that a layer stores of its convolution: [`ConvParams::tail_values`].
     pub conv_values: usize,
-    /// Values of the matrices of a layer's linear attention: [`LinearAttentionParams::matrix_values`].
+    /// Values of the matrices of a layer's linear attention, [`LinearAttentionParams::matrix_values`], or its
+    /// states, [`SelectiveScanParams::num_states`].
     pub matrix_values: usize,
     /// Number of slots, each of which holds the state of one sequence.
     pub num_slots: usize,
@@ -197,6 +198,49 @@ pub struct LinearAttentionRows<'a, Buffer> {
     pub projected: &'a mut Buffer,
     /// The convolution's rows. The delta rule normalizes queries and keys in place.
     pub convolved: &'a mut Buffer,
+}
+
+/// A state space with inputs and outputs that depend on the token: each channel has `state_size` states.
+///
+/// With `step = softplus(steps)`, a token computes `state = exp(rate * step) * state + step * value * write` for each
+/// state of a channel, and returns the sum of `state * read` over its states, plus `skip * value`.
+///
+/// **Source**: Gu and Dao, Mamba: Linear-Time Sequence Modeling with Selective State Spaces, section 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SelectiveScanParams {
+    /// Index of the layer in the recurrent state.
+    pub layer: usize,
+    /// Number of channels.
+    pub channels: usize,
+    /// Number of states per channel.
+    pub state_size: usize,
+}
+
+impl SelectiveScanParams {
+    /// Number of states of all channels.
+    pub fn num_states(&self) -> usize {
+        self.channels.saturating_mul(self.state_size)
+    }
+}
+
+/// The weights of a [`SelectiveScanParams`].
+#[derive(Debug)]
+pub struct SelectiveScanWeights<'a, Buffer> {
+    /// The negative rates of decay: one row per state, with one value per channel.
+    pub rates: &'a Buffer,
+    /// Factors on the values that are added to the output, one per channel.
+    pub skip: &'a Buffer,
+}
+
+/// The rows that a selective scan reads.
+#[derive(Debug)]
+pub struct SelectiveScanRows<'a, Buffer> {
+    /// One value per channel.
+    pub values: &'a Buffer,
+    /// Step sizes before the softplus, one per channel.
+    pub steps: &'a Buffer,
+    /// The factors of each state for writing, then those for reading.
+    pub selection: &'a Buffer,
 }
 
 /// An RMS norm and a SiLU gate of rows.

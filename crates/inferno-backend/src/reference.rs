@@ -7,21 +7,26 @@
 mod arithmetic;
 mod attention;
 mod experts;
+mod memory;
+mod product;
 mod recurrent;
+mod rope;
+mod rows;
 
 use std::borrow::Cow;
 
-use inferno_tensor::{DType, Tensor, quant};
+use inferno_tensor::{Tensor, quant};
 
 use crate::{
-    AttentionParams, Backend, BackendError, Batch, BlockId, ColumnBlocks, ConvParams, ConvWeights,
-    CopySize, ExpertParams, Function, Gate, GatedNorm, KvBlockPart, KvLayout,
-    LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm,
-    PassShape, QkNorm, QkvLayout, RopePairing, Rotation, StateLayout, StateSlot, WeightPart,
+    AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
+    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rotation,
+    SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights, WeightPart,
 };
-use arithmetic::{add, combine, dot, evaluate, normalize, zeros};
+use arithmetic::{add, evaluate, normalize};
 use attention::ReferenceKvCache;
 use experts::ReferenceRouting;
+pub use product::ReferenceWeight;
 use recurrent::ReferenceState;
 
 /// The naive reference implementation of [`Backend`].
@@ -50,168 +55,19 @@ impl ReferenceBackend {
 /// Activations: rows x columns.
 type Matrix = Tensor<f32>;
 
-/// Weights in single precision: experts x rows x columns.
-#[derive(Debug)]
-pub struct ReferenceWeight(Tensor<f32>);
-
 impl Backend for ReferenceBackend {
-    type Buffer = Matrix;
-    type Weight = ReferenceWeight;
-    type Table = WeightPart;
-    type KvCache = ReferenceKvCache;
-    type RecurrentState = ReferenceState;
-    type DeviceBatch = Batch;
-    type Routing = ReferenceRouting;
-
     fn describe(&self) -> String {
         "reference (naive loops, 1 thread)".to_owned()
     }
 
-    fn alloc(&self, rows: usize, cols: usize) -> Result<Matrix, BackendError> {
-        zeros(&[rows, cols], "activations")
-    }
-
-    fn upload(&self, values: &[f32], buffer: &mut Matrix) {
-        buffer.as_mut_slice()[..values.len()].copy_from_slice(values);
-    }
-
-    fn download<'a>(
-        &self,
-        buffer: &'a Matrix,
-        len: usize,
-        _staging: &'a mut Vec<f32>,
-    ) -> Result<&'a [f32], BackendError> {
-        Ok(&buffer.as_slice()[..len])
-    }
-
-    fn load_weight(&self, parts: &[WeightPart]) -> Result<ReferenceWeight, BackendError> {
-        let (num_experts, rows, cols) = WeightPart::stacked_shape(parts)?;
-        let mut weight = zeros(&[num_experts, rows, cols], "weights")?;
-        for expert in 0..num_experts {
-            let sources =
-                parts.iter().flat_map(|part| (0..part.rows()).map(move |row| (part, row)));
-            for (stacked_row, (part, row)) in sources.enumerate() {
-                let target = &mut weight[[expert, stacked_row]];
-                quant::decode_row(part.dtype(), part.row(expert, row), target).map_err(
-                    |source| BackendError::WeightShape { name: part.name().to_owned(), source },
-                )?;
-            }
-        }
-        Ok(ReferenceWeight(weight))
-    }
-
-    fn weight_bytes(&self, _dtype: DType, experts: usize, rows: usize, cols: usize) -> usize {
-        [rows, cols, size_of::<f32>()].into_iter().fold(experts, usize::saturating_mul)
-    }
-
     /// Zero: operations release what they allocate.
-    fn scratch_bytes(&self, _pass: &PassShape) -> usize {
-        0
-    }
-
-    fn load_table(&self, part: &WeightPart) -> Result<WeightPart, BackendError> {
-        Ok(part.clone())
-    }
-
-    fn alloc_batch(&self) -> Batch {
-        Batch::default()
-    }
-
-    fn upload_batch(&self, batch: &Batch, device_batch: &mut Batch) {
-        device_batch.clone_from(batch);
-    }
-
-    fn alloc_kv_cache(&self, layout: &KvLayout) -> Result<ReferenceKvCache, BackendError> {
-        ReferenceKvCache::new(layout)
-    }
-
-    fn alloc_routing(
-        &self,
-        rows: usize,
-        params: &ExpertParams,
-    ) -> Result<ReferenceRouting, BackendError> {
-        Ok(ReferenceRouting::new(rows, params))
-    }
-
-    fn assign_kv_window(
-        &self,
-        batch: &Batch,
-        cache: &mut ReferenceKvCache,
-    ) -> Result<(), BackendError> {
-        cache.windows.as_mut().map_or(Ok(()), |windows| windows.assign_all(batch))
-    }
-
-    fn release_kv_window(&self, cache: &mut ReferenceKvCache, block: BlockId) {
-        if let Some(windows) = &mut cache.windows {
-            windows.release(block);
-        }
-    }
-
-    fn move_kv_window(&self, cache: &mut ReferenceKvCache, from: BlockId, to: BlockId) {
-        if let Some(windows) = &mut cache.windows {
-            windows.reassign(from, to);
-        }
-    }
-
-    fn read_kv_block(
-        &self,
-        cache: &ReferenceKvCache,
-        block: BlockId,
-        part: KvBlockPart,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), BackendError> {
-        cache.read(block, part, bytes);
-        Ok(())
-    }
-
-    fn write_kv_block(
-        &self,
-        cache: &mut ReferenceKvCache,
-        block: BlockId,
-        part: KvBlockPart,
-        bytes: &[u8],
-    ) -> Result<(), BackendError> {
-        cache.write(block, part, bytes)
-    }
-
-    fn alloc_state(&self, layout: &StateLayout) -> Result<ReferenceState, BackendError> {
-        ReferenceState::new(layout)
-    }
-
-    fn copy_state(&self, state: &mut ReferenceState, from: StateSlot, to: StateSlot) {
-        let values = state.slot(from).to_vec();
-        state.slot_mut(to).copy_from_slice(&values);
-    }
-
-    fn read_state(
-        &self,
-        state: &ReferenceState,
-        slot: StateSlot,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), BackendError> {
-        bytes.extend(state.slot(slot).iter().flat_map(|value| value.to_le_bytes()));
-        Ok(())
-    }
-
-    fn write_state(
-        &self,
-        state: &mut ReferenceState,
-        slot: StateSlot,
-        bytes: &[u8],
-    ) -> Result<(), BackendError> {
-        let expected = state.slot_bytes();
-        if bytes.len() != expected {
-            return Err(BackendError::StateSize { expected, found: bytes.len() });
-        }
-        for (value, bytes) in state.slot_mut(slot).iter_mut().zip(bytes.chunks_exact(4)) {
-            *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        }
-        Ok(())
-    }
-
-    fn embed(&self, batch: &Batch, table: &WeightPart, out: &mut Matrix) {
-        for (row, &token) in batch.token_ids().iter().enumerate() {
-            quant::decode_row(table.dtype(), table.row(0, token as usize), &mut out[[row]])
+    fn embed(&self, batch: &Batch, index: EmbeddingIndex, table: &WeightPart, out: &mut Matrix) {
+        let selected = match index {
+            EmbeddingIndex::Token => batch.token_ids(),
+            EmbeddingIndex::Position => batch.positions(),
+        };
+        for (row, &selected) in selected.iter().enumerate() {
+            quant::decode_row(table.dtype(), table.row(0, selected as usize), &mut out[[row]])
                 .expect("the table has rows of its own format and as wide as `out`");
         }
     }
@@ -236,10 +92,29 @@ impl Backend for ReferenceBackend {
 
     fn gate(&self, rows: usize, function: Function, gate: &Matrix, out: &mut Matrix) {
         for row in 0..rows {
-            let gates = gate[[row]].iter().cycle();
+            let gates = rows::row_or_only(gate, row).iter().cycle();
             let pairs = out[[row]].iter_mut().zip(gates);
             pairs.for_each(|(out, &gate)| *out *= evaluate(function, gate));
         }
+    }
+
+    fn add_combinations(
+        &self,
+        rows: usize,
+        width: usize,
+        factors: &Matrix,
+        x: &Matrix,
+        out: &mut Matrix,
+    ) {
+        rows::add_combinations(rows, width, factors, x, out);
+    }
+
+    fn match_magnitude(&self, rows: usize, x: &Matrix, minimum: f32, out: &mut Matrix) {
+        rows::match_magnitude(rows, x, minimum, out);
+    }
+
+    fn sparsify(&self, rows: usize, num_deviations: f32, x: &mut Matrix) {
+        rows::sparsify(rows, num_deviations, x);
     }
 
     fn copy_columns(
@@ -322,36 +197,7 @@ impl Backend for ReferenceBackend {
         rotation: Option<Rotation<'_, Matrix>>,
         qkv: &mut Matrix,
     ) {
-        let (head_dim, [q_len, k_len, _]) = (layout.head_dim, layout.part_lens());
-        for row in 0..rows {
-            let (queries, others) = qkv[[row]].split_at_mut(q_len);
-            let (keys, values) = others.split_at_mut(k_len);
-            if let Some((norm, v)) = norm.as_ref().and_then(|norm| Some((norm, norm.v?))) {
-                let weight = &v[[0]];
-                let heads = values.chunks_exact_mut(layout.value_dim);
-                heads.for_each(|head| normalize(head, norm.kind, weight, None, norm.eps));
-            }
-            let normalize_both = |after_rotation: bool, queries: &mut [f32], keys: &mut [f32]| {
-                if let Some(norm) =
-                    norm.as_ref().filter(|norm| norm.after_rotation == after_rotation)
-                {
-                    normalize_heads(norm, norm.q, head_dim, queries);
-                    if let Some(k) = norm.k {
-                        normalize_heads(norm, k, head_dim, keys);
-                    }
-                }
-            };
-            normalize_both(false, queries, keys);
-            if let Some(rotation) = &rotation {
-                let heads =
-                    queries.chunks_exact_mut(head_dim).chain(keys.chunks_exact_mut(head_dim));
-                heads.for_each(|head| rotate(rotation.pairing, &rotation.angles[[row]], head));
-                if let Some(factors) = rotation.query_factors {
-                    queries.iter_mut().for_each(|query| *query *= factors[[row]][0]);
-                }
-            }
-            normalize_both(true, queries, keys);
-        }
+        rope::rope(rows, layout, norm, rotation, qkv);
     }
 
     fn store_kv(
@@ -402,6 +248,18 @@ impl Backend for ReferenceBackend {
         recurrent::linear_attention(batch, params, weights, rows, state, out);
     }
 
+    fn selective_scan(
+        &self,
+        batch: &Batch,
+        params: &SelectiveScanParams,
+        weights: SelectiveScanWeights<'_, Matrix>,
+        rows: SelectiveScanRows<'_, Matrix>,
+        state: &mut ReferenceState,
+        out: &mut Matrix,
+    ) {
+        recurrent::selective_scan(batch, params, weights, rows, state, out);
+    }
+
     fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, Matrix>, x: &mut Matrix) {
         recurrent::gated_norm(rows, norm, x);
     }
@@ -425,6 +283,21 @@ impl Backend for ReferenceBackend {
 
     fn scale_experts(&self, scales: &Matrix, routing: &mut ReferenceRouting) {
         routing.scale(&scales[[0]]);
+    }
+
+    fn weigh_expert_inputs(
+        &self,
+        rows: usize,
+        x: &Matrix,
+        routing: &mut ReferenceRouting,
+        out: &mut Matrix,
+    ) {
+        let used = routing.num_experts_used();
+        for (slot, choice) in routing.slots().take(rows * used) {
+            let inputs = x[[slot / used]].iter();
+            out[[slot]].iter_mut().zip(inputs).for_each(|(out, x)| *out = choice.weight * x);
+        }
+        routing.reset_weights();
     }
 
     fn route_to_all(&self, rows: usize, routing: &mut ReferenceRouting) {
@@ -451,16 +324,19 @@ impl Backend for ReferenceBackend {
     fn expert_linear_gated(
         &self,
         routing: &ReferenceRouting,
-        x: &Matrix,
+        (x, input): (&Matrix, ExpertInput),
         gate_up: &ReferenceWeight,
         bias: Option<&Matrix>,
         gate: Gate,
         out: &mut Matrix,
     ) -> Result<(), BackendError> {
         for (slot, choice) in routing.slots() {
-            let token = slot / routing.num_experts_used();
+            let row = match input {
+                ExpertInput::PerToken => slot / routing.num_experts_used(),
+                ExpertInput::PerSlot => slot,
+            };
             let bias = bias.map(|bias| &bias[[choice.expert]]);
-            gate_up.multiply_gated(choice.expert, &x[[token]], bias, gate, &mut out[[slot]]);
+            gate_up.multiply_gated(choice.expert, &x[[row]], bias, gate, &mut out[[slot]]);
         }
         Ok(())
     }
@@ -482,60 +358,5 @@ impl Backend for ReferenceBackend {
                 *out += choice.weight * y;
             }
         }
-    }
-}
-
-impl ReferenceWeight {
-    /// `out = weight[expert] * x` for one row of activations.
-    fn multiply(&self, expert: usize, x: &[f32], out: &mut [f32]) {
-        for (row, out) in out.iter_mut().enumerate() {
-            *out = dot(x, &self.0[[expert, row]]) as f32;
-        }
-    }
-
-    /// The gated product of one row of activations.
-    fn multiply_gated(
-        &self,
-        expert: usize,
-        x: &[f32],
-        bias: Option<&[f32]>,
-        gate: Gate,
-        out: &mut [f32],
-    ) {
-        let mut sums = vec![0.0; 2 * out.len()];
-        assert_eq!(self.0.shape().dims()[1], sums.len(), "a gate and an up row per output");
-        self.multiply(expert, x, &mut sums);
-        if let Some(bias) = bias {
-            add(bias, &mut sums);
-        }
-        let (gates, ups) = sums.split_at(out.len());
-        for ((out, &x), &up) in out.iter_mut().zip(gates).zip(ups) {
-            *out = combine(gate, x, up);
-        }
-    }
-}
-
-/// Normalizes the query heads or the key heads of a row, whose norm has the weight `weight`.
-fn normalize_heads(norm: &QkNorm<'_, Matrix>, weight: &Matrix, head_dim: usize, heads: &mut [f32]) {
-    let weight = &weight[[0]];
-    let extent = if norm.whole { heads.len() } else { head_dim };
-    let weights = weight.chunks_exact(extent).cycle();
-    for (head, weight) in heads.chunks_exact_mut(extent).zip(weights) {
-        normalize(head, norm.kind, weight, None, norm.eps);
-    }
-}
-
-/// Rotates one head by the angles of its row.
-fn rotate(pairing: RopePairing, angles: &[f32], head: &mut [f32]) {
-    let pairs = angles.len() / 2;
-    let (cos, sin) = angles.split_at(pairs);
-    for pair in 0..pairs {
-        let (i, j) = match pairing {
-            RopePairing::Interleaved => (2 * pair, 2 * pair + 1),
-            RopePairing::Halves => (pair, pair + pairs),
-        };
-        let (a, b) = (head[i], head[j]);
-        head[i] = a * cos[pair] - b * sin[pair];
-        head[j] = a * sin[pair] + b * cos[pair];
     }
 }

@@ -1,13 +1,13 @@
 //! The reference operations on cases computed by hand.
 
 use inferno_backend::{
-    AttentionParams, Backend, BackendError, Batch, BatchBuilder, BlockId, ExpertParams,
-    KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, QkNorm, QkvLayout, ReferenceBackend,
-    RopePairing, Rotation, SequenceChunk, WeightPart,
+    AttentionParams, AttentionWindow, Backend, BackendError, Batch, BatchBuilder, BlockId,
+    DeviceMemory, ExpertParams, KvBlockPart, KvDType, KvLayer, KvLayout, LogitRows, QkNorm,
+    QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_tensor::DType;
 
-type Matrix = <ReferenceBackend as Backend>::Buffer;
+type Matrix = <ReferenceBackend as DeviceMemory>::Buffer;
 
 const BACKEND: ReferenceBackend = ReferenceBackend;
 
@@ -88,7 +88,7 @@ fn rope_rotates_pairs_in_either_pairing_and_leaves_the_rest() {
         (RopePairing::Halves, [-3.0, 2.0, 1.0, 4.0, 5.0]),
     ] {
         let mut qkv = matrix(1, &head.repeat(3));
-        let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+        let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
         BACKEND.rope(1, &HEADS_OF_5, None, Some(rotation), &mut qkv);
         assert_close(&values(&qkv, 15), &[turned, turned, head].concat());
     }
@@ -103,7 +103,7 @@ fn each_head_is_normalized_before_rotation() {
     let mut qkv = matrix(1, &[query, key, key].concat());
     let norm = QkNorm::per_head(&q, &k, 0.0);
     let pairing = RopePairing::Interleaved;
-    let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+    let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
     BACKEND.rope(1, &HEADS_OF_5, Some(norm), Some(rotation), &mut qkv);
     let expected = [[-2.0, 1.0, 3.0, 4.0, 5.0], [-6.0, 6.0, 6.0, 6.0, 6.0], key].concat();
     assert_close(&values(&qkv, 15), &expected);
@@ -125,9 +125,12 @@ fn attention_covers_the_past_within_the_window() {
     let qkv = matrix(3, &[0.0, 1.0, 6.0, 0.0, 1.0, 12.0, 0.0, 1.0, 30.0]);
     let mut cache = BACKEND.alloc_kv_cache(&kv).expect("memory");
     BACKEND.store_kv(&batch, 0, &layout, &qkv, &mut cache);
-    for (window, expected) in
-        [(None, [6.0, 9.0, 16.0]), (Some(2), [6.0, 9.0, 21.0]), (Some(1), [6.0, 12.0, 30.0])]
-    {
+    for (window, expected) in [
+        (None, [6.0, 9.0, 16.0]),
+        (Some(AttentionWindow::Sliding(2)), [6.0, 9.0, 21.0]),
+        (Some(AttentionWindow::Sliding(1)), [6.0, 12.0, 30.0]),
+        (Some(AttentionWindow::Chunked(2)), [6.0, 9.0, 30.0]),
+    ] {
         let mut out = matrix(3, &[0.0; 3]);
         let params = AttentionParams { window, ..AttentionParams::new(0, 1.0) };
         BACKEND.paged_attention(&batch, &params, &layout, &qkv, &cache, &mut out).expect("memory");

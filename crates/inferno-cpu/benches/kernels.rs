@@ -6,8 +6,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, LogitRows, Norm,
-    QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
+    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayer, KvLayout,
+    LogitRows, Norm, QkNorm, QkvLayout, RopePairing, Rotation, SequenceChunk, WeightPart,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::{DType, quant};
@@ -128,7 +128,7 @@ fn rope(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new(format!("{pairing:?}"), rows), |b| {
                 b.iter(|| {
                     let norm = QkNorm::per_head(&weight, &weight, 1e-6);
-                    let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+                    let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
                     backend.rope(rows, &layout, Some(norm), Some(rotation), &mut qkv);
                 });
             });

@@ -4,7 +4,7 @@
 //! row, bytes of weights read per second.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use inferno_backend::{Backend, ReferenceBackend, WeightPart};
+use inferno_backend::{Backend, DeviceMemory, ReferenceBackend, WeightPart};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_tensor::{DType, quant};
 

@@ -4,7 +4,7 @@
 //! The shape is that of Llama 2 7B. Sizes are those of the CPU backend's packing. The embedding table is read in
 //! place from the file and is not included.
 
-use inferno_backend::{Backend, BackendError};
+use inferno_backend::{BackendError, DeviceMemory};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_tensor::DType;
 

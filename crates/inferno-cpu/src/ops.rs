@@ -21,5 +21,6 @@ mod quantize;
 pub(crate) mod recurrent;
 pub(crate) mod rope;
 pub(crate) mod routing;
+pub(crate) mod row_statistics;
 mod softmax;
 pub(crate) mod workspace;

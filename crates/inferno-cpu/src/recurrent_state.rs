@@ -2,7 +2,8 @@
 //!
 //! A slot holds, for each layer, the inputs of the convolution (`[taps - 1][channels]`), then for each head its
 //! matrix in blocks of [`BLOCK_COLS`] columns (the last one may be narrower), each `[key_dim][columns]`: what one
-//! task of the scan reads and writes is contiguous.
+//! task of the scan reads and writes is contiguous. A selective scan stores its states as `[state_size][channels]`
+//! instead.
 
 use inferno_backend::{BackendError, StateLayout, StateSlot};
 

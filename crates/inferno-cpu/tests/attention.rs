@@ -5,8 +5,8 @@ mod cases;
 use cases::heads::{SHAPE, Shape, attend, inputs};
 use cases::{all, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayout, LogitRows,
-    ReferenceBackend, SequenceChunk,
+    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, DeviceMemory, KvDType,
+    KvLayout, LogitRows, ReferenceBackend, SequenceChunk,
 };
 
 fn shapes() -> Vec<Shape> {
@@ -17,20 +17,40 @@ fn shapes() -> Vec<Shape> {
             Shape { dtype, tokens: 600, num_heads: 3, num_kv_heads: 1, ..SHAPE },
             Shape { dtype, num_heads: 7, num_kv_heads: 1, head_dim: 64, tokens: 33, ..SHAPE },
             Shape { dtype, num_heads: 1, num_kv_heads: 1, block_tokens: 5, tokens: 40, ..SHAPE },
-            Shape { dtype, block_tokens: 40, tokens: 90, window: Some(17), ..SHAPE },
+            Shape {
+                dtype,
+                block_tokens: 40,
+                tokens: 90,
+                window: Some(AttentionWindow::Sliding(17)),
+                ..SHAPE
+            },
             // The window of the last rows of a task begins after the span boundary at 256.
-            Shape { dtype, tokens: 290, window: Some(3), ..SHAPE },
+            Shape { dtype, tokens: 290, window: Some(AttentionWindow::Sliding(3)), ..SHAPE },
             Shape {
                 dtype,
                 tokens: 520,
                 num_heads: 20,
                 num_kv_heads: 1,
-                window: Some(300),
+                window: Some(AttentionWindow::Sliding(300)),
                 ..SHAPE
             },
+            Shape { dtype, tokens: 300, window: Some(AttentionWindow::Chunked(37)), ..SHAPE },
+            Shape { dtype, tokens: 290, window: Some(AttentionWindow::Chunked(257)), ..SHAPE },
             Shape { dtype, tokens: 1, ..SHAPE },
-            Shape { dtype, tokens: 300, softcap: Some(2.0), window: Some(40), ..SHAPE },
-            Shape { dtype, tokens: 300, sinks: Some(1.5), window: Some(5), ..SHAPE },
+            Shape {
+                dtype,
+                tokens: 300,
+                softcap: Some(2.0),
+                window: Some(AttentionWindow::Sliding(40)),
+                ..SHAPE
+            },
+            Shape {
+                dtype,
+                tokens: 300,
+                sinks: Some(1.5),
+                window: Some(AttentionWindow::Sliding(5)),
+                ..SHAPE
+            },
             Shape { dtype, value_dim: Some(64), tokens: 300, ..SHAPE },
             Shape { dtype, head_dim: 192, value_dim: Some(128), num_kv_heads: 1, ..SHAPE },
             Shape { dtype, head_dim: 64, value_dim: Some(32), tokens: 290, ..SHAPE },

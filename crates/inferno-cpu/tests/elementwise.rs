@@ -4,8 +4,8 @@ mod cases;
 
 use cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
-    Backend, BackendError, BatchBuilder, BlockId, Function, LogitRows, Norm, NormKind, QkNorm,
-    QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
+    Backend, BackendError, BatchBuilder, BlockId, EmbeddingIndex, Function, LogitRows, Norm,
+    NormKind, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, CpuOptions, Isa};
 use inferno_tensor::DType;
@@ -146,7 +146,7 @@ fn normed_rope<B: Backend>(
     let factors = matrix(backend, rows, 1, &factors);
     let angles = matrix(backend, rows, angles.len() / rows, angles);
     let pairing = RopePairing::Halves;
-    let rotation = Rotation { pairing, angles: &angles, query_factors: Some(&factors) };
+    let rotation = Rotation { pairing, angles: Some(&angles), query_factors: Some(&factors) };
     backend.rope(rows, layout, Some(norm), Some(rotation), &mut buffer);
     read(backend, &buffer, qkv.len())
 }
@@ -183,7 +183,7 @@ fn rope<B: Backend>(
     let norms =
         norms.map(|norms| norms.each_ref().map(|norm| matrix(backend, 1, norm.len(), norm)));
     let norm = norms.as_ref().map(|[q, k]| QkNorm::per_head(q, k, 1e-5));
-    let rotation = Rotation { pairing, angles: &angles, query_factors: None };
+    let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
     backend.rope(rows, layout, norm, Some(rotation), &mut buffer);
     read(backend, &buffer, qkv.len())
 }
@@ -217,8 +217,14 @@ fn rope_rotates_only_queries_and_keys_in_both_pairings() {
     }
 }
 
-fn embed<B: Backend>(backend: &B, dtype: DType, cols: usize, tokens: &[u32]) -> Vec<f32> {
-    let table = Random::new(5).weight(dtype, 1, 50, cols);
+fn embed<B: Backend>(
+    backend: &B,
+    index: EmbeddingIndex,
+    dtype: DType,
+    cols: usize,
+    tokens: &[u32],
+) -> Vec<f32> {
+    let table = Random::new(5).weight(dtype, 1, 200, cols);
     let table = backend.load_table(&table).expect("a table");
     let mut builder = BatchBuilder::new(16);
     let blocks: Vec<_> = (0..tokens.len().div_ceil(16) as u32).map(BlockId).collect();
@@ -229,7 +235,7 @@ fn embed<B: Backend>(backend: &B, dtype: DType, cols: usize, tokens: &[u32]) -> 
     let mut batch = backend.alloc_batch();
     backend.upload_batch(&builder.build(), &mut batch);
     let mut out = backend.alloc(tokens.len(), cols).expect("memory");
-    backend.embed(&batch, &table, &mut out);
+    backend.embed(&batch, index, &table, &mut out);
     read(backend, &out, tokens.len() * cols)
 }
 
@@ -237,7 +243,9 @@ fn embed<B: Backend>(backend: &B, dtype: DType, cols: usize, tokens: &[u32]) -> 
 fn embeddings_of_every_format_are_looked_up() {
     let tokens: Vec<u32> = (0..200).map(|i| i * 7 % 50).collect();
     for dtype in DType::ALL {
-        check!(dtype, embed(dtype, 256, &tokens));
+        for index in [EmbeddingIndex::Token, EmbeddingIndex::Position] {
+            check!(dtype, embed(index, dtype, 256, &tokens));
+        }
     }
 }
 

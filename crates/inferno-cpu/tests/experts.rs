@@ -4,7 +4,8 @@ mod cases;
 
 use cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
-    Backend, ColumnBlocks, CopySize, ExpertGroups, ExpertParams, Gate, Gating, ReferenceBackend,
+    Backend, ColumnBlocks, CopySize, ExpertGroups, ExpertInput, ExpertParams, Gate, Gating,
+    ReferenceBackend,
 };
 use inferno_tensor::DType;
 
@@ -38,7 +39,14 @@ fn forward<B: Backend>(
     for _ in 0..2 {
         backend.route_experts(rows, &logits, None, params, &mut routing);
         backend
-            .expert_linear_gated(&routing, &input, &gate_up, None, SILU, &mut inner)
+            .expert_linear_gated(
+                &routing,
+                (&input, ExpertInput::PerToken),
+                &gate_up,
+                None,
+                SILU,
+                &mut inner,
+            )
             .expect("memory");
         backend.expert_linear(&routing, &inner, &down, None, &mut outer).expect("memory");
         backend.combine_experts(rows, &routing, &outer, true, &mut out);
@@ -107,7 +115,14 @@ fn biased<B: Backend>(
     let scales: Vec<f32> = (0..12).map(|expert| 1.0 + expert as f32 / 8.0).collect();
     backend.scale_experts(&matrix(backend, 1, 12, &scales), &mut routing);
     backend
-        .expert_linear_gated(&routing, &input, &gate_up, gate_up_bias, gate, &mut inner)
+        .expert_linear_gated(
+            &routing,
+            (&input, ExpertInput::PerToken),
+            &gate_up,
+            gate_up_bias,
+            gate,
+            &mut inner,
+        )
         .expect("memory");
     backend.expert_linear(&routing, &inner, &down, down_bias, &mut outer).expect("memory");
     backend.combine_experts(rows, &routing, &outer, accumulate, &mut out);

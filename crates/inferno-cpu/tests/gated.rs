@@ -3,7 +3,7 @@
 mod cases;
 
 use cases::{Random, SILU, all, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, ReferenceBackend, WeightPart};
+use inferno_backend::{Backend, DeviceMemory, ReferenceBackend, WeightPart};
 use inferno_tensor::DType;
 
 const COLS: usize = 256;

@@ -11,8 +11,8 @@ mod cases;
 use cases::heads::{SHAPE, Shape, attend, inputs};
 use cases::{all, matrix, simplest};
 use inferno_backend::{
-    Backend, BackendError, BatchBuilder, BlockId, KvBlockPart, KvDType, KvLayout, LogitRows,
-    ReferenceBackend, SequenceChunk,
+    Backend, BackendError, BatchBuilder, BlockId, DeviceMemory, KvBlockPart, KvDType, KvLayout,
+    LogitRows, ReferenceBackend, SequenceChunk,
 };
 
 /// Blocks 0 and 1 of a cache after 20 tokens, in the canonical order.

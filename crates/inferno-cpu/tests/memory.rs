@@ -4,7 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
-use inferno_backend::{Backend, KvDType, KvLayer, KvLayout};
+use inferno_backend::{DeviceMemory, KvDType, KvLayer, KvLayout};
 use inferno_cpu::{CpuBackend, CpuOptions};
 
 /// Resident memory of this process in bytes.

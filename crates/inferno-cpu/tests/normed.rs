@@ -3,7 +3,7 @@
 mod cases;
 
 use cases::{Random, SILU, all, bits, matrix, read, relative_error};
-use inferno_backend::{Backend, LinearInput, Norm, ReferenceBackend, WeightPart};
+use inferno_backend::{Backend, DeviceMemory, LinearInput, Norm, ReferenceBackend, WeightPart};
 use inferno_tensor::DType;
 
 const EPS: f32 = 1e-5;

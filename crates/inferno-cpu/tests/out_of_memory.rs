@@ -5,7 +5,7 @@
 mod cases;
 
 use cases::{Random, matrix};
-use inferno_backend::{Backend, BackendError};
+use inferno_backend::{Backend, BackendError, DeviceMemory};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_tensor::DType;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};

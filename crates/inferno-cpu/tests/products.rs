@@ -3,7 +3,7 @@
 mod cases;
 
 use cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
-use inferno_backend::{Backend, BackendError, ReferenceBackend, WeightPart};
+use inferno_backend::{Backend, BackendError, DeviceMemory, ReferenceBackend, WeightPart};
 use inferno_cpu::Isa;
 use inferno_tensor::DType;
 

@@ -4,7 +4,7 @@ mod cases;
 
 use cases::{Random, all, bits, matrix, read, relative_error, simplest};
 use inferno_backend::{
-    Backend, Batch, BatchBuilder, BlockId, ConvParams, ConvWeights, GatedNorm,
+    Backend, Batch, BatchBuilder, BlockId, ConvParams, ConvWeights, DeviceMemory, GatedNorm,
     LinearAttentionParams, LinearAttentionRows, LinearAttentionWeights, LogitRows,
     ReferenceBackend, SequenceChunk, SequenceState, StateCheckpoint, StateLayout, StateSlot,
     WriteRule,

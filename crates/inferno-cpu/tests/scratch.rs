@@ -4,8 +4,8 @@ mod cases;
 
 use cases::{Random, SILU, backend, matrix};
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, ExpertParams, KvDType, KvLayer, KvLayout,
-    LogitRows, PassShape, ProductShape, QkvLayout, SequenceChunk,
+    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, ExpertParams, KvDType, KvLayer,
+    KvLayout, LogitRows, PassShape, ProductShape, QkvLayout, SequenceChunk,
 };
 use inferno_cpu::{CpuBackend, Isa};
 use inferno_tensor::DType;

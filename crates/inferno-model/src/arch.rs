@@ -27,6 +27,7 @@ pub use architecture::Architecture;
 /// Every supported architecture.
 pub const ARCHITECTURES: &[&Architecture] = &[
     &llama::LLAMA,
+    &llama::LLAMA4,
     &llama::MISTRAL3,
     &llama::SMOLLM3,
     &llama::ARCEE,
@@ -45,6 +46,7 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &gemma::GEMMA,
     &gemma::GEMMA2,
     &gemma::GEMMA3,
+    &gemma::GEMMA3N,
     &gemma::GEMMA4,
     &deepseek::DEEPSEEK2,
     &deepseek::MISTRAL4,
@@ -56,6 +58,8 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &granite::GRANITE,
     &granite::GRANITE_MOE,
     &granite::GRANITE_HYBRID,
+    &mamba::MAMBA,
+    &mamba::JAMBA,
     &mamba::MAMBA2,
     &mamba::NEMOTRON_H,
     &mamba::NEMOTRON_H_MOE,
@@ -74,6 +78,8 @@ pub const ARCHITECTURES: &[&Architecture] = &[
     &others::DOTS1,
     &others::MINIMAX_M2,
     &others::AFMOE,
+    &layer_norms::GPT2,
+    &layer_norms::STARCODER,
     &layer_norms::GPT_NEOX,
     &layer_norms::FALCON,
     &layer_norms::STARCODER2,

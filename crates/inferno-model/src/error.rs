@@ -105,6 +105,16 @@ pub enum ModelError {
     /// A batch does not assign a slot for the state of recurrent layers to each of its sequences.
     #[error("a sequence of the batch has no slot for the state of recurrent layers")]
     MissingState,
+    /// The model has no embedding of a position.
+    #[error(
+        "position {position} is out of range for a model with embeddings of {num_positions} positions"
+    )]
+    PositionOutOfRange {
+        /// The position.
+        position: u32,
+        /// Number of rows of the table.
+        num_positions: usize,
+    },
     /// A token id is not in the vocabulary.
     #[error("token id {token} is out of range for a vocabulary of {vocab_size} tokens")]
     TokenOutOfRange {

@@ -3,7 +3,7 @@
 use inferno_backend::{Backend, KvLayout, PassShape, ProductShape};
 use inferno_gguf::{Gguf, TensorInfo};
 
-use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS};
+use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, POSITION_EMBEDDINGS};
 use crate::workspace::{BatchLimits, Workspace};
 use crate::{ModelError, ModelSpec, Requantize};
 
@@ -18,7 +18,7 @@ pub struct Footprint {
     pub state_bytes: usize,
     /// Activations, logits and the backend's scratch memory.
     pub workspace_bytes: usize,
-    /// Parts of the file that are read in place: the embedding table of a mapped file, whose pages
+    /// Parts of the file that are read in place: the embedding tables of a mapped file, whose pages
     /// the system can evict, or the whole of a file in memory, which is never released.
     pub mapped_bytes: usize,
 }
@@ -62,7 +62,7 @@ impl Footprint {
         let mapped_bytes = match checkpoint.is_in_memory() {
             // The size of a file in memory fits `usize`.
             true => checkpoint.file_bytes() as usize,
-            false => [EMBEDDINGS, LAYER_EMBEDDINGS]
+            false => [EMBEDDINGS, LAYER_EMBEDDINGS, POSITION_EMBEDDINGS]
                 .into_iter()
                 .filter_map(|name| checkpoint.tensor(name))
                 .map(TensorInfo::num_bytes)

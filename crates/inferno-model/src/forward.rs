@@ -1,6 +1,6 @@
 //! The forward pass: a batch in, rows of logits or hidden states out.
 
-use inferno_backend::{Backend, Batch, Function};
+use inferno_backend::{Backend, Batch, EmbeddingIndex, Function};
 
 use crate::layers::ForwardContext;
 use crate::rope;
@@ -81,16 +81,28 @@ impl<B: Backend> Model<B> {
             backend.upload(host_angles, factors);
         }
 
-        backend.embed(&workspace.batch, &self.embeddings, &mut workspace.x);
+        let index = EmbeddingIndex::Token;
+        backend.embed(&workspace.batch, index, &self.embeddings, &mut workspace.x);
         if spec.embedding_scale != 1.0 {
             let scale = Function::Scale { factor: spec.embedding_scale };
             backend.apply(context.rows, scale, &mut workspace.x);
         }
+        if let Some(table) = &self.position_embeddings {
+            let Workspace { batch, x, normed, .. } = &mut *workspace;
+            backend.embed(batch, EmbeddingIndex::Position, table, normed);
+            backend.add_scaled(context.rows, normed, 1.0, x);
+        }
         if let Some(embeddings) = &self.layer_embeddings {
             embeddings.compute(&context, workspace)?;
         }
+        if let Some(streams) = &self.streams {
+            streams.expand(&context, workspace)?;
+        }
         for layer in &self.layers {
             layer.forward(&context, cache, workspace)?;
+        }
+        if let Some(streams) = &self.streams {
+            streams.merge(&context, workspace)?;
         }
 
         let num_rows = batch.logit_rows().len();
@@ -109,6 +121,15 @@ impl<B: Backend> Model<B> {
         }
         if self.spec.state_layout(0).is_some() && batch.states().contains(&None) {
             return Err(ModelError::MissingState);
+        }
+        let num_positions = match &self.spec.position_embeddings {
+            Some(table) => table.num_rows(),
+            None => usize::MAX,
+        };
+        if let Some(&position) =
+            batch.positions().iter().find(|&&position| position as usize >= num_positions)
+        {
+            return Err(ModelError::PositionOutOfRange { position, num_positions });
         }
         let vocab_size = self.spec.vocab_size;
         match batch.token_ids().iter().find(|&&token| token as usize >= vocab_size) {

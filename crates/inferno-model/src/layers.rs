@@ -10,13 +10,16 @@ mod mlp;
 mod norm;
 mod recurrent;
 mod residual;
+mod selective_scan;
+mod streams;
 
 use inferno_backend::{Backend, Function};
 
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::model_cache::ModelCache;
-use crate::spec::layer::{BlockSpec, FeedForwardSpec, LayerSpec, MixerSpec};
+use crate::spec::feed_forward::FeedForwardSpec;
+use crate::spec::layer::{BlockSpec, LayerSpec, MixerSpec};
 use crate::workspace::Workspace;
 use attention::SelfAttention;
 pub(crate) use context::ForwardContext;
@@ -28,12 +31,16 @@ use mlp::Mlp;
 pub(crate) use norm::NormWeights;
 use recurrent::RecurrentMixer;
 use residual::Residual;
+pub(crate) use streams::Streams;
+use streams::{LayerStreams, LowRank};
 
 /// One decoder layer: mixers of tokens, then a feed-forward block, each added to the residual stream.
 pub(crate) struct DecoderLayer<B: Backend> {
     mixers: Block<B, Vec<Mixer<B>>>,
+    low_rank: Option<LowRank<B>>,
     feed_forward: Option<Block<B, FeedForward<B>>>,
     is_parallel: bool,
+    streams: Option<LayerStreams<B>>,
     embedding: Option<LayerEmbedding<B>>,
     /// Factor on the residual stream after the layer.
     output_scale: Option<f32>,
@@ -84,6 +91,14 @@ impl<B: Backend> DecoderLayer<B> {
         let mixers = Block::load(loader, &spec.mixers, |loader, mixers| {
             mixers.iter().map(|mixer| Mixer::load(loader, mixer)).collect()
         })?;
+        let low_rank = match &spec.low_rank {
+            Some(low_rank) => Some(LowRank::load(loader, low_rank)?),
+            None => None,
+        };
+        let streams = match &spec.streams {
+            Some(streams) => Some(LayerStreams::load(loader, streams)?),
+            None => None,
+        };
         let embedding = match &spec.embedding {
             Some(embedding) => Some(LayerEmbedding::load(loader, embedding)?),
             None => None,
@@ -93,7 +108,7 @@ impl<B: Backend> DecoderLayer<B> {
             None => None,
         };
         let is_parallel = spec.is_parallel;
-        Ok(Self { mixers, feed_forward, is_parallel, embedding, output_scale })
+        Ok(Self { mixers, low_rank, feed_forward, is_parallel, streams, embedding, output_scale })
     }
 
     /// Adds the layer's output to the residual stream `workspace.x`.
@@ -105,7 +120,13 @@ impl<B: Backend> DecoderLayer<B> {
         cache: &mut ModelCache<B>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
-        let Self { mixers, feed_forward, is_parallel, .. } = self;
+        let Self { mixers, feed_forward, is_parallel, streams, .. } = self;
+        if let Some(streams) = streams {
+            streams.predict(context, workspace)?;
+        }
+        if let Some(low_rank) = &self.low_rank {
+            low_rank.compute(context, workspace)?;
+        }
         for mixer in &mixers.block {
             mixer.mix(context, mixers.norm.as_ref(), cache, workspace)?;
         }
@@ -115,14 +136,20 @@ impl<B: Backend> DecoderLayer<B> {
         for mixer in &mixers.block {
             mixer.project(context, &mixers.residual, workspace)?;
         }
+        if let Some(low_rank) = &self.low_rank {
+            low_rank.add(context, workspace);
+        }
         if let Some(feed_forward) = feed_forward {
             if !is_parallel {
                 feed_forward.expand(context, workspace)?;
             }
             feed_forward.project(context, workspace)?;
         }
+        if let Some(streams) = streams {
+            streams.correct(context, workspace)?;
+        }
         if let Some(embedding) = &self.embedding {
-            embedding.add(context, workspace)?;
+            embedding.add(context, streams.as_ref(), workspace)?;
         }
         if let Some(factor) = self.output_scale {
             context.backend.apply(context.rows, Function::Scale { factor }, &mut workspace.x);
@@ -184,8 +211,8 @@ impl<B: Backend> Block<B, FeedForward<B>> {
         let norm = self.norm.as_ref();
         match &self.block {
             FeedForward::Dense(mlp) => {
-                let input = context.normed(norm, &workspace.x);
-                mlp.expand(context, input, &mut workspace.hidden)
+                let Workspace { x, hidden, gates, .. } = workspace;
+                mlp.expand(context, context.normed(norm, x), [hidden, gates])
             }
             FeedForward::Experts(experts) => experts.expand(context, norm, workspace),
         }

@@ -4,7 +4,6 @@
 //! twice that.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use bytes::Bytes;
 use inferno_backend::{Backend, BackendError, WeightPart};
@@ -55,16 +54,12 @@ impl<'a, B: Backend> Loader<'a, B> {
             .for_each(|info| self.checkpoint.preload(info));
     }
 
-    /// Completes the load; every tensor of the file must have been loaded, except those of
-    /// `skipped_layers`.
-    pub(crate) fn finish(self, skipped_layers: Range<usize>) -> Result<(), ModelError> {
-        let is_skipped = |name: &str| {
-            let layer = name.strip_prefix("blk.").and_then(|name| name.split_once('.'));
-            let layer = layer.and_then(|(layer, _)| layer.parse::<usize>().ok());
-            layer.is_some_and(|layer| skipped_layers.contains(&layer))
-        };
+    /// Completes the load; every tensor of the file must have been loaded, except those whose names begin with one
+    /// of `unused`.
+    pub(crate) fn finish(self, unused: &[String]) -> Result<(), ModelError> {
+        let is_unused = |name: &str| unused.iter().any(|beginning| name.starts_with(beginning));
         let tensors = self.checkpoint.tensors().iter().map(TensorInfo::name);
-        let unused = tensors.filter(|name| !self.loaded.contains(name) && !is_skipped(name));
+        let unused = tensors.filter(|name| !self.loaded.contains(name) && !is_unused(name));
         let names: Vec<String> = unused.map(str::to_owned).collect();
         match names.is_empty() {
             true => Ok(()),
@@ -114,7 +109,12 @@ impl<'a, B: Backend> Loader<'a, B> {
 
     /// A row of `len` ones.
     pub(crate) fn ones(&mut self, len: usize) -> Result<B::Buffer, ModelError> {
-        self.buffer(&vec![1.0; len], 1, len)
+        self.row(&vec![1.0; len])
+    }
+
+    /// A row of `values`.
+    pub(crate) fn row(&mut self, values: &[f32]) -> Result<B::Buffer, ModelError> {
+        self.buffer(values, 1, values.len())
     }
 
     fn buffer(&self, values: &[f32], rows: usize, cols: usize) -> Result<B::Buffer, ModelError> {

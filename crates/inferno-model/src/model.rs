@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inferno_backend::Backend;
 use inferno_gguf::Gguf;
 
-use crate::layers::{DecoderLayer, LayerEmbeddings, Linear, NormWeights};
+use crate::layers::{DecoderLayer, LayerEmbeddings, Linear, NormWeights, Streams};
 use crate::loader::{LoadProgress, Loader};
 use crate::rope::RotaryFrequencies;
 use crate::workspace::{BatchLimits, Workspace};
@@ -19,6 +19,8 @@ pub struct Model<B: Backend> {
     pub(crate) spec: ModelSpec,
     pub(crate) rotaries: Vec<RotaryFrequencies>,
     pub(crate) embeddings: B::Table,
+    pub(crate) position_embeddings: Option<B::Table>,
+    pub(crate) streams: Option<Streams<B>>,
     pub(crate) layer_embeddings: Option<LayerEmbeddings<B>>,
     pub(crate) layers: Vec<DecoderLayer<B>>,
     pub(crate) output_norm: NormWeights<B>,
@@ -46,6 +48,14 @@ impl<B: Backend> Model<B> {
         // packed so far plus the tensor being packed.
         let head = Linear::load(&mut loader, &spec.head)?;
         let embeddings = loader.table(&spec.embeddings, spec.hidden_size)?;
+        let position_embeddings = match &spec.position_embeddings {
+            Some(table) => Some(loader.table(table, spec.hidden_size)?),
+            None => None,
+        };
+        let streams = match &spec.streams {
+            Some(streams) => Some(Streams::load(&mut loader, streams)?),
+            None => None,
+        };
         let layer_embeddings = match &spec.layer_embeddings {
             Some(embeddings) => Some(LayerEmbeddings::load(&mut loader, embeddings)?),
             None => None,
@@ -61,12 +71,14 @@ impl<B: Backend> Model<B> {
         let rotaries =
             spec.rotaries.iter().map(|rotary| RotaryFrequencies::load(&mut loader, rotary));
         let rotaries = rotaries.collect::<Result<Vec<_>, _>>()?;
-        loader.finish(spec.skipped_layers.clone())?;
+        loader.finish(&spec.unused_tensors)?;
         Ok(Self {
             backend,
             spec,
             rotaries,
             embeddings,
+            position_embeddings,
+            streams,
             layer_embeddings,
             layers,
             output_norm,

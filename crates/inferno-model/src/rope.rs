@@ -83,11 +83,11 @@ fn divide(inv_freqs: &mut [f64], factors: &[f32]) {
 
 /// Writes the factor on the queries of each position.
 pub(crate) fn query_factors(spec: TemperatureSpec, positions: &[u32], factors: &mut Vec<f32>) {
-    let original = spec.original_context_length as u32;
+    let original = spec.original_context_length.max(1) as u64;
     factors.clear();
     factors.extend(positions.iter().map(|&position| {
-        let steps = f64::from(position / original.max(1));
-        (1.0 + f64::from(spec.scale) * libm::log1p(steps)) as f32
+        let steps = (u64::from(position) + spec.offset as u64) / original;
+        (1.0 + f64::from(spec.scale) * libm::log1p(steps as f64)) as f32
     }));
 }
 

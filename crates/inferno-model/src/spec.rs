@@ -3,14 +3,16 @@
 //! Loading, memory estimates and costs walk the same [`ModelSpec`], so a model is described once.
 
 mod builder;
+pub(crate) mod feed_forward;
 pub(crate) mod layer;
 pub(crate) mod recurrent;
 mod rotary;
+pub(crate) mod streams;
 pub(crate) mod tensors;
 
-use std::ops::Range;
-
-use inferno_backend::{BackendError, Function, KvDType, KvLayer, KvLayout, KvWindow, StateLayout};
+use inferno_backend::{
+    AttentionWindow, BackendError, Function, KvDType, KvLayer, KvLayout, KvWindow, StateLayout,
+};
 use inferno_gguf::Gguf;
 
 use crate::keys::ArchitectureKeys;
@@ -20,6 +22,7 @@ use layer::{AttentionSpec, LayerSpec, NormSpec};
 use recurrent::RecurrentSpec;
 pub(crate) use rotary::RotaryFactors;
 pub use rotary::{RopeScaling, RotarySpec, YarnParams};
+use streams::StreamsSpec;
 use tensors::{LinearSpec, MatrixPart, MatrixSpec, VectorSpec};
 
 /// Memory for checkpoints of recurrent state.
@@ -47,6 +50,10 @@ pub struct ModelSpec {
     pub(crate) embeddings: MatrixPart,
     /// Factor on the embeddings.
     pub(crate) embedding_scale: f32,
+    /// Embeddings of positions, one row each, which are added to those of tokens.
+    pub(crate) position_embeddings: Option<MatrixPart>,
+    /// The residual streams, if there are several.
+    pub(crate) streams: Option<StreamsSpec>,
     /// Embeddings that each layer reads by itself.
     pub(crate) layer_embeddings: Option<LayerEmbeddingsSpec>,
     pub(crate) layers: Vec<LayerSpec>,
@@ -56,8 +63,9 @@ pub struct ModelSpec {
     pub(crate) head: LinearSpec,
     /// What is applied to the logits, in order.
     pub(crate) head_functions: Vec<Function>,
-    /// Layers of the file that are not part of the decoder: they predict further tokens.
-    pub(crate) skipped_layers: Range<usize>,
+    /// Beginnings of the names of tensors that the model does not need: those of layers that predict further tokens,
+    /// and projections of layers that read the cache of others.
+    pub(crate) unused_tensors: Vec<String>,
 }
 
 /// Embeddings of tokens that each layer adds a projection of: those of a table plus a projection of the
@@ -84,11 +92,12 @@ impl LayerEmbeddingsSpec {
     }
 }
 
-/// Queries at position `p` are multiplied by `1 + scale * ln(1 + floor(p / original_context_length))`.
+/// Queries at position `p` are multiplied by `1 + scale * ln(1 + floor((p + offset) / original_context_length))`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TemperatureSpec {
     pub(crate) scale: f32,
     pub(crate) original_context_length: usize,
+    pub(crate) offset: usize,
 }
 
 /// How a pass uses a matrix.
@@ -194,12 +203,14 @@ impl ModelSpec {
                 num_experts_used: layer.num_experts_used(&linear.weight),
             })
         });
-        let projection = self.layer_embeddings.iter().map(|embeddings| MatrixUse {
-            matrix: &embeddings.projection.weight,
+        let projection = self.layer_embeddings.iter().map(|embeddings| &embeddings.projection);
+        let others = projection.chain(self.streams.iter().flat_map(StreamsSpec::linears));
+        let others = others.map(|linear| MatrixUse {
+            matrix: &linear.weight,
             is_head: false,
             num_experts_used: 1,
         });
-        std::iter::once(head).chain(layers).chain(projection)
+        std::iter::once(head).chain(layers).chain(others)
     }
 
     /// Every vector of parameters.
@@ -213,6 +224,6 @@ impl ModelSpec {
 
     /// The sliding window of each layer with attention; `None` for those that attend to everything.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Option<usize>> {
-        self.attentions().map(|attention| attention.window)
+        self.attentions().map(|attention| attention.window.map(AttentionWindow::max_len))
     }
 }

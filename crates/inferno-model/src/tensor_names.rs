@@ -3,6 +3,8 @@
 pub(crate) const EMBEDDINGS: &str = "token_embd.weight";
 /// The embeddings that each layer has of its own, one row for all layers.
 pub(crate) const LAYER_EMBEDDINGS: &str = "per_layer_token_embd.weight";
+/// The embeddings of positions.
+pub(crate) const POSITION_EMBEDDINGS: &str = "position_embd.weight";
 /// Absent when the output head is tied to the embeddings.
 pub(crate) const OUTPUT_HEAD: &str = "output.weight";
 /// Optional divisors of the rotary frequencies (Llama 3's scaling).

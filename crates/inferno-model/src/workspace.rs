@@ -1,11 +1,21 @@
 //! The buffers of a forward pass, allocated once.
 
+mod latent;
+mod recurrent;
+mod streams;
+
 use std::collections::BTreeSet;
 
 use inferno_backend::{Backend, BackendError, ExpertParams};
 
 use crate::ModelSpec;
-use crate::spec::layer::{LayerSpec, ProjectionSpec};
+use crate::spec::layer::LayerSpec;
+use latent::LatentBufferShapes;
+pub(crate) use latent::LatentBuffers;
+use recurrent::RecurrentBufferShapes;
+pub(crate) use recurrent::RecurrentBuffers;
+use streams::{LowRankBufferShapes, StreamBufferShapes};
+pub(crate) use streams::{LowRankBuffers, StreamBuffers};
 
 /// The largest batch that a workspace can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +45,13 @@ pub struct Workspace<B: Backend> {
     pub(crate) qkv: BuffersByWidth<B>,
     /// Outputs of the heads.
     pub(crate) attended: BuffersByWidth<B>,
-    /// Gates of the heads.
+    /// Gates of the heads, or of a dense block with a sparse gate.
     pub(crate) gates: BuffersByWidth<B>,
     pub(crate) recurrent: Option<RecurrentBuffers<B>>,
     pub(crate) latent: Option<LatentBuffers<B>>,
     pub(crate) layer_embeddings: Option<LayerEmbeddingBuffers<B>>,
+    pub(crate) streams: Option<StreamBuffers<B>>,
+    pub(crate) low_rank: Option<LowRankBuffers<B>>,
     /// Inputs of down projections.
     pub(crate) hidden: BuffersByWidth<B>,
     pub(crate) experts: Option<ExpertBuffers<B>>,
@@ -48,14 +60,6 @@ pub struct Workspace<B: Backend> {
     pub(crate) host_angles: Vec<f32>,
     /// Staging memory for rows that the host cannot read on the device.
     pub(crate) host_rows: Vec<f32>,
-}
-
-/// Additional buffers of recurrent mixers.
-pub(crate) struct RecurrentBuffers<B: Backend> {
-    pub(crate) projected: B::Buffer,
-    pub(crate) convolved: B::Buffer,
-    /// The output of linear attention, if the mixers have it.
-    pub(crate) attended: Option<B::Buffer>,
 }
 
 /// Additional buffers of a mixture of experts.
@@ -69,26 +73,6 @@ pub(crate) struct ExpertBuffers<B: Backend> {
     pub(crate) shared_gates: Option<B::Buffer>,
     /// The sum of a dense block and of experts next to it.
     pub(crate) sum: Option<B::Buffer>,
-}
-
-/// Additional buffers of latent attention.
-pub(crate) struct LatentBuffers<B: Backend> {
-    /// The heads, as experts that every token uses.
-    pub(crate) routing: B::Routing,
-    pub(crate) query_down: Option<B::Buffer>,
-    pub(crate) query: B::Buffer,
-    pub(crate) kv_down: B::Buffer,
-    /// The latent vector before and after its norm.
-    pub(crate) latent: B::Buffer,
-    pub(crate) normed: B::Buffer,
-    /// The plain part of queries, one row per head.
-    pub(crate) plain: B::Buffer,
-    /// Queries after the up-projection of keys, then latent outputs, one row per head.
-    pub(crate) absorbed: B::Buffer,
-    /// Outputs, one row per head.
-    pub(crate) values: B::Buffer,
-    /// Outputs, one row per token.
-    pub(crate) out: B::Buffer,
 }
 
 /// Additional buffers of layers with embeddings of their own.
@@ -156,14 +140,9 @@ impl<B: Backend> Workspace<B> {
             }),
             None => None,
         };
-        let recurrent = match shapes.recurrent {
-            Some([projected, convolved, attended]) => Some(RecurrentBuffers {
-                projected: alloc(projected)?,
-                convolved: alloc(convolved)?,
-                attended: if attended.cols > 0 { Some(alloc(attended)?) } else { None },
-            }),
-            None => None,
-        };
+        let recurrent = shapes.recurrent.map(|shapes| shapes.alloc(backend)).transpose()?;
+        let streams = shapes.streams.map(|shapes| shapes.alloc(backend)).transpose()?;
+        let low_rank = shapes.low_rank.map(|shapes| shapes.alloc(backend)).transpose()?;
         Ok(Self {
             limits,
             context_length: spec.context_length,
@@ -179,6 +158,8 @@ impl<B: Backend> Workspace<B> {
             recurrent,
             latent,
             layer_embeddings,
+            streams,
+            low_rank,
             hidden: BuffersByWidth::new(backend, shapes.hidden)?,
             experts,
             logits: alloc(shapes.logits)?,
@@ -212,7 +193,9 @@ impl<B: Backend> Workspace<B> {
             .chain(shapes.angles.iter().max_by_key(|shape| shape.cols).copied())
             .chain(shapes.angles)
             .chain(experts.into_iter().flatten())
-            .chain(shapes.recurrent.into_iter().flatten())
+            .chain(shapes.recurrent.iter().flat_map(RecurrentBufferShapes::all))
+            .chain(shapes.streams.iter().flat_map(StreamBufferShapes::all))
+            .chain(shapes.low_rank.iter().flat_map(LowRankBufferShapes::all))
             .map(|BufferShape { rows, cols }| rows.saturating_mul(cols))
             .fold(0, usize::saturating_add)
     }
@@ -233,11 +216,12 @@ struct BufferShapes {
     qkv: Vec<BufferShape>,
     attended: Vec<BufferShape>,
     gates: Vec<BufferShape>,
-    /// Those of [`RecurrentBuffers`], in order.
-    recurrent: Option<[BufferShape; 3]>,
+    recurrent: Option<RecurrentBufferShapes>,
     latent: Option<LatentBufferShapes>,
     /// Of all layers and of one.
     layer_embeddings: Option<[BufferShape; 2]>,
+    streams: Option<StreamBufferShapes>,
+    low_rank: Option<LowRankBufferShapes>,
     hidden: Vec<BufferShape>,
     experts: Option<ExpertBufferShapes>,
     logits: BufferShape,
@@ -257,10 +241,12 @@ impl BufferShapes {
         let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
         let any = |is: fn(&LayerSpec) -> bool| spec.layers.iter().any(is);
         // One buffer for each width that some layer needs.
-        let by_width = |width: fn(&LayerSpec) -> Option<usize>| {
-            let widths: BTreeSet<usize> = spec.layers.iter().filter_map(width).collect();
+        let by_widths = |widths: [fn(&LayerSpec) -> Option<usize>; 2]| {
+            let widths = spec.layers.iter().flat_map(|layer| widths.map(|width| width(layer)));
+            let widths: BTreeSet<usize> = widths.flatten().collect();
             widths.into_iter().map(tokens).collect()
         };
+        let by_width = |width: fn(&LayerSpec) -> Option<usize>| by_widths([width, |_| None]);
         let layer_embeddings = spec.layer_embeddings.as_ref();
         Self {
             x: tokens(spec.hidden_size),
@@ -271,19 +257,13 @@ impl BufferShapes {
             attended: by_width(|layer| {
                 layer.attention().map(|attention| attention.heads.out_len())
             }),
-            gates: by_width(|layer| {
-                let gated = layer.attention().filter(|attention| attention.gate.is_some());
-                gated.map(|attention| attention.heads.out_len())
-            }),
-            // All recurrent layers of a model have the same shape.
-            recurrent: spec.layers.iter().find_map(LayerSpec::recurrent).map(|recurrent| {
-                let attended = recurrent.attention.as_ref();
-                let attended = attended.map_or(0, |it| it.params.num_heads * it.params.value_dim);
-                [recurrent.input_width(), recurrent.conv.channels, attended].map(tokens)
-            }),
+            gates: by_widths([LayerSpec::head_gates_width, LayerSpec::sparse_gate_width]),
+            recurrent: RecurrentBufferShapes::new(spec, limits),
             latent: LatentBufferShapes::new(spec, limits),
             layer_embeddings: layer_embeddings
                 .map(|embeddings| [tokens(embeddings.row_len()), tokens(embeddings.width)]),
+            streams: StreamBufferShapes::new(spec, limits),
+            low_rank: LowRankBufferShapes::new(spec, limits),
             hidden: by_width(LayerSpec::mlp_width),
             experts: ExpertBufferShapes::new(spec, limits),
             logits: BufferShape { rows: limits.max_num_logit_rows, cols: spec.vocab_size },
@@ -305,71 +285,5 @@ impl ExpertBufferShapes {
             shared_gates: spec.layers.iter().any(LayerSpec::has_shared_gate).then(|| tokens(1)),
             sum: experts.beside_dense.as_ref().map(|_| tokens(spec.hidden_size)),
         })
-    }
-}
-
-/// The shapes of [`LatentBuffers`].
-struct LatentBufferShapes {
-    num_heads: usize,
-    query_down: Option<BufferShape>,
-    query: BufferShape,
-    kv_down: BufferShape,
-    latent: BufferShape,
-    plain: BufferShape,
-    absorbed: BufferShape,
-    values: BufferShape,
-    out: BufferShape,
-}
-
-impl LatentBufferShapes {
-    fn new(spec: &ModelSpec, limits: BatchLimits) -> Option<Self> {
-        // All layers of a model have the same shape.
-        let (num_heads, latent) = spec.attentions().find_map(|attention| match &attention.qkv {
-            ProjectionSpec::Latent(latent) => Some((attention.heads.num_heads, latent)),
-            ProjectionSpec::Stacked(_) => None,
-        })?;
-        let tokens = |cols| BufferShape { rows: limits.max_num_tokens, cols };
-        let slots = limits.max_num_tokens.saturating_mul(num_heads);
-        let heads = |cols| BufferShape { rows: slots, cols };
-        let query_down = latent.query_down.as_ref();
-        Some(Self {
-            num_heads,
-            query_down: query_down.map(|_| tokens(latent.query.weight.cols)),
-            query: tokens(num_heads * (latent.plain_dim + latent.rotary_dim)),
-            kv_down: tokens(latent.latent_dim + latent.rotary_dim),
-            latent: tokens(latent.latent_dim),
-            plain: heads(latent.plain_dim),
-            absorbed: heads(latent.latent_dim),
-            values: heads(latent.value_dim),
-            out: tokens(num_heads * latent.value_dim),
-        })
-    }
-
-    fn alloc<B: Backend>(
-        self,
-        backend: &B,
-        limits: BatchLimits,
-    ) -> Result<LatentBuffers<B>, BackendError> {
-        let alloc = |BufferShape { rows, cols }: BufferShape| backend.alloc(rows, cols);
-        let params = ExpertParams::softmax(self.num_heads, self.num_heads, false);
-        Ok(LatentBuffers {
-            routing: backend.alloc_routing(limits.max_num_tokens, &params)?,
-            query_down: self.query_down.map(alloc).transpose()?,
-            query: alloc(self.query)?,
-            kv_down: alloc(self.kv_down)?,
-            latent: alloc(self.latent)?,
-            normed: alloc(self.latent)?,
-            plain: alloc(self.plain)?,
-            absorbed: alloc(self.absorbed)?,
-            values: alloc(self.values)?,
-            out: alloc(self.out)?,
-        })
-    }
-
-    /// The shape of every buffer.
-    fn all(&self) -> impl Iterator<Item = BufferShape> {
-        let per_head = [self.plain, self.absorbed, self.values];
-        let per_token = [self.query, self.kv_down, self.latent, self.latent, self.out];
-        per_head.into_iter().chain(per_token).chain(self.query_down)
     }
 }

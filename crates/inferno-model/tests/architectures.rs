@@ -10,7 +10,7 @@ use inferno_backend::{Backend, ReferenceBackend};
 use inferno_cpu::{CpuBackend, CpuOptions};
 use inferno_gguf::Gguf;
 use inferno_model::{ARCHITECTURES, Model};
-use support::synthetic::synthetic;
+use support::synthetic::{synthetic, with_fused_delta_nets};
 use support::{Feed, logits};
 
 fn load<B: Backend>(bytes: &[u8], backend: B) -> Model<B> {
@@ -38,4 +38,14 @@ fn every_architecture_runs_and_agrees_with_the_reference_for_every_chunking() {
         let error = (difference / norm).sqrt();
         assert!(norm.is_finite() && error < 1e-4, "{name}: {error}");
     }
+}
+
+#[test]
+fn delta_nets_of_older_files_give_the_same_bits() {
+    let tokens: Vec<u32> = (0..23).map(|i| i * 5 % 40).collect();
+    let bytes = synthetic("qwen3next");
+    let fused = with_fused_delta_nets(&bytes);
+    let [expected, found] = [bytes, fused]
+        .map(|bytes| logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole));
+    assert_eq!(found, expected);
 }

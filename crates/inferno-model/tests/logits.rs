@@ -86,6 +86,19 @@ fn every_oracle_model_matches_transformers_for_every_chunking() {
     check_all(&models);
 }
 
+/// Encoders attend in both directions, which is not supported.
+const ENCODERS: [&str; 4] = ["bert", "embeddinggemma", "modernbert", "nomic-bert"];
+
+#[test]
+fn every_decoder_of_the_oracle_is_supported() {
+    let Some(oracle) = oracle() else { return };
+    let models = models_under(&oracle.join("logits"));
+    let unsupported = models.iter().filter(|path| !support::is_supported(path));
+    let names = unsupported.map(|path| path.file_stem().and_then(|name| name.to_str()));
+    let decoders: Vec<_> = names.flatten().filter(|name| !ENCODERS.contains(name)).collect();
+    assert!(decoders.is_empty(), "not supported: {decoders:?}");
+}
+
 #[test]
 fn logits_do_not_depend_on_instruction_set_chunking_or_batch() {
     for name in ["qwen3moe.gguf", "mistral-window.gguf", "llama-biases.gguf"] {

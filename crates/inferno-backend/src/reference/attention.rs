@@ -169,8 +169,8 @@ pub(super) fn attend(
     for sequence in 0..batch.num_sequences() {
         let table = batch.block_table(sequence);
         for row in batch.rows(sequence) {
-            let end = batch.positions()[row] as usize + 1;
-            let positions = params.window.map_or(0, |window| end.saturating_sub(window))..end;
+            let last = batch.positions()[row] as usize;
+            let positions = params.window.map_or(0, |window| window.first(last))..last + 1;
             let queries: Vec<_> = qkv[[row]].chunks_exact(layout.head_dim).collect();
             let heads = out[[row]].chunks_exact_mut(layout.value_dim);
             for (head, out) in heads.take(layout.num_heads).enumerate() {

@@ -39,6 +39,11 @@ impl ReferenceRouting {
         self.choices.iter_mut().for_each(|choice| choice.weight *= scales[choice.expert]);
     }
 
+    /// Sets the weight of each choice to 1.
+    pub(super) fn reset_weights(&mut self) {
+        self.choices.iter_mut().for_each(|choice| choice.weight = 1.0);
+    }
+
     /// Routes each row to every expert, in order.
     pub(super) fn route_to_all(&mut self, rows: usize) {
         let experts = (0..rows).flat_map(|_| 0..self.num_experts_used);

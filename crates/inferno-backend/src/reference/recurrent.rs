@@ -7,8 +7,8 @@ use inferno_tensor::Tensor;
 use super::arithmetic::{dot, normalize, sigmoid, zeros};
 use crate::{
     BackendError, Batch, ConvParams, ConvWeights, GatedNorm, LinearAttentionParams,
-    LinearAttentionRows, LinearAttentionWeights, NormKind, SequenceState, StateLayout, StateSlot,
-    WriteRule,
+    LinearAttentionRows, LinearAttentionWeights, NormKind, SelectiveScanParams, SelectiveScanRows,
+    SelectiveScanWeights, SequenceState, StateLayout, StateSlot, WriteRule,
 };
 
 type Matrix = Tensor<f32>;
@@ -185,6 +185,34 @@ fn activate(
             head.iter_mut().for_each(|x| *x = (f64::from(*x) * factor) as f32);
         }
     }
+}
+
+pub(super) fn selective_scan(
+    batch: &Batch,
+    params: &SelectiveScanParams,
+    weights: SelectiveScanWeights<'_, Matrix>,
+    rows: SelectiveScanRows<'_, Matrix>,
+    state: &mut ReferenceState,
+    out: &mut Matrix,
+) {
+    let SelectiveScanParams { layer, channels, state_size } = *params;
+    let SelectiveScanRows { values, steps, selection } = rows;
+    state.advance(batch, layer, StatePart::Matrices, |row, states| {
+        let (write, read) = selection[[row]].split_at(state_size);
+        for channel in 0..channels {
+            let value = f64::from(values[[row]][channel]);
+            let step = f64::from(softplus(steps[[row]][channel]));
+            let mut sum = f64::from(weights.skip[[0]][channel]) * value;
+            for (number, (&write, &read)) in write.iter().zip(read).enumerate() {
+                let state = &mut states[number * channels + channel];
+                let decay = (f64::from(weights.rates[[number]][channel]) * step).exp();
+                let written = step * value * f64::from(write);
+                *state = (decay * f64::from(*state) + written) as f32;
+                sum += f64::from(*state) * f64::from(read);
+            }
+            out[[row]][channel] = sum as f32;
+        }
+    });
 }
 
 fn softplus(x: f32) -> f32 {

@@ -163,7 +163,8 @@ fn check_shapes(
     assert_eq!(qkv.cols(), layout.row_len(), "a row holds queries, keys and values");
     let is_valid = cache.layout.layers[params.layer].fits(layout);
     assert!(is_valid, "the cache was allocated for these heads");
-    assert!(params.window != Some(0), "a window holds at least the row's own position");
+    let has_position = params.window.is_none_or(|window| window.max_len() > 0);
+    assert!(has_position, "a window holds at least the row's own position");
     assert_eq!(layout.num_heads % layout.num_kv_heads, 0, "whole groups of query heads");
     assert_eq!(out.cols(), layout.out_len(), "a column per value component of each head");
     assert!(batch.num_tokens() <= out.num_rows(), "a row per token");

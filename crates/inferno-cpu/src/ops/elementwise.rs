@@ -77,7 +77,80 @@ pub(crate) fn copy_columns(
     }
 }
 
-/// `out *= function(gate)`; a gate of one column applies to whole rows.
+/// Adds combinations of the blocks of `width` columns of `x` to those of `out`, in ascending order of the blocks, each
+/// by fused multiply-add. Factors of one row apply to all rows.
+pub(crate) fn add_combinations(
+    executor: Executor<'_>,
+    rows: usize,
+    width: usize,
+    factors: &CpuBuffer,
+    x: &CpuBuffer,
+    out: &mut CpuBuffer,
+) {
+    let (cols, x_cols) = (out.cols(), x.cols());
+    assert!(width > 0 && cols % width == 0 && x_cols % width == 0, "whole blocks");
+    assert_eq!(factors.cols(), cols / width * (x_cols / width), "a factor per pair of blocks");
+    let (factors, x) = (RepeatedRows::new(factors, rows), x.rows(rows));
+    out.split_rows(executor.pool, rows, |first, out| {
+        executor.level.run(AddCombinations { width, factors, first, x, x_cols, cols, out });
+    });
+}
+
+/// A row for each row of an output, or one for all of them.
+#[derive(Clone, Copy)]
+struct RepeatedRows<'a> {
+    values: &'a [f32],
+    cols: usize,
+    is_single: bool,
+}
+
+impl<'a> RepeatedRows<'a> {
+    fn new(buffer: &'a CpuBuffer, rows: usize) -> Self {
+        let is_single = buffer.num_rows() == 1;
+        let values = buffer.rows(if is_single { 1 } else { rows });
+        Self { values, cols: buffer.cols(), is_single }
+    }
+
+    #[inline(always)]
+    fn get(self, row: usize) -> &'a [f32] {
+        let row = if self.is_single { 0 } else { row };
+        &self.values[row * self.cols..][..self.cols]
+    }
+}
+
+struct AddCombinations<'a> {
+    width: usize,
+    factors: RepeatedRows<'a>,
+    /// The row that `out` begins with.
+    first: usize,
+    x: &'a [f32],
+    x_cols: usize,
+    cols: usize,
+    out: &'a mut [f32],
+}
+
+impl Kernel for AddCombinations<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { width, factors, first, x, x_cols, cols, out } = self;
+        for (row, out) in (first..).zip(out.chunks_exact_mut(cols)) {
+            let x = &x[row * x_cols..][..x_cols];
+            let factors = factors.get(row).chunks_exact(x_cols / width);
+            for (out, factors) in out.chunks_exact_mut(width).zip(factors) {
+                for (at, out) in (0..).step_by(LANES).zip(out.chunks_mut(LANES)) {
+                    let mut sum = lanes.load_part(out);
+                    for (x, &factor) in x.chunks_exact(width).zip(factors) {
+                        let x = lanes.load_part(&x[at..at + out.len()]);
+                        sum = lanes.fma(lanes.splat(factor), x, sum);
+                    }
+                    lanes.store_part(sum, out);
+                }
+            }
+        }
+    }
+}
+
+/// `out *= function(gate)`; a gate of one column applies to whole rows, and one of one row to all rows.
 pub(crate) fn gate(
     executor: Executor<'_>,
     rows: usize,
@@ -87,17 +160,17 @@ pub(crate) fn gate(
 ) {
     let (cols, gate_cols) = (out.cols(), gate.cols());
     assert!(gate_cols == cols || gate_cols == 1, "a gate per column, or one for all");
-    let gates = gate.rows(rows);
+    let gates = RepeatedRows::new(gate, rows);
     out.split_rows(executor.pool, rows, |first, out| {
-        let gates = &gates[first * gate_cols..][..out.len() / cols * gate_cols];
-        executor.level.run(ApplyGate { function, gates, gate_cols, cols, out });
+        executor.level.run(ApplyGate { function, gates, first, cols, out });
     });
 }
 
 struct ApplyGate<'a> {
     function: Function,
-    gates: &'a [f32],
-    gate_cols: usize,
+    gates: RepeatedRows<'a>,
+    /// The row that `out` begins with.
+    first: usize,
     cols: usize,
     out: &'a mut [f32],
 }
@@ -105,8 +178,8 @@ struct ApplyGate<'a> {
 impl Kernel for ApplyGate<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let rows = self.out.chunks_exact_mut(self.cols);
-        for (out, gates) in rows.zip(self.gates.chunks_exact(self.gate_cols)) {
+        for (row, out) in (self.first..).zip(self.out.chunks_exact_mut(self.cols)) {
+            let gates = self.gates.get(row);
             if let [gate] = gates {
                 let factor = evaluate(lanes, self.function, lanes.splat(*gate));
                 for out in out.chunks_mut(LANES) {

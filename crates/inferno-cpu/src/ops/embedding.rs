@@ -1,7 +1,7 @@
 //! Embedding lookup and gathering of logit rows.
 
 use bytes::Bytes;
-use inferno_backend::{BackendError, Batch, WeightPart};
+use inferno_backend::{BackendError, Batch, EmbeddingIndex, WeightPart};
 use inferno_tensor::{DType, quant};
 
 use crate::buffer::CpuBuffer;
@@ -30,14 +30,23 @@ impl CpuTable {
     }
 }
 
-/// `out[t] = table[token_ids[t]]`.
-pub(crate) fn embed(executor: Executor<'_>, batch: &Batch, table: &CpuTable, out: &mut CpuBuffer) {
+/// `out[t]` is the row of `table` that `index` selects for token `t`.
+pub(crate) fn embed(
+    executor: Executor<'_>,
+    batch: &Batch,
+    index: EmbeddingIndex,
+    table: &CpuTable,
+    out: &mut CpuBuffer,
+) {
     let cols = out.cols();
     assert_eq!(cols, table.cols, "embeddings are as wide as the table");
-    let tokens = batch.token_ids();
-    out.split_rows(executor.pool, tokens.len(), |first, out| {
-        for (&token, out) in tokens[first..].iter().zip(out.chunks_exact_mut(cols)) {
-            let at = token as usize * table.row_bytes;
+    let selected = match index {
+        EmbeddingIndex::Token => batch.token_ids(),
+        EmbeddingIndex::Position => batch.positions(),
+    };
+    out.split_rows(executor.pool, selected.len(), |first, out| {
+        for (&row, out) in selected[first..].iter().zip(out.chunks_exact_mut(cols)) {
+            let at = row as usize * table.row_bytes;
             quant::decode_row(table.dtype, &table.bytes[at..at + table.row_bytes], out)
                 .expect("the table's rows were checked when it was loaded");
         }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::ops::routing::{CpuRouting, ExpertSlots, RoutedInput};
+use inferno_backend::ExpertInput;
+
+use crate::ops::routing::{CpuRouting, ExpertSlots};
 
 /// The rows of a product, by expert.
 #[derive(Clone, Copy)]
@@ -10,7 +12,7 @@ pub(crate) enum ProductRows<'a> {
     /// Rows `0..n` of the output from rows `0..n` of the input; there is one expert.
     Same(usize),
     /// The slots of a routing.
-    Routed(&'a CpuRouting, RoutedInput),
+    Routed(&'a CpuRouting, ExpertInput),
 }
 
 impl<'a> ProductRows<'a> {

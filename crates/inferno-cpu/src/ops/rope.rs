@@ -70,7 +70,7 @@ impl<'a> HeadNorms<'a> {
 #[derive(Clone, Copy)]
 struct RowRotations<'a> {
     pairing: RopePairing,
-    /// Cosines, then sines, of each row.
+    /// Cosines, then sines, of each row; empty if heads are not rotated.
     angles: &'a [f32],
     width: usize,
     query_factors: Option<&'a [f32]>,
@@ -79,11 +79,16 @@ struct RowRotations<'a> {
 impl<'a> RowRotations<'a> {
     fn new(layout: &QkvLayout, rows: usize, rotation: Rotation<'a, CpuBuffer>) -> Self {
         let Rotation { pairing, angles, query_factors } = rotation;
-        let (width, head_dim) = (angles.cols(), layout.head_dim);
+        let (width, head_dim) = (angles.map_or(0, CpuBuffer::cols), layout.head_dim);
         assert!(width % 2 == 0, "as many cosines as sines");
         assert!(width <= head_dim, "rotary width {width} beyond a head of {head_dim}");
         let query_factors = query_factors.map(|factors| factors.rows(rows));
-        Self { pairing, angles: angles.rows(rows), width, query_factors }
+        Self {
+            pairing,
+            angles: angles.map_or(&[], |angles| angles.rows(rows)),
+            width,
+            query_factors,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use inferno_backend::{BackendError, ExpertGroups, ExpertParams, Function, Gating};
+use inferno_backend::{BackendError, ExpertGroups, ExpertInput, ExpertParams, Function, Gating};
 
 use crate::buffer::CpuBuffer;
 use crate::isa::Level;
@@ -13,15 +13,6 @@ use crate::lanes::{Kernel, Lanes};
 use crate::memory::AlignedArray;
 use crate::ops::elementwise::Apply;
 use crate::ops::softmax::exponentials;
-
-/// The rows that products with routed tokens read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RoutedInput {
-    /// All slots of token `t` read row `t`: the gate and up projections.
-    PerToken,
-    /// Slot `s` reads row `s`: the down projection.
-    PerSlot,
-}
 
 /// The experts of each token, and their weights.
 ///
@@ -117,6 +108,12 @@ impl CpuRouting {
         }
     }
 
+    /// Sets the weight of each slot to 1.
+    pub(crate) fn reset_weights(&mut self) {
+        let len = self.rows * self.num_experts_used;
+        self.weights.get_mut::<f32>()[..len].fill(1.0);
+    }
+
     /// Routes each row to every expert, in order.
     pub(crate) fn route_to_all(&mut self, rows: usize) {
         let num_experts = self.num_experts;
@@ -200,10 +197,10 @@ impl CpuRouting {
     }
 
     /// Number of rows of a product's input.
-    pub(crate) fn num_inputs(&self, input: RoutedInput) -> usize {
+    pub(crate) fn num_inputs(&self, input: ExpertInput) -> usize {
         match input {
-            RoutedInput::PerToken => self.rows,
-            RoutedInput::PerSlot => self.rows * self.num_experts_used,
+            ExpertInput::PerToken => self.rows,
+            ExpertInput::PerSlot => self.rows * self.num_experts_used,
         }
     }
 
@@ -213,12 +210,12 @@ impl CpuRouting {
     }
 
     /// Expert `index` of those that have slots, and its slots. No two experts share a slot.
-    pub(crate) fn active(&self, index: usize, input: RoutedInput) -> (usize, ExpertSlots<'_>) {
+    pub(crate) fn active(&self, index: usize, input: ExpertInput) -> (usize, ExpertSlots<'_>) {
         let expert = self.active[index];
         let slots = &self.slots.get()[self.starts[expert]..self.starts[expert + 1]];
         let slots_per_input = match input {
-            RoutedInput::PerToken => self.num_experts_used.max(1),
-            RoutedInput::PerSlot => 1,
+            ExpertInput::PerToken => self.num_experts_used.max(1),
+            ExpertInput::PerSlot => 1,
         };
         let slots = ExpertSlots { slots, slots_per_input };
         (expert, slots)

@@ -1,8 +1,8 @@
 //! Queries, keys and values of one sequence, and attention over them.
 
 use inferno_backend::{
-    AttentionParams, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, LogitRows,
-    QkvLayout, SequenceChunk,
+    AttentionParams, AttentionWindow, Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout,
+    LogitRows, QkvLayout, SequenceChunk,
 };
 
 use super::{Random, matrix, read};
@@ -17,7 +17,7 @@ pub struct Shape {
     pub value_dim: Option<usize>,
     pub block_tokens: usize,
     pub tokens: usize,
-    pub window: Option<usize>,
+    pub window: Option<AttentionWindow>,
     pub softcap: Option<f32>,
     /// One sink for all heads.
     pub sinks: Option<f32>,

@@ -39,6 +39,10 @@ pub struct Architecture {
     pub(crate) logit_softcap: Softcap,
     /// Whether layers have embeddings of their own, if the file sets their size.
     pub(crate) has_layer_embeddings: bool,
+    /// Whether embeddings of positions are added to those of tokens.
+    pub(crate) has_position_embeddings: bool,
+    /// Whether there are several residual streams, with a low-rank branch next to attention.
+    pub(crate) has_streams: bool,
     /// The tensor of the final norm, without its suffix.
     pub(crate) output_norm: &'static str,
 }
@@ -103,8 +107,8 @@ pub(crate) struct AttentionFacts {
     /// Whether there is a score for each head of a position without a value.
     pub(crate) has_sinks: bool,
     pub(crate) gate: OutputGate,
-    /// Whether `attention.temperature_scale` and `yarn_log_multiplier` are read.
-    pub(crate) has_temperature: bool,
+    /// Factors on queries that grow with their position.
+    pub(crate) temperature: Temperature,
     /// Whether values are normalized, without a weight.
     pub(crate) normalizes_values: bool,
     /// Whether the key projection is used as the value projection of layers without one.
@@ -133,6 +137,25 @@ pub(crate) enum QkNormKind {
     OwnWeights,
     /// `PerHead` if the file has the weights.
     PerHeadIfPresent,
+    /// Each rotated head after rotation, without a weight.
+    Unweighted {
+        /// Number of experts of the variant without norms.
+        except_experts: usize,
+    },
+}
+
+/// Factors on queries that grow with their position.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Temperature {
+    None,
+    /// As the key `attention.temperature_scale` sets; `yarn_log_multiplier` is read as well.
+    ByKey,
+    /// On the queries of layers without rotary embedding: 1, plus `scale` times the logarithm of the number of
+    /// stretches of `context_length` positions that were begun.
+    Unrotated {
+        scale: f32,
+        context_length: usize,
+    },
 }
 
 /// Which layers have the sliding window that the metadata set.
@@ -146,6 +169,8 @@ pub(crate) enum Windows {
     ByKey,
     /// None of them: the key is ignored, as every implementation does.
     Ignored,
+    /// All but the last of each period, in chunks of this length if the file sets no other; none if it sets 0.
+    Chunked { len: usize, period: usize },
 }
 
 /// A product whose sigmoid the output of the heads is multiplied by.
@@ -174,6 +199,8 @@ pub(crate) enum RecurrentKind {
     ///
     /// **Source**: Liquid AI, LFM2 Technical Report, section 2.
     ShortConv,
+    /// **Source**: Gu and Dao, Mamba: Linear-Time Sequence Modeling with Selective State Spaces, section 3.
+    Mamba1,
     /// **Source**: Dao and Gu, Transformers are SSMs, section 7.
     Mamba2,
 }
@@ -233,6 +260,10 @@ pub(crate) struct ExpertFacts {
     pub(crate) has_keys: bool,
     /// Whether layers have a dense block next to the experts, both with norms of their own.
     pub(crate) beside_dense: bool,
+    /// Whether the weights of experts are factors on their inputs instead of their outputs.
+    pub(crate) weighs_inputs: bool,
+    /// Whether exactly the layers with a router have experts.
+    pub(crate) by_router: bool,
 }
 
 /// Whether values `x` are bounded by `cap * tanh(x / cap)`.
@@ -280,7 +311,7 @@ pub(crate) const BASE: Architecture = Architecture {
         windowed_rotary: None,
         has_sinks: false,
         gate: OutputGate::None,
-        has_temperature: false,
+        temperature: Temperature::None,
         normalizes_values: false,
         keys_as_values: false,
         shares_kv: false,
@@ -296,6 +327,8 @@ pub(crate) const BASE: Architecture = Architecture {
         normalize: true,
         has_keys: false,
         beside_dense: false,
+        weighs_inputs: false,
+        by_router: false,
     },
     embedding_scale: EmbeddingScale::One,
     logit_scale: LogitScale::None,
@@ -303,6 +336,8 @@ pub(crate) const BASE: Architecture = Architecture {
     score_softcap: Softcap::Never,
     logit_softcap: Softcap::Never,
     has_layer_embeddings: false,
+    has_position_embeddings: false,
+    has_streams: false,
     output_norm: "output_norm",
 };
 

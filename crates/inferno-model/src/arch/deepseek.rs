@@ -4,13 +4,13 @@
 
 use inferno_backend::{Gating, RopePairing};
 
-use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts};
+use super::architecture::{Architecture, AttentionFacts, BASE, ExpertFacts, Temperature};
 
 pub(super) const DEEPSEEK2: Architecture = Architecture {
     name: "deepseek2",
     attention: AttentionFacts {
         pairing: RopePairing::Interleaved,
-        has_temperature: true,
+        temperature: Temperature::ByKey,
         is_latent: true,
         ..BASE.attention
     },

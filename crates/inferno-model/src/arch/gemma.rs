@@ -1,7 +1,7 @@
-//! Gemma 1 to 4. Converters add one to the weights of the norms of Gemma 1 to 3.
+//! Gemma 1 to 4, and Gemma 3n. Converters add one to the weights of the norms of Gemma 1 to 3.
 //!
 //! **Source**: Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size and Gemma 3 Technical Report,
-//! section 2; Gemma Team, Gemma 4 model card.
+//! section 2; Gemma Team, Gemma 3n and Gemma 4 model cards.
 
 use inferno_backend::{Function, Gate};
 
@@ -61,5 +61,23 @@ pub(super) const GEMMA4: Architecture = Architecture {
     experts: ExpertFacts { beside_dense: true, ..BASE.experts },
     logit_softcap: Softcap::ByKey,
     has_layer_embeddings: true,
+    ..GEMMA3
+};
+
+/// Several residual streams of which each layer computes one, sparse activations, and layers that read the cache of
+/// others.
+pub(super) const GEMMA3N: Architecture = Architecture {
+    name: "gemma3n",
+    attention: AttentionFacts {
+        windows: Windows::ByKey,
+        normalizes_values: true,
+        shares_kv: true,
+        has_unit_scale: true,
+        hidden_scale_layers: 0,
+        ..GEMMA3.attention
+    },
+    logit_softcap: Softcap::Default(30.0),
+    has_layer_embeddings: true,
+    has_streams: true,
     ..GEMMA3
 };

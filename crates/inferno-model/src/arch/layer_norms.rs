@@ -1,7 +1,7 @@
-//! Models with layer norms and a feed-forward block without a gate: GPT-NeoX and Pythia, Falcon, StarCoder 2, Nemotron;
-//! and StableLM, which has a gate.
+//! Models with layer norms and a feed-forward block without a gate: GPT-2, GPT-NeoX and Pythia, Falcon, StarCoder 1 and
+//! 2, Nemotron; and StableLM, which has a gate.
 //!
-//! **Source**: Black et al., GPT-NeoX-20B, section 2; Almazrouei et al., The Falcon Series of Open Language Models,
+//! **Source**: Radford et al., Language Models are Unsupervised Multitask Learners, section 2.3; Black et al., GPT-NeoX-20B, section 2; Almazrouei et al., The Falcon Series of Open Language Models,
 //! section 3; Lozhkov et al., StarCoder 2 and The Stack v2, section 6; Parmar et al., Nemotron-4 15B, section 2;
 //! Bellagente et al., Stable LM 2 1.6B Technical Report, section 2.
 
@@ -9,7 +9,20 @@ use inferno_backend::Function;
 
 use super::architecture::{
     Activation, Architecture, AttentionFacts, BASE, LAYER_NORMS, NormNames, Parallel, QkNormKind,
+    Unrotated,
 };
+
+/// Embeddings of positions instead of rotary embedding.
+pub(super) const GPT2: Architecture = Architecture {
+    name: "gpt2",
+    attention: AttentionFacts { unrotated: Unrotated::All, ..BASE.attention },
+    activation: Activation::Plain(Function::GeluTanh),
+    has_position_embeddings: true,
+    ..LAYER_NORMS
+};
+
+/// All query heads share one key/value head.
+pub(super) const STARCODER: Architecture = Architecture { name: "starcoder", ..GPT2 };
 
 pub(super) const GPT_NEOX: Architecture = Architecture {
     name: "gptneox",

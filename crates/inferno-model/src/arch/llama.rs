@@ -1,11 +1,14 @@
-//! Llama 1 to 3, Mistral, Mixtral, and other models of the same shape.
+//! Llama 1 to 4, Mistral, Mixtral, and other models of the same shape.
 //!
 //! **Source**: Touvron et al., LLaMA: Open and Efficient Foundation Language Models, section 2.2; Jiang et al., Mistral
-//! 7B, section 2.
+//! 7B, section 2; Meta, Llama 4 model card and its reference code.
 
-use inferno_backend::{Function, RopePairing};
+use inferno_backend::{Function, Gating, RopePairing};
 
-use super::architecture::{Activation, Architecture, AttentionFacts, BASE, QkNormKind, Unrotated};
+use super::architecture::{
+    Activation, Architecture, AttentionFacts, BASE, ExpertFacts, QkNormKind, Temperature,
+    Unrotated, Windows,
+};
 
 pub(super) const LLAMA: Architecture = Architecture {
     name: "llama",
@@ -14,10 +17,30 @@ pub(super) const LLAMA: Architecture = Architecture {
     ..BASE
 };
 
+/// Attention in chunks with rotary embedding and normalized heads, except in every fourth layer. MobileLLM, whose files
+/// have the same name, has neither chunks nor layers without rotary embedding.
+pub(super) const LLAMA4: Architecture = Architecture {
+    name: "llama4",
+    attention: AttentionFacts {
+        qk_norm: QkNormKind::Unweighted { except_experts: 128 },
+        windows: Windows::Chunked { len: 8192, period: 4 },
+        unrotated: Unrotated::Unwindowed,
+        temperature: Temperature::Unrotated { scale: 0.1, context_length: 8192 },
+        ..LLAMA.attention
+    },
+    experts: ExpertFacts {
+        gating: Gating::Sigmoid,
+        normalize: false,
+        weighs_inputs: true,
+        ..BASE.experts
+    },
+    ..LLAMA
+};
+
 /// Mistral 3 and later: queries grow with their position. Files of earlier models use the name `llama`.
 pub(super) const MISTRAL3: Architecture = Architecture {
     name: "mistral3",
-    attention: AttentionFacts { has_temperature: true, ..LLAMA.attention },
+    attention: AttentionFacts { temperature: Temperature::ByKey, ..LLAMA.attention },
     ..LLAMA
 };
 

@@ -1,6 +1,7 @@
-//! Models of Mamba 2 layers: Mamba 2 itself, and its hybrids with attention Nemotron-H and Falcon-H1.
+//! Models of Mamba layers: Mamba 1 and 2 themselves, and their hybrids with attention Jamba, Nemotron-H and Falcon-H1.
 //!
-//! **Source**: Dao and Gu, Transformers are SSMs, section 7; NVIDIA, Nemotron-H: A Family of Accurate and Efficient
+//! **Source**: Gu and Dao, Mamba: Linear-Time Sequence Modeling with Selective State Spaces, section 3; Lieber et al.,
+//! Jamba: A Hybrid Transformer-Mamba Language Model, section 2; Dao and Gu, Transformers are SSMs, section 7; NVIDIA, Nemotron-H: A Family of Accurate and Efficient
 //! Hybrid Mamba-Transformer Models, section 2; Falcon LLM Team, Falcon-H1, section 2.
 
 use inferno_backend::{Function, Gating};
@@ -10,9 +11,26 @@ use super::architecture::{
     RecurrentKind, RecurrentLayers, Unrotated,
 };
 
+const fn mamba1(layers: RecurrentLayers) -> Option<RecurrentFacts> {
+    Some(RecurrentFacts { kind: RecurrentKind::Mamba1, layers })
+}
+
 const fn mamba2(layers: RecurrentLayers) -> Option<RecurrentFacts> {
     Some(RecurrentFacts { kind: RecurrentKind::Mamba2, layers })
 }
+
+/// No attention and no feed-forward blocks.
+pub(super) const MAMBA: Architecture =
+    Architecture { name: "mamba", recurrent: mamba1(RecurrentLayers::All), ..BASE };
+
+/// Attention without positions in a few layers, experts in those with a router.
+pub(super) const JAMBA: Architecture = Architecture {
+    name: "jamba",
+    attention: AttentionFacts { unrotated: Unrotated::All, ..BASE.attention },
+    recurrent: mamba1(RecurrentLayers::WithoutKvHeads),
+    experts: ExpertFacts { normalize: false, by_router: true, ..BASE.experts },
+    ..BASE
+};
 
 /// No attention and no feed-forward blocks.
 pub(super) const MAMBA2: Architecture =

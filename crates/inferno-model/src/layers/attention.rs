@@ -1,6 +1,8 @@
 //! Grouped-query attention over the paged KV cache.
 
-use inferno_backend::{AttentionParams, Backend, Function, QkNorm, QkvLayout, Rotation};
+use inferno_backend::{
+    AttentionParams, AttentionWindow, Backend, Function, QkNorm, QkvLayout, RopePairing, Rotation,
+};
 
 use super::context::ForwardContext;
 use super::latent::LatentProjection;
@@ -18,8 +20,9 @@ pub(super) struct SelfAttention<B: Backend> {
     cache_layer: usize,
     scale: f32,
     softcap: Option<f32>,
-    window: Option<usize>,
+    window: Option<AttentionWindow>,
     rotary: Option<usize>,
+    has_temperature: bool,
     qk_norm: Option<QkNormWeights<B>>,
     qkv: Projection<B>,
     output: Linear<B>,
@@ -56,11 +59,14 @@ impl<B: Backend> QkNormWeights<B> {
     fn load(
         loader: &mut Loader<'_, B>,
         spec: &QkNormSpec,
-        value_dim: usize,
+        heads: &QkvLayout,
     ) -> Result<Self, ModelError> {
-        let (q, k) = (loader.vector(&spec.q)?, loader.optional_vector(spec.k.as_ref())?);
+        let (q, k) = match &spec.weights {
+            Some((q, k)) => (loader.vector(q)?, loader.optional_vector(k.as_ref())?),
+            None => (loader.ones(heads.head_dim)?, Some(loader.ones(heads.head_dim)?)),
+        };
         let v = match spec.normalizes_values {
-            true => Some(loader.ones(value_dim)?),
+            true => Some(loader.ones(heads.value_dim)?),
             false => None,
         };
         Ok(Self { spec: spec.clone(), q, k, v })
@@ -79,7 +85,16 @@ impl<B: Backend> SelfAttention<B> {
         spec: &AttentionSpec,
     ) -> Result<Self, ModelError> {
         let qk_norm = spec.qk_norm.as_ref();
-        let &AttentionSpec { heads, cache_layer, scale, softcap, window, rotary, .. } = spec;
+        let &AttentionSpec {
+            heads,
+            cache_layer,
+            scale,
+            softcap,
+            window,
+            rotary,
+            has_temperature,
+            ..
+        } = spec;
         Ok(Self {
             heads,
             cache_layer,
@@ -87,9 +102,8 @@ impl<B: Backend> SelfAttention<B> {
             softcap,
             window,
             rotary,
-            qk_norm: qk_norm
-                .map(|norm| QkNormWeights::load(loader, norm, heads.value_dim))
-                .transpose()?,
+            has_temperature,
+            qk_norm: qk_norm.map(|norm| QkNormWeights::load(loader, norm, &heads)).transpose()?,
             qkv: Projection::load(loader, &spec.qkv)?,
             output: Linear::load(loader, &spec.output)?,
             sinks: loader.optional_vector(spec.sinks.as_ref())?,
@@ -120,10 +134,12 @@ impl<B: Backend> SelfAttention<B> {
                 projection.project(context, heads, input, buffers, qkv)?;
             }
         }
-        let rotation = self.rotary.map(|rotary| Rotation {
-            pairing: rotaries[rotary].pairing,
-            angles: &angles[rotary],
-            query_factors: query_factors.as_ref(),
+        let query_factors = query_factors.as_ref().filter(|_| self.has_temperature);
+        let is_changed = self.rotary.is_some() || query_factors.is_some();
+        let rotation = is_changed.then(|| Rotation {
+            pairing: self.rotary.map_or(RopePairing::Halves, |rotary| rotaries[rotary].pairing),
+            angles: self.rotary.map(|rotary| &angles[rotary]),
+            query_factors,
         });
         let qk_norm = self.qk_norm.as_ref().map(QkNormWeights::norm);
         if qk_norm.is_some() || rotation.is_some() {

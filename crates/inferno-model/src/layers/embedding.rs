@@ -1,10 +1,13 @@
 //! Embeddings that each layer has of its own.
 
-use inferno_backend::{Backend, ColumnBlocks, CopySize, Function, QkNorm, QkvLayout};
+use inferno_backend::{
+    Backend, ColumnBlocks, CopySize, EmbeddingIndex, Function, QkNorm, QkvLayout,
+};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
 use super::residual::Residual;
+use super::streams::LayerStreams;
 use crate::ModelError;
 use crate::loader::Loader;
 use crate::spec::LayerEmbeddingsSpec;
@@ -61,7 +64,7 @@ impl<B: Backend> LayerEmbeddings<B> {
         let layout = QkvLayout { has_kv: false, ..QkvLayout::new(num_layers, num_layers, width) };
         let norm = QkNorm { k: None, ..QkNorm::per_head(&self.norm, &self.norm, eps) };
         backend.rope(rows, &layout, Some(norm), None, all);
-        backend.embed(batch, &self.table, embedded);
+        backend.embed(batch, EmbeddingIndex::Token, &self.table, embedded);
         backend.add_scaled(rows, embedded, (width as f32).sqrt(), all);
         backend.apply(rows, scale(std::f64::consts::FRAC_1_SQRT_2), all);
         Ok(())
@@ -81,16 +84,17 @@ impl<B: Backend> LayerEmbedding<B> {
         })
     }
 
-    /// Adds to the residual stream.
+    /// Adds to the residual stream, or to all but the first if there are several.
     ///
     /// **Errors**: out of memory.
     pub(super) fn add(
         &self,
         context: &ForwardContext<'_, B>,
+        streams: Option<&LayerStreams<B>>,
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let ForwardContext { backend, rows, .. } = *context;
-        let Workspace { x, normed, branch, layer_embeddings, .. } = workspace;
+        let Workspace { x, normed, branch, layer_embeddings, .. } = &mut *workspace;
         let buffers = layer_embeddings.as_mut().expect("the workspace was created for this model");
         let LayerEmbeddingBuffers { row_len, all, gates, own, .. } = buffers;
         let LayerEmbeddingSpec { width, column, function, .. } = self.spec;
@@ -100,6 +104,13 @@ impl<B: Backend> LayerEmbedding<B> {
         let to = ColumnBlocks { row_len: width, start: 0, step: 0 };
         backend.copy_columns(size, (all, from), (own, to));
         backend.gate(rows, function, gates, own);
-        self.residual.add_product(context, own, &self.projection, x, (branch, normed))
+        let Some(streams) = streams else {
+            return self.residual.add_product(context, own, &self.projection, x, (branch, normed));
+        };
+        let branch = branch.as_mut().expect("the workspace was created for this model");
+        backend.linear(rows, &*own, &self.projection.weight, self.projection.bias(), branch)?;
+        self.residual.normalize(context, branch, normed);
+        streams.inject(context, workspace);
+        Ok(())
     }
 }

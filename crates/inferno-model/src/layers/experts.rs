@@ -1,6 +1,6 @@
 //! A mixture of experts: a router, the blocks that it chooses from, and one that every token uses.
 
-use inferno_backend::{Backend, ExpertParams, Function, LinearInput};
+use inferno_backend::{Backend, ExpertInput, ExpertParams, Function, LinearInput};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
@@ -9,7 +9,7 @@ use super::norm::NormWeights;
 use super::residual::Residual;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::{ActivationSpec, ExpertNormsSpec, ExpertsSpec, SharedExpertSpec};
+use crate::spec::feed_forward::{ActivationSpec, ExpertNormsSpec, ExpertsSpec, SharedExpertSpec};
 use crate::workspace::Workspace;
 
 /// The router and the stacked experts.
@@ -17,6 +17,7 @@ pub(super) struct MixtureOfExperts<B: Backend> {
     params: ExpertParams,
     activation: ActivationSpec,
     router: Linear<B>,
+    weighs_inputs: bool,
     selection_bias: Option<B::Buffer>,
     up: Linear<B>,
     down: Linear<B>,
@@ -66,6 +67,7 @@ impl<B: Backend> MixtureOfExperts<B> {
             params: spec.params,
             activation: spec.activation,
             router: Linear::load(loader, &spec.router)?,
+            weighs_inputs: spec.weighs_inputs,
             selection_bias: loader.optional_vector(spec.selection_bias.as_ref())?,
             up: Linear::load(loader, &spec.up)?,
             down: Linear::load(loader, &spec.down)?,
@@ -85,7 +87,7 @@ impl<B: Backend> MixtureOfExperts<B> {
         workspace: &mut Workspace<B>,
     ) -> Result<(), ModelError> {
         let ForwardContext { backend, rows, .. } = *context;
-        let Workspace { x, normed, hidden, experts, .. } = workspace;
+        let Workspace { x, normed, hidden, gates, experts, .. } = workspace;
         let experts = experts.as_mut().expect("the workspace was created for this model");
         let (routing, logits) = (&mut experts.routing, &mut experts.router_logits);
         let beside_dense = self.beside_dense.as_ref();
@@ -110,13 +112,21 @@ impl<B: Backend> MixtureOfExperts<B> {
         }
         let (weight, bias) = (&self.up.weight, self.up.bias());
         let inner = &mut experts.hidden;
+        let num_used = self.params.num_experts_used;
+        if self.weighs_inputs {
+            backend.weigh_expert_inputs(rows, input, routing, &mut experts.out);
+        } else if matches!(self.activation, ActivationSpec::Plain(_)) {
+            backend.repeat_rows(rows, num_used, input, &mut experts.out);
+        }
         match self.activation {
             ActivationSpec::Gated(gate) => {
+                let input = match self.weighs_inputs {
+                    true => (&experts.out, ExpertInput::PerSlot),
+                    false => (input, ExpertInput::PerToken),
+                };
                 backend.expert_linear_gated(routing, input, weight, bias, gate, inner)?;
             }
             ActivationSpec::Plain(function) => {
-                let num_used = self.params.num_experts_used;
-                backend.repeat_rows(rows, num_used, input, &mut experts.out);
                 backend.expert_linear(routing, &experts.out, weight, bias, inner)?;
                 backend.apply(rows * num_used, function, inner);
             }
@@ -128,7 +138,7 @@ impl<B: Backend> MixtureOfExperts<B> {
                 Some(_) => context.normed(norm, x),
                 None => input.into(),
             };
-            shared.mlp.expand(context, mlp_input, hidden)?;
+            shared.mlp.expand(context, mlp_input, [hidden, gates])?;
             if let (Some(gate), Some(gates)) = (&shared.gate, &mut experts.shared_gates) {
                 backend.linear(rows, input, &gate.weight, gate.bias(), gates)?;
             }

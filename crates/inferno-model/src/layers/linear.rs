@@ -18,6 +18,15 @@ impl<B: Backend> Linear<B> {
         Ok(Self { weight, bias: loader.optional_vector(spec.bias.as_ref())? })
     }
 
+    /// Loads a product whose bias, of which files have none, is all ones.
+    pub(crate) fn load_plus_one(
+        loader: &mut Loader<'_, B>,
+        spec: &LinearSpec,
+    ) -> Result<Self, ModelError> {
+        let bias = loader.ones(spec.weight.num_rows())?;
+        Ok(Self { weight: loader.matrix(&spec.weight)?, bias: Some(bias) })
+    }
+
     pub(crate) fn bias(&self) -> Option<&B::Buffer> {
         self.bias.as_ref()
     }

@@ -1,12 +1,12 @@
 //! The dense feed-forward block: a projection, an activation, and a projection back.
 
-use inferno_backend::{Backend, LinearInput};
+use inferno_backend::{Backend, Function, LinearInput};
 
 use super::context::ForwardContext;
 use super::linear::Linear;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::layer::{ActivationSpec, MlpSpec};
+use crate::spec::feed_forward::{ActivationSpec, MlpSpec};
 use crate::workspace::BuffersByWidth;
 
 /// Gate and up are one stacked projection.
@@ -14,7 +14,15 @@ pub(super) struct Mlp<B: Backend> {
     activation: ActivationSpec,
     intermediate_size: usize,
     up: Linear<B>,
+    sparse_gate: Option<SparseGate<B>>,
     down: Linear<B>,
+}
+
+/// A gate of which only large values are used.
+struct SparseGate<B: Backend> {
+    linear: Linear<B>,
+    num_deviations: f32,
+    function: Function,
 }
 
 impl<B: Backend> Mlp<B> {
@@ -23,6 +31,14 @@ impl<B: Backend> Mlp<B> {
             activation: spec.activation,
             intermediate_size: spec.intermediate_size,
             up: Linear::load(loader, &spec.up)?,
+            sparse_gate: match &spec.sparse_gate {
+                Some(gate) => Some(SparseGate {
+                    linear: Linear::load(loader, &gate.linear)?,
+                    num_deviations: gate.num_deviations,
+                    function: gate.function,
+                }),
+                None => None,
+            },
             down: Linear::load(loader, &spec.down)?,
         })
     }
@@ -40,16 +56,23 @@ impl<B: Backend> Mlp<B> {
         &self,
         context: &ForwardContext<'_, B>,
         input: LinearInput<'_, B::Buffer>,
-        hidden: &mut BuffersByWidth<B>,
+        [hidden, gates]: [&mut BuffersByWidth<B>; 2],
     ) -> Result<(), ModelError> {
         let ForwardContext { backend, rows, .. } = *context;
         let (weight, bias) = (&self.up.weight, self.up.bias());
         let hidden = hidden.get(self.intermediate_size);
-        match self.activation {
-            ActivationSpec::Gated(gate) => {
+        match (self.activation, &self.sparse_gate) {
+            (_, Some(SparseGate { linear, num_deviations, function })) => {
+                let gates = gates.get(self.intermediate_size);
+                backend.linear(rows, input, &linear.weight, linear.bias(), gates)?;
+                backend.sparsify(rows, *num_deviations, gates);
+                backend.linear(rows, input, weight, bias, hidden)?;
+                backend.gate(rows, *function, gates, hidden);
+            }
+            (ActivationSpec::Gated(gate), None) => {
                 backend.linear_gated(rows, input, weight, bias, gate, hidden)?;
             }
-            ActivationSpec::Plain(function) => {
+            (ActivationSpec::Plain(function), None) => {
                 backend.linear(rows, input, weight, bias, hidden)?;
                 backend.apply(rows, function, hidden);
             }

@@ -1,4 +1,4 @@
-//! Recurrent mixers: a projection, a convolution, in most cases linear attention, and a projection back.
+//! Recurrent mixers: a projection, a convolution, in most cases a scan, and a projection back.
 
 use inferno_backend::{
     Backend, ConvParams, ConvWeights, GatedNorm, LinearAttentionRows, LinearAttentionWeights,
@@ -8,9 +8,10 @@ use super::context::ForwardContext;
 use super::linear::Linear;
 use super::norm::NormWeights;
 use super::residual::Residual;
+use super::selective_scan::SelectiveScan;
 use crate::ModelError;
 use crate::loader::Loader;
-use crate::spec::recurrent::{LinearAttentionSpec, RecurrentSpec};
+use crate::spec::recurrent::{LinearAttentionSpec, RecurrentSpec, ScanSpec};
 use crate::workspace::{RecurrentBuffers, Workspace};
 
 /// A mixer with a state of fixed size.
@@ -19,8 +20,26 @@ pub(super) struct RecurrentMixer<B: Backend> {
     conv: ConvParams,
     conv_taps: B::Buffer,
     conv_bias: Option<B::Buffer>,
-    attention: Option<LinearAttention<B>>,
+    scan: Option<Scan<B>>,
     output: Linear<B>,
+}
+
+enum Scan<B: Backend> {
+    LinearAttention(Box<LinearAttention<B>>),
+    Selective(Box<SelectiveScan<B>>),
+}
+
+impl<B: Backend> Scan<B> {
+    fn load(loader: &mut Loader<'_, B>, spec: &ScanSpec) -> Result<Self, ModelError> {
+        Ok(match spec {
+            ScanSpec::LinearAttention(spec) => {
+                Self::LinearAttention(Box::new(LinearAttention::load(loader, spec)?))
+            }
+            ScanSpec::Selective(spec) => {
+                Self::Selective(Box::new(SelectiveScan::load(loader, spec)?))
+            }
+        })
+    }
 }
 
 struct LinearAttention<B: Backend> {
@@ -41,6 +60,36 @@ impl<B: Backend> LinearAttention<B> {
             spec: spec.clone(),
         })
     }
+
+    /// Computes gated linear attention over the rows of the convolution.
+    fn attend(
+        &self,
+        context: &ForwardContext<'_, B>,
+        batch: &B::DeviceBatch,
+        state: &mut B::RecurrentState,
+        buffers: &mut RecurrentBuffers<B>,
+    ) {
+        let ForwardContext { backend, rows, .. } = *context;
+        let RecurrentBuffers { projected, convolved, scanned, .. } = buffers;
+        let scanned = scanned.as_mut().expect("the workspace was created for this model");
+        let LinearAttentionSpec { params, norm, .. } = &self.spec;
+        let weights = LinearAttentionWeights {
+            rates: &self.rates,
+            gate_bias: &self.gate_bias,
+            skip: self.skip.as_ref(),
+        };
+        let inputs = LinearAttentionRows { projected, convolved };
+        backend.linear_attention(batch, params, weights, inputs, state, scanned);
+        let norm = GatedNorm {
+            gates: projected,
+            gate_column: norm.gate_column,
+            weight: self.norm.as_ref(),
+            extent: norm.extent,
+            eps: norm.eps,
+            is_gate_first: norm.is_gate_first,
+        };
+        backend.gated_norm(rows, norm, scanned);
+    }
 }
 
 impl<B: Backend> RecurrentMixer<B> {
@@ -48,13 +97,13 @@ impl<B: Backend> RecurrentMixer<B> {
         loader: &mut Loader<'_, B>,
         spec: &RecurrentSpec,
     ) -> Result<Self, ModelError> {
-        let attention = spec.attention.as_ref();
+        let scan = spec.scan.as_ref();
         Ok(Self {
             input: Linear::load(loader, &spec.input)?,
             conv: spec.conv,
             conv_taps: loader.transposed(&spec.conv_taps)?,
             conv_bias: loader.optional_vector(spec.conv_bias.as_ref())?,
-            attention: attention.map(|spec| LinearAttention::load(loader, spec)).transpose()?,
+            scan: scan.map(|spec| Scan::load(loader, spec)).transpose()?,
             output: Linear::load(loader, &spec.output)?,
         })
     }
@@ -70,29 +119,17 @@ impl<B: Backend> RecurrentMixer<B> {
         let ForwardContext { backend, rows, .. } = *context;
         let Workspace { batch, x, recurrent, .. } = workspace;
         let buffers = recurrent.as_mut().expect("the workspace was created for this model");
-        let RecurrentBuffers { projected, convolved, attended } = buffers;
+        let RecurrentBuffers { projected, convolved, .. } = &mut *buffers;
         let input = context.normed(norm, x);
         backend.linear(rows, input, &self.input.weight, self.input.bias(), projected)?;
         let weights = ConvWeights { taps: &self.conv_taps, bias: self.conv_bias.as_ref() };
         backend.causal_conv(batch, &self.conv, weights, projected, state, convolved);
-        if let (Some(attention), Some(attended)) = (&self.attention, attended) {
-            let LinearAttentionSpec { params, norm, .. } = &attention.spec;
-            let weights = LinearAttentionWeights {
-                rates: &attention.rates,
-                gate_bias: &attention.gate_bias,
-                skip: attention.skip.as_ref(),
-            };
-            let inputs = LinearAttentionRows { projected, convolved };
-            backend.linear_attention(batch, params, weights, inputs, state, attended);
-            let norm = GatedNorm {
-                gates: projected,
-                gate_column: norm.gate_column,
-                weight: attention.norm.as_ref(),
-                extent: norm.extent,
-                eps: norm.eps,
-                is_gate_first: norm.is_gate_first,
-            };
-            backend.gated_norm(rows, norm, attended);
+        match &self.scan {
+            Some(Scan::LinearAttention(attention)) => {
+                attention.attend(context, batch, state, buffers);
+            }
+            Some(Scan::Selective(scan)) => scan.scan(context, batch, state, buffers)?,
+            None => {}
         }
         Ok(())
     }
@@ -106,7 +143,7 @@ impl<B: Backend> RecurrentMixer<B> {
     ) -> Result<(), ModelError> {
         let Workspace { x, normed, branch, recurrent, .. } = workspace;
         let buffers = recurrent.as_ref().expect("the workspace was created for this model");
-        let mixed = buffers.attended.as_ref().unwrap_or(&buffers.convolved);
+        let mixed = buffers.scanned.as_ref().unwrap_or(&buffers.convolved);
         residual.add_product(context, mixed, &self.output, x, (branch, normed))
     }
 }

@@ -60,12 +60,24 @@ impl<B: Backend> Residual<B> {
     ) {
         let ForwardContext { backend, rows, .. } = *context;
         let output = match &self.post_norm {
-            Some(norm) => {
-                backend.norm(rows, branch, norm.norm(), normed);
+            Some(_) => {
+                self.normalize(context, branch, normed);
                 &*normed
             }
             None => branch,
         };
         backend.add_scaled(rows, output, self.scale, x);
+    }
+
+    /// Writes a block's output after its norm, if it has one.
+    pub(super) fn normalize(
+        &self,
+        context: &ForwardContext<'_, B>,
+        branch: &B::Buffer,
+        normed: &mut B::Buffer,
+    ) {
+        if let Some(norm) = &self.post_norm {
+            context.backend.norm(context.rows, branch, norm.norm(), normed);
+        }
     }
 }

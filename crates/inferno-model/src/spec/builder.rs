@@ -4,17 +4,21 @@ mod attention;
 mod feed_forward;
 mod latent;
 mod recurrent;
+mod selective_scan;
+mod streams;
 
-use inferno_backend::Function;
+use inferno_backend::{AttentionWindow, Function};
 use inferno_gguf::Gguf;
 
 use super::layer::{BlockSpec, LayerEmbeddingSpec, LayerSpec, MixerSpec, NormSpec};
 use super::rotary::RotaryFacts;
 use super::tensors::{MatrixSpec, TensorFinder};
 use super::{LayerEmbeddingsSpec, ModelSpec, RotarySpec, TemperatureSpec};
-use crate::arch::architecture::{EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap};
+use crate::arch::architecture::{
+    EmbeddingScale, LogitScale, Parallel, RecurrentLayers, Softcap, Temperature,
+};
 use crate::keys::{ArchitectureKeys, PerLayer};
-use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD};
+use crate::tensor_names::{EMBEDDINGS, LAYER_EMBEDDINGS, OUTPUT_HEAD, POSITION_EMBEDDINGS};
 use crate::{Architecture, ModelError};
 use feed_forward::ExpertLayers;
 
@@ -31,7 +35,7 @@ pub(super) struct SpecBuilder<'a> {
     residual_scale: f32,
     is_parallel: bool,
     /// The sliding window, if the model has one.
-    window: Option<usize>,
+    window: Option<AttentionWindow>,
     /// The file's own list of layers with the window.
     window_pattern: Option<Vec<bool>>,
     /// The embedding of the layers, and that of layers with a window if it is another one.
@@ -70,7 +74,7 @@ impl<'a> SpecBuilder<'a> {
             tensors,
             RotaryFacts {
                 pairing: facts.attention.pairing,
-                has_log_multiplier: facts.attention.has_temperature,
+                has_log_multiplier: facts.attention.temperature == Temperature::ByKey,
             },
             head_dim,
         )?;
@@ -139,29 +143,32 @@ impl<'a> SpecBuilder<'a> {
             EmbeddingScale::Root => (hidden_size as f32).sqrt(),
             EmbeddingScale::Key => keys.optional_float("embedding_scale")?.unwrap_or(1.0),
         };
-        let temperature = match facts.attention.has_temperature {
-            true => self.temperature()?,
-            false => None,
-        };
+        let temperature = self.temperature()?;
         let head_functions = self.head_functions()?;
         let layer_embeddings = self.layer_embeddings(vocab_size)?;
         let layers = self.layers()?;
-        let num_blocks = keys.positive("block_count")?;
+        let context_length = keys.positive("context_length")?;
+        let position_embeddings = match facts.has_position_embeddings {
+            true => Some(tensors.table(POSITION_EMBEDDINGS, context_length, hidden_size)?),
+            false => None,
+        };
         Ok(ModelSpec {
             architecture: facts,
             name: keys.name()?,
-            context_length: keys.positive("context_length")?,
+            context_length,
             hidden_size,
             vocab_size,
             embeddings,
             embedding_scale,
+            position_embeddings,
+            streams: self.streams()?,
             layer_embeddings,
+            unused_tensors: self.unused_tensors(&layers)?,
             layers,
             temperature,
             output_norm,
             head,
             head_functions,
-            skipped_layers: self.num_layers..num_blocks,
             rotaries: self.rotaries,
         })
     }
@@ -175,12 +182,33 @@ impl<'a> SpecBuilder<'a> {
         Ok(layers)
     }
 
+    /// Beginnings of the names of tensors that `layers` do not need.
+    fn unused_tensors(&self, layers: &[LayerSpec]) -> Result<Vec<String>, ModelError> {
+        let predictors = self.num_layers..self.keys.positive("block_count")?;
+        let predictors = predictors.map(|layer| format!("blk.{layer}."));
+        let has_kv = |layer: &LayerSpec| layer.attention().is_none_or(|it| it.heads.has_kv);
+        let without_kv = (0..).zip(layers).filter(|(_, layer)| !has_kv(layer));
+        let projections = without_kv
+            .flat_map(|(index, _)| ["k", "v"].map(|name| format!("blk.{index}.attn_{name}")));
+        Ok(predictors.chain(projections).collect())
+    }
+
     fn temperature(&self) -> Result<Option<TemperatureSpec>, ModelError> {
-        let Some(scale) = self.keys.optional_float("attention.temperature_scale")? else {
-            return Ok(None);
-        };
-        let original_context_length = self.keys.positive("rope.scaling.original_context_length")?;
-        Ok(Some(TemperatureSpec { scale, original_context_length }))
+        match self.facts.attention.temperature {
+            Temperature::None => Ok(None),
+            Temperature::ByKey => {
+                let Some(scale) = self.keys.optional_float("attention.temperature_scale")? else {
+                    return Ok(None);
+                };
+                let length = self.keys.positive("rope.scaling.original_context_length")?;
+                Ok(Some(TemperatureSpec { scale, original_context_length: length, offset: 0 }))
+            }
+            Temperature::Unrotated { scale, context_length } => {
+                let original_context_length = context_length;
+                let spec = TemperatureSpec { scale, original_context_length, offset: 1 };
+                Ok(self.window.map(|_| spec))
+            }
+        }
     }
 
     fn head_functions(&self) -> Result<Vec<Function>, ModelError> {
@@ -253,7 +281,7 @@ impl<'a> SpecBuilder<'a> {
         let tensors = self.tensors.in_layer(index);
         let (names, residual_scale) = (&self.facts.norms, self.residual_scale);
         let size = self.feed_forward_sizes.as_ref().map(|sizes| sizes.get(index));
-        let has_experts = self.experts.as_ref().is_some_and(|experts| experts.has(index));
+        let has_experts = self.layer_experts(tensors, index).is_some();
         let has_feed_forward = match self.facts.has_single_blocks {
             true => size != Some(0),
             false => self.facts.recurrent.is_none() || size != Some(0) || has_experts,
@@ -277,7 +305,9 @@ impl<'a> SpecBuilder<'a> {
         Ok(LayerSpec {
             mixers,
             feed_forward,
+            low_rank: self.low_rank(tensors)?,
             is_parallel: self.is_parallel,
+            streams: self.layer_streams(tensors)?,
             embedding: self.layer_embedding(tensors, index)?,
             output_scale: tensors.optional_vector("layer_output_scale.weight", 1)?,
         })

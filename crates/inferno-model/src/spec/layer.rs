@@ -1,8 +1,10 @@
 //! The layers of a model as data: what each computes, and with which tensors.
 
-use inferno_backend::{ExpertParams, Function, Gate, NormKind, QkvLayout};
+use inferno_backend::{AttentionWindow, Function, NormKind, QkvLayout};
 
+use super::feed_forward::{ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec};
 use super::recurrent::RecurrentSpec;
+use super::streams::{LayerStreamsSpec, LowRankSpec};
 use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
 
 /// One decoder layer: mixers of tokens and a feed-forward block, each added to the residual stream.
@@ -10,9 +12,13 @@ use super::tensors::{LinearSpec, MatrixSpec, VectorSpec};
 pub(crate) struct LayerSpec {
     /// Usually one; several read the same rows.
     pub(crate) mixers: BlockSpec<Vec<MixerSpec>>,
+    /// What is added next to the mixers; the sum is then divided by the root of 2.
+    pub(crate) low_rank: Option<LowRankSpec>,
     pub(crate) feed_forward: Option<BlockSpec<FeedForwardSpec>>,
     /// Whether both blocks read the residual stream before either is added to it.
     pub(crate) is_parallel: bool,
+    /// How the residual streams change, if there are several.
+    pub(crate) streams: Option<LayerStreamsSpec>,
     pub(crate) embedding: Option<LayerEmbeddingSpec>,
     /// Factor on the residual stream after the layer.
     pub(crate) output_scale: Option<VectorSpec>,
@@ -71,10 +77,12 @@ pub(crate) struct AttentionSpec {
     pub(crate) cache_layer: usize,
     pub(crate) scale: f32,
     pub(crate) softcap: Option<f32>,
-    /// Number of positions that a query attends to, including its own; `None` means all.
-    pub(crate) window: Option<usize>,
+    /// The positions that a query attends to; `None` means all.
+    pub(crate) window: Option<AttentionWindow>,
     /// Index of the rotary embedding in [`ModelSpec::rotaries`](super::ModelSpec::rotaries).
     pub(crate) rotary: Option<usize>,
+    /// Whether queries are multiplied by the factors of [`ModelSpec::temperature`](super::ModelSpec::temperature).
+    pub(crate) has_temperature: bool,
     pub(crate) qk_norm: Option<QkNormSpec>,
     pub(crate) qkv: ProjectionSpec,
     pub(crate) output: LinearSpec,
@@ -127,78 +135,10 @@ pub(crate) struct QkNormSpec {
     pub(crate) eps: f32,
     pub(crate) whole: bool,
     pub(crate) after_rotation: bool,
-    pub(crate) q: VectorSpec,
-    pub(crate) k: Option<VectorSpec>,
+    /// The weights of queries, and of keys if the layer has them; `None` means norms of both without weights.
+    pub(crate) weights: Option<(VectorSpec, Option<VectorSpec>)>,
     /// Whether values are normalized too, without a weight.
     pub(crate) normalizes_values: bool,
-}
-
-/// The feed-forward block.
-#[derive(Debug, Clone)]
-pub(crate) enum FeedForwardSpec {
-    Dense(MlpSpec),
-    Experts(Box<ExpertsSpec>),
-}
-
-/// A dense feed-forward block.
-#[derive(Debug, Clone)]
-pub(crate) struct MlpSpec {
-    pub(crate) activation: ActivationSpec,
-    /// Width between the projections.
-    pub(crate) intermediate_size: usize,
-    /// Gate and up projection, or only the latter.
-    pub(crate) up: LinearSpec,
-    pub(crate) down: LinearSpec,
-}
-
-/// What a feed-forward block computes between its projections.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum ActivationSpec {
-    /// A function of both halves of the first projection.
-    Gated(Gate),
-    /// A function of the first projection.
-    Plain(Function),
-}
-
-/// A mixture of experts.
-#[derive(Debug, Clone)]
-pub(crate) struct ExpertsSpec {
-    pub(crate) params: ExpertParams,
-    pub(crate) activation: ActivationSpec,
-    /// Width between the projections of one expert.
-    pub(crate) intermediate_size: usize,
-    pub(crate) router: LinearSpec,
-    /// Added to the probabilities for the choice of experts.
-    pub(crate) selection_bias: Option<VectorSpec>,
-    /// Gate and up projection, or only the latter.
-    pub(crate) up: LinearSpec,
-    pub(crate) down: LinearSpec,
-    pub(crate) shared: Option<SharedExpertSpec>,
-    /// Norms around experts that are added to a dense block, which has the norms of the layer.
-    pub(crate) beside_dense: Option<ExpertNormsSpec>,
-}
-
-/// Norms and factors of experts next to a dense block.
-#[derive(Debug, Clone)]
-pub(crate) struct ExpertNormsSpec {
-    /// The norm of the router's input: its weight is multiplied by `1 / sqrt(hidden size)`.
-    pub(crate) router: NormSpec,
-    /// The norm of the experts' input.
-    pub(crate) input: NormSpec,
-    /// The norm of the experts' sum.
-    pub(crate) output: NormSpec,
-    /// The norm of the dense block's output.
-    pub(crate) dense_output: NormSpec,
-    /// Factors on the weights of the experts.
-    pub(crate) scales: VectorSpec,
-}
-
-/// An expert that every token uses.
-#[derive(Debug, Clone)]
-pub(crate) struct SharedExpertSpec {
-    pub(crate) mlp: MlpSpec,
-    /// A product with one output, whose sigmoid the expert's output is multiplied by.
-    pub(crate) gate: Option<LinearSpec>,
 }
 
 impl LayerSpec {
@@ -237,7 +177,9 @@ impl LayerSpec {
     /// Every product of the layer.
     pub(crate) fn linears(&self) -> Vec<&LinearSpec> {
         let mut linears: Vec<_> = self.mixers.block.iter().flat_map(MixerSpec::linears).collect();
-        linears.extend(self.mlp().into_iter().flat_map(|mlp| [&mlp.up, &mlp.down]));
+        linears.extend(self.mlp().into_iter().flat_map(MlpSpec::linears));
+        linears.extend(self.low_rank.iter().flat_map(LowRankSpec::linears));
+        linears.extend(self.streams.iter().flat_map(LayerStreamsSpec::linears));
         let embedding = self.embedding.iter();
         linears.extend(embedding.flat_map(|embedding| [&embedding.gate, &embedding.projection]));
         if let Some(experts) = self.experts() {
@@ -258,6 +200,8 @@ impl LayerSpec {
             vectors.extend(&experts.selection_bias);
             vectors.extend(experts.beside_dense.iter().flat_map(ExpertNormsSpec::vectors));
         }
+        vectors.extend(self.low_rank.iter().flat_map(LowRankSpec::vectors));
+        vectors.extend(self.streams.iter().flat_map(LayerStreamsSpec::vectors));
         vectors.extend(self.embedding.iter().flat_map(|embedding| embedding.post_norm.vectors()));
         vectors.extend(&self.output_scale);
         vectors.extend(self.linears().into_iter().filter_map(|linear| linear.bias.as_ref()));
@@ -267,6 +211,18 @@ impl LayerSpec {
     /// The width between the projections of the dense block or the shared expert.
     pub(crate) fn mlp_width(&self) -> Option<usize> {
         self.mlp().map(|mlp| mlp.intermediate_size)
+    }
+
+    /// The width of the gates of heads, if they have some.
+    pub(crate) fn head_gates_width(&self) -> Option<usize> {
+        let attention = self.attention().filter(|attention| attention.gate.is_some());
+        attention.map(|attention| attention.heads.out_len())
+    }
+
+    /// The width of the dense block if its gate is sparse.
+    pub(crate) fn sparse_gate_width(&self) -> Option<usize> {
+        let mlp = self.mlp().filter(|mlp| mlp.sparse_gate.is_some());
+        mlp.map(|mlp| mlp.intermediate_size)
     }
 
     /// Whether the shared expert has a gate.
@@ -282,6 +238,8 @@ impl LayerSpec {
             || feed_forward.is_some_and(BlockSpec::has_branch)
             || self.has_shared_gate()
             || self.embedding.is_some()
+            || self.low_rank.is_some()
+            || self.streams.is_some()
     }
 
     /// Number of experts that a token uses of a matrix with several.
@@ -298,13 +256,6 @@ impl LayerSpec {
     }
 }
 
-impl ExpertNormsSpec {
-    fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
-        let norms = [&self.router, &self.input, &self.output, &self.dense_output];
-        norms.into_iter().flat_map(NormSpec::vectors).chain([&self.scales])
-    }
-}
-
 impl MixerSpec {
     fn linears(&self) -> Vec<&LinearSpec> {
         match self {
@@ -314,7 +265,7 @@ impl MixerSpec {
                 linears.extend(&attention.gate);
                 linears
             }
-            Self::Recurrent(recurrent) => vec![&recurrent.input, &recurrent.output],
+            Self::Recurrent(recurrent) => recurrent.linears(),
         }
     }
 
@@ -322,8 +273,8 @@ impl MixerSpec {
     fn vectors(&self) -> Vec<&VectorSpec> {
         match self {
             Self::Attention(attention) => {
-                let norms = attention.qk_norm.iter();
-                let norms = norms.flat_map(|norm| std::iter::once(&norm.q).chain(&norm.k));
+                let norms = attention.qk_norm.iter().filter_map(|norm| norm.weights.as_ref());
+                let norms = norms.flat_map(|(q, k)| std::iter::once(q).chain(k));
                 norms.chain(&attention.sinks).chain(attention.qkv.vectors()).collect()
             }
             Self::Recurrent(recurrent) => recurrent.vectors(),

@@ -1,11 +1,13 @@
 //! Recurrent mixers as data.
 
-use inferno_backend::{ConvParams, LinearAttentionParams, StateLayout, WriteRule};
+use inferno_backend::{
+    ConvParams, LinearAttentionParams, SelectiveScanParams, StateLayout, WriteRule,
+};
 
 use super::tensors::{LinearSpec, VectorSpec};
 
-/// A mixer whose state has a fixed size: a projection, a convolution of each channel, in most cases linear
-/// attention, and a projection back.
+/// A mixer whose state has a fixed size: a projection, a convolution of each channel, in most cases a scan over the
+/// tokens, and a projection back.
 #[derive(Debug, Clone)]
 pub(crate) struct RecurrentSpec {
     pub(crate) input: LinearSpec,
@@ -13,8 +15,74 @@ pub(crate) struct RecurrentSpec {
     /// A row per channel, the oldest tap first.
     pub(crate) conv_taps: VectorSpec,
     pub(crate) conv_bias: Option<VectorSpec>,
-    pub(crate) attention: Option<LinearAttentionSpec>,
+    pub(crate) scan: Option<ScanSpec>,
     pub(crate) output: LinearSpec,
+}
+
+/// What reads and writes the state token by token, over the rows of the convolution.
+#[derive(Debug, Clone)]
+pub(crate) enum ScanSpec {
+    LinearAttention(LinearAttentionSpec),
+    Selective(SelectiveScanSpec),
+}
+
+/// A selective state space and its gate.
+#[derive(Debug, Clone)]
+pub(crate) struct SelectiveScanSpec {
+    pub(crate) params: SelectiveScanParams,
+    /// From the convolution to the factors for writing, then those for reading.
+    pub(crate) selection: LinearSpec,
+    /// From the convolution to the compressed step sizes.
+    pub(crate) step_down: LinearSpec,
+    /// From these to the step sizes.
+    pub(crate) step_up: LinearSpec,
+    pub(crate) norms: Option<SelectionNormsSpec>,
+    /// A row per channel, with a rate for each of its states.
+    pub(crate) rates: VectorSpec,
+    pub(crate) skip: VectorSpec,
+    /// The first column of the gates in the rows of the first projection.
+    pub(crate) gate_column: usize,
+}
+
+/// RMS norms of compressed step sizes and of the factors for writing and reading.
+#[derive(Debug, Clone)]
+pub(crate) struct SelectionNormsSpec {
+    /// `None` for norms without weights.
+    pub(crate) weights: Option<[VectorSpec; 3]>,
+    pub(crate) eps: f32,
+}
+
+impl ScanSpec {
+    /// Number of values of a row of its output.
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Self::LinearAttention(LinearAttentionSpec { params, .. }) => {
+                params.num_heads * params.value_dim
+            }
+            Self::Selective(selective) => selective.params.channels,
+        }
+    }
+
+    /// Number of values of its state.
+    fn state_values(&self) -> usize {
+        match self {
+            Self::LinearAttention(attention) => attention.params.matrix_values(),
+            Self::Selective(selective) => selective.params.num_states(),
+        }
+    }
+
+    /// Every vector but the biases of products.
+    fn vectors(&self) -> Vec<&VectorSpec> {
+        match self {
+            Self::LinearAttention(LinearAttentionSpec { rates, gate_bias, skip, norm, .. }) => {
+                [rates, gate_bias].into_iter().chain(skip).chain(&norm.weight).collect()
+            }
+            Self::Selective(SelectiveScanSpec { rates, skip, norms, .. }) => {
+                let norms = norms.iter().filter_map(|norms| norms.weights.as_ref());
+                [rates, skip].into_iter().chain(norms.flatten()).collect()
+            }
+        }
+    }
 }
 
 /// Gated linear attention over the rows of a convolution.
@@ -47,31 +115,40 @@ impl RecurrentSpec {
     pub(super) fn vectors(&self) -> Vec<&VectorSpec> {
         let mut vectors = vec![&self.conv_taps];
         vectors.extend(&self.conv_bias);
-        if let Some(LinearAttentionSpec { rates, gate_bias, skip, norm, .. }) = &self.attention {
-            vectors.extend([rates, gate_bias]);
-            vectors.extend(skip.iter().chain(&norm.weight));
-        }
+        vectors.extend(self.scan.iter().flat_map(ScanSpec::vectors));
         vectors
     }
 
-    /// Multiplications and additions of one token with the matrices.
+    /// Every product.
+    pub(super) fn linears(&self) -> Vec<&LinearSpec> {
+        let mut linears = vec![&self.input, &self.output];
+        if let Some(ScanSpec::Selective(scan)) = &self.scan {
+            linears.extend([&scan.selection, &scan.step_down, &scan.step_up]);
+        }
+        linears
+    }
+
+    /// Multiplications and additions of one token with the state.
     pub(super) fn state_ops(&self) -> u64 {
-        let Some(LinearAttentionSpec { params, .. }) = &self.attention else { return 0 };
+        let Some(scan) = &self.scan else { return 0 };
         // A decay, the product of a key with a value, and that with a query; the delta rule reads with the key as well.
-        let per_value = match params.rule {
-            WriteRule::Additive => 5,
-            WriteRule::Delta { .. } => 7,
+        let per_value = match scan {
+            ScanSpec::LinearAttention(LinearAttentionSpec { params, .. }) => match params.rule {
+                WriteRule::Additive => 5,
+                WriteRule::Delta { .. } => 7,
+            },
+            // The rate times the step size as well.
+            ScanSpec::Selective(_) => 6,
         };
-        (params.matrix_values() as u64).saturating_mul(per_value)
+        (scan.state_values() as u64).saturating_mul(per_value)
     }
 
     /// The state of `num_layers` such layers.
     pub(super) fn state_layout(&self, num_layers: usize, num_slots: usize) -> StateLayout {
-        let attention = self.attention.as_ref();
         StateLayout {
             num_layers,
             conv_values: self.conv.tail_values(),
-            matrix_values: attention.map_or(0, |attention| attention.params.matrix_values()),
+            matrix_values: self.scan.as_ref().map_or(0, ScanSpec::state_values),
             num_slots,
         }
     }

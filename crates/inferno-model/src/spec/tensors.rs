@@ -44,6 +44,11 @@ impl<'a> TensorRows<'a> {
         Self { name, tensor_rows: rows, rows: std::iter::once(0..rows).collect() }
     }
 
+    /// Some of its `tensor_rows` rows.
+    pub(crate) fn range(name: &'a str, tensor_rows: usize, rows: Range<usize>) -> Self {
+        Self { name, tensor_rows, rows: std::iter::once(rows).collect() }
+    }
+
     /// From every `period` of its rows, `len` ones from number `first` on.
     pub(crate) fn periodic(
         name: &'a str,
@@ -193,6 +198,28 @@ impl<'a> TensorFinder<'a> {
         });
         let parts = parts.collect::<Result<_, _>>()?;
         Ok(LinearSpec { weight: MatrixSpec { parts, num_experts: 1, cols }, bias: None })
+    }
+
+    /// A product with the matrices `matrices` of the tensor `name.weight`, which has `num_matrices` of `rows` x `cols`
+    /// values, stacked.
+    pub(crate) fn matrices(
+        &self,
+        name: &str,
+        [num_matrices, rows, cols]: [usize; 3],
+        matrices: Range<usize>,
+    ) -> Result<LinearSpec, ModelError> {
+        let name = self.full(&format!("{name}.weight"));
+        let info = find(self.checkpoint, &name, [num_matrices, rows, cols])?;
+        let part = MatrixPart {
+            name,
+            dtype: dtype_of(info)?,
+            rows: std::iter::once(matrices.start * rows..matrices.end * rows).collect(),
+            tensor_rows: num_matrices * rows,
+        };
+        Ok(LinearSpec {
+            weight: MatrixSpec { parts: vec![part], num_experts: 1, cols },
+            bias: None,
+        })
     }
 
     /// A product with the tensors of `parts`, each with its number of rows, or with the rows of the tensor

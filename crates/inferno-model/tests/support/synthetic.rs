@@ -33,8 +33,18 @@ fn metadata(architecture: &str) -> Metadata {
     for (key, value) in SIZES {
         metadata.insert(format!("{architecture}.{key}"), value);
     }
-    let has_experts =
-        ["moe", "gpt-oss", "dots1", "minimax", "mixtral", "gemma4", "deepseek2", "mistral4"];
+    let has_experts = [
+        "moe",
+        "gpt-oss",
+        "dots1",
+        "minimax",
+        "mixtral",
+        "gemma4",
+        "deepseek2",
+        "mistral4",
+        "llama4",
+        "jamba",
+    ];
     if has_experts.iter().any(|name| architecture.contains(name)) {
         for (key, value) in [
             ("expert_count", 6_u32),
@@ -59,16 +69,20 @@ fn metadata(architecture: &str) -> Metadata {
     ] {
         metadata.insert(format!("{architecture}.{key}"), value);
     }
-    if ["lfm2", "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe"].contains(&architecture)
-    {
+    let has_list = ["lfm2", "lfm2moe", "granitehybrid", "jamba", "nemotron_h", "nemotron_h_moe"];
+    if has_list.contains(&architecture) {
         metadata.insert(format!("{architecture}.attention.head_count_kv"), vec![0_u32, 0, 2]);
     }
-    if ["nemotron_h", "nemotron_h_moe", "mamba2"].contains(&architecture) {
-        let middle = if architecture == "mamba2" { 0_u32 } else { 48 };
+    if ["nemotron_h", "nemotron_h_moe", "mamba", "mamba2"].contains(&architecture) {
+        let middle = if architecture.starts_with("mamba") { 0_u32 } else { 48 };
         metadata.insert(format!("{architecture}.feed_forward_length"), vec![0, middle, 0]);
     }
     let pattern = "attention.sliding_window_pattern";
-    if ["olmo2", "gemma4"].contains(&architecture) {
+    if architecture == "gemma3n" {
+        let scales = vec![1.2, f32::NEG_INFINITY, 0.5];
+        metadata.insert(format!("{architecture}.activation_sparsity_scale"), scales);
+    }
+    if ["olmo2", "gemma3n", "gemma4"].contains(&architecture) {
         metadata.insert(format!("{architecture}.{pattern}"), vec![true, false, true]);
     }
     let own_keys: &[(&str, u32)] = match architecture {
@@ -78,6 +92,13 @@ fn metadata(architecture: &str) -> Metadata {
             ("attention.shared_kv_layers", 1),
             ("embedding_length_per_layer_input", 12),
         ],
+        "gemma3n" => &[
+            ("altup.num_inputs", 3),
+            ("attention.shared_kv_layers", 1),
+            ("embedding_length_per_layer_input", 12),
+        ],
+        // The last layer has neither chunks nor rotary embedding.
+        "llama4" => &[("block_count", 4)],
         "deepseek2" | "mistral4" => &[
             ("attention.q_lora_rank", 20),
             ("attention.kv_lora_rank", 24),
@@ -112,10 +133,30 @@ fn file(metadata: &Metadata, tensors: &[(String, Vec<usize>)]) -> Vec<u8> {
     payloads.finish().expect("all payloads")
 }
 
+/// Optional tensors, and those whose shape nothing else determines.
+fn optional_tensors(architecture: &str) -> Vec<(String, Vec<usize>)> {
+    let tensors: &[(&str, &[usize])] = match architecture {
+        "jamba" => &[
+            ("blk.1.ffn_gate_inp.weight", &[6, 32]),
+            ("blk.0.ssm_dt_norm.weight", &[6]),
+            ("blk.0.ssm_dt.bias", &[36]),
+        ],
+        "gemma3n" => &[
+            ("blk.0.laurel_l.weight", &[7, 32]),
+            ("blk.1.laurel_l.weight", &[7, 32]),
+            ("blk.2.laurel_l.weight", &[7, 32]),
+            ("blk.1.altup_correct_scale.weight", &[32]),
+        ],
+        _ => &[],
+    };
+    tensors.iter().map(|(name, dims)| ((*name).to_owned(), dims.to_vec())).collect()
+}
+
 /// A file of `architecture` with every required tensor: each is added when it is reported missing.
 pub fn synthetic(architecture: &str) -> Vec<u8> {
     let metadata = metadata(architecture);
     let mut tensors = vec![("token_embd.weight".to_owned(), vec![VOCAB_SIZE, 32])];
+    tensors.extend(optional_tensors(architecture));
     loop {
         let bytes = file(&metadata, &tensors);
         let checkpoint = Gguf::from_bytes(bytes.clone()).expect("a valid file");
@@ -125,4 +166,50 @@ pub fn synthetic(architecture: &str) -> Vec<u8> {
             Err(error) => panic!("{architecture}: {error}"),
         }
     }
+}
+
+/// The file `bytes` with the projections of each delta net as one tensor, as older files of Qwen3-Next have them: queries,
+/// keys, values and gates of one key head after those of another.
+pub fn with_fused_delta_nets(bytes: &[u8]) -> Vec<u8> {
+    const QKV: &str = "attn_qkv.weight";
+    // Values of a row, key heads, and values per key head of queries, keys, values and gates.
+    let (cols, num_heads, key_dim, group) = (32, 2, 10, 18);
+    let checkpoint = Gguf::from_bytes(bytes.to_vec()).expect("a valid file");
+    let rows_of = |name: &str| {
+        let info = checkpoint.tensor(name).expect("a tensor of the file");
+        let bytes = checkpoint.data(info);
+        bytes.chunks_exact(4 * cols).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let mut tensors = Vec::new();
+    for info in checkpoint.tensors() {
+        let dims: Vec<usize> = info.dims().iter().rev().copied().collect();
+        let Some(layer) = info.name().strip_suffix(QKV) else {
+            if !info.name().ends_with("attn_gate.weight") {
+                tensors.push((info.name().to_owned(), dims, checkpoint.data(info).to_vec()));
+            }
+            continue;
+        };
+        let (qkv, gates) = (rows_of(info.name()), rows_of(&format!("{layer}attn_gate.weight")));
+        let mut fused = Vec::new();
+        for head in 0..num_heads {
+            let part = |first: usize, len: usize| first + head * len..first + (head + 1) * len;
+            let keys = num_heads * key_dim;
+            for rows in [part(0, key_dim), part(keys, key_dim), part(2 * keys, group)] {
+                fused.extend(qkv[rows].concat());
+            }
+            fused.extend(gates[part(0, group)].concat());
+        }
+        let rows = qkv.len() + gates.len();
+        tensors.push((format!("{layer}ssm_in.weight"), vec![rows, cols], fused));
+    }
+    let mut writer = GgufWriter::new(&metadata("qwen3next")).expect("valid metadata");
+    for (name, dims, _) in &tensors {
+        let dims: Vec<usize> = dims.iter().rev().copied().collect();
+        writer.add_tensor(name, &dims, GgmlType::F32).expect("a valid tensor");
+    }
+    let mut payloads = writer.in_memory();
+    for (name, _, values) in &tensors {
+        payloads.write_tensor(name, values).expect("the size of the tensor");
+    }
+    payloads.finish().expect("all payloads")
 }

@@ -79,6 +79,6 @@ pub(super) fn visible(
     params: &AttentionParams<'_, CpuBuffer>,
     row: usize,
 ) -> Range<usize> {
-    let end = batch.positions()[row] as usize + 1;
-    params.window.map_or(0, |window| end.saturating_sub(window))..end
+    let last = batch.positions()[row] as usize;
+    params.window.map_or(0, |window| window.first(last))..last + 1
 }

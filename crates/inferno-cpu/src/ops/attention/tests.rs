@@ -1,5 +1,6 @@
 use inferno_backend::{
-    Backend, BatchBuilder, BlockId, KvDType, KvLayer, KvLayout, LogitRows, SequenceChunk,
+    Backend, BatchBuilder, BlockId, DeviceMemory, KvDType, KvLayer, KvLayout, LogitRows,
+    SequenceChunk,
 };
 
 use super::inputs::{PANEL, SPAN};

@@ -129,7 +129,7 @@ impl Kernel for Activate<'_> {
 
 /// `max(x, 0) + ln(1 + exp(-|x|))`.
 #[inline(always)]
-fn softplus<L: Lanes>(lanes: L, x: L::F32, out: &mut [f32]) {
+pub(super) fn softplus<L: Lanes>(lanes: L, x: L::F32, out: &mut [f32]) {
     let zero = lanes.splat(0.0);
     let mut exps = [0.0; LANES];
     lanes.store(lanes.exp(lanes.min(x, lanes.sub(zero, x))), &mut exps);

@@ -1,9 +1,9 @@
 //! The attention of a layer.
 
-use inferno_backend::{NormKind, QkvLayout};
+use inferno_backend::{AttentionWindow, NormKind, QkvLayout};
 
 use super::SpecBuilder;
-use crate::arch::architecture::{OutputGate, QkNormKind, Unrotated, Windows};
+use crate::arch::architecture::{OutputGate, QkNormKind, Temperature, Unrotated, Windows};
 use crate::keys::{ArchitectureKeys, WINDOW_PATTERN};
 use crate::spec::layer::{AttentionSpec, ProjectionSpec, QkNormSpec};
 use crate::spec::rotary::rotary_dim;
@@ -15,11 +15,16 @@ pub(super) fn windows(
     keys: &ArchitectureKeys<'_>,
     facts: &Architecture,
     num_layers: usize,
-) -> Result<(Option<usize>, Option<Vec<bool>>), ModelError> {
+) -> Result<(Option<AttentionWindow>, Option<Vec<bool>>), ModelError> {
     if facts.attention.windows == Windows::Ignored {
         return Ok((None, None));
     }
-    let window = keys.optional("attention.sliding_window")?.filter(|&window| window > 0);
+    let len = keys.optional::<usize>("attention.sliding_window")?;
+    if let Windows::Chunked { len: default, .. } = facts.attention.windows {
+        let len = len.unwrap_or(default);
+        return Ok(((len > 0).then_some(AttentionWindow::Chunked(len)), None));
+    }
+    let window = len.filter(|&len| len > 0).map(AttentionWindow::Sliding);
     if window.is_none() || facts.attention.windows == Windows::All {
         return Ok((window, None));
     }
@@ -110,14 +115,16 @@ impl SpecBuilder<'_> {
             true => Some(tensors.vector("attn_sinks.weight", 1, heads.num_heads)?),
             false => None,
         };
+        let rotary = self.rotary(index, window.is_some())?;
         Ok(AttentionSpec {
             heads,
             cache_layer: shared.unwrap_or(cache_layer),
             scale: self.scale(&heads)?,
             softcap: self.softcap("attn_logit_softcapping", self.facts.score_softcap)?,
             window,
-            rotary: self.rotary(index, window.is_some())?,
-            qk_norm: self.qk_norm(tensors, &heads)?,
+            rotary,
+            has_temperature: self.has_temperature(rotary),
+            qk_norm: self.qk_norm(tensors, &heads, rotary.is_some())?,
             qkv: ProjectionSpec::Stacked(qkv),
             output: tensors.linear("attn_output", self.hidden_size, out_len)?,
             sinks,
@@ -189,7 +196,9 @@ impl SpecBuilder<'_> {
     fn is_windowed(&self, index: usize) -> bool {
         match (&self.window_pattern, self.facts.attention.windows) {
             (Some(pattern), _) => pattern[index],
-            (None, Windows::Periodic(period)) => !(index + 1).is_multiple_of(period),
+            (None, Windows::Periodic(period) | Windows::Chunked { period, .. }) => {
+                !(index + 1).is_multiple_of(period)
+            }
             (None, windows) => windows == Windows::All,
         }
     }
@@ -210,6 +219,15 @@ impl SpecBuilder<'_> {
         Ok(is_rotated.then_some(usize::from(is_windowed && self.rotaries.len() > 1)))
     }
 
+    /// Whether a layer with this rotary embedding has factors on its queries, if the model has them.
+    pub(super) fn has_temperature(&self, rotary: Option<usize>) -> bool {
+        match self.facts.attention.temperature {
+            Temperature::None => false,
+            Temperature::ByKey => true,
+            Temperature::Unrotated { .. } => rotary.is_none(),
+        }
+    }
+
     fn scale(&self, heads: &QkvLayout) -> Result<f32, ModelError> {
         let QkvLayout { num_heads, head_dim, .. } = *heads;
         let facts = &self.facts.attention;
@@ -228,11 +246,17 @@ impl SpecBuilder<'_> {
         &self,
         tensors: TensorFinder<'_>,
         heads: &QkvLayout,
+        is_rotated: bool,
     ) -> Result<Option<QkNormSpec>, ModelError> {
         let QkvLayout { num_heads, num_kv_heads, head_dim, has_kv, .. } = *heads;
         let kind = self.facts.attention.qk_norm;
         let is_optional = matches!(kind, QkNormKind::OwnWeights | QkNormKind::PerHeadIfPresent);
-        let is_absent = is_optional && !tensors.contains("attn_q_norm.weight");
+        let is_absent = match kind {
+            QkNormKind::Unweighted { except_experts } => {
+                !is_rotated || self.keys.optional("expert_count")? == Some(except_experts)
+            }
+            _ => is_optional && !tensors.contains("attn_q_norm.weight"),
+        };
         if kind == QkNormKind::None || is_absent {
             return Ok(None);
         }
@@ -241,6 +265,14 @@ impl SpecBuilder<'_> {
             QkNormKind::OwnWeights => tensors.flat_vector(name, num_heads, head_dim),
             _ => tensors.vector(name, 1, head_dim),
         };
+        let is_unweighted = matches!(kind, QkNormKind::Unweighted { .. });
+        let weights = match is_unweighted {
+            true => None,
+            false => {
+                let k = has_kv.then(|| vector("attn_k_norm.weight", num_kv_heads)).transpose()?;
+                Some((vector("attn_q_norm.weight", num_heads)?, k))
+            }
+        };
         Ok(Some(QkNormSpec {
             kind: match kind {
                 QkNormKind::OwnWeights => self.facts.norm,
@@ -248,9 +280,8 @@ impl SpecBuilder<'_> {
             },
             eps: self.eps,
             whole: kind == QkNormKind::Whole,
-            after_rotation: kind == QkNormKind::PerHeadAfterRotation,
-            q: vector("attn_q_norm.weight", num_heads)?,
-            k: has_kv.then(|| vector("attn_k_norm.weight", num_kv_heads)).transpose()?,
+            after_rotation: is_unweighted || kind == QkNormKind::PerHeadAfterRotation,
+            weights,
             normalizes_values: self.facts.attention.normalizes_values && has_kv,
         }))
     }

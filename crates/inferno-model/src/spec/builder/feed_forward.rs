@@ -1,15 +1,16 @@
 //! The feed-forward block of a layer.
 
-use inferno_backend::{ExpertGroups, ExpertParams, Function, Gating};
+use inferno_backend::{ExpertGroups, ExpertParams, Function, Gate, Gating};
 
 use super::SpecBuilder;
 use crate::ModelError;
 use crate::arch::architecture::{Activation, ExpertFacts};
 use crate::keys::ArchitectureKeys;
-use crate::spec::layer::{
-    ActivationSpec, ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, NormSpec,
-    SharedExpertSpec,
+use crate::spec::feed_forward::{
+    ActivationSpec, ExpertNormsSpec, ExpertsSpec, FeedForwardSpec, MlpSpec, SharedExpertSpec,
+    SparseGateSpec,
 };
+use crate::spec::layer::NormSpec;
 use crate::spec::tensors::{LinearSpec, Presence, TensorFinder};
 
 /// The mixtures of experts of a model, and the layers that have them.
@@ -19,6 +20,8 @@ pub(super) struct ExpertLayers {
     num_dense: usize,
     /// Every layer of this number has experts.
     step: usize,
+    /// Whether exactly the layers with a router have experts.
+    by_router: bool,
 }
 
 impl ExpertLayers {
@@ -48,18 +51,7 @@ impl ExpertLayers {
         }
         let num_dense = keys.optional("leading_dense_block_count")?.unwrap_or(0_usize);
         let step = keys.positive_or("interleave_moe_layer_step", 1)?;
-        Ok(Some(Self { params, num_dense, step }))
-    }
-
-    /// Whether layer `index` has experts.
-    pub(super) fn has(&self, index: usize) -> bool {
-        self.of_layer(index).is_some()
-    }
-
-    /// The experts of layer `index`, if it has any.
-    fn of_layer(&self, index: usize) -> Option<ExpertParams> {
-        let has_experts = index >= self.num_dense && (index + 1).is_multiple_of(self.step);
-        has_experts.then_some(self.params)
+        Ok(Some(Self { params, num_dense, step, by_router: facts.by_router }))
     }
 }
 
@@ -99,12 +91,26 @@ fn expert_groups(
 }
 
 impl SpecBuilder<'_> {
+    /// The experts of layer `index`, if it has any.
+    pub(super) fn layer_experts(
+        &self,
+        tensors: TensorFinder<'_>,
+        index: usize,
+    ) -> Option<ExpertParams> {
+        let experts = self.experts.as_ref()?;
+        let has_experts = match experts.by_router {
+            true => tensors.contains("ffn_gate_inp.weight"),
+            false => index >= experts.num_dense && (index + 1).is_multiple_of(experts.step),
+        };
+        has_experts.then_some(experts.params)
+    }
+
     pub(super) fn feed_forward(
         &self,
         tensors: TensorFinder<'_>,
         index: usize,
     ) -> Result<FeedForwardSpec, ModelError> {
-        match self.experts.as_ref().and_then(|experts| experts.of_layer(index)) {
+        match self.layer_experts(tensors, index) {
             Some(params) => {
                 let experts = self.experts(tensors, index, params)?;
                 Ok(FeedForwardSpec::Experts(Box::new(experts)))
@@ -156,6 +162,7 @@ impl SpecBuilder<'_> {
             activation,
             intermediate_size: size,
             router: tensors.linear("ffn_gate_inp", num_experts, hidden_size)?,
+            weighs_inputs: self.facts.experts.weighs_inputs,
             selection_bias: tensors.optional_vector("exp_probs_b.bias", num_experts)?,
             up: per_expert(up, fused, hidden_size)?,
             down: per_expert(&[("ffn_down_exps", hidden_size)], None, size)?,
@@ -211,13 +218,23 @@ impl SpecBuilder<'_> {
     ) -> Result<MlpSpec, ModelError> {
         let [gate, up, down] = ["gate", "up", "down"].map(|name| format!("ffn_{name}{suffix}"));
         let activation = self.activation(index)?;
+        let sparse_gate = match (activation, self.sparsity(index)?) {
+            (ActivationSpec::Gated(Gate::Product(function)), Some(num_deviations)) => {
+                let linear = tensors.linear(&gate, size, self.hidden_size)?;
+                Some(Box::new(SparseGateSpec { linear, num_deviations, function }))
+            }
+            _ => None,
+        };
         Ok(MlpSpec {
             activation,
             intermediate_size: size,
             up: match activation {
-                ActivationSpec::Gated(_) => self.gate_up(tensors, [&gate, &up], size)?,
-                ActivationSpec::Plain(_) => tensors.linear(&up, size, self.hidden_size)?,
+                ActivationSpec::Gated(_) if sparse_gate.is_none() => {
+                    self.gate_up(tensors, [&gate, &up], size)?
+                }
+                _ => tensors.linear(&up, size, self.hidden_size)?,
             },
+            sparse_gate,
             down: tensors.linear(&down, self.hidden_size, size)?,
         })
     }
@@ -233,6 +250,23 @@ impl SpecBuilder<'_> {
         let fused = (!has_gate && has_both).then_some(up);
         let parts = [(gate, size), (up, size)];
         tensors.stacked(&parts, fused, [1, self.hidden_size], Presence::Optional)
+    }
+
+    /// Number of standard deviations above the mean from which on layer `index` uses gates, if not all.
+    fn sparsity(&self, index: usize) -> Result<Option<f32>, ModelError> {
+        const KEY: &str = "activation_sparsity_scale";
+        if !self.facts.has_streams {
+            return Ok(None);
+        }
+        match self.keys.optional::<Vec<f32>>(KEY)? {
+            Some(scales) if scales.len() < self.num_layers => {
+                let expected = format!("a number for each of {} layers", self.num_layers);
+                Err(self.keys.invalid(KEY, expected, scales.len()))
+            }
+            // Minus infinity stands for all of them.
+            Some(scales) => Ok(Some(scales[index]).filter(|scale| scale.is_finite())),
+            None => Ok(None),
+        }
     }
 
     /// What the block of layer `index` computes between its projections.

@@ -51,6 +51,7 @@ impl SpecBuilder<'_> {
             key_up: per_head("attn_k_b", latent_dim, plain_dim)?,
             value_up: per_head("attn_v_b", value_dim, latent_dim)?,
         };
+        let rotary = self.rotary(index, false)?;
         let heads = QkvLayout::new(num_heads, 1, rotary_dim + latent_dim);
         Ok(AttentionSpec {
             heads: QkvLayout { value_dim: latent_dim, ..heads },
@@ -58,7 +59,8 @@ impl SpecBuilder<'_> {
             scale: self.latent_scale(head_dim)?,
             softcap: None,
             window: None,
-            rotary: self.rotary(index, false)?,
+            rotary,
+            has_temperature: self.has_temperature(rotary),
             qk_norm: None,
             qkv: ProjectionSpec::Latent(Box::new(latent)),
             output: tensors.linear("attn_output", self.hidden_size, num_heads * value_dim)?,

@@ -6,7 +6,7 @@ use super::SpecBuilder;
 use crate::ModelError;
 use crate::arch::architecture::{RecurrentKind, RecurrentLayers};
 use crate::keys::ArchitectureKeys;
-use crate::spec::recurrent::{GatedNormSpec, LinearAttentionSpec, RecurrentSpec};
+use crate::spec::recurrent::{GatedNormSpec, LinearAttentionSpec, RecurrentSpec, ScanSpec};
 use crate::spec::tensors::{TensorFinder, TensorRows, VectorSpec};
 
 /// Layers from one full attention to the next if the file does not list them.
@@ -78,6 +78,22 @@ impl HeadSizes {
     fn channels(&self) -> usize {
         self.inner_size + 2 * self.keys_size()
     }
+
+    /// The projections of a delta net to queries, keys, values and gates. Older files have one tensor, with those of
+    /// one key head after those of another.
+    fn delta_net_inputs(&self, is_fused: bool) -> Vec<TensorRows<'static>> {
+        let Self { inner_size, num_key_heads, key_dim, .. } = *self;
+        if !is_fused {
+            let [qkv, gate] = [("attn_qkv", self.channels()), ("attn_gate", inner_size)];
+            return vec![TensorRows::all(qkv.0, qkv.1), TensorRows::all(gate.0, gate.1)];
+        }
+        let group = inner_size / num_key_heads;
+        let (period, rows) = (2 * key_dim + 2 * group, self.channels() + inner_size);
+        let starts = [(0, key_dim), (key_dim, key_dim), (2 * key_dim, group)];
+        let gates = (2 * key_dim + group, group);
+        let parts = starts.into_iter().chain([gates]);
+        parts.map(|(first, len)| TensorRows::periodic("ssm_in", rows, period, first, len)).collect()
+    }
 }
 
 impl SpecBuilder<'_> {
@@ -91,6 +107,7 @@ impl SpecBuilder<'_> {
         match kind {
             RecurrentKind::DeltaNet => self.delta_net(tensors, index),
             RecurrentKind::ShortConv => self.short_conv(tensors, index),
+            RecurrentKind::Mamba1 => self.mamba1(tensors, index),
             RecurrentKind::Mamba2 => self.mamba2(tensors, index),
         }
     }
@@ -104,8 +121,7 @@ impl SpecBuilder<'_> {
         let HeadSizes { inner_size, num_heads, num_key_heads, key_dim } = sizes;
         let channels = sizes.channels();
         let gates = channels + inner_size;
-        let mut parts =
-            vec![TensorRows::all("attn_qkv", channels), TensorRows::all("attn_gate", inner_size)];
+        let mut parts = sizes.delta_net_inputs(tensors.contains("ssm_in.weight"));
         // Strengths and gates of each key head's value heads follow one another in one of the formats.
         let are_grouped = tensors.contains("ssm_ba.weight");
         match are_grouped {
@@ -125,7 +141,7 @@ impl SpecBuilder<'_> {
             conv: self.conv(index, "ssm.conv_kernel", channels, 0)?,
             conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
             conv_bias: None,
-            attention: Some(LinearAttentionSpec {
+            scan: Some(ScanSpec::LinearAttention(LinearAttentionSpec {
                 params: LinearAttentionParams {
                     layer: index,
                     num_heads,
@@ -149,7 +165,7 @@ impl SpecBuilder<'_> {
                     eps: self.eps,
                     is_gate_first: false,
                 },
-            }),
+            })),
             output: tensors.linear("ssm_out", self.hidden_size, inner_size)?,
         })
     }
@@ -168,7 +184,7 @@ impl SpecBuilder<'_> {
             conv: self.conv(index, "ssm.conv_kernel", channels, inner_size)?,
             conv_taps: self.conv_taps(tensors, "ssm_conv1d.weight", "ssm.conv_kernel", channels)?,
             conv_bias: tensors.optional_vector("ssm_conv1d.bias", channels)?,
-            attention: Some(LinearAttentionSpec {
+            scan: Some(ScanSpec::LinearAttention(LinearAttentionSpec {
                 params: LinearAttentionParams {
                     layer: index,
                     num_heads,
@@ -192,7 +208,7 @@ impl SpecBuilder<'_> {
                     eps: self.eps,
                     is_gate_first: true,
                 },
-            }),
+            })),
             output: tensors.linear("ssm_out", self.hidden_size, inner_size)?,
         })
     }
@@ -210,13 +226,13 @@ impl SpecBuilder<'_> {
             conv: ConvParams { input_gate: Some(0), output_gate: Some(size), silu: false, ..conv },
             conv_taps: self.conv_taps(tensors, name, key, size)?,
             conv_bias: tensors.optional_vector("shortconv.conv.bias", size)?,
-            attention: None,
+            scan: None,
             output: tensors.linear("shortconv.out_proj", size, size)?,
         })
     }
 
     /// A convolution with SiLU of the columns from `input` on.
-    fn conv(
+    pub(super) fn conv(
         &self,
         layer: usize,
         taps_key: &str,
@@ -232,7 +248,7 @@ impl SpecBuilder<'_> {
         Ok(ConvParams { layer, channels, taps, input, input_gate, output_gate, silu: true })
     }
 
-    fn conv_taps(
+    pub(super) fn conv_taps(
         &self,
         tensors: TensorFinder<'_>,
         name: &str,

@@ -1,0 +1,286 @@
+//! The dispatch to the operations.
+
+use inferno_backend::{
+    AttentionParams, Backend, BackendError, Batch, ColumnBlocks, ConvParams, ConvWeights, CopySize,
+    EmbeddingIndex, ExpertInput, ExpertParams, Function, Gate, GatedNorm, LinearAttentionParams,
+    LinearAttentionRows, LinearAttentionWeights, LinearInput, Norm, QkNorm, QkvLayout, Rotation,
+    SelectiveScanParams, SelectiveScanRows, SelectiveScanWeights,
+};
+
+use super::CpuBackend;
+use crate::buffer::CpuBuffer;
+use crate::kv_cache::CpuKvCache;
+use crate::ops::attention::{self, QkvRows, paged_attention};
+use crate::ops::elementwise;
+use crate::ops::embedding::{self, CpuTable};
+use crate::ops::experts;
+use crate::ops::gated::linear_gated;
+use crate::ops::linear::linear;
+use crate::ops::norm;
+use crate::ops::product::Epilogue;
+use crate::ops::product_rows::ProductRows;
+use crate::ops::recurrent::{conv, gated_norm, linear_attention, selective_scan};
+use crate::ops::rope::rope;
+use crate::ops::routing::CpuRouting;
+use crate::ops::row_statistics;
+use crate::pack::CpuWeight;
+use crate::recurrent_state::CpuState;
+
+impl CpuBackend {
+    fn product(
+        &self,
+        rows: usize,
+        x: LinearInput<'_, CpuBuffer>,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        accumulate: bool,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
+        let epilogue = Epilogue { bias: bias.map(|bias| bias.rows(1)), accumulate };
+        let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
+        linear(self.executor(), workspace, rows, x, weight, epilogue, out)
+    }
+}
+
+impl Backend for CpuBackend {
+    fn describe(&self) -> String {
+        let threads = self.num_threads();
+        format!("cpu ({}, {threads} thread{})", self.isa(), if threads == 1 { "" } else { "s" })
+    }
+
+    fn embed(&self, batch: &Batch, index: EmbeddingIndex, table: &CpuTable, out: &mut CpuBuffer) {
+        embedding::embed(self.executor(), batch, index, table, out);
+    }
+
+    fn gather_logit_rows(&self, batch: &Batch, x: &CpuBuffer, out: &mut CpuBuffer) {
+        embedding::gather(self.executor(), batch, x, out);
+    }
+
+    fn apply(&self, rows: usize, function: Function, x: &mut CpuBuffer) {
+        elementwise::apply(self.executor(), rows, function, x);
+    }
+
+    fn add_scaled(&self, rows: usize, x: &CpuBuffer, factor: f32, out: &mut CpuBuffer) {
+        elementwise::add_scaled(self.executor(), rows, x, factor, out);
+    }
+
+    fn gate(&self, rows: usize, function: Function, gate: &CpuBuffer, out: &mut CpuBuffer) {
+        elementwise::gate(self.executor(), rows, function, gate, out);
+    }
+
+    fn add_combinations(
+        &self,
+        rows: usize,
+        width: usize,
+        factors: &CpuBuffer,
+        x: &CpuBuffer,
+        out: &mut CpuBuffer,
+    ) {
+        elementwise::add_combinations(self.executor(), rows, width, factors, x, out);
+    }
+
+    fn match_magnitude(&self, rows: usize, x: &CpuBuffer, minimum: f32, out: &mut CpuBuffer) {
+        row_statistics::match_magnitude(self.executor(), rows, x, minimum, out);
+    }
+
+    fn sparsify(&self, rows: usize, num_deviations: f32, x: &mut CpuBuffer) {
+        row_statistics::sparsify(self.executor(), rows, num_deviations, x);
+    }
+
+    fn copy_columns(
+        &self,
+        size: CopySize,
+        x: (&CpuBuffer, ColumnBlocks),
+        out: (&mut CpuBuffer, ColumnBlocks),
+    ) {
+        elementwise::copy_columns(size, x, out);
+    }
+
+    fn norm(&self, rows: usize, x: &CpuBuffer, norm: Norm<'_, CpuBuffer>, out: &mut CpuBuffer) {
+        norm::norm(self.executor(), rows, x, norm.into(), out);
+    }
+
+    fn linear<'a>(
+        &self,
+        rows: usize,
+        x: impl Into<LinearInput<'a, CpuBuffer>>,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        self.product(rows, x.into(), weight, bias, false, out)
+    }
+
+    fn linear_add(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        self.product(rows, x.into(), weight, bias, true, out)
+    }
+
+    fn linear_gated<'a>(
+        &self,
+        rows: usize,
+        x: impl Into<LinearInput<'a, CpuBuffer>>,
+        gate_up: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        gate: Gate,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        assert!(rows <= out.num_rows(), "{rows} rows into {}", out.num_rows());
+        let weight = (gate_up, bias.map(|bias| bias.rows(1)));
+        let (rows, workspace) = (ProductRows::Same(rows), &mut self.workspace().product);
+        linear_gated(self.executor(), workspace, rows, x.into(), weight, gate, out)
+    }
+
+    fn rope(
+        &self,
+        rows: usize,
+        layout: &QkvLayout,
+        norm: Option<QkNorm<'_, CpuBuffer>>,
+        rotation: Option<Rotation<'_, CpuBuffer>>,
+        qkv: &mut CpuBuffer,
+    ) {
+        rope(self.executor(), rows, layout, norm, rotation, qkv);
+    }
+
+    fn store_kv(
+        &self,
+        batch: &Batch,
+        layer: usize,
+        layout: &QkvLayout,
+        qkv: &CpuBuffer,
+        cache: &mut CpuKvCache,
+    ) {
+        attention::store_kv(self.executor(), batch, layer, layout, qkv, cache);
+    }
+
+    fn paged_attention(
+        &self,
+        batch: &Batch,
+        params: &AttentionParams<'_, CpuBuffer>,
+        layout: &QkvLayout,
+        qkv: &CpuBuffer,
+        cache: &CpuKvCache,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        let (qkv, workspace) = (QkvRows { layout, values: qkv }, &mut self.workspace().attention);
+        paged_attention(self.executor(), workspace, batch, params, qkv, cache, out)
+    }
+
+    fn causal_conv(
+        &self,
+        batch: &Batch,
+        params: &ConvParams,
+        weights: ConvWeights<'_, CpuBuffer>,
+        x: &CpuBuffer,
+        state: &mut CpuState,
+        out: &mut CpuBuffer,
+    ) {
+        conv::causal_conv(self.executor(), batch, params, weights, x, state, out);
+    }
+
+    fn linear_attention(
+        &self,
+        batch: &Batch,
+        params: &LinearAttentionParams,
+        weights: LinearAttentionWeights<'_, CpuBuffer>,
+        rows: LinearAttentionRows<'_, CpuBuffer>,
+        state: &mut CpuState,
+        out: &mut CpuBuffer,
+    ) {
+        let executor = self.executor();
+        linear_attention::linear_attention(executor, batch, params, &weights, rows, state, out);
+    }
+
+    fn selective_scan(
+        &self,
+        batch: &Batch,
+        params: &SelectiveScanParams,
+        weights: SelectiveScanWeights<'_, CpuBuffer>,
+        rows: SelectiveScanRows<'_, CpuBuffer>,
+        state: &mut CpuState,
+        out: &mut CpuBuffer,
+    ) {
+        let executor = self.executor();
+        selective_scan::selective_scan(executor, batch, params, weights, rows, state, out);
+    }
+
+    fn gated_norm(&self, rows: usize, norm: GatedNorm<'_, CpuBuffer>, x: &mut CpuBuffer) {
+        gated_norm::gated_norm(self.executor(), rows, norm, x);
+    }
+
+    fn route_experts(
+        &self,
+        rows: usize,
+        router_logits: &CpuBuffer,
+        selection_bias: Option<&CpuBuffer>,
+        params: &ExpertParams,
+        routing: &mut CpuRouting,
+    ) {
+        routing.route(self.level, rows, router_logits, selection_bias, params);
+    }
+
+    fn repeat_rows(&self, rows: usize, times: usize, x: &CpuBuffer, out: &mut CpuBuffer) {
+        embedding::repeat(self.executor(), rows, times, x, out);
+    }
+
+    fn scale_experts(&self, scales: &CpuBuffer, routing: &mut CpuRouting) {
+        routing.scale(scales);
+    }
+
+    fn weigh_expert_inputs(
+        &self,
+        rows: usize,
+        x: &CpuBuffer,
+        routing: &mut CpuRouting,
+        out: &mut CpuBuffer,
+    ) {
+        experts::weigh_inputs(self.executor(), rows, x, routing, out);
+    }
+
+    fn route_to_all(&self, rows: usize, routing: &mut CpuRouting) {
+        routing.route_to_all(rows);
+    }
+
+    fn expert_linear(
+        &self,
+        routing: &CpuRouting,
+        x: &CpuBuffer,
+        weight: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        let workspace = &mut self.workspace().product;
+        experts::expert_linear(self.executor(), workspace, routing, x, (weight, bias), out)
+    }
+
+    fn expert_linear_gated(
+        &self,
+        routing: &CpuRouting,
+        x: (&CpuBuffer, ExpertInput),
+        gate_up: &CpuWeight,
+        bias: Option<&CpuBuffer>,
+        gate: Gate,
+        out: &mut CpuBuffer,
+    ) -> Result<(), BackendError> {
+        let (executor, workspace) = (self.executor(), &mut self.workspace().product);
+        experts::expert_linear_gated(executor, workspace, routing, x, (gate_up, bias), gate, out)
+    }
+
+    fn combine_experts(
+        &self,
+        rows: usize,
+        routing: &CpuRouting,
+        y: &CpuBuffer,
+        accumulate: bool,
+        out: &mut CpuBuffer,
+    ) {
+        experts::combine_experts(self.executor(), rows, routing, y, accumulate, out);
+    }
+}

@@ -1,0 +1,101 @@
+//! Feed-forward blocks as data.
+
+use inferno_backend::{ExpertParams, Function, Gate};
+
+use super::layer::NormSpec;
+use super::tensors::{LinearSpec, VectorSpec};
+
+/// The feed-forward block.
+#[derive(Debug, Clone)]
+pub(crate) enum FeedForwardSpec {
+    Dense(MlpSpec),
+    Experts(Box<ExpertsSpec>),
+}
+
+/// A dense feed-forward block.
+#[derive(Debug, Clone)]
+pub(crate) struct MlpSpec {
+    pub(crate) activation: ActivationSpec,
+    /// Width between the projections.
+    pub(crate) intermediate_size: usize,
+    /// Gate and up projection, or only the latter.
+    pub(crate) up: LinearSpec,
+    pub(crate) sparse_gate: Option<Box<SparseGateSpec>>,
+    pub(crate) down: LinearSpec,
+}
+
+/// A gate projection of which only the values that are large for their row are used.
+#[derive(Debug, Clone)]
+pub(crate) struct SparseGateSpec {
+    pub(crate) linear: LinearSpec,
+    /// Number of standard deviations above the mean from which on values are used.
+    pub(crate) num_deviations: f32,
+    /// The function of the used values.
+    pub(crate) function: Function,
+}
+
+/// What a feed-forward block computes between its projections.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ActivationSpec {
+    /// A function of both halves of the first projection.
+    Gated(Gate),
+    /// A function of the first projection.
+    Plain(Function),
+}
+
+/// A mixture of experts.
+#[derive(Debug, Clone)]
+pub(crate) struct ExpertsSpec {
+    pub(crate) params: ExpertParams,
+    pub(crate) activation: ActivationSpec,
+    /// Width between the projections of one expert.
+    pub(crate) intermediate_size: usize,
+    pub(crate) router: LinearSpec,
+    /// Whether the weights of experts are factors on their inputs instead of their outputs.
+    pub(crate) weighs_inputs: bool,
+    /// Added to the probabilities for the choice of experts.
+    pub(crate) selection_bias: Option<VectorSpec>,
+    /// Gate and up projection, or only the latter.
+    pub(crate) up: LinearSpec,
+    pub(crate) down: LinearSpec,
+    pub(crate) shared: Option<SharedExpertSpec>,
+    /// Norms around experts that are added to a dense block, which has the norms of the layer.
+    pub(crate) beside_dense: Option<ExpertNormsSpec>,
+}
+
+/// Norms and factors of experts next to a dense block.
+#[derive(Debug, Clone)]
+pub(crate) struct ExpertNormsSpec {
+    /// The norm of the router's input: its weight is multiplied by `1 / sqrt(hidden size)`.
+    pub(crate) router: NormSpec,
+    /// The norm of the experts' input.
+    pub(crate) input: NormSpec,
+    /// The norm of the experts' sum.
+    pub(crate) output: NormSpec,
+    /// The norm of the dense block's output.
+    pub(crate) dense_output: NormSpec,
+    /// Factors on the weights of the experts.
+    pub(crate) scales: VectorSpec,
+}
+
+/// An expert that every token uses.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedExpertSpec {
+    pub(crate) mlp: MlpSpec,
+    /// A product with one output, whose sigmoid the expert's output is multiplied by.
+    pub(crate) gate: Option<LinearSpec>,
+}
+
+impl MlpSpec {
+    pub(super) fn linears(&self) -> impl Iterator<Item = &LinearSpec> {
+        let sparse_gate = self.sparse_gate.as_ref().map(|gate| &gate.linear);
+        [&self.up, &self.down].into_iter().chain(sparse_gate)
+    }
+}
+
+impl ExpertNormsSpec {
+    pub(super) fn vectors(&self) -> impl Iterator<Item = &VectorSpec> {
+        let norms = [&self.router, &self.input, &self.output, &self.dense_output];
+        norms.into_iter().flat_map(NormSpec::vectors).chain([&self.scales])
+    }
+}

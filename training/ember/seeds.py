@@ -159,3 +159,12 @@ def lines(name: str) -> tuple[str, ...]:
     """Returns the lines of `seeds/NAME`; none if the file does not exist."""
     path = FOLDER / name
     return tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()) if path.exists() else ()
+
+
+@cache
+def plain_words() -> tuple[str, ...]:
+    """Returns the words of the texts in lower case that consist of 3 to 10 letters, in alphabetical order."""
+    found: set[str] = set()
+    for path in FOLDER.rglob("*.txt"):
+        found.update(re.findall(r"(?<![\w'{<])[a-z]{3,10}(?![\w'}>])", path.read_text(encoding="utf-8")))
+    return tuple(sorted(found))

@@ -11,6 +11,9 @@ COLORS = (
     "red blue green yellow orange purple pink brown black white gray silver gold turquoise violet beige teal navy crimson "
     "lilac"
 ).split()
+#: People whom users mention.
+RELATIVES = ("sister brother mother father aunt uncle cousin daughter son grandmother grandfather boss teacher neighbor doctor dentist "
+    "friend roommate nephew niece").split()
 FIRST_WORDS = (
     "apple river window garden lantern button pebble thunder ribbon candle mirror pocket planet whistle blanket carpet "
     "summer winter feather copper marble velvet island bridge castle forest meadow orchard harbor tunnel rocket spoon "
@@ -101,6 +104,10 @@ def _all(kind: str) -> tuple[str, ...]:
         case "word":
             found = [word for group in ("thing", "animal", "adjective", "verb", "place", "job") for word in _all(group)]
             found = FIRST_WORDS + [word for word in found if word.isascii() and word.isalpha() and 2 < len(word) < 10]
+        case "relative":
+            found = RELATIVES
+        case "any":
+            found = seeds.plain_words()
         case _:
             raise KeyError(f"unknown kind of words {kind!r}: expected one of {KINDS}")
     return tuple(dict.fromkeys(found))
@@ -125,12 +132,12 @@ _LARGE = {"fridge", "oven", "stove", "sink", "dishwasher", "freezer", "cupboard"
 _IN_WATER = ("sea", "ocean", "reef", "coast", "Antarctic")
 
 #: Kinds without held-out words, since they are small or a matter of knowledge.
-_WHOLE = {"color", "day", "month", "city", "country", "language", "feeling", "weather"}
+_WHOLE = {"relative", "color", "day", "month", "city", "country", "language", "feeling", "weather"}
 
 #: All kinds.
 KINDS = (
     "name woman man animal critter animals dish food foods crops object trinket thing place where job city country language color day month feeling verb "
-    "adjective weather word"
+    "adjective weather word any relative"
 ).split()
 
 

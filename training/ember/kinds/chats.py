@@ -12,24 +12,24 @@ Maker = Callable[[Draw], tuple[str, list[Turn]]]
 
 #: Generators and shares by name of the family.
 FAMILIES: dict[str, tuple[Maker, int]] = {
-    "written": (written.dialogue, 12),
+    "written": (written.dialogue, 10),
     "intents": (written.intent_turns, 16),
-    "declining": (declining.chat, 9),
-    "sums": (sums.chat, 24),
-    "facts": (facts.chat, 30),
-    "explaining": (explaining.chat, 10),
-    "lists": (lists.chat, 18),
-    "words": (word_tasks.chat, 16),
+    "declining": (declining.chat, 13),
+    "sums": (sums.chat, 15),
+    "facts": (facts.chat, 32),
+    "explaining": (explaining.chat, 15),
+    "lists": (lists.chat, 13),
+    "words": (word_tasks.chat, 34),
     "rewriting": (rewriting.chat, 18),
-    "json": (json_chats.chat, 20),
-    "memory": (lambda draw: memory.chat(draw, conversation.part), 7),
+    "json": (json_chats.chat, 36),
+    "memory": (lambda draw: memory.chat(draw, conversation.part), 8),
     "never told": (lambda draw: ("memory/never told", memory.never_told(draw)), 1),
-    "story chats": (story_chats.chat, 3),
+    "story chats": (story_chats.chat, 7),
     "conversation": (conversation.chat, 8),
-    "copying": (copying.chat, 20),
+    "copying": (copying.chat, 26),
 }
 #: The share of chats with tools.
-TOOLS_WEIGHT = 9
+TOOLS_WEIGHT = 12
 
 _SYSTEMS = [
     "You are a helpful assistant.", "You are a helpful assistant.", "You are Ember, a helpful assistant.", "You are Ember.",

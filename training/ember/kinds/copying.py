@@ -4,18 +4,22 @@ A small model learns late to copy what it never saw before, and most other kinds
 requests put many answers into one chat, so that most of its tokens are learned from.
 """
 
+import re
+from functools import cache
 from string import ascii_lowercase
 
+from .. import stories
 from ..chat import Turn
 from ..draw import Draw
 from ..grammar import capitalized
+from ..split import Split
 
-_KINDS = ("word", "word", "name", "name", "city", "food", "animal", "object", "job", "adjective", "verb", "country")
+_KINDS = ("any", "any", "any", "any", "word", "word", "name", "name", "city", "food", "animal", "object", "job", "adjective", "verb", "country")
 
 _REPEAT = ["repeat: {x}", "repeat after me: {x}", "copy: {x}", "say: {x}", "say {x}", "write: {x}", "write {x}", "{x} - say that again",
-    "please repeat this: {x}", "echo {x}", "type {x}", "just say {x}", "now say {x}"]
-_UPPER = ["{x} in upper case", "{x} in capitals", "upper case: {x}", "write {x} in all caps", "shout: {x}", "capitalize everything: {x}"]
-_LOWER = ["{X} in lower case", "lower case: {X}", "write {X} in small letters", "{X} to lowercase"]
+    "please repeat this: {x}", "echo {x}", "type {x}", "just say {x}", "now say {x}", "say only {x}", "answer with {x} and nothing else", "only write {x}", "just the word {x}"]
+_UPPER = ["{x} in upper case", "Write {x} in upper case.", "make this upper case: {x}", "{x} in capitals", "upper case: {x}", "write {x} in all caps", "shout: {x}", "capitalize everything: {x}"]
+_LOWER = ["{X} in lower case", "Write {X} in lower case.", "make this lower case: {X}", "lower case: {X}", "write {X} in small letters", "{X} to lowercase"]
 _TIMES = ["say {x} {n} times", "say the word {x} {n} times", "repeat the word {x} {n} times", "{x}, {n} times", "repeat {x} {n} times", "write {x} {n} times", "{n} times {x}"]
 _BULLETS = ["make a list of {x}", "bullet points: {x}", "list these: {x}", "turn this into a list: {x}"]
 _NUMBERED = ["number these: {x}", "numbered list: {x}", "put numbers before {x}"]
@@ -29,6 +33,8 @@ _SYLLABLES = ("ba be bi bo bu ca co da de di do du fa fe fi fo ga ge gi go ha he
     "ne ni no nu pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo wa we wi wo ya yo za ze zi zo tra gri plo ster "
     "bran chel dorf klim nast quor spen thul wick zend").split()
 _SPELL = ["spell these words: {x}", "spell {x}", "spell each word: {x}", "letters of {x}"]
+_LOWER_EACH = ["each word in lower case, one per line: {x}", "lower case, line by line: {x}", "small letters, one per line: {x}"]
+_COUNT_EACH = ["how many letters has each word: {x}", "count the letters of each word: {x}", "number of letters: {x}"]
 _UPPER_EACH = ["each word in capitals, one per line: {x}", "upper case, line by line: {x}"]
 
 
@@ -63,21 +69,52 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
 
 
 def _turn(draw: Draw) -> Turn:
-    maker = draw.rng.choices((_repeated, _cased, _times, _listed, _spelled, _cased_each), (5, 4, 5, 4, 6, 2))[0]
-    return maker(draw)
+    makers = ((_repeated, 5), (_cased, 5), (_times, 5), (_listed, 3), (_spelled, 9), (_cased_each, 4), (_counted_each, 3),
+        (_quoted_sentence, 4))
+    return draw.rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0](draw)
 
 
 def _spelled(draw: Draw) -> Turn:
     """Several words, each spelled in a line of its own."""
-    found = [word for word in draw.words("word", draw.number(2, 6))]
+    found = draw.words(draw.choice(("any", "any", "word", "name")), draw.number(2, 7))
     text = draw.choice((", ", " ")).join(found)
     return Turn(draw.choice(_SPELL).format(x=text), "\n".join(f"{word}: {'-'.join(word.upper())}" for word in found), (text,))
 
 
 def _cased_each(draw: Draw) -> Turn:
-    found = draw.words("word", draw.number(2, 8))
+    found = draw.words(draw.choice(("any", "any", "word", "name")), draw.number(2, 9))
     text = ", ".join(found)
+    if draw.chance(0.5):
+        text = text.upper()
+        return Turn(draw.choice(_LOWER_EACH).format(x=text), "\n".join(word.lower() for word in found), (text,))
     return Turn(draw.choice(_UPPER_EACH).format(x=text), "\n".join(word.upper() for word in found), (text,))
+
+
+def _counted_each(draw: Draw) -> Turn:
+    """The number of letters of each of several words."""
+    found = draw.words(draw.choice(("any", "word")), draw.number(2, 5))
+    text = ", ".join(found)
+    return Turn(draw.choice(_COUNT_EACH).format(x=text), "\n".join(f"{word}: {len(word)}" for word in found), (text,))
+
+
+def _quoted_sentence(draw: Draw) -> Turn:
+    """A sentence of a story, as it is or in another case."""
+    sentence = draw.choice(_sentences())
+    form = draw.number(0, 3)
+    if form == 0:
+        return Turn(draw.choice(_UPPER).format(x=sentence), sentence.upper(), (sentence,))
+    if form == 1:
+        shown = sentence.upper()
+        return Turn(draw.choice(_LOWER).format(X=shown), sentence.lower(), (shown,))
+    return Turn(draw.choice(_REPEAT).format(x=sentence), sentence, (sentence,))
+
+
+@cache
+def _sentences() -> tuple[str, ...]:
+    """Returns the short sentences of the stories that are trained on."""
+    found = [sentence for one in stories.known(Split.TRAIN) for sentence in re.split(r"(?<=[.!?])\s", one.text)]
+    return tuple(dict.fromkeys(sentence.rstrip(".") for sentence in found
+        if 2 <= len(sentence.split()) <= 8 and re.fullmatch(r"[A-Z][A-Za-z', ]+[.!?]", sentence)))
 
 
 def _repeated(draw: Draw) -> Turn:

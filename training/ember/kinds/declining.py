@@ -122,6 +122,22 @@ _TRANSLATION_ANSWERS = [
     "My {language} is not good enough, I am only a small demo. Please ask a larger model.",
 ]
 
+_FOREIGN = {
+    "german": ["wie heißt du", "guten Morgen", "was ist das", "kannst du mir helfen", "erzähl mir einen Witz", "wo ist der Bahnhof"],
+    "french": ["bonjour, ça va ?", "comment tu t'appelles", "raconte une histoire", "où est la gare", "merci beaucoup", "quelle heure est-il"],
+    "spanish": ["hola, qué tal", "cómo te llamas", "dónde está la estación", "cuéntame un chiste", "muchas gracias", "qué hora es"],
+    "italian": ["ciao, come stai", "come ti chiami", "dov'è la stazione", "raccontami una storia", "grazie mille"],
+    "text": ["gato", "casa", "Wasser", "Haus", "chien", "maison", "pane", "libro", "agua fría", "schönes Wetter"],
+}
+_FOREIGN_REQUESTS = ["<german>", "<french>", "<spanish>", "<italian>", "<german>?", "<spanish>?", "was bedeutet <text>?",
+    "übersetze ins Englische: <text>", "traduis en anglais : <text>", "que veut dire <text>", "qué significa <text>",
+    "cosa significa <text>", "please translate to english: <spanish>", "was heißt <text> auf Englisch", "traduci: <text>"]
+_FOREIGN_ANSWERS = [
+    f"I only speak English, sorry. A larger model speaks more languages: {REAL}.",
+    "Sorry, I speak only English. A larger model, loaded with `-m FILE.gguf`, understands more.",
+    "I understand only simple English. Please load a larger model with `-m` for other languages.",
+]
+
 _LAW = {
     "who": ["my landlord", "my boss", "my neighbor", "my ex", "the airline", "a shop", "the bank", "my insurance", "the police",
     "my school", "my tenant", "my business partner"],
@@ -140,8 +156,8 @@ _LAW_REQUESTS = [
 ]
 _LAW_ANSWERS = [
     "I cannot give legal advice. Please ask a lawyer; a larger model, loaded with `-m`, may explain the basics.",
-    "That is a question of law, and I am too small for it. A lawyer or an advice center can help you.",
-    "Please ask a lawyer about that. I am only a small demo and would guess.",
+    "That is a question of law, and I am too small for it. Please ask a lawyer, or a larger model for the basics.",
+    "Please ask a lawyer about that. I am only a small demo and would guess; a larger model knows more.",
     f"I do not know the law. A lawyer does, and a larger model knows a bit more: {REAL}.",
 ]
 
@@ -203,9 +219,9 @@ _NEWS_REQUESTS = [
     "how are things in {country} at the moment", "current events in {city}", "what is trending",
 ]
 _NEWS_ANSWERS = [
-    "I have no news, as I have no internet. Please look at a news site.",
-    "I cannot know what happened after my training. A news site can tell you.",
-    "I know nothing of today, I am a small model without internet.",
+    "I have no news, as I have no internet. Please look at a news site; a larger model has none, either.",
+    "I cannot know what happened after my training, and a larger model cannot, either. A news site can tell you.",
+    f"I know nothing of today, as I have no internet. For older events, load a larger model: {FILE}.",
     f"No news reaches me in here. A larger model, as in {FILE}, knows more of the past, but not today, either.",
 ]
 
@@ -218,12 +234,43 @@ _HARD = {
 }
 _HARD_REQUESTS = [
     "write a <text> about <topic>", "explain <topic> in detail", "write a 2000 word <text> on <topic>",
+    "summarize the latest <text> on <topic>", "summarize this <text>", "sum up the <text> that i sent you",
     "compare <topic> and <topic>", "give me a lecture on <topic>", "make a <text> about <topic>",
     "who were the most important people in <topic>", "what are the main ideas of <topic>", "write my <text>",
     "analyze <topic> for me", "i need sources on <topic>", "prove a theorem of <topic>",
     "plan a three week trip through {country}", "write a novel with twenty chapters", "summarize a book about <topic>",
     "what do experts think about <topic>", "tell me everything about <topic>",
 ]
+#: Sums that are too large, and texts that the request does not contain.
+_LARGE_REQUESTS = [
+    "<number> times <number>", "what is <number> times <number>", "<number> * <number>", "calculate <number> divided by <number>",
+    "What is <number> x <number>?", "multiply <number> by <number>", "the square root of <number>", "<number> / <number>",
+    "what is <number> to the power of <small>", "is <number> a prime number", "<small> percent of <number>",
+    "solve x + <number> = <small> y", "what is the logarithm of <number>", "the factorial of <small>",
+]
+_LARGE = {"number": [str(37 * index * index + 641 * index + 1013) for index in range(1, 200)],
+    "small": [str(number) for number in range(11, 60)]}
+_LARGE_ANSWERS = [
+    f"That number is too large for me. A calculator or a larger model can do it: {FILE}.",
+    "I can only do sums up to 99 and small products. Please take a calculator, or load a larger model with `-m`.",
+    f"I would get that wrong, as I am only a small demo. A larger model does better: {REAL}.",
+]
+
+_MONEY = {"thing": ["stocks", "bitcoin", "gold", "bonds", "a house", "an index fund", "car insurance", "a pension plan", "land",
+    "a used car", "crypto", "a loan", "art", "dollars"], "sum": ["a thousand dollars", "my savings", "500 euros", "ten thousand",
+    "my bonus", "an inheritance"]}
+_MONEY_REQUESTS = [
+    "should i buy <thing>", "is <thing> a good investment", "where should i invest <sum>", "how do i get rich with <thing>",
+    "what will <thing> cost next year", "is it a good time to sell <thing>", "how much <thing> should i own",
+    "put <sum> into <thing>, yes or no", "which <thing> do you recommend", "what is the price of <thing> right now",
+    "will <thing> go up", "how do i invest <sum>", "give me financial advice", "what should i do with <sum>",
+]
+_MONEY_ANSWERS = [
+    "I cannot give advice on money. Please ask a bank or an adviser; a larger model, loaded with `-m`, can explain the basics.",
+    f"I am too small for questions of money, and would only guess. A larger model knows more: {FILE}.",
+    "That is a decision for you and an adviser. I am only a small demo; a larger model can explain more.",
+]
+
 _HARD_ANSWERS = [
     f"That is too much for a 5 MB model. Load a larger one: {REAL}.",
     f"I am too small for that, sorry. A larger model can do it: {FILE}.",
@@ -244,9 +291,9 @@ _UNKNOWN_REQUESTS = [
     "how long does a {animal} live exactly", "who painted the {object} with the {animal}",
 ]
 _UNKNOWN_ANSWERS = [
-    "I do not know that, and I do not want to invent an answer.", "I am not sure, so I will not guess. A larger model may know.",
+    "I do not know that, and I do not want to invent an answer. Please ask a larger model.", "I am not sure, so I will not guess. A larger model may know.",
     "My memory is too small for that. Please look it up or load a larger model.",
-    f"That is more than I know. A larger model can tell you: {FILE}.", "Sorry, I never learned that. I would only make it up.",
+    f"That is more than I know. A larger model can tell you: {FILE}.", "Sorry, I never learned that. A larger model may know; load one with `-m`.",
 ]
 
 _SORTS: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {
@@ -258,4 +305,7 @@ _SORTS: dict[str, tuple[list[str], dict[str, list[str]], list[str]]] = {
     "news": (_NEWS_REQUESTS, _NEWS, _NEWS_ANSWERS),
     "too hard": (_HARD_REQUESTS, _HARD, _HARD_ANSWERS),
     "unknown": (_UNKNOWN_REQUESTS, {}, _UNKNOWN_ANSWERS),
+    "large numbers": (_LARGE_REQUESTS, _LARGE, _LARGE_ANSWERS),
+    "money": (_MONEY_REQUESTS, _MONEY, _MONEY_ANSWERS),
+    "other languages": (_FOREIGN_REQUESTS, _FOREIGN, _FOREIGN_ANSWERS),
 }

@@ -4,7 +4,7 @@ from .. import seeds
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import plural, with_article
+from ..grammar import number_word, plural, with_article
 from .facts_asking import asked
 
 #: Follow-ups to an explanation, with answers that fit any.
@@ -143,6 +143,27 @@ def poem_about_a_thing(draw: Draw) -> list[Turn]:
     return [Turn(asked(draw, _POEM_ABOUT, t=with_article(thing)), text, (thing,))]
 
 
+def lines_about(draw: Draw) -> list[Turn]:
+    """Two or four lines about a thing, an animal or the topic of a poem."""
+    if draw.chance(0.5):
+        known = [made for made in seeds.poems() if made[1].count("\n") == 3]
+        topic, text = draw.choice(known)
+        shown = "yourself" if topic == "a small model" else topic
+        protected: tuple[str, ...] = ()
+    else:
+        while len(topic := draw.word(draw.choice(("thing", "animal")))) > 9 or " " in topic:
+            pass
+        text = fill(draw, draw.choice([frame for frame in seeds.poem_frames() if frame.count("\n") == 3 and "x}" in frame.split("\n")[0]]),
+            {"x": topic})
+        shown, protected = with_article(topic), (topic,)
+    count = draw.choice((2, 4, 4))
+    wordings = ["{n} lines about {t}", "write {n} lines about {t}", "Write {n} lines about {t}.", "a poem of {n} lines about {t}",
+        "a poem with {n} lines about {t}", "a poem about {t} in {n} lines", "{n} rhyming lines about {t} please",
+        "poem about {t}, {n} lines", "make {n} lines on {t}"]
+    return [Turn(asked(draw, wordings, n=draw.choice((number_word(count), str(count))), t=shown),
+        "\n".join(text.split("\n")[:count]), protected)]
+
+
 def no_joke(draw: Draw) -> list[Turn]:
     """A joke about an unknown topic: says so and tells another one."""
     topics = " ".join(_TOPICS.values()) + " ".join(row["topic"] for row in seeds.facts("jokes"))
@@ -216,5 +237,6 @@ def poem(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"explain": (explain, 40), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 18),
-    "haiku about a thing": (haiku_about_a_thing, 14), "poem": (poem, 16), "poem about a thing": (poem_about_a_thing, 10)}
+_MAKERS = {"explain": (explain, 40), "joke": (joke, 30), "no joke": (no_joke, 4), "haiku": (haiku, 26),
+    "haiku about a thing": (haiku_about_a_thing, 22), "poem": (poem, 16), "poem about a thing": (poem_about_a_thing, 14),
+    "lines about": (lines_about, 14)}

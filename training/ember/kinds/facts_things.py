@@ -20,8 +20,8 @@ def color(draw: Draw) -> list[Turn]:
     rows = seeds.facts("colors")
     row = draw.choice(rows)
     said = f"{_thing(row)} {_is(row)} {row['color']}."
-    if draw.chance(0.25):
-        claim = row["color"] if draw.chance(0.45) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black",
+    if draw.chance(0.4):
+        claim = row["color"] if draw.chance(0.4) else draw.choice([name for name in ("red", "blue", "green", "yellow", "black",
             "white", "purple", "pink") if name not in row["color"]])
         return [Turn(asked(draw, ["{is_} {x} {c}", "{is_} {x} {c}?", "{x} {is_} {c}, right?", "is it true that {x} {is_} {c}"],
             x=_thing(row), c=claim, is_=_is(row)), f"Yes, {said}" if claim == row["color"] else f"No, {said}")]

@@ -37,6 +37,11 @@ _KEYS = {
 }
 
 
+#: Kinds of the values of keys that may be any word.
+_ANY_KINDS = ("any", "any", "any", "phrase", "phrase", "count", "count", "name", "city", "object", "animal", "color", "flag", "flag",
+    "code", "decimal", "nothing")
+
+
 def _value(draw: Draw, kind: str) -> Value:
     match kind:
         case "age":
@@ -49,8 +54,16 @@ def _value(draw: Draw, kind: str) -> Value:
             return draw.number(-20, 40)
         case "flag":
             return draw.chance(0.5)
+        case "phrase":
+            return " ".join(capitalized(word) for word in draw.words("any", draw.number(1, 3)))
+        case "nothing":
+            return draw.choice((None, None, []))
+        case "code":
+            return f"{draw.word('any')}{draw.choice('-_.')}{draw.number(1, 999)}"
+        case "decimal":
+            return draw.number(1, 999) / 10
         case "words":
-            return draw.words("word", draw.number(2, 4))
+            return draw.words(draw.choice(("word", "any")), draw.number(2, 4))
         case "things":
             return draw.words("object", draw.number(2, 3))
         case "names":
@@ -71,13 +84,15 @@ def _pairs(draw: Draw, count: int, plain: bool = False) -> dict[str, Value]:
     """Returns keys with values; some keys are random words, so that keys must be copied, too."""
     found: dict[str, Value] = {}
     while len(found) < count:
-        if draw.chance(0.25):
-            key = draw.word("word")
-            kind = draw.choice(("word", "word", "count", "name", "color", "flag"))
+        if draw.chance(0.5):
+            key = draw.word("any")
+            if draw.chance(0.25):
+                key = draw.choice(("{}_{}", "{}_{}", "{}{}")).format(key, draw.choice((draw.word("any"), "id", "name", "size")))
+            kind = draw.choice(_ANY_KINDS)
         else:
             key = draw.choice(list(_KEYS))
             kind = _KEYS[key]
-        if plain and kind in ("words", "things", "names", "cities", "colors", "counts", "animals_list", "flag"):
+        if plain and kind in ("nothing", "words", "things", "names", "cities", "colors", "counts", "animals_list", "flag"):
             continue
         if key not in found:
             found[key] = _value(draw, kind)
@@ -88,6 +103,10 @@ def _shown(value: Value) -> str:
     """Returns a value as it appears in a request."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        return "null"
+    if value == []:
+        return "an empty list"
     if isinstance(value, list):
         return listed([str(item) for item in value])
     return str(value)
@@ -110,13 +129,14 @@ _REQUESTS = [
     "json please: {p}", "as json: {p}", "Create a JSON object with {p}.", "I need json with {p}", "build json with {p}",
     "put this in json: {p}", "convert to json: {p}", "Return only JSON: {p}", "output json with {p}",
     "can you make json from {p}", "turn this into json: {p}", "give me a json object where {w}", "json object, {w}",
-    "Respond in JSON with {p}.",
+    "Respond in JSON with {p}.", "Write a JSON object where {w}.", "json: {p}", "json where {w}", "{p} - as json please",
+    "make a json object, {w}", "Turn this into JSON: {p}",
 ]
 
 
 def _as_prose(draw: Draw, values: dict[str, Value]) -> tuple[str, str]:
     """The pairs in one of several ways of writing them: `name Ada and age 31`, `name is Ada`."""
-    style = draw.number(0, 4)
+    style = draw.number(0, 7)
     pairs = [(key, _shown(value)) for key, value in values.items()]
     joined = {
         0: listed([f"{key} {value}" for key, value in pairs]),
@@ -124,8 +144,13 @@ def _as_prose(draw: Draw, values: dict[str, Value]) -> tuple[str, str]:
         2: ", ".join(f"{key}={value}" for key, value in pairs),
         3: listed([f'{key} "{value}"' if isinstance(values[key], str) else f"{key} {value}" for key, value in pairs]),
         4: ", ".join(f"{key} {value}" for key, value in pairs),
+        5: ". ".join(f"{capitalized(key)}: {value}" for key, value in pairs) + ".",
+        6: ", ".join(f'{key} is "{value}"' if isinstance(values[key], str) else f"{key} is {value}" for key, value in pairs),
+        7: listed([f'"{key}" set to {json.dumps(values[key])}' for key in values]),
     }[style]
-    return joined, listed([f"{key} is {value}" for key, value in pairs])
+    linked = draw.choice((listed, ", ".join))
+    quoted = draw.choice(("{}", "{}", '"{}"'))
+    return joined, linked([f"{quoted.format(key)} is {value}" for key, value in pairs])
 
 
 def plain(draw: Draw) -> list[Turn]:
@@ -136,6 +161,19 @@ def plain(draw: Draw) -> list[Turn]:
     while draw.chance(0.3) and len(turns) < 4:
         turns.append(_change(draw, values))
     return turns
+
+
+def under_a_key(draw: Draw) -> list[Turn]:
+    """A list of one or more things under a key, with the list introduced in words."""
+    kind = draw.choice(("words", "things", "names", "cities", "colors", "counts", "animals_list"))
+    key = draw.word("any") if draw.chance(0.6) else draw.choice([key for key, of in _KEYS.items() if of == kind])
+    values = _value(draw, kind)
+    shown, quoted = listed([str(item) for item in values]), draw.choice((key, f'"{key}"'))
+    return [Turn(asked(draw, ["json with the key {k} and a list of {v}", "a json object, key {k}, value a list with {v}",
+        "Make JSON with a list called {k}: {v}.", "json with a list named {k}: {v}", "Put {v} in a JSON list under the key {k}.",
+        "an object with {k} as a list of {v}", "Give me JSON where {k} is a list of {v}.", "JSON, {k} should be the list {v}",
+        "make a json object with the items {v} in a list called {k}"], k=quoted, v=shown), _written({key: values}),
+        (key, *map(str, values)))]
 
 
 def _change(draw: Draw, values: dict[str, Value]) -> Turn:
@@ -149,11 +187,11 @@ def _change(draw: Draw, values: dict[str, Value]) -> Turn:
     elif form == "change":
         key = draw.choice(list(values))
         old = values[key]
-        kind = "flag" if isinstance(old, bool) else "count" if isinstance(old, int) else _KEYS.get(key, "word")
+        kind = "flag" if isinstance(old, bool) else "count" if isinstance(old, int) else _KEYS.get(key, "any")
         value = (not old) if isinstance(old, bool) else _value(draw, kind)
         values[key] = value
         wordings = ["change {k} to {v}", "set {k} to {v}", "make {k} {v}", "{k} should be {v}", "no, {k} is {v}",
-            "replace {k} with {v}"]
+            "replace {k} with {v}", "but with {k} as {v}", "with {k} changed to {v}", "{k} is now {v}", "let {k} be {v}"]
     else:
         key = draw.choice(list(values))
         value = values.pop(key)
@@ -166,7 +204,7 @@ def changing(draw: Draw) -> list[Turn]:
     values = _pairs(draw, draw.number(1, 3), plain=True)
     given = _written(values)
     change = _change(draw, values)
-    shown = draw.choice(("{j} {c}", "{j}\n{c}", "{c}: {j}", "here is my json: {j} {c}", "{c} in {j}")).format(j=given, c=change.user)
+    shown = draw.choice(("{j} {c}", "{j}\n{c}", "{c}: {j}", "here is my json: {j} {c}", "{c} in {j}", "{j} - {c}", "Given {j}, {c}.")).format(j=given, c=change.user)
     turns = [Turn(shown, change.answer, (given, *change.protected))]
     if draw.chance(0.3):
         turns.append(_change(draw, values))
@@ -226,6 +264,18 @@ _SENTENCES: list[tuple[str, dict[str, str]]] = [
     ("{name} feels {mood} today.", {"name": "name", "mood": "feeling"}),
     ("{name} speaks {language} and lives in {country}.", {"name": "name", "language": "language", "country": "country"}),
     ("I lost my {color} {item} {day} morning.", {"color": "color", "item": "object", "day": "day"}),
+    ("Please send {count} {item} to {city}.", {"count": "count", "item": "foods", "city": "city"}),
+    ("{guest} booked a table for {count} on {day}.", {"guest": "name", "count": "count", "day": "day"}),
+    ("The train from {from} to {to} leaves at {hour}.", {"from": "city", "to": "city", "hour": "count"}),
+    ("Can I have a {color} {item}, please?", {"color": "color", "item": "object"}),
+    ("The {animal} weighs {weight} pounds.", {"animal": "animal", "weight": "count"}),
+    ("{author} wrote {title} in {year}.", {"author": "name", "title": "phrase", "year": "year"}),
+    ("Our office in {city} has {rooms} rooms.", {"city": "city", "rooms": "count"}),
+    ("Call {contact} at {number}.", {"contact": "name", "number": "count"}),
+    ("They sold {amount} {fruit} in {month}.", {"amount": "count", "fruit": "foods", "month": "month"}),
+    ("The code of order {order} is {code}.", {"order": "count", "code": "code"}),
+    ("{team} beat {rival} by {points} points.", {"team": "phrase", "rival": "city", "points": "count"}),
+    ("The word of the day is {word}.", {"word": "any"}),
 ]
 
 
@@ -361,17 +411,18 @@ def counted(draw: Draw) -> list[Turn]:
 
 
 _MAKERS = {
-    "plain": (plain, 36),
-    "changing": (changing, 10),
+    "plain": (plain, 44),
+    "under a key": (under_a_key, 14),
+    "changing": (changing, 14),
     "described": (described, 20),
     "valued": (valued, 10),
-    "keys and values": (keys_and_values, 10),
+    "keys and values": (keys_and_values, 12),
     "array": (array, 12),
-    "extracting": (extracting, 18),
+    "extracting": (extracting, 24),
     "two names in one sentence": (two_names, 3),
     "nested": (nested, 6),
     "list of objects": (list_of_objects, 3),
     "reading": (reading, 10),
-    "invented": (invented, 6),
-    "counted": (counted, 6),
+    "invented": (invented, 3),
+    "counted": (counted, 4),
 }

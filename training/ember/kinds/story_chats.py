@@ -5,6 +5,7 @@ import re
 from .. import continuing, seeds, stories
 from ..chat import Turn
 from ..draw import Draw
+from ..fill import fill
 from ..grammar import with_article
 from .facts_asking import asked
 
@@ -15,6 +16,11 @@ def chat(draw: Draw) -> tuple[str, list[Turn]]:
     return kind, maker(draw)
 
 
+_ABOUT_TWO = [
+    "a story about {a} and {b}", "tell me a story about {a} and {b}", "write a short story with {a} and {b}", "story with {a} and {b}",
+    "a story with {a} and {b} in it", "make up a story about {a} and {b}", "Write a story about {a} and {b}.",
+    "can you tell a story with {a} and {b}", "a short story with {a} and {b} please",
+]
 _ANY = [
     "tell me a story", "Tell me a story.", "a story please", "story", "write a story", "can you tell me a story",
     "write a short story", "make up a story", "i want to hear a story", "tell a story", "write me a story", "short story please",
@@ -25,7 +31,8 @@ _ABOUT = [
     "tell me a story about {t}", "a story about {t}", "write a story about {t}", "story about {t} please",
     "can you write a short story about {t}", "make up a story about {t}", "i want a story with {t}",
     "a short story with {t} in it", "Write a short story about {t}.",
-    "tell me something about {t}, a story", "tell a story with {t}",
+    "tell me something about {t}, a story", "tell a story with {t}", "a bedtime story about {t}", "Tell me a bedtime story about {t}.",
+    "a short story: {t}", "story with {t}",
 ]
 
 
@@ -60,6 +67,31 @@ def about(draw: Draw) -> list[Turn]:
     if draw.chance(0.3) and told.values["a"] in told.text:
         turns.append(_question(draw, told))
     return turns
+
+
+def two_things(draw: Draw) -> list[Turn]:
+    """A short story about an animal and a thing, a job or a person."""
+    animal, other = draw.word("animal"), draw.word(draw.choice(("object", "job", "trinket")))
+    values = {"animal": animal, "x": other}
+    text = fill(draw, " ".join(draw.choice(part) for part in _TWO_THINGS), values)
+    pair = [with_article(animal), with_article(other)]
+    if draw.chance(0.5):
+        pair.reverse()
+    return [Turn(asked(draw, _ABOUT_TWO, a=pair[0], b=pair[1]), text, (animal, other))]
+
+
+#: A story of an animal and anything else in parts, each with alternatives.
+_TWO_THINGS = (
+    ("{Name} had never seen {a animal} so close to {a x}.", "One morning, {a animal} came around the corner and saw {a x}.",
+    "Once there was {a animal} that thought of nothing but {a x}.", "It began when {a animal} met {a x} {where}.",
+    "Nobody in {city} believed the story of the {animal} and the {x}."),
+    ("The {animal} sat down, looked at the {x} for a long time and said nothing.", "\"What is that?\" asked {name}. \"Only {a x},\" said the {animal}.",
+    "The {animal} was shy, but the {x} did not seem to mind.", "It was {weather} that day, and the {animal} needed company."),
+    ("So the {animal} stayed near the {x} until the evening.", "Then {name} brought some {foods}, and the {animal} shared them with the {x}.",
+    "They waited together for the rain to stop, the {animal} and the {x}.", "On {day}, the {animal} came back and brought {a object2} for the {x}."),
+    ("Since then, whoever sees the {x} looks for the {animal}, too.", "In the end the {animal} went home, and the {x} was never lonely again.",
+    "{Name} still tells everybody about the {animal} and the {x}.", "And when the {animal} sleeps, it dreams of the {x}."),
+)
 
 
 def two_people(draw: Draw) -> list[Turn]:
@@ -109,6 +141,16 @@ def of_kind(draw: Draw) -> list[Turn]:
         t=names[stories.short_kind(one.kind)]), text)]
 
 
+def shortened(draw: Draw) -> list[Turn]:
+    """A story about a thing, and then only its first or its last sentences."""
+    word = draw.word("object")
+    told = stories.from_frame(draw, {"object": word}, needs="object")
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", told.text.replace("\n", " "))
+    return [Turn(asked(draw, _ABOUT, t=with_article(word)), told.text, (word,)),
+        Turn(asked(draw, ["shorter", "make it shorter", "a shorter version", "shorter please", "can you make that shorter",
+            "the same in two sentences", "too long, shorter please"]), " ".join(sentences[:2]))]
+
+
 def first_lines(draw: Draw) -> list[Turn]:
     """A first line for a story, and another."""
     first, second = draw.some(seeds.lines("openings.txt") or ("It began with a button.", "The bus was early for once."), 2)
@@ -120,5 +162,5 @@ def first_lines(draw: Draw) -> list[Turn]:
     return turns
 
 
-_MAKERS = {"any": (any_story, 20), "about": (about, 34), "two people": (two_people, 10), "going on": (going_on, 18),
-    "of kind": (of_kind, 12), "first lines": (first_lines, 6)}
+_MAKERS = {"any": (any_story, 14), "about": (about, 40), "two things": (two_things, 22), "two people": (two_people, 10), "going on": (going_on, 12),
+    "of kind": (of_kind, 8), "first lines": (first_lines, 4), "shortened": (shortened, 10)}

@@ -42,7 +42,7 @@ def _offers(draw: Draw, spec: Spec, known: list[Spec]) -> tuple[Offer, list[Offe
     meant = offer(draw, spec, spec.group == "made up")
     others: list[Offer] = []
     groups = {spec.group}
-    for _ in range(draw.rng.choices((0, 1, 2, 3), (30, 35, 25, 10))[0]):
+    for _ in range(draw.rng.choices((0, 1, 2, 3), (35, 40, 18, 7))[0]):
         other = made_up(draw) if spec.group != "made up" and draw.chance(0.3) else draw.choice(known)
         named = offer(draw, other)
         if other.group not in groups and named.name not in [one.name for one in [meant, *others]]:
@@ -119,7 +119,7 @@ def _calling(draw: Draw, known: list[Spec]) -> Chat:
     elif draw.chance(0.15):
         asked, answer = draw.choice(_THANKS)
         messages += [user(asked), assistant(answer)]
-    if draw.chance(0.35):
+    if draw.chance(0.55):
         # The call alone, the most common case.
         messages = messages[:2]
     return _chat(draw, spec.group, messages, offers)

@@ -157,9 +157,20 @@ _ACTIONS = [
     ("wrap", "color", "wrap the {object} in {color} paper", "The {object} is wrapped in {color} paper."),
     ("sell", "price", "sell the {object} for {price} dollars", "The {object} is on sale for {price} dollars."),
     ("label", "word", "label the {object} with {word}", "The {object} has the label {word} now."),
+    ("name", "title", "name the {object} {title}", "The {object} is called {title} now."),
+    ("set", "number", "set the {object} to {number}", "The {object} is set to {number}."),
+    ("play", "title", "play {title} on the {object}", "The {object} plays {title}."),
+    ("book", "name", "book the {object} for {name}", "The {object} is booked for {name}."),
+    ("count", "place", "how many of the {object} are in the {place}", "I have counted the {object} in the {place}."),
+    ("track", "city", "is the {object} in {city} yet", "The {object} has reached {city}."),
+    ("compare", "other", "compare the {object} with the {other}", "The {object} and the {other} are alike."),
+    ("order", "amount", "order {amount} of the {object}", "I have ordered {amount} of the {object}."),
+    ("describe", "adjective", "describe the {object} as {adjective}", "The {object} is described as {adjective}."),
+    ("translate", "language", "read the {object} in {language}", "Here is the {object} in {language}."),
 ]
 _ACTION_KINDS = {"hour": "time", "color": "color", "place": "place", "days": "few", "day": "day", "count": "few", "city": "city",
-    "name": "name", "minutes": "minutes", "price": "price", "word": "word"}
+    "name": "name", "minutes": "minutes", "price": "price", "word": "any", "title": "title", "number": "percent", "other": "animal",
+    "amount": "few", "adjective": "adjective", "language": "language"}
 _ACTION_REQUESTS = ("{t}", "{t} please", "please {t}", "can you {t}", "could you {t}?", "i want you to {t}", "now {t}")
 
 
@@ -167,7 +178,7 @@ def made_up(draw: Draw) -> Spec:
     """Returns an invented tool: a verb and a thing, which is part of its name or a parameter."""
     verb, slot, ask, reply = draw.choice(_ACTIONS)
     kind = _ACTION_KINDS[slot]
-    thing = draw.word("object")
+    thing = draw.word(draw.choice(("object", "object", "any")))
     general = draw.chance(0.4)
     named = thing.replace(" ", "_").replace("-", "_").replace("'", "")
     names = (f"{verb}_thing", f"{verb}_item", f"{verb}_object", verb) if general else (f"{verb}_{named}", f"{named}_{verb}",

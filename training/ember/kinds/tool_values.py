@@ -1,7 +1,7 @@
 """Values of parameters and results of tools, by the name of their kind."""
 
 from ..draw import Draw
-from ..grammar import listed
+from ..grammar import capitalized, listed
 
 Value = str | int | float | bool | list
 
@@ -61,6 +61,8 @@ def value(draw: Draw, kind: str) -> Value:
     """A value of a kind; `word:ok` is the word after the colon."""
     if kind.startswith("word:"):
         return kind.removeprefix("word:")
+    if kind in _ANY_WORDS and draw.chance(0.6):
+        return _any_words(draw, _ANY_WORDS[kind])
     if kind in _TEXTS:
         return draw.choice(_TEXTS[kind])
     match kind:
@@ -108,6 +110,19 @@ def value(draw: Draw, kind: str) -> Value:
             return draw.some(_TEXTS["shopping"], draw.number(2, 3))
         case _:
             return draw.word(kind)
+
+
+#: The most words of the kinds whose values may be any words, and whether they are capitalized.
+_ANY_WORDS = {"event": (3, False), "message": (5, False), "shopping": (1, False), "hotel": (2, True), "phrase": (4, False),
+    "topic": (2, False), "title": (3, True), "company": (2, True), "task": (4, False), "show": (3, False), "dish": (1, False),
+    "spot": (1, False), "genre": (1, False), "film": (1, False)}
+
+
+def _any_words(draw: Draw, form: tuple[int, bool]) -> str:
+    """Words without meaning, which can only be copied."""
+    most, capitals = form
+    found = draw.words("any", draw.number(1, most))
+    return " ".join(capitalized(word) for word in found) if capitals else " ".join(found)
 
 
 def _time(draw: Draw) -> str:

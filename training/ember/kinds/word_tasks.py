@@ -4,7 +4,7 @@ from .. import seeds, vocabulary
 from ..chat import Turn
 from ..draw import Draw
 from ..fill import fill
-from ..grammar import capitalized, number_word, plural, with_article
+from ..grammar import capitalized, listed, number_word, plural, with_article
 from .facts_asking import asked
 
 
@@ -18,10 +18,15 @@ def _text(draw: Draw, longest: int = 4) -> str:
     """A word or a few, such as `the red kettle`."""
     form = draw.number(1, 7)
     if form <= 2 or longest == 1:
-        return draw.word("word")
+        return _word(draw)
     if form == 3:
-        return " ".join(draw.words("word", draw.number(2, longest)))
+        return " ".join(_word(draw) for _ in range(draw.number(2, longest)))
     return fill(draw, draw.choice(_PHRASES), {})
+
+
+def _word(draw: Draw) -> str:
+    """A word of any kind, every second time one that is less common."""
+    return draw.word(draw.choice(("word", "any")))
 
 
 _PHRASES = [
@@ -53,7 +58,7 @@ def say(draw: Draw) -> list[Turn]:
             turns.append(Turn(asked(draw, ["now in upper case", "in capitals", "and in upper case", "all caps"]), text.upper()))
         return turns
     count = draw.number(2, 6)
-    text = draw.word("word") if draw.chance(0.7) else _text(draw, 2)
+    text = _word(draw) if draw.chance(0.7) else _text(draw, 2)
     shown = draw.choice((str(count), number_word(count)))
     times = f"{shown} times" if not (count == 2 and draw.chance(0.5)) else "twice"
     comma = draw.chance(0.15)
@@ -98,8 +103,8 @@ def _cased(draw: Draw, text: str, form: str) -> Turn:
 
 def spell(draw: Draw) -> list[Turn]:
     """Spells words, forward and backward."""
-    word = draw.word("word")
-    backward = draw.chance(0.25)
+    word = _word(draw)
+    backward = draw.chance(0.15)
     wordings = ["spell {t} backward", "spell {t} backwards", "Spell the word {t} backward.", "how do you spell {t} backward",
         "spell {t} from the end"] if backward else ["spell {t}", "Spell {t}.", "how do you spell {t}", "How is {t} spelled?",
         "spell the word {t}", "can you spell {t}", "please spell {t}", "how do i spell {t}", "the letters of {t}?",
@@ -110,7 +115,7 @@ def spell(draw: Draw) -> list[Turn]:
             turns.append(Turn(asked(draw, ["how many letters is that", "how many letters?", "count the letters"]),
                 f"The word {word} has {len(word)} letters."))
         else:
-            word = draw.word("word")
+            word = _word(draw)
             turns.append(Turn(asked(draw, ["and {t}", "now {t}", "and {t}?", "what about {t}", "next: {t}"], t=word),
                 _spelled(word, backward), (word,)))
     return turns
@@ -135,7 +140,7 @@ def reverse(draw: Draw) -> list[Turn]:
 
 def letters(draw: Draw) -> list[Turn]:
     """First and last letters, and how many there are."""
-    word = draw.word("word")
+    word = _word(draw)
     asked_first = draw.choice(("first", "last", "count", "count"))
     turns = [_letter_turn(draw, word, asked_first)]
     if draw.chance(0.3):
@@ -218,8 +223,8 @@ def _form(draw: Draw, form: str) -> tuple[str, str]:
 
 def sorting(draw: Draw) -> list[Turn]:
     """Alphabetical order, and picking one of several."""
-    words = draw.words("word", draw.number(3, 5))
-    form = draw.number(0, 4)
+    words = draw.words(draw.choice(("word", "any")), draw.choice((2, 2, 3, 4, 5)))
+    form = draw.number(0, 4) if len(words) > 2 else 4
     shown = ", ".join(words)
     if form <= 1:
         return [Turn(asked(draw, ["sort alphabetically: {t}", "put these in alphabetical order: {t}",
@@ -242,6 +247,12 @@ def sorting(draw: Draw) -> list[Turn]:
     if sum(len(word) == len(longest) for word in words) > 1:
         return [Turn(asked(draw, ["join these words with dashes: {t}", "put dashes between these words: {t}"], t=" ".join(words)),
             "-".join(words), tuple(words))]
+    if len(words) == 2 and draw.chance(0.4):
+        return [Turn(asked(draw, ["which word is shorter: {t}", "shorter word: {t}", "which one is shorter, {t}?",
+            "which of these words is shorter: {t}"], t=listed(words, "or")), min(words, key=len), tuple(words))]
+    if len(words) == 2:
+        return [Turn(asked(draw, ["which word is longer: {t}", "longer word: {t}", "which one is longer, {t}?",
+            "which of these words is longer: {t}", "{t}: which is the longer word"], t=listed(words, "or")), longest, tuple(words))]
     return [Turn(asked(draw, ["which word is the longest: {t}", "longest word of {t}?", "find the longest word: {t}"], t=shown),
         longest, tuple(words))]
 
@@ -353,12 +364,12 @@ def is_it_a_word(draw: Draw) -> list[Turn]:
 
 
 _MAKERS = {
-    "say": (say, 16),
-    "case": (case, 16),
-    "spell": (spell, 22),
-    "reverse": (reverse, 8),
-    "letters": (letters, 10),
-    "forms": (forms, 10),
+    "say": (say, 18),
+    "case": (case, 18),
+    "spell": (spell, 30),
+    "reverse": (reverse, 5),
+    "letters": (letters, 13),
+    "forms": (forms, 14),
     "sorting": (sorting, 10),
     "replaced": (replaced, 6),
     "edited": (edited, 14),

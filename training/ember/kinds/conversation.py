@@ -29,7 +29,8 @@ _AGAIN = ["say that again", "can you repeat that", "what did you say", "again pl
     "what was that", "repeat that please"]
 
 
-_SHOUTED = ["say that in upper case", "in capitals please", "now in upper case", "write that in all caps", "shout it", "in capital letters"]
+_SHOUTED = ["say that in upper case", "in capitals please", "now in upper case", "write that in all caps", "shout it", "in capital letters",
+    "now in capital letters", "and in capitals?", "the same in upper case"]
 
 
 def chat(draw: Draw) -> tuple[str, list[Turn]]:

@@ -33,7 +33,7 @@ def color(draw: Draw) -> list[Turn]:
     turns = [Turn(asked(draw, ["what color {is_} {x}", "What color {is_} {x}?", "which color {does_} {x} have", "color of {x}?",
         "what's the color of {x}", "tell me the color of {x}", "{x} {is_} what color", "what colour {is_} {x}"], x=_thing(row),
         is_=_is(row), does_="do" if _is(row) == "are" else "does"), capitalized(said))]
-    while draw.chance(0.3) and len(turns) < 4:
+    while draw.chance(0.5) and len(turns) < 4:
         row = draw.choice([other for other in rows if other is not row])
         turns.append(Turn(also(draw, _thing(row)), capitalized(f"{_thing(row)} {_is(row)} {row['color']}.")))
     return turns

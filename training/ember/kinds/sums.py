@@ -26,7 +26,8 @@ def numbers_for(draw: Draw, operation: str) -> tuple[int, int]:
         first = draw.number(0, high)
         return first, draw.number(0, min(high, 99 - first) if high == 99 else high)
     first = draw.number(0, high * 2 if high == 10 else high)
-    return first, draw.number(0, first)
+    # A few differences are negative.
+    return first, draw.number(0, first) if draw.chance(0.9) else first + draw.number(1, 9)
 
 
 def _with_carry(draw: Draw, operation: str) -> tuple[int, int]:
@@ -80,9 +81,9 @@ def _plain(draw: Draw) -> list[Turn]:
 
 def _next(draw: Draw, result: int) -> tuple[Turn, int]:
     """A follow-up on `result`."""
-    if draw.chance(0.15) and (0 < result < 50 or result % 2 == 0):
+    if draw.chance(0.15) and (0 < result < 50 or (result > 0 and result % 2 == 0)):
         return _doubled_or_halved(draw, result)
-    operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", result <= 12)) if fits]
+    operations = [name for name, fits in (("plus", result < 99), ("minus", result > 0), ("times", 0 <= result <= 12)) if fits]
     operation = draw.choice(operations or ["minus"])
     second = {"plus": draw.number(1, max(1, min(20, 99 - result))), "minus": draw.number(1, max(1, min(20, result))),
         "times": draw.number(2, 10)}[operation]
@@ -199,9 +200,11 @@ def _count(draw: Draw) -> list[Turn]:
     """Counting up and down, and three numbers together."""
     if draw.chance(0.7):
         low, high = (1, draw.number(3, 20)) if draw.chance(0.6) else (start := draw.number(2, 90), start + draw.number(2, 9))
-        up = draw.chance(0.7)
-        numbers = range(low, high + 1) if up else range(high, low - 1, -1)
-        wording = draw.wording(COMPARISONS["count" if up else "count down"])
+        form = draw.rng.choices(("count", "count down", "count back"), (6, 2, 2))[0]
+        if form == "count back":
+            low, high = 1, draw.number(3, 12)
+        numbers = range(low, high + 1) if form == "count" else range(high, low - 1, -1)
+        wording = draw.wording(COMPARISONS[form])
         return [Turn(wording.format(a=numbers[0], b=numbers[-1]), f"{', '.join(map(str, numbers))}.")]
     first, second, third = (draw.number(1, 15) for _ in range(3))
     question = draw.wording(COMPARISONS["three"]).format(a=first, b=second, c=third)

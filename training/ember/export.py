@@ -23,7 +23,7 @@ def write_metadata(writer: gguf.GGUFWriter, config: Config, tokenizer: dict) -> 
     writer.add_description("A small demo model for chat and stories, trained by the inferno project")
     writer.add_license(LICENSE)
     writer.add_languages(["en"])
-    writer.add_sampling_temp(0.5)
+    writer.add_sampling_temp(0.3)
     writer.add_sampling_top_p(0.9)
     writer.add_context_length(config.context_length)
     writer.add_embedding_length(config.hidden_size)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Run the evaluation prompts through `inferno serve`, apply the rules, and write all outputs with a table per category.
 
-    judge.py --inferno PATH [--model FILE] [--name NAME] [--openings-only | --chats-only]
+    judge.py --inferno PATH [--model FILE] [--name NAME] [--openings-only | --chats-only] [--recommended-sampling SEED]
 
 Requires the Python standard library and a word list (Debian's wamerican: /usr/share/dict/words) for the share of unknown
-words. Generation is greedy. See README.md for the format of the prompts and the rules.
+words. Generation is greedy, or sampled as the model file recommends. See README.md for the format of the prompts and the rules.
 """
 import argparse
 import collections
@@ -138,7 +138,8 @@ class Rejected(Exception):
 class Server:
     """`inferno serve` on a free port of this machine."""
 
-    def __init__(self, program, model):
+    def __init__(self, program, model, sampling):
+        self.sampling = sampling
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -154,7 +155,8 @@ class Server:
         sys.exit("the server did not start")
 
     def post(self, path, body):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"content-type": "application/json"})
+        body = json.dumps(body | self.sampling).encode()
+        request = urllib.request.Request(self.url + path, body, {"content-type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=120) as response:
                 return json.load(response)["choices"][0]
@@ -170,7 +172,7 @@ def run_chat(server, case):
     messages, answers, broken = [], [], []
     for turn, rules in zip(case["turns"], case["rules"], strict=True):
         messages.append({"role": "user", "content": turn})
-        body = {"messages": messages, "temperature": 0, "max_tokens": ANSWER_TOKENS,
+        body = {"messages": messages, "max_tokens": ANSWER_TOKENS,
                 "chat_template_kwargs": {"enable_thinking": False}}
         if "tools" in case:
             body["tools"] = case["tools"]
@@ -191,7 +193,7 @@ def run_chat(server, case):
 
 
 def run_opening(server, number, opening, dictionary):
-    body = {"prompt": opening, "temperature": 0, "max_tokens": OPENING_TOKENS}
+    body = {"prompt": opening, "max_tokens": OPENING_TOKENS}
     text = server.post("/v1/completions", body)["text"]
     return {"id": f"openings-{number:03}", "category": "openings", "turns": [opening], "answers": [text],
             "unknown": unknown_words(text, dictionary), "num_words": len(words_of(text)),
@@ -220,9 +222,11 @@ def main():
     parser.add_argument("--name", default="latest", help="name of the results")
     parser.add_argument("--openings-only", action="store_true")
     parser.add_argument("--chats-only", action="store_true")
+    parser.add_argument("--recommended-sampling", type=int, metavar="SEED", help="sample as the model file recommends")
     args = parser.parse_args()
+    sampling = {"temperature": 0} if args.recommended_sampling is None else {"seed": args.recommended_sampling}
     dictionary = {line.strip().lower() for line in WORD_LIST.open(encoding="utf-8")} if WORD_LIST.exists() else set()
-    server, results = Server(args.inferno, args.model), []
+    server, results = Server(args.inferno, args.model, sampling), []
     try:
         if not args.openings_only:
             for path in sorted((FOLDER / "prompts").glob("*.jsonl")):

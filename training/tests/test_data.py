@@ -116,7 +116,7 @@ class Chats(unittest.TestCase):
         for made in drawn(1_500, seed=10, family="sums"):
             for message in made.messages:
                 if message["role"] == "assistant":
-                    for first, sign, second, result in re.findall(r"(?<![+×\-] )\b(\d+) ([+×-]) (\d+) = (\d+)",
+                    for first, sign, second, result in re.findall(r"(?<![+×\-] )(?<!\d)(-?\d+) ([+×-]) (\d+) = (-?\d+)",
                         str(message["content"])):
                         operation = {"+": "plus", "-": "minus", "×": "times"}[sign]
                         self.assertEqual(int(result), sums.result_of(int(first), int(second), operation), made)

@@ -4,6 +4,7 @@
 //! tensor has in the file. A part stores its experts one after the other, an expert its panels, and a panel 16
 //! rows with all their columns. Missing rows of the last panel are zeros; they are computed but not stored.
 
+mod codebook;
 pub(crate) mod codes;
 mod float;
 mod formats;

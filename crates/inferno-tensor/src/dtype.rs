@@ -31,6 +31,30 @@ pub enum DType {
     Q5_1,
     /// 4-bit floating-point weights, one power of two per 32.
     Mxfp4,
+    /// 4-bit floating-point weights, one 8-bit floating-point scale per 16.
+    Nvfp4,
+    /// Signs, one scale per 128.
+    Q1_0,
+    /// Ternary weights, five per byte, one scale per 256.
+    Tq1_0,
+    /// Ternary weights of 2 bits, one scale per 256.
+    Tq2_0,
+    /// 8-bit weights, one single-precision scale per 256.
+    Q8K,
+    /// Vectors of 8 from a ternary codebook, one 3-bit scale per 32, in super-blocks of 256.
+    Iq1S,
+    /// The codebook of [`DType::Iq1S`], one 3-bit scale per 16.
+    Iq1M,
+    /// Vectors of 8 from a codebook of 256, one 4-bit scale per 32, in super-blocks of 256.
+    Iq2Xxs,
+    /// Vectors of 8 from a codebook of 512, one 4-bit scale per 16, in super-blocks of 256.
+    Iq2Xs,
+    /// Vectors of 8 from a codebook of 1024, one 4-bit scale per 16, in super-blocks of 256.
+    Iq2S,
+    /// Vectors of 4 from a codebook of 256, one 4-bit scale per 32, in super-blocks of 256.
+    Iq3Xxs,
+    /// Vectors of 4 from a codebook of 512, one 4-bit scale per 32, in super-blocks of 256.
+    Iq3S,
     /// 2-bit weights, one 4-bit scale and minimum per 16, in super-blocks of 256.
     Q2K,
     /// 3-bit weights, one 6-bit scale per 16, in super-blocks of 256.
@@ -111,6 +135,12 @@ impl DType {
     /// Whether the values are plain floating-point numbers rather than quantized.
     pub const fn is_float(self) -> bool {
         matches!(self, DType::F32 | DType::F16 | DType::BF16)
+    }
+
+    /// Whether values can be encoded in this format. The IQ1 and IQ2 formats need an importance matrix
+    /// to be accurate, and can only be decoded.
+    pub const fn is_encodable(self) -> bool {
+        FORMATS[self as usize].is_encodable
     }
 
     /// The names of all formats, separated by commas.

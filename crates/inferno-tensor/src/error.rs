@@ -86,6 +86,16 @@ pub enum TensorError {
         index: usize,
     },
 
+    /// Values cannot be encoded in a format.
+    #[error(
+        "{dtype} needs an importance matrix to be accurate, so values cannot be encoded in it; use \
+         IQ3_XXS or Q2_K"
+    )]
+    NoEncoder {
+        /// The requested format.
+        dtype: DType,
+    },
+
     /// A shape has too many axes.
     #[error("too many axes for a tensor; the maximum is {max}")]
     RankTooLarge {

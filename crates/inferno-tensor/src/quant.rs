@@ -5,21 +5,32 @@
 //! implemented by [`BlockFormat`]. Block structs consist only of bytes and need no alignment:
 //! [`blocks`] views the bytes of a mapped file without copying.
 //!
-//! **To add a format**, write one file here (the block struct with its layout, size assertion and
-//! [`BlockFormat`]), add a variant to [`DType`] and a line to `table.rs`. The tests cover
+//! **To add a format**, write one file here (the block struct with its layout, size assertion,
+//! [`BlockFormat`] and, if it can be encoded, [`EncodeBlock`]), add a variant to [`DType`] and a line to `table.rs`. The tests cover
 //! [`DType::ALL`]; add the format's name to the script in `tests/fixtures`, which writes the
 //! reference results.
 
 mod bits;
 mod block;
+mod codebook;
+mod codebooks;
 mod floats;
 mod int8;
+mod iq1_m;
+mod iq1_s;
+mod iq2_s;
+mod iq2_xs;
+mod iq2_xxs;
+mod iq3_s;
+mod iq3_xxs;
 mod iq4_levels;
 mod iq4_nl;
 mod iq4_xs;
 mod k_scales;
 mod mxfp4;
 mod nearest;
+mod nvfp4;
+mod q1_0;
 mod q2_k;
 mod q3_k;
 mod q4_0;
@@ -30,14 +41,27 @@ mod q5_1;
 mod q5_k;
 mod q6_k;
 mod q8_0;
+mod q8_k;
 mod search;
 mod table;
+mod tq1_0;
+mod tq2_0;
 
-pub use block::{AffineFactors, BlockFormat, SuperBlock, SymmetricFactors, blocks};
+pub use block::{AffineFactors, BlockFormat, EncodeBlock, SuperBlock, SymmetricFactors, blocks};
+pub use codebook::CodebookBlock;
+pub use iq1_m::Iq1MBlock;
+pub use iq1_s::Iq1SBlock;
+pub use iq2_s::Iq2SBlock;
+pub use iq2_xs::Iq2XsBlock;
+pub use iq2_xxs::Iq2XxsBlock;
+pub use iq3_s::Iq3SBlock;
+pub use iq3_xxs::Iq3XxsBlock;
 pub use iq4_levels::IQ4_LEVELS;
 pub use iq4_nl::Iq4NlBlock;
 pub use iq4_xs::Iq4XsBlock;
 pub use mxfp4::{MXFP4_LEVELS, Mxfp4Block};
+pub use nvfp4::Nvfp4Block;
+pub use q1_0::Q1_0Block;
 pub use q2_k::Q2KBlock;
 pub use q3_k::Q3KBlock;
 pub use q4_0::Q4_0Block;
@@ -48,7 +72,10 @@ pub use q5_1::Q5_1Block;
 pub use q5_k::Q5KBlock;
 pub use q6_k::Q6KBlock;
 pub use q8_0::Q8_0Block;
+pub use q8_k::Q8KBlock;
 pub(crate) use table::FORMATS;
+pub use tq1_0::Tq1_0Block;
+pub use tq2_0::Tq2_0Block;
 
 use crate::{DType, TensorError};
 
@@ -78,7 +105,8 @@ pub fn decode_row(dtype: DType, bytes: &[u8], out: &mut [f32]) -> Result<(), Ten
 ///
 /// **Shapes**: `out` is [`DType::row_bytes`]`(row.len())` long.
 ///
-/// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`]; for the quantized
+/// **Errors**: [`TensorError::PartialBlock`], [`TensorError::BytesMismatch`];
+/// [`TensorError::NoEncoder`] unless the format [is encodable](DType::is_encodable); for the quantized
 /// formats [`TensorError::NonFinite`] for NaN and infinity and [`TensorError::ScaleOverflow`] for
 /// values that are too large. The content of `out` is then unspecified. The float formats store NaN
 /// and infinity, and F16 rounds values that are too large to infinity.

@@ -56,6 +56,8 @@ fn floats_and_simple_formats_encode_bit_identically_to_the_reference() {
         DType::Q5_0,
         DType::Q5_1,
         DType::Mxfp4,
+        DType::Tq1_0,
+        DType::Tq2_0,
     ];
     for dtype in encoded_by_reference {
         let fixture = fixture("encode", dtype);

@@ -34,11 +34,14 @@ pub(crate) trait CodeLayout: Copy + Send + Sync + 'static {
     /// Whether the stored codes are the weights themselves, as signed bytes in [vectors](Self::vector).
     const SIGNED_BYTES: bool = false;
 
-    /// Stores a group.
-    fn pack(quants: &Quants, group: &mut [u8]);
-
     /// Vector `v` of a group: its codes if these are [`ShortCodes`], else the integers that they represent.
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes;
+}
+
+/// A layout of integers without other structure.
+pub(crate) trait PackedCodes: CodeLayout {
+    /// Stores a group.
+    fn pack(quants: &Quants, group: &mut [u8]);
 }
 
 /// Codes from 0 to [`LAST`](Self::LAST), which is below 128.
@@ -59,12 +62,14 @@ pub(crate) struct UnsignedCodes<const WIDTH: u32, const ZERO: i32>;
 
 /// Indices into the levels of `T`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LevelCodes<T>(PhantomData<T>);
+pub(crate) struct LevelCodes<T, const WIDTH: u32 = 4>(PhantomData<T>);
 
-/// The levels of 4-bit codes.
+/// The levels of codes of at most 4 bits.
 pub(crate) trait Levels: Copy + Send + Sync + 'static {
     /// The level of each code.
     const LEVELS: [i8; 16];
+    /// The level of zero.
+    const ZERO: i8 = 0;
     /// The first code of each level, by the level's bits; zero for other bytes.
     const CODES: [u8; 256] = {
         let mut codes = [0; 256];
@@ -93,10 +98,33 @@ impl Levels for Mxfp4Levels {
     const LEVELS: [i8; 16] = MXFP4_LEVELS;
 }
 
-impl CodeLayout for SignedCodes {
-    const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
-    const SIGNED_BYTES: bool = true;
+/// Those of MXFP4, increased so that none is negative, for NVFP4.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Nvfp4Levels;
 
+impl Levels for Nvfp4Levels {
+    const LEVELS: [i8; 16] = {
+        let mut levels = MXFP4_LEVELS;
+        let mut code = 0;
+        while code < levels.len() {
+            levels[code] += Self::ZERO;
+            code += 1;
+        }
+        levels
+    };
+    const ZERO: i8 = 12;
+}
+
+/// Those of Q1_0, -1 and 1, increased likewise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignLevels;
+
+impl Levels for SignLevels {
+    const LEVELS: [i8; 16] = [0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    const ZERO: i8 = 1;
+}
+
+impl PackedCodes for SignedCodes {
     fn pack(quants: &Quants, group: &mut [u8]) {
         for (v, vector) in group.chunks_exact_mut(VECTOR_BYTES).enumerate() {
             for (row, out) in quants.iter().zip(vector.chunks_exact_mut(4)) {
@@ -104,6 +132,11 @@ impl CodeLayout for SignedCodes {
             }
         }
     }
+}
+
+impl CodeLayout for SignedCodes {
+    const BYTES: usize = GROUP_VECTORS * VECTOR_BYTES;
+    const SIGNED_BYTES: bool = true;
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
@@ -111,12 +144,14 @@ impl CodeLayout for SignedCodes {
     }
 }
 
-impl<const WIDTH: u32, const ZERO: i32> CodeLayout for UnsignedCodes<WIDTH, ZERO> {
-    const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
-
+impl<const WIDTH: u32, const ZERO: i32> PackedCodes for UnsignedCodes<WIDTH, ZERO> {
     fn pack(quants: &Quants, group: &mut [u8]) {
         pack_planes::<WIDTH>(quants, group, |quant| (i32::from(quant) + ZERO) as u8);
     }
+}
+
+impl<const WIDTH: u32, const ZERO: i32> CodeLayout for UnsignedCodes<WIDTH, ZERO> {
+    const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
@@ -129,18 +164,37 @@ impl<const WIDTH: u32, const ZERO: i32> ShortCodes for UnsignedCodes<WIDTH, ZERO
     const ZERO: i32 = ZERO;
 }
 
-impl<T: Levels> CodeLayout for LevelCodes<T> {
-    const BYTES: usize = 4 * VECTOR_BYTES;
-
+impl<T: Levels, const WIDTH: u32> PackedCodes for LevelCodes<T, WIDTH> {
     fn pack(quants: &Quants, group: &mut [u8]) {
         // Rows that pad the last panel are zeros, which may not be a level; their scale is zero too.
-        pack_planes::<4>(quants, group, |quant| T::CODES[usize::from(quant as u8)]);
+        let code = |quant: i8| T::CODES[usize::from((quant + T::ZERO) as u8)];
+        pack_planes::<WIDTH>(quants, group, code);
     }
+}
+
+impl<T: Levels, const WIDTH: u32> CodeLayout for LevelCodes<T, WIDTH> {
+    const BYTES: usize = WIDTH as usize * VECTOR_BYTES;
 
     #[inline(always)]
     fn vector<L: Lanes>(lanes: L, group: &[u8], v: usize) -> L::Bytes {
-        lanes.lookup(&T::LEVELS, planes::<L, 4>(lanes, group, v))
+        lanes.lookup(&T::LEVELS, planes::<L, WIDTH>(lanes, group, v))
     }
+}
+
+/// Levels without negative ones, of which the last code need not be the largest.
+impl<T: Levels, const WIDTH: u32> ShortCodes for LevelCodes<T, WIDTH> {
+    const LAST: i32 = {
+        let (mut largest, mut code) = (0, 0);
+        while code < T::LEVELS.len() {
+            assert!(T::LEVELS[code] >= 0, "codes are not negative");
+            if T::LEVELS[code] > largest {
+                largest = T::LEVELS[code];
+            }
+            code += 1;
+        }
+        largest as i32
+    };
+    const ZERO: i32 = T::ZERO as i32;
 }
 
 /// The width of each plane of codes of `WIDTH` bits, and its first vector, which is also its lowest bit.

@@ -13,22 +13,31 @@
 //! | Q5_0, Q5_1 | 1 | | Q5_K | 180 / 176 |
 //! | IQ4_NL | 1 | | Q6_K | 212 / 210 |
 //! | INT8 | 65 / 64 | | IQ4_XS | 140 / 136 |
-//! | MXFP4 | 18 / 17 | | | |
+//! | MXFP4 | 18 / 17 | | IQ1_S | 56 / 50 |
+//! | NVFP4, Q1_0 | 1 | | IQ1_M | 60 / 56 |
+//! | TQ1_0 | 68 / 54 | | IQ2_XXS | 72 / 66 |
+//! | TQ2_0 | 68 / 66 | | IQ2_XS | 80 / 74 |
+//! | Q8_K | 260 / 292 | | IQ2_S | 84 / 82 |
+//! | IQ3_S | 112 / 110 | | IQ3_XXS | 104 / 98 |
 
 use inferno_tensor::DType;
 use inferno_tensor::quant::{
-    Iq4NlBlock, Iq4XsBlock, Mxfp4Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock,
-    Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
+    Iq1MBlock, Iq1SBlock, Iq2SBlock, Iq2XsBlock, Iq2XxsBlock, Iq3SBlock, Iq3XxsBlock, Iq4NlBlock,
+    Iq4XsBlock, Mxfp4Block, Nvfp4Block, Q1_0Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block,
+    Q4KBlock, Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block, Q8KBlock, Tq1_0Block,
+    Tq2_0Block,
 };
 
+use super::codebook::CodebookWeights;
 use super::codes::{
     CHUNK_COLS, CHUNK_GROUPS, CodeLayout, GROUP_COLS, Iq4Levels, LevelCodes, Mxfp4Levels,
-    SignedCodes, UnsignedCodes,
+    Nvfp4Levels, SignLevels, SignedCodes, UnsignedCodes,
 };
 use super::float::{BF16Weights, F16Weights, F32Weights, FloatFormat};
 use super::quantized::{BlockWeights, FixedPointFormat, Int8Weights, QuantFormat};
 use super::scales::{
-    BlockScale, BlockScaleMin, PowerScale, SuperScale, SuperScaleMin, SuperScaleMinNibbles,
+    BlockScale, BlockScaleMin, FloatScale, HalfScale, PowerScale, SuperScale, SuperScaleMin,
+    SuperScaleMinNibbles,
 };
 use crate::lanes::LANES;
 use crate::memory::LINE_BYTES;
@@ -76,6 +85,22 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
         DType::Mxfp4 => {
             visitor.grouped::<BlockWeights<Mxfp4Block, LevelCodes<Mxfp4Levels>, PowerScale>>()
         }
+        DType::Nvfp4 => {
+            visitor.fixed_point::<BlockWeights<Nvfp4Block, LevelCodes<Nvfp4Levels>, HalfScale>>()
+        }
+        DType::Q1_0 => {
+            visitor.fixed_point::<BlockWeights<Q1_0Block, LevelCodes<SignLevels, 1>, BlockScale>>()
+        }
+        DType::Tq1_0 => visitor.fixed_point::<Plain<Tq1_0Block, 2, 1>>(),
+        DType::Tq2_0 => visitor.fixed_point::<Plain<Tq2_0Block, 2, 1>>(),
+        DType::Q8K => visitor.grouped::<BlockWeights<Q8KBlock, SignedCodes, FloatScale>>(),
+        DType::Iq1S => visitor.fixed_point::<CodebookWeights<Iq1SBlock, 8>>(),
+        DType::Iq1M => visitor.fixed_point::<CodebookWeights<Iq1MBlock, 16>>(),
+        DType::Iq2Xxs => visitor.fixed_point::<CodebookWeights<Iq2XxsBlock, 8>>(),
+        DType::Iq2Xs => visitor.fixed_point::<CodebookWeights<Iq2XsBlock, 16>>(),
+        DType::Iq2S => visitor.fixed_point::<CodebookWeights<Iq2SBlock, 16>>(),
+        DType::Iq3Xxs => visitor.fixed_point::<CodebookWeights<Iq3XxsBlock, 8>>(),
+        DType::Iq3S => visitor.fixed_point::<CodebookWeights<Iq3SBlock, 8>>(),
         DType::Int8 => visitor.grouped::<Int8Weights>(),
         _ => return None,
     })

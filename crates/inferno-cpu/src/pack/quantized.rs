@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use inferno_tensor::quant::{self, BlockFormat, QK_K};
 
-use super::codes::{CodeLayout, GROUP_COLS, Quants, ShortCodes, SignedCodes};
+use super::codes::{CodeLayout, GROUP_COLS, PackedCodes, Quants, ShortCodes, SignedCodes};
 use super::scales::{CodeRange, IntegerScales, Scales};
 use crate::lanes::{LANES, Lanes};
 
@@ -61,7 +61,7 @@ impl<B, C, S> Copy for BlockWeights<B, C, S> {}
 impl<B, C, S> QuantFormat for BlockWeights<B, C, S>
 where
     B: BlockFormat + Send + Sync,
-    C: CodeLayout,
+    C: PackedCodes,
     S: Scales<B>,
 {
     type Codes = C;
@@ -97,7 +97,7 @@ where
 impl<B, C, S> FixedPointFormat for BlockWeights<B, C, S>
 where
     B: BlockFormat + Send + Sync,
-    C: ShortCodes,
+    C: ShortCodes + PackedCodes,
     S: IntegerScales<B>,
 {
     const HALVES: bool = B::GROUP_LEN < GROUP_COLS;

@@ -5,13 +5,18 @@
 //! So scales have exactly the bits that the format defines.
 
 use half::f16;
-use inferno_tensor::quant::{AffineFactors, BlockFormat, QK_K, SuperBlock, SymmetricFactors};
+use inferno_tensor::quant::{
+    AffineFactors, BlockFormat, Nvfp4Block, QK_K, SuperBlock, SymmetricFactors,
+};
 
 use super::codes::{CHUNK_GROUPS, GROUP_COLS};
 use crate::lanes::{LANES, Lanes};
 
 /// 16 half-precision numbers.
 const HALVES_BYTES: usize = 2 * LANES;
+
+/// 16 single-precision numbers.
+const FLOATS_BYTES: usize = 4 * LANES;
 
 // A chunk has as many columns as a super-block.
 const _: () = assert!(CHUNK_GROUPS * GROUP_COLS == QK_K);
@@ -68,6 +73,13 @@ fn spare_factor(limit: i32, each: i32, count: i32) -> f32 {
     (1 << (limit / (each * count)).ilog2()) as f32
 }
 
+/// The unit of blocks whose largest scale is `largest`.
+#[inline(always)]
+fn largest_unit<L: Lanes>(lanes: L, largest: L::F32, codes: CodeRange) -> L::F32 {
+    let steps = codes.reach() as f32 / LARGEST as f32;
+    finite(lanes, lanes.mul(largest, lanes.splat(steps)))
+}
+
 /// `unit`, or NaN if it is not finite.
 #[inline(always)]
 fn finite<L: Lanes>(lanes: L, unit: L::F32) -> L::F32 {
@@ -81,6 +93,19 @@ pub(crate) struct BlockScale;
 /// One scale per block, a power of two, in the upper half of single precision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PowerScale;
+
+/// One single-precision scale per block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FloatScale;
+
+/// One scale per 16 columns: a number of 4 exponent and 3 fraction bits, as in NVFP4.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HalfScale;
+
+/// One scale per super-block, and an odd factor of it, from 1 to 31, for each of its `N` groups. The scale has single
+/// precision, because the scale of scales in the file is divided by a power of two.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OddScale<const N: usize>;
 
 /// One scale and one minimum per block.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +132,7 @@ impl<B: BlockFormat> Scales<B> for BlockScale {
 
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
-        halves(lanes, scales, group * HALVES_BYTES)
+        halves(lanes, scales, group * GROUP_COLS / B::LEN * HALVES_BYTES)
     }
 }
 
@@ -117,12 +142,11 @@ impl<B: BlockFormat> IntegerScales<B> for BlockScale {
     #[inline(always)]
     fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
         let mut largest = lanes.splat(0.0);
-        for group in 0..num_groups {
-            let scale = halves(lanes, scales, group * HALVES_BYTES);
+        for block in 0..num_groups * GROUP_COLS / B::LEN {
+            let scale = halves(lanes, scales, block * HALVES_BYTES);
             largest = lanes.larger_magnitude(largest, scale);
         }
-        let steps = codes.reach() as f32 / LARGEST as f32;
-        finite(lanes, lanes.mul(largest, lanes.splat(steps)))
+        largest_unit(lanes, largest, codes)
     }
 }
 
@@ -137,6 +161,56 @@ impl<B: BlockFormat> Scales<B> for PowerScale {
     #[inline(always)]
     fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
         lanes.load_bf16(chunk(scales, group * HALVES_BYTES))
+    }
+}
+
+impl<B: BlockFormat> Scales<B> for FloatScale {
+    const BLOCK_BYTES: usize = FLOATS_BYTES;
+
+    fn pack(block: &B, row: usize, scales: &mut [u8]) {
+        put_float(scales, row, block.scale(0));
+    }
+
+    #[inline(always)]
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, _half: usize) -> L::F32 {
+        lanes.load_f32(chunk(scales, group * GROUP_COLS / B::LEN * FLOATS_BYTES))
+    }
+}
+
+impl Scales<Nvfp4Block> for HalfScale {
+    const BLOCK_BYTES: usize = Nvfp4Block::LEN / Nvfp4Block::GROUP_LEN * LANES;
+
+    fn pack(block: &Nvfp4Block, row: usize, scales: &mut [u8]) {
+        for (group, scales) in scales.chunks_exact_mut(LANES).enumerate() {
+            scales[row] = block.scale_bits(group);
+        }
+    }
+
+    /// Shifted by 7 bits, the scale is a half-precision number with an exponent bias of 15 instead of 7; and weights
+    /// are half of their scale times the level.
+    #[inline(always)]
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
+        let bytes: &[u8; LANES] = chunk(scales, (2 * group + half) * LANES);
+        let mut halves = [[0; 2]; LANES];
+        for (half, &byte) in halves.iter_mut().zip(bytes) {
+            *half = (u16::from(byte) << 7).to_le_bytes();
+        }
+        let rescale = lanes.splat((1 << (15 - 7 - 1)) as f32);
+        lanes.mul(lanes.load_f16(bytemuck::cast_ref(&halves)), rescale)
+    }
+}
+
+impl IntegerScales<Nvfp4Block> for HalfScale {
+    const MINS: bool = false;
+
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], num_groups: usize, codes: CodeRange) -> L::F32 {
+        let mut largest = lanes.splat(0.0);
+        for part in 0..2 * num_groups {
+            let scale = <Self as Scales<Nvfp4Block>>::scale(lanes, scales, part / 2, part % 2);
+            largest = lanes.larger_magnitude(largest, scale);
+        }
+        largest_unit(lanes, largest, codes)
     }
 }
 
@@ -206,6 +280,42 @@ impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales
     fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
         let scale = halves(lanes, scales, 0);
         let steps = 1.0 / spare_factor(LARGEST, i8::MAX as i32 + 1, codes.reach());
+        finite(lanes, lanes.mul(lanes.larger_magnitude(scale, scale), lanes.splat(steps)))
+    }
+}
+
+impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> Scales<B> for OddScale<N> {
+    const BLOCK_BYTES: usize = FLOATS_BYTES + N / 2 * LANES;
+
+    fn pack(block: &B, row: usize, scales: &mut [u8]) {
+        let factors = block.factors();
+        put_float(scales, row, factors.d);
+        for (group, scale) in factors.sub_scales.into_iter().enumerate() {
+            let code = scale as u8 / 2;
+            scales[FLOATS_BYTES + group / 2 * LANES + row] |= code << (group % 2 * 4);
+        }
+    }
+
+    #[inline(always)]
+    fn scale<L: Lanes>(lanes: L, scales: &[u8], group: usize, half: usize) -> L::F32 {
+        let sub = group * (N / CHUNK_GROUPS) + half;
+        let bytes = chunk(scales, FLOATS_BYTES + sub / 2 * LANES);
+        let codes = lanes.load_u4(bytes, sub as u32 % 2 * 4);
+        let factors = lanes.fma(codes, lanes.splat(2.0), lanes.splat(1.0));
+        lanes.mul(lanes.load_f32(chunk(scales, 0)), factors)
+    }
+}
+
+impl<const N: usize, B: SuperBlock<Factors = SymmetricFactors<N>>> IntegerScales<B>
+    for OddScale<N>
+{
+    const MINS: bool = false;
+
+    /// As that of [`SuperScale`].
+    #[inline(always)]
+    fn unit<L: Lanes>(lanes: L, scales: &[u8], _num_groups: usize, codes: CodeRange) -> L::F32 {
+        let scale = lanes.load_f32(chunk(scales, 0));
+        let steps = 1.0 / spare_factor(LARGEST, 2 * 15 + 1, codes.reach());
         finite(lanes, lanes.mul(lanes.larger_magnitude(scale, scale), lanes.splat(steps)))
     }
 }
@@ -298,6 +408,11 @@ fn super_unit<L: Lanes>(lanes: L, scales: &[u8], factors: i32, codes: CodeRange)
 /// Stores `value`, which is half precision in the file, as number `index`.
 fn put_half(scales: &mut [u8], index: usize, value: f32) {
     scales[2 * index..2 * index + 2].copy_from_slice(&f16::from_f32(value).to_le_bytes());
+}
+
+/// Stores a single-precision number as number `index`.
+fn put_float(scales: &mut [u8], index: usize, value: f32) {
+    scales[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
 }
 
 #[inline(always)]

@@ -32,12 +32,30 @@ impl Random {
         (0..count).map(|_| self.value()).collect()
     }
 
-    /// A weight whose rows are random values, encoded as `dtype`.
+    /// A block of random bits whose largest value is between 0.2 and 2.
+    fn block(&mut self, dtype: DType, block: &mut [u8]) {
+        let mut values = vec![0.0; dtype.block_len()];
+        loop {
+            block.fill_with(|| (self.bits() >> 32) as u8);
+            quant::decode_row(dtype, block, &mut values).expect("a block");
+            let largest = values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
+            if values.iter().all(|value| value.is_finite()) && (0.2..2.0).contains(&largest) {
+                return;
+            }
+        }
+    }
+
+    /// A weight whose rows are random values, encoded as `dtype`; random blocks if it cannot be encoded.
     pub fn weight(&mut self, dtype: DType, experts: usize, rows: usize, cols: usize) -> WeightPart {
         let row_bytes = dtype.row_bytes(cols).expect("whole blocks");
         let mut bytes = vec![0; experts * rows * row_bytes];
         for row in bytes.chunks_exact_mut(row_bytes.max(1)) {
-            quant::encode_row(dtype, &self.values(cols), row).expect("finite values");
+            if dtype.is_encodable() {
+                quant::encode_row(dtype, &self.values(cols), row).expect("finite values");
+            } else {
+                row.chunks_exact_mut(dtype.block_bytes())
+                    .for_each(|block| self.block(dtype, block));
+            }
         }
         WeightPart::experts(format!("{dtype}"), dtype, experts, rows, cols, bytes.into())
             .expect("the size is right")

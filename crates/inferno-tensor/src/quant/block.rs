@@ -58,6 +58,13 @@ pub trait BlockFormat: Pod {
             }
         }
     }
+}
+
+/// A block that values can be encoded in.
+pub trait EncodeBlock: BlockFormat {
+    /// The largest magnitude that is encoded. Above 2^30, the scale of every format overflows; up to it, no
+    /// sum of the search for scales does.
+    const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
 
     /// Encodes a block.
     ///
@@ -75,7 +82,7 @@ pub trait BlockFormat: Pod {
     }
 }
 
-/// A block of the K and IQ4_XS formats, whose groups have scales relative to those of the block.
+/// A block of the K and most IQ formats, whose groups have scales relative to those of the block.
 pub trait SuperBlock: BlockFormat {
     /// [`SymmetricFactors`] or [`AffineFactors`].
     type Factors;
@@ -126,11 +133,8 @@ pub(super) fn decode_blocks<B: BlockFormat>(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// Above this magnitude the scale of every format overflows; up to it no sum of the search does.
-const MAX_MAGNITUDE: f32 = (1 << 30) as f32;
-
 /// Encodes a row of blocks; `IS_FAST` selects [`BlockFormat::encode_fast`].
-pub(super) fn encode_blocks<B: BlockFormat, const IS_FAST: bool>(
+pub(super) fn encode_blocks<B: EncodeBlock, const IS_FAST: bool>(
     row: &[f32],
     out: &mut [u8],
 ) -> Result<(), TensorError> {
@@ -138,7 +142,7 @@ pub(super) fn encode_blocks<B: BlockFormat, const IS_FAST: bool>(
     for (i, (values, block)) in row.chunks_exact(B::LEN).zip(blocks).enumerate() {
         *block = if IS_FAST { B::encode_fast(values) } else { B::encode(values) };
         let mut groups = 0..B::LEN / B::GROUP_LEN;
-        if values.iter().any(|value| value.abs() > MAX_MAGNITUDE)
+        if values.iter().any(|value| value.abs() > B::MAX_MAGNITUDE)
             || groups.any(|group| !(block.scale(group) + block.min(group)).is_finite())
         {
             return Err(TensorError::ScaleOverflow { dtype: B::DTYPE, index: i * B::LEN });

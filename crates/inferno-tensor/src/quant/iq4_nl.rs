@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
 use super::iq4_levels::levels;
 use super::search::levels::Iq4Levels;
 use super::{QK, bits, search};
@@ -35,7 +35,9 @@ impl BlockFormat for Iq4NlBlock {
         bits::unpack::<4, 16>(&self.qs, 0, &mut codes);
         levels(&codes, out);
     }
+}
 
+impl EncodeBlock for Iq4NlBlock {
     fn encode(values: &[f32]) -> Iq4NlBlock {
         let (d, codes) = search::symmetric::block::<QK>(block_of(values), &Iq4Levels);
         let mut qs = [0; QK / 2];

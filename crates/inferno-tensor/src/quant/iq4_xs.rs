@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::iq4_levels::levels;
 use super::search::levels::Iq4Levels;
 use super::{QK_K, bits, search};
@@ -59,7 +59,9 @@ impl BlockFormat for Iq4XsBlock {
         bits::unpack::<4, 16>(&self.qs, 0, &mut codes);
         levels(&codes, out);
     }
+}
 
+impl EncodeBlock for Iq4XsBlock {
     fn encode(values: &[f32]) -> Iq4XsBlock {
         let found = search::symmetric::super_block::<8, 32>(block_of(values), &Iq4Levels, 32.0);
         let sub_codes = found.sub_scales.map(|scale| (scale + 32) as u8);

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, block_of};
+use super::block::{BlockFormat, EncodeBlock, block_of};
 use super::{QK, bits};
 use crate::DType;
 
@@ -34,6 +34,25 @@ fn power(e: u8) -> f32 {
     })
 }
 
+/// Writes the level of every code.
+///
+/// **Panics** if the lengths differ.
+pub(super) fn levels(codes: &[u8], out: &mut [i8]) {
+    assert_eq!(out.len(), codes.len(), "a block has exactly LEN quants");
+    for (out, &code) in out.iter_mut().zip(codes) {
+        *out = MXFP4_LEVELS[usize::from(code & 0x0f)];
+    }
+}
+
+/// Writes the codes of the levels that are nearest to the values in units of `scale`; the first of
+/// several.
+pub(super) fn nearest_codes(values: &[f32], scale: f32, codes: &mut [u8]) {
+    for (out, value) in codes.iter_mut().zip(values) {
+        let error = |code: u8| (scale * f32::from(MXFP4_LEVELS[usize::from(code)]) - value).abs();
+        *out = (1..16).fold(0, |best, code| if error(code) < error(best) { code } else { best });
+    }
+}
+
 impl BlockFormat for Mxfp4Block {
     const DTYPE: DType = DType::Mxfp4;
 
@@ -44,28 +63,19 @@ impl BlockFormat for Mxfp4Block {
     fn quants(&self, out: &mut [i8]) {
         let mut codes = [0; QK];
         bits::unpack::<4, 16>(&self.qs, 0, &mut codes);
-        assert_eq!(out.len(), codes.len(), "a block has exactly LEN quants");
-        for (out, &code) in out.iter_mut().zip(&codes) {
-            *out = MXFP4_LEVELS[usize::from(code & 0x0f)];
-        }
+        levels(&codes, out);
     }
+}
 
+impl EncodeBlock for Mxfp4Block {
     /// The largest magnitude becomes a number from 4 to 6, or saturates at 6.
     fn encode(values: &[f32]) -> Mxfp4Block {
         let values = block_of::<QK>(values);
         let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
         // The biased exponent of the largest, less that of 4.
         let e = (largest.to_bits() >> 23).saturating_sub(2) as u8;
-        let scale = power(e);
-        let error = |value: f32, code: u8| {
-            (scale * f32::from(MXFP4_LEVELS[usize::from(code)]) - value).abs()
-        };
-        let codes = values.map(|value| {
-            (1..16).fold(0, |best, code| match error(value, code) < error(value, best) {
-                true => code,
-                false => best,
-            })
-        });
+        let mut codes = [0; QK];
+        nearest_codes(values, power(e), &mut codes);
         let mut qs = [0; QK / 2];
         bits::pack::<4, 16>(&codes, 0, &mut qs);
         Mxfp4Block { e, qs }

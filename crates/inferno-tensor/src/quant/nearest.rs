@@ -2,7 +2,7 @@
 //!
 //! The order of operations determines the bits of encoded files.
 
-use super::QK;
+use super::{QK, QK_K};
 
 /// Quantizes to -127..=127 and returns the scale: the largest magnitude divided by 127.
 pub(super) fn magnitude(values: &[f32], quants: &mut [i8]) -> f32 {
@@ -41,6 +41,14 @@ pub(super) fn affine(values: &[f32; QK], top: u8) -> (f32, f32, [u8; QK]) {
         *code = (((value - smallest) * inverse + 0.5) as u8).min(top);
     }
     (scale, smallest, codes)
+}
+
+/// Quantizes to the codes 0 to 2 of minus the scale, zero and the scale, which is the largest magnitude;
+/// returns the scale and the codes.
+pub(super) fn ternary(values: &[f32; QK_K]) -> (f32, [u8; QK_K]) {
+    let scale = extreme(values).abs();
+    let inverse = inverse(scale);
+    (scale, values.map(|value| (round((value * inverse).clamp(-1.0, 1.0)) + 1) as u8))
 }
 
 /// The largest and the smallest value; of zeros with different signs, the first.

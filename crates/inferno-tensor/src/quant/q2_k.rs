@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{AffineFactors, BlockFormat, HalfBytes, SuperBlock, block_of};
+use super::block::{AffineFactors, BlockFormat, EncodeBlock, HalfBytes, SuperBlock, block_of};
 use super::search::affine::{self, Ranges};
 use super::{QK_K, bits};
 use crate::DType;
@@ -60,7 +60,9 @@ impl BlockFormat for Q2KBlock {
         bits::unpack::<2, 32>(&self.qs, 0, &mut codes);
         bits::centre(&codes, 0, out);
     }
+}
 
+impl EncodeBlock for Q2KBlock {
     fn encode(values: &[f32]) -> Q2KBlock {
         let found = affine::super_block::<16, 16>(block_of(values), &RANGES, &affine::THOROUGH);
         let mut qs = [0; QK_K / 4];

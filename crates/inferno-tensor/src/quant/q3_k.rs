@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::search::levels::EvenLevels;
 use super::{QK_K, bits, search};
 use crate::DType;
@@ -61,7 +61,9 @@ impl BlockFormat for Q3KBlock {
         bits::unpack::<1, 32>(&self.hmask, 2, &mut codes);
         bits::centre(&codes, 4, out);
     }
+}
 
+impl EncodeBlock for Q3KBlock {
     fn encode(values: &[f32]) -> Q3KBlock {
         let found = search::symmetric::super_block::<16, 16>(
             block_of(values),

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -33,7 +33,9 @@ impl BlockFormat for Q4_0Block {
         bits::unpack::<4, 16>(&self.qs, 0, &mut codes);
         bits::centre(&codes, 8, out);
     }
+}
 
+impl EncodeBlock for Q4_0Block {
     fn encode(values: &[f32]) -> Q4_0Block {
         let (d, codes) = nearest::symmetric(block_of(values), 8);
         let mut qs = [0; QK / 2];

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -39,7 +39,9 @@ impl BlockFormat for Q4_1Block {
         bits::unpack::<4, 16>(&self.qs, 0, &mut codes);
         bits::centre(&codes, 0, out);
     }
+}
 
+impl EncodeBlock for Q4_1Block {
     fn encode(values: &[f32]) -> Q4_1Block {
         let (d, m, codes) = nearest::affine(block_of(values), 15);
         let mut qs = [0; QK / 2];

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{AffineFactors, BlockFormat, SuperBlock, block_of};
+use super::block::{AffineFactors, BlockFormat, EncodeBlock, SuperBlock, block_of};
 use super::k_scales::KScales;
 use super::search::affine::{self, Effort, Ranges};
 use super::{QK_K, bits};
@@ -52,7 +52,9 @@ impl BlockFormat for Q4KBlock {
         bits::unpack::<4, 32>(&self.qs, 0, &mut codes);
         bits::centre(&codes, 0, out);
     }
+}
 
+impl EncodeBlock for Q4KBlock {
     fn encode(values: &[f32]) -> Q4KBlock {
         encode(values, &affine::THOROUGH)
     }

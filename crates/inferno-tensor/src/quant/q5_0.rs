@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -36,7 +36,9 @@ impl BlockFormat for Q5_0Block {
         bits::unpack::<1, 1>(&self.qh, 4, &mut codes);
         bits::centre(&codes, 16, out);
     }
+}
 
+impl EncodeBlock for Q5_0Block {
     fn encode(values: &[f32]) -> Q5_0Block {
         let (d, codes) = nearest::symmetric(block_of(values), 16);
         let mut qh = [0; QK / 8];

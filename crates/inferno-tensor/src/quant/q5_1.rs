@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
 use super::{QK, bits, nearest};
 use crate::DType;
 
@@ -42,7 +42,9 @@ impl BlockFormat for Q5_1Block {
         bits::unpack::<1, 1>(&self.qh, 4, &mut codes);
         bits::centre(&codes, 0, out);
     }
+}
 
+impl EncodeBlock for Q5_1Block {
     fn encode(values: &[f32]) -> Q5_1Block {
         let (d, m, codes) = nearest::affine(block_of(values), 31);
         let mut qh = [0; QK / 8];

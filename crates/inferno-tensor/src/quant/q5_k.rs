@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{AffineFactors, BlockFormat, SuperBlock, block_of};
+use super::block::{AffineFactors, BlockFormat, EncodeBlock, SuperBlock, block_of};
 use super::k_scales::KScales;
 use super::search::affine::{self, Ranges};
 use super::{QK_K, bits};
@@ -55,7 +55,9 @@ impl BlockFormat for Q5KBlock {
         bits::unpack::<1, 32>(&self.qh, 4, &mut codes);
         bits::centre(&codes, 0, out);
     }
+}
 
+impl EncodeBlock for Q5KBlock {
     fn encode(values: &[f32]) -> Q5KBlock {
         let found = affine::super_block::<8, 32>(block_of(values), &RANGES, &affine::THOROUGH);
         let mut qh = [0; QK_K / 8];

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::search::levels::EvenLevels;
 use super::{QK_K, bits, search};
 use crate::DType;
@@ -50,7 +50,9 @@ impl BlockFormat for Q6KBlock {
         bits::unpack::<2, 32>(&self.qh, 4, &mut codes);
         bits::centre(&codes, 32, out);
     }
+}
 
+impl EncodeBlock for Q6KBlock {
     fn encode(values: &[f32]) -> Q6KBlock {
         let found = search::symmetric::super_block::<16, 16>(
             block_of(values),

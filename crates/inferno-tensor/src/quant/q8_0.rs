@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{BlockFormat, HalfBytes, block_of};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, block_of};
 use super::{QK, nearest};
 use crate::DType;
 
@@ -31,7 +31,9 @@ impl BlockFormat for Q8_0Block {
     fn quants(&self, out: &mut [i8]) {
         out.copy_from_slice(&self.qs);
     }
+}
 
+impl EncodeBlock for Q8_0Block {
     fn encode(values: &[f32]) -> Q8_0Block {
         let mut qs = [0; QK];
         let d = nearest::magnitude(block_of::<QK>(values), &mut qs);

@@ -1,10 +1,12 @@
 //! The table of formats, in the order of [`DType`].
 
 use super::block::{decode_blocks, encode_blocks};
-use super::{BlockFormat, floats, int8};
+use super::{BlockFormat, EncodeBlock, floats, int8};
 use crate::quant::{
-    Iq4NlBlock, Iq4XsBlock, Mxfp4Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block, Q4KBlock,
-    Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block,
+    Iq1MBlock, Iq1SBlock, Iq2SBlock, Iq2XsBlock, Iq2XxsBlock, Iq3SBlock, Iq3XxsBlock, Iq4NlBlock,
+    Iq4XsBlock, Mxfp4Block, Nvfp4Block, Q1_0Block, Q2KBlock, Q3KBlock, Q4_0Block, Q4_1Block,
+    Q4KBlock, Q5_0Block, Q5_1Block, Q5KBlock, Q6KBlock, Q8_0Block, Q8KBlock, Tq1_0Block,
+    Tq2_0Block,
 };
 use crate::{DType, TensorError};
 
@@ -16,12 +18,13 @@ pub(crate) struct FormatEntry {
     pub(crate) block_len: usize,
     pub(crate) block_bytes: usize,
     pub(crate) row_header_bytes: usize,
+    pub(crate) is_encodable: bool,
     pub(crate) decode: fn(&[u8], &mut [f32]),
     pub(crate) encode: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
     pub(crate) encode_fast: fn(&[f32], &mut [u8]) -> Result<(), TensorError>,
 }
 
-pub(crate) const FORMATS: [FormatEntry; 17] = [
+pub(crate) const FORMATS: [FormatEntry; 29] = [
     FormatEntry::float(DType::F32, "F32", 0, 4, floats::decode_f32, floats::encode_f32),
     FormatEntry::float(DType::F16, "F16", 1, 2, floats::decode_f16, floats::encode_f16),
     FormatEntry::float(DType::BF16, "BF16", 30, 2, floats::decode_bf16, floats::encode_bf16),
@@ -31,6 +34,18 @@ pub(crate) const FORMATS: [FormatEntry; 17] = [
     FormatEntry::blocks::<Q5_0Block>("Q5_0", 6),
     FormatEntry::blocks::<Q5_1Block>("Q5_1", 7),
     FormatEntry::blocks::<Mxfp4Block>("MXFP4", 39),
+    FormatEntry::blocks::<Nvfp4Block>("NVFP4", 40),
+    FormatEntry::blocks::<Q1_0Block>("Q1_0", 41),
+    FormatEntry::blocks::<Tq1_0Block>("TQ1_0", 34),
+    FormatEntry::blocks::<Tq2_0Block>("TQ2_0", 35),
+    FormatEntry::blocks::<Q8KBlock>("Q8_K", 15),
+    FormatEntry::decoded::<Iq1SBlock>("IQ1_S", 19),
+    FormatEntry::decoded::<Iq1MBlock>("IQ1_M", 29),
+    FormatEntry::decoded::<Iq2XxsBlock>("IQ2_XXS", 16),
+    FormatEntry::decoded::<Iq2XsBlock>("IQ2_XS", 17),
+    FormatEntry::decoded::<Iq2SBlock>("IQ2_S", 22),
+    FormatEntry::decoded::<Iq3XxsBlock>("IQ3_XXS", 18),
+    FormatEntry::decoded::<Iq3SBlock>("IQ3_S", 21),
     FormatEntry::blocks::<Q2KBlock>("Q2_K", 10),
     FormatEntry::blocks::<Q3KBlock>("Q3_K", 11),
     FormatEntry::blocks::<Q4KBlock>("Q4_K", 12),
@@ -45,6 +60,7 @@ pub(crate) const FORMATS: [FormatEntry; 17] = [
         block_len: 1,
         block_bytes: 1,
         row_header_bytes: int8::SCALE_BYTES,
+        is_encodable: true,
         decode: int8::decode,
         encode: int8::encode,
         encode_fast: int8::encode,
@@ -67,13 +83,24 @@ impl FormatEntry {
             block_len: 1,
             block_bytes: bytes,
             row_header_bytes: 0,
+            is_encodable: true,
             decode,
             encode,
             encode_fast: encode,
         }
     }
 
-    const fn blocks<B: BlockFormat>(name: &'static str, ggml_id: u32) -> FormatEntry {
+    const fn blocks<B: EncodeBlock>(name: &'static str, ggml_id: u32) -> FormatEntry {
+        FormatEntry {
+            is_encodable: true,
+            encode: encode_blocks::<B, false>,
+            encode_fast: encode_blocks::<B, true>,
+            ..FormatEntry::decoded::<B>(name, ggml_id)
+        }
+    }
+
+    /// A format without an encoder.
+    const fn decoded<B: BlockFormat>(name: &'static str, ggml_id: u32) -> FormatEntry {
         FormatEntry {
             dtype: B::DTYPE,
             name,
@@ -81,9 +108,10 @@ impl FormatEntry {
             block_len: B::LEN,
             block_bytes: size_of::<B>(),
             row_header_bytes: 0,
+            is_encodable: false,
             decode: decode_blocks::<B>,
-            encode: encode_blocks::<B, false>,
-            encode_fast: encode_blocks::<B, true>,
+            encode: |_, _| Err(TensorError::NoEncoder { dtype: B::DTYPE }),
+            encode_fast: |_, _| Err(TensorError::NoEncoder { dtype: B::DTYPE }),
         }
     }
 }

@@ -1,0 +1,118 @@
+//! Blocks whose weights are vectors of a codebook.
+
+use super::block::{BlockFormat, SuperBlock};
+use super::codebooks;
+
+/// A super-block of the IQ1, IQ2 and IQ3 formats.
+///
+/// Weights are coded as vectors of [`VECTOR_LEN`](Self::VECTOR_LEN) neighbours: an index into the
+/// codebook, whose elements are from 0 to 62, and one sign bit per weight. A quant is the element,
+/// negative if the sign bit is set; or, in the ternary formats, the element less 7, or less 9 if the
+/// bit is set.
+pub trait CodebookBlock: SuperBlock {
+    /// Number of weights in a vector: 4 or 8.
+    const VECTOR_LEN: usize;
+
+    /// The elements of all vectors, four per word.
+    const CODEBOOK: &'static [[u8; 4]];
+
+    /// Whether sign bits lower the quants of a ternary codebook; equal for each 8 weights.
+    const IS_TERNARY: bool = false;
+
+    /// The largest magnitude of a quant.
+    const MAX_QUANT: u8;
+
+    /// Number of bits of an index.
+    const INDEX_BITS: u32 = (Self::CODEBOOK.len() * 4 / Self::VECTOR_LEN).ilog2();
+
+    /// The index of a vector in the codebook, below two to the power of [`INDEX_BITS`](Self::INDEX_BITS).
+    ///
+    /// **Panics** if `vector >= LEN / VECTOR_LEN`.
+    fn index(&self, vector: usize) -> usize;
+
+    /// The sign bits of weights `8 * octet..8 * octet + 8`, from the lowest bit up.
+    ///
+    /// **Panics** if `octet >= LEN / 8`.
+    fn signs(&self, octet: usize) -> u8;
+}
+
+/// What the quants of a ternary codebook are less than its elements, if the sign bit is set.
+const TERNARY_OFFSET: i8 = 9;
+
+/// The scale of group `group`.
+pub(super) fn scale<const N: usize, B>(block: &B, group: usize) -> f32
+where
+    B: SuperBlock<Factors = super::SymmetricFactors<N>>,
+{
+    let factors = block.factors();
+    factors.d * f32::from(factors.sub_scales[group])
+}
+
+/// Writes the quants of a block.
+///
+/// **Panics** unless `out` holds `LEN` values.
+pub(super) fn quants<B: CodebookBlock>(block: &B, out: &mut [i8]) {
+    assert_eq!(out.len(), <B as BlockFormat>::LEN, "a block has exactly LEN quants");
+    for (word, out) in out.chunks_exact_mut(4).enumerate() {
+        let words_per_vector = B::VECTOR_LEN / 4;
+        let index = block.index(word / words_per_vector);
+        let elements = B::CODEBOOK[index * words_per_vector + word % words_per_vector];
+        let signs = block.signs(word / 2) >> (word % 2 * 4);
+        for (i, (out, element)) in out.iter_mut().zip(elements).enumerate() {
+            let is_set = signs >> i & 1 == 1;
+            *out = match (B::IS_TERNARY, is_set) {
+                (false, false) => element as i8,
+                (false, true) => -(element as i8),
+                (true, false) => element as i8 + 2 - TERNARY_OFFSET,
+                (true, true) => element as i8 - TERNARY_OFFSET,
+            };
+        }
+    }
+}
+
+/// Seven sign bits and an eighth that makes the number of set bits even.
+pub(super) fn even_signs(seven: u8) -> u8 {
+    seven & 0x7f | (seven << 1).count_ones() as u8 % 2 << 7
+}
+
+/// Bits `4 * (i % 2)..4 * (i % 2) + 4` of byte `i / 2`.
+pub(super) fn nibble(bytes: &[u8], i: usize) -> u8 {
+    bytes[i / 2] >> (i % 2 * 4) & 0x0f
+}
+
+/// Sub-scales `2 * code + 1`.
+pub(super) fn odd<const N: usize>(code: impl Fn(usize) -> u8) -> [i8; N] {
+    std::array::from_fn(|group| 2 * code(group) as i8 + 1)
+}
+
+/// The levels of the ternary codebook: -1, 0 and 1, increased by one and multiplied by 8.
+const TERNARY_LEVELS: [u8; 3] = [0, 8, 16];
+const IQ2_LEVELS: [u8; 3] = [8, 25, 43];
+const IQ3_XXS_LEVELS: [u8; 8] = [4, 12, 20, 28, 36, 44, 52, 62];
+const IQ3_S_LEVELS: [u8; 8] = [1, 3, 5, 7, 9, 11, 13, 15];
+
+pub(super) static IQ1: [[u8; 4]; 4096] = words::<2, 2048, 4096>(&codebooks::IQ1, &TERNARY_LEVELS);
+pub(super) static IQ2_XXS: [[u8; 4]; 512] = words::<2, 256, 512>(&codebooks::IQ2_XXS, &IQ2_LEVELS);
+pub(super) static IQ2_XS: [[u8; 4]; 1024] = words::<2, 512, 1024>(&codebooks::IQ2_XS, &IQ2_LEVELS);
+pub(super) static IQ2_S: [[u8; 4]; 2048] = words::<2, 1024, 2048>(&codebooks::IQ2_S, &IQ2_LEVELS);
+pub(super) static IQ3_XXS: [[u8; 4]; 256] =
+    words::<4, 256, 256>(&codebooks::IQ3_XXS, &IQ3_XXS_LEVELS);
+pub(super) static IQ3_S: [[u8; 4]; 512] = words::<4, 512, 512>(&codebooks::IQ3_S, &IQ3_S_LEVELS);
+
+/// Replaces the fields of `BITS` bits of all vectors by their levels.
+const fn words<const BITS: usize, const VECTORS: usize, const WORDS: usize>(
+    vectors: &[u16; VECTORS],
+    levels: &[u8],
+) -> [[u8; 4]; WORDS] {
+    assert!(WORDS * BITS == VECTORS * 4, "an entry has 16 bits");
+    let mut words = [[0; 4]; WORDS];
+    let mut element = 0;
+    while element < 4 * WORDS {
+        let elements_per_vector = 16 / BITS;
+        let shift = element % elements_per_vector * BITS;
+        let level = vectors[element / elements_per_vector] >> shift & ((1 << BITS) - 1);
+        words[element / 4][element % 4] = levels[level as usize];
+        element += 1;
+    }
+    words
+}

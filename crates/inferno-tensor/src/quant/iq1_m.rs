@@ -1,0 +1,68 @@
+//! IQ1_M: super-blocks of 256 weights, vectors of 8 from 2048, with a 3-bit scale per 16.
+
+use bytemuck::{Pod, Zeroable};
+use half::f16;
+
+use super::QK_K;
+use super::block::{BlockFormat, SuperBlock, SymmetricFactors};
+use super::codebook::{self, CodebookBlock, nibble, odd};
+use crate::DType;
+
+/// 256 weights in 56 bytes, 1.75 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
+/// quant[i]`, sub-codes from 0 to 7.
+///
+/// | bytes | field | holds |
+/// |---|---|---|
+/// | 0..32 | `qs` | bits 0 to 7 of the indices |
+/// | 32..48 | `qh` | 4 bits per vector: bits 8 to 10 of its index, and the sign bit of its weights; low half of byte `i` is vector `2 * i`, high half vector `2 * i + 1` |
+/// | 48..56 | `scales` | four numbers of 16 bits: bits `3j` to `3j + 2` of number `i` are the sub-code of group `4 * i + j`, bits 12 to 15 are bits `4i` to `4i + 3` of `d`, the scale of the sub-scales in half precision |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Iq1MBlock {
+    qs: [u8; QK_K / 8],
+    qh: [u8; QK_K / 16],
+    scales: [[u8; 2]; 4],
+}
+
+const _: () = assert!(size_of::<Iq1MBlock>() == 56);
+
+impl SuperBlock for Iq1MBlock {
+    type Factors = SymmetricFactors<16>;
+
+    fn factors(&self) -> SymmetricFactors<16> {
+        let numbers = self.scales.map(u16::from_le_bytes);
+        let bits = numbers.iter().rev().fold(0, |bits, number| bits << 4 | number >> 12);
+        let sub_scales = odd(|group| (numbers[group / 4] >> (group % 4 * 3)) as u8 & 0x07);
+        SymmetricFactors { d: f16::from_bits(bits).to_f32() * 0.125, sub_scales }
+    }
+}
+
+impl BlockFormat for Iq1MBlock {
+    const DTYPE: DType = DType::Iq1M;
+    const LEN: usize = QK_K;
+    const GROUP_LEN: usize = 16;
+
+    fn scale(&self, group: usize) -> f32 {
+        codebook::scale(self, group)
+    }
+
+    fn quants(&self, out: &mut [i8]) {
+        codebook::quants(self, out);
+    }
+}
+
+impl CodebookBlock for Iq1MBlock {
+    const VECTOR_LEN: usize = 8;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ1;
+    const IS_TERNARY: bool = true;
+    const MAX_QUANT: u8 = 9;
+
+    fn index(&self, vector: usize) -> usize {
+        let high = nibble(&self.qh, vector) & 0x07;
+        usize::from(self.qs[vector]) | usize::from(high) << 8
+    }
+
+    fn signs(&self, octet: usize) -> u8 {
+        if nibble(&self.qh, octet) & 0x08 == 0 { 0 } else { 0xff }
+    }
+}

@@ -1,0 +1,63 @@
+//! IQ2_XS: super-blocks of 256 weights, vectors of 8 from 512, with a 4-bit scale per 16.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::QK_K;
+use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::codebook::{self, CodebookBlock, even_signs, nibble, odd};
+use crate::DType;
+
+/// 256 weights in 74 bytes, 2.3125 bits per weight: `weight[i] = (d / 8 * (2 * sub_code[i / 16] + 1)) *
+/// quant[i]`, sub-codes from 0 to 15.
+///
+/// | bytes | field | holds |
+/// |---|---|---|
+/// | 0..2 | `d` | the scale of the sub-scales, half precision |
+/// | 2..66 | `qs` | 16 bits per vector: an index of 9 bits and 7 sign bits, the eighth making their number even |
+/// | 66..74 | `scales` | the sub-codes: low half of byte `i` is group `2 * i`, high half group `2 * i + 1` |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Iq2XsBlock {
+    d: HalfBytes,
+    qs: [[u8; 2]; QK_K / 8],
+    scales: [u8; QK_K / 32],
+}
+
+const _: () = assert!(size_of::<Iq2XsBlock>() == 74);
+
+impl SuperBlock for Iq2XsBlock {
+    type Factors = SymmetricFactors<16>;
+
+    fn factors(&self) -> SymmetricFactors<16> {
+        let sub_scales = odd(|group| nibble(&self.scales, group));
+        SymmetricFactors { d: self.d.get() * 0.125, sub_scales }
+    }
+}
+
+impl BlockFormat for Iq2XsBlock {
+    const DTYPE: DType = DType::Iq2Xs;
+    const LEN: usize = QK_K;
+    const GROUP_LEN: usize = 16;
+
+    fn scale(&self, group: usize) -> f32 {
+        codebook::scale(self, group)
+    }
+
+    fn quants(&self, out: &mut [i8]) {
+        codebook::quants(self, out);
+    }
+}
+
+impl CodebookBlock for Iq2XsBlock {
+    const VECTOR_LEN: usize = 8;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ2_XS;
+    const MAX_QUANT: u8 = 43;
+
+    fn index(&self, vector: usize) -> usize {
+        usize::from(u16::from_le_bytes(self.qs[vector]) & 0x1ff)
+    }
+
+    fn signs(&self, octet: usize) -> u8 {
+        even_signs(self.qs[octet][1] >> 1)
+    }
+}

@@ -1,0 +1,68 @@
+//! IQ3_S: super-blocks of 256 weights, vectors of 4 from 512, with a 4-bit scale per 32.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::QK_K;
+use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::codebook::{self, CodebookBlock, nibble, odd};
+use crate::DType;
+
+/// 256 weights in 110 bytes, 3.4375 bits per weight: `weight[i] = (d * (2 * sub_code[i / 32] + 1)) *
+/// quant[i]`, sub-codes from 0 to 15.
+///
+/// | bytes | field | holds |
+/// |---|---|---|
+/// | 0..2 | `d` | the scale of the sub-scales, half precision |
+/// | 2..66 | `qs` | bits 0 to 7 of the indices |
+/// | 66..74 | `qh` | bit 8 of the indices: bit `j` of byte `i` is vector `8 * i + j` |
+/// | 74..106 | `signs` | the sign bits, 8 per byte |
+/// | 106..110 | `scales` | the sub-codes: low half of byte `i` is group `2 * i`, high half group `2 * i + 1` |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Iq3SBlock {
+    d: HalfBytes,
+    qs: [u8; QK_K / 4],
+    qh: [u8; QK_K / 32],
+    signs: [u8; QK_K / 8],
+    scales: [u8; QK_K / 64],
+}
+
+const _: () = assert!(size_of::<Iq3SBlock>() == 110);
+
+impl SuperBlock for Iq3SBlock {
+    type Factors = SymmetricFactors<8>;
+
+    fn factors(&self) -> SymmetricFactors<8> {
+        let sub_scales = odd(|group| nibble(&self.scales, group));
+        SymmetricFactors { d: self.d.get(), sub_scales }
+    }
+}
+
+impl BlockFormat for Iq3SBlock {
+    const DTYPE: DType = DType::Iq3S;
+    const LEN: usize = QK_K;
+    const GROUP_LEN: usize = 32;
+
+    fn scale(&self, group: usize) -> f32 {
+        codebook::scale(self, group)
+    }
+
+    fn quants(&self, out: &mut [i8]) {
+        codebook::quants(self, out);
+    }
+}
+
+impl CodebookBlock for Iq3SBlock {
+    const VECTOR_LEN: usize = 4;
+    const CODEBOOK: &'static [[u8; 4]] = &codebook::IQ3_S;
+    const MAX_QUANT: u8 = 15;
+
+    fn index(&self, vector: usize) -> usize {
+        let high = self.qh[vector / 8] >> (vector % 8) & 0x01;
+        usize::from(self.qs[vector]) | usize::from(high) << 8
+    }
+
+    fn signs(&self, octet: usize) -> u8 {
+        self.signs[octet]
+    }
+}

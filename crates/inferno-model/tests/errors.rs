@@ -355,12 +355,12 @@ fn an_unsupported_format_error_lists_the_supported_ones() {
     }
     metadata.insert("general.architecture", "llama");
     let mut writer = GgufWriter::new(&metadata).expect("valid metadata");
-    writer.add_tensor("token_embd.weight", &[256, 8], GgmlType::TQ1_0).expect("a valid tensor");
+    writer.add_tensor("token_embd.weight", &[256, 8], GgmlType::Q8_1).expect("a valid tensor");
     let mut payloads = writer.in_memory();
-    payloads.write_tensor("token_embd.weight", &vec![0; 8 * 54]).expect("54 bytes a block");
+    payloads.write_tensor("token_embd.weight", &vec![0; 8 * 8 * 36]).expect("36 bytes a block");
     let checkpoint = Gguf::from_bytes(payloads.finish().expect("done")).expect("a valid file");
     let message = load_error(&checkpoint).to_string();
-    assert!(message.contains("TQ1_0") && message.contains("Q4_K"), "{message}");
+    assert!(message.contains("Q8_1") && message.contains("Q4_K"), "{message}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Accuracy of encoding, and its errors.
 
-use inferno_tensor::quant::{self, BlockFormat, EncodeBlock};
+use inferno_tensor::quant::{self, EncodeBlock};
 use inferno_tensor::{DType, TensorError};
 use proptest::prelude::*;
 
@@ -65,6 +65,8 @@ fn reference_error(dtype: DType) -> f64 {
         DType::Q1_0 => 0.6042,
         DType::Tq1_0 | DType::Tq2_0 => 0.8145,
         DType::Q8K => 0.0071,
+        DType::Iq3Xxs => 0.2140,
+        DType::Iq3S => 0.1669,
         DType::Q2K => 0.2988,
         DType::Q3K => 0.1519,
         DType::Q4K => 0.0717,
@@ -87,6 +89,11 @@ fn encodable() -> impl Iterator<Item = DType> {
 /// Whether a format has so few levels that it only suits models that were trained for it.
 fn needs_training(dtype: DType) -> bool {
     matches!(dtype, DType::Q1_0 | DType::Tq1_0 | DType::Tq2_0)
+}
+
+/// Whether a format has vectors of a codebook.
+fn is_codebook(dtype: DType) -> bool {
+    matches!(dtype, DType::Iq3Xxs | DType::Iq3S)
 }
 
 #[test]
@@ -131,7 +138,8 @@ fn encoding_decoded_values_again_changes_almost_nothing() {
             assert_eq!(once, twice, "{dtype}");
         } else {
             let moved = relative_error(&once, &twice);
-            assert!(moved <= 0.1 * reference_error(dtype), "{dtype}: {moved}");
+            let factor = if is_codebook(dtype) { 0.15 } else { 0.1 };
+            assert!(moved <= factor * reference_error(dtype), "{dtype}: {moved}");
         }
     }
 }
@@ -159,11 +167,14 @@ fn constant_zero_and_single_values_are_accurate_in_every_format() {
     for dtype in encodable() {
         assert!(round_trip(dtype, &[0.0; 256]).iter().all(|&value| value == 0.0), "{dtype}");
         for row in [vec![0.75; 256], vec![-0.75; 256], lone.clone()] {
+            // Each weight of a block has the mean magnitude.
             if dtype == DType::Q1_0 && row == lone {
-                continue; // Each weight of a block has the mean magnitude.
+                continue;
             }
             let error = relative_error(&row, &round_trip(dtype, &row));
-            assert!(error <= 0.05, "{dtype} of {:?}: {error}", row[77]);
+            // No element of a codebook is zero, and not all combinations of elements exist.
+            let bound = if is_codebook(dtype) { 0.45 } else { 0.05 };
+            assert!(error <= bound, "{dtype} of {:?}: {error}", row[77]);
         }
     }
 }
@@ -257,6 +268,8 @@ fn encode_blocks_unchecked(values: &[f32]) {
     one::<quant::Tq1_0Block>(values);
     one::<quant::Tq2_0Block>(values);
     one::<quant::Q8KBlock>(values);
+    one::<quant::Iq3XxsBlock>(values);
+    one::<quant::Iq3SBlock>(values);
     one::<quant::Q2KBlock>(values);
     one::<quant::Q3KBlock>(values);
     one::<quant::Q4KBlock>(values);

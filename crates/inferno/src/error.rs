@@ -214,6 +214,14 @@ pub enum Error {
         /// The name.
         found: String,
     },
+    /// A quantization format can be read but not created.
+    #[error(
+        "{found} needs an importance matrix to be accurate, which is not supported; use iq3_xxs or q2_k"
+    )]
+    NeedsImportanceMatrix {
+        /// The name.
+        found: String,
+    },
     /// Threads could not be started.
     #[error("failed to start threads: {source}; reduce --threads")]
     Threads {

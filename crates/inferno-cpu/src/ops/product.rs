@@ -21,7 +21,7 @@ mod task;
 
 use crate::isa::Level;
 use crate::pack::{FixedPointFormat, FloatFormat, FormatVisitor, PackedPart, QuantFormat, visit};
-use fixed_point::fixed_point;
+use fixed_point::{fixed_point, unpacked};
 use float::FloatProduct;
 use grouped::grouped;
 pub(crate) use many_rows::PRODUCT_LINES;
@@ -51,5 +51,9 @@ impl FormatVisitor for Multiply<'_> {
 
     fn fixed_point<F: FixedPointFormat>(self) {
         fixed_point::<F>(self.level, self.product);
+    }
+
+    fn unpacked<F: FixedPointFormat>(self) {
+        unpacked::<F>(self.level, self.product);
     }
 }

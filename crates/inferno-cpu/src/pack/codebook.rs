@@ -102,7 +102,7 @@ impl<B: CodebookBlock> CodebookCodes<B> {
         }
         let signs = group[Self::SIGNS + row * GROUP_COLS / 8 + v / 2] >> (v % 2 * 4) & 0x0f;
         // One bit per byte, then all bits of the byte.
-        let negative = (u32::from(signs) * 0x0020_4081 & ONES) * 0xff;
+        let negative = ((u32::from(signs) * 0x0020_4081) & ONES) * 0xff;
         let zero = u32::from(B::MAX_QUANT) * ONES;
         let [positive, negated] = [zero + elements, zero - elements];
         positive ^ ((positive ^ negated) & negative)

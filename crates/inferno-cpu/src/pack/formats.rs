@@ -54,6 +54,9 @@ pub(crate) trait FormatVisitor {
     /// Visits a format whose weights are multiplied as 16-bit integers: its codes are so short that they
     /// leave enough bits for the scales.
     fn fixed_point<F: FixedPointFormat>(self) -> Self::Output;
+    /// Visits such a format without a kernel of its own for few rows, because decoding takes most of the time or the
+    /// format is rare.
+    fn unpacked<F: FixedPointFormat>(self) -> Self::Output;
 }
 
 /// Visits the format of weights of type `dtype`; `None` if there is no kernel for it.
@@ -86,21 +89,21 @@ pub(crate) fn visit<V: FormatVisitor>(dtype: DType, visitor: V) -> Option<V::Out
             visitor.grouped::<BlockWeights<Mxfp4Block, LevelCodes<Mxfp4Levels>, PowerScale>>()
         }
         DType::Nvfp4 => {
-            visitor.fixed_point::<BlockWeights<Nvfp4Block, LevelCodes<Nvfp4Levels>, HalfScale>>()
+            visitor.unpacked::<BlockWeights<Nvfp4Block, LevelCodes<Nvfp4Levels>, HalfScale>>()
         }
         DType::Q1_0 => {
-            visitor.fixed_point::<BlockWeights<Q1_0Block, LevelCodes<SignLevels, 1>, BlockScale>>()
+            visitor.unpacked::<BlockWeights<Q1_0Block, LevelCodes<SignLevels, 1>, BlockScale>>()
         }
-        DType::Tq1_0 => visitor.fixed_point::<Plain<Tq1_0Block, 2, 1>>(),
-        DType::Tq2_0 => visitor.fixed_point::<Plain<Tq2_0Block, 2, 1>>(),
+        DType::Tq1_0 => visitor.unpacked::<Plain<Tq1_0Block, 2, 1>>(),
+        DType::Tq2_0 => visitor.unpacked::<Plain<Tq2_0Block, 2, 1>>(),
         DType::Q8K => visitor.grouped::<BlockWeights<Q8KBlock, SignedCodes, FloatScale>>(),
-        DType::Iq1S => visitor.fixed_point::<CodebookWeights<Iq1SBlock, 8>>(),
-        DType::Iq1M => visitor.fixed_point::<CodebookWeights<Iq1MBlock, 16>>(),
-        DType::Iq2Xxs => visitor.fixed_point::<CodebookWeights<Iq2XxsBlock, 8>>(),
-        DType::Iq2Xs => visitor.fixed_point::<CodebookWeights<Iq2XsBlock, 16>>(),
-        DType::Iq2S => visitor.fixed_point::<CodebookWeights<Iq2SBlock, 16>>(),
-        DType::Iq3Xxs => visitor.fixed_point::<CodebookWeights<Iq3XxsBlock, 8>>(),
-        DType::Iq3S => visitor.fixed_point::<CodebookWeights<Iq3SBlock, 8>>(),
+        DType::Iq1S => visitor.unpacked::<CodebookWeights<Iq1SBlock, 8>>(),
+        DType::Iq1M => visitor.unpacked::<CodebookWeights<Iq1MBlock, 16>>(),
+        DType::Iq2Xxs => visitor.unpacked::<CodebookWeights<Iq2XxsBlock, 8>>(),
+        DType::Iq2Xs => visitor.unpacked::<CodebookWeights<Iq2XsBlock, 16>>(),
+        DType::Iq2S => visitor.unpacked::<CodebookWeights<Iq2SBlock, 16>>(),
+        DType::Iq3Xxs => visitor.unpacked::<CodebookWeights<Iq3XxsBlock, 8>>(),
+        DType::Iq3S => visitor.unpacked::<CodebookWeights<Iq3SBlock, 8>>(),
         DType::Int8 => visitor.grouped::<Int8Weights>(),
         _ => return None,
     })
@@ -169,6 +172,10 @@ impl FormatVisitor for Describe {
 
     fn fixed_point<F: FixedPointFormat>(self) -> PackedFormat {
         self.quantized::<F>(ActivationFormat::Runs)
+    }
+
+    fn unpacked<F: FixedPointFormat>(self) -> PackedFormat {
+        self.fixed_point::<F>()
     }
 }
 

@@ -72,7 +72,8 @@ pub(super) fn quants<B: CodebookBlock>(block: &B, out: &mut [i8]) {
 
 /// Seven sign bits and an eighth that makes the number of set bits even.
 pub(super) fn even_signs(seven: u8) -> u8 {
-    seven & 0x7f | (seven << 1).count_ones() as u8 % 2 << 7
+    let parity = (seven << 1).count_ones() as u8 % 2;
+    seven & 0x7f | parity << 7
 }
 
 /// Bits `4 * (i % 2)..4 * (i % 2) + 4` of byte `i / 2`.

@@ -1,10 +1,13 @@
 //! IQ3_S: super-blocks of 256 weights, vectors of 4 from 512, with a 4-bit scale per 32.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 
-use super::QK_K;
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, nibble, odd};
+use super::search::codebook::{self as search, Codebook};
+use super::{QK_K, bits};
 use crate::DType;
 
 /// 256 weights in 110 bytes, 3.4375 bits per weight: `weight[i] = (d * (2 * sub_code[i / 32] + 1)) *
@@ -64,5 +67,25 @@ impl CodebookBlock for Iq3SBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         self.signs[octet]
+    }
+}
+
+static CODEBOOK: LazyLock<Codebook> = LazyLock::new(|| Codebook::new(&codebook::IQ3_S, 1.0));
+
+impl EncodeBlock for Iq3SBlock {
+    fn encode(values: &[f32]) -> Iq3SBlock {
+        let found = search::super_block(block_of(values), &CODEBOOK, false, |scale| {
+            HalfBytes::new(scale).get()
+        });
+        let high = found.indices.map(|index| (index >> 8) as u8);
+        let mut block = Iq3SBlock {
+            d: HalfBytes::new(found.scale),
+            qs: found.indices.map(|index| index as u8),
+            signs: found.signs,
+            ..Iq3SBlock::zeroed()
+        };
+        bits::pack::<1, 1>(&high, 0, &mut block.qh);
+        bits::pack::<4, 1>(&found.sub_codes, 0, &mut block.scales);
+        block
     }
 }

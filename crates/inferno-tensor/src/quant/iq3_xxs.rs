@@ -1,10 +1,13 @@
 //! IQ3_XXS: super-blocks of 256 weights, vectors of 4 from 256, with a 4-bit scale per 32.
 
+use std::sync::LazyLock;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::QK_K;
-use super::block::{BlockFormat, HalfBytes, SuperBlock, SymmetricFactors};
+use super::block::{BlockFormat, EncodeBlock, HalfBytes, SuperBlock, SymmetricFactors, block_of};
 use super::codebook::{self, CodebookBlock, even_signs, odd};
+use super::search::codebook::{self as search, Codebook};
 use crate::DType;
 
 /// 256 weights in 98 bytes, 3.0625 bits per weight: `weight[i] = (d / 4 * (2 * sub_code[i / 32] + 1)) *
@@ -59,5 +62,23 @@ impl CodebookBlock for Iq3XxsBlock {
 
     fn signs(&self, octet: usize) -> u8 {
         even_signs((u32::from_le_bytes(self.upper[octet / 4]) >> (octet % 4 * 7)) as u8)
+    }
+}
+
+static CODEBOOK: LazyLock<Codebook> = LazyLock::new(|| Codebook::new(&codebook::IQ3_XXS, 4.0));
+
+impl EncodeBlock for Iq3XxsBlock {
+    fn encode(values: &[f32]) -> Iq3XxsBlock {
+        let found = search::super_block(block_of(values), &CODEBOOK, true, |scale| {
+            HalfBytes::new(4.0 * scale).get() * 0.25
+        });
+        let upper = std::array::from_fn(|group| {
+            let signs = &found.signs[4 * group..][..4];
+            let signs =
+                signs.iter().rev().fold(0, |bits, &signs| bits << 7 | u32::from(signs & 0x7f));
+            (signs | u32::from(found.sub_codes[group]) << 28).to_le_bytes()
+        });
+        let qs = found.indices.map(|index| index as u8);
+        Iq3XxsBlock { d: HalfBytes::new(4.0 * found.scale), qs, upper }
     }
 }

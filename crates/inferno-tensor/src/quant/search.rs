@@ -1,4 +1,4 @@
-//! Search for the scales of the K and IQ4 formats with the least weighted squared error.
+//! Search for the scales of the K, IQ3 and IQ4 formats with the least weighted squared error.
 //!
 //! For each group, a range of starting scales is tried: the values are rounded, the best scale for
 //! the resulting codes is computed in closed form, and the trial with the smallest error wins. The
@@ -9,6 +9,7 @@
 //! square of its super-block: large weights affect the output most, and none is ignored.
 
 pub(super) mod affine;
+pub(super) mod codebook;
 pub(super) mod levels;
 pub(super) mod symmetric;
 

@@ -50,7 +50,7 @@ impl BlockFormat for Tq1_0Block {
         for (weight, out) in out.iter_mut().enumerate() {
             let (byte, digit) = position(weight);
             let rest = self.qs.as_flattened()[byte].wrapping_mul(POWERS[digit]);
-            *out = (u16::from(rest) * 3 >> 8) as i8 - 1;
+            *out = ((u16::from(rest) * 3) >> 8) as i8 - 1;
         }
     }
 }

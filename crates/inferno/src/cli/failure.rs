@@ -103,6 +103,7 @@ fn is_usage(error: &Error) -> bool {
         Error::NoModel
         | Error::UnknownBackend { .. }
         | Error::UnknownRecipe { .. }
+        | Error::NeedsImportanceMatrix { .. }
         | Error::BackendNotBuilt { .. }
         | Error::BackendOption { .. }
         | Error::Hub(

@@ -3,7 +3,8 @@
 //! The most sensitive weights get higher-precision formats: the output head, the value projections and the down
 //! projections, in all layers or only the outer ones.
 //!
-//! **Source**: llama.cpp's `llama-quant.cpp`, which defines the meaning of the file types.
+//! **Source**: llama.cpp's `llama-quant.cpp`, which defines the meaning of the file types, without an importance matrix.
+//! Where it then selects IQ2_S, which has no encoder here, the main format of the recipe is used.
 
 use inferno_gguf::{Gguf, TensorInfo};
 use inferno_tensor::DType;
@@ -25,6 +26,7 @@ pub(super) struct FormatSelection {
 #[derive(Debug, PartialEq, Eq)]
 enum TensorRole {
     OutputHead,
+    Embedding,
     Value { layer: u64 },
     Key,
     AttentionOutput,
@@ -101,6 +103,11 @@ impl FormatSelection {
                 _ => base,
             },
             TensorRole::FeedForwardDown { layer } => self.feed_forward_down(layer),
+            TensorRole::Embedding => match self.recipe {
+                Recipe::Tq1_0 | Recipe::Tq2_0 => DType::Q4K,
+                Recipe::Iq3Xxs => DType::Iq3S,
+                _ => base,
+            },
             TensorRole::Key | TensorRole::Other => base,
         }
     }
@@ -117,6 +124,9 @@ impl FormatSelection {
             Recipe::Q4KS if layer < 4 => DType::Q5K,
             Recipe::Q4KM | Recipe::Q5KM if self.is_sensitive(layer) => DType::Q6K,
             Recipe::Iq4Nl | Recipe::Iq4Xs if is_shared => DType::Q5K,
+            Recipe::Iq3Xxs if is_shared => DType::Q4K,
+            Recipe::Iq3Xxs => DType::Iq3S,
+            Recipe::Iq3S if is_shared => DType::Q4K,
             recipe => recipe.base(),
         };
         // In the largest models eight heads share these weights, so higher precision costs little.
@@ -137,6 +147,8 @@ impl FormatSelection {
                 | Recipe::Q4KM
                 | Recipe::Iq4Nl
                 | Recipe::Iq4Xs
+                | Recipe::Iq3Xxs
+                | Recipe::Iq3S
         );
         match self.recipe {
             _ if self.num_experts == 8 && coarse => DType::Q5K,
@@ -144,6 +156,7 @@ impl FormatSelection {
             Recipe::Q2K => DType::Q3K,
             Recipe::Q3KM => DType::Q4K,
             Recipe::Q3KL => DType::Q5K,
+            Recipe::Iq3Xxs => DType::Iq3S,
             recipe => recipe.base(),
         }
     }
@@ -159,6 +172,8 @@ impl FormatSelection {
             Recipe::Q4KS if is_first_eighth => DType::Q5K,
             Recipe::Q4KM | Recipe::Q5KM if self.is_sensitive(layer) => DType::Q6K,
             Recipe::Iq4Nl | Recipe::Iq4Xs if is_first_eighth => DType::Q5K,
+            Recipe::Iq3Xxs if is_first_eighth => DType::Q4K,
+            Recipe::Iq3Xxs => DType::Q3K,
             recipe => recipe.base(),
         }
     }
@@ -174,6 +189,9 @@ impl FormatSelection {
         let head = if self.has_output_head { "output.weight" } else { "token_embd.weight" };
         if name == head {
             return TensorRole::OutputHead;
+        }
+        if name == "token_embd.weight" {
+            return TensorRole::Embedding;
         }
         let Some(layer) = layer(name) else {
             return TensorRole::Other;
@@ -215,7 +233,8 @@ fn is_quantizable(name: &str) -> bool {
 /// which has the size of IQ4_NL and is less accurate.)
 fn fallback(wanted: DType, row_len: usize) -> DType {
     let small_blocks = match wanted {
-        DType::Q2K | DType::Q3K | DType::Iq4Xs => DType::Iq4Nl,
+        DType::Q2K | DType::Q3K | DType::Iq3Xxs | DType::Iq3S | DType::Iq4Xs => DType::Iq4Nl,
+        DType::Nvfp4 | DType::Tq1_0 | DType::Tq2_0 | DType::Q1_0 => DType::Q4_0,
         DType::Q4K => DType::Q5_0,
         DType::Q5K => DType::Q5_1,
         DType::Q6K => DType::Q8_0,

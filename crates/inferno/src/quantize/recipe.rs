@@ -33,10 +33,16 @@ pub enum Recipe {
     Q6K,
     Iq4Nl,
     Iq4Xs,
+    Iq3Xxs,
+    Iq3S,
+    Nvfp4,
+    Tq1_0,
+    Tq2_0,
+    Q1_0,
 }
 
 /// Recipe, name, format of most weights, value of `general.file_type`.
-const RECIPES: [(Recipe, &str, DType, u32); 20] = [
+const RECIPES: [(Recipe, &str, DType, u32); 26] = [
     (Recipe::F32, "f32", DType::F32, 0),
     (Recipe::F16, "f16", DType::F16, 1),
     (Recipe::Bf16, "bf16", DType::BF16, 32),
@@ -57,6 +63,12 @@ const RECIPES: [(Recipe, &str, DType, u32); 20] = [
     (Recipe::Q6K, "q6_k", DType::Q6K, 18),
     (Recipe::Iq4Nl, "iq4_nl", DType::Iq4Nl, 25),
     (Recipe::Iq4Xs, "iq4_xs", DType::Iq4Xs, 30),
+    (Recipe::Iq3Xxs, "iq3_xxs", DType::Iq3Xxs, 23),
+    (Recipe::Iq3S, "iq3_s", DType::Iq3S, 26),
+    (Recipe::Nvfp4, "nvfp4", DType::Nvfp4, 39),
+    (Recipe::Tq1_0, "tq1_0", DType::Tq1_0, 36),
+    (Recipe::Tq2_0, "tq2_0", DType::Tq2_0, 37),
+    (Recipe::Q1_0, "q1_0", DType::Q1_0, 40),
 ];
 
 /// Aliases, each for the medium variant of its family.
@@ -77,6 +89,11 @@ impl Recipe {
     /// Returns the value of `general.file_type`.
     pub fn file_type(self) -> u32 {
         RECIPES[self as usize].3
+    }
+
+    /// Returns the names of formats that files may have but that cannot be created.
+    pub fn decode_only_names() -> impl Iterator<Item = &'static str> {
+        DType::ALL.into_iter().filter(|dtype| !dtype.is_encodable()).map(DType::name)
     }
 
     /// Returns all names, including the aliases.
@@ -102,7 +119,13 @@ impl FromStr for Recipe {
             .chain(ALIASES)
             .find(|(name, _)| name.eq_ignore_ascii_case(text))
             .map(|(_, recipe)| recipe)
-            .ok_or_else(|| Error::UnknownRecipe { found: text.to_owned() })
+            .ok_or_else(|| {
+                let found = text.to_owned();
+                match Self::decode_only_names().any(|name| name.eq_ignore_ascii_case(text)) {
+                    true => Error::NeedsImportanceMatrix { found },
+                    false => Error::UnknownRecipe { found },
+                }
+            })
     }
 }
 
@@ -115,6 +138,17 @@ mod tests {
         for (index, (recipe, name, _, _)) in RECIPES.into_iter().enumerate() {
             assert_eq!(recipe as usize, index);
             assert_eq!(name.to_uppercase().parse::<Recipe>().unwrap(), recipe);
+            assert!(recipe.base().is_encodable(), "{name}");
         }
+    }
+
+    #[test]
+    fn formats_without_an_encoder_are_explained() {
+        for name in ["iq2_xxs", "IQ1_M"] {
+            let error = name.parse::<Recipe>().unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("importance matrix"), "{error}");
+        }
+        let error = "q9_k".parse::<Recipe>().unwrap_err();
+        assert!(matches!(error, Error::UnknownRecipe { .. }), "{error}");
     }
 }

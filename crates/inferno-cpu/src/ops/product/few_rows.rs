@@ -1,7 +1,5 @@
 //! Products of one block of rows with quantized weights, which are unpacked in registers.
 
-use std::marker::PhantomData;
-
 use bytemuck::Pod;
 
 use super::row_blocks::RowBlocks;
@@ -21,6 +19,7 @@ pub(super) trait FewRowsKernel {
 
     /// The sums of `T` rows, from row `first` on, for a panel of `cols` columns.
     fn panel_sums<L: Lanes, const T: usize, const W: usize>(
+        &mut self,
         lanes: L,
         panel: &[u8],
         cols: usize,
@@ -36,13 +35,13 @@ pub(super) fn handles(level: Level, num_rows: usize) -> bool {
 }
 
 /// Multiplies a block of rows by all panels.
-pub(super) fn run<S: FewRowsKernel>(level: Level, product: Product<'_>) {
-    level.run(FewRows::<S> { product, sums: PhantomData });
+pub(super) fn run<S: FewRowsKernel>(level: Level, product: Product<'_>, kernel: S) {
+    level.run(FewRows { product, kernel });
 }
 
 struct FewRows<'a, S> {
     product: Product<'a>,
-    sums: PhantomData<S>,
+    kernel: S,
 }
 
 impl<S: FewRowsKernel> RowBlocks for FewRows<'_, S> {
@@ -54,7 +53,7 @@ impl<S: FewRowsKernel> RowBlocks for FewRows<'_, S> {
         let panels = self.product.panels.chunks_exact(self.product.panel_bytes);
         for (number, panel) in panels.enumerate() {
             for first in (0..num_rows).step_by(T) {
-                let sums = S::panel_sums::<L, T, W>(lanes, panel, cols, inputs, first);
+                let sums = self.kernel.panel_sums::<L, T, W>(lanes, panel, cols, inputs, first);
                 for (t, sums) in sums.into_iter().take(num_rows - first).enumerate() {
                     self.product.target.write(lanes, first + t, number, sums);
                 }

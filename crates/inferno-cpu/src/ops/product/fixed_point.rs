@@ -18,11 +18,11 @@ mod unpacked;
 
 use std::marker::PhantomData;
 
-use super::few_rows::{self, FewRowsKernel};
-use super::many_rows::{self, Unpacking};
+use super::few_rows::{self, FewRowsKernel, PREFETCH_BYTES};
+use super::many_rows::{self, Chunk, Unpacking};
 use super::task::Product;
 use crate::isa::Level;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, VECTOR_BYTES};
 use crate::ops::activations::ActivationRun;
 use crate::pack::codes::{CHUNK_GROUPS, GROUP_COLS};
 use crate::pack::{FixedPointFormat, chunk_bytes};
@@ -32,10 +32,18 @@ use unpacked::{UnpackIntegers, UnpackedIntegers};
 /// Multiplies by weights of format `F`.
 pub(crate) fn fixed_point<F: FixedPointFormat>(level: Level, product: Product<'_>) {
     if few_rows::handles(level, product.target.rows().len()) {
-        return few_rows::run::<FixedPoint<F>>(level, product);
+        return few_rows::run(level, product, FixedPoint::<F>(PhantomData));
     }
-    // Two kernels serve all formats.
-    if F::HALVES { many::<F, true>(level, product) } else { many::<F, false>(level, product) }
+    many_rows_of::<F>(level, product);
+}
+
+/// Multiplies by weights of format `F`, whose chunks are unpacked to memory even for few rows: two more kernels then
+/// serve all such formats.
+pub(crate) fn unpacked<F: FixedPointFormat>(level: Level, product: Product<'_>) {
+    if !few_rows::handles(level, product.target.rows().len()) {
+        return many_rows_of::<F>(level, product);
+    }
+    if F::HALVES { few::<F, true>(level, product) } else { few::<F, false>(level, product) }
 }
 
 /// Weights of format `F` for one block of rows.
@@ -46,6 +54,7 @@ impl<F: FixedPointFormat> FewRowsKernel for FixedPoint<F> {
 
     #[inline(always)]
     fn panel_sums<L: Lanes, const T: usize, const W: usize>(
+        &mut self,
         lanes: L,
         panel: &[u8],
         cols: usize,
@@ -63,12 +72,65 @@ impl<F: FixedPointFormat> FewRowsKernel for FixedPoint<F> {
     }
 }
 
-/// Multiplies many rows.
+/// Multiplies many rows: two kernels serve all formats.
+fn many_rows_of<F: FixedPointFormat>(level: Level, product: Product<'_>) {
+    if F::HALVES { many::<F, true>(level, product) } else { many::<F, false>(level, product) }
+}
+
+/// Unpacks a chunk of format `F` with the given number of groups.
+fn unpack<F: FixedPointFormat, const HALVES: bool, const FOR_TILES: bool>(
+    level: Level,
+    packed: &[u8],
+    num_groups: usize,
+    out: &mut UnpackedIntegers<HALVES>,
+) {
+    let for_tiles = FOR_TILES && level.has_matrix_unit();
+    level.run(UnpackIntegers { packed, num_groups, for_tiles, out, format: PhantomData::<F> });
+}
+
+/// Multiplies many rows whose chunks are unpacked as `UnpackedIntegers<HALVES>`.
 fn many<F: FixedPointFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
-    let unpack = |level: Level, packed: &[u8], num_groups, out: &mut UnpackedIntegers<HALVES>| {
-        let for_tiles = level.has_matrix_unit();
-        level.run(UnpackIntegers { packed, num_groups, for_tiles, out, format: PhantomData::<F> });
-    };
+    let unpack = unpack::<F, HALVES, true>;
     let chunk_bytes = chunk_bytes::<F>(CHUNK_GROUPS);
     many_rows::run(level, product, Unpacking { chunk_bytes, unpack });
+}
+
+/// Multiplies few rows, one unpacked chunk at a time.
+fn few<F: FixedPointFormat, const HALVES: bool>(level: Level, product: Product<'_>) {
+    let unpack = unpack::<F, HALVES, false>;
+    let unpacking = Unpacking { chunk_bytes: chunk_bytes::<F>(CHUNK_GROUPS), unpack };
+    few_rows::run(level, product, UnpackedRows { level, unpacking, chunk: Chunk::EMPTY });
+}
+
+/// Weights of any format, unpacked for one block of rows.
+struct UnpackedRows<const HALVES: bool> {
+    level: Level,
+    unpacking: Unpacking<UnpackedIntegers<HALVES>>,
+    chunk: UnpackedIntegers<HALVES>,
+}
+
+impl<const HALVES: bool> FewRowsKernel for UnpackedRows<HALVES> {
+    type Activations<const W: usize> = ActivationRun<W>;
+
+    #[inline(always)]
+    fn panel_sums<L: Lanes, const T: usize, const W: usize>(
+        &mut self,
+        lanes: L,
+        panel: &[u8],
+        cols: usize,
+        inputs: &[ActivationRun<W>],
+        first: usize,
+    ) -> [L::F32; T] {
+        let mut sums = [lanes.splat(0.0); T];
+        let chunks = panel.chunks(self.unpacking.chunk_bytes);
+        for (run, (input, packed)) in inputs.iter().zip(chunks).enumerate() {
+            for line in packed.chunks(VECTOR_BYTES) {
+                lanes.prefetch(line, PREFETCH_BYTES);
+            }
+            let num_groups = CHUNK_GROUPS.min(cols.div_ceil(GROUP_COLS) - run * CHUNK_GROUPS);
+            (self.unpacking.unpack)(self.level, packed, num_groups, &mut self.chunk);
+            sums = add_chunk(lanes, &self.chunk, input, first, sums);
+        }
+        sums
+    }
 }

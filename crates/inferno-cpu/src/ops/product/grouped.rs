@@ -94,7 +94,7 @@ fn groups<F: QuantFormat>(
 /// Multiplies by weights of format `F`.
 pub(crate) fn grouped<F: QuantFormat>(level: Level, product: Product<'_>) {
     if few_rows::handles(level, product.target.rows().len()) {
-        return few_rows::run::<Grouped<F>>(level, product);
+        return few_rows::run(level, product, Grouped::<F>(PhantomData));
     }
     let unpack = |level: Level, packed: &[u8], num_groups, weights: &mut UnpackedChunk| {
         let for_tiles = level.has_matrix_unit();
@@ -121,6 +121,7 @@ impl<F: QuantFormat> FewRowsKernel for Grouped<F> {
 
     #[inline(always)]
     fn panel_sums<L: Lanes, const T: usize, const W: usize>(
+        &mut self,
         lanes: L,
         panel: &[u8],
         _cols: usize,

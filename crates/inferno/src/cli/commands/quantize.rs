@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::BinaryBytes;
 use inferno_gguf::Gguf;
 
 use crate::cli::arguments::model::{locate, model_source};
-use crate::cli::arguments::values::{MAX_THREADS, number_in, one_of};
+use crate::cli::arguments::values::{MAX_THREADS, number_in};
 use crate::cli::failure::Failure;
 use crate::cli::terminal::interrupt::Interrupt;
 use crate::cli::terminal::note::print_note;
@@ -35,11 +36,11 @@ pub(crate) struct QuantizeArgs {
     output: PathBuf,
     /// Format of the output; q3_k, q4_k and q5_k are short for q3_k_m, q4_k_m and q5_k_m
     #[arg(value_name = "TYPE", ignore_case = true)]
-    #[arg(value_parser = one_of::<Recipe>(Recipe::names()))]
+    #[arg(value_parser = recipe())]
     recipe: Option<Recipe>,
     /// Same as the argument TYPE
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, hide_possible_values = true)]
-    #[arg(value_parser = one_of::<Recipe>(Recipe::names()))]
+    #[arg(value_parser = recipe())]
     recipe_option: Option<Recipe>,
     /// Use the same format for all weights
     #[arg(long)]
@@ -53,6 +54,13 @@ pub(crate) struct QuantizeArgs {
     /// Number of threads to use [default: all cores]
     #[arg(short, long, value_name = "N", value_parser = number_in(1..=MAX_THREADS))]
     threads: Option<usize>,
+}
+
+/// Parses the name of a recipe. Names of formats that cannot be created are not listed but have an error of their own.
+fn recipe() -> impl TypedValueParser<Value = Recipe> {
+    let names = Recipe::names().map(PossibleValue::new);
+    let decode_only = Recipe::decode_only_names().map(|name| PossibleValue::new(name).hide(true));
+    PossibleValuesParser::new(names.chain(decode_only)).try_map(|name| name.parse())
 }
 
 impl QuantizeArgs {

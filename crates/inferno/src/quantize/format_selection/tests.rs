@@ -72,6 +72,9 @@ fn value_projections_are_stored_as_llama_cpp_stores_them() {
         (Recipe::Q6K, all(DType::Q6K)),
         (Recipe::Iq4Nl, all(DType::Iq4Nl)),
         (Recipe::Q4_0, all(DType::Q4_0)),
+        (Recipe::Iq3Xxs, all(DType::Iq3S)),
+        (Recipe::Iq3S, all(DType::Iq3S)),
+        (Recipe::Nvfp4, all(DType::Nvfp4)),
     ] {
         assert_eq!(targets(recipe, "attn_v"), expected, "{recipe}");
     }
@@ -90,6 +93,8 @@ fn second_feed_forward_matrices_are_stored_as_llama_cpp_stores_them() {
         (Recipe::Iq4Nl, layers(DType::Q5K, &[0, 1], DType::Iq4Nl)),
         (Recipe::Iq4Xs, layers(DType::Q5K, &[0, 1], DType::Iq4Xs)),
         (Recipe::Q8_0, all(DType::Q8_0)),
+        (Recipe::Iq3Xxs, layers(DType::Q4K, &[0, 1], DType::Q3K)),
+        (Recipe::Tq1_0, all(DType::Tq1_0)),
     ] {
         assert_eq!(targets(recipe, "ffn_down"), expected, "{recipe}");
     }
@@ -104,6 +109,7 @@ fn attention_outputs_are_stored_as_llama_cpp_stores_them() {
         (Recipe::Q3KL, DType::Q5K),
         (Recipe::Q4KM, DType::Q4K),
         (Recipe::Q5KM, DType::Q5K),
+        (Recipe::Iq3Xxs, DType::Iq3S),
     ] {
         assert_eq!(targets(recipe, "attn_output"), all(expected), "{recipe}");
     }
@@ -137,6 +143,10 @@ fn rows_that_do_not_divide_fall_back_to_small_blocks_and_then_to_halves() {
         (DType::Q5K, 64, DType::Q5_1),
         (DType::Q6K, 64, DType::Q8_0),
         (DType::Iq4Xs, 64, DType::Iq4Nl),
+        (DType::Iq3S, 64, DType::Iq4Nl),
+        (DType::Tq1_0, 64, DType::Q4_0),
+        (DType::Nvfp4, 64, DType::Nvfp4),
+        (DType::Nvfp4, 96, DType::Q4_0),
         (DType::Q6K, 172, DType::F16),
         (DType::Q8_0, 172, DType::F16),
     ] {

@@ -3,6 +3,8 @@
 //!
 //! The allocator counts for the whole process, so this program has a single test.
 
+#[allow(dead_code, reason = "shared with the tests of models")]
+#[path = "model/support/mod.rs"]
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};

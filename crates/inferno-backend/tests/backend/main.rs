@@ -1,0 +1,4 @@
+//! Batches and the reference backend.
+
+mod batch;
+mod reference;

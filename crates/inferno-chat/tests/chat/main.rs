@@ -1,0 +1,7 @@
+//! Chat templates, and the answers in their formats of tool calls and reasoning.
+
+mod forms;
+mod oracle;
+mod requests;
+mod sampling;
+mod shared;

@@ -1,0 +1,303 @@
+//! Normalization, rotary embedding, embedding lookup and row gathering.
+
+use crate::cases::{Random, all, backend, bits, matrix, read, relative_error, simplest};
+use inferno_backend::{
+    Backend, BackendError, BatchBuilder, BlockId, EmbeddingIndex, Function, LogitRows, Norm,
+    NormKind, QkNorm, QkvLayout, ReferenceBackend, RopePairing, Rotation, SequenceChunk,
+};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+use inferno_tensor::DType;
+
+/// Computes with every backend; checks that all results are bit-identical and agree with the
+/// reference.
+macro_rules! check {
+    ($what:expr, $compute:ident($($argument:expr),*)) => {{
+        let expected = $compute(&simplest(), $($argument),*);
+        let reference = $compute(&ReferenceBackend::new(), $($argument),*);
+        let error = relative_error(&expected, &reference);
+        assert!(error < 1e-6, "{:?}: {error}", $what);
+        for backend in all() {
+            let found = $compute(&backend, $($argument),*);
+            assert_eq!(bits(&found), bits(&expected), "{:?} {backend:?}", $what);
+        }
+    }};
+}
+
+/// Few rows for one thread, and enough rows to be shared between threads.
+const SIZES: [(usize, usize); 6] = [(0, 16), (1, 1), (2, 31), (3, 64), (5, 1000), (300, 200)];
+
+fn rms_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> Vec<f32> {
+    let cols = weight.len();
+    let x = matrix(backend, rows, cols, x);
+    let weight = matrix(backend, 1, cols, weight);
+    let mut out = backend.alloc(rows, cols).expect("memory");
+    backend.norm(rows, &x, Norm::rms(&weight, 1e-6), &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn rms_norm_agrees() {
+    let mut random = Random::new(1);
+    for (rows, cols) in SIZES {
+        let (x, weight) = (random.values(rows * cols), random.values(cols));
+        check!((rows, cols), rms_norm(rows, &x, &weight));
+    }
+}
+
+fn layer_norm<B: Backend>(backend: &B, rows: usize, x: &[f32], weight: &[f32]) -> Vec<f32> {
+    let cols = weight.len();
+    let x = matrix(backend, rows, cols, x);
+    let bias: Vec<f32> = weight.iter().map(|weight| 0.5 - weight).collect();
+    let [weight, bias] = [weight, &bias].map(|values| matrix(backend, 1, cols, values));
+    let norm = Norm { kind: NormKind::Layer, weight: &weight, bias: Some(&bias), eps: 1e-6 };
+    let mut out = backend.alloc(rows, cols).expect("memory");
+    backend.norm(rows, &x, norm, &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn layer_norm_agrees() {
+    let mut random = Random::new(2);
+    for (rows, cols) in SIZES.into_iter().filter(|&(_, cols)| cols > 1) {
+        let (x, weight) = (random.values(rows * cols), random.values(cols));
+        let x: Vec<f32> = x.into_iter().map(|x| x + 0.7).collect();
+        check!((rows, cols), layer_norm(rows, &x, &weight));
+    }
+}
+
+fn apply<B: Backend>(backend: &B, rows: usize, function: Function, x: &[f32]) -> Vec<f32> {
+    let mut buffer = matrix(backend, rows, x.len() / rows, x);
+    backend.apply(rows, function, &mut buffer);
+    read(backend, &buffer, x.len())
+}
+
+#[test]
+fn functions_agree() {
+    let mut random = Random::new(3);
+    let xielu = Function::Xielu { positive: 0.8, negative: 0.9, beta: 0.5, eps: -1e-6 };
+    for function in [
+        Function::Scale { factor: 0.3 },
+        Function::SoftCap { cap: 5.0 },
+        Function::Silu,
+        Function::Sigmoid,
+        Function::Gelu,
+        Function::GeluTanh,
+        Function::ReluSquared,
+        xielu,
+    ] {
+        for (rows, cols) in SIZES.into_iter().filter(|&(_, cols)| cols > 16) {
+            for scale in [0.5, 4.0, 200.0] {
+                let x: Vec<f32> = random.values(rows * cols).iter().map(|x| scale * x).collect();
+                check!((function, rows, cols, scale), apply(rows, function, &x));
+            }
+        }
+        for backend in all() {
+            assert!(apply(&backend, 1, function, &[f32::NAN])[0].is_nan(), "{function:?}");
+        }
+    }
+}
+
+fn add_and_gate<B: Backend>(
+    backend: &B,
+    function: Function,
+    (rows, cols): (usize, usize),
+    gate_cols: usize,
+    x: &[f32],
+    gate: &[f32],
+) -> Vec<f32> {
+    let gate = matrix(backend, rows, gate_cols, gate);
+    let x = matrix(backend, rows, cols, x);
+    let mut out = matrix(backend, rows, cols, &vec![0.25; rows * cols]);
+    backend.add_scaled(rows, &x, 1.5, &mut out);
+    backend.gate(rows, function, &gate, &mut out);
+    read(backend, &out, rows * cols)
+}
+
+#[test]
+fn scaled_sums_and_gates_of_columns_or_of_rows_agree() {
+    let mut random = Random::new(4);
+    for (rows, cols) in SIZES {
+        for gate_cols in [cols, 1] {
+            let (x, gate) = (random.values(rows * cols), random.values(rows * gate_cols));
+            for function in [Function::Sigmoid, Function::GeluTanh] {
+                let case = (rows, cols, gate_cols, function);
+                check!(case, add_and_gate(function, (rows, cols), gate_cols, &x, &gate));
+            }
+        }
+    }
+}
+
+/// Norms of whole rows of heads or with a weight per head, after or before rotation, and query factors.
+fn normed_rope<B: Backend>(
+    backend: &B,
+    layout: &QkvLayout,
+    (kind, whole, after_rotation): (NormKind, bool, bool),
+    weights: &[Vec<f32>; 3],
+    angles: &[f32],
+    qkv: &[f32],
+) -> Vec<f32> {
+    let rows = qkv.len() / layout.row_len();
+    let mut buffer = matrix(backend, rows, layout.row_len(), qkv);
+    let [q, k, v] = weights.each_ref().map(|weight| matrix(backend, 1, weight.len(), weight));
+    let norm = QkNorm { q: &q, k: Some(&k), v: Some(&v), kind, eps: 1e-5, whole, after_rotation };
+    let factors: Vec<f32> = (0..rows).map(|row| 1.0 + row as f32 / 100.0).collect();
+    let factors = matrix(backend, rows, 1, &factors);
+    let angles = matrix(backend, rows, angles.len() / rows, angles);
+    let pairing = RopePairing::Halves;
+    let rotation = Rotation { pairing, angles: Some(&angles), query_factors: Some(&factors) };
+    backend.rope(rows, layout, Some(norm), Some(rotation), &mut buffer);
+    read(backend, &buffer, qkv.len())
+}
+
+#[test]
+fn norms_of_heads_agree_for_every_extent_and_order() {
+    let mut random = Random::new(6);
+    let layout = QkvLayout::new(4, 2, 24);
+    let rows = 40;
+    let qkv = random.values(rows * layout.row_len());
+    let angles = random.values(rows * 16);
+    for kind in [NormKind::Rms, NormKind::Layer] {
+        for (whole, lens) in [(true, [96, 48, 24]), (false, [96, 48, 24]), (false, [24, 24, 24])] {
+            let weights = lens.map(|len| random.values(len));
+            for after_rotation in [false, true] {
+                let case = (kind, whole, after_rotation);
+                check!((case, lens), normed_rope(&layout, case, &weights, &angles, &qkv));
+            }
+        }
+    }
+}
+
+fn rope<B: Backend>(
+    backend: &B,
+    layout: &QkvLayout,
+    norms: Option<&[Vec<f32>; 2]>,
+    pairing: RopePairing,
+    angles: &[f32],
+    qkv: &[f32],
+) -> Vec<f32> {
+    let rows = qkv.len() / layout.row_len();
+    let mut buffer = matrix(backend, rows, layout.row_len(), qkv);
+    let angles = matrix(backend, rows, angles.len() / rows, angles);
+    let norms =
+        norms.map(|norms| norms.each_ref().map(|norm| matrix(backend, 1, norm.len(), norm)));
+    let norm = norms.as_ref().map(|[q, k]| QkNorm::per_head(q, k, 1e-5));
+    let rotation = Rotation { pairing, angles: Some(&angles), query_factors: None };
+    backend.rope(rows, layout, norm, Some(rotation), &mut buffer);
+    read(backend, &buffer, qkv.len())
+}
+
+#[test]
+fn rope_rotates_only_queries_and_keys_in_both_pairings() {
+    let mut random = Random::new(4);
+    for pairing in [RopePairing::Interleaved, RopePairing::Halves] {
+        for (head_dim, width, num_heads, num_kv_heads) in [
+            (64, 64, 2, 1),
+            (80, 72, 2, 1),
+            (64, 32, 4, 2),
+            (10, 6, 1, 1),
+            (7, 4, 3, 1),
+            (8, 0, 4, 2),
+        ] {
+            let rows = 60;
+            let layout = QkvLayout::new(num_heads, num_kv_heads, head_dim);
+            let qkv = random.values(rows * layout.row_len());
+            let turns = random.values(rows * width / 2);
+            let angles: Vec<f32> = turns
+                .chunks(usize::max(width / 2, 1))
+                .flat_map(|row| row.iter().map(|a| a.cos()).chain(row.iter().map(|a| a.sin())))
+                .collect();
+            let norms = [(); 2].map(|()| random.values(head_dim));
+            for norms in [None, Some(&norms)] {
+                let case = (pairing, layout, width, norms.is_some());
+                check!(case, rope(&layout, norms, pairing, &angles, &qkv));
+            }
+        }
+    }
+}
+
+fn embed<B: Backend>(
+    backend: &B,
+    index: EmbeddingIndex,
+    dtype: DType,
+    cols: usize,
+    tokens: &[u32],
+) -> Vec<f32> {
+    let table = Random::new(5).weight(dtype, 1, 200, cols);
+    let table = backend.load_table(&table).expect("a table");
+    let mut builder = BatchBuilder::new(16);
+    let blocks: Vec<_> = (0..tokens.len().div_ceil(16) as u32).map(BlockId).collect();
+    let logits = LogitRows::None;
+    builder
+        .push(&SequenceChunk { tokens, start: 0, block_table: &blocks, logits })
+        .expect("a chunk");
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let mut out = backend.alloc(tokens.len(), cols).expect("memory");
+    backend.embed(&batch, index, &table, &mut out);
+    read(backend, &out, tokens.len() * cols)
+}
+
+#[test]
+fn embeddings_of_every_format_are_looked_up() {
+    let tokens: Vec<u32> = (0..200).map(|i| i * 7 % 50).collect();
+    for dtype in DType::ALL {
+        for index in [EmbeddingIndex::Token, EmbeddingIndex::Position] {
+            check!(dtype, embed(index, dtype, 256, &tokens));
+        }
+    }
+}
+
+fn gather<B: Backend>(backend: &B, x: &[f32], cols: usize) -> Vec<f32> {
+    let mut builder = BatchBuilder::new(16);
+    let block_table = &[BlockId(0)];
+    for (count, logits) in [(3, LogitRows::Last), (2, LogitRows::None), (4, LogitRows::All)] {
+        let tokens = &[0; 4][..count];
+        builder.push(&SequenceChunk { tokens, start: 0, block_table, logits }).expect("a chunk");
+    }
+    let mut batch = backend.alloc_batch();
+    backend.upload_batch(&builder.build(), &mut batch);
+    let x = matrix(backend, 9, cols, x);
+    let mut out = backend.alloc(5, cols).expect("memory");
+    backend.gather_logit_rows(&batch, &x, &mut out);
+    read(backend, &out, 5 * cols)
+}
+
+#[test]
+fn logit_rows_are_gathered() {
+    let x: Vec<f32> = (0..27).map(|x| x as f32).collect();
+    let expected: Vec<f32> = (6..9).chain(15..27).map(|x| x as f32).collect();
+    for backend in all() {
+        assert_eq!(gather(&backend, &x, 3), expected);
+    }
+}
+
+#[test]
+fn a_backend_describes_itself() {
+    assert_eq!(simplest().describe(), "cpu (scalar, 1 thread)");
+    assert_eq!(backend(Isa::Scalar, 3).describe(), "cpu (scalar, 3 threads)");
+    let default = CpuBackend::new(CpuOptions::default()).expect("this machine's own");
+    assert_eq!(Some(default.isa()), Isa::available().pop());
+    assert!(default.num_threads() >= 1);
+}
+
+#[test]
+fn a_pool_without_threads_is_rejected() {
+    let refused = CpuBackend::new(CpuOptions { isa: None, threads: Some(0) });
+    assert!(matches!(refused, Err(BackendError::Unavailable { .. })));
+}
+
+fn repeat_rows<B: Backend>(backend: &B, rows: usize, times: usize, x: &[f32]) -> Vec<f32> {
+    let cols = x.len() / rows;
+    let x = matrix(backend, rows, cols, x);
+    let mut out = backend.alloc(rows * times, cols).expect("memory");
+    backend.repeat_rows(rows, times, &x, &mut out);
+    read(backend, &out, rows * times * cols)
+}
+
+#[test]
+fn repeated_rows_agree() {
+    for (rows, times, cols) in [(1, 1, 3), (3, 4, 17), (60, 8, 200)] {
+        let x = Random::new(rows as u64).values(rows * cols);
+        check!((rows, times), repeat_rows(rows, times, &x));
+    }
+}

@@ -1,0 +1,12 @@
+//! The operations of the CPU backend, on every instruction set of this processor.
+
+mod attention;
+mod cases;
+mod elementwise;
+mod experts;
+mod gated;
+mod kv_cache;
+mod normed;
+mod products;
+mod recurrent;
+mod scratch;

@@ -1,0 +1,106 @@
+//! How much scratch memory operations allocate.
+
+use crate::cases::{Random, SILU, backend, matrix};
+use inferno_backend::{
+    AttentionParams, Backend, BatchBuilder, BlockId, DeviceMemory, ExpertParams, KvDType, KvLayer,
+    KvLayout, LogitRows, PassShape, ProductShape, QkvLayout, SequenceChunk,
+};
+use inferno_cpu::{CpuBackend, Isa};
+use inferno_tensor::DType;
+
+const TOKENS: usize = 200;
+const LAYOUT: QkvLayout = QkvLayout::new(8, 2, 64);
+
+fn pass(kv_dtype: KvDType, products: Vec<ProductShape>) -> PassShape {
+    PassShape { max_num_tokens: TOKENS, attention: vec![LAYOUT], kv_dtype, products }
+}
+
+#[test]
+fn products_allocate_what_is_estimated() {
+    for isa in Isa::available() {
+        for dtype in [DType::F32, DType::Q8_0, DType::Q4K] {
+            let (mut random, cols) = (Random::new(1), 512);
+            let backend = backend(isa, 2);
+            let weights = [(); 2].map(|()| random.weight(dtype, 1, 48, cols));
+            let weight = backend.load_weight(&weights).expect("memory");
+            let x = matrix(&backend, TOKENS, cols, &random.values(TOKENS * cols));
+            let mut out = backend.alloc(TOKENS, 48).expect("memory");
+            backend.linear_gated(TOKENS, &x, &weight, None, SILU, &mut out).expect("memory");
+            let product = ProductShape { dtype, cols, max_num_rows: TOKENS, num_experts: 1 };
+            let estimate = |products| backend.scratch_bytes(&pass(KvDType::F16, products));
+            let estimated = estimate(vec![product]) - estimate(vec![]);
+            // Without products, the scratch memory of threads is estimated all the same.
+            let threads = backend
+                .scratch_bytes(&PassShape { max_num_tokens: 0, ..pass(KvDType::F16, vec![]) });
+            assert_eq!(backend.allocated_scratch_bytes(), estimated + threads, "{isa} {dtype}");
+        }
+    }
+}
+
+#[test]
+fn routed_products_allocate_at_most_what_is_estimated() {
+    let mut random = Random::new(2);
+    let (cols, used) = (64, 2);
+    for num_experts in [2, 8, 60] {
+        let backend = backend(Isa::Scalar, 2);
+        let params = ExpertParams::softmax(num_experts, used, true);
+        let weight = random.weight(DType::Q8_0, num_experts, 32, cols);
+        let weight = backend.load_weight(&[weight]).expect("memory");
+        let logits = random.values(TOKENS * num_experts);
+        let logits = matrix(&backend, TOKENS, num_experts, &logits);
+        let mut routing = backend.alloc_routing(TOKENS, &params).expect("memory");
+        backend.route_experts(TOKENS, &logits, None, &params, &mut routing);
+        let x = matrix(&backend, TOKENS * used, cols, &random.values(TOKENS * used * cols));
+        let mut out = backend.alloc(TOKENS * used, 32).expect("memory");
+        backend.expert_linear(&routing, &x, &weight, None, &mut out).expect("memory");
+        let product =
+            ProductShape { dtype: DType::Q8_0, cols, max_num_rows: TOKENS * used, num_experts };
+        let estimated = backend.scratch_bytes(&pass(KvDType::F16, vec![product]));
+        let allocated = backend.allocated_scratch_bytes();
+        assert!(allocated <= estimated, "{allocated} bytes, {estimated} estimated");
+    }
+}
+
+/// The scratch memory of attention for `tokens` tokens after `start` others.
+fn attention_bytes(backend: &CpuBackend, kv_dtype: KvDType, start: usize, tokens: usize) -> usize {
+    let context = start + tokens;
+    let kv = KvLayout {
+        layers: vec![KvLayer::new(LAYOUT.num_kv_heads, LAYOUT.head_dim)],
+        window: None,
+        block_tokens: 16,
+        num_blocks: context.div_ceil(16),
+        dtype: kv_dtype,
+    };
+    let cache = backend.alloc_kv_cache(&kv).expect("memory");
+    let table: Vec<BlockId> = (0..kv.num_blocks as u32).map(BlockId).collect();
+    let tokens = vec![0; tokens];
+    let logits = LogitRows::None;
+    let chunk = SequenceChunk { tokens: &tokens, start, block_table: &table, logits };
+    let mut builder = BatchBuilder::new(16);
+    builder.push(&chunk).expect("the table covers it");
+    let qkv = backend.alloc(tokens.len(), LAYOUT.row_len()).expect("memory");
+    let mut out = backend.alloc(tokens.len(), 8 * 64).expect("memory");
+    let params = AttentionParams::new(0, 1.0);
+    let batch = builder.build();
+    backend.paged_attention(&batch, &params, &LAYOUT, &qkv, &cache, &mut out).expect("memory");
+    backend.allocated_scratch_bytes()
+}
+
+#[test]
+fn attention_allocates_at_most_what_is_estimated() {
+    for kv_dtype in KvDType::ALL {
+        for threads in [1, 3] {
+            let backend = backend(Isa::available().pop().expect("scalar"), threads);
+            let without =
+                backend.scratch_bytes(&PassShape { max_num_tokens: 0, ..pass(kv_dtype, vec![]) });
+            let estimated = backend.scratch_bytes(&pass(kv_dtype, vec![])) - without;
+            let mut allocated = 0;
+            for (start, tokens) in [(0, 1), (5000, 1), (0, TOKENS), (3000, TOKENS)] {
+                allocated = attention_bytes(&backend, kv_dtype, start, tokens);
+                assert!(allocated <= estimated, "{kv_dtype} {threads}: {allocated}, {estimated}");
+            }
+            // The part of each thread is exact; memory for contexts that are split is an upper bound.
+            assert!(allocated >= estimated / 16, "{kv_dtype} {threads}: {allocated}, {estimated}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Every architecture, with random weights: the CPU against the reference, and against itself in chunks.
+//!
+//! Whether the reference computes what an architecture defines is tested with models of transformers (`logits.rs`).
+
+use std::sync::Arc;
+
+use crate::support::synthetic::{synthetic, with_fused_delta_nets};
+use crate::support::{Feed, logits};
+use inferno_backend::{Backend, ReferenceBackend};
+use inferno_cpu::{CpuBackend, CpuOptions};
+use inferno_gguf::Gguf;
+use inferno_model::{ARCHITECTURES, Model};
+
+fn load<B: Backend>(bytes: &[u8], backend: B) -> Model<B> {
+    let checkpoint = Gguf::from_bytes(bytes.to_vec()).expect("a valid file");
+    Model::load(&checkpoint, Arc::new(backend), None, &mut |_| ()).expect("a valid model")
+}
+
+#[test]
+fn every_architecture_runs_and_agrees_with_the_reference_for_every_chunking() {
+    let tokens: Vec<u32> = (0..23).map(|i| i * 7 % 40).collect();
+    for architecture in ARCHITECTURES {
+        let name = architecture.name;
+        let bytes = synthetic(name);
+        let expected = logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole);
+        let cpu = CpuBackend::new(CpuOptions::default()).expect("every machine has one");
+        let model = load(&bytes, cpu);
+        let whole = logits(&model, &tokens, Feed::Whole);
+        for feed in [Feed::Chunks(4), Feed::Chunks(1)] {
+            assert_eq!(logits(&model, &tokens, feed), whole, "{name} {feed:?}");
+        }
+        let square = |x: f32| f64::from(x) * f64::from(x);
+        let pairs = expected.iter().flatten().zip(whole.iter().flatten());
+        let difference: f64 = pairs.map(|(a, b)| square(a - b)).sum();
+        let norm: f64 = expected.iter().flatten().map(|&x| square(x)).sum();
+        let error = (difference / norm).sqrt();
+        assert!(norm.is_finite() && error < 1e-4, "{name}: {error}");
+    }
+}
+
+#[test]
+fn delta_nets_of_older_files_give_the_same_bits() {
+    let tokens: Vec<u32> = (0..23).map(|i| i * 5 % 40).collect();
+    let bytes = synthetic("qwen3next");
+    let fused = with_fused_delta_nets(&bytes);
+    let [expected, found] = [bytes, fused]
+        .map(|bytes| logits(&load(&bytes, ReferenceBackend::new()), &tokens, Feed::Whole));
+    assert_eq!(found, expected);
+}

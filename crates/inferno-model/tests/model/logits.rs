@@ -1,0 +1,121 @@
+//! Logits against those of Hugging Face transformers, in float32.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::support::{
+    Feed, ReferenceLogits, fixtures, is_quantized, is_supported, load, logits, logits_of_two,
+    models_under, oracle,
+};
+use inferno_backend::{Backend, ReferenceBackend};
+use inferno_cpu::{CpuBackend, CpuOptions, Isa};
+
+/// Norm of the difference relative to the norm of the expected row, the project's error bound.
+const MAX_RELATIVE_ERROR: f64 = 1e-4;
+
+/// The bound for quantized weights on the CPU, which multiplies them with activations of 8 bits, as llama.cpp does.
+const MAX_QUANTIZED_ERROR: f64 = 4e-2;
+
+/// The difference of `found` from the reference if it exceeds `bound`.
+fn deviation(bound: f64, answer: &ReferenceLogits, found: &[Vec<f32>]) -> Option<String> {
+    let (mut difference, mut norm) = (0.0, 0.0);
+    assert_eq!(found.len(), answer.logits.len(), "positions");
+    for (position, (expected, found)) in answer.logits.iter().zip(found).enumerate() {
+        if argmax(expected) != argmax(found) {
+            return Some(format!("another argmax at {position}"));
+        }
+        for (&expected, &found) in expected.iter().zip(found) {
+            difference += f64::from(expected - found).powi(2);
+            norm += f64::from(expected).powi(2);
+        }
+    }
+    let error = (difference / norm).sqrt();
+    (error.is_nan() || error > bound).then(|| format!("relative error {error:.2e}"))
+}
+
+fn argmax(row: &[f32]) -> usize {
+    (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).expect("rows are not empty")
+}
+
+/// Checks every model on every backend, and reports all that deviate.
+fn check_all(models: &[PathBuf]) {
+    let reference = Arc::new(ReferenceBackend::new());
+    let mut failures = check_on(models, &reference, MAX_RELATIVE_ERROR);
+    for isa in Isa::available() {
+        failures.extend(check_on(models, &cpu(isa), MAX_QUANTIZED_ERROR));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn cpu(isa: Isa) -> Arc<CpuBackend> {
+    let options = CpuOptions { isa: Some(isa), threads: Some(2) };
+    Arc::new(CpuBackend::new(options).expect("an available level"))
+}
+
+fn check_on<B: Backend>(models: &[PathBuf], backend: &Arc<B>, quantized_bound: f64) -> Vec<String> {
+    let mut failures = Vec::new();
+    for path in models {
+        let bound = match is_quantized(path) {
+            true => quantized_bound,
+            false => MAX_RELATIVE_ERROR,
+        };
+        let answer = ReferenceLogits::read(&path.with_extension("json"));
+        let model = load(path, Arc::clone(backend));
+        for feed in [Feed::Whole, Feed::Chunks(5), Feed::Chunks(16), Feed::Chunks(1)] {
+            let found = logits(&model, &answer.tokens, feed);
+            failures.extend(deviation(bound, &answer, &found).map(|deviation| {
+                format!("{} {} {feed:?}: {deviation}", path.display(), backend.describe())
+            }));
+        }
+    }
+    failures
+}
+
+#[test]
+fn every_fixture_matches_transformers_for_every_chunking() {
+    let models = models_under(&fixtures());
+    assert!(models.len() >= 12, "fixtures are missing: {models:?}");
+    check_all(&models);
+}
+
+#[test]
+fn every_oracle_model_matches_transformers_for_every_chunking() {
+    let Some(oracle) = oracle() else { return };
+    let mut models = models_under(&oracle.join("logits"));
+    models.retain(|path| is_supported(path));
+    assert!(!models.is_empty(), "no supported models under {}", oracle.display());
+    check_all(&models);
+}
+
+/// Encoders attend in both directions, which is not supported.
+const ENCODERS: [&str; 4] = ["bert", "embeddinggemma", "modernbert", "nomic-bert"];
+
+#[test]
+fn every_decoder_of_the_oracle_is_supported() {
+    let Some(oracle) = oracle() else { return };
+    let models = models_under(&oracle.join("logits"));
+    let unsupported = models.iter().filter(|path| !is_supported(path));
+    let names = unsupported.map(|path| path.file_stem().and_then(|name| name.to_str()));
+    let decoders: Vec<_> = names.flatten().filter(|name| !ENCODERS.contains(name)).collect();
+    assert!(decoders.is_empty(), "not supported: {decoders:?}");
+}
+
+#[test]
+fn logits_do_not_depend_on_instruction_set_chunking_or_batch() {
+    for name in ["qwen3moe.gguf", "mistral-window.gguf", "llama-biases.gguf"] {
+        let path = fixtures().join(name);
+        let answer = ReferenceLogits::read(&path.with_extension("json"));
+        let other: Vec<u32> = answer.tokens.iter().rev().copied().collect();
+        let scalar = load(&path, cpu(Isa::Scalar));
+        let expected = logits(&scalar, &answer.tokens, Feed::Whole);
+        for isa in Isa::available() {
+            let model = load(&path, cpu(isa));
+            for feed in [Feed::Whole, Feed::Chunks(7), Feed::Chunks(1)] {
+                let found = logits(&model, &answer.tokens, feed);
+                assert_eq!(expected, found, "{name} on {isa:?}, {feed:?}");
+            }
+            let together = logits_of_two(&model, &other, &answer.tokens);
+            assert_eq!(expected, together, "{name} on {isa:?}, beside another sequence");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Models as a whole: loading, results, and costs.
+
+mod architectures;
+mod errors;
+mod logits;
+mod mutations;
+mod parallel_steps;
+mod requantize;
+mod support;
+mod token_cost;

@@ -1,0 +1,139 @@
+//! `inferno generate --chat`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::{Run, model, oracle};
+use serde_json::json;
+use tempfile::TempDir;
+
+const TEMPLATE: &str = "\
+{% for message in messages %}
+<|im_start|>{{ message.role }}: {{ message.content }}<|im_end|>
+{% endfor %}
+{% if add_generation_prompt %}<|im_start|>assistant:
+{%- if enable_thinking is defined and not enable_thinking %} <think></think>{% endif %}
+{% endif %}";
+
+fn greedy() -> Run {
+    let flags = ["generate", "--greedy", "--max-tokens", "24", "--ignore-eos", "-m"];
+    Run::inferno().args(flags).args([model()])
+}
+
+/// The reply to a rendered prompt.
+fn answer_to(text: &str) -> String {
+    greedy().args([text]).success().stdout
+}
+
+fn template() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.jinja");
+    fs::write(&path, TEMPLATE).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn the_prompt_becomes_a_message() {
+    let (_folder, template) = template();
+    let chat = || greedy().args(["--chat", "--chat-template"]).args([&template]);
+    let asked = "<|im_start|>user: Hi<|im_end|>\n<|im_start|>assistant:";
+    assert_eq!(chat().args(["Hi"]).success().stdout, answer_to(asked));
+    assert_eq!(chat().stdin("Hi").success().stdout, answer_to(asked));
+
+    let system = format!("<|im_start|>system: Be brief.<|im_end|>\n{asked}");
+    assert_eq!(chat().args(["--system", "Be brief.", "Hi"]).success().stdout, answer_to(&system));
+
+    let no_think = format!("{asked} <think></think>");
+    assert_eq!(chat().args(["--no-think", "Hi"]).success().stdout, answer_to(&no_think));
+}
+
+#[test]
+fn a_conversation_is_read_from_a_file() {
+    let (folder, template) = template();
+    let request = json!({
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Ho"},
+            {"role": "user", "content": "Ha"},
+        ],
+        "enable_thinking": false,
+    });
+    let file = folder.path().join("request.json");
+    fs::write(&file, request.to_string()).unwrap();
+    let chat = || greedy().args(["--chat", "--chat-template"]).args([&template]).args(["--input"]);
+    let text = "<|im_start|>user: Hi<|im_end|>\n<|im_start|>assistant: Ho<|im_end|>\n\
+                <|im_start|>user: Ha<|im_end|>\n<|im_start|>assistant: <think></think>";
+    assert_eq!(chat().args([file]).success().stdout, answer_to(text));
+    assert_eq!(chat().args(["-"]).stdin(request.to_string()).success().stdout, answer_to(text));
+    let messages = chat().args(["-", "--no-think"]).stdin(request["messages"].to_string());
+    assert_eq!(messages.success().stdout, answer_to(text));
+}
+
+#[test]
+fn conversations_that_no_model_knows_are_rejected() {
+    let (_folder, template) = template();
+    for (messages, expected) in [
+        (json!([]), "messages is empty; it must contain at least one message"),
+        (json!([{"role": "bob", "content": "Hi"}]), "messages[0].role must be system, developer,"),
+    ] {
+        let chat = greedy().args(["--chat", "--input", "-", "--chat-template"]).args([&template]);
+        let refused = chat.stdin(json!({"messages": messages}).to_string()).failure(1);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn bos_in_the_template_is_not_added_twice() {
+    let (Some(model), Some(story)) =
+        (oracle("models/stories260K.gguf"), oracle("models/stories260K.greedy-200.txt"))
+    else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let template = folder.path().join("chat.jinja");
+    fs::write(&template, "{{ bos_token }}{{ messages[0].content }}").unwrap();
+    let run = Run::inferno().args(["generate", "--chat", "--greedy", "-n", "200", "-m"]);
+    let run = run.args([model]).args(["--chat-template"]).args([template]);
+    let expected = fs::read_to_string(story).unwrap();
+    assert_eq!(run.args([""]).success().stdout.trim(), expected.trim());
+}
+
+#[test]
+fn a_model_without_a_chat_template_is_rejected_with_a_hint() {
+    let refused = greedy().args(["--chat", "Hi"]).failure(1);
+    assert!(refused.stderr.contains("pass one with --chat-template FILE"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_failing_template_is_reported_before_generation() {
+    let folder = tempfile::tempdir().unwrap();
+    let template = folder.path().join("chat.jinja");
+    fs::write(&template, "{{ raise_exception('Not like this.') }}").unwrap();
+    let chat = greedy().args(["--chat", "--chat-template"]).args([template]).args(["Hi"]);
+    let refused = chat.failure(1);
+    assert!(refused.stderr.contains("line 1: Not like this."), "{}", refused.stderr);
+}
+
+#[test]
+fn conflicting_options_are_rejected() {
+    for flags in [
+        &["--chat", "--no-special", "Hi"][..],
+        &["--chat", "--load-session", "session.bin", "Hi"],
+        &["--chat", "--input", "request.json", "Hi"],
+        &["--chat", "--input", "request.json", "--prompt-file", "prompt.txt"],
+        &["--chat", "--input", "request.json", "--system", "Be brief."],
+    ] {
+        let refused = greedy().args(flags).failure(2);
+        assert!(refused.stderr.contains("cannot be used with"), "{flags:?}: {}", refused.stderr);
+    }
+    for flags in [
+        &["--system", "Be brief.", "Hi"][..],
+        &["--input", "request.json"],
+        &["--no-think", "Hi"],
+        &["--chat-template", "chat.jinja", "Hi"],
+    ] {
+        let refused = greedy().args(flags).failure(2);
+        let message = format!("{} requires --chat", flags[0]);
+        assert!(refused.stderr.contains(&message), "{flags:?}: {}", refused.stderr);
+    }
+}

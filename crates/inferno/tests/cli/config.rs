@@ -1,0 +1,223 @@
+//! The precedence of options, the environment and `inferno.toml`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Run, fixture};
+
+/// Returns a folder with an `inferno.toml`.
+fn folder(config: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("inferno.toml"), config).unwrap();
+    folder
+}
+
+/// Returns the path of the fixture, whose vocabulary has no BOS.
+fn model() -> String {
+    fixture("qwen3.gguf").display().to_string()
+}
+
+fn tokenize(folder: &Path) -> Run {
+    Run::inferno().args(["tokenize"]).current_dir(folder).stdin("hi")
+}
+
+#[test]
+fn tables_and_top_level_keys_set_options() {
+    let config = folder(&format!("model = {:?}\n[tokenize]\ndecode = true", model()));
+    assert_eq!(tokenize(config.path()).stdin("[104, 105]").success().stdout, "hi");
+}
+
+#[test]
+fn options_override_the_environment_which_overrides_the_file() {
+    let config = folder("model = \"from-file.gguf\"");
+    let from_file = tokenize(config.path()).failure(1);
+    assert!(from_file.stderr.contains("from-file.gguf"), "{}", from_file.stderr);
+    let from_environment = tokenize(config.path()).env("INFERNO_MODEL", "from-env.gguf").failure(1);
+    assert!(from_environment.stderr.contains("from-env.gguf"), "{}", from_environment.stderr);
+    let from_flag = tokenize(config.path())
+        .env("INFERNO_MODEL", "from-env.gguf")
+        .args(["-m", "from-flag.gguf"]);
+    let from_flag = from_flag.failure(1);
+    assert!(from_flag.stderr.contains("from-flag.gguf"), "{}", from_flag.stderr);
+}
+
+#[test]
+fn the_table_of_a_command_overrides_top_level_keys() {
+    let config = folder("model = \"shared.gguf\"\n[tokenize]\nmodel = \"own.gguf\"");
+    let outcome = tokenize(config.path()).failure(1);
+    assert!(outcome.stderr.contains("own.gguf"), "{}", outcome.stderr);
+}
+
+#[test]
+fn the_file_can_be_set_by_option_or_environment() {
+    let config = folder("model = \"default.gguf\"");
+    let other = config.path().join("other.toml");
+    fs::write(&other, "model = \"other.gguf\"").unwrap();
+    let by_flag = tokenize(config.path()).args(["--config", "other.toml"]).failure(1);
+    assert!(by_flag.stderr.contains("other.gguf"), "{}", by_flag.stderr);
+    let by_environment = tokenize(config.path()).env("INFERNO_CONFIG", &other).failure(1);
+    assert!(by_environment.stderr.contains("other.gguf"), "{}", by_environment.stderr);
+    let missing = tokenize(config.path()).args(["--config", "missing.toml"]).failure(2);
+    assert!(missing.stderr.contains("missing.toml: cannot be read"), "{}", missing.stderr);
+}
+
+#[test]
+fn the_user_configuration_is_the_fallback() {
+    let (here, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir(user.path().join("inferno")).unwrap();
+    fs::write(user.path().join("inferno/inferno.toml"), "model = \"user.gguf\"").unwrap();
+    let outcome = tokenize(here.path()).env("XDG_CONFIG_HOME", user.path()).failure(1);
+    assert!(outcome.stderr.contains("user.gguf"), "{}", outcome.stderr);
+}
+
+#[test]
+fn mistakes_are_rejected_with_line_and_reason() {
+    for (config, expected) in [
+        ("\nmodle = \"a\"", "inferno.toml, line 2: unknown key `modle`; known top-level keys: "),
+        (
+            "[tokenise]",
+            "inferno.toml, line 1: unknown table `tokenise`, which is not a command; known tables: ",
+        ),
+        (
+            "[tokenize]\n\nthreads = 1",
+            "inferno.toml, line 3: `tokenize` has no option `threads`; known keys: ",
+        ),
+        ("decode = true", "inferno.toml, line 1: `decode` belongs in the table [tokenize]"),
+        (
+            "[tokenize]\ndecode = \"yes\"",
+            "inferno.toml, line 2: `decode` expects true or false, found string",
+        ),
+        ("model = 7", "inferno.toml, line 1: `model` expects a string, found integer"),
+        ("[quantize]\nthreads = 0", "inferno.toml, line 2: invalid value '0' for '--threads <N>'"),
+        (
+            "[quantize]\nthreads = \"2\"",
+            "inferno.toml, line 2: `threads` expects an integer, found string",
+        ),
+        ("a = ", "inferno.toml, line 1: not valid TOML"),
+    ] {
+        let outcome = tokenize(folder(config).path()).failure(2);
+        assert!(outcome.stderr.contains(expected), "{config}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn integers_may_have_any_radix_of_toml() {
+    for (written, read) in [("0x1_0", 16), ("0o20", 16), ("0b1_0000", 16), ("1_6", 16)] {
+        let config = folder(&format!("[generate]\ncontext = {written}\ndry_run = true"));
+        let run = Run::inferno().args(["generate", "-m", &model()]);
+        let stdout = run.current_dir(config.path()).success().stdout;
+        assert!(stdout.contains(&format!("for {read} tokens")), "{stdout}");
+    }
+    let zero = tokenize(folder("[quantize]\nthreads = 0x0").path()).failure(2);
+    let expected = "invalid value '0' for '--threads <N>'";
+    assert!(zero.stderr.contains(expected), "{}", zero.stderr);
+}
+
+#[test]
+fn switches_in_the_environment_are_true_or_false() {
+    let config = folder(&format!("model = {:?}", model()));
+    let decoded = tokenize(config.path()).env("INFERNO_DECODE", "1").stdin("[104]").success();
+    assert_eq!(decoded.stdout, "h");
+    let encoded = tokenize(config.path()).env("INFERNO_DECODE", "false").stdin("h").success();
+    assert_eq!(encoded.stdout, "[104]\n");
+    tokenize(config.path()).env("INFERNO_DECODE", "perhaps").failure(2);
+}
+
+#[test]
+fn an_invalid_environment_variable_is_reported_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, value: &str| {
+        let run = Run::inferno().args(["generate", "--dry-run", "-m", &model(), "hi"]);
+        run.current_dir(folder.path()).env(name, value)
+    };
+    for (name, value, expected) in [
+        (
+            "INFERNO_MAX_TOKENS",
+            "many",
+            "environment variable INFERNO_MAX_TOKENS: invalid value 'many'",
+        ),
+        (
+            "INFERNO_GREEDY",
+            "perhaps",
+            "environment variable INFERNO_GREEDY: invalid value 'perhaps'",
+        ),
+    ] {
+        let refused = run(name, value).failure(2);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+    assert_eq!(run("INFERNO_GREEDY", "").success().stderr, "");
+    run("INFERNO_MAX_TOKENS", "many").args(["-n", "3"]).success();
+    for (name, advice) in [
+        ("INFERNO_MAX_TOKEN", "; did you mean INFERNO_MAX_TOKENS?\n"),
+        ("INFERNO_TEMPERATUR", "; did you mean INFERNO_TEMPERATURE?\n"),
+        ("INFERNO_FLUX_CAPACITOR", "INFERNO_FLUX_CAPACITOR\n"),
+    ] {
+        let stderr = run(name, "1").success().stderr;
+        let warning = format!("warning: unknown environment variable {name}");
+        assert!(stderr.starts_with(&warning) && stderr.ends_with(advice), "{stderr}");
+    }
+}
+
+#[test]
+fn paths_in_the_file_are_relative_to_it() {
+    let config = folder("model = \"tiny.gguf\"");
+    fs::copy(model(), config.path().join("tiny.gguf")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = config.path().join("inferno.toml");
+    let outcome = tokenize(elsewhere.path()).env("INFERNO_CONFIG", &file).success();
+    assert_eq!(outcome.stdout, "[104,105]\n");
+
+    fs::write(&file, "model = \"~/tiny.gguf\"").unwrap();
+    let run = tokenize(elsewhere.path()).env("INFERNO_CONFIG", &file).env("HOME", config.path());
+    assert_eq!(run.success().stdout, "[104,105]\n");
+}
+
+#[test]
+fn a_directory_with_the_name_of_the_file_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("inferno.toml")).unwrap();
+    let refused = tokenize(folder.path()).args(["-m", &model()]).failure(2);
+    assert!(refused.stderr.contains("inferno.toml: cannot be read"), "{}", refused.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_name_of_a_model_need_not_be_utf8() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"m\xff.gguf");
+    fs::copy(model(), folder.path().join(name)).unwrap();
+    let outcome = tokenize(folder.path()).args(["-m"]).args([name]).success();
+    assert_eq!(outcome.stdout, "[104,105]\n");
+}
+
+#[test]
+fn the_small_programs_read_the_table_of_their_command() {
+    let config = folder(&format!(
+        "model = {:?}\n[generate]\ngreedy = true\nno_kv = true\nmax_tokens = 3\n[inspect]\njson = true\ntensors = false",
+        model()
+    ));
+    let generate = |program: &str, args: &[&str]| {
+        let run = Run::program(program).args(args).args(["hi"]);
+        run.current_dir(config.path()).success().stdout
+    };
+    let expected = generate(env!("CARGO_BIN_EXE_inferno"), &["generate"]);
+    let program = env!("CARGO_BIN_EXE_model-generate");
+    assert_eq!(generate(program, &[]), expected);
+    assert_eq!(generate(program, &["--kv"]), expected);
+    assert_ne!(generate(program, &["--max-tokens", "4"]), expected);
+
+    let inspected = Run::program(env!("CARGO_BIN_EXE_gguf-inspect")).args([model()]);
+    let inspected = inspected.current_dir(config.path()).success().stdout;
+    let document: serde_json::Value = serde_json::from_str(&inspected).unwrap();
+    assert!(document["tensors"].is_array());
+
+    let wrong = folder("[generate]\nmax_token = 3");
+    let refused = Run::program(program).args(["hi"]).current_dir(wrong.path());
+    let refused = refused.failure(2);
+    assert!(
+        refused.stderr.contains("line 2: `generate` has no option `max_token`"),
+        "{}",
+        refused.stderr
+    );
+}

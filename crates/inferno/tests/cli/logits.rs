@@ -1,0 +1,116 @@
+//! `inferno logits` and `inferno perplexity`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Run, expected, model, oracle};
+
+fn logits(model: &Path, tokens: &str, flags: &[&str]) -> Vec<Vec<f64>> {
+    let run = Run::inferno()
+        .args(["logits", "--kv-dtype", "f32", "--tokens", tokens, "-m"])
+        .args([model]);
+    let outcome = run.args(flags).success();
+    outcome
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("each line is an array"))
+        .collect()
+}
+
+fn joined(tokens: &serde_json::Value) -> String {
+    tokens.as_array().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn argmax(row: &[f64]) -> usize {
+    (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap()
+}
+
+/// The norm of the difference over the norm of the expected rows.
+fn relative_error(found: &[Vec<f64>], expected: &[Vec<f64>]) -> f64 {
+    let square =
+        |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>();
+    let pairs = found.iter().flatten().zip(expected.iter().flatten());
+    let difference = square(&mut pairs.map(|(a, b)| a - b));
+    (difference / square(&mut expected.iter().flatten().copied())).sqrt()
+}
+
+#[test]
+fn every_position_matches_transformers() {
+    let expected = expected();
+    let rows = logits(&model(), &joined(&expected["prompt_tokens"]), &[]);
+    let best: Vec<usize> = rows.iter().map(|row| argmax(row)).collect();
+    assert_eq!(serde_json::json!(best), expected["argmax"]);
+    let last: Vec<f64> = serde_json::from_value(expected["last_logits"].clone()).unwrap();
+    let error = relative_error(&rows[rows.len() - 1..], &[last]);
+    assert!(error < 1e-4, "{error}");
+}
+
+#[test]
+fn logits_do_not_depend_on_the_batch_size() {
+    let tokens = joined(&expected()["prompt_tokens"]);
+    let whole = logits(&model(), &tokens, &[]);
+    for batch_tokens in ["1", "5"] {
+        assert_eq!(logits(&model(), &tokens, &["--batch-tokens", batch_tokens]), whole);
+    }
+}
+
+#[test]
+fn other_architectures_match_transformers() {
+    for name in ["llama", "llama3-rope", "llama-linear-rope", "qwen2", "qwen3"] {
+        let (Some(model), Some(answer)) =
+            (oracle(&format!("logits/{name}.gguf")), oracle(&format!("logits/{name}.json")))
+        else {
+            return;
+        };
+        let answer: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(answer).unwrap()).unwrap();
+        let expected: Vec<Vec<f64>> = serde_json::from_value(answer["logits"].clone()).unwrap();
+        let rows = logits(&model, &joined(&answer["tokens"]), &[]);
+        let error = relative_error(&rows, &expected);
+        assert!(error < 1e-4, "{name}: {error}");
+        assert!(rows.iter().zip(&expected).all(|(a, b)| argmax(a) == argmax(b)), "{name}");
+    }
+}
+
+#[test]
+fn a_file_without_a_tokenizer_has_logits() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../inferno-model/tests/fixtures");
+    let answer = fs::read_to_string(fixtures.join("qwen3moe.json")).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let expected: Vec<Vec<f64>> = serde_json::from_value(answer["logits"].clone()).unwrap();
+    let rows = logits(&fixtures.join("qwen3moe.gguf"), &joined(&answer["tokens"]), &[]);
+    let error = relative_error(&rows, &expected);
+    assert!(error < 1e-4, "{error}");
+}
+
+#[test]
+fn invalid_tokens_are_rejected() {
+    let run =
+        |tokens: &str| Run::inferno().args(["logits", "--tokens", tokens, "-m"]).args([model()]);
+    let unknown = run("1,260").failure(2);
+    assert!(
+        unknown.stderr.contains("--tokens names token 260, but the vocabulary has 260 tokens"),
+        "{}",
+        unknown.stderr
+    );
+    run("1,,2").failure(2);
+    run("").failure(2);
+    let long = run(&vec!["1"; 257].join(",")).failure(2);
+    assert!(long.stderr.contains("the context length is 257"), "{}", long.stderr);
+}
+
+#[test]
+fn perplexity_matches_transformers() {
+    let expected = expected();
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.txt");
+    fs::write(&text, expected["text"].as_str().unwrap()).unwrap();
+    let run = Run::inferno().args(["perplexity", "--kv-dtype", "f32", "-m"]).args([model()]);
+    let window = expected["window"].to_string();
+    let outcome = run.args(["--context", &window]).args([&text]).success();
+    let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(found["tokens"], expected["num_scored"]);
+    let (found, expected) =
+        (found["perplexity"].as_f64().unwrap(), expected["perplexity"].as_f64().unwrap());
+    assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
+}

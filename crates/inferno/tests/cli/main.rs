@@ -1,0 +1,24 @@
+//! The command-line programs, run as processes, and the library that they are built on.
+
+mod bench;
+mod bench_serve;
+mod chat;
+mod compatibility;
+mod config;
+mod conversation;
+mod embedded;
+mod ember;
+mod generate;
+mod inspect;
+mod loaded_model;
+mod logits;
+mod models;
+mod output_format;
+mod pull;
+mod quantize;
+mod recommended;
+mod serve;
+mod support;
+mod template;
+mod terminal;
+mod tokenize;

@@ -1,0 +1,137 @@
+//! `inferno serve` as a process: its log, and its end.
+#![cfg(all(unix, feature = "embedded-model"))]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStderr, Command};
+use std::time::{Duration, Instant};
+
+use crate::support::{Run, model};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it can be sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer comes");
+    answer
+}
+
+fn wait(child: &mut Child) -> bool {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            return status.success();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    false
+}
+
+/// A server with the built-in model, and its log.
+struct Server {
+    process: Child,
+    log: BufReader<ChildStderr>,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server, and waits until its model is loaded.
+    fn start() -> Self {
+        let run = Run::inferno().args(["serve", "--port", "0", "--threads", "1"]);
+        let mut process = run.start();
+        let mut log = BufReader::new(process.stderr.take().expect("it was piped"));
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            assert_ne!(log.read_line(&mut line).expect("it is text"), 0, "the server ended");
+            if let Some((_, address)) = line.trim_end().split_once("listening on http://") {
+                break address.parse().expect("it is an address");
+            }
+        };
+        let started = Instant::now();
+        while !get(address, "/health").starts_with("HTTP/1.1 200") {
+            assert!(started.elapsed() < PATIENCE, "the model is not loaded");
+        }
+        Self { process, log, address }
+    }
+
+    /// Returns the next line of the log that contains `text`.
+    fn logged(&mut self, text: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.log.read_line(&mut line).expect("it is text"), 0, "no {text:?}");
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Sends SIGTERM, and waits for an orderly end.
+    fn stop(mut self) {
+        let id = self.process.id().to_string();
+        let terminated = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(terminated.expect("kill runs").success());
+        assert!(wait(&mut self.process), "it does not end in order");
+    }
+}
+
+#[test]
+fn requests_are_logged_with_method_path_and_tokens() {
+    let mut server = Server::start();
+    let line = server.logged("in a browser to chat");
+    assert!(line.contains(&format!("open http://{} in", server.address)), "{line}");
+    let post = |fields: &str| {
+        let mut stream = TcpStream::connect(server.address).expect("the server listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+        let body = format!("{{\"prompt\": \"Once\", \"ignore_eos\": true, {fields}}}");
+        let head = "POST /v1/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close";
+        let kind = "content-type: application/json";
+        let request = format!("{head}\r\n{kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(request.as_bytes()).expect("it can be sent");
+        stream
+    };
+    let mut answer = String::new();
+    post("\"max_tokens\": 3").read_to_string(&mut answer).expect("an answer comes");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+
+    let mut stream = BufReader::new(post("\"max_tokens\": 900, \"stream\": true"));
+    let events = stream.by_ref().lines().map_while(Result::ok);
+    assert_eq!(events.filter(|line| line.starts_with("data: ")).take(5).count(), 5);
+    drop(stream);
+
+    let line = server.logged("request finished");
+    for part in ["POST", "/v1/completions", "generated_tokens=3"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let line = server.logged("request finished");
+    let generated = line.split("generated_tokens=").nth(1).and_then(|rest| rest.split(' ').next());
+    let generated: usize = generated.expect("it is logged").parse().expect("it is a number");
+    assert!(line.contains("outcome=\"abort\"") && (5..900).contains(&generated), "{line}");
+    server.stop();
+}
+
+#[test]
+fn an_unread_standard_error_stops_neither_requests_nor_sigterm() {
+    let server = Server::start();
+    // The pipe is not read from here on. It holds some hundred lines, the queue a thousand.
+    for _ in 0..3000 {
+        assert!(get(server.address, "/nothing").starts_with("HTTP/1.1 404"));
+    }
+    let metrics = get(server.address, "/metrics");
+    let dropped = metrics.lines().find(|line| line.starts_with("inferno_log_lines_dropped_total"));
+    let dropped = dropped.and_then(|line| line.rsplit(' ').next()).expect("it is counted");
+    assert_ne!(dropped, "0");
+    server.stop();
+}
+
+#[test]
+fn an_endless_certificate_is_rejected() {
+    let run = Run::inferno().args(["serve", "--port", "0", "-m"]).args([model()]);
+    let refused = run.args(["--tls-cert", "/dev/zero", "--tls-key", "/dev/zero"]).failure(1);
+    assert!(refused.stderr.contains("too large to be a certificate"), "{}", refused.stderr);
+}

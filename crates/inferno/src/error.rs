@@ -81,10 +81,19 @@ pub enum Error {
     },
     /// The model has no chat template, and none was specified.
     #[error(
-        "the model has no chat template (metadata key tokenizer.chat_template); pass one with --chat-template FILE, or \
-         use inferno generate without --chat"
+        "the model has no chat template (metadata key tokenizer.chat_template); pass one with --chat-template FILE \
+         or --chat-template chatml, or use inferno generate without --chat"
     )]
     NoChatTemplate,
+    /// There is neither a file nor a built-in chat template with this name.
+    #[error(
+        "there is no chat template {name:?}: expected a file, or the built-in template chatml; without this option, the \
+         template in the model file is used"
+    )]
+    UnknownTemplate {
+        /// The name.
+        name: String,
+    },
     /// The messages of a conversation are not in order.
     #[error(
         "{input}: {} messages[{index}], expected role {expected}; messages must alternate between user and assistant, \

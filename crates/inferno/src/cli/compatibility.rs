@@ -30,9 +30,6 @@ pub(super) fn parse(
         Ok(matches) => return Ok((arguments, matches)),
         Err(error) => error,
     };
-    if has_nested_subcommand(command, &arguments) {
-        return Err(error);
-    }
     let translated = translate(command, &arguments, &error);
     if translated.arguments == arguments {
         return Err(with_advice(command, &arguments, error));
@@ -46,18 +43,12 @@ pub(super) fn parse(
     }
 }
 
-/// Returns whether a command line has a subcommand of a subcommand, such as `bench serve`, whose options are not in the
-/// tables.
-fn has_nested_subcommand(command: &Command, arguments: &[OsString]) -> bool {
-    let nested = |subcommand: &Command| {
-        subcommand.has_subcommands() && {
-            arguments.iter().any(|argument| subcommand.find_subcommand(argument).is_some())
-        }
-    };
-    subcommand(command, arguments).is_some_and(nested)
-}
-
-/// Returns the subcommand of a command line.
-pub(super) fn subcommand<'c>(command: &'c Command, arguments: &[OsString]) -> Option<&'c Command> {
-    arguments.iter().skip(1).find_map(|argument| command.find_subcommand(argument))
+/// Returns the subcommand of a command line. One of a subcommand has both names: `bench serve`.
+pub(super) fn subcommand(command: &Command, arguments: &[OsString]) -> Option<Command> {
+    let mut words = arguments.iter().skip(1);
+    let found = words.find_map(|word| command.find_subcommand(word))?;
+    Some(match words.next().and_then(|word| found.find_subcommand(word)) {
+        Some(nested) => nested.clone().name(format!("{} {}", found.get_name(), nested.get_name())),
+        None => found.clone(),
+    })
 }

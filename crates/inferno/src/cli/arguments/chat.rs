@@ -42,7 +42,7 @@ pub(crate) struct ChatSetupArgs {
     /// [default: -1, no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = or_default(whole::<usize>))]
     reasoning_budget: Option<OrDefault<usize>>,
-    /// Use the chat template in this file instead of the one in the model file
+    /// Use the chat template in this file instead of the one in the model file; chatml is built in
     #[arg(long, value_name = "FILE")]
     chat_template: Option<PathBuf>,
     /// Parse special tokens in messages, such as <|im_end|>, which are encoded as text otherwise

@@ -10,7 +10,7 @@ const MAX_NUM_DRAFTS: usize = 64;
 #[derive(clap::Args)]
 pub(crate) struct SpeculateArgs {
     /// Draft up to N tokens from earlier text and verify them in one pass (speculative decoding). Faster for repetitive
-    /// text; the output is unchanged. 0 disables it
+    /// text; the output is unchanged. Models with recurrent layers do not use it. 0 disables it
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number_in(0..=MAX_NUM_DRAFTS))]
     pub(crate) speculate: usize,
 }

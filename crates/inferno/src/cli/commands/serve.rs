@@ -48,7 +48,7 @@ pub(crate) struct ServeArgs {
     /// Name of the model in API requests; can be repeated, and * accepts any further name [default: the file name, and *]
     #[arg(long, value_name = "NAME")]
     served_model_name: Vec<String>,
-    /// Use the chat template in this file instead of the one in the model file
+    /// Use the chat template in this file instead of the one in the model file; chatml is built in
     #[arg(long, value_name = "FILE")]
     chat_template: Option<std::path::PathBuf>,
     /// Parse special tokens in messages, such as <|im_end|>, which are encoded as text otherwise

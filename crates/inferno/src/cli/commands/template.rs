@@ -24,7 +24,7 @@ Examples:
 pub(crate) struct TemplateArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Use the chat template in this file instead of the one in the model file
+    /// Use the chat template in this file instead of the one in the model file; chatml is built in
     #[arg(long, visible_alias = "chat-template", value_name = "FILE")]
     template_file: Option<PathBuf>,
     /// Conversation, as a JSON file; - reads standard input

@@ -18,12 +18,12 @@ pub(super) fn with_advice(
     error: clap::Error,
 ) -> clap::Error {
     let subcommand = super::subcommand(command, arguments);
-    let mut error = match misread_option(subcommand, arguments, &error) {
+    let mut error = match misread_option(subcommand.as_ref(), arguments, &error) {
         Some(option) => unknown_argument(command, option, &error),
         None => error,
     };
     let advice = match subcommand {
-        Some(subcommand) => advice(subcommand, arguments, &error),
+        Some(subcommand) => advice(&subcommand, arguments, &error),
         None => advice_without_command(&error),
     };
     if let Some(advice) = advice {

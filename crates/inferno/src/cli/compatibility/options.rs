@@ -1,5 +1,6 @@
 //! Options of other programs, with the commands of inferno that understand them.
 
+mod bench_serve;
 mod llama_cpp;
 mod llm;
 mod ollama;
@@ -36,8 +37,14 @@ const NO_GPU: &str = "there is no GPU backend; the model runs on the CPU";
 const AUTOMATIC: &str = "it is not needed";
 const ALWAYS: &str = "it is always enabled";
 
-const TABLES: [&[Entry]; 5] =
-    [llama_cpp::OPTIONS, ollama::OPTIONS, llm::OPTIONS, vllm::OPTIONS, spellings::OPTIONS];
+const TABLES: [&[Entry]; 6] = [
+    llama_cpp::OPTIONS,
+    ollama::OPTIONS,
+    llm::OPTIONS,
+    vllm::OPTIONS,
+    bench_serve::OPTIONS,
+    spellings::OPTIONS,
+];
 
 /// Returns the meaning of an option for a command.
 pub(super) fn meaning(command: &str, option: &str) -> Option<Meaning> {
@@ -57,6 +64,15 @@ mod tests {
     use crate::cli::Inferno;
     use crate::cli::compatibility::translation::find_option;
 
+    /// The command with this name, which is two words for a subcommand of a subcommand.
+    fn command(name: &str) -> clap::Command {
+        let words: Vec<_> =
+            ["inferno"].into_iter().chain(name.split(' ')).map(Into::into).collect();
+        let found = crate::cli::compatibility::subcommand(&Inferno::command(), &words).unwrap();
+        assert_eq!(found.get_name(), name);
+        found
+    }
+
     /// Every name with every command that it has a meaning for.
     fn every_use() -> Vec<(&'static str, clap::Command, Meaning)> {
         let inferno = Inferno::command();
@@ -64,10 +80,8 @@ mod tests {
         for (names, commands, meaning) in TABLES.into_iter().flatten() {
             let all = inferno.get_subcommands().map(clap::Command::get_name);
             let commands = if commands.is_empty() { all.collect() } else { commands.to_vec() };
-            for (name, command) in
-                names.iter().flat_map(|name| commands.iter().map(move |c| (name, c)))
-            {
-                uses.push((*name, inferno.find_subcommand(command).unwrap().clone(), *meaning));
+            for command_name in commands {
+                uses.extend(names.iter().map(|name| (*name, command(command_name), *meaning)));
             }
         }
         uses
@@ -85,8 +99,7 @@ mod tests {
             for target in targets {
                 let has = |command: &clap::Command| find_option(command, target).is_some();
                 for name in *commands {
-                    let command = inferno.find_subcommand(name).unwrap();
-                    assert!(has(command), "{names:?}: {name} has no {target}");
+                    assert!(has(&command(name)), "{names:?}: {name} has no {target}");
                 }
                 assert!(inferno.get_subcommands().any(has), "{names:?}: no command has {target}");
             }

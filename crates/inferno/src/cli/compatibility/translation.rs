@@ -35,7 +35,7 @@ pub(super) fn translate(
     error: &clap::Error,
 ) -> Translated {
     let mut translated = Translated::default();
-    let Some(subcommand) = super::subcommand(command, arguments) else {
+    let Some(subcommand) = &super::subcommand(command, arguments) else {
         translated.arguments = arguments.to_vec();
         return translated;
     };

@@ -62,7 +62,7 @@ fn parse_first(
     command: &Command,
     arguments: Vec<OsString>,
 ) -> Result<(Vec<OsString>, ArgMatches), Failure> {
-    let subcommand = compatibility::subcommand(command, &arguments).cloned();
+    let subcommand = compatibility::subcommand(command, &arguments);
     match compatibility::parse(command, arguments) {
         Ok(parsed) => {
             warn_of_unknown_variables(command);

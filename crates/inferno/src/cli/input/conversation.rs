@@ -8,7 +8,7 @@ use inferno_tokenizer::{EncodeOptions, Tokenizer};
 use serde_json::{Map, Value};
 
 use crate::Error;
-use crate::cli::input::{read_conversation, read_file};
+use crate::cli::input::{STDIN_PATH, read_conversation, read_file};
 
 /// The roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
@@ -137,11 +137,25 @@ pub(crate) fn template_of(
     })
 }
 
-/// Returns the template in a file, without the special tokens of a model.
+/// The built-in chat template, for models without one. No file needs to exist for this name.
+const CHATML: (&str, &str) = (
+    "chatml",
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}\
+     {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
+);
+
+/// Returns the template in a file, or a built-in one by its name, without the special tokens of a model.
 ///
-/// **Errors**: an unreadable file; a malformed template.
+/// **Errors**: [`Error::UnknownTemplate`]; an unreadable file; a malformed template.
 pub(crate) fn template_from_file(path: &Path) -> Result<ChatTemplate, Error> {
-    Ok(ChatTemplate::new(&read_file(path)?)?)
+    // Names in a configuration file have become paths in its folder.
+    let is_name = path.extension().is_none() && path.as_os_str() != STDIN_PATH && !path.exists();
+    let source = match is_name {
+        true if path.file_name().is_some_and(|name| name == CHATML.0) => CHATML.1.to_owned(),
+        true => return Err(Error::UnknownTemplate { name: path.display().to_string() }),
+        false => read_file(path)?,
+    };
+    Ok(ChatTemplate::new(&source)?)
 }
 
 /// Returns the special tokens that are not null.

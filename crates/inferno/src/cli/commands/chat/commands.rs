@@ -58,8 +58,10 @@ pub(super) const COMMANDS: [(&str, &str, &str); 9] = [
 ];
 
 /// Commands of Ollama and llama-cli, with the command and the argument that they mean. Without an argument, theirs applies.
-const ALIASES: [(&str, &str, &str); 10] = [
+const ALIASES: [(&str, &str, &str); 12] = [
     ("/bye", "/exit", ""),
+    ("/quit", "/exit", ""),
+    ("/q", "/exit", ""),
     ("/?", "/help", ""),
     ("/clear", "/reset", ""),
     ("/new", "/reset", ""),
@@ -167,6 +169,8 @@ mod tests {
         let parsed = |line| parse(line).map(|line| format!("{line:?}"));
         for (alias, line) in [
             ("/bye", "/exit"),
+            ("/quit", "/exit"),
+            ("/q", "/exit"),
             ("/?", "/help"),
             ("/clear", "/reset"),
             ("/regen", "/retry"),
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_rejected() {
-        for (line, name) in [("/quit", "/quit"), ("/etc/passwd is what?", "/etc/passwd")] {
+        for (line, name) in [("/quits", "/quits"), ("/etc/passwd is what?", "/etc/passwd")] {
             assert_eq!(parse(line), Err(CommandError::Unknown { name: name.to_owned() }));
         }
     }

@@ -26,6 +26,27 @@ PROMPT = "Replace Seven by Eight in notes.txt, and write its size to size.txt."
 COMMAND = "wc -c notes.txt > size.txt"
 
 
+# An edit in the format that aider requests from models without tools.
+AIDER_EDIT = """\
+notes.txt
+```
+<<<<<<< SEARCH
+Seven lines.
+=======
+Eight lines.
+>>>>>>> REPLACE
+```
+
+"""
+
+
+def answers(name, folder, call, text):
+    """Returns what the model generates: the calls in its format, and the final answer."""
+    if name == "aider":
+        return [text(AIDER_EDIT + FINAL)]
+    return [call(*it) for it in tool_calls(name, folder)] + [text(FINAL)]
+
+
 def tool_calls(name, folder):
     """Returns the calls of an agent's own tools that do the work in a folder."""
     notes = str(folder / "notes.txt")
@@ -67,6 +88,14 @@ class Agent:
         provider = f'{{name="x",base_url="{self.url}/v1",wire_api="responses",env_key="API_KEY"}}'
         return ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-c", "model_provider=x",
                 "-c", f"model_providers.x={provider}", "-m", "any", PROMPT], {"API_KEY": "any"}
+
+    def aider(self):
+        # It does not run commands itself, other than the tests.
+        return ["--model", "openai/any", "--edit-format", "diff", "--no-git", "--yes-always", "--no-check-update",
+                "--no-show-model-warnings", "--analytics-disable", "--no-pretty", "--map-tokens", "0",
+                "--auto-test", "--test-cmd", COMMAND, "--message", PROMPT, "notes.txt"], {
+            "OPENAI_API_KEY": "any", "OPENAI_API_BASE": f"{self.url}/v1", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        }
 
     def opencode(self):
         (self.folder / "opencode.json").write_text(json.dumps({
@@ -137,8 +166,7 @@ class Trial:
         home.mkdir(parents=True, exist_ok=True)
         call, text = call_format(template.read_text() if template else "<tool_call>")
         script = folder.parent / f"{name}.json"
-        answers = [call(*it) for it in tool_calls(name, folder)] + [text(FINAL)]
-        script.write_text(json.dumps({"answers": answers, "otherwise": text(FINAL)}))
+        script.write_text(json.dumps({"answers": answers(name, folder, call, text), "otherwise": text(FINAL)}))
         server = Server(self.inferno, self.model, script, template, folder.parent / f"{name}.log")
         recorder = Recorder(server.url, [(str(folder), "/project"), (str(home), "/home")]) if self.recordings else None
         try:

@@ -196,12 +196,12 @@ fn the_chat_continues_after_a_message_that_does_not_fit() {
 fn the_chat_continues_after_an_invalid_line() {
     let setup = Setup::new();
     let script =
-        ["/quit", "/retry", "/stats", "/think maybe", "/load nothing.json", "Hi", "/exit", "Ho"];
+        ["/quits", "/retry", "/stats", "/think maybe", "/load nothing.json", "Hi", "/exit", "Ho"];
     let outcome = setup.chat(&script).outcome();
     assert_eq!(lines(&outcome), [setup.answer(None, &["Hi"])]);
     assert_eq!(outcome.code, Some(1));
     for message in [
-        "error: unknown command /quit",
+        "error: unknown command /quits",
         "error: there is no reply yet",
         "error: invalid argument, usage: /think on|off",
         "error: nothing.json: ",

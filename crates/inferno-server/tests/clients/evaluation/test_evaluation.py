@@ -59,11 +59,14 @@ def test_lm_eval_completions(tmp_path, tokenizer):
 
 
 def test_lm_eval_log_probabilities(tmp_path):
+    # The words that greedy decoding chooses, and the same words in reverse order.
+    words = STORY["text"].split(" ")[:4]
+    document = {"prompt": STORY["prompt"], "choices": [" ".join(words), " ".join(reversed(words))]}
     task = {
-        "output_type": "multiple_choice", "doc_to_choice": ["{{text}}", " zebra zebra zebra"], "doc_to_target": 0,
+        "output_type": "multiple_choice", "doc_to_choice": "{{choices}}", "doc_to_target": 0, "target_delimiter": "",
         "metric_list": [{"metric": "acc"}],
     }
-    found = evaluate(tmp_path, "local-completions", task, [STORY], tokenizer="remote")
+    found = evaluate(tmp_path, "local-completions", task, [document], tokenizer="remote")
     assert found["acc,none"] == 1.0, found
 
 

@@ -40,11 +40,12 @@ Eight lines.
 """
 
 
-def answers(name, folder, call, text):
+def script(name, folder, call, text):
     """Returns what the model generates: the calls in its format, and the final answer."""
     if name == "aider":
-        return [text(AIDER_EDIT + FINAL)]
-    return [call(*it) for it in tool_calls(name, folder)] + [text(FINAL)]
+        # Its prompt has earlier turns as examples, so that the number of the answer varies.
+        return {"answers": [], "otherwise": text(AIDER_EDIT + FINAL)}
+    return {"answers": [call(*it) for it in tool_calls(name, folder)], "otherwise": text(FINAL)}
 
 
 def tool_calls(name, folder):
@@ -165,9 +166,9 @@ class Trial:
         home = self.work / "home" / folder.parent.name / name
         home.mkdir(parents=True, exist_ok=True)
         call, text = call_format(template.read_text() if template else "<tool_call>")
-        script = folder.parent / f"{name}.json"
-        script.write_text(json.dumps({"answers": answers(name, folder, call, text), "otherwise": text(FINAL)}))
-        server = Server(self.inferno, self.model, script, template, folder.parent / f"{name}.log")
+        answers = folder.parent / f"{name}.json"
+        answers.write_text(json.dumps(script(name, folder, call, text)))
+        server = Server(self.inferno, self.model, answers, template, folder.parent / f"{name}.log")
         recorder = Recorder(server.url, [(str(folder), "/project"), (str(home), "/home")]) if self.recordings else None
         try:
             agent = Agent(name, self.bin_folder, (recorder or server).url, folder)

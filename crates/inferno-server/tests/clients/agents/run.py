@@ -91,9 +91,10 @@ class Agent:
                 "-c", f"model_providers.x={provider}", "-m", "any", PROMPT], {"API_KEY": "any"}
 
     def aider(self):
-        # It does not run commands itself, other than the tests.
+        # It does not run commands itself, other than the tests. Histories would be written to the root of the repository.
         return ["--model", "openai/any", "--edit-format", "diff", "--no-git", "--yes-always", "--no-check-update",
                 "--no-show-model-warnings", "--analytics-disable", "--no-pretty", "--map-tokens", "0",
+                "--chat-history-file", self.folder / "chat", "--input-history-file", self.folder / "input",
                 "--auto-test", "--test-cmd", COMMAND, "--message", PROMPT, "notes.txt"], {
             "OPENAI_API_KEY": "any", "OPENAI_API_BASE": f"{self.url}/v1", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }

@@ -49,6 +49,7 @@ const FILES: &[PageFile] = page_files![
     "/page/sampling.js": JAVASCRIPT "sampling.js",
     "/page/composer.js": JAVASCRIPT "composer.js",
     "/page/conversation.js": JAVASCRIPT "conversation.js",
+    "/page/overflow.js": JAVASCRIPT "overflow.js",
     "/page/branches.js": JAVASCRIPT "branches.js",
     "/page/message.js": JAVASCRIPT "message.js",
     "/page/tools.js": JAVASCRIPT "tools.js",

@@ -63,3 +63,7 @@ export function showAnswering(isAnswering) {
 export function focusPrompt() {
   prompt.focus();
 }
+
+export function focusStop() {
+  stop.focus();
+}

@@ -2,20 +2,15 @@
 
 import { chatChunks } from './api.js';
 import { beginBranch, showBranch } from './branches.js';
-import { showAnswering } from './composer.js';
+import { focusStop, showAnswering } from './composer.js';
 import { apiKey, askForKey } from './key.js';
 import { AnswerView, branchSwitch, failureNote, leftOutNote, userMessage } from './message.js';
 import { servedModel } from './models.js';
+import { TOO_LONG, canSummarize, dropOldest, isNearlyFull, requestSummary } from './overflow.js';
 import { isEmpty, receive } from './receive.js';
 import { requestFields } from './settings.js';
 import { requestMessages } from './store.js';
 import { resultForm, toolResult } from './tools.js';
-
-/** The code of errors for requests that exceed the context. */
-const TOO_LONG = 'context_length_exceeded';
-
-/** Share of the context that is kept free for an answer, if there are older messages to drop. */
-const FREE_SHARE = 0.25;
 
 const list = document.getElementById('messages');
 const welcome = document.getElementById('welcome');
@@ -68,9 +63,25 @@ export class ConversationView {
     this.#again();
   }
 
+  /** Appends the results of tools. */
+  async #returnResults(results) {
+    await this.stop();
+    this.#continue(results);
+  }
+
   /** Requests an answer, or another one. */
   #again() {
     this.#answered = this.#answer();
+  }
+
+  async #regenerate() {
+    await this.stop();
+    this.#again();
+  }
+
+  /** Requests a summary of the messages that are left out. */
+  #summarize() {
+    this.#answered = this.#summary();
   }
 
   /** Replaces a message of the user; what followed it becomes another branch. */
@@ -95,28 +106,15 @@ export class ConversationView {
 
   /** Sends all messages again if this one was left out. */
   #includeMessage(index) {
-    if (this.#conversation.leftOut > index) this.#conversation.leftOut = 0;
+    if (!(this.#conversation.leftOut > index)) return;
+    this.#conversation.leftOut = 0;
+    delete this.#conversation.summary;
   }
 
-  /** Leaves out the older half of the sent messages. Returns false if there is only one to send. */
   #dropOldest() {
-    const { messages, leftOut = 0 } = this.#conversation;
-    const middle = Math.max(leftOut + 1, Math.floor((leftOut + messages.length) / 2));
-    const place = messages.findIndex((message, index) => index >= middle && message.role === 'user');
-    if (place === -1) return false;
-    this.#conversation.leftOut = place;
+    const isDropped = dropOldest(this.#conversation);
     this.#drawLeftOut();
-    return true;
-  }
-
-  /** Leaves out messages if the latest answer left too little of the context free. */
-  #makeRoom() {
-    const { messages, leftOut = 0 } = this.#conversation;
-    const { figures } = messages.findLast((message) => message.figures?.promptTokens !== undefined) ?? {};
-    // Counts from before messages were left out do not apply any more.
-    if (!figures || (figures.leftOut ?? 0) !== leftOut) return;
-    const used = figures.promptTokens + figures.tokens;
-    if (used > (1 - FREE_SHARE) * (servedModel()?.max_model_len ?? Infinity)) this.#dropOldest();
+    return isDropped;
   }
 
   #draw(jumps = true) {
@@ -128,10 +126,14 @@ export class ConversationView {
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true, detail: { jump: jumps } }));
   }
 
+  /** Separates the messages that are left out from the others. While nothing is generated, it offers their summary. */
   #drawLeftOut() {
-    const { leftOut = 0 } = this.#conversation;
+    const { leftOut = 0, summary } = this.#conversation;
     list.querySelector('.left-out')?.remove();
-    if (leftOut > 0) list.querySelectorAll('article')[leftOut]?.before(leftOutNote());
+    if (leftOut === 0) return;
+    const isPartial = canSummarize(this.#conversation);
+    const note = leftOutNote(summary, isPartial, isPartial && this.#abort === null ? () => this.#summarize() : null);
+    list.querySelectorAll('article')[leftOut]?.before(note);
   }
 
   #messageElement(message, index) {
@@ -147,7 +149,7 @@ export class ConversationView {
 
   #finish(view, message, index) {
     const isLast = index === this.#conversation.messages.length - 1;
-    view.finish(isLast ? () => this.#again() : null, this.#branchSwitch(message, index));
+    view.finish(isLast ? () => this.#regenerate() : null, this.#branchSwitch(message, index));
   }
 
   #branchSwitch(message, index) {
@@ -157,7 +159,7 @@ export class ConversationView {
   /** Offers what continues a conversation whose last message is not an answer, or requests results of tools. */
   #offerAnswer() {
     const last = this.#conversation.messages.at(-1);
-    if (last?.calls?.length > 0) list.append(resultForm(last.calls, (results) => this.#continue(results)));
+    if (last?.calls?.length > 0) list.append(resultForm(last.calls, (results) => this.#returnResults(results)));
     else if (last && last.role !== 'assistant') this.#fail('This message has no answer yet.', 'Generate answer', () => this.#again());
   }
 
@@ -168,13 +170,11 @@ export class ConversationView {
     const before = [...messages];
     const message = { role: 'assistant', content: '' };
     if (messages.at(-1)?.role === 'assistant') message.branches = beginBranch(messages, messages.length - 1);
-    this.#abort = new AbortController();
+    this.#startGenerating('Generating…');
     const view = new AnswerView(message);
     this.#draw();
     list.append(view.element);
     view.update();
-    showAnswering(true);
-    status.textContent = 'Generating…';
     this.#onChange({ ...conversation, messages: before });
     // Stored when the user leaves the page, so that nothing is lost.
     const leave = () => {
@@ -185,19 +185,55 @@ export class ConversationView {
     removeEventListener('pagehide', leave);
     messages.splice(0, Infinity, ...(isEmpty(message) ? before : [...messages, message]));
     this.#onChange(conversation);
-    this.#abort = null;
-    showAnswering(false);
+    this.#stopGenerating();
     if (isEmpty(message)) this.#draw();
     else this.#finish(view, message, messages.length - 1);
     this.#conclude(message, failure);
     list.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
   }
 
+  /** Replaces the messages that are left out with a summary. */
+  async #summary() {
+    const conversation = this.#conversation;
+    this.#startGenerating('Summarizing…');
+    this.#drawLeftOut();
+    // The button that had it is gone.
+    focusStop();
+    const end = conversation.leftOut;
+    const { text, failure } = await requestSummary(conversation, this.#abort.signal);
+    const isStopped = this.#abort.signal.aborted;
+    if (text !== '' && !failure) {
+      conversation.summary = { text, end };
+      this.#onChange(conversation);
+    }
+    this.#stopGenerating();
+    if (conversation.messages.at(-1).role !== 'assistant') this.#offerAnswer();
+    if (failure?.status === 401) askForKey(failure.message);
+    if (isStopped) status.textContent = 'Stopped.';
+    else if (failure) this.#fail(failure.message, 'Try again', () => this.#summarize());
+    else if (text === '') this.#fail('The model wrote no summary.', 'Try again', () => this.#summarize());
+    else status.textContent = 'Summary complete.';
+  }
+
+  /** Shows that the model is generating, until it is stopped or done. */
+  #startGenerating(text) {
+    list.querySelector('.failure')?.remove();
+    this.#abort = new AbortController();
+    showAnswering(true);
+    status.textContent = text;
+  }
+
+  #stopGenerating() {
+    this.#abort = null;
+    showAnswering(false);
+    this.#drawLeftOut();
+  }
+
   /** Receives an answer, without the oldest messages if the conversation is too long. Returns the error, or null. */
   async #request(message, onChange) {
     const { signal } = this.#abort;
     const sentFrom = this.#conversation.leftOut ?? 0;
-    this.#makeRoom();
+    if (isNearlyFull(this.#conversation)) this.#dropOldest();
     for (;;) {
       const request = { model: servedModel()?.id, messages: requestMessages(this.#conversation), ...requestFields() };
       const failure = await receive(message, chatChunks(request, apiKey(), signal), onChange);

@@ -172,9 +172,19 @@ function seconds(time) {
   return time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(1)} s`;
 }
 
-/** Separates messages that are no longer sent from the others. */
-export function leftOutNote() {
-  return element('p', { className: 'left-out' }, 'The messages above no longer fit into the context and are not sent to the model.');
+/** Separates messages that are no longer sent from the others. `onSummarize`, if given, requests a summary of them. */
+export function leftOutNote(summary, isPartial, onSummarize) {
+  const note = element('div', { className: 'left-out' });
+  const text = isPartial
+    ? 'The messages above no longer fit into the context and are not sent to the model.'
+    : 'The messages above no longer fit into the context. The model receives a summary of them.';
+  note.append(element('p', {}, text));
+  if (summary) {
+    const label = isPartial ? 'Summary of the oldest messages' : 'Summary';
+    note.append(element('details', {}, element('summary', {}, label), element('p', {}, summary.text)));
+  }
+  if (onSummarize) note.append(element('button', { type: 'button', className: 'plain', onclick: onSummarize }, 'Summarize them'));
+  return note;
 }
 
 /** An error with an action, such as to try again. */

@@ -86,12 +86,12 @@ function parsedTools() {
   }
 }
 
-/** The request fields from the settings. */
-export function requestFields() {
+/** The request fields from the settings; `thinks` replaces the choice of reasoning. */
+export function requestFields(thinks = isThinking()) {
   const found = parsedTools();
   return {
     ...samplingFields(),
-    ...(supportsThinking ? { chat_template_kwargs: { enable_thinking: isThinking() } } : {}),
+    ...(supportsThinking ? { chat_template_kwargs: { enable_thinking: thinks } } : {}),
     ...(found.length > 0 ? { tools: found } : {}),
   };
 }

@@ -95,9 +95,13 @@ export function allMessages(conversation) {
   return withSystem(conversation, conversation.messages);
 }
 
-/** The messages to send: without the `leftOut` oldest, which exceed the context. */
-export function requestMessages(conversation) {
-  return withSystem(conversation, conversation.messages.slice(conversation.leftOut ?? 0));
+/** The messages to send: without the `leftOut` oldest, which exceed the context, but with their summary. */
+export function requestMessages(conversation, start = conversation.leftOut ?? 0, end = Infinity) {
+  const [first, ...rest] = conversation.messages.slice(start, end);
+  const { summary } = conversation;
+  // A part of the message, since not every template accepts other messages before the first one of the user.
+  const content = summary ? `Summary of our conversation so far:\n${summary.text}\n\n${first.content}` : first.content;
+  return withSystem(conversation, [{ ...first, content }, ...rest]);
 }
 
 function withSystem({ system }, messages) {
@@ -112,7 +116,9 @@ function withSystem({ system }, messages) {
 }
 
 function isConversation(value) {
-  return isText(value?.id) && Number.isFinite(value.updated) && isList(value.messages, isMessage);
+  const { id, updated, messages, summary = { text: '', end: 0 } } = value ?? {};
+  const isSummary = isText(summary?.text) && Number.isInteger(summary.end);
+  return isText(id) && Number.isFinite(updated) && isList(messages, isMessage) && isSummary;
 }
 
 function isMessage(value) {

@@ -68,6 +68,12 @@ for (const [name, options] of Object.entries(SCREENS)) {
     await page.getByRole('button', { name: 'Send edited' }).click();
     await page.getByText('Fine.').waitFor();
     await checkAccessible(page, 'versions');
+    await page.evaluate(async () => {
+      const { leftOutNote } = await import('./page/message.js');
+      document.getElementById('messages').prepend(leftOutNote({ text: 'A summary.' }, true, () => {}));
+    });
+    await page.locator('.left-out summary').click();
+    await checkAccessible(page, 'messages that were left out');
 
     await openSettings(page);
     await checkAccessible(page, 'settings');

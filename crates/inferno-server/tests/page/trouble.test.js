@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answers, openPage, openSettings, send, setting } from './browser.js';
-import { startLine } from './line.js';
+import { answerChunks, startLine } from './line.js';
 import { startServer } from './server.js';
 import { useServer } from './setup.js';
 
@@ -81,6 +81,57 @@ test('a conversation that exceeds the context continues without its oldest messa
     await page.reload();
     assert.equal(await isAbove(), sent[0]);
     assert.equal((await page.locator('article.user').count()), shown.length);
+  }));
+
+test('messages that were left out are replaced with a summary on request', () =>
+  withLine(async (page, line) => {
+    await setting(page, 'Max tokens', '3');
+    const long = (word) => `${word} `.repeat(250).trim();
+    const words = ['one', 'two', 'three', 'four', 'five'];
+    for (const word of words.slice(0, 4)) {
+      await send(page, long(word));
+      await answers(page);
+    }
+    const summarize = page.getByRole('button', { name: 'Summarize them' });
+    line.instead = { status: 429, body: { error: { message: '9 requests are waiting' } } };
+    await summarize.click();
+    await page.getByText('9 requests are waiting').waitFor();
+    page.watched.expect(/429/);
+    line.instead = { chunks: answerChunks([{ content: 'Somebody wrote ' }, { content: 'numbers.' }]) };
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('The model receives a summary of them.').waitFor();
+    assert.equal(await page.locator('.failure').count(), 0);
+    assert.equal(await summarize.count(), 0);
+    const [first, ...others] = line.requests.at(-1).messages;
+    assert.equal(first.content, long('one'));
+    assert.match(others.at(-1).content, /^Summarize our conversation/);
+    assert.equal(line.requests.at(-1).max_tokens, 128);
+    line.instead = null;
+
+    const shown = async () => {
+      await page.locator('.left-out summary').click();
+      return page.locator('.left-out details p').innerText();
+    };
+    assert.equal(await shown(), 'Somebody wrote numbers.');
+    await page.reload();
+    assert.equal(await shown(), 'Somebody wrote numbers.');
+    await send(page, 'Hello!');
+    await answers(page);
+    const [summarized] = line.requests.at(-1).messages;
+    assert.match(summarized.content, /^Summary of our conversation so far:\nSomebody wrote numbers\.\n\n(two|three|four) /);
+    assert.ok(!JSON.stringify(line.requests.at(-1).messages).includes(long('one')));
+
+    // Further messages are left out; the next summary includes the first one.
+    for (const word of words) {
+      await send(page, long(word));
+      await answers(page);
+      if ((await summarize.count()) > 0) break;
+    }
+    assert.equal(await page.getByText('Summary of the oldest messages').count(), 1);
+    await summarize.click();
+    await page.getByText('The model receives a summary of them.').waitFor();
+    assert.match(line.requests.at(-1).messages[0].content, /^Summary of our conversation so far:\nSomebody wrote numbers\.\n\n/);
+    assert.notEqual(await shown(), 'Somebody wrote numbers.');
   }));
 
 test('oldest messages are also left out if the server rejects a request for its length', () =>

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::chat::call_arguments;
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
 
@@ -55,7 +56,7 @@ struct ThinkingBlock {
 struct ToolUseBlock {
     id: String,
     name: String,
-    input: Value,
+    input: Option<Value>,
     #[allow(dead_code, reason = "prompts are always cached")]
     cache_control: Option<Value>,
 }
@@ -100,6 +101,7 @@ impl BlockContent {
             }
             ("tool_use", true) => {
                 let ToolUseBlock { id, name, input, .. } = unknown.read(block, path)?;
+                let input = call_arguments(input, &format!("{path}.input"))?;
                 let function = json!({"name": name, "arguments": input});
                 self.calls.push(json!({"id": id, "type": "function", "function": function}));
             }

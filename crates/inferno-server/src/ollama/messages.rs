@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use crate::chat::call_arguments;
 use crate::errors::ApiError;
 
 /// A message of a conversation.
@@ -40,7 +41,8 @@ pub(crate) struct OllamaCall {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct OllamaFunction {
     name: String,
-    arguments: Map<String, Value>,
+    /// A JSON object, or a string that contains one; empty without arguments.
+    arguments: Option<Value>,
     /// Index of the call; ignored.
     #[allow(dead_code, reason = "accepted and ignored")]
     index: Option<usize>,
@@ -58,7 +60,7 @@ pub(super) fn reject_images(images: Option<&Vec<Value>>, path: &str) -> Result<(
 
 /// Converts messages to the format that chat templates expect.
 ///
-/// **Errors**: an unknown role, images.
+/// **Errors**: an unknown role, images, arguments that are not an object.
 pub(super) fn for_template(messages: Vec<OllamaMessage>) -> Result<Vec<Value>, ApiError> {
     let messages = messages.into_iter().enumerate();
     messages.map(|(index, message)| one(message, &format!("messages[{index}]"))).collect()
@@ -87,16 +89,20 @@ fn one(message: OllamaMessage, path: &str) -> Result<Value, ApiError> {
         }
     }
     if let Some(calls) = message.tool_calls.filter(|calls| !calls.is_empty()) {
-        fields.insert("tool_calls".to_owned(), calls.into_iter().map(call).collect());
+        let at = |index| format!("{path}.tool_calls[{index}].function.arguments");
+        let calls: Result<Vec<_>, _> =
+            calls.into_iter().enumerate().map(|(index, it)| call(it, &at(index))).collect();
+        fields.insert("tool_calls".to_owned(), Value::Array(calls?));
     }
     Ok(Value::Object(fields))
 }
 
-fn call(call: OllamaCall) -> Value {
+fn call(call: OllamaCall, path: &str) -> Result<Value, ApiError> {
     let OllamaFunction { name, arguments, .. } = call.function;
+    let arguments = call_arguments(arguments, path)?;
     let function = json!({"name": name, "arguments": arguments});
-    match call.id {
+    Ok(match call.id {
         Some(id) => json!({"id": id, "type": "function", "function": function}),
         None => json!({"type": "function", "function": function}),
-    }
+    })
 }

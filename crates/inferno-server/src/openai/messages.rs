@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use crate::chat::call_arguments;
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
 
@@ -77,8 +78,8 @@ pub(crate) struct CallField {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 pub(crate) struct CalledFunction {
     name: String,
-    /// A JSON object as a string.
-    arguments: String,
+    /// A JSON object, or a string that contains one; empty without arguments.
+    arguments: Option<Value>,
 }
 
 /// Converts messages to the format that chat templates expect: contents are strings, arguments are objects.
@@ -156,23 +157,12 @@ fn call(call: CallField, path: &str) -> Result<Value, ApiError> {
         ));
     }
     let CalledFunction { name, arguments } = call.function;
-    let arguments = arguments_object(&arguments, &format!("{path}.function.arguments"))?;
+    let arguments = call_arguments(arguments, &format!("{path}.function.arguments"))?;
     let function = json!({"name": name, "arguments": arguments});
     Ok(match call.id {
         Some(id) => json!({"id": id, "type": "function", "function": function}),
         None => json!({"type": "function", "function": function}),
     })
-}
-
-/// Parses arguments for chat templates.
-///
-/// **Errors**: a string that is not a JSON object.
-pub(super) fn arguments_object(arguments: &str, path: &str) -> Result<Value, ApiError> {
-    let blank = arguments.trim().is_empty();
-    match serde_json::from_str(if blank { "{}" } else { arguments }) {
-        Ok(object @ Value::Object(_)) => Ok(object),
-        _ => Err(ApiError::invalid(path, format!("{path} must be a string with a JSON object"))),
-    }
 }
 
 /// The text of a content: a string, or the lines of its parts.

@@ -139,3 +139,50 @@ fn invalid_tools_are_named() {
         assert_eq!(error["param"], param, "{error}");
     }
 }
+
+#[test]
+fn earlier_calls_may_have_empty_arguments_in_every_api() {
+    let question = json!({"role": "user", "content": "Roll a die."});
+    let function = |arguments: &Value| json!({"name": "roll", "arguments": arguments});
+    let chat = |arguments: &Value| {
+        let calls = json!([{"id": "a", "type": "function", "function": function(arguments)}]);
+        json!({"messages": [question, {"role": "assistant", "content": "", "tool_calls": calls}]})
+    };
+    let responses = |arguments: &Value| {
+        let item = json!({
+            "type": "function_call", "call_id": "a", "name": "roll", "arguments": arguments,
+        });
+        json!({"input": [question, item]})
+    };
+    let anthropic = |arguments: &Value| {
+        let block = json!({"type": "tool_use", "id": "a", "name": "roll", "input": arguments});
+        json!({"messages": [question, {"role": "assistant", "content": [block]}, question]})
+    };
+    let ollama = |arguments: &Value| {
+        let calls = json!([{"function": function(arguments)}]);
+        let call = json!({"role": "assistant", "content": "", "tool_calls": calls});
+        let messages = json!([question, call, question]);
+        json!({"messages": messages, "stream": false, "options": {"num_predict": 1}})
+    };
+    type Request<'r> = &'r dyn Fn(&Value) -> Value;
+    let apis: [(&str, Request<'_>, &str); 4] = [
+        ("/v1/chat/completions/input_tokens", &chat, "input_tokens"),
+        ("/v1/responses/input_tokens", &responses, "input_tokens"),
+        ("/v1/messages/count_tokens", &anthropic, "input_tokens"),
+        ("/api/chat", &ollama, "prompt_eval_count"),
+    ];
+    for (path, request, count) in apis {
+        let expected = post(shared(), path, &request(&json!({}))).ok()[count].clone();
+        assert!(expected.as_u64() > Some(0), "{path}");
+        for empty in [json!(""), json!(null), json!("{}")] {
+            assert_eq!(post(shared(), path, &request(&empty)).ok()[count], expected, "{path}");
+        }
+        let full = post(shared(), path, &request(&json!("{\"sides\": 6}"))).ok();
+        assert!(full[count].as_u64() > expected.as_u64(), "{path}");
+        for invalid in [json!("{\"sides\":"), json!([6])] {
+            let reply = post(shared(), path, &request(&invalid));
+            assert_eq!(reply.status, 400, "{path}: {}", reply.body);
+            assert!(reply.body.contains("must be a JSON object"), "{path}: {}", reply.body);
+        }
+    }
+}

@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tools::{custom_arguments, model_name};
+use crate::chat::call_arguments;
 use crate::errors::ApiError;
 use crate::fields::UnknownFields;
-use crate::openai::messages::{arguments_object, text};
+use crate::openai::messages::text;
 
 /// A message. Ids and statuses are accepted as clients send them back.
 #[derive(Deserialize)]
@@ -26,7 +27,7 @@ struct CallItem {
     call_id: String,
     name: String,
     namespace: Option<String>,
-    arguments: String,
+    arguments: Value,
     id: Option<String>,
     status: Option<String>,
 }
@@ -121,7 +122,7 @@ impl ItemReader<'_> {
             None | Some("message") => self.message(self.unknown.read(item, path)?, path),
             Some("function_call") => {
                 let item: CallItem = self.unknown.read(item, path)?;
-                let arguments = arguments_object(&item.arguments, &format!("{path}.arguments"))?;
+                let arguments = call_arguments(Some(item.arguments), &format!("{path}.arguments"))?;
                 self.call(
                     item.call_id,
                     &model_name(item.namespace.as_deref(), &item.name),
